@@ -1,0 +1,583 @@
+"""The Kubernetes objects that decisions read, as the API writes them.
+
+Every kind is a frozen ``msgspec.Struct`` with the API's own field names (camel case on the wire, snake case here).
+Fields that no decision reads are left out: msgspec skips their bytes without building anything, so the size of an
+annotation or of an environment block costs neither memory nor time. Wrong types raise ``msgspec.ValidationError``
+with the path of the field.
+
+Some fields are ``msgspec.Raw``. They are the parts that many pods share to the byte (resources, tolerations,
+affinity, spread constraints, labels): the loader interns those bytes and decodes each distinct text once, with
+``decode_part``. A ``Raw`` keeps its whole page alive, so nothing outside the loader holds one.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import msgspec
+from msgspec import Raw, Struct, field
+
+#: A quantity as the API may write it; ``kube.quantity.parse_quantity`` makes it exact.
+WireQuantity = str | int | float
+
+T = TypeVar("T")
+
+#: What an absent Raw field holds.
+ABSENT = Raw()
+
+
+class Present(Struct, frozen=True, gc=False):
+    """An object of which only the presence matters (``emptyDir: {}``)."""
+
+
+class OwnerReference(Struct, frozen=True, gc=False):
+    """One entry of ``metadata.ownerReferences``."""
+
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+    controller: bool | None = None
+
+
+class ObjectMeta(Struct, frozen=True, gc=False, rename="camel"):
+    """The metadata of every kind but Pod."""
+
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    labels: dict[str, str] | None = None
+    annotations: dict[str, str] | None = None
+    creation_timestamp: str | None = None
+    deletion_timestamp: str | None = None
+    owner_references: tuple[OwnerReference, ...] | None = None
+
+
+# Pods
+
+
+class PodAnnotations(Struct, frozen=True, gc=False):
+    """The annotations that decisions read; all others are never decoded."""
+
+    evict: str | None = field(default=None, name="descheduler.alpha.kubernetes.io/evict")
+    prefer_no_eviction: str | None = field(default=None, name="descheduler.alpha.kubernetes.io/prefer-no-eviction")
+    request_evict_only: str | None = field(default=None, name="descheduler.alpha.kubernetes.io/request-evict-only")
+    mirror: str | None = field(default=None, name="kubernetes.io/config.mirror")
+    source: str | None = field(default=None, name="kubernetes.io/config.source")
+
+
+class PodMeta(Struct, frozen=True, gc=False, rename="camel"):
+    """The metadata of a pod; ``labels`` stays raw because replicas share it."""
+
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    labels: Raw = ABSENT
+    annotations: PodAnnotations | None = None
+    creation_timestamp: str | None = None
+    deletion_timestamp: str | None = None
+    owner_references: tuple[OwnerReference, ...] | None = None
+
+
+class ResourceRequirements(Struct, frozen=True, gc=False):
+    """``resources`` of a container or of a pod."""
+
+    requests: dict[str, WireQuantity] | None = None
+    limits: dict[str, WireQuantity] | None = None
+
+
+class ContainerPort(Struct, frozen=True, gc=False, rename="camel"):
+    """A port of a container; only host ports matter to scheduling."""
+
+    container_port: int = 0
+    host_port: int = 0
+    host_ip: str = field(default="", name="hostIP")
+    protocol: str = "TCP"
+
+
+class Container(Struct, frozen=True, gc=False, rename="camel"):
+    """A regular or init container. ``resources`` decodes to ResourceRequirements, ``ports`` to ContainerPort list."""
+
+    name: str = ""
+    image: str = ""
+    resources: Raw = ABSENT
+    ports: Raw = ABSENT
+    restart_policy: str | None = None
+
+
+class ClaimSource(Struct, frozen=True, gc=False, rename="camel"):
+    """``persistentVolumeClaim`` of a volume."""
+
+    claim_name: str = ""
+    read_only: bool = False
+
+
+class Volume(Struct, frozen=True, gc=False, rename="camel"):
+    """A volume of a pod: the sources that decisions tell apart."""
+
+    name: str = ""
+    host_path: Present | None = None
+    empty_dir: Present | None = None
+    persistent_volume_claim: ClaimSource | None = None
+    ephemeral: Present | None = None
+
+
+class PodSpec(Struct, frozen=True, gc=False, rename="camel"):
+    """What scheduling and eviction read of a pod's spec; the raw fields are interned by the loader."""
+
+    containers: tuple[Container, ...] = ()
+    init_containers: tuple[Container, ...] | None = None
+    volumes: tuple[Volume, ...] | None = None
+    node_name: str | None = None
+    node_selector: Raw = ABSENT
+    affinity: Raw = ABSENT
+    tolerations: Raw = ABSENT
+    topology_spread_constraints: Raw = ABSENT
+    resources: Raw = ABSENT
+    overhead: Raw = ABSENT
+    resource_claims: Raw = ABSENT
+    scheduling_gates: Raw = ABSENT
+    priority: int | None = None
+    priority_class_name: str | None = None
+    preemption_policy: str | None = None
+    scheduler_name: str | None = None
+    host_network: bool | None = None
+    termination_grace_period_seconds: int | None = None
+
+
+class ContainerStateWaiting(Struct, frozen=True, gc=False):
+    """``state.waiting``."""
+
+    reason: str | None = None
+
+
+class ContainerStateTerminated(Struct, frozen=True, gc=False, rename="camel"):
+    """``state.terminated``."""
+
+    reason: str | None = None
+    exit_code: int = 0
+
+
+class ContainerState(Struct, frozen=True, gc=False):
+    """The current state of a container; ``lastState`` is never consulted."""
+
+    waiting: ContainerStateWaiting | None = None
+    terminated: ContainerStateTerminated | None = None
+
+
+class ContainerStatus(Struct, frozen=True, gc=False, rename="camel"):
+    """One entry of the three container status lists."""
+
+    restart_count: int = 0
+    state: ContainerState | None = None
+
+
+class Condition(Struct, frozen=True, gc=False, rename="camel"):
+    """A condition of a pod or a node."""
+
+    type: str = ""
+    status: str = ""
+    reason: str | None = None
+    last_transition_time: str | None = None
+
+
+class PodStatus(Struct, frozen=True, gc=False, rename="camel"):
+    """What decisions read of a pod's status."""
+
+    phase: str = ""
+    reason: str | None = None
+    qos_class: str | None = None
+    start_time: str | None = None
+    nominated_node_name: str | None = None
+    conditions: tuple[Condition, ...] | None = None
+    container_statuses: tuple[ContainerStatus, ...] | None = None
+    init_container_statuses: tuple[ContainerStatus, ...] | None = None
+    ephemeral_container_statuses: tuple[ContainerStatus, ...] | None = None
+
+
+class Pod(Struct, frozen=True, gc=False):
+    """A v1 Pod."""
+
+    metadata: PodMeta = PodMeta()
+    spec: PodSpec = PodSpec()
+    status: PodStatus = PodStatus()
+
+
+# The raw parts of a pod, decoded once for each distinct text
+
+
+class LabelSelectorRequirement(Struct, frozen=True, gc=False):
+    """One ``matchExpressions`` entry of a label selector, a node selector term or a policy."""
+
+    key: str = ""
+    operator: str = ""
+    values: tuple[str, ...] | None = None
+
+
+class LabelSelector(Struct, frozen=True, gc=False, rename="camel"):
+    """metav1.LabelSelector: absent matches nothing, empty matches everything (by convention of its users)."""
+
+    match_labels: dict[str, str] | None = None
+    match_expressions: tuple[LabelSelectorRequirement, ...] | None = None
+
+
+class NodeSelectorTerm(Struct, frozen=True, gc=False, rename="camel"):
+    """Expressions and fields of one term are ANDed; an empty term matches nothing."""
+
+    match_expressions: tuple[LabelSelectorRequirement, ...] | None = None
+    match_fields: tuple[LabelSelectorRequirement, ...] | None = None
+
+
+class NodeSelector(Struct, frozen=True, gc=False, rename="camel"):
+    """Terms are ORed; no term matches nothing."""
+
+    node_selector_terms: tuple[NodeSelectorTerm, ...] | None = None
+
+
+class PreferredSchedulingTerm(Struct, frozen=True, gc=False):
+    """A weighted node preference."""
+
+    weight: int = 0
+    preference: NodeSelectorTerm = NodeSelectorTerm()
+
+
+class NodeAffinity(Struct, frozen=True, gc=False):
+    """``affinity.nodeAffinity``."""
+
+    required: NodeSelector | None = field(default=None, name="requiredDuringSchedulingIgnoredDuringExecution")
+    preferred: tuple[PreferredSchedulingTerm, ...] | None = field(
+        default=None, name="preferredDuringSchedulingIgnoredDuringExecution"
+    )
+
+
+class PodAffinityTerm(Struct, frozen=True, gc=False, rename="camel"):
+    """One term of pod affinity or anti-affinity."""
+
+    label_selector: LabelSelector | None = None
+    namespaces: tuple[str, ...] | None = None
+    namespace_selector: LabelSelector | None = None
+    topology_key: str = ""
+    match_label_keys: tuple[str, ...] | None = None
+    mismatch_label_keys: tuple[str, ...] | None = None
+
+
+class WeightedPodAffinityTerm(Struct, frozen=True, gc=False, rename="camel"):
+    """A preferred term of pod affinity or anti-affinity."""
+
+    weight: int = 0
+    pod_affinity_term: PodAffinityTerm = PodAffinityTerm()
+
+
+class PodAffinity(Struct, frozen=True, gc=False):
+    """``affinity.podAffinity`` and ``affinity.podAntiAffinity``."""
+
+    required: tuple[PodAffinityTerm, ...] | None = field(
+        default=None, name="requiredDuringSchedulingIgnoredDuringExecution"
+    )
+    preferred: tuple[WeightedPodAffinityTerm, ...] | None = field(
+        default=None, name="preferredDuringSchedulingIgnoredDuringExecution"
+    )
+
+
+class Affinity(Struct, frozen=True, gc=False, rename="camel"):
+    """``spec.affinity``."""
+
+    node_affinity: NodeAffinity | None = None
+    pod_affinity: PodAffinity | None = None
+    pod_anti_affinity: PodAffinity | None = None
+
+
+class Toleration(Struct, frozen=True, gc=False, rename="camel"):
+    """One toleration of a pod."""
+
+    key: str = ""
+    operator: str = ""
+    value: str = ""
+    effect: str = ""
+    toleration_seconds: int | None = None
+
+
+class TopologySpreadConstraint(Struct, frozen=True, gc=False, rename="camel"):
+    """One spread constraint of a pod."""
+
+    max_skew: int = 0
+    topology_key: str = ""
+    when_unsatisfiable: str = ""
+    label_selector: LabelSelector | None = None
+    min_domains: int | None = None
+    node_affinity_policy: str | None = None
+    node_taints_policy: str | None = None
+    match_label_keys: tuple[str, ...] | None = None
+
+
+# Nodes
+
+
+class Taint(Struct, frozen=True, gc=False):
+    """A taint of a node."""
+
+    key: str = ""
+    value: str = ""
+    effect: str = ""
+
+
+class NodeSpec(Struct, frozen=True, gc=False):
+    """What decisions read of a node's spec."""
+
+    unschedulable: bool = False
+    taints: tuple[Taint, ...] | None = None
+
+
+class ContainerImage(Struct, frozen=True, gc=False, rename="camel"):
+    """An image present on a node."""
+
+    names: tuple[str, ...] | None = None
+    size_bytes: int = 0
+
+
+class NodeStatus(Struct, frozen=True, gc=False):
+    """What decisions read of a node's status."""
+
+    allocatable: dict[str, WireQuantity] | None = None
+    capacity: dict[str, WireQuantity] | None = None
+    conditions: tuple[Condition, ...] | None = None
+    images: tuple[ContainerImage, ...] | None = None
+
+
+class Node(Struct, frozen=True, gc=False):
+    """A v1 Node."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: NodeSpec = NodeSpec()
+    status: NodeStatus = NodeStatus()
+
+
+# Everything else
+
+
+class Namespace(Struct, frozen=True, gc=False):
+    """A v1 Namespace: its labels are what selectors read."""
+
+    metadata: ObjectMeta = ObjectMeta()
+
+
+class PriorityClass(Struct, frozen=True, gc=False, rename="camel"):
+    """A scheduling.k8s.io/v1 PriorityClass."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    value: int = 0
+    global_default: bool = False
+
+
+class PodDisruptionBudgetSpec(Struct, frozen=True, gc=False, rename="camel"):
+    """Spec of a policy/v1 PodDisruptionBudget."""
+
+    selector: LabelSelector | None = None
+    min_available: int | str | None = None
+    max_unavailable: int | str | None = None
+    unhealthy_pod_eviction_policy: str | None = None
+
+
+class PodDisruptionBudgetStatus(Struct, frozen=True, gc=False, rename="camel"):
+    """Status of a policy/v1 PodDisruptionBudget as the disruption controller keeps it."""
+
+    disruptions_allowed: int = 0
+    current_healthy: int = 0
+    desired_healthy: int = 0
+    expected_pods: int = 0
+    disrupted_pods: dict[str, str] | None = None
+
+
+class PodDisruptionBudget(Struct, frozen=True, gc=False):
+    """A policy/v1 PodDisruptionBudget."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: PodDisruptionBudgetSpec = PodDisruptionBudgetSpec()
+    status: PodDisruptionBudgetStatus = PodDisruptionBudgetStatus()
+
+
+class WorkloadSpec(Struct, frozen=True, gc=False, rename="camel"):
+    """The part of a controller's spec that decisions read."""
+
+    replicas: int | None = None
+    selector: LabelSelector | None = None
+    parallelism: int | None = None
+    completions: int | None = None
+    schedule: str | None = None
+
+
+class Workload(Struct, frozen=True, gc=False):
+    """A ReplicaSet, Deployment, StatefulSet, DaemonSet, Job or CronJob."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: WorkloadSpec = WorkloadSpec()
+
+
+class ReplicationControllerSpec(Struct, frozen=True, gc=False):
+    """Spec of a ReplicationController: its selector is a plain map of labels."""
+
+    replicas: int | None = None
+    selector: dict[str, str] | None = None
+
+
+class ReplicationController(Struct, frozen=True, gc=False):
+    """A v1 ReplicationController."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: ReplicationControllerSpec = ReplicationControllerSpec()
+
+
+class ServiceSpec(Struct, frozen=True, gc=False):
+    """The selector of a Service."""
+
+    selector: dict[str, str] | None = None
+
+
+class Service(Struct, frozen=True, gc=False):
+    """A v1 Service."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: ServiceSpec = ServiceSpec()
+
+
+class VolumeResources(Struct, frozen=True, gc=False):
+    """``resources`` of a claim."""
+
+    requests: dict[str, WireQuantity] | None = None
+
+
+class PersistentVolumeClaimSpec(Struct, frozen=True, gc=False, rename="camel"):
+    """Spec of a claim."""
+
+    volume_name: str = ""
+    storage_class_name: str | None = None
+    access_modes: tuple[str, ...] | None = None
+    resources: VolumeResources | None = None
+    selector: LabelSelector | None = None
+    volume_mode: str | None = None
+
+
+class PersistentVolumeClaimStatus(Struct, frozen=True, gc=False):
+    """Status of a claim."""
+
+    phase: str = ""
+
+
+class PersistentVolumeClaim(Struct, frozen=True, gc=False):
+    """A v1 PersistentVolumeClaim."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: PersistentVolumeClaimSpec = PersistentVolumeClaimSpec()
+    status: PersistentVolumeClaimStatus = PersistentVolumeClaimStatus()
+
+
+class VolumeNodeAffinity(Struct, frozen=True, gc=False):
+    """``spec.nodeAffinity`` of a volume."""
+
+    required: NodeSelector | None = None
+
+
+class CSIVolumeSource(Struct, frozen=True, gc=False, rename="camel"):
+    """``spec.csi`` of a volume."""
+
+    driver: str = ""
+    volume_handle: str = ""
+
+
+class PersistentVolumeSpec(Struct, frozen=True, gc=False, rename="camel"):
+    """Spec of a volume."""
+
+    capacity: dict[str, WireQuantity] | None = None
+    storage_class_name: str = ""
+    access_modes: tuple[str, ...] | None = None
+    volume_mode: str | None = None
+    node_affinity: VolumeNodeAffinity | None = None
+    csi: CSIVolumeSource | None = None
+
+
+class PersistentVolume(Struct, frozen=True, gc=False):
+    """A v1 PersistentVolume."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: PersistentVolumeSpec = PersistentVolumeSpec()
+
+
+class TopologySelectorLabelRequirement(Struct, frozen=True, gc=False):
+    """One requirement of ``allowedTopologies``."""
+
+    key: str = ""
+    values: tuple[str, ...] | None = None
+
+
+class TopologySelectorTerm(Struct, frozen=True, gc=False, rename="camel"):
+    """One term of ``allowedTopologies``."""
+
+    match_label_expressions: tuple[TopologySelectorLabelRequirement, ...] | None = None
+
+
+class StorageClass(Struct, frozen=True, gc=False, rename="camel"):
+    """A storage.k8s.io/v1 StorageClass."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    provisioner: str = ""
+    volume_binding_mode: str | None = None
+    allowed_topologies: tuple[TopologySelectorTerm, ...] | None = None
+
+
+class CSINodeAllocatable(Struct, frozen=True, gc=False):
+    """How many volumes of a driver a node may attach."""
+
+    count: int | None = None
+
+
+class CSINodeDriver(Struct, frozen=True, gc=False, rename="camel"):
+    """A driver of a CSINode."""
+
+    name: str = ""
+    node_id: str = field(default="", name="nodeID")
+    topology_keys: tuple[str, ...] | None = None
+    allocatable: CSINodeAllocatable | None = None
+
+
+class CSINodeSpec(Struct, frozen=True, gc=False):
+    """Spec of a CSINode."""
+
+    drivers: tuple[CSINodeDriver, ...] | None = None
+
+
+class CSINode(Struct, frozen=True, gc=False):
+    """A storage.k8s.io/v1 CSINode."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: CSINodeSpec = CSINodeSpec()
+
+
+class NodeMetrics(Struct, frozen=True, gc=False):
+    """A metrics.k8s.io/v1beta1 NodeMetrics."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    usage: dict[str, WireQuantity] | None = None
+
+
+class ContainerMetrics(Struct, frozen=True, gc=False):
+    """The usage of one container."""
+
+    name: str = ""
+    usage: dict[str, WireQuantity] | None = None
+
+
+class PodMetrics(Struct, frozen=True, gc=False):
+    """A metrics.k8s.io/v1beta1 PodMetrics."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    containers: tuple[ContainerMetrics, ...] | None = None
+
+
+def decode_part(raw: bytes, part: type[T], default: T) -> T:
+    """Decode one raw part of a pod; absent, empty and ``null`` give ``default``.
+
+    Raises msgspec.ValidationError with the path inside the part.
+    """
+    if not raw:
+        return default
+    value = msgspec.json.decode(raw, type=part | None)
+    return default if value is None else value

@@ -1,0 +1,97 @@
+"""What a pod asks of a node, from what its containers ask.
+
+Init containers run before the others, one after another, except sidecars (restartPolicy Always), which keep running:
+the pod needs the larger of what runs at the end and of each step on the way. Requests of the pod itself replace the
+result, and its overhead is added. Source: ``PodRequests``, component-helpers ``resource``, Kubernetes 1.36, with its
+default options: neither statuses nor claims of resources count.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from restow.kube.quantity import Quantity, parse_quantity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from restow.kube.objects import WireQuantity
+
+_POD_LEVEL_RESOURCES = frozenset({"cpu", "memory"})
+_HUGE_PAGES = "hugepages-"
+
+
+@dataclass(slots=True, frozen=True)
+class ContainerRequests:
+    """``resources.requests`` of one container."""
+
+    requests: Mapping[str, WireQuantity]
+    #: An init container with restartPolicy Always.
+    sidecar: bool = False
+
+
+def pod_requests(
+    containers: Iterable[ContainerRequests],
+    init_containers: Iterable[ContainerRequests],
+    pod_level: Mapping[str, WireQuantity],
+    overhead: Mapping[str, WireQuantity],
+) -> dict[str, Quantity]:
+    """Return the effective request of a pod for each resource that some part names, zero included.
+
+    ValueError names the resource whose text is no quantity.
+    """
+    running: dict[str, Quantity] = {}
+    for container in containers:
+        _add(running, parse_resources(container.requests))
+    total = _with_init_containers(running, init_containers)
+    for resource, quantity in parse_resources(pod_level).items():
+        if resource in _POD_LEVEL_RESOURCES or resource.startswith(_HUGE_PAGES):
+            total[resource] = quantity
+    _add(total, parse_resources(overhead))
+    return total
+
+
+def parse_resources(wire: Mapping[str, WireQuantity]) -> dict[str, Quantity]:
+    """Exact quantities by resource; ValueError names the resource whose text is no quantity."""
+    return {resource: _parse(resource, text) for resource, text in wire.items()}
+
+
+def _parse(resource: str, text: WireQuantity) -> Quantity:
+    try:
+        return parse_quantity(text)
+    except ValueError as error:
+        raise ValueError(f"{resource}: {error}") from error
+
+
+def _with_init_containers(
+    running: dict[str, Quantity], init_containers: Iterable[ContainerRequests]
+) -> dict[str, Quantity]:
+    """Return the larger of all that runs at the end (``running`` and the sidecars) and of every step before."""
+    sidecars: dict[str, Quantity] = {}
+    peak: dict[str, Quantity] = {}
+    for container in init_containers:
+        own = parse_resources(container.requests)
+        if container.sidecar:
+            _add(running, own)
+            _add(sidecars, own)
+            step = sidecars
+        else:
+            step = own
+            _add(step, sidecars)
+        _raise_to(peak, step)
+    _raise_to(running, peak)
+    return running
+
+
+def _add(total: dict[str, Quantity], more: Mapping[str, Quantity]) -> None:
+    for resource, quantity in more.items():
+        known = total.get(resource)
+        total[resource] = quantity if known is None else known + quantity
+
+
+def _raise_to(total: dict[str, Quantity], floor: Mapping[str, Quantity]) -> None:
+    for resource, quantity in floor.items():
+        known = total.get(resource)
+        if known is None or quantity > known:
+            total[resource] = quantity

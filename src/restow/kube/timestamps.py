@@ -1,0 +1,53 @@
+"""Times as the Kubernetes API writes them: RFC 3339 text on the wire, nanoseconds since the epoch inside.
+
+An int64 of nanoseconds holds the years 1678 to 2262; other times are refused, as no cluster has them.
+Source: ``metav1.Time``, apimachinery 0.36, which reads with Go's ``time.RFC3339``.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+
+SECOND = 10**9
+
+_TEXT = re.compile(
+    r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:[.,](\d+))?(?:Z|(?P<sign>[+-])(?P<hours>\d\d):(?P<minutes>[0-5]\d))",
+    re.ASCII,
+)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_ONE_SECOND = timedelta(seconds=1)
+
+
+def parse_time(text: str) -> int:
+    """Nanoseconds since the epoch of an RFC 3339 time; ValueError when it is none or beyond int64."""
+    match = _TEXT.fullmatch(text)
+    if match is None:
+        raise _not_a_time(text)
+    year, month, day, hour, minute, second = (int(field) for field in match.groups()[:6])
+    try:
+        moment = datetime(year, month, day, hour, minute, second, tzinfo=UTC)
+    except ValueError as error:
+        raise _not_a_time(text) from error
+    seconds = (moment - _EPOCH) // _ONE_SECOND - _offset(match)
+    nanoseconds = seconds * SECOND + int((match[7] or "")[:9].ljust(9, "0"))
+    if not -(2**63) <= nanoseconds < 2**63:
+        raise ValueError(f'"{text}" is outside of the years 1678 to 2262')
+    return nanoseconds
+
+
+def format_time(nanoseconds: int) -> str:
+    """RFC 3339 in UTC with whole seconds, rounded down: ``2026-07-01T12:00:00Z``."""
+    return (_EPOCH + timedelta(seconds=nanoseconds // SECOND)).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _offset(match: re.Match[str]) -> int:
+    """Seconds that the text's clock is ahead of UTC."""
+    if match["sign"] is None:
+        return 0
+    seconds = int(match["hours"]) * 3600 + int(match["minutes"]) * 60
+    return -seconds if match["sign"] == "-" else seconds
+
+
+def _not_a_time(text: str) -> ValueError:
+    return ValueError(f'"{text}" is not a time: write it as RFC 3339, such as 2026-07-01T12:00:00Z')

@@ -1,0 +1,166 @@
+"""nodeSelector and node affinity for one node; ids UT are rows of the Descheduler's own test tables."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from builders.affinity import node_term
+from restow.kube.node_selection import NodeSelection, compile_preferred, preferred_weight
+from restow.kube.objects import NodeSelector, PreferredSchedulingTerm
+from restow.kube.selector_equality import canonical_node_selector
+
+EAST = {"zone": "east", "cpus": "8"}
+
+
+def node_selector(*terms) -> NodeSelector:
+    return msgspec.convert({"nodeSelectorTerms": list(terms)}, NodeSelector)
+
+
+def selection(*terms, labels=None) -> NodeSelection:
+    return NodeSelection.compile(labels, node_selector(*terms))
+
+
+@pytest.mark.parametrize(
+    ("terms", "matches"),
+    [
+        pytest.param([], False, id="no-terms"),
+        pytest.param([node_term()], False, id="empty-term"),
+        pytest.param([node_term(("zone", "In", "east", "west"))], True, id="In"),
+        pytest.param([node_term(("zone", "NotIn", "east"))], False, id="NotIn"),
+        pytest.param([node_term(("rack", "NotIn", "r1"))], True, id="NotIn-absent"),
+        pytest.param([node_term(("zone", "Exists"))], True, id="Exists"),
+        pytest.param([node_term(("rack", "DoesNotExist"))], True, id="DoesNotExist"),
+        pytest.param([node_term(("cpus", "Gt", "7"))], True, id="Gt"),
+        pytest.param([node_term(("cpus", "Gt", "8"))], False, id="Gt-equal"),
+        pytest.param([node_term(("cpus", "Lt", "9"))], True, id="Lt"),
+        pytest.param([node_term(("zone", "Gt", "1"))], False, id="Gt-of-text"),
+        pytest.param([node_term(("rack", "Lt", "1"))], False, id="Lt-absent"),
+        pytest.param([node_term(("zone", "Exists"), ("rack", "Exists"))], False, id="requirements-are-ANDed"),
+        pytest.param([node_term(("rack", "Exists")), node_term(("zone", "Exists"))], True, id="terms-are-ORed"),
+        pytest.param([node_term(fields=[("metadata.name", "In", "n1")])], True, id="name"),
+        pytest.param([node_term(fields=[("metadata.name", "NotIn", "n1")])], False, id="not-name"),
+        pytest.param([node_term(("zone", "Exists"), fields=[("metadata.name", "In", "n2")])], False, id="both"),
+        pytest.param([node_term(fields=[("spec.x", "NotIn", "y")])], True, id="other-fields-are-empty"),
+    ],
+)
+def test_required_terms(terms, matches):
+    assert selection(*terms).matches("n1", EAST) is matches
+
+
+def test_without_required_affinity_only_the_node_selector_counts():
+    assert NodeSelection.compile(None, None).matches("n1", {})
+    assert NodeSelection.compile({"zone": "east"}, None).matches("n1", EAST)
+    assert not NodeSelection.compile({"zone": "west"}, None).matches("n1", EAST)
+
+
+def test_node_selector_and_affinity_must_both_hold():
+    assert not selection(node_term(("zone", "Exists")), labels={"rack": "r1"}).matches("n1", EAST)
+
+
+@pytest.mark.parametrize(
+    ("terms", "message"),
+    [
+        pytest.param(
+            [node_term(("zone", "Foo"))],
+            'nodeSelectorTerms[0].matchExpressions[0].operator: Unsupported value: "Foo": supported values: "In", '
+            '"NotIn", "Exists", "DoesNotExist", "Gt", "Lt"',
+            id="operator",
+        ),
+        pytest.param(
+            [node_term(), node_term(("zone", "Exists"), ("cpus", "Gt", "many"))],
+            'nodeSelectorTerms[1].matchExpressions[1].values[0]: Invalid value: "many": '
+            "for 'Gt', 'Lt' operators, the value must be an integer",
+            id="comparison",
+        ),
+        pytest.param(
+            [node_term(("cpus", "Lt", "1", "2"))],
+            'nodeSelectorTerms[0].matchExpressions[0].values: Invalid value: ["1","2"]: '
+            "for 'Gt', 'Lt' operators, exactly one value is required",
+            id="comparison-with-two-values",
+        ),
+        pytest.param(
+            [node_term(fields=[("metadata.name", "Exists")])],
+            'nodeSelectorTerms[0].matchFields[0].operator: Unsupported value: "Exists": supported values: "In", "NotIn"',
+            id="field-operator",
+        ),
+        pytest.param(
+            [node_term(fields=[("metadata.name", "In", "n1", "n2")]), node_term(("zone", "In"))],
+            '[nodeSelectorTerms[0].matchFields[0].values: Invalid value: ["n1","n2"]: must have one element, '
+            "nodeSelectorTerms[1].matchExpressions[0].values: Invalid value: null: "
+            "for 'in', 'notin' operators, values set can't be empty]",
+            id="all-problems",
+        ),
+    ],
+)
+def test_terms_that_do_not_parse_are_reported_when_no_other_matches(terms, message):
+    with pytest.raises(ValueError) as caught:  # noqa: PT011 - the whole text is compared
+        selection(*terms).matches("n1", EAST)
+
+    assert str(caught.value) == message
+    assert selection(*terms, node_term(("zone", "Exists"))).matches("n1", EAST)
+    assert not selection(*terms, labels={"zone": "west"}).matches("n1", EAST)
+
+
+def test_preferred_weights_add_up_over_the_terms_that_match():
+    terms = [
+        {"weight": 10, "preference": node_term(("zone", "In", "east"))},
+        {"weight": 5, "preference": node_term(fields=[("metadata.name", "In", "n1")])},
+        {"weight": 100, "preference": node_term(("zone", "In", "west"))},
+        {"weight": 100, "preference": node_term()},
+        {"weight": 100, "preference": node_term(("zone", "Foo"))},
+    ]
+
+    compiled = compile_preferred(msgspec.convert(terms, tuple[PreferredSchedulingTerm, ...]))
+
+    assert preferred_weight(compiled, "n1", EAST) == 15
+    assert preferred_weight((), "n1", EAST) == 0
+
+
+def test_selections_can_be_keys_of_a_cache():
+    assert len({selection(node_term(("a", "In", "1")), labels={"b": "2", "c": "3"}) for _ in range(2)}) == 1
+
+
+def test_canonical_requirements_are_sorted_and_without_repeats():
+    """UT-07: by key, operator and values, with values sorted and repeats dropped."""
+    term = node_term(
+        ("b", "Exists"), ("a", "In", "y", "x", "y"), ("a", "Gt", "1"), ("a", "In", "x", "y"), ("a", "Exists")
+    )
+
+    (canonical,) = canonical_node_selector(node_selector(term)) or ()
+
+    assert canonical == (
+        (("a", "Exists", None), ("a", "Gt", ("1",)), ("a", "In", ("x", "y")), ("b", "Exists", None)),
+        None,
+    )
+
+
+ONE = node_term(("a", "In", "1", "2"), ("b", "Exists"))
+ONE_REORDERED = node_term(("b", "Exists"), ("a", "In", "2", "1", "2"))
+TWO = node_term(("a", "In", "3"), ("b", "Exists"))
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "equal"),
+    [
+        pytest.param([ONE, ONE_REORDERED], [ONE], True, id="UT-08"),
+        pytest.param([ONE], [ONE], True, id="UT-09-identical"),
+        pytest.param([ONE], [ONE_REORDERED], True, id="UT-09-reordered"),
+        pytest.param([ONE], [TWO], False, id="UT-09-values"),
+        pytest.param(
+            [ONE], [node_term(("a", "In", "1", "2"), ("b", "Exists"), ("c", "Exists"))], False, id="UT-09-key"
+        ),
+        pytest.param([ONE, TWO], [TWO, ONE], False, id="terms-keep-their-order"),
+        pytest.param([ONE, TWO, ONE], [ONE, TWO], False, id="only-neighbours-collapse"),
+        pytest.param([], [], True, id="empty"),
+    ],
+)
+def test_node_selectors_are_equal_in_canonical_form(left, right, equal):
+    forms = [canonical_node_selector(node_selector(*terms)) for terms in (left, right)]
+
+    assert (forms[0] == forms[1]) is equal
+
+
+def test_no_node_selector_differs_from_an_empty_one():
+    assert canonical_node_selector(None) is None
+    assert canonical_node_selector(NodeSelector()) == ()
