@@ -1,0 +1,1 @@
+"""One cluster in memory: columns, pod shapes, workloads, disruption budgets, usage."""

@@ -1,0 +1,66 @@
+"""Interning: equal values get one small integer.
+
+Thousands of replicas carry the same tolerations, affinity and resources to the byte. The intake looks such a part up
+by its bytes and decodes it once for each distinct text; columns then hold integers, and rules are evaluated once per
+integer instead of once per pod.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import Generic, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+K = TypeVar("K", bound=Hashable)
+
+#: Indices of pods or nodes, in canonical order.
+IntArray = npt.NDArray[np.int64]
+#: One identifier per pod or node.
+IdArray = npt.NDArray[np.int32]
+BoolArray = npt.NDArray[np.bool_]
+
+
+class Interner(Generic[K]):
+    """Hands out 0, 1, 2... to distinct keys in order of first appearance."""
+
+    __slots__ = ("_ids",)
+
+    def __init__(self) -> None:
+        self._ids: dict[K, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def id(self, key: K) -> int:
+        """The identifier of one key."""
+        return self._ids.setdefault(key, len(self._ids))
+
+    def ids(self, keys: Iterable[K]) -> list[int]:
+        """The identifiers of many keys, in their order."""
+        known = self._ids
+        return [known.setdefault(key, len(known)) for key in keys]
+
+    def keys(self) -> list[K]:
+        """All keys; the position of a key is its identifier."""
+        return list(self._ids)
+
+
+def combine(*columns: npt.NDArray[np.integer]) -> tuple[IdArray, npt.NDArray[np.int64]]:
+    """Intern rows of several columns at once.
+
+    Returns the identifier of each row, int32[row], and the distinct rows, int64[identifier, column], sorted; the
+    numbering depends only on the values, so it is the same for any order of the input.
+    """
+    if columns[0].size == 0:
+        return np.zeros(0, dtype=np.int32), np.zeros((0, len(columns)), dtype=np.int64)
+    key = columns[0].astype(np.int64)
+    for column in columns[1:]:
+        _, key = np.unique(key, return_inverse=True)
+        low = int(column.min())
+        width = int(column.max()) - low + 1
+        key = key.astype(np.int64) * width + (column.astype(np.int64) - low)
+    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
+    table = np.stack([column[first].astype(np.int64) for column in columns], axis=1)
+    return inverse.astype(np.int32), table

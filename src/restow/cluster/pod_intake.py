@@ -1,0 +1,275 @@
+"""From wire pods to columns, a page at a time.
+
+The intake takes what it needs of each page and keeps no wire object: numbers go into columns, shared parts are looked
+up by their bytes. Only texts that were never seen before are decoded, at the end of each page, while the page's pods
+are still at hand to be named in an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from restow.cluster import pod_parts
+from restow.cluster.interning import IdArray, Interner
+from restow.cluster.pods import NO_TIME, PENDING, PHASES, UNKNOWN_NODE, Flag, Phase, Pods, PodStates, PodTables
+from restow.errors import InputError
+from restow.kube.objects import ABSENT, Container, Pod, PodAnnotations, PodSpec, PodStatus
+from restow.kube.qos import QOS_CLASSES
+from restow.kube.timestamps import SECOND, parse_time
+
+TimeArray = npt.NDArray[np.int64]
+
+#: Length of an RFC 3339 time in UTC without fractions.
+_WHOLE_SECONDS = 20
+#: The last second that int64 nanoseconds hold.
+_LAST_SECOND = (1 << 63) // SECOND
+_NO_CLAIMS = (b"", b"null", b"[]")
+#: What is read of every pod as it is, in the order of ``_row``.
+_COLUMNS = ("name", "namespace", "uid", "node", "phase", "qos", "priority", "flags")
+
+
+class PodIntake:
+    """Collects pods; ``finish`` gives the columns in canonical order."""
+
+    def __init__(self) -> None:
+        self._columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
+        self._shared = {name: _Shared(decode) for name, decode in _SHARED.items()}
+        self._created: list[TimeArray] = []
+        self._started: list[TimeArray] = []
+
+    def __len__(self) -> int:
+        return len(self._columns["name"])
+
+    def add(self, pods: Sequence[Pod]) -> None:
+        """Take a page of pods; InputError names the first pod with a part that cannot be read."""
+        if not pods:
+            return
+        for column, values in zip(self._columns.values(), zip(*map(_row, pods), strict=True), strict=True):
+            column.extend(values)
+        for shared, keys in zip(self._shared.values(), zip(*map(_keys, pods), strict=True), strict=True):
+            shared.add(keys, pods)
+        self._created.append(_times("creationTimestamp", [pod.metadata.creation_timestamp for pod in pods], pods))
+        self._started.append(_times("startTime", [pod.status.start_time for pod in pods], pods))
+
+    def resource_names(self) -> set[str]:
+        """Every resource that some pod requests."""
+        return set().union(*(each.requests for each in self._shared["resources"].values))
+
+    def finish(self, nodes: Mapping[str, int]) -> tuple[Pods, int]:
+        """The columns, sorted by (namespace, name), and how many pods were given twice (the last one counts)."""
+        columns = self._columns
+        namespaces = columns["namespace"]
+        keys = list(zip(namespaces, columns["name"], strict=True))
+        last = dict(zip(keys, range(len(keys)), strict=True))
+        rows = [last[key] for key in sorted(last)]
+        namespace_interner: Interner[str] = Interner()
+        namespace_ids = namespace_interner.ids([namespaces[row] for row in rows])
+        order = np.array(rows, dtype=np.int64)
+        shared = {name: each.column()[order] for name, each in self._shared.items()}
+        pods = Pods(
+            names=tuple(columns["name"][row] for row in rows),
+            uids=tuple(columns["uid"][row] for row in rows),
+            namespace=np.array(namespace_ids, dtype=np.int32),
+            node=np.array([_node(columns["node"][row], nodes) for row in rows], dtype=np.int32),
+            phase=_numbers(columns["phase"], np.int8, order),
+            qos=self._qos(shared["resources"], _numbers(columns["qos"], np.int8, order)),
+            priority=_numbers([value or 0 for value in columns["priority"]], np.int64, order),
+            has_priority=_numbers([value is not None for value in columns["priority"]], np.bool_, order),
+            created=_joined(self._created)[order],
+            started=_joined(self._started)[order],
+            flags=_numbers(columns["flags"], np.int16, order),
+            tables=PodTables(
+                namespaces=tuple(namespace_interner.keys()),
+                **{name: tuple(each.values) for name, each in self._shared.items()},
+            ),
+            **shared,
+        )
+        return pods, len(keys) - len(rows)
+
+    def _qos(self, resources: IdArray, stated: npt.NDArray[np.int8]) -> npt.NDArray[np.int8]:
+        implied = np.array([each.qos for each in self._shared["resources"].values] or [0], dtype=np.int8)
+        return np.where(stated >= 0, stated, implied[resources] if len(stated) else stated).astype(np.int8)
+
+
+class _Shared:
+    """One identifier column and the table of its distinct values."""
+
+    def __init__(self, decode: Callable[[Any], Any]) -> None:
+        self._decode = decode
+        self._interner: Interner[Any] = Interner()
+        self._ids: list[int] = []
+        self.values: list[Any] = []
+
+    def add(self, keys: Sequence[Any], pods: Sequence[Pod]) -> None:
+        ids = self._interner.ids(keys)
+        self._ids.extend(ids)
+        for position, identifier in enumerate(ids):
+            if identifier == len(self.values):
+                self.values.append(self._value(keys[position], pods[position]))
+
+    def column(self) -> IdArray:
+        return np.array(self._ids, dtype=np.int32)
+
+    def _value(self, key: Any, pod: Pod) -> Any:
+        try:
+            return self._decode(key)
+        except pod_parts.PartError as error:
+            raise InputError(f"{_title(pod)}: {error}") from error
+
+
+def _row(pod: Pod) -> tuple[Any, ...]:
+    """The values of ``_COLUMNS`` for one pod."""
+    meta, spec, status = pod.metadata, pod.spec, pod.status
+    return (
+        meta.name,
+        meta.namespace,
+        meta.uid,
+        spec.node_name,
+        PHASES.get(status.phase, Phase.UNKNOWN),
+        _qos_code(status.qos_class),
+        spec.priority,
+        _flags(pod),
+    )
+
+
+def _keys(pod: Pod) -> tuple[Any, ...]:
+    """The keys of ``_SHARED`` for one pod."""
+    meta, spec, status = pod.metadata, pod.spec, pod.status
+    return (
+        bytes(meta.labels),
+        meta.owner_references or (),
+        _resources_key(spec),
+        bytes(spec.tolerations),
+        (bytes(spec.node_selector), bytes(spec.affinity)),
+        bytes(spec.topology_spread_constraints),
+        tuple([container.image for container in spec.containers]),
+        _claims(spec) if spec.volumes else (),
+        _states_key(status),
+        status.conditions or (),
+    )
+
+
+def _times(field: str, texts: list[str | None], pods: Sequence[Pod]) -> TimeArray:
+    """Nanoseconds since the epoch, or NO_TIME.
+
+    Almost every time is ``2026-11-21T09:30:00Z``, which NumPy reads for a page at once; anything else is read alone.
+    """
+    if all(text is None or (len(text) == _WHOLE_SECONDS and text[-1] == "Z") for text in texts):
+        try:
+            times = np.array([text[:-1] if text else "NaT" for text in texts], dtype="datetime64[s]")
+            seconds, absent = times.astype(np.int64), np.isnat(times)
+            if np.all(absent | (np.abs(seconds) < _LAST_SECOND)):
+                return np.where(absent, NO_TIME, seconds * SECOND)
+        except ValueError:
+            pass
+    return np.array([_time(field, text, pod) for text, pod in zip(texts, pods, strict=True)], dtype=np.int64)
+
+
+def _time(field: str, text: str | None, pod: Pod) -> int:
+    try:
+        return NO_TIME if text is None else parse_time(text)
+    except ValueError as error:
+        raise InputError(f"{_title(pod)}: {field}: {error}") from error
+
+
+def _joined(pages: list[TimeArray]) -> TimeArray:
+    return np.concatenate(pages) if pages else np.zeros(0, dtype=np.int64)
+
+
+def _title(pod: Pod) -> str:
+    return f"Pod {pod.metadata.namespace}/{pod.metadata.name}"
+
+
+def _numbers(values: list[Any], dtype: Any, order: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+    numbers: npt.NDArray[Any] = np.array(values, dtype=dtype)[order]
+    return numbers
+
+
+def _node(name: str | None, nodes: Mapping[str, int]) -> int:
+    return nodes.get(name, UNKNOWN_NODE) if name else PENDING
+
+
+def _flags(pod: Pod) -> int:
+    meta, spec = pod.metadata, pod.spec
+    flags = _annotation_flags(meta.annotations) if meta.annotations else 0
+    if meta.deletion_timestamp is not None:
+        flags |= Flag.TERMINATING
+    for volume in spec.volumes or ():
+        if volume.host_path is not None or volume.empty_dir is not None:
+            flags |= Flag.LOCAL_STORAGE
+        if volume.persistent_volume_claim is not None:
+            flags |= Flag.CLAIMS
+    if spec.resource_claims is not ABSENT and bytes(spec.resource_claims) not in _NO_CLAIMS:
+        flags |= Flag.RESOURCE_CLAIMS
+    return int(flags)
+
+
+def _annotation_flags(annotations: PodAnnotations) -> int:
+    flags = Flag(0)
+    if annotations.evict is not None:
+        flags |= Flag.EVICT
+    if annotations.prefer_no_eviction is not None:
+        flags |= Flag.PREFER_NO_EVICTION
+    if annotations.mirror is not None:
+        flags |= Flag.MIRROR
+    if annotations.source is not None and annotations.source != "api":
+        flags |= Flag.STATIC
+    return flags
+
+
+def _resources_key(spec: PodSpec) -> pod_parts.ResourcesKey:
+    return (
+        _container_keys(spec.containers),
+        _container_keys(spec.init_containers or ()),
+        bytes(spec.resources),
+        bytes(spec.overhead),
+    )
+
+
+def _container_keys(containers: tuple[Container, ...]) -> tuple[pod_parts.ContainerKey, ...]:
+    return tuple([pod_parts.container_key(container) for container in containers])
+
+
+def _claims(spec: PodSpec) -> tuple[str, ...]:
+    volumes = spec.volumes or ()
+    return tuple(
+        each.persistent_volume_claim.claim_name for each in volumes if each.persistent_volume_claim is not None
+    )
+
+
+def _states_key(status: PodStatus) -> tuple[Any, ...]:
+    """The fields of PodStates."""
+    return (
+        status.phase,
+        status.reason or "",
+        status.container_statuses or (),
+        status.init_container_statuses or (),
+        status.ephemeral_container_statuses or (),
+    )
+
+
+def _qos_code(stated: str | None) -> int:
+    return QOS_CLASSES.index(stated) if stated in QOS_CLASSES else -1
+
+
+def _itself(key: Any) -> Any:
+    return key
+
+
+#: What each shared part decodes to from the key that is interned, in the order of ``_keys``.
+_SHARED: dict[str, Callable[[Any], Any]] = {
+    "labels": pod_parts.decode_labels,
+    "owners": _itself,
+    "resources": pod_parts.decode_resources,
+    "tolerations": pod_parts.decode_tolerations,
+    "rules": pod_parts.decode_rules,
+    "spread": pod_parts.decode_spread,
+    "images": _itself,
+    "claims": _itself,
+    "states": lambda key: PodStates(*key),
+    "conditions": _itself,
+}

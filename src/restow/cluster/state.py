@@ -1,0 +1,194 @@
+"""A cluster that changes: which pods are where, and what that leaves on each node.
+
+``ClusterState`` lays over a ``Cluster`` the few things that a plan changes. ``remove`` and ``place`` are the only ways
+to change it; both update every derived count, note the nodes that changed (so that cached verdicts can be refreshed
+for those alone) and write a journal, so that ``undo`` is exact. ``fork`` copies a few arrays and shares all columns.
+``validate`` recomputes every count from nothing and compares: tests and property tests call it after each step.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from restow.cluster.interning import BoolArray, IdArray, IntArray
+from restow.cluster.owners import OwnerIndex
+from restow.cluster.pods import PENDING
+from restow.cluster.snapshot import Cluster
+
+
+class ClusterState:
+    """Where every pod is now, with the sums that follow from it."""
+
+    __slots__ = (
+        "_arrived",
+        "_first",
+        "_holds",
+        "_journal",
+        "_owners",
+        "_resident",
+        "_vectors",
+        "changed_nodes",
+        "cluster",
+        "exists",
+        "node",
+        "owned",
+        "requested",
+        "running",
+    )
+
+    def __init__(self, cluster: Cluster) -> None:
+        pods, nodes = cluster.pods, cluster.nodes
+        #: What was observed.
+        self.cluster = cluster
+        #: Which pods (still) exist, bool[pod].
+        self.exists: BoolArray = np.ones(len(pods), dtype=bool)
+        #: The node of each pod now, int32[pod]; negative as in ``Pods.node``.
+        self.node: IdArray = pods.node.copy()
+        #: Every node that a change touched, oldest first; a cache remembers how far it has read.
+        self.changed_nodes: list[int] = []
+        self._vectors = _request_vectors(cluster)
+        self._holds = ~pods.terminal
+        self._owners = OwnerIndex.of(pods)
+        self._journal: list[tuple[int, int, bool]] = []
+        self._resident, self._first = _residents(pods.node, len(nodes))
+        self._arrived: dict[int, list[int]] = {}
+        #: Sum of the requests of the pods that hold resources, int64[resource, node].
+        self.requested, self.running = self._sums()
+        #: How many existing pods name an owner, int64[owner uid].
+        self.owned = self._owners.counts(self.exists)
+
+    # Reading
+
+    def pods_on(self, node: int) -> IntArray:
+        """The pods on a node that hold resources (not Succeeded or Failed), in canonical order."""
+        pods = self.all_pods_on(node)
+        return pods[self._holds[pods]]
+
+    def all_pods_on(self, node: int) -> IntArray:
+        """The pods on a node whatever their phase, in canonical order."""
+        residents = self._resident[self._first[node] : self._first[node + 1]]
+        residents = residents[self.exists[residents] & (self.node[residents] == node)]
+        arrived = self._arrived.get(node)
+        return np.union1d(residents, arrived) if arrived else residents
+
+    def requests_of(self, pod: int) -> npt.NDArray[np.int64]:
+        """Effective requests of a pod, int64[resource], in the units of ``Nodes.allocatable``."""
+        vector: npt.NDArray[np.int64] = self._vectors[self.cluster.pods.resources[pod]]
+        return vector
+
+    def request_vectors(self) -> npt.NDArray[np.int64]:
+        """Effective requests by ``Pods.resources``, int64[identifier, resource]."""
+        return self._vectors
+
+    def holds_resources(self) -> BoolArray:
+        """Which pods count on their node: existing and not Succeeded or Failed, bool[pod]."""
+        return self._holds & self.exists
+
+    def siblings(self, pods: IntArray) -> npt.NDArray[np.int64]:
+        """How many existing pods name each pod's only owner, itself included; -1 without exactly one owner."""
+        owner = self._owners.sole[pods]
+        return np.where(owner >= 0, self.owned[owner], -1) if len(self.owned) else np.full(len(pods), -1)
+
+    # Changing
+
+    def remove(self, pod: int) -> None:
+        """The pod is gone."""
+        self._journal.append((pod, int(self.node[pod]), True))
+        self._leave(pod)
+        self.exists[pod] = False
+        self.owned[self._owners.of_pod(pod)] -= 1
+
+    def place(self, pod: int, node: int) -> None:
+        """The pod (or, after ``remove``, its replacement) is on this node from now on; PENDING takes it off."""
+        self._journal.append((pod, int(self.node[pod]), bool(self.exists[pod])))
+        if self.exists[pod]:
+            self._leave(pod)
+        else:
+            self.exists[pod] = True
+            self.owned[self._owners.of_pod(pod)] += 1
+        self._enter(pod, node)
+
+    def checkpoint(self) -> int:
+        """A mark for ``undo``."""
+        return len(self._journal)
+
+    def undo(self, mark: int) -> None:
+        """Take back every change since the mark."""
+        while len(self._journal) > mark:
+            pod, node, existed = self._journal[-1]
+            if existed:
+                self.place(pod, node)
+            else:
+                self.remove(pod)
+                self.node[pod] = node
+            del self._journal[-2:]
+
+    def fork(self) -> ClusterState:
+        """An independent copy that shares every column; costs a few array copies."""
+        twin = ClusterState.__new__(ClusterState)
+        for name in ("cluster", "_vectors", "_holds", "_owners", "_resident", "_first"):
+            setattr(twin, name, getattr(self, name))
+        for name in ("exists", "node", "requested", "running", "owned"):
+            setattr(twin, name, getattr(self, name).copy())
+        twin.changed_nodes = list(self.changed_nodes)
+        twin._journal = []  # noqa: SLF001  a fork is made inside the class
+        twin._arrived = {node: list(pods) for node, pods in self._arrived.items()}  # noqa: SLF001
+        return twin
+
+    def validate(self) -> None:
+        """Recompute every derived count from where the pods are; AssertionError where one differs."""
+        requested, running = self._sums()
+        assert np.array_equal(requested, self.requested), "requested differs from the sum over the pods"
+        assert np.array_equal(running, self.running), "running differs from the count of the pods"
+        assert np.array_equal(self._owners.counts(self.exists), self.owned), "owned differs from the count of the pods"
+        for node in range(len(self.cluster.nodes)):
+            expected = np.flatnonzero(self.exists & (self.node == node))
+            assert np.array_equal(self.all_pods_on(node), expected), f"the pods on node {node} differ"
+
+    def _leave(self, pod: int) -> None:
+        node = int(self.node[pod])
+        if node < 0:
+            return
+        arrived = self._arrived.get(node)
+        if arrived and pod in arrived:
+            arrived.remove(pod)
+        self.changed_nodes.append(node)
+        if self._holds[pod]:
+            self.requested[:, node] -= self.requests_of(pod)
+            self.running[node] -= 1
+
+    def _enter(self, pod: int, node: int) -> None:
+        self.node[pod] = node
+        if node < 0:
+            return
+        if self.cluster.pods.node[pod] != node:
+            self._arrived.setdefault(node, []).append(pod)
+        self.changed_nodes.append(node)
+        if self._holds[pod]:
+            self.requested[:, node] += self.requests_of(pod)
+            self.running[node] += 1
+
+    def _sums(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        count = len(self.cluster.nodes)
+        counted = np.flatnonzero(self.holds_resources() & (self.node > PENDING))
+        running = np.bincount(self.node[counted], minlength=count).astype(np.int64)
+        requested = np.zeros((len(self.cluster.nodes.resources), count), dtype=np.int64)
+        vectors = self._vectors[self.cluster.pods.resources[counted]]
+        for resource in range(len(requested)):
+            np.add.at(requested[resource], self.node[counted], vectors[:, resource])
+        return requested, running
+
+
+def _request_vectors(cluster: Cluster) -> npt.NDArray[np.int64]:
+    resources = cluster.nodes.resources
+    rows = [[each.requests.get(name, 0) for name in resources] for each in cluster.pods.tables.resources]
+    return np.array(rows, dtype=np.int64).reshape(len(rows), len(resources))
+
+
+def _residents(node: IdArray, count: int) -> tuple[IntArray, IntArray]:
+    """Pods grouped by the node they were observed on: the pods, and where each node's group starts."""
+    order = np.argsort(node, kind="stable")
+    placed = order[np.searchsorted(node[order], 0) :]
+    starts = np.searchsorted(node[placed], np.arange(count + 1))
+    return placed, starts

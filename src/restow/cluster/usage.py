@@ -1,0 +1,51 @@
+"""What nodes and pods really use, from the metrics objects of the input.
+
+Amounts are exact, in nano-units (nano-CPUs, nano-bytes): metrics are finer than a milli-CPU, and what is compared with
+a limit must not have been rounded before. Source: metrics.k8s.io/v1beta1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from restow.cluster.snapshot import Cluster
+from restow.errors import InputError
+from restow.kube.objects import ContainerMetrics, PodMetrics, WireQuantity
+from restow.kube.quantity import parse_quantity
+
+#: Nano-units by resource name.
+Amounts = dict[str, int]
+
+#: What is collected of nodes; a resource that a sample leaves out is 0.
+COLLECTED = ("cpu", "memory")
+
+
+def node_usage(cluster: Cluster) -> dict[str, Amounts]:
+    """CPU and memory by node name; InputError names an object with an amount that cannot be read."""
+    collected = {}
+    for (_, name), metrics in cluster.kind("NodeMetrics").items():
+        usage = _amounts(metrics.usage, f"NodeMetrics {name}: usage")
+        collected[name] = {resource: usage.get(resource, 0) for resource in COLLECTED}
+    return collected
+
+
+def pod_metrics(cluster: Cluster, pod: int) -> PodMetrics | None:
+    """The metrics of a pod, None where the input has none."""
+    pods = cluster.pods
+    found: PodMetrics | None = cluster.kind("PodMetrics").get(
+        (pods.tables.namespaces[pods.namespace[pod]], pods.names[pod])
+    )
+    return found
+
+
+def container_usage(metrics: PodMetrics, container: ContainerMetrics) -> Amounts:
+    """What one container uses; InputError names an amount that cannot be read."""
+    meta = metrics.metadata
+    return _amounts(container.usage, f"PodMetrics {meta.namespace}/{meta.name}: {container.name}: usage")
+
+
+def _amounts(wire: Mapping[str, WireQuantity] | None, place: str) -> Amounts:
+    try:
+        return {resource: parse_quantity(text).nano for resource, text in (wire or {}).items()}
+    except ValueError as error:
+        raise InputError(f"{place}: {error}") from error
