@@ -1,0 +1,1 @@
+"""Where a cluster comes from: files, standard input, the synthetic generator."""

@@ -1,0 +1,240 @@
+"""From JSON documents to one cluster.
+
+A document is a single object or a list of them: ``kubectl get -o json`` prints a ``List``, the API an ``XList`` whose
+items do not repeat their kind. Items are first cut apart without being decoded, then decoded page by page into the few
+fields that are read; each page's objects are dropped before the next one comes.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+from msgspec import Raw, Struct
+
+from restow.cluster.snapshot import KINDS, Cluster, ClusterIntake
+from restow.errors import InputError
+from restow.kube.objects import ObjectMeta
+from restow.sources.reading import Data, Document, input_files, read_documents, split_json
+
+#: Objects decoded before their columns are taken.
+_PAGE = 4096
+#: Unknown kinds named in a note.
+_KINDS_TOLD = 5
+#: API groups of the known kinds that are not in the core group.
+_GROUPS = {
+    "PriorityClass": "scheduling.k8s.io",
+    "PodDisruptionBudget": "policy",
+    "ReplicaSet": "apps",
+    "Deployment": "apps",
+    "StatefulSet": "apps",
+    "DaemonSet": "apps",
+    "Job": "batch",
+    "CronJob": "batch",
+    "StorageClass": "storage.k8s.io",
+    "CSINode": "storage.k8s.io",
+    "NodeMetrics": "metrics.k8s.io",
+    "PodMetrics": "metrics.k8s.io",
+}
+
+
+class _SeveralDocumentsError(Exception):
+    """A text holds more than one JSON document."""
+
+
+class _Envelope(Struct, frozen=True, rename="camel"):
+    """The outermost fields of any object."""
+
+    kind: str = ""
+    api_version: str = ""
+    items: list[Raw] | None = None
+
+
+class _Header(Struct, frozen=True, rename="camel"):
+    """What an item says of itself."""
+
+    kind: str = ""
+    api_version: str = ""
+
+
+class _Named(Struct, frozen=True):
+    """Enough of an object to name it in an error."""
+
+    metadata: ObjectMeta = ObjectMeta()
+
+
+@dataclass(slots=True)
+class LoadReport:
+    """What was found beside the cluster itself; normal for a partial dump, told in one line."""
+
+    origins: list[str] = field(default_factory=list)
+    #: Objects of kinds that restow does not read, by kind.
+    unknown_kinds: Counter[str] = field(default_factory=Counter)
+    #: Objects that were given more than once; the last one counts.
+    replaced: int = 0
+    #: Pods on nodes that the input does not hold.
+    on_unknown_nodes: int = 0
+
+    def origin(self) -> str:
+        """Where the cluster came from, in a word or two."""
+        return self.origins[0] if len(self.origins) == 1 else f"{len(self.origins)} inputs"
+
+    def notes(self) -> tuple[str, ...]:
+        """What is worth a line: nothing, or one sentence."""
+        unknown = ", ".join(f"{count} {kind}" for kind, count in sorted(self.unknown_kinds.items())[:_KINDS_TOLD])
+        more = len(self.unknown_kinds) - _KINDS_TOLD
+        parts = [
+            f"objects that restow does not read: {unknown}{f' and {more} more kinds' if more > 0 else ''}"
+            * bool(unknown),
+            f"{self.replaced} objects were given more than once (the last one counts)" * bool(self.replaced),
+            f"{self.on_unknown_nodes} pods are on nodes that the input does not hold" * bool(self.on_unknown_nodes),
+        ]
+        told = "; ".join(filter(None, parts))
+        return (f"{self.origin()}: {told}",) if told else ()
+
+
+def load_cluster(paths: Sequence[str]) -> tuple[Cluster, LoadReport]:
+    """One cluster from all the inputs together.
+
+    InputError lists every input that cannot be read, one sentence a line, and refuses a cluster without nodes or pods.
+    """
+    report, intake = LoadReport(), ClusterIntake()
+    problems: list[str] = []
+    with _garbage_collection_paused():
+        for name in _files(paths, problems):
+            try:
+                _load_file(name, intake, report)
+            except InputError as error:
+                problems.append(str(error))
+        if problems:
+            raise InputError("\n".join(problems))
+        cluster, report.replaced = intake.finish()
+    _check_complete(cluster, report)
+    report.on_unknown_nodes = cluster.pods.on_unknown_nodes()
+    return cluster, report
+
+
+def _files(paths: Sequence[str], problems: list[str]) -> list[str]:
+    names: list[str] = []
+    for path in paths:
+        try:
+            names.extend(input_files([path]))
+        except InputError as error:
+            problems.append(str(error))
+    return names
+
+
+def _load_file(name: str, intake: ClusterIntake, report: LoadReport) -> None:
+    for document in read_documents(name):
+        if document.origin not in report.origins:
+            report.origins.append(document.origin)
+        try:
+            _take(document, intake, report)
+        except _SeveralDocumentsError:
+            for part in split_json(document.data, document.origin):
+                _take(part, intake, report)
+
+
+def _take(document: Document, intake: ClusterIntake, report: LoadReport) -> None:
+    by_kind: dict[str, list[Data | Raw]] = {}
+    for kind, item in _items(document.data, document.origin, "", ""):
+        if kind in KINDS:
+            by_kind.setdefault(kind, []).append(item)
+        else:
+            report.unknown_kinds[kind] += 1
+    for kind, items in by_kind.items():
+        decoder = msgspec.json.Decoder(KINDS[kind])
+        for start in range(0, len(items), _PAGE):
+            page = [_decode(decoder, kind, item, document.origin) for item in items[start : start + _PAGE]]
+            try:
+                intake.add(kind, page)
+            except InputError as error:
+                raise InputError(f"{document.origin}: {error}") from error
+
+
+def _items(data: Data | Raw, origin: str, kind: str, api_version: str) -> Iterator[tuple[str, Data | Raw]]:
+    """Each object below an envelope with its kind; kinds of foreign API groups are written ``Kind.group``."""
+    envelope = _decode_envelope(data, origin)
+    own_kind, own_version = envelope.kind or kind, envelope.api_version or api_version
+    if envelope.items is None:
+        if not own_kind:
+            raise InputError(f"{origin}: holds an object without kind; kubectl get ... -o json prints one")
+        yield _qualified(own_kind, own_version), data
+        return
+    item_kind = own_kind.removesuffix("List")
+    header = msgspec.json.Decoder(_Header)
+    for item in envelope.items:
+        found = _decode(header, "item", item, origin)
+        if found.kind.endswith("List"):
+            yield from _items(item, origin, item_kind, own_version)
+        else:
+            yield _qualified(found.kind or item_kind, found.api_version or own_version), item
+
+
+def _decode_envelope(data: Data | Raw, origin: str) -> _Envelope:
+    try:
+        return msgspec.json.decode(data, type=_Envelope)
+    except msgspec.ValidationError as error:
+        raise InputError(f"{origin}: not a Kubernetes object: {_sentence(error)}") from error
+    except msgspec.DecodeError as error:
+        if "trailing characters" in str(error):
+            raise _SeveralDocumentsError from error
+        raise InputError(f"{origin}: not valid JSON: {error}") from error
+
+
+def _qualified(kind: str, api_version: str) -> str:
+    group = api_version.rpartition("/")[0]
+    expected = _GROUPS.get(kind, "")
+    return kind if not api_version or group == expected else f"{kind}.{group}"
+
+
+def _decode(decoder: msgspec.json.Decoder[Any], kind: str, item: Data | Raw, origin: str) -> Any:
+    try:
+        return decoder.decode(item)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise InputError(f"{origin}: {kind} {_name(item)}: {_sentence(error)}") from error
+
+
+def _name(item: Data | Raw) -> str:
+    try:
+        meta = msgspec.json.decode(item, type=_Named).metadata
+    except msgspec.MsgspecError:
+        return "(without a readable name)"
+    return f"{meta.namespace}/{meta.name}" if meta.namespace else meta.name
+
+
+def _sentence(error: Exception) -> str:
+    """The decoder's message with the path first: ``spec.priority: Expected `int`, got `str```."""
+    what, _, path = str(error).partition(" - at `$.")
+    return f"{path.rstrip('`')}: {what}" if path else what
+
+
+def _check_complete(cluster: Cluster, report: LoadReport) -> None:
+    where = ", ".join(report.origins)
+    nodes, pods = len(cluster.nodes), len(cluster.pods)
+    if nodes and pods:
+        return
+    others = sum(len(objects) for objects in cluster.others.values()) + report.unknown_kinds.total()
+    if not nodes and not pods:
+        found = f"{others} other objects but no nodes and no pods" if others else "no objects"
+        raise InputError(f"{where} holds {found}; restow needs both: kubectl get nodes,pods -A -o json > cluster.json")
+    held, missing = (f"{nodes} nodes and no pods", "pods") if nodes else (f"{pods} pods and no nodes", "nodes")
+    raise InputError(f"{where} holds {held}; add the {missing} too: kubectl get nodes,pods -A -o json > cluster.json")
+
+
+@contextmanager
+def _garbage_collection_paused() -> Iterator[None]:
+    """Nothing that is loaded is garbage: looking for it again and again only costs time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        if was_enabled:
+            gc.enable()

@@ -1,0 +1,141 @@
+"""From paths to JSON documents: files, directories and standard input; JSON, YAML and gzip.
+
+Every input becomes ``Document``s of JSON bytes, so that one decoder (``sources.documents``) serves all. JSON is passed
+on as it is; YAML is read by libyaml and written as JSON once. Large files are mapped, not read: their pages are the
+operating system's to keep or drop.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+import mmap
+import sys
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from restow.errors import InputError
+from restow.sources.yaml_documents import yaml_to_json
+
+STDIN = "-"
+_SUFFIXES = (".json", ".yaml", ".yml")
+_GZIP = b"\x1f\x8b"
+#: More than any cluster; a small file that unpacks to more is a bomb.
+_LARGEST_UNPACKED = 8 << 30
+_CHUNK = 1 << 20
+_UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+Data = bytes | memoryview
+
+
+@dataclass(slots=True, frozen=True)
+class Document:
+    """One JSON document and where it came from."""
+
+    origin: str
+    data: Data
+
+
+def input_files(paths: Sequence[str]) -> list[str]:
+    """The files that ``-f`` names: directories are replaced by the JSON and YAML files right inside them, by name.
+
+    InputError for a path that does not exist, and for a directory without such files.
+    """
+    return [name for path in paths for name in _expand(path)]
+
+
+def _expand(path: str) -> list[str]:
+    if path == STDIN:
+        return [path]
+    place = Path(path)
+    if not place.exists():
+        raise InputError(f"{path}: no such file or directory")
+    if not place.is_dir():
+        return [path]
+    inside = sorted(str(each) for each in place.iterdir() if each.is_file() and _is_dump(each))
+    if not inside:
+        raise InputError(f"{path}: no .json, .yaml or .yml file in this directory")
+    return inside
+
+
+def _is_dump(path: Path) -> bool:
+    name = path.name.removesuffix(".gz")
+    return name.endswith(_SUFFIXES)
+
+
+def read_documents(name: str) -> Iterator[Document]:
+    """The documents of one file or of standard input; InputError where they cannot be read."""
+    origin = "standard input" if name == STDIN else name
+    data = _text(_load(name, origin), origin)
+    head = bytes(data[:_CHUNK]).lstrip()
+    if not head and len(data) <= _CHUNK:
+        raise InputError(f"{origin}: the file is empty")
+    if head[:1] == b"{":
+        yield Document(origin, data)
+    else:
+        yield from (Document(origin, each) for each in yaml_to_json(bytes(data), origin))
+
+
+def _load(name: str, origin: str) -> Data:
+    try:
+        data = sys.stdin.buffer.read() if name == STDIN else _map(name)
+        return _unpack(data, origin) if bytes(data[:2]) == _GZIP else data
+    except OSError as error:
+        raise InputError(f"{origin}: {error.strerror or error}") from error
+
+
+def _map(name: str) -> Data:
+    with Path(name).open("rb") as file:
+        try:
+            return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+        except ValueError:
+            return file.read()
+
+
+def _unpack(data: Data, origin: str) -> bytes:
+    unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
+    try:
+        unpacked = unpacker.decompress(data, _LARGEST_UNPACKED)
+    except zlib.error as error:
+        raise InputError(f"{origin}: not a valid gzip file: {error}") from error
+    if unpacker.unconsumed_tail:
+        raise InputError(f"{origin}: unpacks to more than {_LARGEST_UNPACKED >> 30} GiB; this is not a cluster")
+    if not unpacker.eof:
+        raise InputError(f"{origin}: the gzip file is truncated")
+    if unpacker.unused_data.startswith(_GZIP):
+        return unpacked + _unpack(unpacker.unused_data, origin)
+    return unpacked
+
+
+def _text(data: Data, origin: str) -> Data:
+    """The data without a byte order mark; InputError unless it is UTF-8."""
+    if bytes(data[:2]) in _UTF16:
+        raise InputError(
+            f"{origin}: the file is UTF-16, not UTF-8; save it as UTF-8 (PowerShell: | Out-File -Encoding utf8)"
+        )
+    start = len(codecs.BOM_UTF8) if bytes(data[:3]) == codecs.BOM_UTF8 else 0
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    for offset in range(start, len(data), _CHUNK):
+        try:
+            decoder.decode(data[offset : offset + _CHUNK], final=offset + _CHUNK >= len(data))
+        except UnicodeDecodeError as error:
+            raise InputError(f"{origin}: not UTF-8 text: {error.reason} near byte {offset + error.start}") from error
+    return data[start:] if start else data
+
+
+def split_json(data: Data, origin: str) -> list[Document]:
+    """Several JSON documents written one after another, as ``cat a.json b.json`` makes them.
+
+    InputError where the text is not JSON.
+    """
+    text, decoder, documents, position = bytes(data).decode(), json.JSONDecoder(), [], 0
+    while position < len(text):
+        try:
+            _, end = decoder.raw_decode(text, position)
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"{origin}: not valid JSON: {error}") from error
+        documents.append(Document(origin, text[position:end].encode()))
+        position = end + len(text[end:]) - len(text[end:].lstrip())
+    return documents
