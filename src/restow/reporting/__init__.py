@@ -1,0 +1,1 @@
+"""A plan for people: terminal tables, JSON, YAML, HTML."""

@@ -1,0 +1,61 @@
+"""The moves as a table; the page's script adds sorting and a filter over all of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from restow.reporting.answer import headline, predicts
+from restow.reporting.html.elements import EMPTY, Markup, joined, section, tag, text
+
+if TYPE_CHECKING:
+    from restow.descheduling.plan import Move, Plan
+
+MOST_ROWS: Final = 2000
+
+
+def moves(plan: Plan) -> Markup:
+    """Write the section, with the first 2,000 moves as rows; in upstream placement without where they land."""
+    title = "Moves" if predicts(plan) else "Evictions"
+    if not plan.moves:
+        return section("moves", title, tag("p", text(f"{headline(plan)}.")))
+    shown = _prove_cells if predicts(plan) else _upstream_cells
+    heads = tag("thead", tag("tr", *(tag("th", text(head), scope="col") for head in shown(0, plan.moves[0]))))
+    body = tag("tbody", *(_row(shown(number, each)) for number, each in enumerate(plan.moves[:MOST_ROWS], 1)))
+    table = tag("table", heads, body, class_="moves", data_most=MOST_ROWS)
+    return section("moves", title, _left_out(plan), _filter(plan), table)
+
+
+def _left_out(plan: Plan) -> Markup:
+    if len(plan.moves) <= MOST_ROWS:
+        return EMPTY
+    sentence = f"The first {MOST_ROWS:,} of {len(plan.moves):,} are listed; all are in this page's data, and the filter looks at all."
+    return tag("p", text(sentence), class_="dim")
+
+
+def _filter(plan: Plan) -> Markup:
+    field = tag("input", type="search", id="move-filter", placeholder="pod, owner, node, reason")
+    count = tag("output", text(f"{len(plan.moves):,} of {len(plan.moves):,}"), id="move-count")
+    return tag("p", tag("label", text("Filter "), field), count, class_="controls", hidden="")
+
+
+def _upstream_cells(number: int, move: Move) -> dict[str, Markup]:
+    """Return the cells by their column's head."""
+    reason = text(f": {move.reason}" if move.reason else "")
+    return {
+        "#": text(number),
+        "Pod": text(move.pod),
+        "Owner": text(move.owner or "-"),
+        "From": text(move.source),
+        "Why": joined((tag("b", text(move.plugin)), reason)),
+    }
+
+
+def _prove_cells(number: int, move: Move) -> dict[str, Markup]:
+    cells = _upstream_cells(number, move)
+    why = cells.pop("Why")
+    certainty = tag("span", text(move.certainty or "-"), class_=move.certainty)
+    return {**cells, "To": text(move.target or "-"), "Certainty": certainty, "Why": why}
+
+
+def _row(cells: dict[str, Markup]) -> Markup:
+    return tag("tr", *(tag("td", cell, data_head=head) for head, cell in cells.items()))

@@ -1,0 +1,216 @@
+"use strict";
+// Adds to a page that is complete without it: sorting, filtering over all of the plan, and each move's line in the picture.
+(() => {
+  const byId = (id) => document.getElementById(id);
+  const read = (id) => JSON.parse(byId(id)?.textContent ?? "null");
+  const plan = read("plan");
+  const heat = read("heat");
+  const picture = document.querySelector(".picture");
+  const compare = new Intl.Collator("en", { numeric: true }).compare;
+  const count = (number) => number.toLocaleString("en");
+  const podName = (pod) => `${pod.namespace}/${pod.name}`;
+  const owner = (move) => (move.owner ? `${move.owner.kind}/${move.owner.name}` : "-");
+
+  const element = (name, content = "", attributes = {}) => {
+    const made = document.createElement(name);
+    made.append(...[content].flat());
+    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+    return made;
+  };
+  const drawn = (name, attributes) => {
+    const made = document.createElementNS("http://www.w3.org/2000/svg", name);
+    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+    return made;
+  };
+
+  // Where nodes are in the picture: cards, or cells of the heat map.
+
+  const cards = new Map([...document.querySelectorAll(".node")].map((card) => [card.dataset.name, card]));
+  const blocks = [...document.querySelectorAll("svg[data-resource]")];
+  const orderIn = (block) => heat.blocks[block.dataset.resource][block.dataset.zone];
+  const cells = new Map();
+  for (const block of blocks.filter((each) => each.dataset.resource === blocks[0].dataset.resource)) {
+    orderIn(block).forEach(([node], place) => cells.set(`${heat.names[node]} ${block.dataset.side}`, { block, place }));
+  }
+
+  const boxOf = (name, side) => {
+    const origin = picture.getBoundingClientRect();
+    const within = (box, width, height, column = 0, line = 0) => ({
+      x: box.left - origin.left + width * (column + 0.5),
+      y: box.top - origin.top + height * (line + 0.5),
+      halfWidth: width / 2,
+      halfHeight: height / 2,
+    });
+    const card = cards.get(name);
+    if (card) {
+      const box = card.getBoundingClientRect();
+      return within(box, box.width, box.height);
+    }
+    const cell = cells.get(`${name} ${side}`) ?? cells.get(`${name} 0`);
+    if (!cell) return null;
+    const box = cell.block.getBoundingClientRect();
+    const size = box.width / heat.columns;
+    return within(box, size, size, cell.place % heat.columns, Math.floor(cell.place / heat.columns));
+  };
+
+  // A point inside the box on the way to the other one: neighbours get a line that can be seen.
+  const edge = (box, towards) => {
+    const [dx, dy] = [towards.x - box.x, towards.y - box.y];
+    const reach = 0.6 * Math.min(box.halfWidth / Math.abs(dx || 1e-9), box.halfHeight / Math.abs(dy || 1e-9), 1);
+    return { x: box.x + dx * reach, y: box.y + dy * reach };
+  };
+
+  const route = (move) => {
+    const [source, target] = [boxOf(move.from, 0), move.to && boxOf(move.to, 1)];
+    if (!source || !target || move.from === move.to) return source ? [drawn("circle", { cx: source.x, cy: source.y, r: 4 })] : [];
+    const [start, end] = [edge(source, target), edge(target, source)];
+    const [dx, dy] = [end.x - start.x, end.y - start.y];
+    const inside = (x) => Math.min(Math.max(x, 4), picture.clientWidth - 4);
+    const bend = { x: inside((start.x + end.x) / 2 - dy * 0.15), y: (start.y + end.y) / 2 + dx * 0.15 };
+    const angle = (Math.atan2(end.y - bend.y, end.x - bend.x) * 180) / Math.PI;
+    const d = `M${start.x} ${start.y}Q${bend.x} ${bend.y} ${end.x} ${end.y}`;
+    return [
+      drawn("path", { d, class: "halo" }),
+      drawn("path", { d }),
+      drawn("circle", { cx: start.x, cy: start.y, r: 3.5 }),
+      drawn("polygon", { points: "0,0 -10,-5 -10,5", transform: `translate(${end.x} ${end.y}) rotate(${angle})` }),
+    ];
+  };
+
+  const routes = drawn("svg", { class: "routes", "aria-hidden": "true" });
+  picture.append(routes);
+  let shown = [];
+  const show = (moves) => {
+    shown = moves;
+    routes.replaceChildren(...moves.slice(0, 60).flatMap(route));
+    for (const card of document.querySelectorAll(".node.source, .node.target")) card.classList.remove("source", "target");
+    for (const move of moves) {
+      cards.get(move.from)?.classList.add("source");
+      if (move.to) cards.get(move.to)?.classList.add("target");
+    }
+  };
+  addEventListener("resize", () => show(shown));
+
+  // One move at a time.
+
+  let current = -1;
+  const said = byId("shown-move");
+  const choose = (index) => {
+    current = (index + plan.moves.length) % plan.moves.length;
+    const move = plan.moves[current];
+    const where = move.to ? `${move.from} → ${move.to}` : `off ${move.from}`;
+    said.textContent = `${count(current + 1)} of ${count(plan.moves.length)}: ${podName(move.pod)}, ${where}. ${move.plugin}: ${move.reason}`;
+    show([move]);
+  };
+  byId("previous-move")?.addEventListener("click", () => choose(current < 0 ? -1 : current - 1));
+  byId("next-move")?.addEventListener("click", () => choose(current + 1));
+  for (const [name, card] of cards) {
+    const touching = plan.moves.filter((move) => move.from === name || move.to === name);
+    if (!touching.length) continue;
+    card.tabIndex = 0;
+    for (const event of ["pointerenter", "focus", "click"]) card.addEventListener(event, () => show(touching));
+    for (const event of ["pointerleave", "blur"]) card.addEventListener(event, () => show([]));
+  }
+  picture.addEventListener("pointermove", (event) => {
+    const block = event.target.closest("svg[data-resource]");
+    if (!block || !said) return;
+    const box = block.getBoundingClientRect();
+    const size = box.width / heat.columns;
+    const place = Math.floor((event.clientX - box.left) / size) + heat.columns * Math.floor((event.clientY - box.top) / size);
+    const cell = orderIn(block)[place];
+    if (!cell) return;
+    const { resource, zone } = block.dataset;
+    said.textContent = `${heat.names[cell[0]]}, ${zone || "no zone"}: ${resource} ${cell[1]} % → ${cell[2]} %`;
+  });
+
+  byId("node-order")?.addEventListener("change", (event) => {
+    const orders = {
+      name: () => 0,
+      load: (one, other) => other.dataset.load - one.dataset.load,
+      zone: (one, other) => compare(one.dataset.zone, other.dataset.zone),
+    };
+    const sorted = [...cards.values()].sort((one, other) => compare(one.dataset.name, other.dataset.name));
+    sorted.sort(orders[event.target.value]);
+    show([]);
+    document.querySelector(".nodes").append(...sorted);
+  });
+
+  // The moves' table: sorts and filters all moves, and shows as many rows as the page had.
+
+  const table = document.querySelector("table.moves");
+  const values = {
+    "#": (move) => move.number,
+    Pod: (move) => podName(move.pod),
+    Owner: owner,
+    From: (move) => move.from,
+    To: (move) => move.to ?? "-",
+    Certainty: (move) => move.certainty ?? "-",
+    Why: (move) => (move.reason ? `${move.plugin}: ${move.reason}` : move.plugin),
+  };
+  const contents = {
+    "#": (move) => {
+      const button = element("button", String(move.number), { type: "button", title: "Show in the picture" });
+      button.addEventListener("click", () => {
+        byId("cluster").scrollIntoView();
+        choose(move.number - 1);
+      });
+      return button;
+    },
+    Certainty: (move) => element("span", values.Certainty(move), { class: move.certainty ?? "" }),
+    Why: (move) => [element("b", move.plugin), values.Why(move).slice(move.plugin.length)],
+  };
+  const moveRow = (heads) => (move) => {
+    const content = (head) => (contents[head] ?? values[head])(move);
+    const row = element("tr", heads.map((head) => element("td", content(head), { "data-head": head })));
+    row.addEventListener("pointerenter", () => show([move]));
+    row.addEventListener("pointerleave", () => show([]));
+    return row;
+  };
+  const enhanceMoves = () => {
+    plan.moves.forEach((move, index) => (move.number = index + 1));
+    const [body, filter] = [table.tBodies[0], byId("move-filter")];
+    const cells = [...table.tHead.rows[0].cells];
+    const heads = cells.map((cell) => cell.textContent);
+    const searched = (move) => heads.slice(1).map((head) => values[head](move)).join(" ").toLowerCase();
+    let [sorted, direction] = ["#", 1];
+    const fill = () => {
+      const wanted = filter.value.trim().toLowerCase();
+      const found = plan.moves.filter((move) => !wanted || searched(move).includes(wanted));
+      const order = sorted === "#" ? (one, other) => one - other : compare;
+      found.sort((one, other) => direction * order(values[sorted](one), values[sorted](other)));
+      body.replaceChildren(...found.slice(0, Number(table.dataset.most)).map(moveRow(heads)));
+      byId("move-count").textContent = `${count(found.length)} of ${count(plan.moves.length)}`;
+    };
+    cells.forEach((cell, index) => {
+      const button = element("button", heads[index], { type: "button" });
+      cell.replaceChildren(button);
+      button.addEventListener("click", () => {
+        direction = cell.getAttribute("aria-sort") === "ascending" ? -1 : 1;
+        sorted = heads[index];
+        for (const other of cells) other.removeAttribute("aria-sort");
+        cell.setAttribute("aria-sort", direction > 0 ? "ascending" : "descending");
+        fill();
+      });
+    });
+    cells[0].setAttribute("aria-sort", "ascending");
+    filter.addEventListener("input", fill);
+    fill();
+  };
+  if (table) enhanceMoves();
+
+  // Finding a pod that stays, among all refusals.
+
+  const finder = byId("refusal-filter");
+  finder?.addEventListener("input", () => {
+    const wanted = finder.value.trim().toLowerCase();
+    const texts = (refusal) => [podName(refusal.pod), refusal.node, refusal.plugin, `${refusal.stage}, ${refusal.code}: ${refusal.message}`];
+    const found = wanted ? plan.refusals.filter((refusal) => texts(refusal).join(" ").toLowerCase().includes(wanted)) : [];
+    const rows = found.slice(0, 200).map((refusal) => element("tr", texts(refusal).map((each) => element("td", each))));
+    byId("found-refusals").hidden = !found.length;
+    byId("found-refusals").tBodies[0].replaceChildren(...rows);
+    const more = found.length > rows.length ? `, the first ${rows.length} shown` : "";
+    byId("refusal-count").textContent = wanted ? `${count(found.length)} found${more}` : "";
+  });
+
+  for (const controls of document.querySelectorAll(".controls")) controls.hidden = false;
+})();

@@ -1,0 +1,56 @@
+"""``-o json``: the plan as a document with a stable order of fields, byte for byte the same for the same plan."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+from msgspec import UNSET, structs
+
+if TYPE_CHECKING:
+    from restow.descheduling.plan import Metadata, Plan, ResourceLoad, Utilisation
+
+_DIGITS: Final = 4
+
+
+def render_json(plan: Plan) -> bytes:
+    """Return the document, indented by two spaces, with a final newline."""
+    return msgspec.json.format(compact_json(plan), indent=2) + b"\n"
+
+
+def compact_json(plan: Plan) -> bytes:
+    """Return the document without any white space."""
+    return msgspec.json.encode(document(plan))
+
+
+def document(plan: Plan) -> dict[str, object]:
+    """Return the plan's top-level fields in the order in which people read them; fractions and seconds have four digits."""
+    return {
+        "apiVersion": plan.api_version,
+        "kind": plan.kind,
+        "metadata": _rounded_metadata(plan.metadata),
+        "moves": plan.moves,
+        "refusals": plan.refusals,
+        "summary": structs.replace(plan.summary, utilisation=_rounded_utilisation(plan.summary.utilisation)),
+        "problems": plan.problems,
+    }
+
+
+def _rounded_metadata(metadata: Metadata) -> Metadata:
+    if metadata.timings is UNSET:
+        return metadata
+    return structs.replace(metadata, timings={name: round(each, _DIGITS) for name, each in metadata.timings.items()})
+
+
+def _rounded_utilisation(load: Utilisation) -> Utilisation:
+    return structs.replace(load, before=_rounded_loads(load.before), after=_rounded_loads(load.after))
+
+
+def _rounded_loads(loads: dict[str, ResourceLoad]) -> dict[str, ResourceLoad]:
+    return {name: _rounded_load(each) for name, each in loads.items()}
+
+
+def _rounded_load(load: ResourceLoad) -> ResourceLoad:
+    return structs.replace(
+        load, max=round(load.max, _DIGITS), mean=round(load.mean, _DIGITS), spread=round(load.spread, _DIGITS)
+    )

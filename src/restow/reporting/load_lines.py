@@ -1,0 +1,112 @@
+"""How full the nodes are before and after, on a terminal: the fullest node, the spread, one character a node."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from rich.text import Text
+
+from restow.reporting.answer import predicts_load
+from restow.reporting.sparkline import MOST_BUCKETS, bucketed, sparkline
+from restow.reporting.wording import counted, percent, resource_order
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from restow.descheduling.plan import NodeLoad, ResourceLoad
+    from restow.reporting.report import Report
+
+_LABEL: Final = 8
+_COLUMN_GAP: Final = 4
+
+
+@dataclass(slots=True, frozen=True)
+class _Change:
+    """A figure before and after; ``after`` is None where the plan does not predict it. Less is better."""
+
+    before: str
+    after: str | None
+    better: bool = False
+
+    def text(self) -> Text:
+        if self.after is None:
+            return Text(self.before)
+        return Text.assemble(self.before, (" -> ", "dim"), (self.after, "green" if self.better else ""))
+
+
+def load_lines(report: Report, width: int) -> Iterator[Text]:
+    """Yield the section's lines: resources side by side, as many as fit; only the load before where none is predicted."""
+    names = shown_resources(report)
+    columns = [_column(report, each) for each in names]
+    while columns and _width(columns) > width:
+        columns.pop()
+    if not columns:
+        return
+    yield _line("", [Text(name, style="bold") for name in names], columns)
+    for index, label in enumerate(("max", "spread")):
+        yield _line(label, [column[index] for column in columns], columns)
+    if len(report.loads) <= MOST_BUCKETS and all(len(column) == 3 for column in columns):
+        yield _line("nodes", [column[2] for column in columns], columns)
+
+
+def shown_resources(report: Report) -> list[str]:
+    """Return the resources that any node has and any pod requests: CPU and memory first."""
+    load = report.plan.summary.utilisation
+    used = {name for side in (load.before, load.after) for name, each in side.items() if each.max > 0}
+    return sorted(used & load.before.keys() & load.after.keys(), key=resource_order)
+
+
+def bucket_lines(report: Report) -> Iterator[Text]:
+    """Yield the nodes in groups, fullest first, when there are too many for a character each."""
+    count = len(report.loads)
+    if count <= MOST_BUCKETS:
+        return
+    yield Text(f"{counted(count, 'node')} in {MOST_BUCKETS} groups of about {count // MOST_BUCKETS}, fullest first")
+    for resource in shown_resources(report)[:2]:
+        pairs = sorted(node_fractions(report.loads, resource), reverse=True)
+        sides = [("before", 0), ("after", 1)] if predicts_load(report.plan) else [("now", 0)]
+        for label, side in sides:
+            picture = sparkline(bucketed([pair[side] for pair in pairs]))
+            yield Text(f"{resource if side == 0 else '':<{_LABEL}} {label:<6}  {picture}")
+
+
+def node_fractions(loads: tuple[NodeLoad, ...], resource: str) -> list[tuple[float, float]]:
+    """Return what is requested before and after as fractions of allocatable, for the nodes that have the resource."""
+    having = (load.resources[resource] for load in loads if load.resources.get(resource, (0, 0, 0))[0] > 0)
+    return [(before / allocatable, after / allocatable) for allocatable, before, after in having]
+
+
+def _column(report: Report, resource: str) -> list[Text]:
+    load = report.plan.summary.utilisation
+    known = predicts_load(report.plan)
+    changes = _figures(load.before[resource], load.after[resource], known=known)
+    pairs = node_fractions(report.loads, resource)
+    if pairs and len(report.loads) <= MOST_BUCKETS:
+        before, after = (sparkline(side) for side in zip(*pairs, strict=True))
+        changes.append(_Change(before, after if known else None))
+    return [each.text() for each in changes]
+
+
+def _figures(before: ResourceLoad, after: ResourceLoad, *, known: bool) -> list[_Change]:
+    return [
+        _Change(percent(before.max), percent(after.max) if known else None, after.max < before.max),
+        _Change(f"{before.spread:.2f}", f"{after.spread:.2f}" if known else None, after.spread < before.spread),
+    ]
+
+
+def _width(columns: list[list[Text]]) -> int:
+    return _LABEL + sum(_cell_width(column) for column in columns) + _COLUMN_GAP * (len(columns) - 1) + 1
+
+
+def _cell_width(column: list[Text]) -> int:
+    return max(each.cell_len for each in column)
+
+
+def _line(label: str, cells: list[Text], columns: list[list[Text]]) -> Text:
+    line = Text(f"{label:<{_LABEL}} ")
+    for cell, column in zip(cells, columns, strict=False):
+        line.append_text(cell)
+        line.append(" " * (_cell_width(column) - cell.cell_len + _COLUMN_GAP))
+    line.rstrip()
+    return line

@@ -1,0 +1,129 @@
+"""The moves on a terminal: one line each while they fit on a screen, the first few and totals when they do not.
+
+A reason stands in its own column where the terminal is wide enough; on a narrow one it follows the moves
+that share it.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from itertools import groupby
+from typing import TYPE_CHECKING, Final
+
+from rich.text import Text
+
+from restow.reporting.answer import predicts
+from restow.reporting.columns import GAP, joined, narrowed, total_width, widths, without_shared_domain
+from restow.reporting.wording import counted, printable, why
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from restow.descheduling.plan import Move, Plan
+
+_MOST_LISTED: Final = 20
+_FIRST_FEW: Final = 3
+_MOST_TOTALS: Final = 4
+_NARROWEST_WHY: Final = 36
+_FIRST_NODE: Final = 3
+
+
+def move_lines(plan: Plan, width: int) -> Iterator[Text]:
+    """Yield the section's lines under its headline."""
+    if len(plan.moves) <= _MOST_LISTED:
+        yield from _table(plan, plan.moves, width)
+        return
+    yield from _totals(plan, width)
+    yield Text()
+    yield from _table(plan, plan.moves[:_FIRST_FEW], width)
+    yield Text(f"    ... and {len(plan.moves) - _FIRST_FEW:,} more: -o wide and -o json have all", style="dim")
+
+
+def _table(plan: Plan, moves: Sequence[Move], width: int) -> Iterator[Text]:
+    header = ["#", "POD", "OWNER", "FROM", *(["TO"] if predicts(plan) else [])]
+    rows = [_cells(number, each)[: len(header)] for number, each in enumerate(moves, 1)]
+    reasons = [_why(plan, each) for each in moves]
+    numbers = max(len(row[0]) for row in rows) + 1
+    rows = [[row[0].rjust(numbers), *row[1:]] for row in [header, *rows]]
+    natural = widths(rows)
+    room = width - total_width(natural) - len(GAP)
+    if room >= min(max(map(len, reasons)), _NARROWEST_WHY):
+        yield from _reasons_beside(rows, natural, reasons, room)
+        return
+    if total_width(natural) > width:
+        rows = _with_short_nodes(rows)
+    yield from _reasons_below(rows, narrowed(widths(rows), width), reasons, width)
+
+
+def _with_short_nodes(rows: list[list[str]]) -> list[list[str]]:
+    heading, *body = rows
+    short = without_shared_domain([name for row in body for name in row[_FIRST_NODE:] if name != "-"])
+    return [heading, *([*row[:_FIRST_NODE], *(short.get(name, name) for name in row[_FIRST_NODE:])] for row in body)]
+
+
+def _cells(number: int, move: Move) -> list[str]:
+    owner = str(move.owner) if move.owner else "-"
+    return [str(number), *map(printable, (str(move.pod), owner, move.source, move.target or "-"))]
+
+
+def _why(plan: Plan, move: Move) -> str:
+    """Return the reason; a merely possible move says so unless all are."""
+    mixed = len({each.certainty for each in plan.moves}) > 1
+    doubt = "(possible) " if mixed and move.certainty == "possible" else ""
+    return doubt + why(move.plugin, move.reason)
+
+
+def _reasons_beside(rows: list[list[str]], columns: list[int], reasons: list[str], room: int) -> Iterator[Text]:
+    heading, *body = rows
+    yield Text(joined([*heading, "WHY"], [*columns, room]), style="bold")
+    indent = " " * (total_width(columns) + len(GAP))
+    for row, reason in zip(body, reasons, strict=True):
+        first, *rest = textwrap.wrap(reason, room) or [""]
+        names = joined([*row, first], [*columns, room])
+        yield _dim_after(names, len(indent))
+        yield from (Text(indent + line, style="dim") for line in rest)
+
+
+def _dim_after(line: str, start: int) -> Text:
+    text = Text(line)
+    text.stylize("dim", start)
+    return text
+
+
+def _reasons_below(rows: list[list[str]], columns: list[int], reasons: list[str], width: int) -> Iterator[Text]:
+    heading, *body = rows
+    yield Text(joined(heading, columns), style="bold")
+    indent = " " * (columns[0] + len(GAP))
+    for reason, run in groupby(zip(reasons, body, strict=True), key=lambda each: each[0]):
+        shared = [row for _, row in run]
+        yield from (Text(joined(row, columns)) for row in shared)
+        numbers = f"{shared[0][0].strip()}-{shared[-1][0].strip()}: " if len(shared) > 1 else ""
+        lines = textwrap.wrap(numbers + reason, width, initial_indent=indent, subsequent_indent=indent)
+        yield from (Text(line, style="dim") for line in lines)
+
+
+def _totals(plan: Plan, width: int) -> Iterator[Text]:
+    """Say who moves, by whom, from where and to where: the largest counts."""
+    moves = plan.moves
+    targets = [each.target for each in moves if each.target]
+    short = without_shared_domain([*(each.source for each in moves), *targets])
+    sections = {
+        "by strategy": ("", Counter(each.plugin for each in moves)),
+        "by owner": ("owner", Counter(str(each.owner or "no owner") for each in moves)),
+        "out of": ("node", Counter(short[each.source] for each in moves)),
+    }
+    if predicts(plan):
+        sections["into"] = ("node", Counter(short[each] for each in targets))
+    label = max(map(len, sections))
+    for title, (kind, counts) in sections.items():
+        number = f"{counted(len(counts), kind)}: " if kind else ""
+        indent = " " * (label + len(GAP))
+        lines = textwrap.wrap(f"{title:<{label}}{GAP}{number}{_largest(counts)}", width, subsequent_indent=indent)
+        yield from map(Text, lines)
+
+
+def _largest(counts: Counter[str]) -> str:
+    ranked = sorted(counts.items(), key=lambda each: (-each[1], each[0]))
+    shown = [f"{printable(name)} {count:,}" for name, count in ranked[:_MOST_TOTALS]]
+    return ", ".join([*shown, "..."] if len(shown) < len(ranked) else shown)

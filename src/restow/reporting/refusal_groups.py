@@ -1,0 +1,53 @@
+"""Refusals by stage and code: counts that open into pods, the most frequent reason first."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, get_args
+
+from restow.descheduling.plan import Plan, Refusal, Stage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_STAGES: tuple[Stage, ...] = get_args(Stage)
+
+
+@dataclass(slots=True, frozen=True)
+class RefusalGroup:
+    """Every refusal of one stage and code, in the plan's order."""
+
+    stage: Stage
+    code: str
+    #: The most frequent message.
+    message: str
+    #: How many different messages there are.
+    messages: int
+    refusals: tuple[Refusal, ...]
+
+    @property
+    def example(self) -> str:
+        """The message, marked as one of several where it is."""
+        return self.message if self.messages == 1 else f"e.g. {self.message}"
+
+
+def group_refusals(refusals: Iterable[Refusal]) -> tuple[RefusalGroup, ...]:
+    """Return groups by falling count, then in the arbiter's order of stages, then by code."""
+    members: dict[tuple[Stage, str], list[Refusal]] = defaultdict(list)
+    for refusal in refusals:
+        members[refusal.stage, refusal.code].append(refusal)
+    groups = [_group(stage, code, found) for (stage, code), found in members.items()]
+    return tuple(sorted(groups, key=lambda each: (-len(each.refusals), _STAGES.index(each.stage), each.code)))
+
+
+def _group(stage: Stage, code: str, refusals: list[Refusal]) -> RefusalGroup:
+    messages = Counter(each.message for each in refusals)
+    message = min(messages, key=lambda each: (-messages[each], each))
+    return RefusalGroup(stage, code, message, len(messages), tuple(refusals))
+
+
+def staying_pods(plan: Plan) -> int:
+    """Count the pods that some strategy wanted to move and none does."""
+    moved = {str(each.pod) for each in plan.moves}
+    return len({str(each.pod) for each in plan.refusals} - moved)

@@ -1,0 +1,43 @@
+"""What every renderer takes: the plan, and the context that a reader needs to trust it.
+
+The plan itself is a wire struct that can be stored and compared; a report adds what only the run that made it knows: how
+full each node is, where the input came from, and the policy as it was understood.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from restow.descheduling.plan import NodeLoad, Plan
+
+#: Ends each line of ``PolicyView.text`` that the file did not say and restow filled in.
+DEFAULT_MARK: Final = "# default"
+
+
+@dataclass(slots=True, frozen=True)
+class PolicyView:
+    """The policy as it was understood."""
+
+    #: The file's name, or the bundled policy's.
+    name: str
+    #: Whether it came with restow because the user named none.
+    bundled: bool
+    #: The enabled strategies, in the order in which they run.
+    strategies: tuple[str, ...]
+    #: YAML with defaults filled in; lines with a default end in ``DEFAULT_MARK``.
+    text: str
+
+
+@dataclass(slots=True, frozen=True)
+class Report:
+    """A plan with its context; ``notes`` are sentences for the reader that are no part of the plan."""
+
+    plan: Plan
+    #: One for each node, in the canonical order (by name).
+    loads: tuple[NodeLoad, ...]
+    #: Where the cluster came from, such as ``cluster.json, 0.1 s``.
+    sources: str
+    policy: PolicyView
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,129 @@
+"""``restow plan`` on a terminal: the answer first, then the reasons, then the next command.
+
+One screen for a small cluster, counts instead of lists for a large one. Colour is left to the console, which drops it
+where the output is no terminal; every word is readable without.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING, Final
+
+from rich.text import Text
+
+from restow.reporting.answer import headline, problem_sentences, stays
+from restow.reporting.columns import GAP, widths
+from restow.reporting.load_lines import bucket_lines, load_lines
+from restow.reporting.move_lines import move_lines
+from restow.reporting.refusal_groups import group_refusals
+from restow.reporting.wording import counted, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from rich.console import Console
+
+    from restow.descheduling.plan import Plan
+    from restow.reporting.report import Report
+
+_MOST_GROUPS: Final = 8
+_NARROWEST_MESSAGE: Final = 20
+_LABEL: Final = 7
+_PART_GAP: Final = "   "
+
+
+def print_table(report: Report, console: Console) -> None:
+    """Print the report, cut to the console's width."""
+    plan, width = report.plan, console.width
+    sections = (
+        header_lines(report, width),
+        _answer_lines(plan, width),
+        _refusal_lines(plan, width),
+        problem_lines(report, width),
+        load_lines(report, width),
+        bucket_lines(report),
+        _next_commands(report),
+    )
+    print_sections(sections, console)
+
+
+def print_sections(sections: Iterable[Iterable[Text]], console: Console) -> None:
+    """Print the sections that have lines, an empty line between two."""
+    filled = filter(None, map(list, sections))
+    for index, lines in enumerate(filled):
+        console.print(*([Text()] if index else []), *lines, sep="\n", soft_wrap=True, highlight=False)
+
+
+def header_lines(report: Report, width: int) -> Iterator[Text]:
+    """Say which cluster, which policy, which placement."""
+    summary, policy = report.plan.summary, report.policy
+    pending = f" ({summary.pending_pods:,} pending)" if summary.pending_pods else ""
+    nodes_and_pods = f"{counted(summary.nodes, 'node')}, {counted(summary.pods, 'pod')}{pending}"
+    yield from _labelled("cluster", [nodes_and_pods, printable(report.sources)], width)
+    name = f"{printable(policy.name)}{' (bundled)' if policy.bundled else ''}"
+    strategies = printable(", ".join(policy.strategies)) or "no strategies"
+    yield from _labelled("policy", [name, strategies, f"placement: {report.plan.metadata.placement}"], width)
+
+
+def _labelled(label: str, parts: list[str], width: int) -> Iterator[Text]:
+    """Yield as many parts on a line as fit."""
+    room = width - _LABEL - len(GAP)
+    lines: list[str] = []
+    for part in parts:
+        if lines and len(f"{lines[-1]}{_PART_GAP}{part}") <= room:
+            lines[-1] += _PART_GAP + part
+        else:
+            lines += textwrap.wrap(part, room)
+    for index, line in enumerate(lines):
+        yield Text.assemble((f"{'' if index else label:<{_LABEL}}{GAP}", "dim"), line)
+
+
+def _answer_lines(plan: Plan, width: int) -> Iterator[Text]:
+    """Yield the headline, and under it the moves, or else why there are none."""
+    yield Text(headline(plan), style="bold")
+    yield from move_lines(plan, width) if plan.moves else _group_lines(plan, width)
+
+
+def _refusal_lines(plan: Plan, width: int) -> Iterator[Text]:
+    if plan.moves and plan.refusals:
+        yield Text(stays(plan), style="bold")
+        yield from _group_lines(plan, width)
+
+
+def _group_lines(plan: Plan, width: int) -> Iterator[Text]:
+    groups = group_refusals(plan.refusals)
+    shown = groups[:_MOST_GROUPS]
+    rows = [[f"{len(each.refusals):,}", each.stage, printable(each.code)] for each in shown]
+    count, stage, code = widths(rows) if rows else (0, 0, 0)
+    for row, group in zip(rows, shown, strict=True):
+        start = f" {row[0]:>{count}}{GAP}{row[1]:<{stage}}{GAP}{row[2]:<{code}}{GAP}"
+        room = max(width - len(start), _NARROWEST_MESSAGE)
+        lines = textwrap.wrap(printable(group.example), room, max_lines=2, placeholder=" …") or [""]
+        for index, line in enumerate(lines):
+            yield Text.assemble(" " * len(start) if index else start, (line, "dim"))
+    if len(groups) > len(shown):
+        yield Text(f" ... and {counted(len(groups) - len(shown), 'more reason')}: -o wide has all", style="dim")
+
+
+def problem_lines(report: Report, width: int) -> Iterator[Text]:
+    """Name strategies that could not work, and the run's notes."""
+    sentences = [
+        *(("problem", each) for each in problem_sentences(report.plan)),
+        *(("note", printable(each)) for each in report.notes),
+    ]
+    for label, sentence in sentences:
+        for index, line in enumerate(textwrap.wrap(sentence, width - _LABEL - len(GAP))):
+            yield Text.assemble((f"{'' if index else label:<{_LABEL}}{GAP}", "yellow"), line)
+
+
+def _next_commands(report: Report) -> Iterator[Text]:
+    listed = "every move and refusal, uncut" if report.plan.moves else "every refusal, uncut"
+    commands = {
+        "restow plan ... -o wide": listed if report.plan.moves or report.plan.refusals else None,
+        "restow plan ... --policy-config-file policy.yaml": "with your own policy" if report.policy.bundled else None,
+        "restow plan ... -o html > plan.html": "a page to show around",
+    }
+    wanted = {command: meaning for command, meaning in commands.items() if meaning}
+    longest = max(map(len, wanted))
+    for command, meaning in wanted.items():
+        yield Text.assemble(f"{command:<{longest}}   ", (meaning, "dim"))

@@ -1,0 +1,89 @@
+"""``restow plan -o wide``: every move and every refusal with all columns, nothing cut, one line each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from restow.reporting.answer import headline, stays
+from restow.reporting.columns import GAP, widths
+from restow.reporting.load_lines import bucket_lines, load_lines
+from restow.reporting.table import header_lines, print_sections, problem_lines
+from restow.reporting.wording import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rich.console import Console
+
+    from restow.descheduling.plan import Move, Plan, Refusal
+    from restow.reporting.report import Report
+
+_MOVE_HEADER = ("#", "POD", "OWNER", "FROM", "TO", "CERTAINTY", "CANDIDATES", "PROFILE", "STRATEGY", "REASON")
+_REFUSAL_HEADER = ("POD", "NODE", "STAGE", "CODE", "PROFILE", "STRATEGY", "MESSAGE")
+_UNCUT = 10_000
+
+
+def print_wide(report: Report, console: Console) -> None:
+    """Print the report; lines are as long as they need to be."""
+    plan = report.plan
+    sections = (
+        header_lines(report, _UNCUT),
+        [Text(headline(plan), style="bold"), *_rows_text(_move_rows(plan))],
+        [Text(stays(plan), style="bold"), *_rows_text(_refusal_rows(plan))] if plan.refusals else (),
+        problem_lines(report, _UNCUT),
+        load_lines(report, _UNCUT),
+        bucket_lines(report),
+    )
+    print_sections(sections, console)
+
+
+def _move_rows(plan: Plan) -> Iterator[Sequence[str]]:
+    if plan.moves:
+        yield _MOVE_HEADER
+    for number, move in enumerate(plan.moves, 1):
+        yield (str(number), *map(printable, _move_cells(move)))
+
+
+def _move_cells(move: Move) -> Sequence[str]:
+    return (
+        str(move.pod),
+        str(move.owner or "-"),
+        move.source,
+        move.target or "-",
+        move.certainty or "-",
+        ",".join(move.candidates) or "-",
+        move.profile or "-",
+        move.plugin,
+        move.reason,
+    )
+
+
+def _refusal_rows(plan: Plan) -> Iterator[Sequence[str]]:
+    if plan.refusals:
+        yield _REFUSAL_HEADER
+    for refusal in plan.refusals:
+        yield tuple(map(printable, _refusal_cells(refusal)))
+
+
+def _refusal_cells(refusal: Refusal) -> Sequence[str]:
+    return (
+        str(refusal.pod),
+        refusal.node,
+        refusal.stage,
+        refusal.code,
+        refusal.profile or "-",
+        refusal.plugin,
+        refusal.message,
+    )
+
+
+def _rows_text(rows: Iterator[Sequence[str]]) -> Iterator[Text]:
+    """Yield all rows as one text: there may be 100,000, and a console is slow with one object a line."""
+    every = list(rows)
+    if not every:
+        return
+    *padded, _ = widths(every)
+    lines = (GAP.join([*map(str.ljust, row, padded), row[-1]]).rstrip() for row in every)
+    yield Text("\n".join(f" {line}" for line in lines))

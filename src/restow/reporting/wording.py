@@ -1,0 +1,59 @@
+"""Numbers, amounts and untrusted text as Kubernetes people write them: 3 moves, 61 %, 12.5Gi, 1500m."""
+
+from __future__ import annotations
+
+from typing import Final
+
+_BINARY_UNITS: Final = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
+_RESOURCES_FIRST: Final = ("cpu", "memory")
+
+
+def counted(number: int, singular: str, plural: str | None = None) -> str:
+    """Write ``1 move``, ``3 moves``, ``40,000 moves``; ``plural`` where an s is not enough."""
+    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
+
+
+def percent(fraction: float) -> str:
+    """Write a fraction in whole percent: ``61 %``."""
+    return f"{round(fraction * 100):,} %"
+
+
+def amount(resource: str, value: int) -> str:
+    """Write a `NodeLoad` value in its resource's unit: milli-CPU, bytes, or a plain count."""
+    if resource == "cpu":
+        return f"{value}m" if value % 1000 else str(value // 1000)
+    if resource in {"memory", "ephemeral-storage"} or resource.startswith("hugepages-"):
+        return _binary_size(value)
+    return f"{value:,}"
+
+
+def _binary_size(size: int) -> str:
+    power = min(max(abs(size).bit_length() - 1, 0) // 10, len(_BINARY_UNITS) - 1)
+    return f"{size / 1024**power:.1f}".removesuffix(".0") + _BINARY_UNITS[power]
+
+
+def resource_title(resource: str) -> str:
+    """Return a resource's name for prose and headings."""
+    return "CPU" if resource == "cpu" else resource
+
+
+def resource_order(resource: str) -> tuple[int, str]:
+    """Return a sort key: CPU, memory, then the others by name."""
+    known = resource in _RESOURCES_FIRST
+    return (_RESOURCES_FIRST.index(resource) if known else len(_RESOURCES_FIRST), resource)
+
+
+def printable(text: str) -> str:
+    """Return one line without control characters.
+
+    A dump can hold anything, and a terminal obeys escape sequences: white space becomes a space, every other character
+    that does not print (also the invisible ones that reorder a line) the replacement character.
+    """
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() else " " if each.isspace() else "\ufffd" for each in text)
+
+
+def why(plugin: str, reason: str) -> str:
+    """Return the strategy and its reason in one line."""
+    return printable(f"{plugin}: {reason}" if reason else plugin)

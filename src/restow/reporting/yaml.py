@@ -1,0 +1,19 @@
+"""``-o yaml``: the JSON document as YAML."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+import yaml
+
+from restow.reporting.json import document
+
+if TYPE_CHECKING:
+    from restow.descheduling.plan import Plan
+
+
+def render_yaml(plan: Plan) -> str:
+    """Return the same fields in the same order as `render_json`, with a final newline."""
+    plain = msgspec.to_builtins(document(plan))
+    return str(yaml.dump(plain, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True, default_flow_style=False))

@@ -1,0 +1,241 @@
+"""The page's structure: complete without a network and without JavaScript, and safe with anyone's names in it."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from html.parser import HTMLParser
+
+import pytest
+
+from builders.plans import (
+    SMALL_LOADS,
+    SMALL_REFUSALS,
+    a_load,
+    a_move,
+    a_refusal,
+    a_report,
+    large_report,
+    small_report,
+    upstream_report,
+)
+from restow.descheduling.plan import Problem
+from restow.reporting.html.page import render_html
+from restow.reporting.json import compact_json
+from restow.reporting.report import Report
+
+VOID = {"meta", "input"}
+
+
+class Page(HTMLParser):
+    """Reads a page; fails on wrong nesting and repeated ids."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__()
+        self.source = source
+        self.open: list[str] = []
+        self.hidden: list[bool] = []
+        self.shown: set[str] = set()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[str] = []
+        self.scripts: dict[str, str] = {}
+        self.feed(source)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        hidden = "hidden" in dict(attrs) or any(self.hidden[-1:])
+        if not hidden:
+            self.shown.add(tag)
+        if tag not in VOID:
+            self.open.append(tag)
+            self.hidden.append(hidden)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+        self.hidden.pop()
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] in {"script", "style"}:
+            self.scripts[self.tags[-1][1].get("id") or self.open[-1]] = data
+        else:
+            self.texts.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join(self.texts)
+
+    def having(self, tag: str, **attributes: str) -> list[dict[str, str | None]]:
+        return [attrs for name, attrs in self.tags if name == tag and attributes.items() <= attrs.items()]
+
+
+def page(report: Report) -> Page:
+    return Page(render_html(report))
+
+
+def nothing_to_do() -> Report:
+    problem = Problem("default", "LowNodeUtilization", "no metrics for node-3")
+    return a_report((), SMALL_REFUSALS, SMALL_LOADS, problems=(problem,), notes=("Note this.",), bundled=True)
+
+
+PAGES = {
+    "small": small_report,
+    "upstream": upstream_report,
+    "nothing to do": nothing_to_do,
+    "empty cluster": a_report,
+    "heat map": lambda: large_report(nodes=201, moves=50, refusals=50),
+}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_elements_nest_and_ids_are_unique(name: str) -> None:
+    ids = [attrs["id"] for _, attrs in page(PAGES[name]()).tags if "id" in attrs]
+    assert len(ids) == len(set(ids))
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_nothing_is_fetched(name: str) -> None:
+    found = page(PAGES[name]())
+    assert not [attrs for _, attrs in found.tags if {"src", "srcset", "action", "style"} & attrs.keys()]
+    assert all(attrs["href"] and attrs["href"].startswith("#") for _, attrs in found.tags if "href" in attrs)
+    assert not re.findall(r"url\(|@import|fetch\(|XMLHttp", found.scripts["style"] + found.scripts["script"])
+    assert "://" not in found.source.replace("http://www.w3.org/2000/svg", "")
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_links_lead_to_a_section(name: str) -> None:
+    found = page(PAGES[name]())
+    ids = {attrs.get("id") for _, attrs in found.tags}
+    assert {attrs["href"] for attrs in found.having("a")} == {
+        f"#{each}" for each in ("cluster", "moves", "stays", "policy", "versions")
+    }
+    assert all((attrs["href"] or "")[1:] in ids for attrs in found.having("a"))
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_pictures_have_a_text_alternative(name: str) -> None:
+    for attrs in page(PAGES[name]()).having("svg"):
+        assert (attrs.get("role") == "img" and attrs.get("aria-label")) or attrs.get("aria-hidden") == "true"
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_controls_that_need_a_script_are_hidden_without(name: str) -> None:
+    assert not page(PAGES[name]()).shown & {"button", "input", "select", "output"}
+
+
+def test_the_top_has_the_answer_and_four_figures() -> None:
+    found = page(small_report())
+    assert "3 moves take 31 points of CPU off node-2" in found.text
+    assert "8 of 14 refusals for DaemonSetPods: pods of a DaemonSet." in found.text
+    for figure in ("Moves", "Certain", "Stay", "CPU imbalance", "0.32", "0.13"):
+        assert figure in found.texts
+
+
+def test_every_move_is_a_row() -> None:
+    report = small_report()
+    text = page(report).text
+    assert all(str(move.pod) in text and str(move.owner) in text for move in report.plan.moves)
+    assert len(page(report).having("td", **{"data-head": "Pod"})) == 3
+
+
+def test_only_the_first_moves_are_rows_and_the_page_says_so() -> None:
+    report = large_report(nodes=3, moves=2001, refusals=1)
+    found = page(report)
+    assert len(found.having("td", **{"data-head": "Pod"})) == 2000
+    assert "The first 2,000 of 2,001 are listed" in found.text
+    assert len(json.loads(found.scripts["plan"])["moves"]) == 2001
+
+
+def test_the_page_carries_the_plan() -> None:
+    report = small_report()
+    assert json.loads(page(report).scripts["plan"]) == json.loads(compact_json(report.plan))
+
+
+def test_in_upstream_placement_no_landing_place_is_shown() -> None:
+    found = page(upstream_report())
+    assert "2 evictions as the Kubernetes Descheduler would make them" in found.text
+    assert "restow does not predict where they land" in found.text
+    assert not found.having("td", **{"data-head": "To"})
+    assert "Evictions" in found.texts
+
+
+def test_refusals_open_into_pods() -> None:
+    found = page(small_report())
+    assert len(found.having("details")) == 3
+    assert all(str(each.pod) in found.text for each in small_report().plan.refusals)
+
+
+def test_a_group_lists_at_most_500_pods_and_says_so() -> None:
+    refusals = tuple(a_refusal(f"a/{each}", "evictor", "X", "no") for each in range(501))
+    found = page(a_report((), refusals))
+    assert "The first 500 of 501 are listed" in found.text
+    assert "a/500" not in found.texts
+    assert len(json.loads(found.scripts["plan"])["refusals"]) == 501
+
+
+def test_up_to_200_nodes_are_cards_and_more_are_a_heat_map() -> None:
+    def nodes(count: int) -> Page:
+        return page(a_report((), (), tuple(a_load(f"node-{each}", (50, 50), (50, 50)) for each in range(count))))
+
+    assert len(nodes(200).having("li", **{"class": "node"})) == 200
+    heat = nodes(201)
+    assert not heat.having("li", **{"class": "node"})
+    assert len(json.loads(heat.scripts["heat"])["names"]) == 201
+
+
+def test_a_heat_map_has_a_block_for_each_zone_resource_and_side() -> None:
+    found = page(large_report(nodes=300, moves=1, refusals=0))
+    blocks = [
+        (each["data-resource"], each["data-zone"], each["data-side"])
+        for each in found.having("svg")
+        if "data-side" in each
+    ]
+    assert len(blocks) == len(set(blocks)) == 2 * 3 * 2
+    cells = sum(attrs["d"].count("M") for attrs in found.having("path") if attrs["d"])
+    assert cells == 300 * 2 * 2
+
+
+def test_defaults_of_the_policy_are_marked() -> None:
+    found = page(small_report())
+    assert len(found.having("span", **{"class": "default"})) == 2
+    assert "targetThresholds: {cpu: 50, memory: 50}" in found.text
+
+
+def test_problems_and_notes_stand_out() -> None:
+    found = page(nothing_to_do())
+    assert found.having("aside")
+    assert "LowNodeUtilization could not work: no metrics for node-3" in found.texts
+    assert "Note this." in found.texts
+    assert not page(small_report()).having("aside")
+
+
+NASTY = "</script><script>alert(1)</script><img src=x onerror='alert(2)'>\"&\x00\x1b"
+
+
+def test_names_cannot_become_markup() -> None:
+    report = a_report(
+        (a_move(NASTY, (NASTY, NASTY), owner=f"Job/{NASTY}", plugin=NASTY, reason=NASTY),),
+        (a_refusal(NASTY, "evictor", NASTY, NASTY, node=NASTY, plugin=NASTY),),
+        (a_load(NASTY, (50, 20), (50, 20), zone=NASTY),),
+        problems=(Problem(NASTY, NASTY, NASTY),),
+        notes=(NASTY,),
+    )
+    found = page(report)
+    assert not found.having("img")
+    assert len(found.having("script")) == len(page(small_report()).having("script"))
+    assert json.loads(found.scripts["plan"])["moves"][0]["reason"] == NASTY
+    assert "\x00" not in found.source
+
+
+def test_the_same_report_gives_the_same_page() -> None:
+    assert render_html(small_report()) == render_html(small_report())
+
+
+def test_a_large_plan_takes_less_than_five_seconds() -> None:
+    report = large_report()
+    started = time.perf_counter()
+    source = render_html(report)
+    assert time.perf_counter() - started < 5
+    assert "5,000 nodes" in source

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import pytest
+
+from builders.plans import SMALL_LOADS, a_load, a_move, a_refusal, a_report, small_report, upstream_report
+from restow.descheduling.plan import Certainty, Problem
+from restow.reporting.answer import gain, headline, imbalance, main_obstacle, problem_sentences, stays
+
+TO_4 = ("node-1", "node-4")
+
+
+@pytest.mark.parametrize(
+    ("certainties", "expected"),
+    [
+        (("certain",), "1 move, certain"),
+        (("possible",), "1 move, possible"),
+        (("certain", "certain"), "2 moves, all certain"),
+        (("possible", "possible"), "2 moves, all possible"),
+        (("certain", "possible", "certain"), "3 moves: 2 certain, 1 possible"),
+    ],
+)
+def test_the_headline_says_how_many_and_how_sure(certainties: tuple[Certainty, ...], expected: str) -> None:
+    moves = tuple(a_move(f"a/{index}", TO_4, certainty=each) for index, each in enumerate(certainties))
+    assert headline(a_report(moves).plan) == expected
+
+
+def test_upstream_placement_says_evictions_and_what_it_does_not_know() -> None:
+    plan = a_report((a_move("a/1", ("node-1", None)),), placement="upstream").plan
+    assert headline(plan) == "1 eviction; placement: upstream - restow does not predict where they land"
+
+
+def test_nothing_to_do_says_why() -> None:
+    problem = Problem("default", "LowNodeUtilization", "no metrics")
+    assert headline(a_report().plan) == "Nothing to move: no strategy found a pod that should move"
+    assert headline(a_report(placement="upstream").plan).startswith("Nothing to evict: ")
+    assert headline(a_report(problems=(problem,)).plan) == "Nothing to move: LowNodeUtilization could not work"
+    assert headline(a_report(problems=(problem, problem)).plan) == "Nothing to move: 2 strategies could not work"
+    refused = (a_refusal("a/1", "evictor", "X", "no"),)
+    assert headline(a_report((), refused).plan) == "Nothing to move: 1 candidate stays"
+
+
+def test_refusals_are_told_apart_from_pods() -> None:
+    assert stays(small_report().plan) == "13 candidates stay (14 refusals)"
+
+
+def test_the_gain_is_the_largest_relief_of_a_node() -> None:
+    assert gain(small_report()) == "3 moves take 31 points of CPU off node-2"
+
+
+def test_one_move_takes() -> None:
+    report = a_report((a_move("a/1", TO_4),), (), (a_load("node-1", (50, 50), (71, 70)),))
+    assert gain(report) == "1 move takes 1 point of memory off node-1"
+
+
+def test_many_moves_are_about_the_fullest_node() -> None:
+    moves = tuple(a_move(f"a/{each}", TO_4) for each in range(21))
+    assert gain(a_report(moves, (), SMALL_LOADS)) == "21 moves bring the fullest node from 92 % to 61 % of CPU"
+
+
+@pytest.mark.parametrize("moves", [1, 21])
+def test_without_a_relief_the_gain_is_the_headline(moves: int) -> None:
+    every = tuple(a_move(f"a/{each}", TO_4) for each in range(moves))
+    report = a_report(every, (), (a_load("node-1", (50, 55), (60, 60)),))
+    assert gain(report) == headline(report.plan)
+
+
+def test_upstream_placement_claims_no_gain() -> None:
+    assert gain(upstream_report()) == headline(upstream_report().plan)
+
+
+def test_the_main_obstacle_is_the_most_frequent_reason() -> None:
+    assert main_obstacle(small_report().plan) == ["8 of 14 refusals for DaemonSetPods: pods of a DaemonSet."]
+    assert main_obstacle(upstream_report().plan) == ["All for DaemonSetPods: pods of a DaemonSet."]
+    assert main_obstacle(a_report().plan) == []
+
+
+def test_the_imbalance_is_that_of_the_least_even_resource() -> None:
+    loads = (a_load("node-1", (50, 50), (10, 40)), a_load("node-2", (50, 50), (90, 60)))
+    worst = imbalance(a_report((), (), loads).plan)
+    assert worst is not None
+    assert (worst.resource, round(worst.before, 2), round(worst.after, 2)) == ("memory", 0.4, 0.1)
+
+
+def test_an_empty_cluster_has_no_imbalance() -> None:
+    assert imbalance(a_report().plan) is None
+
+
+def test_a_problem_names_its_strategy() -> None:
+    plan = a_report(problems=(Problem("default", "LowNodeUtilization", "no metrics for\nnode-3"),)).plan
+    assert problem_sentences(plan) == ("LowNodeUtilization could not work: no metrics for node-3",)

@@ -1,0 +1,145 @@
+"""What people see on a terminal: snapshots of whole screens, and the rules that no snapshot shows."""
+
+from __future__ import annotations
+
+import io
+import re
+import time
+
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+from syrupy.assertion import SnapshotAssertion
+
+from builders.plans import SMALL_LOADS, SMALL_REFUSALS, a_move, a_refusal, a_report, small_report, upstream_report
+from builders.plans import large_report as a_large_report
+from restow.descheduling.plan import Problem
+from restow.reporting.report import Report
+from restow.reporting.table import print_table
+from restow.reporting.wide import print_wide
+
+
+def a_console(width: int = 80, *, terminal: bool = False) -> Console:
+    """A console that writes to memory, whatever the test runs in."""
+    return Console(
+        file=io.StringIO(),
+        width=width,
+        force_terminal=terminal,
+        color_system="standard" if terminal else None,
+        no_color=False,
+        legacy_windows=False,
+    )
+
+
+def printed(report: Report, width: int = 80, *, terminal: bool = False) -> str:
+    console = a_console(width, terminal=terminal)
+    print_table(report, console)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def printed_wide(report: Report) -> str:
+    console = a_console()
+    print_wide(report, console)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def nothing_to_do() -> Report:
+    return a_report((), SMALL_REFUSALS, SMALL_LOADS)
+
+
+def could_not_work() -> Report:
+    problem = Problem(
+        "default", "LowNodeUtilization", "no metrics for node-3; add NodeMetrics of metrics.k8s.io to the input"
+    )
+    return a_report((), (), SMALL_LOADS, problems=(problem,), notes=("2 pods have no owner.",), bundled=True)
+
+
+def unsure() -> Report:
+    moves = (
+        a_move("shop/web-1", ("node-1", "node-4")),
+        a_move(
+            "shop/a-bare-pod", ("node-2", "node-2"), owner=None, certainty="possible", plugin="PodLifeTime", reason=""
+        ),
+    )
+    return a_report(moves, SMALL_REFUSALS[:1], SMALL_LOADS)
+
+
+SCREENS = {
+    "small": small_report,
+    "upstream": upstream_report,
+    "nothing to do": nothing_to_do,
+    "could not work": could_not_work,
+    "unsure": unsure,
+    "empty cluster": a_report,
+    "many moves": lambda: a_large_report(nodes=300, moves=2000, refusals=900),
+}
+
+
+@pytest.mark.parametrize("name", SCREENS)
+def test_a_screen_of_80_columns(name: str, snapshot: SnapshotAssertion) -> None:
+    assert printed(SCREENS[name]()) == snapshot
+
+
+def test_a_wide_terminal_has_the_reasons_beside_the_moves(snapshot: SnapshotAssertion) -> None:
+    assert printed(small_report(), 130) == snapshot
+
+
+def test_the_wide_format_has_every_column(snapshot: SnapshotAssertion) -> None:
+    assert printed_wide(small_report()) == snapshot
+
+
+@pytest.mark.parametrize("name", SCREENS)
+@pytest.mark.parametrize("width", [80, 100, 200])
+def test_no_line_is_wider_than_the_terminal(name: str, width: int) -> None:
+    assert max(map(cell_len, printed(SCREENS[name](), width).splitlines())) <= width
+
+
+@pytest.mark.parametrize("name", SCREENS)
+def test_a_screen_is_one_screen(name: str) -> None:
+    assert len(printed(SCREENS[name]()).splitlines()) <= 50
+
+
+def test_without_a_terminal_there_is_no_colour() -> None:
+    assert "\x1b" not in printed(small_report())
+
+
+def test_colour_adds_nothing_that_words_do_not_say() -> None:
+    coloured = printed(small_report(), terminal=True)
+    assert "\x1b[32m61 %" in coloured
+    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == printed(small_report())
+
+
+def test_names_from_a_dump_cannot_write_to_the_terminal() -> None:
+    nasty = "shop/web\x1b]0;owned\x07[bold]"
+    report = a_report(
+        (a_move(nasty, ("node\x1b[2J", "node-2"), reason="\x1b[31m"),), (a_refusal(nasty, "evictor", "\x1bX", "\x1bY"),)
+    )
+    for text in (printed(report), printed_wide(report)):
+        assert "\x1b" not in text
+        assert "\x07" not in text
+    assert "[bold]" in printed_wide(report)
+
+
+def test_in_upstream_placement_no_target_is_named() -> None:
+    text = printed(upstream_report())
+    assert " TO" not in text
+    assert "->" not in text
+
+
+def test_the_wide_format_lists_every_refusal_with_its_message() -> None:
+    text = printed_wide(a_large_report(nodes=3, moves=30, refusals=200))
+    assert text.count("\n team-") == 200
+    assert text.count("Deployment/app-") == 30
+
+
+def test_a_large_plan_takes_less_than_two_seconds(huge: Report) -> None:
+    started = time.perf_counter()
+    printed(huge)
+    assert time.perf_counter() - started < 2
+
+
+@pytest.fixture(scope="module")
+def huge() -> Report:
+    return a_large_report()

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import pytest
+
+from restow.reporting.wording import amount, counted, percent, printable, resource_order, why
+
+
+@pytest.mark.parametrize(
+    ("number", "words", "expected"),
+    [
+        (0, ("move",), "0 moves"),
+        (1, ("move",), "1 move"),
+        (40_000, ("move",), "40,000 moves"),
+        (1, ("strategy", "strategies"), "1 strategy"),
+        (2, ("strategy", "strategies"), "2 strategies"),
+    ],
+)
+def test_counts_have_the_right_number(number: int, words: tuple[str, ...], expected: str) -> None:
+    assert counted(number, *words) == expected
+
+
+@pytest.mark.parametrize(("fraction", "expected"), [(0, "0 %"), (0.614, "61 %"), (1, "100 %"), (12.5, "1,250 %")])
+def test_percentages_are_whole(fraction: float, expected: str) -> None:
+    assert percent(fraction) == expected
+
+
+@pytest.mark.parametrize(
+    ("resource", "value", "expected"),
+    [
+        ("cpu", 16000, "16"),
+        ("cpu", 1500, "1500m"),
+        ("memory", 0, "0"),
+        ("memory", 1023, "1023"),
+        ("memory", 1024, "1Ki"),
+        ("memory", 25 * 1024**3 // 2, "12.5Gi"),
+        ("hugepages-2Mi", 2 * 1024**2, "2Mi"),
+        ("nvidia.com/gpu", 8, "8"),
+        ("pods", 1100, "1,100"),
+    ],
+)
+def test_amounts_have_their_resources_unit(resource: str, value: int, expected: str) -> None:
+    assert amount(resource, value) == expected
+
+
+def test_cpu_and_memory_come_first() -> None:
+    assert sorted(["pods", "memory", "a", "cpu"], key=resource_order) == ["cpu", "memory", "a", "pods"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("shop/web-1", "shop/web-1"),
+        ("größe …", "größe …"),
+        ("two\nlines\tand a tab", "two lines and a tab"),
+        ("\x1b[31mred", "\ufffd[31mred"),
+        ("a\u202eb\x00c", "a\ufffdb\ufffdc"),
+    ],
+    ids=["plain", "unicode", "white space", "terminal escape", "bidi and null"],
+)
+def test_nothing_invisible_reaches_a_terminal(text: str, expected: str) -> None:
+    assert printable(text) == expected
+
+
+def test_a_strategy_without_a_reason_stands_alone() -> None:
+    assert why("PodLifeTime", "") == "PodLifeTime"
+    assert why("PodLifeTime", "8 days old") == "PodLifeTime: 8 days old"
