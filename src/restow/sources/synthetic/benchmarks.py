@@ -1,0 +1,171 @@
+"""The benchmark scenarios: what each one makes expensive, and the policy that does the work.
+
+Sources of the shapes: the cost study of descheduler v0.36 that restow measures itself against; 5,000 nodes and
+150,000 pods unless a profile says otherwise. Evictions are upstream's, without limits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from restow.sources.synthetic import placements, rules
+from restow.sources.synthetic.pods import HEALTHY, Life
+from restow.sources.synthetic.policies import Strategies
+from restow.sources.synthetic.scenarios import Scenario, young_and_healthy
+from restow.sources.synthetic.times import DAY, ago
+
+if TYPE_CHECKING:
+    from random import Random
+
+    from restow.sources.synthetic.placements import Size
+
+TAINTS = Strategies({"RemovePodsViolatingNodeTaints": {}})
+DUPLICATES = Strategies({"RemoveDuplicates": {}})
+ANTI_AFFINITY = Strategies({"RemovePodsViolatingInterPodAntiAffinity": {}})
+SPREAD = Strategies({"RemovePodsViolatingTopologySpreadConstraint": {}})
+NODE_AFFINITY = Strategies(
+    {"RemovePodsViolatingNodeAffinity": {"nodeAffinityType": ["requiredDuringSchedulingIgnoredDuringExecution"]}}
+)
+LOW = Strategies({"LowNodeUtilization": {"thresholds": {"cpu": 25}, "targetThresholds": {"cpu": 50}}})
+RESTARTS = Strategies(
+    {"RemovePodsHavingTooManyRestarts": {"podRestartThreshold": 100, "includingInitContainers": True}}
+)
+FAILED = Strategies({"RemoveFailedPods": {"minPodLifetimeSeconds": 3600}})
+
+#: Between the old pods of ten years ago and the young ones of 2025, so that the plan is the same until 2030.
+FIVE_YEARS = 5 * 365 * DAY
+LIFETIME = Strategies({"PodLifeTime": {"maxPodLifeTimeSeconds": FIVE_YEARS}})
+LIFETIME_NODE_FIT = Strategies(LIFETIME.arguments, {"nodeFit": True})
+TAINTS_NODE_FIT = Strategies(TAINTS.arguments, {"nodeFit": True})
+
+
+@dataclass(slots=True, frozen=True)
+class Benchmark:
+    """A cluster, the policy for it, and one sentence on what they measure."""
+
+    description: str
+    scenario: Scenario
+    strategies: Strategies
+
+
+def twice_the_average(size: Size, _placed: int) -> int:
+    """Nodes that are half full when the pods are spread evenly."""
+    return 2 * size.pods_per_node
+
+
+def none_left(_size: Size, placed: int) -> int:
+    """Nodes whose CPU is requested to the last milli."""
+    return placed
+
+
+def some_old(pod: int, rng: Random) -> tuple[str, Life]:
+    """One pod in a hundred is ten years old."""
+    return (ago(10 * 365 * DAY + pod), HEALTHY) if pod % 100 == 0 else young_and_healthy(pod, rng)
+
+
+def some_crashing(pod: int, rng: Random) -> tuple[str, Life]:
+    """One pod in fifty restarts again and again."""
+    created, life = young_and_healthy(pod, rng)
+    if pod % 50 == 0:
+        life = Life(restarts=100 + int(rng.random() * 400), waiting="CrashLoopBackOff")
+    return created, life
+
+
+FAILURES = (
+    Life("Failed", reason="Evicted"),
+    Life("Failed", reason="NodeAffinity"),
+    Life("Failed", terminated="Error", exit_code=1),
+    Life("Failed", terminated="OOMKilled", exit_code=137),
+    Life("Failed", terminated="ContainerCannotRun", exit_code=127),
+)
+
+
+def some_failed(pod: int, rng: Random) -> tuple[str, Life]:
+    """One pod in ten failed between a day and four weeks ago."""
+    if pod % 10:
+        return young_and_healthy(pod, rng)
+    return ago(DAY + int(rng.random() * 27 * DAY)), FAILURES[pod // 10 % len(FAILURES)]
+
+
+def thousand_each(pods: int) -> int:
+    """Say a thousand pods an owner, fewer in small clusters."""
+    return min(1000, max(10, pods // 30))
+
+
+BENCHMARKS = {
+    "lifetime": Benchmark(
+        "PodLifeTime: one pod in a hundred is old (1,500 evictions)", Scenario(life=some_old), LIFETIME
+    ),
+    "lifetime-nodefit": Benchmark(
+        "PodLifeTime with nodeFit: every pod fits elsewhere, none is old enough (0 evictions)",
+        Scenario(),
+        LIFETIME_NODE_FIT,
+    ),
+    "taints": Benchmark("RemovePodsViolatingNodeTaints on nodes without taints (0 evictions)", Scenario(), TAINTS),
+    "taints-full": Benchmark(
+        "RemovePodsViolatingNodeTaints with nodeFit: no node has any CPU left (0 evictions)",
+        Scenario(room=none_left),
+        TAINTS_NODE_FIT,
+    ),
+    "low-utilization": Benchmark(
+        "LowNodeUtilization: half the nodes at 77 % CPU, the others at 23 % (40,000 evictions)",
+        Scenario(place=placements.hot_half, room=twice_the_average),
+        LOW,
+    ),
+    "duplicates": Benchmark(
+        "RemoveDuplicates: every owner runs in pairs (75,000 evictions)",
+        Scenario(place=placements.in_pairs),
+        DUPLICATES,
+    ),
+    "node-affinity": Benchmark(
+        "RemovePodsViolatingNodeAffinity: two pods of three run in the wrong zone and fit in the right one "
+        "(100,000 evictions)",
+        Scenario(place=placements.any_zone, rules=rules.home_zone),
+        NODE_AFFINITY,
+    ),
+    "node-affinity-nowhere": Benchmark(
+        "RemovePodsViolatingNodeAffinity: every pod requires a zone that no node is in (0 evictions)",
+        Scenario(rules=rules.nowhere),
+        NODE_AFFINITY,
+    ),
+    "spread-hostname": Benchmark(
+        "TopologySpread: one hostname constraint per owner, one owner in a hundred a pod too many on a node "
+        "(150 evictions)",
+        Scenario(place=placements.almost_evenly, rules=rules.spread_over_nodes),
+        SPREAD,
+    ),
+    "spread-zone": Benchmark(
+        "TopologySpread: one zone constraint per owner, 8-1-1 or 7-2-1 pods in three zones (65,001 evictions)",
+        Scenario(place=placements.uneven_zones, rules=rules.spread_over_zones),
+        SPREAD,
+    ),
+    "spread-one-namespace": Benchmark(
+        "TopologySpread: as spread-zone, all owners in one namespace (65,001 evictions)",
+        Scenario(place=placements.uneven_zones, rules=rules.spread_over_zones, namespaces=1),
+        SPREAD,
+    ),
+    "spread-nofit": Benchmark(
+        "TopologySpread: as spread-zone with a thousand pods per owner, and no node has any CPU left (0 evictions)",
+        Scenario(place=placements.uneven_zones, rules=rules.spread_over_zones, room=none_left, replicas=thousand_each),
+        SPREAD,
+    ),
+    "anti-affinity": Benchmark(
+        "InterPodAntiAffinity: every pod repels its own kind, one owner in a hundred shares a node (150 evictions)",
+        Scenario(place=placements.almost_evenly, rules=rules.apart),
+        ANTI_AFFINITY,
+    ),
+    "anti-affinity-one-namespace": Benchmark(
+        "InterPodAntiAffinity: as anti-affinity, all pods in one namespace (150 evictions)",
+        Scenario(place=placements.almost_evenly, rules=rules.apart, namespaces=1),
+        ANTI_AFFINITY,
+    ),
+    "restarts": Benchmark(
+        "RemovePodsHavingTooManyRestarts: one pod in fifty crashes (3,000 evictions)",
+        Scenario(life=some_crashing),
+        RESTARTS,
+    ),
+    "failed": Benchmark(
+        "RemoveFailedPods: one pod in ten failed (15,000 evictions)", Scenario(life=some_failed), FAILED
+    ),
+}

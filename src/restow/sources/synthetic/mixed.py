@@ -1,0 +1,150 @@
+"""A mixed cluster: a bit of everything that strategies look for, placed as an uneven past would have left it.
+
+Some nodes were popular, so load is uneven; pods fit where they are; those that fit nowhere are pending.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from restow.sources.synthetic.budgets import disruption_budget, priority_class
+from restow.sources.synthetic.full_pods import completed
+from restow.sources.synthetic.mixed_nodes import machines, takes_gpu_only
+from restow.sources.synthetic.mixed_workloads import PRIORITY_CLASSES, Draft, daemon_sets, drafts
+from restow.sources.synthetic.names import NAMESPACES
+from restow.sources.synthetic.nodes import Machine, node_object
+from restow.sources.synthetic.pods import HEALTHY, Life, pod_maker
+from restow.sources.synthetic.scenarios import namespace_object
+from restow.sources.synthetic.storage import bound_claim, storage_class
+from restow.sources.synthetic.times import BUILT, DAY, NOW, ago
+from restow.sources.synthetic.workloads import Workload, owner_objects
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from random import Random
+
+    from restow.sources.synthetic.names import Object
+
+#: How many nodes a pod tries before it stays pending.
+TRIES = 12
+
+#: How often a pod ignores the zone that it requires: the node's label changed under it.
+STRAY = 0.1
+
+
+def mixed_cluster(nodes: int, pods: int, rng: Random) -> Iterator[Object]:
+    """Yield nodes, namespaces, classes, controllers, budgets, claims and pods."""
+    built = machines(nodes, pods)
+    for machine in built:
+        yield node_object(machine, rng)
+    for name in (*NAMESPACES, "kube-system", "monitoring"):
+        yield namespace_object(name, rng)
+    for name, value in PRIORITY_CLASSES.items():
+        yield priority_class(name, value, rng)
+    yield storage_class(rng)
+    agents = daemon_sets(nodes, rng) if 6 * nodes <= pods else []
+    left = pods - nodes * len(agents)
+    wanted = list(drafts(left, rng, gpu_nodes=any(takes_gpu_only(machine) for machine in built)))
+    for owner in [*agents, *(draft.owner for draft in wanted)]:
+        yield from owner_objects(owner)
+        yield from _budget(owner, rng)
+        yield from _claims(owner, rng)
+    for agent in agents:
+        yield from _agents(agent, built, rng)
+    free = Free(built, rng)
+    for draft in wanted:
+        yield from _pods(draft, free, rng)
+
+
+def full_cluster(nodes: int, pods: int, rng: Random) -> Iterator[Object]:
+    """Yield a mixed cluster whose pods have the size of real ones."""
+    return completed(mixed_cluster(nodes, pods, rng), rng)
+
+
+class Free:
+    """What is left of every node while pods are placed."""
+
+    def __init__(self, built: Sequence[Machine], rng: Random) -> None:
+        self.machines = list(built)
+        rng.shuffle(self.machines)
+        self.cpu = [machine.cpu_milli for machine in self.machines]
+        self.memory = [machine.memory_mebi for machine in self.machines]
+        self.slots = [machine.pods for machine in self.machines]
+        self.gpus = [int(next(iter(machine.extended.values()), 0)) for machine in self.machines]
+        self.accelerated = [index for index, gpus in enumerate(self.gpus) if gpus]
+        self.rng = rng
+
+    def place(self, draft: Draft) -> str | None:
+        """Take room for one pod on a node, popular ones first; None if no tried node has any."""
+        zone = None if self.rng.random() < STRAY else draft.zone
+        for _ in range(TRIES):
+            index = self.rng.choice(self.accelerated) if draft.gpus else self._popular()
+            if zone in (None, self.machines[index].zone) and self._fits(index, draft):
+                self._take(index, draft)
+                return self.machines[index].name
+        return None
+
+    def _popular(self) -> int:
+        """Draw a node; the first of the shuffled nodes come up more often than the last."""
+        return int(len(self.machines) * self.rng.random() ** 1.4)
+
+    def _fits(self, index: int, draft: Draft) -> bool:
+        return (
+            takes_gpu_only(self.machines[index]) == bool(draft.gpus)
+            and self.slots[index] > 0
+            and self.cpu[index] >= draft.cpu_milli
+            and self.memory[index] >= draft.memory_mebi
+            and self.gpus[index] >= draft.gpus
+        )
+
+    def _take(self, index: int, draft: Draft) -> None:
+        self.slots[index] -= 1
+        self.cpu[index] -= draft.cpu_milli
+        self.memory[index] -= draft.memory_mebi
+        self.gpus[index] -= draft.gpus
+
+
+def _agents(agent: Workload, built: Sequence[Machine], rng: Random) -> Iterator[Object]:
+    make = pod_maker(agent, rng)
+    for index, machine in enumerate(built):
+        yield make(index, machine.name, BUILT)
+
+
+def _pods(draft: Draft, free: Free, rng: Random) -> Iterator[Object]:
+    make = pod_maker(draft.owner, rng)
+    for replica in range(draft.owner.replicas):
+        # Most pods are young, a few are a quarter of a year old.
+        created = ago(3600 + int(90 * DAY * rng.random() ** 3))
+        yield make(replica, free.place(draft), created, _life(draft.owner, rng))
+
+
+#: Cumulative shares of what can happen to a pod.
+FATES = (
+    (0.010, Life(restarts=240, waiting="CrashLoopBackOff")),
+    (0.015, Life("Pending", waiting="ImagePullBackOff")),
+    (0.020, Life("Failed", reason="Evicted")),
+    (0.025, Life("Failed", terminated="OOMKilled", exit_code=137)),
+    (0.030, Life(deleted=NOW)),
+    (0.040, Life(annotations={"descheduler.alpha.kubernetes.io/prefer-no-eviction": "true"})),
+    (0.045, Life(annotations={"descheduler.alpha.kubernetes.io/evict": "true"})),
+)
+COMPLETED = Life("Succeeded", terminated="Completed")
+
+
+def _life(owner: Workload, rng: Random) -> Life:
+    draw = rng.random()
+    for share, life in FATES:
+        if draw < share:
+            return life
+    return COMPLETED if owner.kind == "Job" and draw < 0.4 else HEALTHY
+
+
+def _budget(owner: Workload, rng: Random) -> Iterator[Object]:
+    """Yield a disruption budget for one in four applications of several pods; half of them allow nothing."""
+    if owner.kind in {"Deployment", "StatefulSet"} and owner.replicas > 1 and rng.random() < 0.25:
+        yield disruption_budget(owner, rng.choice((0, 1)), rng)
+
+
+def _claims(owner: Workload, rng: Random) -> Iterator[Object]:
+    for replica in range(owner.replicas if owner.claim else 0):
+        yield from bound_claim(owner, replica, rng)

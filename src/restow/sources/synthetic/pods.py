@@ -1,0 +1,145 @@
+"""Pod objects in the compact style: every field that a decision reads, and no other.
+
+What pods of one owner share is built once for the owner and referenced from every pod, so a pod costs a few small
+dicts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from restow.sources.synthetic.names import uid
+from restow.sources.synthetic.workloads import owner_references, pod_name
+
+if TYPE_CHECKING:
+    from random import Random
+
+    from restow.sources.synthetic.names import Object
+    from restow.sources.synthetic.workloads import Workload
+
+
+@dataclass(slots=True, frozen=True)
+class Life:
+    """What a pod has been through; by default it was scheduled, started and runs."""
+
+    phase: str = "Running"
+    #: ``status.reason``, as the kubelet writes it on pods that it failed.
+    reason: str | None = None
+    restarts: int = 0
+    #: Why the container waits, if it does.
+    waiting: str | None = None
+    #: Why and with which code the container ended, if it did.
+    terminated: str | None = None
+    exit_code: int = 0
+    #: ``metadata.deletionTimestamp`` of a pod that is going away.
+    deleted: str | None = None
+    annotations: dict[str, str] | None = None
+
+
+HEALTHY = Life()
+
+
+class PodMaker(Protocol):
+    """Makes the pods of one owner."""
+
+    def __call__(self, replica: int, node: str | None, created: str, life: Life = HEALTHY) -> Object:
+        """Return the pod of a replica, created at a time; it is pending if ``node`` is None."""
+
+
+def container(image: str, requests: dict[str, str], limits: dict[str, str] | None = None) -> Object:
+    """One container, named after its image without number and tag."""
+    resources: Object = {"requests": requests} if requests else {}
+    if limits:
+        resources["limits"] = limits
+    name = image.rpartition("/")[2].partition(":")[0]
+    return {"name": name.rstrip("-0123456789"), "image": image, "resources": resources}
+
+
+def pod_maker(owner: Workload, rng: Random) -> PodMaker:
+    """Return what makes the pods of one owner; their uids come from ``rng``."""
+    shared: Object = {"labels": owner.labels}
+    if references := owner_references(owner):
+        shared["ownerReferences"] = references
+    qos = _qos(owner.spec)
+    containers = [entry["name"] for entry in owner.spec["containers"]]
+
+    def make(replica: int, node: str | None, created: str, life: Life = HEALTHY) -> Object:
+        metadata = {
+            "name": pod_name(owner, replica),
+            "namespace": owner.namespace,
+            "uid": uid(rng),
+            "creationTimestamp": created,
+            **shared,
+        }
+        if life.deleted:
+            metadata["deletionTimestamp"] = life.deleted
+        if life.annotations:
+            metadata["annotations"] = life.annotations
+        status = _status(life, qos, created, containers) if node else _unscheduled(qos, created)
+        return {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": metadata,
+            "spec": _spec(owner, replica, node),
+            "status": status,
+        }
+
+    return make
+
+
+def claim_name(owner: Workload, replica: int) -> str:
+    """Name the claim of a StatefulSet's pod."""
+    return f"{owner.claim}-{pod_name(owner, replica)}"
+
+
+def _spec(owner: Workload, replica: int, node: str | None) -> Object:
+    spec = {"nodeName": node, **owner.spec} if node else owner.spec
+    if not owner.claim:
+        return spec
+    claim = {"name": owner.claim, "persistentVolumeClaim": {"claimName": claim_name(owner, replica)}}
+    return {**spec, "volumes": [claim]}
+
+
+def _qos(spec: Object) -> str:
+    resources = [entry["resources"] for entry in spec["containers"]]
+    if not any(resources):
+        return "BestEffort"
+    pairs = [(entry.get("requests", {}), entry.get("limits", {})) for entry in resources]
+    same = all(requests == limits and {"cpu", "memory"} <= requests.keys() for requests, limits in pairs)
+    return "Guaranteed" if same else "Burstable"
+
+
+def _unscheduled(qos: str, created: str) -> Object:
+    condition = {
+        "type": "PodScheduled",
+        "status": "False",
+        "reason": "Unschedulable",
+        "lastTransitionTime": created,
+    }
+    return {"phase": "Pending", "qosClass": qos, "conditions": [condition]}
+
+
+def _status(life: Life, qos: str, started: str, containers: list[str]) -> Object:
+    ready = life.phase == "Running" and not life.waiting
+    state = _container_state(life)
+    status: Object = {
+        "phase": life.phase,
+        "qosClass": qos,
+        "startTime": started,
+        "conditions": [{"type": "Ready", "status": "True" if ready else "False", "lastTransitionTime": started}],
+        "containerStatuses": [
+            {"name": name, "ready": ready, "restartCount": life.restarts, "state": state} for name in containers
+        ],
+    }
+    if life.reason:
+        status["reason"] = life.reason
+    return status
+
+
+def _container_state(life: Life) -> Object:
+    if life.waiting:
+        return {"waiting": {"reason": life.waiting}}
+    if life.terminated:
+        return {"terminated": {"reason": life.terminated, "exitCode": life.exit_code}}
+    return {"running": {}}

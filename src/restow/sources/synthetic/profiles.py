@@ -1,0 +1,88 @@
+"""The profiles by name: what kind of cluster to make, and the policy that has something to do in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache, partial
+from random import Random
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from restow.errors import InputError
+from restow.sources.synthetic.benchmarks import BENCHMARKS
+from restow.sources.synthetic.mixed import full_cluster, mixed_cluster
+from restow.sources.synthetic.policies import Strategies, policy_text
+from restow.sources.synthetic.scenarios import benchmark_cluster
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from restow.sources.synthetic.names import Object
+
+#: Everything at once, protections at their defaults, limits that a careful operator would set.
+EVERYTHING = Strategies(
+    {
+        "RemoveFailedPods": {"minPodLifetimeSeconds": 3600},
+        "RemovePodsHavingTooManyRestarts": {"podRestartThreshold": 100, "includingInitContainers": True},
+        "RemovePodsViolatingNodeTaints": {},
+        "RemovePodsViolatingNodeAffinity": {"nodeAffinityType": ["requiredDuringSchedulingIgnoredDuringExecution"]},
+        "RemovePodsViolatingInterPodAntiAffinity": {},
+        "RemoveDuplicates": {},
+        "RemovePodsViolatingTopologySpreadConstraint": {"constraints": ["DoNotSchedule", "ScheduleAnyway"]},
+        "LowNodeUtilization": {
+            "thresholds": {"cpu": 30, "memory": 30, "pods": 30},
+            "targetThresholds": {"cpu": 60, "memory": 60, "pods": 60},
+        },
+    },
+    {"nodeFit": True},
+)
+
+
+@dataclass(slots=True, frozen=True)
+class Profile:
+    """A kind of cluster."""
+
+    description: str
+    #: ``(nodes, pods, rng)`` to the objects, nodes first and pods last.
+    generate: Callable[[int, int, Random], Iterator[Object]]
+    #: What to run on it.
+    strategies: Strategies
+
+
+@cache
+def profiles() -> Mapping[str, Profile]:
+    """All profiles by name, the default first."""
+    benchmarks = {
+        name: Profile(benchmark.description, partial(benchmark_cluster, benchmark.scenario), benchmark.strategies)
+        for name, benchmark in BENCHMARKS.items()
+    }
+    mixed = Profile("a bit of everything: the default", mixed_cluster, EVERYTHING)
+    full = Profile("as mixed, pods as large as real dumps have them (3 KB)", full_cluster, EVERYTHING)
+    return MappingProxyType({"mixed": mixed, "full": full, **benchmarks})
+
+
+def generate(profile: str, nodes: int, pods: int, seed: int) -> Iterator[Object]:
+    """Yield the objects of a synthetic cluster; the same arguments give the same objects in every run.
+
+    Raises InputError for an unknown profile and for a cluster without nodes.
+    """
+    if nodes < 1:
+        raise InputError(f"--nodes {nodes}: a cluster needs at least one node")
+    if pods < 0:
+        raise InputError(f"--pods {pods}: the number of pods cannot be negative")
+    return _find(profile).generate(nodes, pods, Random(seed))  # noqa: S311 - reproducible on purpose
+
+
+def policy_for(profile: str, *, node_fit: bool | None = None) -> str:
+    """Return the v1alpha2 policy of a profile as YAML; ``node_fit`` replaces the evictor's own setting."""
+    return policy_text(_find(profile).strategies, node_fit=node_fit)
+
+
+def _find(name: str) -> Profile:
+    known = profiles()
+    if name in known:
+        return known[name]
+    close = get_close_matches(name, known, n=1)
+    hint = f"did you mean {close[0]}?" if close else f"choose one of {', '.join(known)}"
+    raise InputError(f"--profile {name}: there is no such profile; {hint}")

@@ -1,0 +1,122 @@
+"""Benchmark clusters: uniform owners of ten replicas, one thing wrong.
+
+A scenario says where replicas run, what rules their owners carry, how roomy the nodes are, and what pods have been
+through. Everything else is the same in all of them, so that two measurements differ only in what is measured.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from restow.sources.synthetic.names import APPLICATIONS, NAMESPACES, uid
+from restow.sources.synthetic.nodes import POD_SLOTS, Machine, node_name, node_object, zone_of
+from restow.sources.synthetic.placements import Size, evenly
+from restow.sources.synthetic.pods import HEALTHY, Life, container, pod_maker
+from restow.sources.synthetic.times import BUILT, within_days
+from restow.sources.synthetic.workloads import Workload, owner_objects, workload
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from random import Random
+
+    from restow.sources.synthetic.names import Object
+    from restow.sources.synthetic.placements import Placement
+
+#: What every pod of a benchmark requests.
+POD_CPU_MILLI = 100
+POD_MEMORY_MEBI = 128
+
+#: Pods of a benchmark are at most this old unless their scenario says otherwise.
+YOUNG_DAYS = 28
+
+
+def no_rules(_owner: int, _name: str) -> Object:
+    """Pods that run anywhere."""
+    return {}
+
+
+def roomy(size: Size, placed: int) -> int:
+    """Nodes that take more than twice the average."""
+    return max(2 * size.pods_per_node, placed) + 10
+
+
+def young_and_healthy(_pod: int, rng: Random) -> tuple[str, Life]:
+    """Pods of the last four weeks, without incident."""
+    return within_days(YOUNG_DAYS, rng), HEALTHY
+
+
+@dataclass(slots=True, frozen=True)
+class Scenario:
+    """One benchmark cluster of any size."""
+
+    place: Placement = evenly
+    #: ``(owner, application name)`` to the part of the pods' spec that says where they may run.
+    rules: Callable[[int, str], Object] = no_rules
+    #: ``(size, pods on the node)`` to the number of pods for which the node has CPU.
+    room: Callable[[Size, int], int] = roomy
+    #: ``(pod, rng)`` to its creation time and what it has been through.
+    life: Callable[[int, Random], tuple[str, Life]] = young_and_healthy
+    #: Pods to replicas per owner.
+    replicas: Callable[[int], int] = lambda _pods: 10
+    namespaces: int = len(NAMESPACES)
+
+
+def benchmark_cluster(scenario: Scenario, nodes: int, pods: int, rng: Random) -> Iterator[Object]:
+    """Yield the nodes, namespaces, controllers and pods of a scenario."""
+    size = Size(nodes, pods, scenario.replicas(pods), scenario.namespaces)
+    yield from _nodes(scenario, size, rng)
+    for name in NAMESPACES[: size.namespaces]:
+        yield namespace_object(name, rng)
+    owners = [_owner(scenario, size, index, rng) for index in range(size.owners)]
+    for owner in owners:
+        yield from owner_objects(owner)
+    for index, owner in enumerate(owners):
+        make = pod_maker(owner, rng)
+        for replica in range(owner.replicas):
+            created, life = scenario.life(index * size.replicas + replica, rng)
+            yield make(replica, node_name(scenario.place(size, index, replica)), created, life)
+
+
+def namespace_object(name: str, rng: Random) -> Object:
+    """Make a v1 Namespace with the label that the API server gives it."""
+    labels = {"kubernetes.io/metadata.name": name}
+    return {
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {"name": name, "uid": uid(rng), "creationTimestamp": BUILT, "labels": labels},
+        "status": {"phase": "Active"},
+    }
+
+
+def _nodes(scenario: Scenario, size: Size, rng: Random) -> Iterator[Object]:
+    placed = Counter(
+        scenario.place(size, owner, replica)
+        for owner in range(size.owners)
+        for replica in range(_replicas(size, owner))
+    )
+    for index in range(size.nodes):
+        room = scenario.room(size, placed[index])
+        machine = Machine(
+            node_name(index),
+            zone_of(index),
+            cpu_milli=room * POD_CPU_MILLI,
+            memory_mebi=2 * room * POD_MEMORY_MEBI,
+            pods=max(POD_SLOTS, room),
+        )
+        yield node_object(machine, rng)
+
+
+def _owner(scenario: Scenario, size: Size, index: int, rng: Random) -> Workload:
+    name = f"{APPLICATIONS[index % len(APPLICATIONS)]}-{index:05d}"
+    image = f"example.com/{name}:1.0"
+    requests = {"cpu": f"{POD_CPU_MILLI}m", "memory": f"{POD_MEMORY_MEBI}Mi"}
+    only = container(image, requests, {"memory": f"{2 * POD_MEMORY_MEBI}Mi"})
+    spec = {"containers": [only], "priority": 0, **scenario.rules(index, name)}
+    namespace = NAMESPACES[index * size.namespaces // size.owners]
+    return workload("Deployment", namespace, name, _replicas(size, index), spec, rng=rng)
+
+
+def _replicas(size: Size, owner: int) -> int:
+    return min(size.replicas, size.pods - owner * size.replicas)
