@@ -1,0 +1,46 @@
+# The verbs of the project; CI calls these and nothing else. Everything is made below .venv/ and build/.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+DEMO := build/demo
+
+.PHONY: demo test check fix bench oracle clean
+
+demo: $(VENV)/installed                 ## A plan for a bundled cluster: a table here, and an HTML report.
+	@mkdir -p $(DEMO)
+	@$(BIN)/restow plan -f examples/clusters/demo.json --policy-config-file examples/policies/default.yaml
+	@$(BIN)/restow plan -f examples/clusters/demo.json --policy-config-file examples/policies/default.yaml -o html > $(DEMO)/plan.html
+	@echo; echo "HTML report: $(CURDIR)/$(DEMO)/plan.html"
+
+test: $(VENV)/developing                ## Everything but the comparison with the Go program.
+	$(BIN)/python -m pytest -m "not oracle and not bench"
+
+check: $(VENV)/developing               ## Formatting, lint, types, architecture.
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+fix: $(VENV)/developing                 ## Format and repair what can be repaired.
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+oracle: $(VENV)/developing              ## Build the real Go program and compare with it.
+	$(BIN)/python tests/oracle/build.py
+	$(BIN)/python -m pytest -m oracle
+
+bench: $(VENV)/developing               ## Time restow and the Go program in one run (SIZE=small|medium|large).
+	$(BIN)/python tests/oracle/build.py
+	$(BIN)/python -m tests.bench.run --size $(or $(SIZE),medium)
+
+clean:                                  ## Remove everything that was made.
+	rm -rf $(VENV) build .hypothesis .mypy_cache .ruff_cache .pytest_cache .benchmarks
+
+$(VENV)/installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/developing: $(VENV)/installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
+	@touch $@
