@@ -1,0 +1,156 @@
+"""The arguments of DefaultEvictor, the plugin of every profile that decides which pods may be evicted at all.
+
+Source: descheduler v0.36, pkg/framework/plugins/defaultevictor.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+
+from restow.kube.labels import selector_from
+from restow.kube.objects import LabelSelector
+from restow.policies.arguments import Duration, PluginArgs, PriorityThreshold, Uint
+from restow.policies.schema import PluginSchema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+#: Protections that hold unless ``podProtections.defaultDisabled`` names them, in upstream's order.
+DEFAULT_PROTECTIONS = ("PodsWithLocalStorage", "SystemCriticalPods", "FailedBarePods", "DaemonSetPods")
+#: Protections that hold only if ``podProtections.extraEnabled`` names them, in upstream's order.
+EXTRA_PROTECTIONS = ("PodsWithPVC", "PodsWithoutPDB", "PodsWithResourceClaims")
+
+
+class ProtectedStorageClass(Struct, frozen=True, forbid_unknown_fields=True):
+    """A storage class whose pods are protected."""
+
+    name: str = ""
+
+
+class PodsWithPVCConfig(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """Narrows PodsWithPVC to these storage classes; empty protects every pod with a claim."""
+
+    protected_storage_classes: tuple[ProtectedStorageClass, ...] = ()
+
+
+class PodProtectionsConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """Settings of single protections; honoured whichever way the protection was switched on."""
+
+    pods_with_pvc: PodsWithPVCConfig | None = field(default=None, name="PodsWithPVC")
+
+
+class PodProtections(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """Which protections hold: the four default ones without ``default_disabled``, and ``extra_enabled``."""
+
+    extra_enabled: tuple[str, ...] = ()
+    default_disabled: tuple[str, ...] = ()
+    config: PodProtectionsConfig | None = None
+
+
+class DefaultEvictorArgs(PluginArgs, frozen=True, rename="camel", forbid_unknown_fields=True, kw_only=True):
+    """``pluginConfig[].args`` of DefaultEvictor."""
+
+    #: Label selector syntax; restricts only the target nodes that nodeFit looks at.
+    node_selector: str = ""
+    label_selector: LabelSelector | None = None
+    namespace_label_selector: LabelSelector | None = None
+    #: As written; ``policies.priority.resolve_priority_threshold`` makes it a number.
+    priority_threshold: PriorityThreshold | None = None
+    node_fit: bool = False
+    min_replicas: Uint = 0
+    #: Nanoseconds.
+    min_pod_age: Duration | None = None
+    no_eviction_policy: str = ""
+    pod_protections: PodProtections = PodProtections()
+    # Deprecated: the first four disable a default protection, the last two enable an extra one.
+    evict_local_storage_pods: bool = False
+    evict_daemon_set_pods: bool = False
+    evict_system_critical_pods: bool = False
+    evict_failed_bare_pods: bool = False
+    ignore_pvc_pods: bool = False
+    ignore_pods_without_pdb: bool = field(default=False, name="ignorePodsWithoutPDB")
+
+
+def uses_deprecated_protections(args: DefaultEvictorArgs) -> bool:
+    """Whether one of the deprecated switches is on."""
+    return (
+        args.evict_local_storage_pods
+        or args.evict_daemon_set_pods
+        or args.evict_system_critical_pods
+        or args.evict_failed_bare_pods
+        or args.ignore_pvc_pods
+        or args.ignore_pods_without_pdb
+    )
+
+
+def validate_default_evictor(args: DefaultEvictorArgs) -> list[str]:
+    """Upstream's validation texts, in upstream's order."""
+    problems = []
+    threshold = args.priority_threshold
+    if threshold and threshold.value is not None and threshold.name:
+        problems.append("priority threshold misconfigured, only one of priorityThreshold fields can be set")
+    if args.no_eviction_policy not in {"", "Preferred", "Mandatory"}:
+        problems.append('noEvictionPolicy accepts only ["Preferred" "Mandatory"] values')
+    protections = args.pod_protections
+    if uses_deprecated_protections(args) and (protections.extra_enabled or protections.default_disabled):
+        problems.append(
+            "cannot use Deprecated fields alongside PodProtections.ExtraEnabled or PodProtections.DefaultDisabled"
+        )
+    return problems + _check_protections(protections)
+
+
+def _check_protections(protections: PodProtections) -> list[str]:
+    problems = _unknown("ExtraEnabled", protections.extra_enabled, EXTRA_PROTECTIONS)
+    problems += _unknown("DefaultDisabled", protections.default_disabled, DEFAULT_PROTECTIONS)
+    for name, chosen in (
+        ("DefaultDisabled", protections.default_disabled),
+        ("ExtraEnabled", protections.extra_enabled),
+    ):
+        if len(set(chosen)) < len(chosen):
+            problems.append(f"PodProtections.{name} contains duplicate entries")
+    return problems + _check_storage_classes(protections)
+
+
+def _unknown(name: str, chosen: Iterable[str], valid: tuple[str, ...]) -> list[str]:
+    options = " ".join(valid)
+    return [
+        f'invalid pod protection policy in {name}: "{policy}". Valid options are: [{options}]'
+        for policy in chosen
+        if policy not in valid
+    ]
+
+
+def _check_storage_classes(protections: PodProtections) -> list[str]:
+    config = protections.config
+    if "PodsWithPVC" not in protections.extra_enabled or not config or not config.pods_with_pvc:
+        return []
+    return [
+        f"PodProtections.Config.PodsWithPVC.ProtectedStorageClasses[{index}] name cannot be empty"
+        for index, storage_class in enumerate(config.pods_with_pvc.protected_storage_classes)
+        if not storage_class.name
+    ]
+
+
+def construct_default_evictor(args: DefaultEvictorArgs) -> list[str]:
+    """Upstream's errors when it compiles the two selectors: only an enabled evictor gets that far."""
+    problems = []
+    for selector, prefix in (
+        (args.label_selector, ""),
+        (args.namespace_label_selector, "unable to convert namespaceLabelSelector to label selector: "),
+    ):
+        try:
+            selector_from(selector)
+        except ValueError as error:
+            problems.append(f"{prefix}{error}")
+    return problems[:1]
+
+
+SCHEMA = PluginSchema(
+    name="DefaultEvictor",
+    extension_points=("filter", "preEvictionFilter"),
+    args=DefaultEvictorArgs,
+    validate=validate_default_evictor,
+    construct=construct_default_evictor,
+)

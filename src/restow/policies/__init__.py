@@ -1,0 +1,1 @@
+"""DeschedulerPolicy files: decode, default, validate, convert, lint."""

@@ -1,0 +1,113 @@
+"""Argument shapes that several plugins share, and upstream's rules for them.
+
+Struct names are the Go types' names, because upstream's decode errors quote them and people search for those texts.
+``Meta(extra={"go": ...})`` names the Go type of a number where Python has only ``int`` and ``float``; the decoder
+(``policies.decode``) reads the range and the text of the error from it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from msgspec import Meta, Struct
+
+from restow.kube.labels import selector_from
+from restow.kube.objects import LabelSelector
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+Uint = Annotated[int, Meta(extra={"go": "uint"})]
+Int = Annotated[int, Meta(extra={"go": "int"})]
+Int32 = Annotated[int, Meta(extra={"go": "int32"})]
+Int64 = Annotated[int, Meta(extra={"go": "int64"})]
+#: Written as a Go duration ("1h30m"), decoded to nanoseconds.
+Duration = Annotated[int, Meta(extra={"go": "v1.Duration"})]
+Percentage = Annotated[float, Meta(extra={"go": "api.Percentage"})]
+
+#: Resource name to percentage.
+Thresholds = Annotated[dict[str, Percentage], Meta(extra={"go": "api.ResourceThresholds"})]
+
+MIN_PERCENTAGE = 0
+MAX_PERCENTAGE = 100
+
+
+class PluginArgs(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw_only=True):
+    """The base of all arguments: ``args`` may carry ``apiVersion`` and ``kind``, which mean nothing."""
+
+    api_version: str = ""
+    kind: str = ""
+
+
+class Namespaces(Struct, frozen=True, forbid_unknown_fields=True):
+    """Exact namespace names; empty lists restrict nothing."""
+
+    include: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+
+
+class PodSelectionArgs(PluginArgs, frozen=True, rename="camel", forbid_unknown_fields=True, kw_only=True):
+    """The base of strategies that choose pods by namespace and labels; absent restricts nothing."""
+
+    namespaces: Namespaces | None = None
+    label_selector: LabelSelector | None = None
+
+
+class EvictionLimits(Struct, frozen=True, forbid_unknown_fields=True):
+    """``node``: evictions per source node and call of the plugin; None is unlimited, 0 none."""
+
+    node: Uint | None = None
+
+
+class PriorityThreshold(Struct, frozen=True, forbid_unknown_fields=True):
+    """A priority as a number, or as the name of a PriorityClass that only the cluster can resolve."""
+
+    value: Int32 | None = None
+    name: str = ""
+
+
+def check_namespaces(namespaces: Namespaces | None) -> list[str]:
+    """Upstream's error if names are both included and excluded."""
+    if namespaces and namespaces.include and namespaces.exclude:
+        return ["only one of Include/Exclude namespaces can be set"]
+    return []
+
+
+def check_evictable_namespaces(namespaces: Namespaces | None) -> list[str]:
+    """Upstream's error if the utilisation strategies are told to include namespaces."""
+    if namespaces and namespaces.include:
+        return ["only Exclude namespaces can be set, inclusion is not supported"]
+    return []
+
+
+def check_label_selector(selector: LabelSelector | None) -> list[str]:
+    """Upstream's error if a strategy's label selector cannot be compiled; absent is no restriction."""
+    if selector is None:
+        return []
+    try:
+        selector_from(selector)
+    except ValueError as error:
+        return [f"failed to get label selectors from strategy's params: {error}"]
+    return []
+
+
+def check_pod_selection(args: PodSelectionArgs) -> list[str]:
+    """Check the two arguments by which most strategies choose pods, in upstream's order."""
+    return check_namespaces(args.namespaces) + check_label_selector(args.label_selector)
+
+
+def check_thresholds(thresholds: Mapping[str, float]) -> list[str]:
+    """Return upstream's first error in one set of thresholds; resources are taken by name (upstream: at random)."""
+    if not thresholds:
+        return ["no resource threshold is configured"]
+    for resource, percentage in sorted(thresholds.items()):
+        if not MIN_PERCENTAGE <= percentage <= MAX_PERCENTAGE:
+            return [f"{resource} threshold not in [{MIN_PERCENTAGE}, {MAX_PERCENTAGE}] range"]
+    return []
+
+
+def check_choices(field: str, chosen: Iterable[str], allowed: frozenset[str]) -> list[str]:
+    """Upstream's error, one for the whole list, if anything outside ``allowed`` was chosen."""
+    if set(chosen) <= allowed:
+        return []
+    return [f"{field} must be one of [{' '.join(sorted(allowed))}]"]

@@ -1,0 +1,92 @@
+"""What upstream finds only when it builds a profile: plugins at the wrong point, without configuration, unbuildable.
+
+Source: descheduler v0.36, pkg/framework/profile.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from restow.policies.configs import first_configs
+from restow.policies.findings import Issue
+from restow.policies.schema import DEFAULT_EVICTOR, EXTENSION_POINTS
+from restow.policies.spelling import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from restow.policies.configs import Config
+    from restow.policies.findings import Path
+    from restow.policies.schema import ExtensionPoint, Plugins
+    from restow.policies.wire import DeschedulerProfile, PluginSet
+
+
+def implements(plugins: Plugins, name: str, point: ExtensionPoint) -> bool:
+    """Whether a plugin of that name exists and runs at that point."""
+    return name in plugins and point in plugins[name].extension_points
+
+
+def check_build(
+    profile: DeschedulerProfile, path: Path, configs: tuple[Config, ...], plugins: Plugins
+) -> Iterator[Issue]:
+    """Yield upstream's errors about building the profile that stands at ``path``."""
+    for point in EXTENSION_POINTS:
+        enabled = _plugin_set(profile, point).enabled
+        unknown = sorted({name for name in enabled if not implements(plugins, name, point)})
+        if unknown:
+            place = (*path, "plugins", _key(point))
+            yield Issue(place, _not_existing(profile.name, point, unknown, plugins))
+    first = first_configs(configs)
+    for name, place in _places(profile, path, plugins).items():
+        yield from (Issue(place, text) for text in _check_plugin(profile.name, name, first, plugins))
+
+
+def _places(profile: DeschedulerProfile, path: Path, plugins: Plugins) -> dict[str, Path]:
+    """Return where each plugin that will be built is first enabled; the evictor is, wherever it is written."""
+    places: dict[str, Path] = {}
+    for point in EXTENSION_POINTS:
+        for position, name in enumerate(_plugin_set(profile, point).enabled):
+            if implements(plugins, name, point):
+                places.setdefault(name, (*path, "plugins", _key(point), "enabled", position))
+    return places | ({} if DEFAULT_EVICTOR in places else {DEFAULT_EVICTOR: path})
+
+
+def _key(point: ExtensionPoint) -> str:
+    """Return the point's key as upstream reads it."""
+    return point.lower()
+
+
+def _plugin_set(profile: DeschedulerProfile, point: ExtensionPoint) -> PluginSet:
+    match point:
+        case "deschedule":
+            return profile.plugins.deschedule
+        case "balance":
+            return profile.plugins.balance
+        case "filter":
+            return profile.plugins.filter
+    return profile.plugins.preevictionfilter
+
+
+def _not_existing(profile: str, point: ExtensionPoint, names: list[str], plugins: Plugins) -> str:
+    offending = " ".join(f"{name}:{{}}" for name in names)
+    return (
+        f'profile "{profile}" configures {point} extension point of non-existing plugins: map[{offending}]'
+        f"{_where_it_belongs(names[0], plugins)}"
+    )
+
+
+def _where_it_belongs(name: str, plugins: Plugins) -> str:
+    if name in plugins:
+        return f"; {name} belongs to {' and '.join(plugins[name].extension_points)}"
+    return did_you_mean(name, plugins)
+
+
+def _check_plugin(profile: str, name: str, first: Mapping[str, Config], plugins: Plugins) -> list[str]:
+    start = f'unable to create "{profile}" profile: unable to build {name} plugin'
+    if name not in first:
+        if name == DEFAULT_EVICTOR:  # defaulting gives it one
+            return []
+        return [f'{start}: unable to find "{name}" plugin config; add "- name: {name}" to its pluginConfig']
+    schema, args = plugins[name], first[name].args
+    problems = [] if args is None else schema.construct(schema.default(args))
+    return [f'{start}: unable to initialize "{name}" plugin: {problem}' for problem in problems]

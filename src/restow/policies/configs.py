@@ -1,0 +1,66 @@
+"""The ``pluginConfig`` entries of a profile: decoded strictly, then validated, by the schema of the plugin they name.
+
+Every entry is judged, also those of plugins that are not enabled and those after the first of a name, which are never
+used: upstream refuses a policy for any of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from restow.policies.decode import decode
+from restow.policies.findings import Issue
+from restow.policies.spelling import did_you_mean, unknown_field
+
+if TYPE_CHECKING:
+    from restow.policies.findings import Path
+    from restow.policies.schema import Plugins, PluginSchema
+    from restow.policies.wire import DeschedulerProfile, PluginConfig
+
+
+@dataclass(slots=True, frozen=True)
+class Config:
+    """One entry; ``args`` is None unless there are no issues."""
+
+    name: str
+    args: Any
+    #: What decoding found: upstream stops here before it validates anything.
+    undecodable: tuple[Issue, ...] = ()
+    #: What validation found.
+    invalid: tuple[Issue, ...] = ()
+
+
+def read_configs(profile: DeschedulerProfile, path: Path, plugins: Plugins) -> tuple[Config, ...]:
+    """Return the entries of the profile that stands at ``path``, in order."""
+    return tuple(
+        _read_config(profile.name, entry, (*path, "pluginConfig", position), plugins)
+        for position, entry in enumerate(profile.plugin_config)
+    )
+
+
+def first_configs(configs: tuple[Config, ...]) -> dict[str, Config]:
+    """Return the entry that counts for each plugin: its first."""
+    first: dict[str, Config] = {}
+    for config in configs:
+        first.setdefault(config.name, config)
+    return first
+
+
+def _read_config(profile: str, entry: PluginConfig, path: Path, plugins: Plugins) -> Config:
+    schema = plugins.get(entry.name)
+    if schema is None:
+        hint = did_you_mean(entry.name, plugins)
+        text = f"in profile {profile}: plugin {entry.name} in pluginConfig not registered{hint}"
+        return Config(entry.name, None, invalid=(Issue((*path, "name"), text),))
+    return _read_args(profile, entry, (*path, "args"), schema)
+
+
+def _read_args(profile: str, entry: PluginConfig, path: Path, schema: PluginSchema) -> Config:
+    decoded = decode(entry.args, schema.args, path)
+    undecodable = (*decoded.errors, *(unknown_field(key, schema.name) for key in decoded.unknown))
+    if undecodable or decoded.value is None:
+        return Config(entry.name, None, undecodable=undecodable)
+    problems = schema.validate(decoded.value)
+    invalid = tuple(Issue(path, f"in profile {profile}: {problem}") for problem in problems)
+    return Config(entry.name, None if invalid else decoded.value, invalid=invalid)

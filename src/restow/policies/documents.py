@@ -1,0 +1,102 @@
+"""Policy text to plain data that remembers its lines.
+
+A policy is YAML, or JSON if it starts with a brace; upstream decides the same way. Whatever the bytes are, reading
+them ends in a document or in an InputError, in bounded time: aliases are expanded, and a file that would expand into
+more than any policy holds is refused.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from restow.policies.json_text import read_json
+from restow.policies.nodes import ListNode, MapNode, Node, ScalarNode, Source
+from restow.policies.yaml_text import read_yaml
+
+if TYPE_CHECKING:
+    from restow.policies.findings import Path
+
+
+@dataclass(slots=True, frozen=True)
+class Document:
+    """The first document of a file as plain dicts, lists and scalars."""
+
+    filename: str
+    data: dict[str, Any]
+    #: Line of each key and list item, 1-based.
+    lines: dict[Path, int] = field(default_factory=dict)
+    #: Keys written more than once: the last one is in ``data``.
+    duplicates: tuple[Path, ...] = ()
+    is_json: bool = False
+    #: Whether the file goes on with documents that nobody reads.
+    has_more: bool = False
+
+    def line(self, path: Path) -> int:
+        """Return the line of the path, or of the nearest thing around it that is written down; else 1."""
+        for length in range(len(path), 0, -1):
+            if path[:length] in self.lines:
+                return self.lines[path[:length]]
+        return 1
+
+
+def read_document(text: bytes, filename: str) -> Document:
+    """Return what a policy file holds; an empty file is an empty document.
+
+    Raises InputError, with file and line, for anything but one mapping in UTF-8.
+    """
+    source = Source(filename)
+    decoded = _decode(text, source)
+    is_json = decoded.lstrip().startswith("{")
+    root, has_more = (read_json(decoded, source), False) if is_json else read_yaml(decoded, source)
+    if root is None or (isinstance(root, ScalarNode) and root.value is None):
+        return Document(filename, {}, has_more=has_more)
+    if not isinstance(root, MapNode):
+        kind = "a list" if isinstance(root, ListNode) else "a single value"
+        raise source.error(root.line, f"{kind}, not a DeschedulerPolicy; start with: apiVersion: descheduler/v1alpha2")
+    reader = _Flattening(source)
+    data = reader.plain(root, ())
+    return Document(filename, data, reader.lines, tuple(reader.duplicates), is_json, has_more)
+
+
+def _decode(text: bytes, source: Source) -> str:
+    try:
+        return text.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = text.count(b"\n", 0, error.start) + 1
+        raise source.error(line, f"not UTF-8 text: {error.reason} at byte {error.start}") from None
+
+
+@dataclass(slots=True)
+class _Flattening:
+    """Expands a tree into plain data, noting lines and repeated keys on the way."""
+
+    source: Source
+    lines: dict[Path, int] = field(default_factory=dict)
+    duplicates: list[Path] = field(default_factory=list)
+
+    def plain(self, node: Node, path: Path) -> Any:
+        self.source.count(1, node.line)
+        self.source.check_depth(len(path), node.line)
+        if isinstance(node, ScalarNode):
+            return node.value
+        if isinstance(node, ListNode):
+            return [self._item(item, (*path, index)) for index, item in enumerate(node.items)]
+        return self._mapping(node, path)
+
+    def _item(self, item: Node, path: Path) -> Any:
+        self.lines[path] = item.line
+        return self.plain(item, path)
+
+    def _mapping(self, node: MapNode, path: Path) -> dict[str, Any]:
+        data: dict[str, Any] = {}
+        written: set[str] = set()
+        for entry in node.entries:
+            inner = (*path, entry.key)
+            if entry.key in written and not entry.merged:
+                self.duplicates.append(inner)
+            if not entry.merged:
+                written.add(entry.key)
+            self.lines[inner] = entry.line
+            data[entry.key] = self.plain(entry.value, inner)
+        return data

@@ -1,0 +1,132 @@
+"""``policy lint``: everything about a policy file that is refused, ignored, or probably not meant.
+
+Errors are upstream's. Warnings are settings that do not do what they say, above all those that upstream silently
+ignores. Notes are settings that work but are rarely what somebody wants.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from restow.policies import v1alpha1
+from restow.policies.decode import decode
+from restow.policies.documents import read_document
+from restow.policies.findings import Issue
+from restow.policies.lint_args import lint_args, metrics_source
+from restow.policies.lint_profiles import lint_fights, lint_profile
+from restow.policies.load import read_policy, to_findings
+from restow.policies.policy import KUBERNETES_METRICS, PROMETHEUS, collects_kubernetes_metrics, prometheus_of
+from restow.policies.spelling import did_you_mean
+from restow.policies.wire import DeschedulerPolicy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from restow.policies.documents import Document
+    from restow.policies.findings import Finding
+    from restow.policies.policy import Policy
+    from restow.policies.schema import Plugins
+    from restow.policies.wire import DeschedulerProfile
+
+_PROVIDERS = (KUBERNETES_METRICS, PROMETHEUS)
+_LIMITS = ("maxNoOfPodsToEvictPerNode", "maxNoOfPodsToEvictPerNamespace", "maxNoOfPodsToEvictTotal")
+
+
+def lint_policy(text: bytes, filename: str, plugins: Plugins) -> list[Finding]:
+    """Return what is wrong or odd in a policy file, by line.
+
+    A policy with errors is not examined further. Raises InputError if the file is not even YAML or JSON.
+    """
+    document = read_document(text, filename)
+    reading = read_policy(document, plugins)
+    issues = list(reading.issues)
+    if reading.policy is not None and document.data.get("apiVersion"):
+        issues += _advice(document, reading.policy, plugins)
+    return sorted(to_findings(document, issues), key=lambda finding: finding.line)
+
+
+def _advice(document: Document, policy: Policy, plugins: Plugins) -> list[Issue]:
+    if document.data["apiVersion"] != v1alpha1.API_VERSION:
+        return list(_lint(document.data, policy, plugins))
+    converted = v1alpha1.convert(document)
+    issues = [issue for issue in _lint(converted, policy, plugins) if not _is_conversion(issue)]
+    return [v1alpha1.in_strategies(issue, converted) for issue in issues]
+
+
+def _is_conversion(issue: Issue) -> bool:
+    """Whether the issue is about the evictor's arguments, which the converter puts into every profile."""
+    return issue.path[2:4] == ("pluginConfig", 0)
+
+
+def _lint(data: dict[str, Any], policy: Policy, plugins: Plugins) -> Iterator[Issue]:
+    """Yield the advice on a sound v1alpha2 document and the policy it became."""
+    wire = decode(data, DeschedulerPolicy, ()).value or DeschedulerPolicy()
+    yield from _lint_globals(data, wire)
+    yield from _lint_profile_names(policy)
+    for index, (written, profile) in enumerate(zip(wire.profiles, policy.profiles, strict=True)):
+        path = ("profiles", index)
+        yield from lint_profile(written, data["profiles"][index] or {}, path, plugins)
+        for position, name in _first_entries(written):
+            args = profile.args[name]
+            issues = [*lint_args(name, args), *_missing_provider(name, args, policy)]
+            yield from (replace(issue, path=(*path, "pluginConfig", position, "args", *issue.path)) for issue in issues)
+    yield from _unused_providers(policy)
+    yield from lint_fights(policy)
+
+
+def _first_entries(profile: DeschedulerProfile) -> Iterator[tuple[int, str]]:
+    seen: set[str] = set()
+    for position, entry in enumerate(profile.plugin_config):
+        if entry.name not in seen:
+            yield position, entry.name
+        seen.add(entry.name)
+
+
+def _lint_globals(data: dict[str, Any], wire: DeschedulerPolicy) -> Iterator[Issue]:
+    for key in _LIMITS:
+        if data.get(key) == 0:
+            yield Issue((key,), f"{key}: 0 allows no eviction at all; leave the key out for no limit", "warning")
+    if wire.grace_period_seconds is not None and wire.grace_period_seconds < 0:
+        yield Issue(("gracePeriodSeconds",), "a negative grace period is refused by the API server", "warning")
+    if wire.metrics_collector is not None:
+        text = "metricsCollector is deprecated; write metricsProviders: [{source: KubernetesMetrics}]"
+        yield Issue(("metricsCollector",), text, "note")
+    for index, provider in enumerate(wire.metrics_providers):
+        if provider.source not in _PROVIDERS:
+            text = f'metrics source "{provider.source}" is ignored{did_you_mean(provider.source, _PROVIDERS)}'
+            yield Issue(("metricsProviders", index), text, "warning")
+
+
+def _lint_profile_names(policy: Policy) -> Iterator[Issue]:
+    if not policy.profiles:
+        yield Issue(("profiles",), "no profiles: the policy does nothing", "warning")
+    for name, times in Counter(profile.name for profile in policy.profiles).items():
+        if times > 1:
+            text = f'{times} profiles are named "{name}"; logs and metrics cannot tell them apart'
+            yield Issue(("profiles",), text, "note")
+
+
+def _missing_provider(name: str, args: Any, policy: Policy) -> Iterator[Issue]:
+    """Yield a warning if a strategy asks a metrics provider that the policy does not configure."""
+    if name != "LowNodeUtilization":
+        return
+    source = metrics_source(args)
+    text = f"the strategy fails in every cycle without metricsProviders: [{{source: {source}}}]"
+    if source == KUBERNETES_METRICS and not collects_kubernetes_metrics(policy):
+        yield Issue(("metricsUtilization",), f"{text}: metrics client not initialized", "warning")
+    if source == PROMETHEUS and prometheus_of(policy) is None:
+        yield Issue(("metricsUtilization",), f"{text}: prometheus client not initialized", "warning")
+
+
+def _unused_providers(policy: Policy) -> Iterator[Issue]:
+    used = {
+        metrics_source(profile.args["LowNodeUtilization"])
+        for profile in policy.profiles
+        if "LowNodeUtilization" in profile.balance
+    }
+    for index, provider in enumerate(policy.metrics_providers):
+        if provider.source in _PROVIDERS and provider.source not in used:
+            text = f"no strategy asks {provider.source} for usage: metricsUtilization.source"
+            yield Issue(("metricsProviders", index), text, "note")

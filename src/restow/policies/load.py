@@ -1,0 +1,114 @@
+"""Policy files: the way in, whatever their version.
+
+A file without ``apiVersion``, and an empty one, is a policy that does nothing: upstream starts happily with it. It
+loads here too, with a warning that says so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from restow.errors import InputError
+from restow.policies import v1alpha1, v1alpha2
+from restow.policies.decode import json_kind
+from restow.policies.documents import read_document
+from restow.policies.findings import Finding, Issue, path_text
+from restow.policies.policy import Policy
+from restow.policies.v1alpha2 import KIND, Reading
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from restow.policies.documents import Document
+    from restow.policies.schema import Plugins
+
+_VERSIONS = {v1alpha2.API_VERSION: v1alpha2.read, v1alpha1.API_VERSION: v1alpha1.read}
+
+
+@dataclass(slots=True, frozen=True)
+class LoadedPolicy:
+    """A policy, the ``apiVersion`` it was written in ("" if none), and what to tell whoever wrote it."""
+
+    policy: Policy
+    version: str
+    warnings: tuple[Finding, ...] = ()
+
+
+def load_policy(text: bytes, filename: str, plugins: Plugins) -> LoadedPolicy:
+    """Return the policy of a file.
+
+    Raises InputError with the first problem that upstream would stop at, as one sentence with file, line and field.
+    """
+    document = read_document(text, filename)
+    reading = read_policy(document, plugins)
+    if reading.policy is None:
+        errors = _errors(document, reading)
+        more = len(errors) - 1
+        hint = f" ({more} more problem{'s' if more > 1 else ''}: restow policy validate)" if more else ""
+        raise InputError(f"{errors[0]}{hint}")
+    return LoadedPolicy(reading.policy, _version(document), tuple(to_findings(document, reading.issues)))
+
+
+def validate_policy(text: bytes, filename: str, plugins: Plugins) -> list[Finding]:
+    """Return every reason why upstream would refuse the policy, in the order in which it would find them.
+
+    Raises InputError if the file is not even YAML or JSON.
+    """
+    document = read_document(text, filename)
+    return _errors(document, read_policy(document, plugins))
+
+
+def read_policy(document: Document, plugins: Plugins) -> Reading:
+    """Return what a document of any version says."""
+    for key in ("apiVersion", "kind"):
+        value = document.data.get(key)
+        if value is not None and not isinstance(value, str):
+            return Reading(None, (_not_text(key, value),))
+    version, kind = _version(document), document.data.get("kind") or KIND
+    if not version and kind == KIND:
+        return Reading(Policy(), (_without_version(document),))
+    if version not in _VERSIONS or kind != KIND:
+        return Reading(None, (_not_registered(version, kind),))
+    reading = _VERSIONS[version](document, plugins)
+    return Reading(reading.policy, (*reading.issues, *_further_documents(document)))
+
+
+def to_findings(document: Document, issues: Iterable[Issue]) -> list[Finding]:
+    """Return the issues with the file's name and lines."""
+    return [
+        Finding(document.filename, document.line(issue.path), issue.severity, path_text(issue.path), issue.message)
+        for issue in issues
+    ]
+
+
+def _errors(document: Document, reading: Reading) -> list[Finding]:
+    return to_findings(document, (issue for issue in reading.issues if issue.severity == "error"))
+
+
+def _further_documents(document: Document) -> list[Issue]:
+    text = "only the first YAML document of a file is read"
+    return [Issue((), text, "warning")] if document.has_more else []
+
+
+def _version(document: Document) -> str:
+    return str(document.data.get("apiVersion") or "")
+
+
+def _not_text(key: str, value: Any) -> Issue:
+    text = f"json: cannot unmarshal {json_kind(value)} into Go struct field .{key} of type string"
+    return Issue((key,), f"must be text (couldn't get version/kind; json parse error: {text})")
+
+
+def _not_registered(version: str, kind: str) -> Issue:
+    wanted = f'version "{version}"' if version else 'the internal version of group "descheduler"'
+    known = " and ".join(_VERSIONS)
+    text = f'no kind "{kind}" is registered for {wanted} in scheme; restow reads the {KIND} of {known}'
+    return Issue(("apiVersion",) if version else ("kind",), text)
+
+
+def _without_version(document: Document) -> Issue:
+    what = "no apiVersion" if document.data else "an empty file"
+    return Issue(
+        (), f"{what}: upstream runs nothing with it and says nothing; add apiVersion: {v1alpha2.API_VERSION}", "warning"
+    )

@@ -1,0 +1,109 @@
+"""A policy as the descheduler follows it: decoded, validated, defaults filled in.
+
+What still depends on the cluster stays as written: node and label selectors, and priority thresholds by class name
+(``policies.priority``).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from restow.policies.schema import ExtensionPoint
+
+KUBERNETES_METRICS = "KubernetesMetrics"
+PROMETHEUS = "Prometheus"
+
+
+class Profile(Struct, frozen=True):
+    """One profile: the plugins of each extension point in order, a name listed twice runs twice."""
+
+    name: str = ""
+    deschedule: tuple[str, ...] = ()
+    balance: tuple[str, ...] = ()
+    filter: tuple[str, ...] = ()
+    pre_eviction_filter: tuple[str, ...] = ()
+    #: Arguments by plugin, each of the type that the plugin's schema names; a superset of the enabled plugins.
+    args: dict[str, Any] = {}
+
+    def enabled(self, point: ExtensionPoint) -> tuple[str, ...]:
+        """Return the plugins that run at an extension point, in order."""
+        match point:
+            case "deschedule":
+                return self.deschedule
+            case "balance":
+                return self.balance
+            case "filter":
+                return self.filter
+        return self.pre_eviction_filter
+
+
+class SecretReference(Struct, frozen=True):
+    """A secret with a token."""
+
+    namespace: str = ""
+    name: str = ""
+
+
+class AuthToken(Struct, frozen=True, rename="camel"):
+    """How to authenticate to Prometheus; absent: with the pod's service account."""
+
+    secret_reference: SecretReference | None = None
+
+
+class Prometheus(Struct, frozen=True, rename="camel"):
+    """A Prometheus server."""
+
+    url: str = ""
+    auth_token: AuthToken | None = None
+
+
+class MetricsProvider(Struct, frozen=True):
+    """A source of usage; sources other than KubernetesMetrics and Prometheus are accepted and ignored."""
+
+    source: str = ""
+    prometheus: Prometheus | None = None
+
+
+class RestowSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """The ``restow:`` section, which upstream does not read.
+
+    ``placement`` None leaves the choice to the command. ``certainty`` says which moves may be made: those where every
+    node that could win is good enough, or those where some are.
+    """
+
+    placement: Literal["prove", "upstream"] | None = None
+    certainty: Literal["certain", "possible"] = "certain"
+
+
+class Policy(Struct, frozen=True):
+    """A whole policy. Limits are per cycle: None is unlimited, 0 none at all."""
+
+    profiles: tuple[Profile, ...] = ()
+    #: Label selector syntax: the nodes that strategies see. None: all.
+    node_selector: str | None = None
+    max_no_of_pods_to_evict_per_node: int | None = None
+    max_no_of_pods_to_evict_per_namespace: int | None = None
+    max_no_of_pods_to_evict_total: int | None = None
+    eviction_failure_event_notification: bool = False
+    #: None: each pod's own. Not validated, as upstream.
+    grace_period_seconds: int | None = None
+    #: The deprecated switch for KubernetesMetrics.
+    metrics_collector_enabled: bool = False
+    metrics_providers: tuple[MetricsProvider, ...] = ()
+    restow: RestowSettings = RestowSettings()
+
+
+def collects_kubernetes_metrics(policy: Policy) -> bool:
+    """Whether the policy asks for usage from metrics.k8s.io, in either spelling."""
+    sources = {provider.source for provider in policy.metrics_providers}
+    return policy.metrics_collector_enabled or KUBERNETES_METRICS in sources
+
+
+def prometheus_of(policy: Policy) -> Prometheus | None:
+    """Return the Prometheus server of the policy, if it names one."""
+    for provider in policy.metrics_providers:
+        if provider.source == PROMETHEUS:
+            return provider.prometheus
+    return None

@@ -1,0 +1,162 @@
+"""The ten strategies of descheduler/v1alpha1: which plugin arguments their parameters become.
+
+The table is history and will not change: the format was removed in v0.31.
+Source: descheduler v0.30, pkg/api/v1alpha1 strategy migration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+
+if TYPE_CHECKING:
+    from restow.policies.v1alpha1_wire import StrategyParameters
+
+Args = dict[str, Any]
+
+#: Parameters that DefaultEvictor of the strategy's profile takes over.
+EVICTOR_PARAMS = ("thresholdPriority", "thresholdPriorityClassName", "nodeFit")
+_SELECTION = ("namespaces", "labelSelector")
+
+
+@dataclass(slots=True, frozen=True)
+class Strategy:
+    """One strategy: where its plugin runs, the parameters it reads besides the evictor's, the arguments they make."""
+
+    point: Literal["deschedule", "balance"]
+    params: tuple[str, ...]
+    args: Callable[[StrategyParameters], Args]
+    #: PodLifeTime always ignored it.
+    node_fit: bool = True
+
+    def reads(self, param: str) -> bool:
+        """Whether the parameter has any effect on this strategy."""
+        if param == "nodeFit":
+            return self.node_fit
+        return param in self.params or param in EVICTOR_PARAMS
+
+
+def given(**args: Any) -> Args:
+    """Return the arguments that say anything, as plain data: zero, as opposed to nothing, does."""
+    plain = {name: _plain(msgspec.to_builtins(value)) for name, value in args.items()}
+    return {name: value for name, value in plain.items() if not _says_nothing(value)}
+
+
+def _says_nothing(value: Any) -> bool:
+    return value is None or value is False or value in ("", [], {})
+
+
+def _plain(value: Any) -> Any:
+    """Return the value without unset fields, with 20 for 20.0."""
+    if isinstance(value, dict):
+        return {key: _plain(inner) for key, inner in value.items() if inner is not None}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _selection(params: StrategyParameters) -> Args:
+    return given(namespaces=_namespaces(params), labelSelector=params.label_selector)
+
+
+def _namespaces(params: StrategyParameters) -> Args:
+    if params.namespaces is None:
+        return {}
+    return given(include=params.namespaces.include, exclude=params.namespaces.exclude)
+
+
+def _remove_duplicates(params: StrategyParameters) -> Args:
+    return given(namespaces=_namespaces(params), excludeOwnerKinds=params.remove_duplicates.exclude_owner_kinds)
+
+
+def _low_node_utilization(params: StrategyParameters) -> Args:
+    utilisation = params.node_resource_utilization_thresholds
+    return given(
+        evictableNamespaces=_namespaces(params),
+        thresholds=utilisation.thresholds,
+        targetThresholds=utilisation.target_thresholds,
+        useDeviationThresholds=utilisation.use_deviation_thresholds,
+        numberOfNodes=utilisation.number_of_nodes or None,
+    )
+
+
+def _high_node_utilization(params: StrategyParameters) -> Args:
+    utilisation = params.node_resource_utilization_thresholds
+    return given(
+        evictableNamespaces=_namespaces(params),
+        thresholds=utilisation.thresholds,
+        numberOfNodes=utilisation.number_of_nodes or None,
+    )
+
+
+def _pod_life_time(params: StrategyParameters) -> Args:
+    return _selection(params) | given(
+        maxPodLifeTimeSeconds=max_pod_life_time(params),
+        states=params.pod_life_time.pod_status_phases + params.pod_life_time.states,
+    )
+
+
+def max_pod_life_time(params: StrategyParameters) -> int | None:
+    """Return PodLifeTime's age limit in seconds, from either place where it was written."""
+    newer = params.pod_life_time.max_pod_life_time_seconds
+    return params.max_pod_life_time_seconds if newer is None else newer
+
+
+def _failed_pods(params: StrategyParameters) -> Args:
+    failed = params.failed_pods
+    return _selection(params) | given(
+        excludeOwnerKinds=failed.exclude_owner_kinds,
+        minPodLifetimeSeconds=failed.min_pod_lifetime_seconds,
+        reasons=failed.reasons,
+        includingInitContainers=failed.including_init_containers,
+    )
+
+
+def _too_many_restarts(params: StrategyParameters) -> Args:
+    restarts = params.pods_having_too_many_restarts
+    return _selection(params) | given(
+        podRestartThreshold=restarts.pod_restart_threshold,
+        includingInitContainers=restarts.including_init_containers,
+    )
+
+
+def _node_affinity(params: StrategyParameters) -> Args:
+    return _selection(params) | given(nodeAffinityType=params.node_affinity_type)
+
+
+def _node_taints(params: StrategyParameters) -> Args:
+    return _selection(params) | given(
+        includePreferNoSchedule=params.include_prefer_no_schedule, excludedTaints=params.excluded_taints
+    )
+
+
+def _topology_spread(params: StrategyParameters) -> Args:
+    soft = ["ScheduleAnyway"] if params.include_soft_constraints else []
+    return _selection(params) | {"constraints": ["DoNotSchedule", *soft], "topologyBalanceNodeFit": True}
+
+
+_THRESHOLDS = "nodeResourceUtilizationThresholds"
+
+STRATEGIES = {
+    "RemoveDuplicates": Strategy("balance", ("namespaces", "removeDuplicates"), _remove_duplicates),
+    "LowNodeUtilization": Strategy("balance", ("namespaces", _THRESHOLDS), _low_node_utilization),
+    "HighNodeUtilization": Strategy("balance", ("namespaces", _THRESHOLDS), _high_node_utilization),
+    "PodLifeTime": Strategy(
+        "deschedule", (*_SELECTION, "podLifeTime", "maxPodLifeTimeSeconds"), _pod_life_time, node_fit=False
+    ),
+    "RemoveFailedPods": Strategy("deschedule", (*_SELECTION, "failedPods"), _failed_pods),
+    "RemovePodsHavingTooManyRestarts": Strategy(
+        "deschedule", (*_SELECTION, "podsHavingTooManyRestarts"), _too_many_restarts
+    ),
+    "RemovePodsViolatingInterPodAntiAffinity": Strategy("deschedule", _SELECTION, _selection),
+    "RemovePodsViolatingNodeAffinity": Strategy("deschedule", (*_SELECTION, "nodeAffinityType"), _node_affinity),
+    "RemovePodsViolatingNodeTaints": Strategy(
+        "deschedule", (*_SELECTION, "includePreferNoSchedule", "excludedTaints"), _node_taints
+    ),
+    "RemovePodsViolatingTopologySpreadConstraint": Strategy(
+        "balance", (*_SELECTION, "includeSoftConstraints"), _topology_spread
+    ),
+}

@@ -1,0 +1,139 @@
+"""descheduler/v1alpha2: from a document to a policy, as upstream 0.36 reads it.
+
+Everything upstream accepts is accepted, and what upstream refuses at start-up is refused here, with its texts and in
+its order: decoding, then validation of every ``pluginConfig`` entry, then metrics providers, then what building the
+profiles finds. Defaults are filled in after validation. All problems are collected, not only the first.
+Source: descheduler v0.36, pkg/descheduler/policyconfig.go.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from restow.kube.labels import parse_selector
+from restow.policies.building import check_build, implements
+from restow.policies.configs import first_configs, read_configs
+from restow.policies.decode import decode
+from restow.policies.findings import Issue
+from restow.policies.metrics import check_metrics_providers
+from restow.policies.policy import Policy, Profile, RestowSettings
+from restow.policies.schema import DEFAULT_EVICTOR
+from restow.policies.spelling import duplicate_key, ignored_key, unknown_field
+from restow.policies.wire import DeschedulerPolicy, dropped_filters
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from restow.policies.configs import Config
+    from restow.policies.documents import Document
+    from restow.policies.schema import Plugins
+    from restow.policies.wire import DeschedulerProfile
+
+API_VERSION = "descheduler/v1alpha2"
+KIND = "DeschedulerPolicy"
+
+#: Where ``args`` stands in the path of a plugin's argument: profiles, 0, pluginConfig, 1, args.
+_ARGS_AT = 4
+
+
+@dataclass(slots=True, frozen=True)
+class Reading:
+    """What a document says: ``policy`` is None if and only if there is an error among ``issues``."""
+
+    policy: Policy | None
+    issues: tuple[Issue, ...] = ()
+
+
+def read(document: Document, plugins: Plugins) -> Reading:
+    """Return the policy of a descheduler/v1alpha2 document, or every reason why there is none, and the warnings.
+
+    ``plugins`` must include DefaultEvictor, which every profile has.
+    """
+    top = decode(document.data, DeschedulerPolicy, ())
+    restow = decode(document.data.get("restow"), RestowSettings, ("restow",))
+    issues = [*top.errors, *restow.errors, *(unknown_field(key, "the restow section") for key in restow.unknown)]
+    issues += [ignored_key(key) for key in top.unknown]
+    issues += _duplicates(document)
+    if top.value is None or restow.value is None:
+        return Reading(None, tuple(issues))
+    configs = [read_configs(profile, ("profiles", index), plugins) for index, profile in enumerate(top.value.profiles)]
+    issues += _problems(top.value, configs, plugins)
+    if any(issue.severity == "error" for issue in issues):
+        return Reading(None, tuple(issues))
+    return Reading(_policy(top.value, configs, restow.value, plugins), tuple(issues))
+
+
+def _duplicates(document: Document) -> Iterator[Issue]:
+    for path in document.duplicates:
+        if document.is_json and "args" in path[_ARGS_AT:-1]:
+            yield Issue(path, f'duplicate field "{path[-1]}"')
+        else:
+            yield duplicate_key(path)
+
+
+def _problems(wire: DeschedulerPolicy, configs: list[tuple[Config, ...]], plugins: Plugins) -> Iterator[Issue]:
+    """Yield the errors beyond the outer document, stage by stage."""
+    for profile_configs in configs:
+        for config in profile_configs:
+            yield from config.undecodable
+    for profile_configs in configs:
+        for config in profile_configs:
+            yield from config.invalid
+    yield from check_metrics_providers(wire)
+    yield from _check_node_selector(wire)
+    for index, (profile, profile_configs) in enumerate(zip(wire.profiles, configs, strict=True)):
+        yield from check_build(profile, ("profiles", index), profile_configs, plugins)
+
+
+def _check_node_selector(wire: DeschedulerPolicy) -> Iterator[Issue]:
+    try:
+        parse_selector(wire.node_selector or "")
+    except ValueError as error:
+        yield Issue(("nodeSelector",), str(error))
+
+
+def _policy(
+    wire: DeschedulerPolicy, configs: list[tuple[Config, ...]], restow: RestowSettings, plugins: Plugins
+) -> Policy:
+    pairs = zip(wire.profiles, configs, strict=True)
+    return Policy(
+        profiles=tuple(_profile(profile, profile_configs, plugins) for profile, profile_configs in pairs),
+        node_selector=wire.node_selector,
+        max_no_of_pods_to_evict_per_node=wire.max_no_of_pods_to_evict_per_node,
+        max_no_of_pods_to_evict_per_namespace=wire.max_no_of_pods_to_evict_per_namespace,
+        max_no_of_pods_to_evict_total=wire.max_no_of_pods_to_evict_total,
+        eviction_failure_event_notification=bool(wire.eviction_failure_event_notification),
+        grace_period_seconds=wire.grace_period_seconds,
+        metrics_collector_enabled=wire.metrics_collector is not None and wire.metrics_collector.enabled,
+        metrics_providers=wire.metrics_providers,
+        restow=restow,
+    )
+
+
+def _profile(wire: DeschedulerProfile, configs: tuple[Config, ...], plugins: Plugins) -> Profile:
+    """Fill in the defaults: DefaultEvictor is always there, first unless the policy places it."""
+    args = {name: config.args for name, config in first_configs(configs).items()}
+    if DEFAULT_EVICTOR not in args:
+        args = {DEFAULT_EVICTOR: plugins[DEFAULT_EVICTOR].args()} | args
+    return Profile(
+        name=wire.name,
+        deschedule=wire.plugins.deschedule.enabled,
+        balance=wire.plugins.balance.enabled,
+        filter=_with_evictor(wire.plugins.filter.enabled),
+        pre_eviction_filter=_with_evictor(_pre_eviction_filters(wire, plugins)),
+        args={name: plugins[name].default(value) for name, value in args.items()},
+    )
+
+
+def _pre_eviction_filters(wire: DeschedulerProfile, plugins: Plugins) -> tuple[str, ...]:
+    """Return the plugins under both spellings; under the one that upstream drops, unknown names are no error."""
+    honoured = wire.plugins.preevictionfilter.enabled
+    dropped = dropped_filters(wire.plugins).enabled
+    return honoured + tuple(
+        name for name in dropped if name not in honoured and implements(plugins, name, "preEvictionFilter")
+    )
+
+
+def _with_evictor(enabled: tuple[str, ...]) -> tuple[str, ...]:
+    return enabled if DEFAULT_EVICTOR in enabled else (DEFAULT_EVICTOR, *enabled)

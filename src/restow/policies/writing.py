@@ -1,0 +1,33 @@
+"""Policy documents to YAML that reads back the same, here and in Go.
+
+PyYAML writes for its own reader. Go's takes more words for booleans and numbers (``y``, ``0o7``), so whatever either
+would take for something else is put in quotes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+
+from restow.policies.scalars import resolve
+
+
+class _Dumper(yaml.CSafeDumper):
+    """Writes mappings in their own order, lists indented, and never an alias."""
+
+    def ignore_aliases(self, _data: Any) -> bool:
+        return True
+
+
+def _text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
+    style = None if isinstance(resolve(text), str) else '"'
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _text)
+
+
+def write_policy(document: dict[str, Any]) -> str:
+    """Return a document of plain data as YAML."""
+    return yaml.dump(document, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)

@@ -1,0 +1,40 @@
+"""Written policies read back the same, by our reader and by PyYAML's."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from restow.policies.documents import read_document
+from restow.policies.writing import write_policy
+
+WORDS = st.sampled_from(
+    ["y", "n", "on", "Off", "~", "null", "1_000", "0o7", "017", "0x1F", "1e3", "2001-01-01", "<<", "="]
+)
+TEXT = WORDS | st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs")), max_size=12)
+SCALARS = TEXT | st.integers(-(2**63), 2**63 - 1) | st.booleans() | st.none() | st.sampled_from([2.5, 20.25, 1e-3])
+DOCUMENTS = st.dictionaries(
+    TEXT, st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3))
+)
+
+
+@settings(max_examples=150)
+@given(document=DOCUMENTS)
+def test_what_is_written_is_read_back(document):
+    text = write_policy(document)
+    if document:
+        assert read_document(b"---\n" + text.encode(), "p.yaml").data == document
+
+
+@pytest.mark.parametrize("word", ["y", "yes", "1_000", "0o7", "null", "2001-01-01", "5"])
+def test_words_that_mean_something_to_either_reader_are_quoted(word):
+    text = write_policy({"a": word})
+    assert yaml.safe_load(text) == {"a": word}
+    assert text != f"a: {word}\n"
+
+
+def test_keys_keep_their_order_and_nothing_is_an_alias():
+    shared = {"b": 1}
+    assert write_policy({"z": shared, "a": shared}) == "z:\n  b: 1\na:\n  b: 1\n"
