@@ -8,7 +8,6 @@ import pytest
 from builders.affinity import node_term
 from restow.kube.node_selection import NodeSelection, compile_preferred, preferred_weight
 from restow.kube.objects import NodeSelector, PreferredSchedulingTerm
-from restow.kube.selector_equality import canonical_node_selector
 
 EAST = {"zone": "east", "cpus": "8"}
 
@@ -119,48 +118,3 @@ def test_preferred_weights_add_up_over_the_terms_that_match():
 
 def test_selections_can_be_keys_of_a_cache():
     assert len({selection(node_term(("a", "In", "1")), labels={"b": "2", "c": "3"}) for _ in range(2)}) == 1
-
-
-def test_canonical_requirements_are_sorted_and_without_repeats():
-    """UT-07: by key, operator and values, with values sorted and repeats dropped."""
-    term = node_term(
-        ("b", "Exists"), ("a", "In", "y", "x", "y"), ("a", "Gt", "1"), ("a", "In", "x", "y"), ("a", "Exists")
-    )
-
-    (canonical,) = canonical_node_selector(node_selector(term)) or ()
-
-    assert canonical == (
-        (("a", "Exists", None), ("a", "Gt", ("1",)), ("a", "In", ("x", "y")), ("b", "Exists", None)),
-        None,
-    )
-
-
-ONE = node_term(("a", "In", "1", "2"), ("b", "Exists"))
-ONE_REORDERED = node_term(("b", "Exists"), ("a", "In", "2", "1", "2"))
-TWO = node_term(("a", "In", "3"), ("b", "Exists"))
-
-
-@pytest.mark.parametrize(
-    ("left", "right", "equal"),
-    [
-        pytest.param([ONE, ONE_REORDERED], [ONE], True, id="UT-08"),
-        pytest.param([ONE], [ONE], True, id="UT-09-identical"),
-        pytest.param([ONE], [ONE_REORDERED], True, id="UT-09-reordered"),
-        pytest.param([ONE], [TWO], False, id="UT-09-values"),
-        pytest.param(
-            [ONE], [node_term(("a", "In", "1", "2"), ("b", "Exists"), ("c", "Exists"))], False, id="UT-09-key"
-        ),
-        pytest.param([ONE, TWO], [TWO, ONE], False, id="terms-keep-their-order"),
-        pytest.param([ONE, TWO, ONE], [ONE, TWO], False, id="only-neighbours-collapse"),
-        pytest.param([], [], True, id="empty"),
-    ],
-)
-def test_node_selectors_are_equal_in_canonical_form(left, right, equal):
-    forms = [canonical_node_selector(node_selector(*terms)) for terms in (left, right)]
-
-    assert (forms[0] == forms[1]) is equal
-
-
-def test_no_node_selector_differs_from_an_empty_one():
-    assert canonical_node_selector(None) is None
-    assert canonical_node_selector(NodeSelector()) == ()

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from builders.affinity import a_toleration
 from builders.nodes import a_taint
 from restow.kube.objects import Taint, Toleration
-from restow.kube.taints import HARD_EFFECTS, all_tolerated, canonical_tolerations, tolerates, untolerated
+from restow.kube.taints import HARD_EFFECTS, all_tolerated, tolerates, untolerated
 
 
 def toleration(text) -> Toleration:
@@ -73,41 +73,6 @@ def test_every_taint_that_counts_needs_a_toleration():
     assert all_tolerated([], [])
 
 
-@pytest.mark.parametrize(
-    ("left", "right", "ordered"),
-    [
-        pytest.param("key1=value:NoSchedule", "key2=value:NoSchedule", True, id="UT-01"),
-        pytest.param("key=value1:NoSchedule", "key=value2:NoSchedule", True, id="UT-02"),
-        pytest.param("key=value:NoExecute", "key=value:NoSchedule", True, id="UT-03"),
-        pytest.param("key=value:NoSchedule", "key=value:PreferNoSchedule", True, id="UT-03-prefer"),
-    ],
-)
-def test_canonical_tolerations_are_sorted_by_key_value_and_effect(left, right, ordered):
-    assert canonical_tolerations([toleration(right), toleration(left)]) == canonical_tolerations(
-        [toleration(left)]
-    ) + canonical_tolerations([toleration(right)])
-
-
-@pytest.mark.parametrize(
-    ("left", "right", "equal"),
-    [
-        pytest.param(["a=1:NoSchedule", "b:NoExecute"], ["a=1:NoSchedule", "b:NoExecute"], True, id="UT-05-identical"),
-        pytest.param(["a=1:NoSchedule", "a=1:NoSchedule"], ["a=1:NoSchedule"], True, id="UT-05-repeated"),
-        pytest.param(["a=1:NoSchedule"], ["a=1:NoExecute"], False, id="UT-06-effect"),
-        pytest.param(["a=1:NoSchedule", "b=1:NoSchedule"], ["a=1:NoSchedule"], False, id="UT-06-length"),
-        pytest.param([], [], True, id="both-empty"),
-        pytest.param(
-            [{"key": "a", "tolerationSeconds": 5}], [{"key": "a", "tolerationSeconds": 6}], True, id="seconds-ignored"
-        ),
-        pytest.param([{"key": "a", "operator": "Equal"}], [{"key": "a"}], False, id="empty-operator-is-not-Equal"),
-    ],
-)
-def test_lists_of_tolerations_are_equal_in_canonical_form(left, right, equal):
-    forms = [canonical_tolerations([toleration(each) for each in side]) for side in (left, right)]
-
-    assert (forms[0] == forms[1]) is equal
-
-
 tolerations = st.builds(
     Toleration,
     st.sampled_from(["", "a", "b"]),
@@ -121,9 +86,8 @@ taints = st.builds(
 
 
 @given(st.lists(tolerations, max_size=4), st.lists(taints, max_size=3), st.randoms(use_true_random=False))
-def test_equal_canonical_forms_tolerate_alike(patterns, tainted, random):
+def test_order_and_repeats_of_tolerations_do_not_matter(patterns, tainted, random):
     shuffled = [*patterns, *patterns[:1]]
     random.shuffle(shuffled)
 
-    assert canonical_tolerations(shuffled) == canonical_tolerations(patterns)
     assert all_tolerated(shuffled, tainted) == all_tolerated(patterns, tainted)

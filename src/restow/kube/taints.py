@@ -16,9 +16,6 @@ if TYPE_CHECKING:
 
     from restow.kube.objects import Taint, Toleration
 
-#: (key, value, effect, operator) of one toleration; tolerationSeconds takes no part.
-TolerationKey = tuple[str, str, str, str]
-
 #: Effects that keep a pod off a node; PreferNoSchedule only makes the node less liked.
 HARD_EFFECTS = frozenset({"NoSchedule", "NoExecute"})
 
@@ -66,11 +63,3 @@ def all_tolerated(
 ) -> bool:
     """Whether every taint with one of these effects (None: any effect) is matched by some toleration."""
     return untolerated(tolerations, taints, effects) is None
-
-
-def canonical_tolerations(tolerations: Iterable[Toleration]) -> tuple[TolerationKey, ...]:
-    """Return a form in which two lists of tolerations are equal when they differ only in order, repeats and seconds.
-
-    Source: Descheduler 0.36, by which RemoveDuplicates tells whether nodes and pods are alike.
-    """
-    return tuple(sorted({(each.key, each.value, each.effect, each.operator) for each in tolerations}))
