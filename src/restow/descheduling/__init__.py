@@ -1,0 +1,1 @@
+"""What should move: strategies suggest, the arbiter decides, the plan tells."""

@@ -1,0 +1,150 @@
+"""DefaultEvictor: which pods may be evicted at all, and why the others may not.
+
+Most of Filter does not change while a plan is made and is one array (``descheduling.protections``). Two things do
+change with each eviction and are asked anew: how many replicas an owner still has (minReplicas), and whether a pod
+fits somewhere else (nodeFit). Source: Descheduler 0.36, plugins/defaultevictor.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from restow.cluster.interning import BoolArray, IntArray
+from restow.cluster.label_groups import LabelGroups
+from restow.cluster.pods import Flag
+from restow.cluster.state import ClusterState
+from restow.descheduling.evictor_args import DefaultEvictorArgs
+from restow.descheduling.node_fit import NodeFit
+from restow.descheduling.plan import Stage
+from restow.descheduling.protections import static_checks
+from restow.kube.labels import parse_selector, selector_from
+
+#: Stage, code and message of a refusal.
+Reason = tuple[Stage, str, str]
+
+#: Code and text for a pod that upstream passes over without a word.
+_ASKS_TO_STAY = ("PreferNoEviction", "pod asks not to be evicted and noEvictionPolicy is Mandatory")
+
+
+class DefaultEvictor:
+    """The filters of one profile on one state."""
+
+    def __init__(
+        self,
+        args: DefaultEvictorArgs,
+        *,
+        threshold: int,
+        state: ClusterState,
+        fit: NodeFit,
+        labels: LabelGroups,
+        now: int,
+    ) -> None:
+        pods = state.cluster.pods
+        self._args = args
+        self._state = state
+        self._fit = fit
+        self._checks = static_checks(args, threshold, state.cluster, labels, now)
+        #: The annotation that overrides every check, whatever its value.
+        self._always = pods.has(Flag.EVICT)
+        self._never = pods.has(Flag.PREFER_NO_EVICTION) & (args.no_eviction_policy == "Mandatory")
+        failing = np.logical_or.reduce([self._never, *(check.fails for check in self._checks)])
+        self._unprotected = ~failing | self._always
+        self._fit_nodes = _ready_nodes(state, args.node_selector) if args.node_fit else None
+        self._namespace_ok = _in_matching_namespaces(args, state)
+
+    def passes_filter(self, pods: IntArray) -> BoolArray:
+        """Which of these pods pass Filter now."""
+        passes: BoolArray = self._unprotected[pods]
+        if self._args.min_replicas > 1:
+            siblings = self._state.siblings(pods)
+            passes = passes & (self._always[pods] | (siblings < 0) | (siblings >= self._args.min_replicas))
+        return passes
+
+    def passes_pre_eviction(self, pods: IntArray) -> BoolArray:
+        """Which of these pods pass PreEvictionFilter now: namespace labels and nodeFit."""
+        passes = self._namespace_ok[pods]
+        if self._fit_nodes is not None:
+            nodes, fits = self._fit_nodes, self._fit.fits_any_other
+            fitting = [fits(pod, nodes) for pod in pods[passes].tolist()]
+            passes = passes.copy()
+            passes[passes] = fitting
+        return passes
+
+    def passes_all(self, pod: int) -> bool:
+        """Whether one pod passes Filter and PreEvictionFilter now."""
+        one = np.array([pod])
+        return bool(self.passes_filter(one)[0]) and bool(self.passes_pre_eviction(one)[0])
+
+    def passes_late(self, pod: int) -> bool:
+        """Whether one pod passes PreEvictionFilter now."""
+        if self._fit_nodes is None:
+            return bool(self._namespace_ok[pod])
+        return bool(self._namespace_ok[pod]) and self._fit.fits_any_other(pod, self._fit_nodes)
+
+    def refusals(self, pods: IntArray) -> list[Reason]:
+        """Why each of these pods does not pass: the code of the first failing check, the texts of all."""
+        passes = self.passes_filter(pods)
+        reasons = iter(self._filter_refusals(pods[~passes]))
+        return [
+            self._late_refusal(pod) if passed else next(reasons)
+            for pod, passed in zip(pods.tolist(), passes.tolist(), strict=True)
+        ]
+
+    def _filter_refusals(self, pods: IntArray) -> list[Reason]:
+        if len(pods) == 0:
+            return []
+        failing = np.stack([self._never[pods], *(check.fails[pods] for check in self._checks)])
+        patterns, pattern_of = np.unique(failing, axis=1, return_inverse=True)
+        texts = [self._pattern(patterns[:, column]) for column in range(patterns.shape[1])]
+        siblings = self._state.siblings(pods).tolist()
+        return [
+            self._reason(texts[pattern], count)
+            for pattern, count in zip(pattern_of.ravel().tolist(), siblings, strict=True)
+        ]
+
+    def _pattern(self, failing: BoolArray) -> list[tuple[str, str]]:
+        """Codes and texts of one combination of failing checks; the first row stands for the annotation."""
+        if failing[0]:
+            return [_ASKS_TO_STAY]
+        return [(check.code, check.message) for check, fails in zip(self._checks, failing[1:], strict=True) if fails]
+
+    def _reason(self, failing: list[tuple[str, str]], siblings: int) -> Reason:
+        wanted = self._args.min_replicas
+        if 0 <= siblings < wanted and wanted > 1 and failing != [_ASKS_TO_STAY]:
+            text = f"owner has {siblings} replicas which is less than minReplicas of {wanted}"
+            # Upstream asks for the age last.
+            ages = [each for each in failing if each[0] == "MinPodAge"]
+            failing = [*failing[: len(failing) - len(ages)], ("MinReplicas", text), *ages]
+        return "evictor", failing[0][0], "; ".join(message for _, message in failing)
+
+    def _late_refusal(self, pod: int) -> Reason:
+        if not self._namespace_ok[pod]:
+            message = "pod namespace do not match the namespaceLabelSelector filter in the policy parameter"
+            return "evictor", "NamespaceLabelSelector", message
+        assert self._fit_nodes is not None
+        found = self._fit.explain(pod, self._fit_nodes)
+        return "placement", "NoFit", f"no other node fits: {found}" if found else "there is no other node"
+
+
+def _ready_nodes(state: ClusterState, selector: str) -> BoolArray:
+    """Ready nodes that a label selector matches, bool[node]; a selector that does not parse matches none."""
+    nodes = state.cluster.nodes
+    if not selector:
+        return nodes.ready
+    try:
+        parsed = parse_selector(selector)
+    except ValueError:
+        return np.zeros(len(nodes), dtype=bool)
+    return np.logical_and(nodes.ready, [parsed.matches(labels) for labels in nodes.labels])
+
+
+def _in_matching_namespaces(args: DefaultEvictorArgs, state: ClusterState) -> BoolArray:
+    pods = state.cluster.pods
+    selector = args.namespace_label_selector
+    if selector is None or not (selector.match_labels or selector.match_expressions):
+        return np.ones(len(pods), dtype=bool)
+    compiled = selector_from(selector)
+    known = state.cluster.namespace_labels()
+    names = pods.tables.namespaces
+    matching = [name in known and compiled.matches(known[name]) for name in names]
+    return np.array(matching, dtype=bool)[pods.namespace]

@@ -1,0 +1,202 @@
+"""The strategy protocol: suggest, be told, never evict.
+
+A strategy is a generator. It looks at a ``View``, yields a ``Suggestion`` for each pod it would move and is sent back
+the ``Verdict``, so it can adapt: leave a node whose limit is reached, lower the load it still sees. Accepted
+suggestions are already applied to the state when the verdict arrives.
+
+Filters are asked where upstream asks them, because it matters: most strategies filter while they *list* the pods of a
+node, before that node's first eviction. Those call ``view.admissible`` and suggest with nothing owed; the others owe
+the checks with the suggestion. Either way only the arbiter decides, and it notes every refusal.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Generator, Iterator
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from msgspec import Struct
+
+from restow.cluster.interning import BoolArray, IntArray
+from restow.cluster.state import ClusterState
+from restow.kube.labels import selector_from
+from restow.policies.schema import PluginSchema
+
+if TYPE_CHECKING:
+    from restow.cluster.label_groups import LabelGroups
+    from restow.descheduling.node_fit import NodeFit
+    from restow.kube.objects import LabelSelector
+    from restow.policies.arguments import Namespaces
+
+
+class Obligation(enum.Enum):
+    """What the landing place of a replacement must satisfy."""
+
+    #: It may return to its node (lifetime, restarts, failed pods).
+    ANYWHERE = "anywhere"
+    #: Any other node (taints, node affinity, anti-affinity).
+    ELSEWHERE = "elsewhere"
+    #: A node where the strategy's own measure strictly improves (duplicates, spread, utilisation).
+    BETTER = "better"
+
+
+class Owed(enum.Enum):
+    """Which evictor checks the arbiter must still make for a suggestion."""
+
+    NOTHING = 0
+    PRE_EVICTION = 1
+    ALL = 2
+
+
+class Verdict(enum.Enum):
+    """What became of a suggestion."""
+
+    EVICTED = "evicted"
+    #: Refused for a reason that concerns this pod alone; go on with the next.
+    REFUSED = "refused"
+    #: The limit of the pod's node is reached.
+    NODE_LIMIT = "node limit"
+    #: The limit of the whole cycle is reached.
+    TOTAL_LIMIT = "total limit"
+
+
+class Suggestion(Struct, frozen=True, gc=False):
+    """A pod that should move, and why (one short clause for people)."""
+
+    pod: int
+    reason: str
+    obligation: Obligation = Obligation.ANYWHERE
+    owed: Owed = Owed.NOTHING
+
+
+Suggestions = Generator[Suggestion, Verdict, None]
+
+
+class StrategyError(Exception):
+    """A strategy cannot work on this cluster (say, a node has no metrics); the plan goes on without it."""
+
+
+class Strategy(Struct, frozen=True):
+    """One registered strategy: how its policy section reads, and what it suggests."""
+
+    schema: PluginSchema
+    suggest: Callable[[View, Any], Suggestions]
+
+
+class EvictionFilter(Protocol):
+    """The evictor of a profile as strategies see it, through the view."""
+
+    def passes_filter(self, pods: IntArray) -> BoolArray:
+        """Which of these pods pass Filter now."""
+        ...
+
+    def passes_pre_eviction(self, pods: IntArray) -> BoolArray:
+        """Which of these pods pass PreEvictionFilter now."""
+        ...
+
+
+class View:
+    """What a strategy may look at: the cluster as it is now, and the questions it may ask of the evictor."""
+
+    def __init__(
+        self,
+        *,
+        state: ClusterState,
+        nodes: IntArray,
+        now: int,
+        evictor: EvictionFilter,
+        fit: NodeFit,
+        labels: LabelGroups,
+        refuse: Callable[[IntArray], None],
+    ) -> None:
+        #: The state that accepted suggestions change.
+        self.state = state
+        self.pods = state.cluster.pods
+        #: The nodes handed to strategies: ready and matching the policy's nodeSelector, in order of their names.
+        self.nodes = nodes
+        #: The same as bool[node].
+        self.is_listed = np.zeros(len(state.cluster.nodes), dtype=bool)
+        self.is_listed[nodes] = True
+        #: Nanoseconds since the epoch.
+        self.now = now
+        #: Upstream's nodeFit on the state as it is.
+        self.fit = fit
+        #: Which pods a selector matches.
+        self.labels = labels
+        self._evictor = evictor
+        self._refuse = refuse
+
+    def listed_pods(self, namespaces: Namespaces | None, selector: LabelSelector | None) -> BoolArray:
+        """Existing pods of any phase on listed nodes that a strategy's namespaces and labelSelector leave, bool[pod]."""
+        placed = self.state.exists & (self.state.node >= 0)
+        placed &= np.append(self.is_listed, False)[self.state.node]
+        return placed & self.chosen(namespaces, selector)
+
+    def running_pods(self, namespaces: Namespaces | None, selector: LabelSelector | None) -> BoolArray:
+        """The same without Succeeded and Failed pods, bool[pod]."""
+        return self.listed_pods(namespaces, selector) & ~self.pods.terminal
+
+    def chosen(self, namespaces: Namespaces | None, selector: LabelSelector | None) -> BoolArray:
+        """Pods that a strategy's namespaces and labelSelector leave, wherever they are, bool[pod]."""
+        chosen = np.ones(len(self.pods), dtype=bool)
+        if namespaces is not None and namespaces.include:
+            chosen &= self._in_namespaces(namespaces.include)
+        if namespaces is not None and namespaces.exclude:
+            chosen &= ~self._in_namespaces(namespaces.exclude)
+        if selector is not None:
+            chosen &= self._labelled(selector)
+        return chosen
+
+    def by_node(self, pods: BoolArray) -> Iterator[tuple[int, IntArray]]:
+        """The chosen pods (bool[pod]) grouped by the node they are on, in canonical order of nodes and pods.
+
+        The groups are those of the moment of the call; pods removed since are left out of a group.
+        """
+        indices = np.flatnonzero(pods)
+        nodes = self.state.node[indices]
+        order = np.argsort(nodes, kind="stable")
+        indices, nodes = indices[order], nodes[order]
+        present, starts = np.unique(nodes, return_index=True)
+        ends = [*starts[1:].tolist(), len(indices)] if len(indices) else []
+        for node, start, end in zip(present.tolist(), starts.tolist(), ends, strict=True):
+            group = indices[start:end]
+            yield node, group[self.state.exists[group]]
+
+    def evictable(self, pods: IntArray) -> BoolArray:
+        """Which pods pass the evictor's Filter now; asks silently, for strategies that count only evictable pods."""
+        return self._evictor.passes_filter(pods)
+
+    def passing(self, pods: IntArray) -> BoolArray:
+        """Which pods pass Filter and PreEvictionFilter now; asks silently too."""
+        passing = self._evictor.passes_filter(pods).copy()
+        passing[passing] = self._evictor.passes_pre_eviction(pods[passing])
+        return passing
+
+    def removable(self, pods: IntArray) -> IntArray:
+        """Those candidates that pass Filter now; the others are noted as refused."""
+        return self._keep(pods, self._evictor.passes_filter(pods))
+
+    def admissible(self, pods: IntArray) -> IntArray:
+        """Those candidates that pass Filter and then PreEvictionFilter now; the others are noted as refused."""
+        removable = self.removable(pods)
+        return self._keep(removable, self._evictor.passes_pre_eviction(removable))
+
+    def node_name(self, pod: int) -> str:
+        """The name of the node a pod is on."""
+        name: str = self.state.cluster.nodes.names[int(self.state.node[pod])]
+        return name
+
+    def _keep(self, pods: IntArray, passes: BoolArray) -> IntArray:
+        if not passes.all():
+            self._refuse(pods[~passes])
+        return pods[passes]
+
+    def _in_namespaces(self, names: tuple[str, ...]) -> BoolArray:
+        known = np.array([name in names for name in self.pods.tables.namespaces], dtype=bool)
+        return known[self.pods.namespace] if len(known) else np.zeros(0, dtype=bool)
+
+    def _labelled(self, selector: LabelSelector) -> BoolArray:
+        compiled = selector_from(selector)
+        known = np.array([compiled.matches(labels) for labels in self.pods.tables.labels], dtype=bool)
+        return known[self.pods.labels] if len(known) else np.zeros(0, dtype=bool)

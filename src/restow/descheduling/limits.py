@@ -1,0 +1,62 @@
+"""Eviction limits of one cycle, counted per node, per namespace and in total.
+
+A limit of 0 refuses everything; an absent one nothing. The total is asked first, then the node, then the namespace.
+Source: Descheduler 0.36, evictions.PodEvictor.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from restow.cluster.state import ClusterState
+from restow.descheduling.framework import Verdict
+
+#: Verdict, stable code and upstream's text of a refusal.
+LimitRefusal = tuple[Verdict, str, str]
+
+TOTAL: LimitRefusal = (
+    Verdict.TOTAL_LIMIT,
+    "MaxPodsToEvictTotal",
+    "maximum number of evicted pods per a descheduling cycle reached",
+)
+NODE: LimitRefusal = (Verdict.NODE_LIMIT, "MaxPodsToEvictPerNode", "maximum number of evicted pods per node reached")
+NAMESPACE: LimitRefusal = (
+    Verdict.REFUSED,
+    "MaxPodsToEvictPerNamespace",
+    "maximum number of evicted pods per namespace reached",
+)
+
+
+@dataclass(slots=True)
+class Limits:
+    """The limits of a policy and what a cycle has used of them."""
+
+    per_node: int | None = None
+    per_namespace: int | None = None
+    total: int | None = None
+    _on_node: Counter[int] = field(default_factory=Counter)
+    _in_namespace: Counter[int] = field(default_factory=Counter)
+    _all: int = 0
+
+    def refusal(self, state: ClusterState, pod: int) -> LimitRefusal | None:
+        """Which limit one more eviction would break."""
+        if self.total is not None and self._all >= self.total:
+            return TOTAL
+        if self.per_node is not None:
+            node = int(state.node[pod])
+            if node >= 0 and self._on_node[node] >= self.per_node:
+                return NODE
+        if self.per_namespace is not None:
+            namespace = int(state.cluster.pods.namespace[pod])
+            if self._in_namespace[namespace] >= self.per_namespace:
+                return NAMESPACE
+        return None
+
+    def count(self, state: ClusterState, pod: int) -> None:
+        """One pod is being evicted; call it before the state changes."""
+        self._all += 1
+        if self.per_node is not None:
+            self._on_node[int(state.node[pod])] += 1
+        if self.per_namespace is not None:
+            self._in_namespace[int(state.cluster.pods.namespace[pod])] += 1

@@ -1,0 +1,224 @@
+"""Upstream's nodeFit: could this pod run on another node, by the subset of rules that the Descheduler checks.
+
+Checked: unschedulable, node selector and required node affinity, NoSchedule and NoExecute taints, the pod's own
+required anti-affinity against pods on that very node, and requests. Not checked, as upstream: other pods' anti-affinity,
+other nodes of the same topology domain, pod affinity, spread, ports, volumes. Nothing is reserved: each pod is judged
+alone. Source: Descheduler 0.36, node.NodeFit.
+
+Verdicts are kept per *class* of pod (requests, tolerations, node rules) as bool[node]; when pods leave, only the nodes
+that changed since are judged again. Anti-affinity depends on which pods are where, so it is counted when it is asked.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from restow.cluster.interning import BoolArray, IdArray, IntArray, combine
+from restow.cluster.label_groups import LabelGroups
+from restow.cluster.nodes import BASIC_RESOURCES, NO_LABEL, PODS
+from restow.cluster.pods import Rules
+from restow.cluster.state import ClusterState
+from restow.descheduling.open_nodes import OpenNodes
+from restow.kube.labels import selector_from
+from restow.kube.objects import PodAffinityTerm
+
+
+@dataclass(slots=True)
+class _ClassVerdict:
+    """Which nodes fit a class of pods, and how much of the state's change log that answer has read."""
+
+    #: Unschedulable, selector and taints: these never change while a plan is made.
+    static: BoolArray
+    #: ``static`` and enough free resources.
+    fits: BoolArray
+    read: int
+
+
+@dataclass(slots=True, frozen=True)
+class _Explanation:
+    """For a class of pods: which rule each node fails first, as a position in ``reasons``."""
+
+    reasons: tuple[str, ...]
+    first: npt.NDArray[np.int64]
+    read: int
+
+    def text(self, among: BoolArray, own: int) -> str:
+        counts = np.bincount(self.first[among], minlength=len(self.reasons) + 1)
+        if own >= 0 and among[own]:
+            counts[self.first[own]] -= 1
+        ranked = sorted(zip((-counts[:-1]).tolist(), self.reasons, strict=True))
+        return ", ".join(f"{-negative} {reason}" for negative, reason in ranked if negative)
+
+
+class NodeFit:
+    """Answers for one state, which may change between questions."""
+
+    def __init__(self, state: ClusterState, labels: LabelGroups) -> None:
+        self._state = state
+        self._labels = labels
+        self._verdicts: dict[int, _ClassVerdict] = {}
+        self._open = OpenNodes(state.cluster.nodes)
+        self._explanations: dict[int, _Explanation] = {}
+
+    def fits_any_other(self, pod: int, among: BoolArray) -> bool:
+        """Whether some node of the mask other than the pod's own fits. Source: PodFitsAnyOtherNode."""
+        fits = self._fitting(pod) & among
+        own = self._state.node[pod]
+        if own >= 0:
+            fits[own] = False
+        return bool(fits.any())
+
+    def fits_any(self, pod: int, among: BoolArray) -> bool:
+        """Whether some node of the mask fits, the pod's own (without a check of resources) included.
+
+        Source: PodFitsAnyNode.
+        """
+        own = self._state.node[pod]
+        if own >= 0 and among[own] and self.static(pod)[own] and not self._repels(pod)[own]:
+            return True
+        return bool((self._fitting(pod) & among).any())
+
+    def static(self, pod: int) -> BoolArray:
+        """Nodes that fit by the rules that no move changes: unschedulable, selector, taints. bool[node]."""
+        return self._verdict(self._classes[pod]).static
+
+    def explain(self, pod: int, among: BoolArray) -> str:
+        """Why no other node of the mask fits, counted by the first rule that fails.
+
+        For example ``3 insufficient memory, 2 untolerated taint``; empty where there is no other node.
+        """
+        explanation = self._explanations.get(self._classes[pod])
+        if explanation is None or explanation.read != self._now() or self._has_terms[self._rules[pod]]:
+            explanation = self._explanations[self._classes[pod]] = self._explanation(pod)
+        return explanation.text(among, int(self._state.node[pod]))
+
+    def _explanation(self, pod: int) -> _Explanation:
+        failures = self._failures(pod)
+        first = np.full(len(self._state.cluster.nodes), len(failures), dtype=np.int64)
+        for position, (_, failing) in reversed(list(enumerate(failures))):
+            first[failing] = position
+        return _Explanation(tuple(reason for reason, _ in failures), first, self._now())
+
+    @cached_property
+    def _combined(self) -> tuple[IdArray, npt.NDArray[np.int64]]:
+        pods = self._state.cluster.pods
+        return combine(pods.resources, pods.tolerations, pods.rules)
+
+    @cached_property
+    def _classes(self) -> list[int]:
+        classes: list[int] = self._combined[0].tolist()
+        return classes
+
+    @cached_property
+    def _rules(self) -> list[int]:
+        rules: list[int] = self._state.cluster.pods.rules.tolist()
+        return rules
+
+    @cached_property
+    def _has_terms(self) -> list[bool]:
+        return [_required_terms(rules) != () for rules in self._state.cluster.pods.tables.rules]
+
+    @cached_property
+    def _namesakes(self) -> dict[str, list[int]]:
+        namesakes = defaultdict(list)
+        for pod, name in enumerate(self._state.cluster.pods.names):
+            namesakes[name].append(pod)
+        return namesakes
+
+    def _fitting(self, pod: int) -> BoolArray:
+        fits = self._verdict(self._classes[pod]).fits
+        if self._has_terms[self._rules[pod]]:
+            return fits & ~self._repels(pod)
+        return fits
+
+    def _verdict(self, pod_class: int) -> _ClassVerdict:
+        verdict = self._verdicts.get(pod_class)
+        if verdict is None:
+            static = self._static(pod_class)
+            everywhere = np.arange(len(static))
+            verdict = _ClassVerdict(static, static & self._has_room(pod_class, everywhere), self._now())
+            self._verdicts[pod_class] = verdict
+        elif verdict.read != self._now():
+            changed = np.unique([change.node for change in self._state.changes[verdict.read :]])
+            verdict.fits[changed] = verdict.static[changed] & self._has_room(pod_class, changed)
+            verdict.read = self._now()
+        return verdict
+
+    def _now(self) -> int:
+        return len(self._state.changes)
+
+    def _static(self, pod_class: int) -> BoolArray:
+        schedulable = ~self._state.cluster.nodes.unschedulable
+        return schedulable & self._selected(pod_class) & self._tolerated(pod_class)
+
+    def _selected(self, pod_class: int) -> BoolArray:
+        rules = int(self._combined[1][pod_class][2])
+        return self._open.selected(self._state.cluster.pods.tables.rules[rules].selection)
+
+    def _tolerated(self, pod_class: int) -> BoolArray:
+        tolerations = int(self._combined[1][pod_class][1])
+        return self._open.tolerated(self._state.cluster.pods.tables.tolerations[tolerations])
+
+    def _has_room(self, pod_class: int, nodes: IntArray) -> BoolArray:
+        """Enough of every requested resource, and a free pod slot, on these nodes."""
+        lacking = self._lacking(pod_class, nodes)
+        has_room: BoolArray = ~np.logical_or.reduce([failing for _, failing in lacking])
+        return has_room
+
+    def _lacking(self, pod_class: int, nodes: IntArray) -> list[tuple[str, BoolArray]]:
+        cluster, state = self._state.cluster, self._state
+        slots = cluster.nodes.allocatable[PODS, nodes] - state.running[nodes]
+        lacking = [("insufficient pods", slots <= 0)]
+        # Explicit zeros count: they do not fit where more is requested than the node has.
+        for name, request in cluster.pods.tables.resources[self._combined[1][pod_class][0]].requests.items():
+            row = cluster.nodes.resources.index(name)
+            free = cluster.nodes.allocatable[row, nodes] - state.requested[row, nodes]
+            unlisted = ~cluster.nodes.lists_allocatable[row, nodes] if name not in BASIC_RESOURCES else False
+            lacking.append((f"insufficient {name}", request > np.where(unlisted, 0, free)))
+        return lacking
+
+    def _failures(self, pod: int) -> list[tuple[str, BoolArray]]:
+        """Every rule in upstream's order with the nodes that fail it."""
+        pod_class = self._classes[pod]
+        everywhere = np.arange(len(self._state.cluster.nodes))
+        return [
+            ("unschedulable", self._state.cluster.nodes.unschedulable),
+            ("node selector or affinity", ~self._selected(pod_class)),
+            ("untolerated taint", ~self._tolerated(pod_class)),
+            ("anti-affinity", self._repels(pod)),
+            *self._lacking(pod_class, everywhere),
+        ]
+
+    def _repels(self, pod: int) -> BoolArray:
+        """Nodes where a pod on that very node matches one of the pod's required anti-affinity terms."""
+        cluster = self._state.cluster
+        repels = np.zeros(len(cluster.nodes), dtype=bool)
+        for term in _required_terms(cluster.pods.tables.rules[self._rules[pod]]):
+            carries_key = cluster.nodes.label_column(term.topology_key).codes != NO_LABEL
+            try:
+                counterparts = self._counterparts(pod, term)
+            except ValueError:
+                # A selector that does not compile is an error upstream, and an error does not fit.
+                return np.ones(len(cluster.nodes), dtype=bool)
+            occupied = np.bincount(self._state.node[counterparts], minlength=len(cluster.nodes)) > 0
+            repels |= carries_key & occupied
+        return repels
+
+    def _counterparts(self, pod: int, term: PodAffinityTerm) -> IntArray:
+        """Pods that a term repels: placed, holding resources, and not the pod's namesakes (upstream compares names)."""
+        pods = self._state.cluster.pods
+        names = term.namespaces or (pods.tables.namespaces[pods.namespace[pod]],)
+        identifiers = [i for i, name in enumerate(pods.tables.namespaces) if name in names]
+        selector = selector_from(term.label_selector)
+        found = self._labels.matching(selector, identifiers)
+        found = found[self._state.holds_resources()[found] & (self._state.node[found] >= 0)]
+        return found[~np.isin(found, self._namesakes[pods.names[pod]])]
+
+
+def _required_terms(rules: Rules) -> tuple[PodAffinityTerm, ...]:
+    return (rules.pod_anti_affinity.required or ()) if rules.pod_anti_affinity else ()

@@ -1,0 +1,1 @@
+"""What LowNodeUtilization and HighNodeUtilization share: usage, thresholds, and moving pods between two groups of nodes."""

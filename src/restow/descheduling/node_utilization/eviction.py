@@ -1,0 +1,121 @@
+"""Moving pods from source nodes towards destination nodes until enough went or nothing more fits.
+
+What the destinations can still take is one sum for each resource, shared by all sources; it counts every tracked
+resource, also those without a threshold, so one that is exhausted (memory full, no pod slot left) ends everything.
+Nothing is said of which destination a pod reaches: only that some destination's taints are tolerated. Source:
+Descheduler 0.36, plugins/nodeutilization.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from restow.cluster.interning import BoolArray, IntArray
+from restow.cluster.usage import Amounts
+from restow.descheduling.eviction_order import low_to_high
+from restow.descheduling.framework import Obligation, Owed, Suggestion, Suggestions, Verdict, View
+from restow.descheduling.node_utilization.usage import Usage
+from restow.kube.taints import all_tolerated
+from restow.policies.arguments import Namespaces
+
+
+@dataclass(slots=True, frozen=True)
+class Transfer:
+    """From where to where, and within which bounds."""
+
+    usage: Usage
+    #: In the order in which they give up pods.
+    sources: Sequence[int]
+    destinations: Sequence[int]
+    #: What the destinations can still take, in nano-units; lowered as pods go.
+    room: Amounts
+    #: Why a source must still give up pods, None when it need not.
+    why: Callable[[int], str | None]
+    #: Pods that come into question at all, bool[pod].
+    movable: BoolArray
+    #: Evictions from one source, unlimited if None.
+    limit: int | None = None
+
+
+def room_on(destinations: Iterable[int], usage: Usage, ceilings: dict[int, Amounts]) -> Amounts:
+    """What these nodes together can take before they reach their ceilings; negative where they are beyond."""
+    room = dict.fromkeys(usage.names, 0)
+    for node in destinations:
+        used, ceiling = usage.by_node[node], ceilings[node]
+        for name in usage.names:
+            room[name] += ceiling[name] - used[name]
+    return room
+
+
+def evictable_in(view: View, namespaces: Namespaces | None) -> BoolArray:
+    """Pods outside the namespaces that a policy excludes, bool[pod]; what it includes is ignored, as upstream."""
+    return view.chosen(Namespaces(exclude=namespaces.exclude) if namespaces else None, None)
+
+
+def transfer(view: View, task: Transfer) -> Suggestions:
+    """Suggest pods of each source in turn."""
+    welcome = _tolerating(view, task.destinations)
+    for node in task.sources:
+        if not _has_room(task):
+            return
+        if task.why(node) is None:
+            continue
+        pods = view.state.pods_on(node)
+        pods = view.removable(pods[task.movable[pods] & welcome[view.pods.tolerations[pods]]])
+        if (yield from _relieve(task, node, low_to_high(view.pods, pods))):
+            return
+
+
+def _relieve(task: Transfer, node: int, pods: IntArray) -> Generator[Suggestion, Verdict, bool]:
+    """Suggest pods of one source while it needs relief; returns whether the limit of the cycle is reached."""
+    evicted = 0
+    reason = task.why(node)
+    for pod in pods.tolist():
+        if reason is None or not _has_room(task) or evicted == task.limit:
+            break
+        used = task.usage.of_pod(pod) if task.usage.of_pod else None
+        if used is None and task.usage.of_pod:
+            continue
+        verdict = yield Suggestion(pod, reason, Obligation.BETTER, Owed.PRE_EVICTION)
+        if verdict is Verdict.TOTAL_LIMIT:
+            return True
+        if verdict is Verdict.NODE_LIMIT:
+            break
+        if verdict is Verdict.EVICTED:
+            evicted += 1
+            if used is not None:
+                _subtract(task, node, used)
+                reason = task.why(node)
+            elif task.limit is None:
+                # Nobody knows what the pod used, so nobody knows whether another must follow.
+                break
+    return False
+
+
+def _has_room(task: Transfer) -> bool:
+    return all(amount > 0 for amount in task.room.values())
+
+
+def _subtract(task: Transfer, node: int, used: Mapping[str, int]) -> None:
+    usage = task.usage.by_node[node]
+    for name in task.usage.names:
+        usage[name] -= used[name]
+        task.room[name] -= used[name]
+
+
+def _tolerating(view: View, destinations: Iterable[int]) -> BoolArray:
+    """Which toleration lists could land on some destination, bool[tolerations].
+
+    Two quirks of upstream: taints of every effect count, and a list shorter than a node's taints never tolerates them,
+    even if it is one that matches everything.
+    """
+    nodes = view.state.cluster.nodes
+    taint_sets = [nodes.taint_sets[identifier] for identifier in {int(nodes.taints[node]) for node in destinations}]
+    welcome = [
+        any(len(patterns) >= len(taints) and all_tolerated(patterns, taints) for taints in taint_sets)
+        for patterns in view.pods.tables.tolerations
+    ]
+    return np.array(welcome, dtype=bool)

@@ -1,0 +1,62 @@
+"""Which nodes are above and which below: thresholds, absolute or around the mean, and classes of nodes.
+
+Source: Descheduler 0.36, plugins/nodeutilization with its classifier and normalizer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from restow.descheduling.node_utilization.capacity import Percentages
+
+#: Whether a node (by index) with this load belongs to the class with this limit.
+Rule = Callable[[int, Percentages, Percentages], bool]
+
+
+def mean(loads: Iterable[Percentages]) -> Percentages:
+    """The mean of each resource over the loads that have it, added up in their order."""
+    sums: Percentages = {}
+    counts: dict[str, int] = {}
+    for load in loads:
+        for resource, percentage in load.items():
+            # Not sum(): since Python 3.12 it compensates for rounding, and upstream does not.
+            sums[resource] = sums.get(resource, 0.0) + percentage
+            counts[resource] = counts.get(resource, 0) + 1
+    return {resource: added / counts[resource] for resource, added in sums.items()}
+
+
+def around(
+    centre: Percentages, below: Mapping[str, float], above: Mapping[str, float]
+) -> tuple[Percentages, Percentages]:
+    """Thresholds that lie this far below and above a centre, within 0 and 100; resources without a centre drop out."""
+    low = {resource: _clamp(middle - below.get(resource, 0.0)) for resource, middle in centre.items()}
+    high = {resource: _clamp(middle + above.get(resource, 0.0)) for resource, middle in centre.items()}
+    return low, high
+
+
+def _clamp(percentage: float) -> float:
+    return min(max(percentage, 0.0), 100.0)
+
+
+def is_below(load: Percentages, limit: Percentages) -> bool:
+    """Whether every resource is at or below its limit; what a node does not have is 0."""
+    return all(load.get(resource, 0.0) <= bound for resource, bound in limit.items())
+
+
+def is_above(load: Percentages, limit: Percentages) -> bool:
+    """Whether some resource is above its limit."""
+    return any(load.get(resource, 0.0) > bound for resource, bound in limit.items())
+
+
+def classify(loads: Mapping[int, Percentages], limits: Sequence[Percentages], rules: Sequence[Rule]) -> list[list[int]]:
+    """The nodes of each class, in the order of ``loads``: a node belongs to the first class whose rule holds.
+
+    The n-th rule is asked with the n-th limit; a rule without a limit holds for no node.
+    """
+    classes: list[list[int]] = [[] for _ in rules]
+    for node, load in loads.items():
+        for members, limit, rule in zip(classes, limits, rules, strict=False):
+            if rule(node, load, limit):
+                members.append(node)
+                break
+    return classes

@@ -1,0 +1,119 @@
+"""Where usage comes from: what pods request, what metrics say, or what a query samples.
+
+Each source gives the same ``Usage``, taken once at the start: the strategies lower it as pods go. Source: Descheduler
+0.36, the usage clients of plugins/nodeutilization.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from restow.cluster.snapshot import Cluster
+from restow.cluster.state import ClusterState
+from restow.cluster.usage import Amounts, container_usage, node_usage, pod_metrics
+from restow.descheduling.framework import StrategyError, View
+from restow.descheduling.node_utilization.capacity import METRIC_RESOURCE, step
+from restow.kube.quantity import NANO_PER_UNIT
+
+#: What a pod uses, or None where the source should know and does not.
+PodUsage = Callable[[int], Mapping[str, int] | None]
+
+
+@dataclass(slots=True, frozen=True)
+class Usage:
+    """Usage of the listed nodes by index, in nano-units."""
+
+    #: The resources that are tracked.
+    names: tuple[str, ...]
+    by_node: dict[int, Amounts]
+    #: None for a source that knows nothing of pods.
+    of_pod: PodUsage | None
+
+
+def requested(view: View, names: tuple[str, ...]) -> Usage:
+    """What pods request."""
+    state = view.state
+    rows = [state.cluster.nodes.resource(name) for name in names]
+    columns = [
+        state.running if name == "pods" else state.requested[row] if row is not None else None
+        for name, row in zip(names, rows, strict=True)
+    ]
+    listed = view.nodes.tolist()
+    by_name = [
+        [amount * step(name) for amount in column[view.nodes].tolist()] if column is not None else [0] * len(listed)
+        for name, column in zip(names, columns, strict=True)
+    ]
+    by_node = {node: dict(zip(names, amounts, strict=True)) for node, *amounts in zip(listed, *by_name, strict=True)}
+    return Usage(names, by_node, partial(_requests, state, names, {}))
+
+
+def _requests(state: ClusterState, names: tuple[str, ...], known: dict[int, Amounts], pod: int) -> Mapping[str, int]:
+    identifier = int(state.cluster.pods.resources[pod])
+    usage = known.get(identifier)
+    if usage is None:
+        requests = state.cluster.pods.tables.resources[identifier].requests
+        usage = known[identifier] = {name: requests.get(name, 0) * step(name) for name in names}
+        if "pods" in usage:
+            usage["pods"] = NANO_PER_UNIT
+    return usage
+
+
+def measured(view: View, names: tuple[str, ...]) -> Usage:
+    """What the metrics objects of the input say; StrategyError with upstream's text where one is missing."""
+    cluster = view.state.cluster
+    collected = node_usage(cluster)
+    if not collected:
+        raise StrategyError("error initializing usage client: metrics client not initialized")
+    by_node = {node: _collected(view, node, collected, names) for node in view.nodes.tolist()}
+    return Usage(names, by_node, partial(_pod_measured, cluster, names))
+
+
+def _collected(view: View, node: int, collected: Mapping[str, Amounts], names: tuple[str, ...]) -> Amounts:
+    node_name = view.state.cluster.nodes.names[node]
+    if node_name not in collected:
+        raise StrategyError(f'error getting node usage: unable to find node "{node_name}" in the collected metrics')
+    usage = collected[node_name] | {"pods": int(view.state.running[node]) * NANO_PER_UNIT}
+    for name in names:
+        if name not in usage:
+            raise StrategyError(
+                f'error getting node usage: unable to find "{name}" resource for collected "{node_name}" node metric'
+            )
+    return {name: usage[name] for name in names}
+
+
+def _pod_measured(cluster: Cluster, names: tuple[str, ...], pod: int) -> Mapping[str, int] | None:
+    metrics = pod_metrics(cluster, pod)
+    if metrics is None:
+        return None
+    usage = dict.fromkeys(names, 0)
+    for container in metrics.containers or ():
+        used = container_usage(metrics, container)
+        for name in names:
+            if name != "pods":
+                if name not in used:
+                    return None
+                usage[name] += used[name]
+    usage["pods"] = NANO_PER_UNIT
+    return usage
+
+
+def sampled(view: View, samples: Mapping[str, float]) -> Usage:
+    """What a query returned, 0 to 1 by node name, cut to whole percents; it tells nothing of pods.
+
+    StrategyError with upstream's text for a sample out of range, or a listed node without one.
+    """
+    for node_name, value in samples.items():
+        if not 0 <= value <= 1:
+            raise StrategyError(
+                f'error getting node usage: the collected metrics sample for "{node_name}" has value {value} '
+                "outside of <0; 1> interval"
+            )
+    by_node = {}
+    for node in view.nodes.tolist():
+        node_name = view.state.cluster.nodes.names[node]
+        if node_name not in samples:
+            raise StrategyError(f"error getting node usage: unable to find metric entry for {node_name}")
+        by_node[node] = {METRIC_RESOURCE: int(samples[node_name] * 100) * NANO_PER_UNIT}
+    return Usage((METRIC_RESOURCE,), by_node, of_pod=None)

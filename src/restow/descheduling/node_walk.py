@@ -1,0 +1,41 @@
+"""The walk that most strategies make: node by node, list the wanted pods, then ask for one after the other.
+
+The evictor is asked while a node's pods are listed, before the first of them goes, because that is when upstream asks:
+a limit on replicas then sees only what earlier nodes lost. Source: Descheduler 0.36, the strategies that combine Filter
+and PreEvictionFilter in their listing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from restow.cluster.interning import IntArray
+from restow.descheduling.framework import Obligation, Suggestion, Suggestions, Verdict, View
+
+
+def _as_listed(pods: IntArray) -> IntArray:
+    return pods
+
+
+def suggest_by_node(
+    view: View,
+    reasons: Mapping[int, str],
+    obligation: Obligation,
+    listing: Callable[[IntArray], IntArray] = _as_listed,
+) -> Suggestions:
+    """Suggest the pods that there are reasons for, each node's in turn.
+
+    ``listing`` drops or orders the pods of one node when it is their turn. A node whose limit is reached is left; the
+    total limit ends the walk.
+    """
+    wanted = np.zeros(len(view.pods), dtype=bool)
+    wanted[list(reasons)] = True
+    for _, pods in view.by_node(wanted):
+        for pod in view.admissible(listing(pods)).tolist():
+            verdict = yield Suggestion(pod, reasons[pod], obligation)
+            if verdict is Verdict.TOTAL_LIMIT:
+                return
+            if verdict is Verdict.NODE_LIMIT:
+                break

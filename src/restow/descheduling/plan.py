@@ -1,0 +1,136 @@
+"""The plan: what moves, what stays and why, as people and programs read it.
+
+These structs *are* the JSON schema of ``restow plan -o json`` (DESIGN section 6). They hold names, never indices, so a
+plan can be stored, compared and rendered without the cluster it was made from.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import UNSET, Struct, UnsetType, field
+
+Placement = Literal["prove", "upstream"]
+Certainty = Literal["certain", "possible"]
+Stage = Literal["evictor", "limit", "budget", "placement"]
+
+API_VERSION = "restow.dev/v1alpha1"
+
+
+class PodRef(Struct, frozen=True):
+    """Which pod."""
+
+    namespace: str
+    name: str
+    uid: str
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+
+class OwnerRef(Struct, frozen=True):
+    """The workload that a pod belongs to, as far up as the input tells (Deployment rather than ReplicaSet)."""
+
+    kind: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}/{self.name}"
+
+
+class Move(Struct, frozen=True):
+    """One eviction, in the order in which the plan makes them; ``to`` is null in ``upstream`` placement."""
+
+    pod: PodRef
+    owner: OwnerRef | None
+    source: str = field(name="from")
+    target: str | None = field(name="to", default=None)
+    certainty: Certainty | None = None
+    candidates: tuple[str, ...] = ()
+    profile: str = ""
+    plugin: str = ""
+    reason: str = ""
+
+
+class Refusal(Struct, frozen=True):
+    """A pod that a strategy wanted to move and that stays; ``code`` is stable, ``message`` is for people."""
+
+    pod: PodRef
+    node: str
+    profile: str
+    plugin: str
+    stage: Stage
+    code: str
+    message: str
+
+
+class Problem(Struct, frozen=True):
+    """A strategy that could not work (say, no metrics for a node); the plan is made without it."""
+
+    profile: str
+    plugin: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.profile}/{self.plugin}: {self.message}"
+
+
+class ResourceLoad(Struct, frozen=True):
+    """How one resource is requested over the nodes, as fractions of allocatable: ``spread`` is the standard deviation."""
+
+    max: float
+    mean: float
+    spread: float
+
+
+class Utilisation(Struct, frozen=True):
+    """Load by resource name before and after the plan."""
+
+    before: dict[str, ResourceLoad]
+    after: dict[str, ResourceLoad]
+
+
+class Summary(Struct, frozen=True, rename="camel"):
+    """Counts and load."""
+
+    nodes: int
+    pods: int
+    pending_pods: int
+    moves: int
+    refusals: int
+    utilisation: Utilisation
+
+
+class Metadata(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """When and how the plan was made; ``timings`` (seconds by phase) only with ``--timings``."""
+
+    generated_at: str
+    placement: Placement
+    restow_version: str
+    timings: dict[str, float] | UnsetType = UNSET
+
+
+class Plan(Struct, frozen=True, rename="camel"):
+    """The whole answer."""
+
+    metadata: Metadata
+    moves: tuple[Move, ...]
+    refusals: tuple[Refusal, ...]
+    summary: Summary
+    problems: tuple[Problem, ...] = ()
+    api_version: str = API_VERSION
+    kind: str = "Plan"
+
+
+class NodeLoad(Struct, frozen=True):
+    """One node before and after, for pictures: ``resource -> (allocatable, requested before, requested after)``.
+
+    CPU in milli, memory and ephemeral storage in bytes, everything else in whole units.
+    """
+
+    name: str
+    zone: str
+    unschedulable: bool
+    resources: dict[str, tuple[int, int, int]]
+    pods_before: int
+    pods_after: int

@@ -1,0 +1,148 @@
+"""From a decided cycle to a plan: indices become names, counts become figures."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+import restow
+from restow.cluster.nodes import BASIC_RESOURCES, CPU, MEMORY, PODS, Nodes
+from restow.cluster.owners import workload_of
+from restow.cluster.pods import PENDING
+from restow.cluster.snapshot import Cluster
+from restow.cluster.state import ClusterState
+from restow.descheduling.arbiter import Eviction, Refused
+from restow.descheduling.cycle import Cycle
+from restow.descheduling.plan import (
+    Metadata,
+    Move,
+    NodeLoad,
+    OwnerRef,
+    Placement,
+    Plan,
+    PodRef,
+    Problem,
+    Refusal,
+    ResourceLoad,
+    Summary,
+    Utilisation,
+)
+from restow.kube.timestamps import format_time
+
+Amounts = npt.NDArray[np.int64]
+
+
+def make_plan(cycle: Cycle, now: int, placement: Placement) -> Plan:
+    """The plan of a cycle that was decided at ``now``; the same cycle gives the same plan, byte for byte."""
+    state = cycle.state
+    cluster = state.cluster
+    names = _Names(cluster)
+    moves = tuple(names.move(eviction) for eviction in cycle.arbiter.evictions)
+    refusals = tuple(sorted((names.refusal(each) for each in cycle.arbiter.refusals()), key=_refusal_order))
+    pending = (cluster.pods.node == PENDING) & ~cluster.pods.terminal
+    before = ClusterState(cluster)
+    return Plan(
+        metadata=Metadata(generated_at=format_time(now), placement=placement, restow_version=restow.__version__),
+        moves=moves,
+        refusals=refusals,
+        problems=tuple(Problem(turn.profile, turn.plugin, message) for turn, message in cycle.arbiter.problems),
+        summary=Summary(
+            nodes=len(cluster.nodes),
+            pods=len(cluster.pods),
+            pending_pods=int(pending.sum()),
+            moves=len(moves),
+            refusals=len(refusals),
+            utilisation=Utilisation(
+                before=_loads(cluster.nodes, before.requested), after=_loads(cluster.nodes, state.requested)
+            ),
+        ),
+    )
+
+
+def cycle_notes(cycle: Cycle) -> tuple[str, ...]:
+    """What is to be said of the cycle as a whole."""
+    if cycle.skipped:
+        return (f"Skipping descheduling cycle: requires >=2 nodes, found {len(cycle.nodes)} ready and selected",)
+    return ()
+
+
+def node_loads(cycle: Cycle) -> tuple[NodeLoad, ...]:
+    """Every node before and after the plan, for pictures."""
+    nodes, before, after = cycle.state.cluster.nodes, ClusterState(cycle.state.cluster), cycle.state
+    shown = [row for row, name in enumerate(nodes.resources) if name != BASIC_RESOURCES[PODS]]
+    return tuple(
+        NodeLoad(
+            name=nodes.names[node],
+            zone=nodes.zone(node),
+            unschedulable=bool(nodes.unschedulable[node]),
+            resources={
+                nodes.resources[row]: (
+                    int(nodes.allocatable[row, node]),
+                    int(before.requested[row, node]),
+                    int(after.requested[row, node]),
+                )
+                for row in shown
+                if nodes.lists_allocatable[row, node]
+            },
+            pods_before=int(before.running[node]),
+            pods_after=int(after.running[node]),
+        )
+        for node in range(len(nodes))
+    )
+
+
+class _Names:
+    """Names for indices."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._pods = cluster.pods
+        self._nodes = cluster.nodes.names
+
+    def move(self, eviction: Eviction) -> Move:
+        return Move(
+            pod=self._pod(eviction.pod),
+            owner=_owner(self._cluster, eviction.pod),
+            source=self._nodes[eviction.node],
+            profile=eviction.turn.profile,
+            plugin=eviction.turn.plugin,
+            reason=eviction.reason,
+        )
+
+    def refusal(self, refused: Refused) -> Refusal:
+        stage, code, message = refused.reason
+        return Refusal(
+            pod=self._pod(refused.pod),
+            node=self._nodes[refused.node],
+            profile=refused.turn.profile,
+            plugin=refused.turn.plugin,
+            stage=stage,
+            code=code,
+            message=message,
+        )
+
+    def _pod(self, pod: int) -> PodRef:
+        pods = self._pods
+        return PodRef(pods.tables.namespaces[pods.namespace[pod]], pods.names[pod], pods.uids[pod])
+
+
+def _owner(cluster: Cluster, pod: int) -> OwnerRef | None:
+    workload = workload_of(cluster, pod)
+    return None if workload is None else OwnerRef(workload.kind, workload.name)
+
+
+def _refusal_order(refusal: Refusal) -> tuple[str, ...]:
+    return (refusal.pod.namespace, refusal.pod.name, refusal.profile, refusal.plugin)
+
+
+def _loads(nodes: Nodes, requested: Amounts) -> dict[str, ResourceLoad]:
+    return {nodes.resources[row]: _load(nodes.allocatable[row], requested[row]) for row in (CPU, MEMORY)}
+
+
+def _load(allocatable: Amounts, requested: Amounts) -> ResourceLoad:
+    usable = allocatable > 0
+    if not usable.any():
+        return ResourceLoad(0.0, 0.0, 0.0)
+    share = requested[usable] / allocatable[usable]
+    figures = (float(share.max()), float(share.mean()), float(share.std()))
+    return ResourceLoad(*(round(figure, 4) for figure in figures))

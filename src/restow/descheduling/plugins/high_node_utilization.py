@@ -1,0 +1,114 @@
+"""HighNodeUtilization: pods of underused nodes, so that those nodes can go.
+
+A node is underused if every resource with a threshold is at or below it, whether or not it may take new pods. All
+underused nodes are emptied, emptiest first, while the other schedulable nodes have room; usage is what pods request.
+Source: Descheduler 0.36, pkg/framework/plugins/nodeutilization.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from msgspec import field
+
+from restow.cluster.interning import BoolArray
+from restow.cluster.nodes import BASIC_RESOURCES
+from restow.cluster.pods import Pods
+from restow.descheduling.framework import Strategy, Suggestions, View
+from restow.descheduling.node_utilization.capacity import Percentages
+from restow.descheduling.node_utilization.eviction import Transfer, evictable_in, room_on, transfer
+from restow.descheduling.node_utilization.survey import Survey
+from restow.descheduling.node_utilization.thresholds import classify, is_below
+from restow.descheduling.node_utilization.usage import requested
+from restow.policies.arguments import (
+    Int,
+    Namespaces,
+    PluginArgs,
+    Thresholds,
+    check_evictable_namespaces,
+    check_thresholds,
+)
+from restow.policies.schema import PluginSchema
+
+#: The one eviction mode: only pods that request a resource with a threshold are moved.
+ONLY_THRESHOLDING_RESOURCES = "OnlyThresholdingResources"
+
+
+class HighNodeUtilizationArgs(PluginArgs, frozen=True, rename="camel", forbid_unknown_fields=True, kw_only=True):
+    """``pluginConfig[].args`` of HighNodeUtilization."""
+
+    thresholds: Thresholds = field(default_factory=dict)
+    #: Acts only when more nodes than this are underused.
+    number_of_nodes: Int = 0
+    eviction_modes: tuple[str, ...] = ()
+    evictable_namespaces: Namespaces | None = None
+
+
+def validate_high_node_utilization(args: HighNodeUtilizationArgs) -> list[str]:
+    """Return the first of upstream's validation texts that applies."""
+    problems = check_evictable_namespaces(args.evictable_namespaces)
+    problems += check_thresholds(args.thresholds)
+    problems += [f"invalid eviction mode {mode}" for mode in args.eviction_modes if mode != ONLY_THRESHOLDING_RESOURCES]
+    return problems[:1]
+
+
+SCHEMA = PluginSchema(
+    name="HighNodeUtilization",
+    extension_points=("balance",),
+    args=HighNodeUtilizationArgs,
+    validate=validate_high_node_utilization,
+)
+
+
+def suggest(view: View, args: HighNodeUtilizationArgs) -> Suggestions:
+    """Pods of underused nodes."""
+    usage = requested(view, tuple(dict.fromkeys((*sorted(args.thresholds), *BASIC_RESOURCES))))
+    survey = Survey.of(view, usage)
+    full = dict.fromkeys(args.thresholds, 100.0)
+    under, others = classify(
+        survey.loads,
+        (args.thresholds, full),
+        [
+            lambda _, load, limit: is_below(load, limit),
+            lambda node, _load, _limit: not survey.nodes.unschedulable[node],
+        ],
+    )
+    if not under or len(under) <= args.number_of_nodes or not others:
+        return
+    reasons = {node: _reason(survey, node, args.thresholds) for node in under}
+    task = Transfer(
+        usage=usage,
+        sources=survey.emptiest_first(under),
+        destinations=others,
+        room=room_on(others, usage, survey.ceilings(others, full)),
+        why=reasons.get,
+        movable=_movable(view, args),
+    )
+    yield from transfer(view, task)
+
+
+def _reason(survey: Survey, node: int, thresholds: Percentages) -> str:
+    """How empty the node is, for people."""
+    load = survey.loads[node]
+    figures = [
+        f"{name} {load.get(name, 0.0):.0f} %, threshold {limit:.0f} %" for name, limit in sorted(thresholds.items())
+    ]
+    return f"{survey.nodes.names[node]} can be emptied: {'; '.join(figures)}"
+
+
+def _movable(view: View, args: HighNodeUtilizationArgs) -> BoolArray:
+    movable = evictable_in(view, args.evictable_namespaces)
+    if ONLY_THRESHOLDING_RESOURCES in args.eviction_modes:
+        movable &= _requesting(view.pods, args.thresholds)
+    return movable
+
+
+def _requesting(pods: Pods, resources: Iterable[str]) -> BoolArray:
+    """Pods with a container that requests one of the resources explicitly, even as 0; bool[pod]."""
+    wanted = frozenset(resources)
+    naming = [not wanted.isdisjoint(each.named) for each in pods.tables.resources]
+    return np.array(naming, dtype=bool)[pods.resources]
+
+
+STRATEGY = Strategy(SCHEMA, suggest)

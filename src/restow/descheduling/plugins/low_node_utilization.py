@@ -1,0 +1,192 @@
+"""LowNodeUtilization: pods of overused nodes, while there are underused ones.
+
+A node is underused if it may take new pods and every resource is at or below its threshold, overused if some resource
+is above its target. Overused nodes give up pods, fullest first, until nothing of them is above its target - resources
+without a target may not exceed the capacity - or until the underused ones have no room left below their own targets.
+Source: Descheduler 0.36, pkg/framework/plugins/nodeutilization.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from msgspec import Struct, field
+
+from restow.cluster.nodes import BASIC_RESOURCES
+from restow.cluster.usage import Amounts
+from restow.descheduling.framework import Strategy, StrategyError, Suggestions, View
+from restow.descheduling.node_utilization.capacity import METRIC_RESOURCE, Percentages, percentages
+from restow.descheduling.node_utilization.eviction import Transfer, evictable_in, room_on, transfer
+from restow.descheduling.node_utilization.survey import Survey
+from restow.descheduling.node_utilization.thresholds import around, classify, is_above, is_below, mean
+from restow.descheduling.node_utilization.usage import Usage, measured, requested
+from restow.policies.arguments import (
+    EvictionLimits,
+    Int,
+    Namespaces,
+    PluginArgs,
+    Thresholds,
+    check_evictable_namespaces,
+    check_thresholds,
+)
+from restow.policies.schema import PluginSchema
+
+KUBERNETES_METRICS = "KubernetesMetrics"
+PROMETHEUS = "Prometheus"
+
+
+class Prometheus(Struct, frozen=True, forbid_unknown_fields=True):
+    """The query whose result is a node's usage, 0 to 1."""
+
+    query: str = ""
+
+
+class MetricsUtilization(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """Where usage comes from; absent: the pods' requests. ``metrics_server`` is a deprecated KubernetesMetrics."""
+
+    metrics_server: bool = False
+    source: str = ""
+    prometheus: Prometheus | None = None
+
+
+class LowNodeUtilizationArgs(PluginArgs, frozen=True, rename="camel", forbid_unknown_fields=True, kw_only=True):
+    """``pluginConfig[].args`` of LowNodeUtilization."""
+
+    use_deviation_thresholds: bool = False
+    thresholds: Thresholds = field(default_factory=dict)
+    target_thresholds: Thresholds = field(default_factory=dict)
+    #: Acts only when more nodes than this are underused.
+    number_of_nodes: Int = 0
+    metrics_utilization: MetricsUtilization | None = None
+    evictable_namespaces: Namespaces | None = None
+    eviction_limits: EvictionLimits | None = None
+
+
+def validate_low_node_utilization(args: LowNodeUtilizationArgs) -> list[str]:
+    """Return the first of upstream's validation texts that applies."""
+    problems = check_evictable_namespaces(args.evictable_namespaces)
+    problems += [f"thresholds config is not valid: {error}" for error in check_thresholds(args.thresholds)]
+    problems += [f"targetThresholds config is not valid: {error}" for error in check_thresholds(args.target_thresholds)]
+    problems += _compare_thresholds(args)
+    problems += _check_metrics(args.metrics_utilization)
+    return problems[:1]
+
+
+def _compare_thresholds(args: LowNodeUtilizationArgs) -> list[str]:
+    if args.thresholds.keys() != args.target_thresholds.keys():
+        return ["thresholds and targetThresholds configured different resources"]
+    if args.use_deviation_thresholds:
+        return []
+    return [
+        f"thresholds' {resource} percentage is greater than targetThresholds'"
+        for resource, percentage in sorted(args.thresholds.items())
+        if percentage > args.target_thresholds[resource]
+    ]
+
+
+def _check_metrics(metrics: MetricsUtilization | None) -> list[str]:
+    if metrics is None:
+        return []
+    if metrics.source == KUBERNETES_METRICS and metrics.metrics_server:
+        return ['it is not allowed to set both "KubernetesMetrics" source and metricsServer']
+    if metrics.source == KUBERNETES_METRICS and metrics.prometheus is not None:
+        return ['prometheus configuration is not allowed to set when source is set to "KubernetesMetrics"']
+    if metrics.source == PROMETHEUS and not (metrics.prometheus and metrics.prometheus.query):
+        return ['prometheus query is required when metrics source is set to "Prometheus"']
+    return []
+
+
+def construct_low_node_utilization(args: LowNodeUtilizationArgs) -> list[str]:
+    """Upstream's error if Prometheus is asked for anything but its one resource."""
+    if args.metrics_utilization is None or args.metrics_utilization.source != PROMETHEUS:
+        return []
+    for name, thresholds in (("thresholds", args.thresholds), ("targetThresholds", args.target_thresholds)):
+        if set(thresholds) != {METRIC_RESOURCE}:
+            got = " ".join(sorted(thresholds))
+            return [
+                f'{name} are expected to specify a single instance of "{METRIC_RESOURCE}" resource, got [{got}] instead'
+            ]
+    return []
+
+
+SCHEMA = PluginSchema(
+    name="LowNodeUtilization",
+    extension_points=("balance",),
+    args=LowNodeUtilizationArgs,
+    validate=validate_low_node_utilization,
+    construct=construct_low_node_utilization,
+)
+
+
+def suggest(view: View, args: LowNodeUtilizationArgs) -> Suggestions:
+    """Pods of overused nodes; StrategyError where usage is not known."""
+    yield from level(view, args, _usage(view, args))
+
+
+def _usage(view: View, args: LowNodeUtilizationArgs) -> Usage:
+    metrics = args.metrics_utilization
+    if metrics is None:
+        return requested(view, _tracked(args))
+    if metrics.metrics_server or metrics.source == KUBERNETES_METRICS:
+        return measured(view, _tracked(args))
+    if metrics.source == PROMETHEUS:
+        raise StrategyError("error initializing usage client: prometheus client not initialized")
+    problem = "unrecognized metrics source" if metrics.source else "metrics source is empty"
+    raise StrategyError(f"error initializing usage client: {problem}")
+
+
+def _tracked(args: LowNodeUtilizationArgs) -> tuple[str, ...]:
+    """The resources with a threshold and, unless a query stands for all of them, the basic ones."""
+    metrics = args.metrics_utilization
+    basic = () if metrics and metrics.source == PROMETHEUS else BASIC_RESOURCES
+    return tuple(dict.fromkeys((*sorted(args.thresholds), *basic)))
+
+
+def level(view: View, args: LowNodeUtilizationArgs, usage: Usage) -> Suggestions:
+    """Pods of overused nodes by this usage, which is lowered as they go."""
+    survey = Survey.of(view, usage)
+    low, high = _limits(args, survey.loads)
+    under, over = classify(
+        survey.loads,
+        (low, high),
+        [
+            lambda node, load, limit: not survey.nodes.unschedulable[node] and is_below(load, limit),
+            lambda _, load, limit: is_above(load, limit),
+        ],
+    )
+    if not under or len(under) <= args.number_of_nodes or not over:
+        return
+    ceilings = survey.ceilings((*under, *over), high)
+    task = Transfer(
+        usage=usage,
+        sources=survey.fullest_first(over),
+        destinations=under,
+        room=room_on(under, usage, ceilings),
+        why=lambda node: _excess(survey, ceilings[node], high, node),
+        movable=evictable_in(view, args.evictable_namespaces),
+        limit=args.eviction_limits.node if args.eviction_limits else None,
+    )
+    yield from transfer(view, task)
+
+
+def _limits(args: LowNodeUtilizationArgs, loads: Mapping[int, Percentages]) -> tuple[Percentages, Percentages]:
+    """Up to where a node is underused, and from where on overused."""
+    if not args.use_deviation_thresholds:
+        return args.thresholds, args.target_thresholds
+    chosen = ({name: load[name] for name in args.thresholds if name in load} for load in loads.values())
+    return around(mean(chosen), args.thresholds, args.target_thresholds)
+
+
+def _excess(survey: Survey, ceiling: Amounts, targets: Percentages, node: int) -> str | None:
+    """The first resource that is above its ceiling, for people; None where none is."""
+    used = survey.usage.by_node[node]
+    for name in survey.usage.names:
+        if used[name] > ceiling[name]:
+            load = percentages({name: used[name]}, survey.capacities[node]).get(name)
+            if not load:
+                return f"{survey.nodes.names[node]} has no {name} but pods that need it"
+            return f"{survey.nodes.names[node]} at {name} {load:.0f} %, target {targets.get(name, 100.0):.0f} %"
+    return None
+
+
+STRATEGY = Strategy(SCHEMA, suggest)

@@ -1,0 +1,120 @@
+"""RemovePodsViolatingNodeAffinity: pods on nodes that their node affinity no longer wants.
+
+Source: descheduler v0.36, pkg/framework/plugins/removepodsviolatingnodeaffinity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import numpy as np
+
+from restow.cluster.interning import IntArray
+from restow.cluster.node_matching import matches, preferred_weights
+from restow.cluster.pods import Rules
+from restow.descheduling.framework import Obligation, Strategy, Suggestions, View
+from restow.descheduling.node_walk import suggest_by_node
+from restow.policies.arguments import PodSelectionArgs, check_pod_selection
+from restow.policies.schema import PluginSchema
+
+
+class RemovePodsViolatingNodeAffinityArgs(
+    PodSelectionArgs, frozen=True, rename="camel", forbid_unknown_fields=True, kw_only=True
+):
+    """``pluginConfig[].args`` of RemovePodsViolatingNodeAffinity."""
+
+    #: In the order in which they are processed; unknown values are skipped, as upstream does.
+    node_affinity_type: tuple[str, ...] = ()
+
+
+def validate_node_affinity(args: RemovePodsViolatingNodeAffinityArgs) -> list[str]:
+    """Upstream's validation texts, in upstream's order."""
+    problems = [] if args.node_affinity_type else ["nodeAffinityType needs to be set"]
+    return problems + check_pod_selection(args)
+
+
+SCHEMA = PluginSchema(
+    name="RemovePodsViolatingNodeAffinity",
+    extension_points=("deschedule",),
+    args=RemovePodsViolatingNodeAffinityArgs,
+    validate=validate_node_affinity,
+)
+
+
+def suggest(view: View, args: RemovePodsViolatingNodeAffinityArgs) -> Suggestions:
+    """For each type in turn, pods of each node that would be better placed on another node and fit somewhere.
+
+    The total limit ends only the type at hand, as upstream does.
+    """
+    for kind in args.node_affinity_type:
+        violations = _VIOLATIONS.get(kind)
+        if violations is None:
+            continue
+        reasons = violations(view, np.flatnonzero(view.running_pods(args.namespaces, args.label_selector)))
+        yield from suggest_by_node(view, reasons, Obligation.ELSEWHERE, partial(_fitting, view))
+
+
+def _fitting(view: View, pods: IntArray) -> IntArray:
+    """Those pods of one node that fit some listed node; upstream asks whether or not the policy sets nodeFit.
+
+    Pods alike in everything that decides get one answer, unless their anti-affinity makes their names matter.
+    """
+    columns = (view.pods.resources, view.pods.tolerations, view.pods.rules)
+    answers: dict[tuple[int, ...], bool] = {}
+    fitting = []
+    for pod, *kind in zip(pods.tolist(), *(column[pods].tolist() for column in columns), strict=True):
+        repels = view.pods.tables.rules[kind[-1]].pod_anti_affinity is not None
+        alike = (pod,) if repels else tuple(kind)
+        if alike not in answers:
+            answers[alike] = view.fit.fits_any(pod, view.is_listed)
+        fitting.append(answers[alike])
+    return pods[fitting]
+
+
+def _required(view: View, candidates: IntArray) -> dict[int, str]:
+    """Pods with required node affinity whose node does not match it, or their node selector."""
+    nodes = view.state.cluster.nodes
+    reasons: dict[int, str] = {}
+    for rules, pods in _by_rules(view, candidates, lambda rules: rules.has_required):
+        on = view.state.node[pods]
+        violating = ~matches(rules.selection, nodes)[on]
+        for pod, node in zip(pods[violating].tolist(), on[violating].tolist(), strict=True):
+            reasons[pod] = f"{nodes.names[node]} does not match its required node affinity"
+    return reasons
+
+
+def _preferred(view: View, candidates: IntArray) -> dict[int, str]:
+    """Pods whose preferred node affinity weighs some listed node higher than their own."""
+    nodes = view.state.cluster.nodes
+    reasons: dict[int, str] = {}
+    for rules, pods in _by_rules(view, candidates, lambda rules: bool(rules.preferred)):
+        weights = preferred_weights(rules.preferred, nodes)
+        best = max(0, int(weights[view.nodes].max()))
+        own = weights[view.state.node[pods]]
+        lower = own < best
+        for pod, weight in zip(pods[lower].tolist(), own[lower].tolist(), strict=True):
+            reasons[pod] = f"its preferred node affinity weighs {view.node_name(pod)} {weight}, another node {best}"
+    return reasons
+
+
+def _by_rules(view: View, candidates: IntArray, concerned: Callable[[Rules], bool]) -> Iterator[tuple[Rules, IntArray]]:
+    """Candidates grouped by their distinct rules, of the rules that are concerned."""
+    table = view.pods.tables.rules
+    has = np.array([concerned(rules) for rules in table], dtype=bool)
+    candidates = candidates[has[view.pods.rules[candidates]]]
+    order = np.argsort(view.pods.rules[candidates], kind="stable")
+    used, starts = np.unique(view.pods.rules[candidates][order], return_index=True)
+    groups = np.split(candidates[order], starts[1:])
+    for rules, pods in zip(used.tolist(), groups, strict=False):
+        yield table[rules], pods
+
+
+#: What violates each type of node affinity: pods and why.
+_VIOLATIONS: dict[str, Callable[[View, IntArray], dict[int, str]]] = {
+    "requiredDuringSchedulingIgnoredDuringExecution": _required,
+    "preferredDuringSchedulingIgnoredDuringExecution": _preferred,
+}
+
+
+STRATEGY = Strategy(SCHEMA, suggest)

@@ -1,0 +1,88 @@
+"""RemovePodsViolatingNodeTaints: pods on nodes whose taints they do not tolerate.
+
+Source: descheduler v0.36, pkg/framework/plugins/removepodsviolatingnodetaints.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from restow.cluster.interning import combine
+from restow.descheduling.framework import Obligation, Strategy, Suggestions, View
+from restow.descheduling.node_walk import suggest_by_node
+from restow.kube.objects import Taint
+from restow.kube.taints import untolerated
+from restow.policies.arguments import PodSelectionArgs, check_pod_selection
+from restow.policies.schema import PluginSchema
+
+
+class RemovePodsViolatingNodeTaintsArgs(
+    PodSelectionArgs, frozen=True, rename="camel", forbid_unknown_fields=True, kw_only=True
+):
+    """``pluginConfig[].args`` of RemovePodsViolatingNodeTaints."""
+
+    include_prefer_no_schedule: bool = False
+    excluded_taints: tuple[str, ...] = ()
+    #: None includes every taint; an empty list, as upstream, includes none.
+    included_taints: tuple[str, ...] | None = None
+
+
+def validate_node_taints(args: RemovePodsViolatingNodeTaintsArgs) -> list[str]:
+    """Upstream's validation texts, in upstream's order."""
+    problems = check_pod_selection(args)
+    if args.excluded_taints and args.included_taints:
+        problems.append("either includedTaints or excludedTaints can be set, but not both")
+    return problems
+
+
+SCHEMA = PluginSchema(
+    name="RemovePodsViolatingNodeTaints",
+    extension_points=("deschedule",),
+    args=RemovePodsViolatingNodeTaintsArgs,
+    validate=validate_node_taints,
+)
+
+
+def suggest(view: View, args: RemovePodsViolatingNodeTaintsArgs) -> Suggestions:
+    """Pods of each node that do not tolerate one of its taints, once the taints that do not count are left out.
+
+    NoExecute never counts: the control plane itself evicts for it.
+    """
+    yield from suggest_by_node(view, _untolerated(view, args), Obligation.ELSEWHERE)
+
+
+def _untolerated(view: View, args: RemovePodsViolatingNodeTaintsArgs) -> dict[int, str]:
+    """Which taint each pod does not tolerate, judged once for each pair of tolerations and taints."""
+    pods, nodes = view.pods, view.state.cluster.nodes
+    counting = [tuple(taint for taint in taints if _counts(taint, args)) for taints in nodes.taint_sets]
+    is_tainted = np.array([bool(taints) for taints in counting], dtype=bool)[nodes.taints]
+    candidates = np.flatnonzero(view.running_pods(args.namespaces, args.label_selector))
+    candidates = candidates[is_tainted[view.state.node[candidates]]]
+    pair_of, pairs = combine(pods.tolerations[candidates], nodes.taints[view.state.node[candidates]])
+    texts = [
+        _text(untolerated(pods.tables.tolerations[tolerations], counting[taints]))
+        for tolerations, taints in pairs.tolist()
+    ]
+    judged = zip(candidates.tolist(), pair_of.tolist(), strict=True)
+    return {pod: text for pod, pair in judged if (text := texts[pair])}
+
+
+def _counts(taint: Taint, args: RemovePodsViolatingNodeTaintsArgs) -> bool:
+    effects = {"NoSchedule", "PreferNoSchedule"} if args.include_prefer_no_schedule else {"NoSchedule"}
+    included = args.included_taints is None or _is_listed(taint, args.included_taints)
+    return taint.effect in effects and included and not _is_listed(taint, args.excluded_taints)
+
+
+def _is_listed(taint: Taint, listed: tuple[str, ...]) -> bool:
+    """Whether a list names the taint by its key, or by key=value."""
+    return taint.key in listed or (taint.value != "" and f"{taint.key}={taint.value}" in listed)
+
+
+def _text(taint: Taint | None) -> str:
+    if taint is None:
+        return ""
+    value = f"={taint.value}" if taint.value else ""
+    return f"taint {taint.key}{value}:{taint.effect} not tolerated"
+
+
+STRATEGY = Strategy(SCHEMA, suggest)

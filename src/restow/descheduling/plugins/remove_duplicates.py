@@ -1,0 +1,198 @@
+"""RemoveDuplicates: replicas of one workload on the same node.
+
+Pods are replicas of one another if they have the same owners and the same images. The first replica on a node is
+never touched; of the others, a node keeps as many as make up its fair share: the replicas on all nodes, divided by the
+nodes that the duplicates could run on, rounded up. Pods that the evictor protects do not exist here: they are neither
+first nor counted. Source: Descheduler 0.36, pkg/framework/plugins/removeduplicates.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from restow.cluster.interning import BoolArray, IdArray, IntArray, Interner, combine
+from restow.cluster.node_matching import fails_to_parse
+from restow.descheduling.framework import Obligation, Strategy, Suggestion, Suggestions, Verdict, View
+from restow.descheduling.open_nodes import OpenNodes
+from restow.kube.objects import OwnerReference
+from restow.policies.arguments import Namespaces, PluginArgs, check_namespaces
+from restow.policies.schema import PluginSchema
+
+
+class RemoveDuplicatesArgs(PluginArgs, frozen=True, rename="camel", forbid_unknown_fields=True, kw_only=True):
+    """``pluginConfig[].args`` of RemoveDuplicates."""
+
+    namespaces: Namespaces | None = None
+    exclude_owner_kinds: tuple[str, ...] = ()
+
+
+def validate_remove_duplicates(args: RemoveDuplicatesArgs) -> list[str]:
+    """Upstream's validation texts."""
+    return check_namespaces(args.namespaces)
+
+
+SCHEMA = PluginSchema(
+    name="RemoveDuplicates",
+    extension_points=("balance",),
+    args=RemoveDuplicatesArgs,
+    validate=validate_remove_duplicates,
+)
+
+
+class OwnerKey(NamedTuple):
+    """A workload's replicas that run the same images; orders as upstream's texts do."""
+
+    namespace: str
+    kind: str
+    name: str
+    images: str
+
+
+@dataclass(slots=True, frozen=True)
+class Replicas:
+    """The pods that could be replicas of another, and what tells."""
+
+    pods: IntArray
+    #: The family of each pod: namespace, owners and images.
+    family: IdArray
+    #: The owners of each family; an owner that is named twice counts twice.
+    owners: list[list[OwnerKey]]
+    #: Families with the same signature are replicas of one another.
+    signature: IntArray
+
+
+@dataclass(slots=True)
+class Duplicates:
+    """What was found of one owner."""
+
+    #: Replicas on all listed nodes.
+    count: int = 0
+    #: Those that are not the first of their node, by node.
+    by_node: dict[int, list[int]] = field(default_factory=dict)
+
+
+def suggest(view: View, args: RemoveDuplicatesArgs) -> Suggestions:
+    """Pods beyond the fair share of their node, owner by owner."""
+    found = _duplicates(view, args)
+    targets = _TargetNodes(view)
+    for _, duplicates in sorted(found.items()):
+        target_count = targets.count(pod for pods in duplicates.by_node.values() for pod in pods)
+        if target_count < 2:
+            continue
+        share = -(-duplicates.count // target_count)
+        for node, pods in duplicates.by_node.items():
+            node_name = view.state.cluster.nodes.names[node]
+            reason = f"{len(pods) + 1} of {duplicates.count} replicas on {node_name}, fair share {share}"
+            for pod in pods[share - 1 :]:
+                verdict = yield Suggestion(pod, reason, Obligation.BETTER)
+                if verdict is Verdict.TOTAL_LIMIT:
+                    return
+                if verdict is Verdict.NODE_LIMIT:
+                    break
+
+
+def _duplicates(view: View, args: RemoveDuplicatesArgs) -> dict[OwnerKey, Duplicates]:
+    """Owners with duplicates, among the pods that may be evicted."""
+    replicas = _admitted(view, _replicas(view, args))
+    first = _first_on_node(view, replicas)
+    found: defaultdict[OwnerKey, Duplicates] = defaultdict(Duplicates)
+    families = replicas.family[~first]
+    pods = replicas.pods[~first]
+    for pod, node, family in zip(pods.tolist(), view.state.node[pods].tolist(), families.tolist(), strict=True):
+        for owner in replicas.owners[family]:
+            found[owner].by_node.setdefault(node, []).append(pod)
+    for owners, count in zip(
+        replicas.owners, np.bincount(replicas.family, minlength=len(replicas.owners)), strict=True
+    ):
+        for owner in owners:
+            if owner in found:
+                found[owner].count += int(count)
+    return found
+
+
+def _replicas(view: View, args: RemoveDuplicatesArgs) -> Replicas:
+    """Pods with owners, none of an excluded kind, in order of nodes and pods."""
+    pods = view.pods
+    excluded = set(args.exclude_owner_kinds)
+    counts = [bool(owners) and excluded.isdisjoint(each.kind for each in owners) for owners in pods.tables.owners]
+    chosen = np.flatnonzero(view.running_pods(args.namespaces, None) & np.array(counts, dtype=bool)[pods.owners])
+    chosen = chosen[np.argsort(view.state.node[chosen], kind="stable")]
+    family, table = combine(pods.namespace[chosen], pods.owners[chosen], pods.images[chosen])
+    interner: Interner[tuple[str, ...]] = Interner()
+    owners, signatures = [], []
+    for namespace, owner_list, images in table.tolist():
+        names = sorted(pods.tables.images[images])
+        references = pods.tables.owners[owner_list]
+        space = pods.tables.namespaces[namespace]
+        owners.append([OwnerKey(space, each.kind, each.name, "#".join(names)) for each in references])
+        signatures.append(interner.id(_signature(space, references, names)))
+    return Replicas(chosen, family, owners, np.array(signatures, dtype=np.int64))
+
+
+def _signature(namespace: str, owners: Iterable[OwnerReference], images: list[str]) -> tuple[str, ...]:
+    return tuple(sorted(f"{namespace}/{owner.kind}/{owner.name}/{image}" for owner in owners for image in images))
+
+
+def _admitted(view: View, replicas: Replicas) -> Replicas:
+    """The replicas that pass the evictor's filters, of those owners that have several on some node.
+
+    Pods that share their node with a replica are wanted, so they are noted when they do not pass; the others are only
+    counted, so they are not noted when Filter holds them back.
+    """
+    spot = _spots(view, replicas)
+    crowded = np.bincount(spot)[spot] > 1 if len(spot) else np.zeros(0, dtype=bool)
+    owners = {owner for family in np.unique(replicas.family[crowded]).tolist() for owner in replicas.owners[family]}
+    related = np.array([not owners.isdisjoint(each) for each in replicas.owners], dtype=bool)[replicas.family]
+    alone = replicas.pods[related & ~crowded]
+    admitted = np.zeros(len(view.pods), dtype=bool)
+    admitted[view.admissible(replicas.pods[crowded])] = True
+    admitted[alone[view.passing(alone)]] = True
+    keep = admitted[replicas.pods]
+    return replace(replicas, pods=replicas.pods[keep], family=replicas.family[keep])
+
+
+def _spots(view: View, replicas: Replicas) -> IdArray:
+    """The same number for replicas of one another on the same node."""
+    return combine(view.state.node[replicas.pods], replicas.signature[replicas.family])[0]
+
+
+def _first_on_node(view: View, replicas: Replicas) -> BoolArray:
+    """Which replicas are the first of theirs on their node; one entry for each of ``replicas.pods``."""
+    first = np.zeros(len(replicas.pods), dtype=bool)
+    first[np.unique(_spots(view, replicas), return_index=True)[1]] = True
+    return first
+
+
+class _TargetNodes:
+    """Counts the listed nodes that duplicates could run on.
+
+    Taints and node selection decide; full and cordoned nodes count. A pod that only one node is open to adds nothing:
+    it could not move. Where upstream cannot parse a selection, it takes it as a match.
+    """
+
+    def __init__(self, view: View) -> None:
+        self._nodes = view.state.cluster.nodes
+        self._listed = view.is_listed
+        self._open = OpenNodes(self._nodes)
+        self._tables = view.pods.tables
+        self._tolerations: list[int] = view.pods.tolerations.tolist()
+        self._rules: list[int] = view.pods.rules.tolist()
+
+    def count(self, pods: Iterable[int]) -> int:
+        """Return how many nodes are open to some of these pods."""
+        targets = np.zeros(len(self._nodes), dtype=bool)
+        for tolerations, rules in {(self._tolerations[pod], self._rules[pod]) for pod in pods}:
+            selection = self._tables.rules[rules].selection
+            matching = self._open.selected(selection) | fails_to_parse(selection, self._nodes)
+            nodes = self._listed & matching & self._open.tolerated(self._tables.tolerations[tolerations])
+            if np.count_nonzero(nodes) > 1:
+                targets |= nodes
+        return int(np.count_nonzero(targets))
+
+
+STRATEGY = Strategy(SCHEMA, suggest)

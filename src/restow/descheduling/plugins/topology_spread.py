@@ -1,0 +1,94 @@
+"""RemovePodsViolatingTopologySpreadConstraint: pods that make their topology domains uneven.
+
+Each constraint is balanced by itself, on the cluster as it is before this strategy evicts anything; then every pod
+that some constraint wants gone is suggested once. Only pods that the evictor lets pass are counted. A pod that fits no
+node of the domains below the average uses up the move that it stands for: no other is tried in its place.
+Source: Descheduler 0.36, pkg/framework/plugins/removepodsviolatingtopologyspreadconstraint.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from msgspec.structs import replace
+
+from restow.descheduling.framework import Obligation, Owed, Strategy, Suggestion, Suggestions, Verdict, View
+from restow.descheduling.topology_spread.constraints import spread_constraints
+from restow.descheduling.topology_spread.domains import Balancer
+from restow.policies.arguments import PodSelectionArgs, check_pod_selection
+from restow.policies.schema import PluginSchema
+
+DO_NOT_SCHEDULE = "DoNotSchedule"
+SCHEDULE_ANYWAY = "ScheduleAnyway"
+
+
+class RemovePodsViolatingTopologySpreadConstraintArgs(
+    PodSelectionArgs, frozen=True, rename="camel", forbid_unknown_fields=True, kw_only=True
+):
+    """``pluginConfig[].args`` of RemovePodsViolatingTopologySpreadConstraint."""
+
+    #: Values of ``whenUnsatisfiable`` to look at; empty only before defaulting.
+    constraints: tuple[str, ...] = ()
+    #: None only before defaulting.
+    topology_balance_node_fit: bool | None = None
+
+
+def validate_topology_spread(args: RemovePodsViolatingTopologySpreadConstraintArgs) -> list[str]:
+    """Upstream's validation texts, in upstream's order."""
+    problems = check_pod_selection(args)
+    problems += [
+        f"constraint {constraint} is not one of map[{DO_NOT_SCHEDULE}:{{}} {SCHEDULE_ANYWAY}:{{}}]"
+        for constraint in args.constraints
+        if constraint not in {DO_NOT_SCHEDULE, SCHEDULE_ANYWAY}
+    ]
+    return problems
+
+
+def default_topology_spread(
+    args: RemovePodsViolatingTopologySpreadConstraintArgs,
+) -> RemovePodsViolatingTopologySpreadConstraintArgs:
+    """Look at hard constraints only, and at whether the pod fits below average, unless the policy says otherwise."""
+    fit = args.topology_balance_node_fit
+    return replace(
+        args,
+        constraints=args.constraints or (DO_NOT_SCHEDULE,),
+        topology_balance_node_fit=True if fit is None else fit,
+    )
+
+
+SCHEMA = PluginSchema(
+    name="RemovePodsViolatingTopologySpreadConstraint",
+    extension_points=("balance",),
+    args=RemovePodsViolatingTopologySpreadConstraintArgs,
+    validate=validate_topology_spread,
+    default=default_topology_spread,
+)
+
+
+def suggest(view: View, args: RemovePodsViolatingTopologySpreadConstraintArgs) -> Suggestions:
+    """Pods that domains above the average have too many of."""
+    full_nodes = set()
+    for pod, reason in _uneven(view, args).items():
+        node = int(view.state.node[pod])
+        if node in full_nodes:
+            continue
+        verdict = yield Suggestion(pod, reason, Obligation.BETTER, Owed.ALL)
+        if verdict is Verdict.TOTAL_LIMIT:
+            return
+        if verdict is Verdict.NODE_LIMIT:
+            full_nodes.add(node)
+
+
+def _uneven(view: View, args: RemovePodsViolatingTopologySpreadConstraintArgs) -> dict[int, str]:
+    """Every pod that some constraint wants gone, and why."""
+    chosen = np.flatnonzero(view.running_pods(args.namespaces, args.label_selector))
+    chosen = chosen[view.evictable(chosen)]
+    chosen = chosen[np.argsort(view.state.node[chosen], kind="stable")]
+    balancer = Balancer(view, chosen, must_fit=args.topology_balance_node_fit is not False)
+    found: dict[int, str] = {}
+    for constraint in spread_constraints(view.pods, chosen, args.constraints):
+        for pod, reason in balancer.leaving(constraint):
+            found.setdefault(pod, reason)
+    return found
+
+
+STRATEGY = Strategy(SCHEMA, suggest)

@@ -1,0 +1,173 @@
+"""The checks of DefaultEvictor's Filter that no move changes, each as one array over all pods.
+
+Every check has a stable code and upstream's text, so that people find in restow's output what they know from the
+Descheduler's log. Source: Descheduler 0.36, plugins/defaultevictor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from restow.cluster.budgets import covered
+from restow.cluster.interning import BoolArray
+from restow.cluster.label_groups import LabelGroups
+from restow.cluster.pods import NO_TIME, Flag, Phase
+from restow.cluster.snapshot import Cluster
+from restow.descheduling.evictor_args import DEFAULT_PROTECTIONS, DefaultEvictorArgs
+from restow.kube.duration import format_duration
+from restow.kube.labels import EVERYTHING, selector_from
+
+#: Pods of at least this priority are critical to the system.
+SYSTEM_CRITICAL = 2_000_000_000
+
+
+@dataclass(slots=True, frozen=True)
+class Check:
+    """One check: ``fails[pod]`` pods are protected by it."""
+
+    code: str
+    message: str
+    fails: BoolArray
+
+
+def effective_protections(args: DefaultEvictorArgs) -> frozenset[str]:
+    """Which named protections hold. The new lists win; where both are empty the deprecated switches decide."""
+    chosen = args.pod_protections
+    if chosen.extra_enabled or chosen.default_disabled:
+        return frozenset(DEFAULT_PROTECTIONS).difference(chosen.default_disabled).union(chosen.extra_enabled)
+    switches = {
+        "PodsWithLocalStorage": not args.evict_local_storage_pods,
+        "SystemCriticalPods": not args.evict_system_critical_pods,
+        "FailedBarePods": not args.evict_failed_bare_pods,
+        "DaemonSetPods": not args.evict_daemon_set_pods,
+        "PodsWithPVC": args.ignore_pvc_pods,
+        "PodsWithoutPDB": args.ignore_pods_without_pdb,
+    }
+    return frozenset(name for name, holds in switches.items() if holds)
+
+
+def static_checks(
+    args: DefaultEvictorArgs, threshold: int, cluster: Cluster, labels: LabelGroups, now: int
+) -> list[Check]:
+    """All checks that hold for this policy, in upstream's order; ``threshold`` is the resolved priority."""
+    protections = effective_protections(args)
+    checks = [*_always(cluster), *_named(protections, args, threshold, cluster, labels)]
+    if args.label_selector is not None:
+        checks.extend(_label_check(args, cluster))
+    if args.min_pod_age is not None:
+        checks.append(_age_check(args.min_pod_age, cluster, now))
+    return checks
+
+
+def _always(cluster: Cluster) -> Iterator[Check]:
+    pods = cluster.pods
+    yield Check("MirrorPod", "pod is a mirror pod", pods.has(Flag.MIRROR))
+    yield Check("StaticPod", "pod is a static pod", pods.has(Flag.STATIC))
+    yield Check("Terminating", "pod is terminating", pods.has(Flag.TERMINATING))
+
+
+def _named(
+    protections: frozenset[str], args: DefaultEvictorArgs, threshold: int, cluster: Cluster, labels: LabelGroups
+) -> Iterator[Check]:
+    pods = cluster.pods
+    if "SystemCriticalPods" in protections:
+        yield Check(
+            "SystemCriticalPods",
+            "pod has system critical priority and is protected against eviction",
+            pods.priority >= SYSTEM_CRITICAL,
+        )
+        yield Check(
+            "PriorityThreshold",
+            "pod has higher priority than specified priority class threshold",
+            pods.has_priority & (pods.priority >= threshold),
+        )
+    yield _bare_check(cluster, failed_are_protected="FailedBarePods" in protections)
+    if "PodsWithLocalStorage" in protections:
+        message = "pod has local storage and is protected against eviction"
+        yield Check("PodsWithLocalStorage", message, pods.has(Flag.LOCAL_STORAGE))
+    if "DaemonSetPods" in protections:
+        yield Check("DaemonSetPods", "daemonset pods are protected against eviction", of_daemon_sets(cluster))
+    if "PodsWithPVC" in protections:
+        yield from _claim_checks(args, cluster)
+    if "PodsWithoutPDB" in protections:
+        message = "pod does not have a PodDisruptionBudget and is protected against eviction"
+        yield Check("PodsWithoutPDB", message, ~covered(cluster, labels))
+    if "PodsWithResourceClaims" in protections:
+        message = "pod has ResourceClaims and descheduler is configured to protect ResourceClaims pods"
+        yield Check("PodsWithResourceClaims", message, pods.has(Flag.RESOURCE_CLAIMS))
+
+
+def _bare_check(cluster: Cluster, *, failed_are_protected: bool) -> Check:
+    pods = cluster.pods
+    bare = _by_owners(cluster, [len(owners) == 0 for owners in pods.tables.owners])
+    if failed_are_protected:
+        return Check("NoOwner", "pod does not have any ownerRefs", bare)
+    message = "pod does not have any ownerRefs and is not in failed phase"
+    return Check("NoOwner", message, bare & (pods.phase != Phase.FAILED))
+
+
+def of_daemon_sets(cluster: Cluster) -> BoolArray:
+    """Pods with an owner of kind DaemonSet, bool[pod]."""
+    owners = cluster.pods.tables.owners
+    return _by_owners(cluster, [any(owner.kind == "DaemonSet" for owner in each) for each in owners])
+
+
+def _by_owners(cluster: Cluster, holds: list[bool]) -> BoolArray:
+    return np.array(holds, dtype=bool)[cluster.pods.owners]
+
+
+def _claim_checks(args: DefaultEvictorArgs, cluster: Cluster) -> list[Check]:
+    config = args.pod_protections.config
+    narrowed = config.pods_with_pvc.protected_storage_classes if config and config.pods_with_pvc else ()
+    if not narrowed:
+        message = "pod with PVC is protected against eviction"
+        return [Check("PodsWithPVC", message, cluster.pods.has(Flag.CLAIMS))]
+    protected = {each.name for each in narrowed}
+    failing: dict[str, list[int]] = {}
+    for pod in np.flatnonzero(cluster.pods.has(Flag.CLAIMS)).tolist():
+        message_or_none = _storage_class_failure(cluster, pod, protected)
+        if message_or_none is not None:
+            failing.setdefault(message_or_none, []).append(pod)
+    return [Check("PodsWithPVC", message, _only(pods, cluster)) for message, pods in failing.items()]
+
+
+def _storage_class_failure(cluster: Cluster, pod: int, protected: set[str]) -> str | None:
+    pods = cluster.pods
+    namespace = pods.tables.namespaces[pods.namespace[pod]]
+    classes = []
+    for name in pods.tables.claims[pods.claims[pod]]:
+        claim = cluster.kind("PersistentVolumeClaim").get((namespace, name))
+        if claim is None:
+            missing = f'persistentvolumeclaim "{name}" not found'
+            return f'failed to get persistent volume claim "{namespace}"/"{name}": {missing}'
+        storage_class = claim.spec.storage_class_name
+        if not storage_class:
+            return f'failed to resolve storage class for pod "{namespace}"/"{name}"'
+        classes.append(storage_class)
+    found = next((each for each in classes if each in protected), None)
+    return None if found is None else f'pod using protected storage class "{found}"'
+
+
+def _only(chosen: list[int], cluster: Cluster) -> BoolArray:
+    result = np.zeros(len(cluster.pods), dtype=bool)
+    result[chosen] = True
+    return result
+
+
+def _label_check(args: DefaultEvictorArgs, cluster: Cluster) -> list[Check]:
+    selector = selector_from(args.label_selector)
+    if selector == EVERYTHING:
+        return []
+    matching = [selector.matches(labels) for labels in cluster.pods.tables.labels]
+    fails = ~np.array(matching, dtype=bool)[cluster.pods.labels]
+    return [Check("LabelSelector", "pod labels do not match the labelSelector filter in the policy parameter", fails)]
+
+
+def _age_check(min_age: int, cluster: Cluster, now: int) -> Check:
+    started = cluster.pods.started
+    young = (started == NO_TIME) | (now - started < min_age)
+    message = f"pod age is not older than MinPodAge: &Duration{{Duration:{format_duration(min_age)},}} seconds"
+    return Check("MinPodAge", message, young)

@@ -1,0 +1,106 @@
+"""Runs one strategy on a cluster of builder objects, through the real policy loader, arbiter and cycle."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from restow.cluster.snapshot import KINDS, Cluster, ClusterIntake
+from restow.descheduling.cycle import Cycle, run_cycle
+from restow.descheduling.registry import plugins, strategies
+from restow.kube.timestamps import parse_time
+from restow.policies.load import load_policy
+
+NOW = "2026-11-21T00:00:00Z"
+#: Nodes that are handed to the strategy carry this label when ``listed`` narrows them.
+LISTED = "harness/listed"
+
+Object = dict[str, Any]
+
+
+def a_cluster(*objects: Object) -> Cluster:
+    """The cluster that a dump of these objects would give."""
+    intake = ClusterIntake()
+    for each in objects:
+        kind = each["kind"]
+        intake.add(kind, [msgspec.json.decode(msgspec.json.encode(each), type=KINDS[kind])])
+    return intake.finish()[0]
+
+
+def a_policy(strategy: str, args: Object, *, evictor: Object | None = None, **policy: Any) -> Object:
+    """A v1alpha2 policy of one profile with one strategy."""
+    point = next(iter(plugins()[strategy].extension_points))
+    return {
+        "apiVersion": "descheduler/v1alpha2",
+        "kind": "DeschedulerPolicy",
+        **policy,
+        "profiles": [
+            {
+                "name": "test",
+                "pluginConfig": [
+                    {"name": "DefaultEvictor", "args": evictor or {}},
+                    {"name": strategy, "args": args},
+                ],
+                "plugins": {point: {"enabled": [strategy]}},
+            }
+        ],
+    }
+
+
+def cycle(
+    strategy: str,
+    args: Object,
+    *,
+    nodes: Sequence[Object],
+    pods: Sequence[Object],
+    others: Sequence[Object] = (),
+    evictor: Object | None = None,
+    per_node: int | None = None,
+    per_namespace: int | None = None,
+    total: int | None = None,
+    now: str = NOW,
+    listed: Sequence[str] | None = None,
+) -> Cycle:
+    """One cycle; every change of the state is checked against a recomputation at the end."""
+    limits = {
+        "maxNoOfPodsToEvictPerNode": per_node,
+        "maxNoOfPodsToEvictPerNamespace": per_namespace,
+        "maxNoOfPodsToEvictTotal": total,
+    }
+    policy = a_policy(
+        strategy, args, evictor=evictor, **{key: value for key, value in limits.items() if value is not None}
+    )
+    nodes = [_marked(node, listed) for node in nodes]
+    if listed is not None:
+        policy["nodeSelector"] = f"{LISTED}=yes"
+    loaded = load_policy(msgspec.json.encode(policy), "policy.json", plugins())
+    done = run_cycle(a_cluster(*nodes, *pods, *others), loaded.policy, strategies(), parse_time(now))
+    done.state.validate()
+    return done
+
+
+def evictions(strategy: str, args: Object, **cluster: Any) -> list[str]:
+    """Names of the evicted pods in order; ``namespace/name`` outside the default namespace.
+
+    A problem that kept the strategy from working is raised as an AssertionError.
+    """
+    done = cycle(strategy, args, **cluster)
+    assert not done.arbiter.problems, done.arbiter.problems
+    pods = done.state.cluster.pods
+    return [pods.full_name(each.pod).removeprefix("default/") for each in done.arbiter.evictions]
+
+
+def refusals(strategy: str, args: Object, **cluster: Any) -> dict[str, str]:
+    """Code of the refusal by name of the refused pod."""
+    done = cycle(strategy, args, **cluster)
+    pods = done.state.cluster.pods
+    return {pods.full_name(each.pod).removeprefix("default/"): each.reason[1] for each in done.arbiter.refusals()}
+
+
+def _marked(node: Object, listed: Sequence[str] | None) -> Object:
+    if listed is None or node["metadata"]["name"] not in listed:
+        return node
+    metadata = {**node["metadata"], "labels": {**node["metadata"].get("labels", {}), LISTED: "yes"}}
+    return {**node, "metadata": metadata}

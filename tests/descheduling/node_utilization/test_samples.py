@@ -1,0 +1,50 @@
+"""Usage from a query's samples. Ids are the rows of upstream's unit tests (UH), restated."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from builders import std_node
+from descheduling.harness import a_cluster
+from restow.cluster.state import ClusterState
+from restow.descheduling.framework import StrategyError
+from restow.descheduling.node_utilization.usage import sampled
+
+NAMES = ("ip-10-0-17-165", "ip-10-0-51-101", "ip-10-0-94-25")
+
+
+def view() -> Any:
+    state = ClusterState(a_cluster(*(std_node(name) for name in NAMES)))
+    return SimpleNamespace(state=state, nodes=np.arange(len(NAMES)))
+
+
+SAMPLES = {
+    "UH-23": ((0.4245454545454522, 0.20381818181818104, 0.5695757575757561), [42, 20, 56]),
+    "ends": ((0, 0.999, 1), [0, 99, 100]),
+}
+
+
+@pytest.mark.parametrize(("samples", "expected"), SAMPLES.values(), ids=SAMPLES.keys())
+def test_samples_are_cut_to_whole_percents(samples: tuple[float, ...], expected: list[int]) -> None:
+    usage = sampled(view(), dict(zip(NAMES, samples, strict=True)))
+    assert [each["MetricResource"] // 10**9 for each in usage.by_node.values()] == expected
+    assert usage.of_pod is None
+
+
+def test_a_listed_node_without_a_sample_is_an_error() -> None:
+    with pytest.raises(
+        StrategyError, match=r"^error getting node usage: unable to find metric entry for ip-10-0-94-25$"
+    ):
+        sampled(view(), {NAMES[0]: 0.1, NAMES[1]: 0.1, "other": 0.1})
+
+
+@pytest.mark.parametrize("value", [1.20381818181818104, -0.5], ids=["UH-25", "negative"])
+def test_a_sample_out_of_range_is_an_error(value: float) -> None:
+    expected = f'the collected metrics sample for "n" has value {value} outside of <0; 1> interval'
+    with pytest.raises(StrategyError) as caught:
+        sampled(view(), {"n": value})
+    assert str(caught.value) == f"error getting node usage: {expected}"
