@@ -73,6 +73,8 @@ def cycle(
         strategy, args, evictor=evictor, **{key: value for key, value in limits.items() if value is not None}
     )
     nodes = [_marked(node, listed) for node in nodes]
+    if any(each["kind"] == "NodeMetrics" for each in others):
+        policy["metricsProviders"] = [{"source": "KubernetesMetrics"}]
     if listed is not None:
         policy["nodeSelector"] = f"{LISTED}=yes"
     loaded = load_policy(msgspec.json.encode(policy), "policy.json", plugins())

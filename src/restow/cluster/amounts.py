@@ -12,7 +12,7 @@ from restow.kube.objects import WireQuantity
 from restow.kube.quantity import Quantity
 from restow.kube.requests import parse_resources
 
-#: Larger amounts than any machine has, and small enough that sums over a cluster fit in int64.
+#: A larger amount than any machine has, and small enough that the sum over a thousand pods of a node fits in int64.
 LARGEST = 1 << 53
 
 

@@ -47,6 +47,21 @@ class Interner(Generic[K]):
         return list(self._ids)
 
 
+def by_appearance(ids: npt.NDArray[np.integer]) -> tuple[IdArray, list[int]]:
+    """Number identifiers anew, in order of first appearance, without gaps.
+
+    Returns the new identifier of each row and, for each new identifier, the old one.
+    """
+    if ids.size == 0:
+        return np.zeros(0, dtype=np.int32), []
+    first = np.full(int(ids.max()) + 1, len(ids))
+    first[ids[::-1]] = np.arange(len(ids))[::-1]
+    old = np.argsort(first, kind="stable")[: int((first < len(ids)).sum())]
+    new = np.zeros(len(first), dtype=np.int32)
+    new[old] = np.arange(len(old), dtype=np.int32)
+    return new[ids], old.tolist()
+
+
 def combine(*columns: npt.NDArray[np.integer]) -> tuple[IdArray, npt.NDArray[np.int64]]:
     """Intern rows of several columns at once.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -14,23 +15,47 @@ from restow.errors import InputError
 from restow.kube.objects import Node, Taint, WireQuantity
 
 
-def node_columns(nodes: Iterable[Node], pod_resources: Iterable[str]) -> tuple[Nodes, int]:
+@dataclass(slots=True, frozen=True)
+class ReadNode:
+    """A wire node with its amounts."""
+
+    wire: Node
+    allocatable: dict[str, int]
+    capacity: dict[str, int]
+
+
+def read_node(node: Node) -> ReadNode:
+    """The node with its amounts; InputError names node and field of an amount that cannot be read."""
+    return ReadNode(
+        node,
+        allocatable=_amounts(node, "allocatable", node.status.allocatable),
+        capacity=_amounts(node, "capacity", node.status.capacity),
+    )
+
+
+def node_index(nodes: Iterable[ReadNode]) -> dict[str, int]:
+    """The position of each node by name: nodes are in order of their names."""
+    return {name: i for i, name in enumerate(sorted({node.wire.metadata.name for node in nodes}))}
+
+
+def node_columns(
+    nodes: Sequence[ReadNode], index: Mapping[str, int], pod_resources: Iterable[str]
+) -> tuple[Nodes, int]:
     """The columns, and how many nodes were given twice (the last one counts).
 
     ``pod_resources`` are the resource names that pods request: a row is made for each name that either side uses.
-    InputError names the node and field of an amount that cannot be read.
     """
-    wire = list(nodes)
-    by_name = {node.metadata.name: node for node in wire}
-    ordered = [by_name[name] for name in sorted(by_name)]
-    allocatable = [_amounts(node, "allocatable", node.status.allocatable) for node in ordered]
-    capacity = [_amounts(node, "capacity", node.status.capacity) for node in ordered]
+    by_name = {node.wire.metadata.name: node for node in nodes}
+    last = [by_name[name] for name in index]
+    ordered = [node.wire for node in last]
+    allocatable = [node.allocatable for node in last]
+    capacity = [node.capacity for node in last]
     resources = _resource_names(allocatable, capacity, pod_resources)
     taint_sets: Interner[tuple[Taint, ...]] = Interner()
     taints = taint_sets.ids(node.spec.taints or () for node in ordered)
     columns = Nodes(
         names=tuple(node.metadata.name for node in ordered),
-        index={node.metadata.name: i for i, node in enumerate(ordered)},
+        index=index,
         labels=tuple(node.metadata.labels or {} for node in ordered),
         resources=resources,
         allocatable=_table(allocatable, resources),
@@ -43,7 +68,7 @@ def node_columns(nodes: Iterable[Node], pod_resources: Iterable[str]) -> tuple[N
         taint_sets=tuple(taint_sets.keys()),
         images=tuple(node.status.images or () for node in ordered),
     )
-    return columns, len(wire) - len(ordered)
+    return columns, len(nodes) - len(ordered)
 
 
 def _is_ready(node: Node) -> bool:

@@ -16,7 +16,7 @@ from restow.cluster.interning import BoolArray
 from restow.cluster.nodes import NO_LABEL, LabelColumn, Nodes
 from restow.kube.integers import parse_integer
 from restow.kube.labels import Requirement
-from restow.kube.node_selection import NodeSelection, SelectorTerm, WeightedTerm
+from restow.kube.node_selection import NAME_FIELD, NodeSelection, SelectorTerm, WeightedTerm
 
 
 def matches(selection: NodeSelection, nodes: Nodes) -> BoolArray:
@@ -96,8 +96,9 @@ def _in_order(value: int | None, bound: int | None, *, greater: bool) -> bool:
 
 
 def _field(requirement: Requirement, nodes: Nodes) -> BoolArray:
-    is_named = np.zeros(len(nodes), dtype=bool)
-    named = nodes.index.get(requirement.values[0])
-    if named is not None:
-        is_named[named] = True
-    return is_named if requirement.operator == "In" else ~is_named
+    wanted = requirement.values[0]
+    # Every field but the name is empty to upstream.
+    equal = np.full(len(nodes), requirement.key != NAME_FIELD and wanted == "")
+    if requirement.key == NAME_FIELD and wanted in nodes.index:
+        equal[nodes.index[wanted]] = True
+    return equal if requirement.operator == "In" else ~equal

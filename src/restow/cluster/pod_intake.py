@@ -14,8 +14,19 @@ import numpy as np
 import numpy.typing as npt
 
 from restow.cluster import pod_parts
-from restow.cluster.interning import IdArray, Interner
-from restow.cluster.pods import NO_TIME, PENDING, PHASES, UNKNOWN_NODE, Flag, Phase, Pods, PodStates, PodTables
+from restow.cluster.interning import IdArray, Interner, by_appearance
+from restow.cluster.pods import (
+    NO_TIME,
+    PENDING,
+    PHASES,
+    UNKNOWN_NODE,
+    ContainerResources,
+    Flag,
+    Phase,
+    Pods,
+    PodStates,
+    PodTables,
+)
 from restow.errors import InputError
 from restow.kube.objects import ABSENT, Container, Pod, PodAnnotations, PodSpec, PodStatus
 from restow.kube.qos import QOS_CLASSES
@@ -23,8 +34,8 @@ from restow.kube.timestamps import SECOND, parse_time
 
 TimeArray = npt.NDArray[np.int64]
 
-#: Length of an RFC 3339 time in UTC without fractions.
-_WHOLE_SECONDS = 20
+#: An RFC 3339 time in UTC without fractions; 0 stands for any digit.
+_PLAIN_TIME = "0000-00-00T00:00:00Z"
 #: The last second that int64 nanoseconds hold.
 _LAST_SECOND = (1 << 63) // SECOND
 _NO_CLAIMS = (b"", b"null", b"[]")
@@ -52,12 +63,10 @@ class PodIntake:
             column.extend(values)
         for shared, keys in zip(self._shared.values(), zip(*map(_keys, pods), strict=True), strict=True):
             shared.add(keys, pods)
-        self._created.append(_times("creationTimestamp", [pod.metadata.creation_timestamp for pod in pods], pods))
-        self._started.append(_times("startTime", [pod.status.start_time for pod in pods], pods))
-
-    def resource_names(self) -> set[str]:
-        """Every resource that some pod requests."""
-        return set().union(*(each.requests for each in self._shared["resources"].values))
+        self._created.append(
+            _times("metadata.creationTimestamp", [pod.metadata.creation_timestamp for pod in pods], pods)
+        )
+        self._started.append(_times("status.startTime", [pod.status.start_time for pod in pods], pods))
 
     def finish(self, nodes: Mapping[str, int]) -> tuple[Pods, int]:
         """The columns, sorted by (namespace, name), and how many pods were given twice (the last one counts)."""
@@ -69,14 +78,14 @@ class PodIntake:
         namespace_interner: Interner[str] = Interner()
         namespace_ids = namespace_interner.ids([namespaces[row] for row in rows])
         order = np.array(rows, dtype=np.int64)
-        shared = {name: each.column()[order] for name, each in self._shared.items()}
+        shared = {name: each.column(order) for name, each in self._shared.items()}
         pods = Pods(
             names=tuple(columns["name"][row] for row in rows),
             uids=tuple(columns["uid"][row] for row in rows),
             namespace=np.array(namespace_ids, dtype=np.int32),
             node=np.array([_node(columns["node"][row], nodes) for row in rows], dtype=np.int32),
             phase=_numbers(columns["phase"], np.int8, order),
-            qos=self._qos(shared["resources"], _numbers(columns["qos"], np.int8, order)),
+            qos=_qos(*shared["resources"], _numbers(columns["qos"], np.int8, order)),
             priority=_numbers([value or 0 for value in columns["priority"]], np.int64, order),
             has_priority=_numbers([value is not None for value in columns["priority"]], np.bool_, order),
             created=_joined(self._created)[order],
@@ -84,15 +93,11 @@ class PodIntake:
             flags=_numbers(columns["flags"], np.int16, order),
             tables=PodTables(
                 namespaces=tuple(namespace_interner.keys()),
-                **{name: tuple(each.values) for name, each in self._shared.items()},
+                **{name: table for name, (_, table) in shared.items()},
             ),
-            **shared,
+            **{name: ids for name, (ids, _) in shared.items()},
         )
         return pods, len(keys) - len(rows)
-
-    def _qos(self, resources: IdArray, stated: npt.NDArray[np.int8]) -> npt.NDArray[np.int8]:
-        implied = np.array([each.qos for each in self._shared["resources"].values] or [0], dtype=np.int8)
-        return np.where(stated >= 0, stated, implied[resources] if len(stated) else stated).astype(np.int8)
 
 
 class _Shared:
@@ -111,8 +116,10 @@ class _Shared:
             if identifier == len(self.values):
                 self.values.append(self._value(keys[position], pods[position]))
 
-    def column(self) -> IdArray:
-        return np.array(self._ids, dtype=np.int32)
+    def column(self, order: npt.NDArray[np.int64]) -> tuple[IdArray, tuple[Any, ...]]:
+        """The column with its rows in this order, and its table; the input's order leaves no trace in either."""
+        ids, kept = by_appearance(np.array(self._ids, dtype=np.int32)[order])
+        return ids, tuple(self.values[old] for old in kept)
 
     def _value(self, key: Any, pod: Pod) -> Any:
         try:
@@ -158,7 +165,7 @@ def _times(field: str, texts: list[str | None], pods: Sequence[Pod]) -> TimeArra
 
     Almost every time is ``2026-11-21T09:30:00Z``, which NumPy reads for a page at once; anything else is read alone.
     """
-    if all(text is None or (len(text) == _WHOLE_SECONDS and text[-1] == "Z") for text in texts):
+    if _are_plain([text for text in texts if text is not None]):
         try:
             times = np.array([text[:-1] if text else "NaT" for text in texts], dtype="datetime64[s]")
             seconds, absent = times.astype(np.int64), np.isnat(times)
@@ -167,6 +174,16 @@ def _times(field: str, texts: list[str | None], pods: Sequence[Pod]) -> TimeArra
         except ValueError:
             pass
     return np.array([_time(field, text, pod) for text, pod in zip(texts, pods, strict=True)], dtype=np.int64)
+
+
+def _are_plain(texts: list[str]) -> bool:
+    """Whether all texts look like ``_PLAIN_TIME``."""
+    if any(len(text) != len(_PLAIN_TIME) or not text.isascii() for text in texts):
+        return False
+    characters = np.frombuffer("".join(texts).encode(), dtype=np.uint8).reshape(-1, len(_PLAIN_TIME))
+    template = np.frombuffer(_PLAIN_TIME.encode(), dtype=np.uint8)
+    is_digit = (characters >= ord("0")) & (characters <= ord("9"))
+    return bool(np.where(template == ord("0"), is_digit, characters == template).all())
 
 
 def _time(field: str, text: str | None, pod: Pod) -> int:
@@ -187,6 +204,12 @@ def _title(pod: Pod) -> str:
 def _numbers(values: list[Any], dtype: Any, order: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
     numbers: npt.NDArray[Any] = np.array(values, dtype=dtype)[order]
     return numbers
+
+
+def _qos(resources: IdArray, table: Sequence[ContainerResources], stated: npt.NDArray[np.int8]) -> npt.NDArray[np.int8]:
+    """The class that the status states, or that the containers imply."""
+    implied = np.array([each.qos for each in table], dtype=np.int8)
+    return np.where(stated >= 0, stated, implied[resources])
 
 
 def _node(name: str | None, nodes: Mapping[str, int]) -> int:

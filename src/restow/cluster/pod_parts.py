@@ -24,7 +24,7 @@ from restow.kube.objects import (
     decode_part,
 )
 from restow.kube.qos import QOS_CLASSES, qos_class
-from restow.kube.requests import ContainerRequests, pod_requests
+from restow.kube.requests import ContainerRequests, parse_resources, pod_requests
 
 T = TypeVar("T")
 
@@ -83,6 +83,7 @@ def decode_resources(key: ResourcesKey) -> ContainerResources:
     init = [_requirements(raw, f"spec.initContainers[{i}]") for i, (raw, _) in enumerate(init_containers)]
     pod = _requirements(pod_level, "spec")
     extra = _decode(overhead, dict[str, WireQuantity], {}, "spec.overhead")
+    _check_quantities(extra, "spec.overhead")
     try:
         requests = pod_requests(
             [ContainerRequests(each.requests or {}) for each in regular],
@@ -99,15 +100,26 @@ def decode_resources(key: ResourcesKey) -> ContainerResources:
             qos=QOS_CLASSES.index(qos_class([*regular, *init])),
         )
     except ValueError as error:
-        raise PartError(f"spec.containers: {error}") from error
+        raise PartError(f"the requests of all containers together: {error}") from error
 
 
 def _requirements(raw: bytes, path: str) -> ResourceRequirements:
-    return _decode(raw, ResourceRequirements, ResourceRequirements(), f"{path}.resources")
+    found = _decode(raw, ResourceRequirements, ResourceRequirements(), f"{path}.resources")
+    _check_quantities(found.requests or {}, f"{path}.resources.requests")
+    _check_quantities(found.limits or {}, f"{path}.resources.limits")
+    return found
+
+
+def _check_quantities(wire: Mapping[str, WireQuantity], path: str) -> None:
+    try:
+        parse_resources(wire)
+    except ValueError as error:
+        raise PartError(f"{path}: {error}") from error
 
 
 def _decode(raw: bytes, part: type[T], default: T, path: str) -> T:
     try:
         return decode_part(raw, part, default)
     except msgspec.MsgspecError as error:
-        raise PartError(f"{path}: {error}") from error
+        what, _, inside = str(error).partition(" - at `$")
+        raise PartError(f"{path}{inside.rstrip('`')}: {what}") from error

@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from restow.cluster.node_intake import node_columns
+from restow.cluster.node_intake import ReadNode, node_columns, node_index, read_node
 from restow.cluster.nodes import Nodes
 from restow.cluster.pod_intake import PodIntake
 from restow.cluster.pods import Pods
@@ -71,7 +71,7 @@ class ClusterIntake:
     """Collects wire objects and makes a Cluster of them."""
 
     _pods: PodIntake = field(default_factory=PodIntake)
-    _nodes: list[objects.Node] = field(default_factory=list)
+    _nodes: list[ReadNode] = field(default_factory=list)
     _others: dict[str, dict[Key, Any]] = field(default_factory=dict)
     _replaced: int = 0
 
@@ -80,7 +80,7 @@ class ClusterIntake:
         if kind == "Pod":
             self._pods.add(wire)
         elif kind == "Node":
-            self._nodes.extend(wire)
+            self._nodes.extend(map(read_node, wire))
         else:
             known = self._others.setdefault(kind, {})
             before = len(known)
@@ -89,7 +89,9 @@ class ClusterIntake:
 
     def finish(self) -> tuple[Cluster, int]:
         """The cluster, and how many objects were given more than once."""
-        nodes, replaced_nodes = node_columns(self._nodes, self._pods.resource_names())
-        pods, replaced_pods = self._pods.finish(nodes.index)
+        index = node_index(self._nodes)
+        pods, replaced_pods = self._pods.finish(index)
+        requested = {name for each in pods.tables.resources for name in each.requests}
+        nodes, replaced_nodes = node_columns(self._nodes, index, requested)
         others = {kind: dict(sorted(known.items())) for kind, known in sorted(self._others.items())}
         return Cluster(nodes, pods, others), self._replaced + replaced_nodes + replaced_pods

@@ -1,20 +1,33 @@
 """A cluster that changes: which pods are where, and what that leaves on each node.
 
-``ClusterState`` lays over a ``Cluster`` the few things that a plan changes. ``remove`` and ``place`` are the only ways
-to change it; both update every derived count, note the nodes that changed (so that cached verdicts can be refreshed
-for those alone) and write a journal, so that ``undo`` is exact. ``fork`` copies a few arrays and shares all columns.
+``ClusterState`` lays over a ``Cluster`` the few things that a plan changes. ``remove``, ``place`` and ``terminate`` are
+the only ways to change it; each updates every derived count, notes what changed where (so that whoever caches verdicts
+or counts can refresh just those) and writes a journal, so that ``undo`` is exact. ``fork`` copies a few arrays and shares all columns.
 ``validate`` recomputes every count from nothing and compares: tests and property tests call it after each step.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from restow.cluster.interning import BoolArray, IdArray, IntArray
 from restow.cluster.owners import OwnerIndex
-from restow.cluster.pods import PENDING
+from restow.cluster.pods import PENDING, Flag
 from restow.cluster.snapshot import Cluster
+
+
+class Change(NamedTuple):
+    """One change of a node."""
+
+    node: int
+    pod: int
+    #: How many pods more are on the node: 1, -1, or 0 where a pod began or ceased to terminate.
+    present: int
+    #: The same among the pods that are not terminating.
+    staying: int
 
 
 class ClusterState:
@@ -28,13 +41,14 @@ class ClusterState:
         "_owners",
         "_resident",
         "_vectors",
-        "changed_nodes",
+        "changes",
         "cluster",
         "exists",
         "node",
         "owned",
         "requested",
         "running",
+        "terminating",
     )
 
     def __init__(self, cluster: Cluster) -> None:
@@ -45,12 +59,14 @@ class ClusterState:
         self.exists: BoolArray = np.ones(len(pods), dtype=bool)
         #: The node of each pod now, int32[pod]; negative as in ``Pods.node``.
         self.node: IdArray = pods.node.copy()
-        #: Every node that a change touched, oldest first; a cache remembers how far it has read.
-        self.changed_nodes: list[int] = []
+        #: Which pods are on their way out, bool[pod]: they hold their place but spread ignores them.
+        self.terminating: BoolArray = pods.has(Flag.TERMINATING)
+        #: Every change of a node, oldest first; a cache remembers how far it has read.
+        self.changes: list[Change] = []
         self._vectors = _request_vectors(cluster)
         self._holds = ~pods.terminal
         self._owners = OwnerIndex.of(pods)
-        self._journal: list[tuple[int, int, bool]] = []
+        self._journal: list[tuple[int, int, bool, bool]] = []
         self._resident, self._first = _residents(pods.node, len(nodes))
         self._arrived: dict[int, list[int]] = {}
         #: Sum of the requests of the pods that hold resources, int64[resource, node].
@@ -94,20 +110,27 @@ class ClusterState:
 
     def remove(self, pod: int) -> None:
         """The pod is gone."""
-        self._journal.append((pod, int(self.node[pod]), True))
+        self._note(pod)
         self._leave(pod)
         self.exists[pod] = False
         self.owned[self._owners.of_pod(pod)] -= 1
 
     def place(self, pod: int, node: int) -> None:
-        """The pod (or, after ``remove``, its replacement) is on this node from now on; PENDING takes it off."""
-        self._journal.append((pod, int(self.node[pod]), bool(self.exists[pod])))
+        """The pod is on this node from now on, even if it was gone; PENDING takes it off its node."""
+        self._note(pod)
         if self.exists[pod]:
             self._leave(pod)
         else:
             self.exists[pod] = True
             self.owned[self._owners.of_pod(pod)] += 1
         self._enter(pod, node)
+
+    def terminate(self, pod: int) -> None:
+        """The pod is on its way out: it keeps its place until it is removed."""
+        self._note(pod)
+        if not self.terminating[pod] and self.exists[pod] and self.node[pod] >= 0:
+            self.changes.append(Change(int(self.node[pod]), pod, 0, -1))
+        self.terminating[pod] = True
 
     def checkpoint(self) -> int:
         """A mark for ``undo``."""
@@ -116,22 +139,25 @@ class ClusterState:
     def undo(self, mark: int) -> None:
         """Take back every change since the mark."""
         while len(self._journal) > mark:
-            pod, node, existed = self._journal[-1]
+            pod, node, existed, terminating = self._journal.pop()
+            if existed != self.exists[pod]:
+                self.owned[self._owners.of_pod(pod)] += 1 if existed else -1
+            if self.exists[pod]:
+                self._leave(pod)
+            self.exists[pod] = existed
+            self.node[pod] = node
+            self.terminating[pod] = terminating
             if existed:
-                self.place(pod, node)
-            else:
-                self.remove(pod)
-                self.node[pod] = node
-            del self._journal[-2:]
+                self._enter(pod, node)
 
     def fork(self) -> ClusterState:
         """An independent copy that shares every column; costs a few array copies."""
         twin = ClusterState.__new__(ClusterState)
         for name in ("cluster", "_vectors", "_holds", "_owners", "_resident", "_first"):
             setattr(twin, name, getattr(self, name))
-        for name in ("exists", "node", "requested", "running", "owned"):
+        for name in ("exists", "node", "terminating", "requested", "running", "owned"):
             setattr(twin, name, getattr(self, name).copy())
-        twin.changed_nodes = list(self.changed_nodes)
+        twin.changes = list(self.changes)
         twin._journal = []  # noqa: SLF001  a fork is made inside the class
         twin._arrived = {node: list(pods) for node, pods in self._arrived.items()}  # noqa: SLF001
         return twin
@@ -146,6 +172,9 @@ class ClusterState:
             expected = np.flatnonzero(self.exists & (self.node == node))
             assert np.array_equal(self.all_pods_on(node), expected), f"the pods on node {node} differ"
 
+    def _note(self, pod: int) -> None:
+        self._journal.append((pod, int(self.node[pod]), bool(self.exists[pod]), bool(self.terminating[pod])))
+
     def _leave(self, pod: int) -> None:
         node = int(self.node[pod])
         if node < 0:
@@ -153,7 +182,7 @@ class ClusterState:
         arrived = self._arrived.get(node)
         if arrived and pod in arrived:
             arrived.remove(pod)
-        self.changed_nodes.append(node)
+        self.changes.append(Change(node, pod, -1, 0 if self.terminating[pod] else -1))
         if self._holds[pod]:
             self.requested[:, node] -= self.requests_of(pod)
             self.running[node] -= 1
@@ -164,7 +193,7 @@ class ClusterState:
             return
         if self.cluster.pods.node[pod] != node:
             self._arrived.setdefault(node, []).append(pod)
-        self.changed_nodes.append(node)
+        self.changes.append(Change(node, pod, 1, 0 if self.terminating[pod] else 1))
         if self._holds[pod]:
             self.requested[:, node] += self.requests_of(pod)
             self.running[node] += 1

@@ -12,13 +12,19 @@ affinity, spread constraints, labels): the loader interns those bytes and decode
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
 import msgspec
-from msgspec import Raw, Struct, field
+from msgspec import Meta, Raw, Struct, field
+
+from restow.kube import nulls
 
 #: A quantity as the API may write it; ``kube.quantity.parse_quantity`` makes it exact.
 WireQuantity = str | int | float
+
+#: The API's integers; a larger number is an error that names its field.
+Int32 = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
+Int64 = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 
 T = TypeVar("T")
 
@@ -88,8 +94,8 @@ class ResourceRequirements(Struct, frozen=True, gc=False):
 class ContainerPort(Struct, frozen=True, gc=False, rename="camel"):
     """A port of a container; only host ports matter to scheduling."""
 
-    container_port: int = 0
-    host_port: int = 0
+    container_port: Int32 = 0
+    host_port: Int32 = 0
     host_ip: str = field(default="", name="hostIP")
     protocol: str = "TCP"
 
@@ -136,12 +142,12 @@ class PodSpec(Struct, frozen=True, gc=False, rename="camel"):
     overhead: Raw = ABSENT
     resource_claims: Raw = ABSENT
     scheduling_gates: Raw = ABSENT
-    priority: int | None = None
+    priority: Int32 | None = None
     priority_class_name: str | None = None
     preemption_policy: str | None = None
     scheduler_name: str | None = None
     host_network: bool | None = None
-    termination_grace_period_seconds: int | None = None
+    termination_grace_period_seconds: Int64 | None = None
 
 
 class ContainerStateWaiting(Struct, frozen=True, gc=False):
@@ -154,7 +160,7 @@ class ContainerStateTerminated(Struct, frozen=True, gc=False, rename="camel"):
     """``state.terminated``."""
 
     reason: str | None = None
-    exit_code: int = 0
+    exit_code: Int32 = 0
 
 
 class ContainerState(Struct, frozen=True, gc=False):
@@ -167,7 +173,7 @@ class ContainerState(Struct, frozen=True, gc=False):
 class ContainerStatus(Struct, frozen=True, gc=False, rename="camel"):
     """One entry of the three container status lists."""
 
-    restart_count: int = 0
+    restart_count: Int32 = 0
     state: ContainerState | None = None
 
 
@@ -236,7 +242,7 @@ class NodeSelector(Struct, frozen=True, gc=False, rename="camel"):
 class PreferredSchedulingTerm(Struct, frozen=True, gc=False):
     """A weighted node preference."""
 
-    weight: int = 0
+    weight: Int32 = 0
     preference: NodeSelectorTerm = NodeSelectorTerm()
 
 
@@ -263,7 +269,7 @@ class PodAffinityTerm(Struct, frozen=True, gc=False, rename="camel"):
 class WeightedPodAffinityTerm(Struct, frozen=True, gc=False, rename="camel"):
     """A preferred term of pod affinity or anti-affinity."""
 
-    weight: int = 0
+    weight: Int32 = 0
     pod_affinity_term: PodAffinityTerm = PodAffinityTerm()
 
 
@@ -293,17 +299,17 @@ class Toleration(Struct, frozen=True, gc=False, rename="camel"):
     operator: str = ""
     value: str = ""
     effect: str = ""
-    toleration_seconds: int | None = None
+    toleration_seconds: Int64 | None = None
 
 
 class TopologySpreadConstraint(Struct, frozen=True, gc=False, rename="camel"):
     """One spread constraint of a pod."""
 
-    max_skew: int = 0
+    max_skew: Int32 = 0
     topology_key: str = ""
     when_unsatisfiable: str = ""
     label_selector: LabelSelector | None = None
-    min_domains: int | None = None
+    min_domains: Int32 | None = None
     node_affinity_policy: str | None = None
     node_taints_policy: str | None = None
     match_label_keys: tuple[str, ...] | None = None
@@ -331,7 +337,7 @@ class ContainerImage(Struct, frozen=True, gc=False, rename="camel"):
     """An image present on a node."""
 
     names: tuple[str, ...] | None = None
-    size_bytes: int = 0
+    size_bytes: Int64 = 0
 
 
 class NodeStatus(Struct, frozen=True, gc=False):
@@ -364,7 +370,7 @@ class PriorityClass(Struct, frozen=True, gc=False, rename="camel"):
     """A scheduling.k8s.io/v1 PriorityClass."""
 
     metadata: ObjectMeta = ObjectMeta()
-    value: int = 0
+    value: Int32 = 0
     global_default: bool = False
 
 
@@ -372,18 +378,18 @@ class PodDisruptionBudgetSpec(Struct, frozen=True, gc=False, rename="camel"):
     """Spec of a policy/v1 PodDisruptionBudget."""
 
     selector: LabelSelector | None = None
-    min_available: int | str | None = None
-    max_unavailable: int | str | None = None
+    min_available: Int32 | str | None = None
+    max_unavailable: Int32 | str | None = None
     unhealthy_pod_eviction_policy: str | None = None
 
 
 class PodDisruptionBudgetStatus(Struct, frozen=True, gc=False, rename="camel"):
     """Status of a policy/v1 PodDisruptionBudget as the disruption controller keeps it."""
 
-    disruptions_allowed: int = 0
-    current_healthy: int = 0
-    desired_healthy: int = 0
-    expected_pods: int = 0
+    disruptions_allowed: Int32 = 0
+    current_healthy: Int32 = 0
+    desired_healthy: Int32 = 0
+    expected_pods: Int32 = 0
     disrupted_pods: dict[str, str] | None = None
 
 
@@ -398,10 +404,10 @@ class PodDisruptionBudget(Struct, frozen=True, gc=False):
 class WorkloadSpec(Struct, frozen=True, gc=False, rename="camel"):
     """The part of a controller's spec that decisions read."""
 
-    replicas: int | None = None
+    replicas: Int32 | None = None
     selector: LabelSelector | None = None
-    parallelism: int | None = None
-    completions: int | None = None
+    parallelism: Int32 | None = None
+    completions: Int32 | None = None
     schedule: str | None = None
 
 
@@ -415,7 +421,7 @@ class Workload(Struct, frozen=True, gc=False):
 class ReplicationControllerSpec(Struct, frozen=True, gc=False):
     """Spec of a ReplicationController: its selector is a plain map of labels."""
 
-    replicas: int | None = None
+    replicas: Int32 | None = None
     selector: dict[str, str] | None = None
 
 
@@ -526,7 +532,7 @@ class StorageClass(Struct, frozen=True, gc=False, rename="camel"):
 class CSINodeAllocatable(Struct, frozen=True, gc=False):
     """How many volumes of a driver a node may attach."""
 
-    count: int | None = None
+    count: Int32 | None = None
 
 
 class CSINodeDriver(Struct, frozen=True, gc=False, rename="camel"):
@@ -575,9 +581,8 @@ class PodMetrics(Struct, frozen=True, gc=False):
 def decode_part(raw: bytes, part: type[T], default: T) -> T:
     """Decode one raw part of a pod; absent, empty and ``null`` give ``default``.
 
-    Raises msgspec.ValidationError with the path inside the part.
+    Raises msgspec.MsgspecError with the path inside the part.
     """
-    if not raw:
+    if not raw or raw == b"null":
         return default
-    value = msgspec.json.decode(raw, type=part | None)
-    return default if value is None else value
+    return nulls.decode(msgspec.json.Decoder(part), raw)

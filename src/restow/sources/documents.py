@@ -19,13 +19,14 @@ from msgspec import Raw, Struct
 
 from restow.cluster.snapshot import KINDS, Cluster, ClusterIntake
 from restow.errors import InputError
-from restow.kube.objects import ObjectMeta
-from restow.sources.reading import Data, Document, input_files, read_documents, split_json
+from restow.kube import nulls
+from restow.sources.reading import Data, Document, input_files, origin_of, read_documents, split_json
 
 #: Objects decoded before their columns are taken.
 _PAGE = 4096
 #: Unknown kinds named in a note.
 _KINDS_TOLD = 5
+_NO_NAME = "(without a readable name)"
 #: API groups of the known kinds that are not in the core group.
 _GROUPS = {
     "PriorityClass": "scheduling.k8s.io",
@@ -50,22 +51,29 @@ class _SeveralDocumentsError(Exception):
 class _Envelope(Struct, frozen=True, rename="camel"):
     """The outermost fields of any object."""
 
-    kind: str = ""
-    api_version: str = ""
+    kind: str | None = None
+    api_version: str | None = None
     items: list[Raw] | None = None
 
 
 class _Header(Struct, frozen=True, rename="camel"):
     """What an item says of itself."""
 
-    kind: str = ""
-    api_version: str = ""
+    kind: str | None = None
+    api_version: str | None = None
+
+
+class _NameOnly(Struct, frozen=True):
+    """The part of an object's metadata that names it."""
+
+    name: str | None = None
+    namespace: str | None = None
 
 
 class _Named(Struct, frozen=True):
     """Enough of an object to name it in an error."""
 
-    metadata: ObjectMeta = ObjectMeta()
+    metadata: _NameOnly = _NameOnly()
 
 
 @dataclass(slots=True)
@@ -91,8 +99,8 @@ class LoadReport:
         parts = [
             f"objects that restow does not read: {unknown}{f' and {more} more kinds' if more > 0 else ''}"
             * bool(unknown),
-            f"{self.replaced} objects were given more than once (the last one counts)" * bool(self.replaced),
-            f"{self.on_unknown_nodes} pods are on nodes that the input does not hold" * bool(self.on_unknown_nodes),
+            f"objects given more than once (the last one counts): {self.replaced}" * bool(self.replaced),
+            f"pods on nodes that the input does not hold: {self.on_unknown_nodes}" * bool(self.on_unknown_nodes),
         ]
         told = "; ".join(filter(None, parts))
         return (f"{self.origin()}: {told}",) if told else ()
@@ -111,6 +119,8 @@ def load_cluster(paths: Sequence[str]) -> tuple[Cluster, LoadReport]:
                 _load_file(name, intake, report)
             except InputError as error:
                 problems.append(str(error))
+                # Half a file was taken: the next files are only read for their problems.
+                intake = ClusterIntake()
         if problems:
             raise InputError("\n".join(problems))
         cluster, report.replaced = intake.finish()
@@ -130,9 +140,8 @@ def _files(paths: Sequence[str], problems: list[str]) -> list[str]:
 
 
 def _load_file(name: str, intake: ClusterIntake, report: LoadReport) -> None:
+    report.origins.append(origin_of(name))
     for document in read_documents(name):
-        if document.origin not in report.origins:
-            report.origins.append(document.origin)
         try:
             _take(document, intake, report)
         except _SeveralDocumentsError:
@@ -162,18 +171,24 @@ def _items(data: Data | Raw, origin: str, kind: str, api_version: str) -> Iterat
     envelope = _decode_envelope(data, origin)
     own_kind, own_version = envelope.kind or kind, envelope.api_version or api_version
     if envelope.items is None:
-        if not own_kind:
-            raise InputError(f"{origin}: holds an object without kind; kubectl get ... -o json prints one")
-        yield _qualified(own_kind, own_version), data
+        if not _is_list(own_kind):
+            yield _qualified(own_kind, own_version, origin), data
         return
     item_kind = own_kind.removesuffix("List")
     header = msgspec.json.Decoder(_Header)
     for item in envelope.items:
         found = _decode(header, "item", item, origin)
-        if found.kind.endswith("List"):
+        if not found.kind:
+            yield _qualified(item_kind, found.api_version or own_version, origin), item
+        elif found.kind.endswith("List"):
             yield from _items(item, origin, item_kind, own_version)
         else:
-            yield _qualified(found.kind or item_kind, found.api_version or own_version), item
+            yield _qualified(found.kind, found.api_version or "", origin), item
+
+
+def _is_list(kind: str) -> bool:
+    """Whether a kind is a list of objects that restow reads, and no resource of somebody's own like AllowList."""
+    return kind.endswith("List") and (kind == "List" or kind.removesuffix("List") in KINDS)
 
 
 def _decode_envelope(data: Data | Raw, origin: str) -> _Envelope:
@@ -185,17 +200,21 @@ def _decode_envelope(data: Data | Raw, origin: str) -> _Envelope:
         if "trailing characters" in str(error):
             raise _SeveralDocumentsError from error
         raise InputError(f"{origin}: not valid JSON: {error}") from error
+    except RecursionError as error:
+        raise InputError(f"{origin}: nested too deeply; this is not a cluster") from error
 
 
-def _qualified(kind: str, api_version: str) -> str:
+def _qualified(kind: str, api_version: str, origin: str) -> str:
+    """The kind of an object as ``KINDS`` has it, ``Kind.group`` where another API group has the same word."""
+    if not kind:
+        raise InputError(f"{origin}: holds an object without kind; kubectl get ... -o json prints one")
     group = api_version.rpartition("/")[0]
-    expected = _GROUPS.get(kind, "")
-    return kind if not api_version or group == expected else f"{kind}.{group}"
+    return kind if not api_version or group == _GROUPS.get(kind, "") else f"{kind}.{group or 'core'}"
 
 
 def _decode(decoder: msgspec.json.Decoder[Any], kind: str, item: Data | Raw, origin: str) -> Any:
     try:
-        return decoder.decode(item)
+        return nulls.decode(decoder, item)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise InputError(f"{origin}: {kind} {_name(item)}: {_sentence(error)}") from error
 
@@ -204,8 +223,8 @@ def _name(item: Data | Raw) -> str:
     try:
         meta = msgspec.json.decode(item, type=_Named).metadata
     except msgspec.MsgspecError:
-        return "(without a readable name)"
-    return f"{meta.namespace}/{meta.name}" if meta.namespace else meta.name
+        return _NO_NAME
+    return (f"{meta.namespace}/{meta.name}" if meta.namespace else meta.name) if meta.name else _NO_NAME
 
 
 def _sentence(error: Exception) -> str:
@@ -223,7 +242,7 @@ def _check_complete(cluster: Cluster, report: LoadReport) -> None:
     if not nodes and not pods:
         found = f"{others} other objects but no nodes and no pods" if others else "no objects"
         raise InputError(f"{where} holds {found}; restow needs both: kubectl get nodes,pods -A -o json > cluster.json")
-    held, missing = (f"{nodes} nodes and no pods", "pods") if nodes else (f"{pods} pods and no nodes", "nodes")
+    held, missing = ("nodes but no pods", "pods") if nodes else ("pods but no nodes", "nodes")
     raise InputError(f"{where} holds {held}; add the {missing} too: kubectl get nodes,pods -A -o json > cluster.json")
 
 

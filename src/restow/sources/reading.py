@@ -8,8 +8,11 @@ operating system's to keep or drop.
 from __future__ import annotations
 
 import codecs
+import gzip
+import io
 import json
 import mmap
+import re
 import sys
 import zlib
 from collections.abc import Iterator, Sequence
@@ -25,6 +28,7 @@ _GZIP = b"\x1f\x8b"
 #: More than any cluster; a small file that unpacks to more is a bomb.
 _LARGEST_UNPACKED = 8 << 30
 _CHUNK = 1 << 20
+_BLANKS = re.compile(r"[ \t\r\n]*")
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 Data = bytes | memoryview
@@ -49,12 +53,15 @@ def input_files(paths: Sequence[str]) -> list[str]:
 def _expand(path: str) -> list[str]:
     if path == STDIN:
         return [path]
-    place = Path(path)
-    if not place.exists():
-        raise InputError(f"{path}: no such file or directory")
-    if not place.is_dir():
-        return [path]
-    inside = sorted(str(each) for each in place.iterdir() if each.is_file() and _is_dump(each))
+    try:
+        place = Path(path)
+        if not place.exists():
+            raise InputError(f"{path}: no such file or directory")
+        if not place.is_dir():
+            return [path]
+        inside = sorted(str(each) for each in place.iterdir() if each.is_file() and _is_dump(each))
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from error
     if not inside:
         raise InputError(f"{path}: no .json, .yaml or .yml file in this directory")
     return inside
@@ -65,9 +72,14 @@ def _is_dump(path: Path) -> bool:
     return name.endswith(_SUFFIXES)
 
 
+def origin_of(name: str) -> str:
+    """What people call an input."""
+    return "standard input" if name == STDIN else name
+
+
 def read_documents(name: str) -> Iterator[Document]:
     """The documents of one file or of standard input; InputError where they cannot be read."""
-    origin = "standard input" if name == STDIN else name
+    origin = origin_of(name)
     data = _text(_load(name, origin), origin)
     head = bytes(data[:_CHUNK]).lstrip()
     if not head and len(data) <= _CHUNK:
@@ -90,23 +102,26 @@ def _map(name: str) -> Data:
     with Path(name).open("rb") as file:
         try:
             return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-        except ValueError:
+        except (ValueError, OSError):
+            # Empty files and pipes cannot be mapped.
             return file.read()
 
 
-def _unpack(data: Data, origin: str) -> bytes:
-    unpacker = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
+def _unpack(data: Data, origin: str) -> Data:
+    """All members of a gzip file, one after another."""
+    unpacked = io.BytesIO()
     try:
-        unpacked = unpacker.decompress(data, _LARGEST_UNPACKED)
-    except zlib.error as error:
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+            while part := file.read(_CHUNK):
+                unpacked.write(part)
+                if unpacked.tell() > _LARGEST_UNPACKED:
+                    size = _LARGEST_UNPACKED >> 30
+                    raise InputError(f"{origin}: unpacks to more than {size} GiB; this is not a cluster")
+    except EOFError as error:
+        raise InputError(f"{origin}: the gzip file is truncated") from error
+    except (zlib.error, gzip.BadGzipFile) as error:
         raise InputError(f"{origin}: not a valid gzip file: {error}") from error
-    if unpacker.unconsumed_tail:
-        raise InputError(f"{origin}: unpacks to more than {_LARGEST_UNPACKED >> 30} GiB; this is not a cluster")
-    if not unpacker.eof:
-        raise InputError(f"{origin}: the gzip file is truncated")
-    if unpacker.unused_data.startswith(_GZIP):
-        return unpacked + _unpack(unpacker.unused_data, origin)
-    return unpacked
+    return unpacked.getbuffer()
 
 
 def _text(data: Data, origin: str) -> Data:
@@ -130,12 +145,18 @@ def split_json(data: Data, origin: str) -> list[Document]:
 
     InputError where the text is not JSON.
     """
-    text, decoder, documents, position = bytes(data).decode(), json.JSONDecoder(), [], 0
+    text, decoder, documents = bytes(data).decode(), json.JSONDecoder(), []
+    position = _after_blanks(text, 0)
     while position < len(text):
         try:
             _, end = decoder.raw_decode(text, position)
         except (ValueError, RecursionError) as error:
             raise InputError(f"{origin}: not valid JSON: {error}") from error
         documents.append(Document(origin, text[position:end].encode()))
-        position = end + len(text[end:]) - len(text[end:].lstrip())
+        position = _after_blanks(text, end)
     return documents
+
+
+def _after_blanks(text: str, position: int) -> int:
+    blanks = _BLANKS.match(text, position)
+    return blanks.end() if blanks else position
