@@ -23,7 +23,7 @@ from restow.descheduling.limits import Limits
 from restow.descheduling.node_fit import NodeFit
 from restow.errors import InputError
 from restow.kube.labels import parse_selector
-from restow.policies.policy import Policy, Profile
+from restow.policies.policy import Policy, Profile, collects_kubernetes_metrics
 from restow.policies.priority import resolve_priority_threshold
 
 #: Fewer nodes than this and an evicted pod could only come back.
@@ -85,6 +85,7 @@ def _run(cycle: Cycle, policy: Policy, strategies: Mapping[str, Strategy], now: 
             evictor=evictor,
             fit=fit,
             labels=labels,
+            collects_metrics=collects_kubernetes_metrics(policy),
             refuse=partial(cycle.arbiter.refuse, turn, evictor),
         )
         suggestions = strategies[turn.plugin].suggest(view, profile.args[turn.plugin])

@@ -108,6 +108,7 @@ class View:
         evictor: EvictionFilter,
         fit: NodeFit,
         labels: LabelGroups,
+        collects_metrics: bool,
         refuse: Callable[[IntArray], None],
     ) -> None:
         #: The state that accepted suggestions change.
@@ -124,6 +125,8 @@ class View:
         self.fit = fit
         #: Which pods a selector matches.
         self.labels = labels
+        #: Whether the policy has a metrics server asked for usage; without, metrics objects of the input do not count.
+        self.collects_metrics = collects_metrics
         self._evictor = evictor
         self._refuse = refuse
 

@@ -37,6 +37,9 @@ class _ClassVerdict:
     #: ``static`` and enough free resources.
     fits: BoolArray
     read: int
+    #: A node that fitted the class when it was last asked, or -1. Evictions only make room, so it mostly still does,
+    #: and checking one node is far cheaper than bringing ``fits`` up to date.
+    witness: int = -1
 
 
 @dataclass(slots=True, frozen=True)
@@ -67,25 +70,44 @@ class NodeFit:
 
     def fits_any_other(self, pod: int, among: BoolArray) -> bool:
         """Whether some node of the mask other than the pod's own fits. Source: PodFitsAnyOtherNode."""
+        own = int(self._state.node[pod])
+        if self._fits_witness(pod, among, own):
+            return True
         fits = self._fitting(pod) & among
-        own = self._state.node[pod]
         if own >= 0:
             fits[own] = False
-        return bool(fits.any())
+        return self._remember(pod, fits)
 
     def fits_any(self, pod: int, among: BoolArray) -> bool:
         """Whether some node of the mask fits, the pod's own (without a check of resources) included.
 
         Source: PodFitsAnyNode.
         """
-        own = self._state.node[pod]
+        own = int(self._state.node[pod])
+        if self._fits_witness(pod, among, own):
+            return True
         if own >= 0 and among[own] and self.static(pod)[own] and not self._repels(pod)[own]:
             return True
-        return bool((self._fitting(pod) & among).any())
+        return self._remember(pod, self._fitting(pod) & among)
+
+    def _fits_witness(self, pod: int, among: BoolArray, own: int) -> bool:
+        """Whether the node that fitted such a pod last is another one of the mask and still has room."""
+        verdict = self._verdicts.get(self._classes[pod])
+        if verdict is None or self._has_terms[self._rules[pod]]:
+            return False
+        node = verdict.witness
+        return node not in {-1, own} and bool(among[node]) and bool(self._has_room(self._classes[pod], node))
+
+    def _remember(self, pod: int, fits: BoolArray) -> bool:
+        node = int(fits.argmax())
+        found = bool(fits[node])
+        self._verdicts[self._classes[pod]].witness = node if found else -1
+        return found
 
     def static(self, pod: int) -> BoolArray:
         """Nodes that fit by the rules that no move changes: unschedulable, selector, taints. bool[node]."""
-        return self._verdict(self._classes[pod]).static
+        known = self._verdicts.get(self._classes[pod])
+        return (known or self._verdict(self._classes[pod])).static
 
     def explain(self, pod: int, among: BoolArray) -> str:
         """Why no other node of the mask fits, counted by the first rule that fails.
@@ -144,10 +166,17 @@ class NodeFit:
             verdict = _ClassVerdict(static, static & self._has_room(pod_class, everywhere), self._now())
             self._verdicts[pod_class] = verdict
         elif verdict.read != self._now():
-            changed = np.unique([change.node for change in self._state.changes[verdict.read :]])
+            changed = self._changed_since(verdict.read)
             verdict.fits[changed] = verdict.static[changed] & self._has_room(pod_class, changed)
             verdict.read = self._now()
         return verdict
+
+    def _changed_since(self, read: int) -> IntArray:
+        """The nodes that changed; all of them where reading the log would take longer than judging them."""
+        count = len(self._state.cluster.nodes)
+        if self._now() - read >= count:
+            return np.arange(count)
+        return np.unique([change.node for change in self._state.changes[read:]])
 
     def _now(self) -> int:
         return len(self._state.changes)
@@ -164,13 +193,13 @@ class NodeFit:
         tolerations = int(self._combined[1][pod_class][1])
         return self._open.tolerated(self._state.cluster.pods.tables.tolerations[tolerations])
 
-    def _has_room(self, pod_class: int, nodes: IntArray) -> BoolArray:
+    def _has_room(self, pod_class: int, nodes: IntArray | int) -> BoolArray:
         """Enough of every requested resource, and a free pod slot, on these nodes."""
         lacking = self._lacking(pod_class, nodes)
         has_room: BoolArray = ~np.logical_or.reduce([failing for _, failing in lacking])
         return has_room
 
-    def _lacking(self, pod_class: int, nodes: IntArray) -> list[tuple[str, BoolArray]]:
+    def _lacking(self, pod_class: int, nodes: IntArray | int) -> list[tuple[str, BoolArray]]:
         cluster, state = self._state.cluster, self._state
         slots = cluster.nodes.allocatable[PODS, nodes] - state.running[nodes]
         lacking = [("insufficient pods", slots <= 0)]

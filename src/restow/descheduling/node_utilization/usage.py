@@ -62,10 +62,10 @@ def _requests(state: ClusterState, names: tuple[str, ...], known: dict[int, Amou
 
 def measured(view: View, names: tuple[str, ...]) -> Usage:
     """What the metrics objects of the input say; StrategyError with upstream's text where one is missing."""
+    if not view.collects_metrics:
+        raise StrategyError("error initializing usage client: metrics client not initialized")
     cluster = view.state.cluster
     collected = node_usage(cluster)
-    if not collected:
-        raise StrategyError("error initializing usage client: metrics client not initialized")
     by_node = {node: _collected(view, node, collected, names) for node in view.nodes.tolist()}
     return Usage(names, by_node, partial(_pod_measured, cluster, names))
 
