@@ -14,7 +14,7 @@ from restow.descheduling.plan import (
     Placement,
     Plan,
     PodRef,
-    Problem,
+    Remark,
     Refusal,
     ResourceLoad,
     Stage,
@@ -101,7 +101,7 @@ def a_report(
     loads: tuple[NodeLoad, ...] = (),
     *,
     placement: Placement = "prove",
-    problems: tuple[Problem, ...] = (),
+    problems: tuple[Remark, ...] = (),
     notes: tuple[str, ...] = (),
     bundled: bool = False,
 ) -> Report:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from builders.plans import SMALL_LOADS, a_load, a_move, a_refusal, a_report, small_report, upstream_report
-from restow.descheduling.plan import Certainty, Problem
+from restow.descheduling.plan import Certainty, Remark
 from restow.reporting.answer import gain, headline, imbalance, main_obstacle, problem_sentences, stays
 
 TO_4 = ("node-1", "node-4")
@@ -30,7 +30,7 @@ def test_upstream_placement_says_evictions_and_what_it_does_not_know() -> None:
 
 
 def test_nothing_to_do_says_why() -> None:
-    problem = Problem("default", "LowNodeUtilization", "no metrics")
+    problem = Remark("default", "LowNodeUtilization", "no metrics")
     assert headline(a_report().plan) == "Nothing to move: no strategy found a pod that should move"
     assert headline(a_report(placement="upstream").plan).startswith("Nothing to evict: ")
     assert headline(a_report(problems=(problem,)).plan) == "Nothing to move: LowNodeUtilization could not work"
@@ -86,5 +86,5 @@ def test_an_empty_cluster_has_no_imbalance() -> None:
 
 
 def test_a_problem_names_its_strategy() -> None:
-    plan = a_report(problems=(Problem("default", "LowNodeUtilization", "no metrics for\nnode-3"),)).plan
+    plan = a_report(problems=(Remark("default", "LowNodeUtilization", "no metrics for\nnode-3"),)).plan
     assert problem_sentences(plan) == ("LowNodeUtilization could not work: no metrics for node-3",)

@@ -14,7 +14,7 @@ from restow.reporting.yaml import render_yaml
 
 def test_fields_come_in_the_order_of_the_schema() -> None:
     document = json.loads(render_json(small_report().plan))
-    assert list(document) == ["apiVersion", "kind", "metadata", "moves", "refusals", "summary", "problems"]
+    assert list(document) == ["apiVersion", "kind", "metadata", "moves", "refusals", "summary", "problems", "notes"]
     assert list(document["metadata"]) == ["generatedAt", "placement", "restowVersion"]
     assert list(document["moves"][0]) == [
         "pod", "owner", "from", "to", "certainty", "candidates", "profile", "plugin", "reason",

@@ -56,6 +56,8 @@ class Arbiter:
         self.evictions: list[Eviction] = []
         #: (turn, message) of strategies that could not work.
         self.problems: list[tuple[Turn, str]] = []
+        #: (turn, message) of strategies that found nothing to do.
+        self.notes: list[tuple[Turn, str]] = []
 
     def refusals(self) -> Iterator[Refused]:
         """Every pod that a strategy wanted and that stays after all, once for each strategy."""
@@ -75,7 +77,11 @@ class Arbiter:
     def refuse(self, turn: Turn, evictor: DefaultEvictor, pods: IntArray) -> None:
         """Note candidates that the evictor's filters hold back."""
         for pod, reason in zip(pods.tolist(), evictor.refusals(pods), strict=True):
-            self._note(turn, pod, reason)
+            self._hold_back(turn, pod, reason)
+
+    def note(self, turn: Turn, message: str) -> None:
+        """Write down what a strategy says of itself."""
+        self.notes.append((turn, message))
 
     def _decide(self, turn: Turn, suggestion: Suggestion, evictor: DefaultEvictor) -> Verdict:
         pod = suggestion.pod
@@ -85,12 +91,12 @@ class Arbiter:
             self.refuse(turn, evictor, np.array([pod]))
             return Verdict.REFUSED
         if not self._state.cluster.pods.uids[pod]:
-            self._note(turn, pod, ("evictor", "MissingUID", "pod is missing UID"))
+            self._hold_back(turn, pod, ("evictor", "MissingUID", "pod is missing UID"))
             return Verdict.REFUSED
         limit = self._limits.refusal(self._state, pod)
         if limit is not None:
             verdict, code, message = limit
-            self._note(turn, pod, ("limit", code, message))
+            self._hold_back(turn, pod, ("limit", code, message))
             return verdict
         self._evict(turn, suggestion)
         return Verdict.EVICTED
@@ -106,5 +112,5 @@ class Arbiter:
         self.evictions.append(Eviction(pod, int(self._state.node[pod]), turn, suggestion.reason))
         self._state.remove(pod)
 
-    def _note(self, turn: Turn, pod: int, reason: Reason) -> None:
+    def _hold_back(self, turn: Turn, pod: int, reason: Reason) -> None:
         self._refusals.setdefault((turn, pod), Refused(pod, int(self._state.node[pod]), turn, reason))

@@ -6,7 +6,7 @@ stop the others. With fewer than two usable nodes nothing is done. Source: Desch
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -56,8 +56,9 @@ def run_cycle(cluster: Cluster, policy: Policy, strategies: Mapping[str, Strateg
         total=policy.max_no_of_pods_to_evict_total,
     )
     cycle = Cycle(Arbiter(state, limits), state, usable_nodes(cluster, policy.node_selector))
+    thresholds = [_threshold(profile, cluster) for profile in policy.profiles]
     if not cycle.skipped:
-        _run(cycle, policy, strategies, now)
+        _run(cycle, policy, strategies, thresholds, now)
     return cycle
 
 
@@ -73,10 +74,19 @@ def usable_nodes(cluster: Cluster, selector: str | None) -> IntArray:
     return np.flatnonzero(usable)
 
 
-def _run(cycle: Cycle, policy: Policy, strategies: Mapping[str, Strategy], now: int) -> None:
+def _threshold(profile: Profile, cluster: Cluster) -> int:
+    return resolve_priority_threshold(profile.args["DefaultEvictor"].priority_threshold, cluster.priority_classes())
+
+
+def _run(cycle: Cycle, policy: Policy, strategies: Mapping[str, Strategy], thresholds: Sequence[int], now: int) -> None:
     labels = LabelGroups(cycle.state.cluster.pods)
     fit = NodeFit(cycle.state, labels)
-    evictors = [_evictor(profile, cycle.state, fit, labels, now) for profile in policy.profiles]
+    evictors = [
+        DefaultEvictor(
+            profile.args["DefaultEvictor"], threshold=threshold, state=cycle.state, fit=fit, labels=labels, now=now
+        )
+        for profile, threshold in zip(policy.profiles, thresholds, strict=True)
+    ]
     for turn, profile, evictor in _turns(policy, evictors):
         view = View(
             state=cycle.state,
@@ -87,6 +97,7 @@ def _run(cycle: Cycle, policy: Policy, strategies: Mapping[str, Strategy], now: 
             labels=labels,
             collects_metrics=collects_kubernetes_metrics(policy),
             refuse=partial(cycle.arbiter.refuse, turn, evictor),
+            note=partial(cycle.arbiter.note, turn),
         )
         suggestions = strategies[turn.plugin].suggest(view, profile.args[turn.plugin])
         cycle.arbiter.settle(turn, suggestions, evictor)
@@ -99,9 +110,3 @@ def _turns(policy: Policy, evictors: list[DefaultEvictor]) -> Iterator[tuple[Tur
     for profile, evictor in zip(policy.profiles, evictors, strict=True):
         for name in profile.balance:
             yield Turn(profile.name, name), profile, evictor
-
-
-def _evictor(profile: Profile, state: ClusterState, fit: NodeFit, labels: LabelGroups, now: int) -> DefaultEvictor:
-    args = profile.args["DefaultEvictor"]
-    threshold = resolve_priority_threshold(args.priority_threshold, state.cluster.priority_classes())
-    return DefaultEvictor(args, threshold=threshold, state=state, fit=fit, labels=labels, now=now)

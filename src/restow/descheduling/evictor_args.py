@@ -5,9 +5,9 @@ Source: descheduler v0.36, pkg/framework/plugins/defaultevictor.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 
 from restow.kube.labels import selector_from
 from restow.kube.objects import LabelSelector
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 DEFAULT_PROTECTIONS = ("PodsWithLocalStorage", "SystemCriticalPods", "FailedBarePods", "DaemonSetPods")
 #: Protections that hold only if ``podProtections.extraEnabled`` names them, in upstream's order.
 EXTRA_PROTECTIONS = ("PodsWithPVC", "PodsWithoutPDB", "PodsWithResourceClaims")
+
+NoEvictionPolicy = Annotated[str, Meta(extra={"go": "defaultevictor.NoEvictionPolicy"})]
+#: A name of one of the protections.
+PodProtection = Annotated[str, Meta(extra={"go": "defaultevictor.PodProtection"})]
 
 
 class ProtectedStorageClass(Struct, frozen=True, forbid_unknown_fields=True):
@@ -44,8 +48,8 @@ class PodProtectionsConfig(Struct, frozen=True, forbid_unknown_fields=True):
 class PodProtections(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     """Which protections hold: the four default ones without ``default_disabled``, and ``extra_enabled``."""
 
-    extra_enabled: tuple[str, ...] = ()
-    default_disabled: tuple[str, ...] = ()
+    extra_enabled: tuple[PodProtection, ...] = ()
+    default_disabled: tuple[PodProtection, ...] = ()
     config: PodProtectionsConfig | None = None
 
 
@@ -62,7 +66,7 @@ class DefaultEvictorArgs(PluginArgs, frozen=True, rename="camel", forbid_unknown
     min_replicas: Uint = 0
     #: Nanoseconds.
     min_pod_age: Duration | None = None
-    no_eviction_policy: str = ""
+    no_eviction_policy: NoEvictionPolicy = ""
     pod_protections: PodProtections = PodProtections()
     # Deprecated: the first four disable a default protection, the last two enable an extra one.
     evict_local_storage_pods: bool = False

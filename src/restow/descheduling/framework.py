@@ -110,6 +110,7 @@ class View:
         labels: LabelGroups,
         collects_metrics: bool,
         refuse: Callable[[IntArray], None],
+        note: Callable[[str], None],
     ) -> None:
         #: The state that accepted suggestions change.
         self.state = state
@@ -129,6 +130,8 @@ class View:
         self.collects_metrics = collects_metrics
         self._evictor = evictor
         self._refuse = refuse
+        #: Says why the strategy finds nothing to do, in one sentence for people.
+        self.note = note
 
     def listed_pods(self, namespaces: Namespaces | None, selector: LabelSelector | None) -> BoolArray:
         """Existing pods of any phase on listed nodes that a strategy's namespaces and labelSelector leave, bool[pod]."""

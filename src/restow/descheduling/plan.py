@@ -64,8 +64,8 @@ class Refusal(Struct, frozen=True):
     message: str
 
 
-class Problem(Struct, frozen=True):
-    """A strategy that could not work (say, no metrics for a node); the plan is made without it."""
+class Remark(Struct, frozen=True):
+    """What is to be said of a strategy as a whole: why it could not work, or why it found nothing to do."""
 
     profile: str
     plugin: str
@@ -117,7 +117,10 @@ class Plan(Struct, frozen=True, rename="camel"):
     moves: tuple[Move, ...]
     refusals: tuple[Refusal, ...]
     summary: Summary
-    problems: tuple[Problem, ...] = ()
+    #: Strategies that could not work (say, no metrics for a node); the plan is made without them.
+    problems: tuple[Remark, ...] = ()
+    #: Strategies that looked and found nothing to do, and why.
+    notes: tuple[Remark, ...] = ()
     api_version: str = API_VERSION
     kind: str = "Plan"
 

@@ -137,3 +137,8 @@ def imbalance(plan: Plan) -> Imbalance | None:
 def problem_sentences(plan: Plan) -> tuple[str, ...]:
     """Return one sentence for each strategy that could not work."""
     return tuple(printable(f"{each.plugin} could not work: {each.message}") for each in plan.problems)
+
+
+def note_sentences(plan: Plan) -> tuple[str, ...]:
+    """Return one sentence for each strategy that says why it found nothing to do."""
+    return tuple(printable(f"{each.plugin}: {each.message}") for each in plan.notes)

@@ -6,7 +6,8 @@ cut. ``rich.table`` cuts at the end only, hence these few functions.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+import textwrap
+from typing import TYPE_CHECKING, Any, Final
 
 from rich.cells import cell_len
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 GAP: Final = "  "
 _NARROWEST: Final = 8
+_NO_BREAK_SPACE: Final = "\u00a0"
 
 
 def widths(rows: Sequence[Sequence[str]]) -> list[int]:
@@ -57,3 +59,10 @@ def joined(cells: Sequence[str], columns: Sequence[int]) -> str:
     cut = [cut_middle(cell, width) for cell, width in zip(cells, columns, strict=True)]
     padded = [cell + " " * (width - cell_len(cell)) for cell, width in zip(cut, columns, strict=True)]
     return GAP.join(padded).rstrip()
+
+
+def wrapped(text: str, width: int, **options: Any) -> list[str]:
+    """Return the lines of a sentence, broken neither at a hyphen nor before a percent sign; options as `textwrap.wrap`."""
+    kept = text.replace(" %", f"{_NO_BREAK_SPACE}%")
+    lines = textwrap.wrap(kept, width, break_on_hyphens=False, **options)
+    return [line.replace(_NO_BREAK_SPACE, " ") for line in lines]

@@ -33,6 +33,7 @@ def document(plan: Plan) -> dict[str, object]:
         "refusals": plan.refusals,
         "summary": structs.replace(plan.summary, utilisation=_rounded_utilisation(plan.summary.utilisation)),
         "problems": plan.problems,
+        "notes": plan.notes,
     }
 
 

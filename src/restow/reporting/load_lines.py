@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _LABEL: Final = 8
 _COLUMN_GAP: Final = 4
+_FIGURES: Final = ("max", "spread")
+_MOST_PICTURED: Final = 2
 
 
 @dataclass(slots=True, frozen=True)
@@ -39,15 +41,23 @@ def load_lines(report: Report, width: int) -> Iterator[Text]:
     """Yield the section's lines: resources side by side, as many as fit; only the load before where none is predicted."""
     names = shown_resources(report)
     columns = [_column(report, each) for each in names]
+    if not _nodes_fit(report, width):
+        columns = [column[: len(_FIGURES)] for column in columns]
     while columns and _width(columns) > width:
         columns.pop()
     if not columns:
         return
     yield _line("", [Text(name, style="bold") for name in names], columns)
-    for index, label in enumerate(("max", "spread")):
+    for index, label in enumerate(_FIGURES):
         yield _line(label, [column[index] for column in columns], columns)
-    if len(report.loads) <= MOST_BUCKETS and all(len(column) == 3 for column in columns):
-        yield _line("nodes", [column[2] for column in columns], columns)
+    if all(len(column) > len(_FIGURES) for column in columns):
+        yield _line("nodes", [column[-1] for column in columns], columns)
+
+
+def _nodes_fit(report: Report, width: int) -> bool:
+    """Tell whether a character a node fits below the figures of the two resources that matter most."""
+    columns = [_column(report, each) for each in shown_resources(report)[:_MOST_PICTURED]]
+    return len(report.loads) <= MOST_BUCKETS and _width(columns) <= width
 
 
 def shown_resources(report: Report) -> list[str]:
@@ -57,14 +67,17 @@ def shown_resources(report: Report) -> list[str]:
     return sorted(used & load.before.keys() & load.after.keys(), key=resource_order)
 
 
-def bucket_lines(report: Report) -> Iterator[Text]:
-    """Yield the nodes in groups, fullest first, when there are too many for a character each."""
-    count = len(report.loads)
-    if count <= MOST_BUCKETS:
+def node_lines(report: Report, width: int) -> Iterator[Text]:
+    """Yield the nodes on lines of their own where they do not fit below the figures: in groups where they are many."""
+    if _nodes_fit(report, width) or not shown_resources(report):
         return
-    yield Text(f"{counted(count, 'node')} in {MOST_BUCKETS} groups of about {count // MOST_BUCKETS}, fullest first")
-    for resource in shown_resources(report)[:2]:
-        pairs = sorted(node_fractions(report.loads, resource), reverse=True)
+    count = len(report.loads)
+    if count > MOST_BUCKETS:
+        yield Text(f"{counted(count, 'node')} in {MOST_BUCKETS} groups of about {count // MOST_BUCKETS}, fullest first")
+    for resource in shown_resources(report)[:_MOST_PICTURED]:
+        pairs = node_fractions(report.loads, resource)
+        if count > MOST_BUCKETS:
+            pairs.sort(reverse=True)
         sides = [("before", 0), ("after", 1)] if predicts_load(report.plan) else [("now", 0)]
         for label, side in sides:
             picture = sparkline(bucketed([pair[side] for pair in pairs]))

@@ -1,12 +1,12 @@
 """The moves on a terminal: one line each while they fit on a screen, the first few and totals when they do not.
 
 A reason stands in its own column where the terminal is wide enough; on a narrow one it follows the moves
-that share it.
+that share it. Before a name is cut, what can be read off another is left out: the owner's name in the pod's, the domain
+that all nodes share.
 """
 
 from __future__ import annotations
 
-import textwrap
 from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from rich.text import Text
 
 from restow.reporting.answer import predicts
-from restow.reporting.columns import GAP, joined, narrowed, total_width, widths, without_shared_domain
+from restow.reporting.columns import GAP, joined, narrowed, total_width, widths, without_shared_domain, wrapped
 from restow.reporting.wording import counted, printable, why
 
 if TYPE_CHECKING:
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from restow.descheduling.plan import Move, Plan
 
 _MOST_LISTED: Final = 20
-_FIRST_FEW: Final = 3
+_MOST_OF_MANY, _FEWEST_OF_MANY, _MOST_LINES = 10, 3, 24
 _MOST_TOTALS: Final = 4
-_NARROWEST_WHY: Final = 36
-_FIRST_NODE: Final = 3
+_NARROWEST_WHY: Final = 60
+_POD, _OWNER, _FIRST_NODE = 1, 2, 3
 
 
 def move_lines(plan: Plan, width: int) -> Iterator[Text]:
@@ -36,8 +36,18 @@ def move_lines(plan: Plan, width: int) -> Iterator[Text]:
         return
     yield from _totals(plan, width)
     yield Text()
-    yield from _table(plan, plan.moves[:_FIRST_FEW], width)
-    yield Text(f"    ... and {len(plan.moves) - _FIRST_FEW:,} more: -o wide and -o json have all", style="dim")
+    count, lines = _first_few(plan, width)
+    yield from lines
+    yield Text(f"    ... and {len(plan.moves) - count:,} more: -o wide and -o json have all", style="dim")
+
+
+def _first_few(plan: Plan, width: int) -> tuple[int, list[Text]]:
+    """Return how many of the first moves are shown and their table, which leaves room for the rest of the screen."""
+    for count in range(_MOST_OF_MANY, _FEWEST_OF_MANY, -1):
+        lines = list(_table(plan, plan.moves[:count], width))
+        if len(lines) <= _MOST_LINES:
+            return count, lines
+    return _FEWEST_OF_MANY, list(_table(plan, plan.moves[:_FEWEST_OF_MANY], width))
 
 
 def _table(plan: Plan, moves: Sequence[Move], width: int) -> Iterator[Text]:
@@ -46,14 +56,27 @@ def _table(plan: Plan, moves: Sequence[Move], width: int) -> Iterator[Text]:
     reasons = [_why(plan, each) for each in moves]
     numbers = max(len(row[0]) for row in rows) + 1
     rows = [[row[0].rjust(numbers), *row[1:]] for row in [header, *rows]]
-    natural = widths(rows)
-    room = width - total_width(natural) - len(GAP)
-    if room >= min(max(map(len, reasons)), _NARROWEST_WHY):
-        yield from _reasons_beside(rows, natural, reasons, room)
-        return
-    if total_width(natural) > width:
-        rows = _with_short_nodes(rows)
-    yield from _reasons_below(rows, narrowed(widths(rows), width), reasons, width)
+    shorter = _with_owner_kinds(rows)
+    variants = [rows, shorter, _with_short_nodes(shorter)]
+    for variant in variants:
+        natural = widths(variant)
+        room = width - total_width(natural) - len(GAP)
+        if room >= min(max(map(len, reasons)), _NARROWEST_WHY):
+            yield from _reasons_beside(variant, natural, reasons, room)
+            return
+    best = next((each for each in variants if total_width(widths(each)) <= width), variants[-1])
+    yield from _reasons_below(best, narrowed(widths(best), width), reasons, width)
+
+
+def _with_owner_kinds(rows: list[list[str]]) -> list[list[str]]:
+    """Leave out the name of an owner that the pod's name begins with."""
+    heading, *body = rows
+    return [heading, *([*row[:_OWNER], _owner_kind(row[_POD], row[_OWNER]), *row[_FIRST_NODE:]] for row in body)]
+
+
+def _owner_kind(pod: str, owner: str) -> str:
+    kind, _, name = owner.partition("/")
+    return kind if name and pod.partition("/")[2].startswith(name) else owner
 
 
 def _with_short_nodes(rows: list[list[str]]) -> list[list[str]]:
@@ -79,7 +102,7 @@ def _reasons_beside(rows: list[list[str]], columns: list[int], reasons: list[str
     yield Text(joined([*heading, "WHY"], [*columns, room]), style="bold")
     indent = " " * (total_width(columns) + len(GAP))
     for row, reason in zip(body, reasons, strict=True):
-        first, *rest = textwrap.wrap(reason, room) or [""]
+        first, *rest = wrapped(reason, room) or [""]
         names = joined([*row, first], [*columns, room])
         yield _dim_after(names, len(indent))
         yield from (Text(indent + line, style="dim") for line in rest)
@@ -99,8 +122,7 @@ def _reasons_below(rows: list[list[str]], columns: list[int], reasons: list[str]
         shared = [row for _, row in run]
         yield from (Text(joined(row, columns)) for row in shared)
         numbers = f"{shared[0][0].strip()}-{shared[-1][0].strip()}: " if len(shared) > 1 else ""
-        lines = textwrap.wrap(numbers + reason, width, initial_indent=indent, subsequent_indent=indent)
-        yield from (Text(line, style="dim") for line in lines)
+        yield from (Text(indent + line, style="dim") for line in wrapped(numbers + reason, width - len(indent)))
 
 
 def _totals(plan: Plan, width: int) -> Iterator[Text]:
@@ -119,7 +141,7 @@ def _totals(plan: Plan, width: int) -> Iterator[Text]:
     for title, (kind, counts) in sections.items():
         number = f"{counted(len(counts), kind)}: " if kind else ""
         indent = " " * (label + len(GAP))
-        lines = textwrap.wrap(f"{title:<{label}}{GAP}{number}{_largest(counts)}", width, subsequent_indent=indent)
+        lines = wrapped(f"{title:<{label}}{GAP}{number}{_largest(counts)}", width, subsequent_indent=indent)
         yield from map(Text, lines)
 
 

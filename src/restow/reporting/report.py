@@ -7,13 +7,10 @@ full each node is, where the input came from, and the policy as it was understoo
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from restow.descheduling.plan import NodeLoad, Plan
-
-#: Ends each line of ``PolicyView.text`` that the file did not say and restow filled in.
-DEFAULT_MARK: Final = "# default"
 
 
 @dataclass(slots=True, frozen=True)
@@ -26,7 +23,7 @@ class PolicyView:
     bundled: bool
     #: The enabled strategies, in the order in which they run.
     strategies: tuple[str, ...]
-    #: YAML with defaults filled in; lines with a default end in ``DEFAULT_MARK``.
+    #: YAML with defaults filled in; lines with a default are marked (`restow.policies.understood`).
     text: str
 
 

@@ -6,14 +6,13 @@ where the output is no terminal; every word is readable without.
 
 from __future__ import annotations
 
-import textwrap
 from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 
-from restow.reporting.answer import headline, problem_sentences, stays
-from restow.reporting.columns import GAP, widths
-from restow.reporting.load_lines import bucket_lines, load_lines
+from restow.reporting.answer import headline, note_sentences, problem_sentences, stays
+from restow.reporting.columns import GAP, widths, wrapped
+from restow.reporting.load_lines import load_lines, node_lines
 from restow.reporting.move_lines import move_lines
 from restow.reporting.refusal_groups import group_refusals
 from restow.reporting.wording import counted, printable
@@ -41,7 +40,7 @@ def print_table(report: Report, console: Console) -> None:
         _refusal_lines(plan, width),
         problem_lines(report, width),
         load_lines(report, width),
-        bucket_lines(report),
+        node_lines(report, width),
         _next_commands(report),
     )
     print_sections(sections, console)
@@ -73,7 +72,7 @@ def _labelled(label: str, parts: list[str], width: int) -> Iterator[Text]:
         if lines and len(f"{lines[-1]}{_PART_GAP}{part}") <= room:
             lines[-1] += _PART_GAP + part
         else:
-            lines += textwrap.wrap(part, room)
+            lines += wrapped(part, room)
     for index, line in enumerate(lines):
         yield Text.assemble((f"{'' if index else label:<{_LABEL}}{GAP}", "dim"), line)
 
@@ -98,7 +97,7 @@ def _group_lines(plan: Plan, width: int) -> Iterator[Text]:
     for row, group in zip(rows, shown, strict=True):
         start = f" {row[0]:>{count}}{GAP}{row[1]:<{stage}}{GAP}{row[2]:<{code}}{GAP}"
         room = max(width - len(start), _NARROWEST_MESSAGE)
-        lines = textwrap.wrap(printable(group.example), room, max_lines=2, placeholder=" …") or [""]
+        lines = wrapped(printable(group.example), room, max_lines=2, placeholder=" …") or [""]
         for index, line in enumerate(lines):
             yield Text.assemble(" " * len(start) if index else start, (line, "dim"))
     if len(groups) > len(shown):
@@ -109,10 +108,11 @@ def problem_lines(report: Report, width: int) -> Iterator[Text]:
     """Name strategies that could not work, and the run's notes."""
     sentences = [
         *(("problem", each) for each in problem_sentences(report.plan)),
+        *(("note", each) for each in note_sentences(report.plan)),
         *(("note", printable(each)) for each in report.notes),
     ]
     for label, sentence in sentences:
-        for index, line in enumerate(textwrap.wrap(sentence, width - _LABEL - len(GAP))):
+        for index, line in enumerate(wrapped(sentence, width - _LABEL - len(GAP))):
             yield Text.assemble((f"{'' if index else label:<{_LABEL}}{GAP}", "yellow"), line)
 
 

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from restow.reporting.answer import headline, stays
 from restow.reporting.columns import GAP, widths
-from restow.reporting.load_lines import bucket_lines, load_lines
+from restow.reporting.load_lines import load_lines, node_lines
 from restow.reporting.table import header_lines, print_sections, problem_lines
 from restow.reporting.wording import printable
 
@@ -34,7 +34,7 @@ def print_wide(report: Report, console: Console) -> None:
         [Text(stays(plan), style="bold"), *_rows_text(_refusal_rows(plan))] if plan.refusals else (),
         problem_lines(report, _UNCUT),
         load_lines(report, _UNCUT),
-        bucket_lines(report),
+        node_lines(report, _UNCUT),
     )
     print_sections(sections, console)
 

@@ -20,7 +20,7 @@ from builders.plans import (
     small_report,
     upstream_report,
 )
-from restow.descheduling.plan import Problem
+from restow.descheduling.plan import Remark
 from restow.reporting.html.page import render_html
 from restow.reporting.json import compact_json
 from restow.reporting.report import Report
@@ -76,7 +76,7 @@ def page(report: Report) -> Page:
 
 
 def nothing_to_do() -> Report:
-    problem = Problem("default", "LowNodeUtilization", "no metrics for node-3")
+    problem = Remark("default", "LowNodeUtilization", "no metrics for node-3")
     return a_report((), SMALL_REFUSALS, SMALL_LOADS, problems=(problem,), notes=("Note this.",), bundled=True)
 
 
@@ -219,7 +219,7 @@ def test_names_cannot_become_markup() -> None:
         (a_move(NASTY, (NASTY, NASTY), owner=f"Job/{NASTY}", plugin=NASTY, reason=NASTY),),
         (a_refusal(NASTY, "evictor", NASTY, NASTY, node=NASTY, plugin=NASTY),),
         (a_load(NASTY, (50, 20), (50, 20), zone=NASTY),),
-        problems=(Problem(NASTY, NASTY, NASTY),),
+        problems=(Remark(NASTY, NASTY, NASTY),),
         notes=(NASTY,),
     )
     found = page(report)

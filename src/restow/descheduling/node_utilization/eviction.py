@@ -58,6 +58,9 @@ def evictable_in(view: View, namespaces: Namespaces | None) -> BoolArray:
 def transfer(view: View, task: Transfer) -> Suggestions:
     """Suggest pods of each source in turn."""
     welcome = _tolerating(view, task.destinations)
+    exhausted = [name for name, amount in task.room.items() if amount <= 0]
+    if exhausted:
+        view.note(f"the nodes that could take pods have no {', '.join(exhausted)} left up to their ceilings")
     for node in task.sources:
         if not _has_room(task):
             return

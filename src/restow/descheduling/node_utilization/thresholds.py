@@ -60,3 +60,21 @@ def classify(loads: Mapping[int, Percentages], limits: Sequence[Percentages], ru
                 members.append(node)
                 break
     return classes
+
+
+def criteria(limits: Mapping[str, float]) -> str:
+    """Thresholds for people: ``cpu 20 %, memory 20 %``."""
+    return ", ".join(f"{resource} {limit:g} %" for resource, limit in sorted(limits.items()))
+
+
+def why_idle(under: int, nodes: int, number_of_nodes: int, threshold: str) -> str | None:
+    """Why there is nothing to balance, in upstream's words with the figures; None where there may be."""
+    if under == 0:
+        advice = "you might tune your thresholds further"
+        return f"No node is underutilized, nothing to do here, {advice} (threshold: {threshold})"
+    if under <= number_of_nodes:
+        text = "Number of nodes underutilized is less or equal than NumberOfNodes, nothing to do here"
+        return f"{text} ({under} of {nodes} at or below {threshold}, numberOfNodes {number_of_nodes})"
+    if under == nodes:
+        return f"All nodes are underutilized, nothing to do here (threshold: {threshold})"
+    return None

@@ -8,9 +8,10 @@ Source: Descheduler 0.36, pkg/framework/plugins/nodeutilization.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Annotated
 
 import numpy as np
-from msgspec import field
+from msgspec import Meta, field
 
 from restow.cluster.interning import BoolArray
 from restow.cluster.nodes import BASIC_RESOURCES
@@ -19,7 +20,7 @@ from restow.descheduling.framework import Strategy, Suggestions, View
 from restow.descheduling.node_utilization.capacity import Percentages
 from restow.descheduling.node_utilization.eviction import Transfer, evictable_in, room_on, transfer
 from restow.descheduling.node_utilization.survey import Survey
-from restow.descheduling.node_utilization.thresholds import classify, is_below
+from restow.descheduling.node_utilization.thresholds import classify, criteria, is_below, why_idle
 from restow.descheduling.node_utilization.usage import requested
 from restow.policies.arguments import (
     Int,
@@ -33,6 +34,7 @@ from restow.policies.schema import PluginSchema
 
 #: The one eviction mode: only pods that request a resource with a threshold are moved.
 ONLY_THRESHOLDING_RESOURCES = "OnlyThresholdingResources"
+EvictionMode = Annotated[str, Meta(extra={"go": "nodeutilization.EvictionMode"})]
 
 
 class HighNodeUtilizationArgs(PluginArgs, frozen=True, rename="camel", forbid_unknown_fields=True, kw_only=True):
@@ -41,7 +43,7 @@ class HighNodeUtilizationArgs(PluginArgs, frozen=True, rename="camel", forbid_un
     thresholds: Thresholds = field(default_factory=dict)
     #: Acts only when more nodes than this are underused.
     number_of_nodes: Int = 0
-    eviction_modes: tuple[str, ...] = ()
+    eviction_modes: tuple[EvictionMode, ...] = ()
     evictable_namespaces: Namespaces | None = None
 
 
@@ -74,7 +76,11 @@ def suggest(view: View, args: HighNodeUtilizationArgs) -> Suggestions:
             lambda node, _load, _limit: not survey.nodes.unschedulable[node],
         ],
     )
-    if not under or len(under) <= args.number_of_nodes or not others:
+    idle = why_idle(len(under), len(survey.loads), args.number_of_nodes, criteria(args.thresholds))
+    if idle is None and not others:
+        idle = "No node is available to schedule the pods, nothing to do here"
+    if idle is not None:
+        view.note(idle)
         return
     reasons = {node: _reason(survey, node, args.thresholds) for node in under}
     task = Transfer(

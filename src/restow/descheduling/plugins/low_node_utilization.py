@@ -9,8 +9,9 @@ Source: Descheduler 0.36, pkg/framework/plugins/nodeutilization.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Annotated
 
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 
 from restow.cluster.nodes import BASIC_RESOURCES
 from restow.cluster.usage import Amounts
@@ -18,7 +19,15 @@ from restow.descheduling.framework import Strategy, StrategyError, Suggestions, 
 from restow.descheduling.node_utilization.capacity import METRIC_RESOURCE, Percentages, percentages
 from restow.descheduling.node_utilization.eviction import Transfer, evictable_in, room_on, transfer
 from restow.descheduling.node_utilization.survey import Survey
-from restow.descheduling.node_utilization.thresholds import around, classify, is_above, is_below, mean
+from restow.descheduling.node_utilization.thresholds import (
+    around,
+    classify,
+    criteria,
+    is_above,
+    is_below,
+    mean,
+    why_idle,
+)
 from restow.descheduling.node_utilization.usage import Usage, measured, requested
 from restow.policies.arguments import (
     EvictionLimits,
@@ -45,7 +54,7 @@ class MetricsUtilization(Struct, frozen=True, rename="camel", forbid_unknown_fie
     """Where usage comes from; absent: the pods' requests. ``metrics_server`` is a deprecated KubernetesMetrics."""
 
     metrics_server: bool = False
-    source: str = ""
+    source: Annotated[str, Meta(extra={"go": "api.MetricsSource"})] = ""
     prometheus: Prometheus | None = None
 
 
@@ -154,7 +163,11 @@ def level(view: View, args: LowNodeUtilizationArgs, usage: Usage) -> Suggestions
             lambda _, load, limit: is_above(load, limit),
         ],
     )
-    if not under or len(under) <= args.number_of_nodes or not over:
+    idle = why_idle(len(under), len(survey.loads), args.number_of_nodes, criteria(low))
+    if idle is None and not over:
+        idle = f"All nodes are under target utilization, nothing to do here (target: {criteria(high)})"
+    if idle is not None:
+        view.note(idle)
         return
     ceilings = survey.ceilings((*under, *over), high)
     task = Transfer(

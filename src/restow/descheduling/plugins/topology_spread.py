@@ -8,7 +8,10 @@ Source: Descheduler 0.36, pkg/framework/plugins/removepodsviolatingtopologysprea
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
+from msgspec import Meta
 from msgspec.structs import replace
 
 from restow.descheduling.framework import Obligation, Owed, Strategy, Suggestion, Suggestions, Verdict, View
@@ -19,6 +22,7 @@ from restow.policies.schema import PluginSchema
 
 DO_NOT_SCHEDULE = "DoNotSchedule"
 SCHEDULE_ANYWAY = "ScheduleAnyway"
+Action = Annotated[str, Meta(extra={"go": "v1.UnsatisfiableConstraintAction"})]
 
 
 class RemovePodsViolatingTopologySpreadConstraintArgs(
@@ -27,7 +31,7 @@ class RemovePodsViolatingTopologySpreadConstraintArgs(
     """``pluginConfig[].args`` of RemovePodsViolatingTopologySpreadConstraint."""
 
     #: Values of ``whenUnsatisfiable`` to look at; empty only before defaulting.
-    constraints: tuple[str, ...] = ()
+    constraints: tuple[Action, ...] = ()
     #: None only before defaulting.
     topology_balance_node_fit: bool | None = None
 

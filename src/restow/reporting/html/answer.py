@@ -11,6 +11,7 @@ from restow.reporting.answer import (
     headline,
     imbalance,
     main_obstacle,
+    note_sentences,
     predicts,
     predicts_load,
     problem_sentences,
@@ -91,7 +92,7 @@ def _imbalance(plan: Plan) -> Markup:
 
 
 def _attention(report: Report) -> Markup:
-    sentences = [*problem_sentences(report.plan), *report.notes]
+    sentences = [*problem_sentences(report.plan), *note_sentences(report.plan), *report.notes]
     if not sentences:
         return EMPTY
     items = tag("ul", *(tag("li", text(each)) for each in sentences))

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import UNSET
 
+from restow.policies.understood import DEFAULT_MARK
 from restow.reporting.html.elements import Markup, section, tag, text
-from restow.reporting.report import DEFAULT_MARK
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
