@@ -1,7 +1,7 @@
-"""Builds the real Descheduler for the differential tests: finds Go 1.26 or installs it below build/, then compiles.
+"""Builds the real Descheduler and kube-scheduler for the differential tests: finds Go 1.26 or installs it below build/.
 
-The same as ``CGO_ENABLED=0 go build -trimpath -o build/oracle/descheduler .`` in ``tests/oracle/descheduler``, where a
-suitable Go is on the path. The first build compiles Kubernetes and takes minutes; later ones take seconds.
+The same as ``CGO_ENABLED=0 go build -trimpath -o build/oracle/NAME .`` in ``tests/oracle/NAME`` for both programs, where
+a suitable Go is on the path. The first build compiles Kubernetes and takes minutes; later ones take seconds.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ import venv
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCE = Path(__file__).resolve().parent / "descheduler"
-BINARY = ROOT / "build" / "oracle" / "descheduler"
+SOURCES = Path(__file__).resolve().parent
+BINARIES = ROOT / "build" / "oracle"
+PROGRAMS = ("descheduler", "scheduler")
 TOOLCHAIN = ROOT / "build" / "go"
 WANTED = (1, 26)
 
@@ -24,11 +25,18 @@ WANTED = (1, 26)
 def main() -> None:
     """Prints each step."""
     go = go_on_the_path() or installed_go()
-    BINARY.parent.mkdir(parents=True, exist_ok=True)
-    command = [go, "build", "-trimpath", "-o", str(BINARY), "."]
-    print(f"In {SOURCE.relative_to(ROOT)}: CGO_ENABLED=0 {' '.join(command)}", flush=True)
-    subprocess.run(command, cwd=SOURCE, env=os.environ | {"CGO_ENABLED": "0"}, check=True)
-    print(f"Built {BINARY.relative_to(ROOT)}")
+    BINARIES.mkdir(parents=True, exist_ok=True)
+    for program in PROGRAMS:
+        build(go, program)
+
+
+def build(go: str, program: str) -> None:
+    """Compiles one of the programs."""
+    source, binary = SOURCES / program, BINARIES / program
+    command = [go, "build", "-trimpath", "-o", str(binary), "."]
+    print(f"In {source.relative_to(ROOT)}: CGO_ENABLED=0 {' '.join(command)}", flush=True)
+    subprocess.run(command, cwd=source, env=os.environ | {"CGO_ENABLED": "0"}, check=True)
+    print(f"Built {binary.relative_to(ROOT)}")
 
 
 def go_on_the_path() -> str | None:

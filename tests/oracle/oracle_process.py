@@ -111,10 +111,12 @@ class OracleProcess:
         now: str = "",
         repeat: int = 1,
         order: Literal["canonical", "random", "upstream"] = "canonical",
+        apart: bool = False,
         timeout: float = 60.0,
     ) -> Answer:
         """What ``repeat`` independent cycles evict from ``cluster`` and the dumps in ``files``, judged at ``now``.
 
+        ``apart`` makes each cycle an outcome of its own instead of counting those that evict the same pods.
         Raises OracleError when no answer comes within ``timeout`` seconds; the process is over then.
         """
         request = {
@@ -124,9 +126,14 @@ class OracleProcess:
             "now": now,
             "repeat": repeat,
             "order": order,
+            "apart": apart,
         }
+        return msgspec.json.decode(self.exchange(request, timeout), type=Answer)
+
+    def exchange(self, request: Mapping[str, Any], timeout: float) -> bytes:
+        """The line that answers a request, as JSON text. Raises OracleError like ``ask``."""
         self._send(msgspec.json.encode(request) + b"\n")
-        return msgspec.json.decode(self._line(time.monotonic() + timeout), type=Answer)
+        return self._line(time.monotonic() + timeout)
 
     def close(self) -> None:
         """Ends the process: politely by the end of its input, so that it clears up, else by force."""
