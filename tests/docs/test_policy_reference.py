@@ -1,0 +1,94 @@
+"""The reference of policies has every key and argument with its default, and no others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import pytest
+
+from docs.pages import prose, rows, section, text_of
+from restow.descheduling.registry import plugins
+from restow.kube.objects import LabelSelector
+from restow.policies.policy import RestowSettings
+from restow.policies.wire import DeschedulerPolicy
+
+PAGE = prose(text_of("docs/reference/policy.md"))
+#: Every args may hold them, and they mean nothing.
+MEANINGLESS = {"apiVersion", "kind"}
+
+
+def arguments(kind: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """The paths of a struct's arguments with their defaults."""
+    match kind:
+        case msgspec.inspect.UnionType(types=types):
+            kind = next(each for each in types if not isinstance(each, msgspec.inspect.NoneType))
+            yield from arguments(kind, path)
+        case msgspec.inspect.Metadata(type=inner):
+            yield from arguments(inner, path)
+        case msgspec.inspect.VarTupleType(item_type=msgspec.inspect.StructType() as item):
+            yield from arguments(item, f"{path}[]")
+        case msgspec.inspect.StructType(cls=cls, fields=fields) if cls is not LabelSelector:
+            for field in fields:
+                inner_path = f"{path}.{field.encode_name}" if path else field.encode_name
+                inner = dict(arguments(field.type, inner_path))
+                yield from inner.items() if inner else [(inner_path, default_of(field))]
+
+
+def default_of(field: msgspec.inspect.Field) -> Any:
+    return field.default_factory() if field.default is msgspec.NODEFAULT else field.default
+
+
+def shown(value: Any) -> str:
+    """A default as the reference writes it."""
+    match value:
+        case None:
+            return "none"
+        case bool():
+            return f"`{str(value).lower()}`"
+        case "":
+            return '`""`'
+        case tuple() | list():
+            return f"`[{', '.join(value)}]`"
+    return f"`{value}`"
+
+
+@pytest.mark.parametrize("schema", plugins().values(), ids=lambda schema: schema.name)
+def test_every_argument_of_a_plugin_has_a_row_with_its_default(schema):
+    expected = dict(arguments(msgspec.inspect.type_info(schema.args)))
+    filled = schema.default(schema.args())
+    for name in MEANINGLESS:
+        del expected[name]
+    written = rows(section(PAGE, f"## {schema.name}").partition("\n### ")[0])
+    assert set(written) == set(expected)
+    for field in msgspec.structs.fields(schema.args):
+        if field.encode_name in expected and written[field.encode_name][1] != "required":
+            assert written[field.encode_name][1] == shown(getattr(filled, field.name)), field.encode_name
+    for name, value in expected.items():
+        if "." in name:
+            assert written[name][1] == shown(value), name
+
+
+@pytest.mark.parametrize("schema", plugins().values(), ids=lambda schema: schema.name)
+def test_an_argument_is_called_required_only_where_nothing_else_is_accepted(schema):
+    cells = rows(section(PAGE, f"## {schema.name}")).values()
+    if any(cell[1:2] == ["required"] for cell in cells):
+        assert schema.validate(schema.args())
+
+
+@pytest.mark.parametrize("schema", plugins().values(), ids=lambda schema: schema.name)
+def test_every_plugin_says_at_which_points_it_runs(schema):
+    first_line = section(PAGE, f"## {schema.name}").strip().partition(". ")[0]
+    assert re.findall(r"`(\w+)`", first_line) == list(schema.extension_points)
+
+
+def test_every_key_of_a_policy_file_has_a_row():
+    keys = {field.encode_name for field in msgspec.structs.fields(DeschedulerPolicy)}
+    assert set(rows(section(PAGE, "## The file"))) == keys
+
+
+def test_every_setting_of_restow_has_a_row():
+    keys = {f"restow.{field.encode_name}" for field in msgspec.structs.fields(RestowSettings)}
+    assert set(rows(section(PAGE, "## The restow section"))) == keys
