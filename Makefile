@@ -4,12 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 DEMO := build/demo
 
-.PHONY: demo test check fix bench oracle clean
+.PHONY: demo test check fix docs bench oracle clean
 
 demo: $(VENV)/installed                 ## A plan for a bundled cluster: a table here, and an HTML report.
 	@mkdir -p $(DEMO)
-	@$(BIN)/restow plan -f examples/clusters/demo.json --policy-config-file examples/policies/default.yaml
-	@$(BIN)/restow plan -f examples/clusters/demo.json --policy-config-file examples/policies/default.yaml -o html > $(DEMO)/plan.html
+	@$(BIN)/restow plan -f examples/clusters/demo.json --policy-config-file examples/policies/demo.yaml
+	@$(BIN)/restow plan -f examples/clusters/demo.json --policy-config-file examples/policies/demo.yaml -o html > $(DEMO)/plan.html
 	@echo; echo "HTML report: $(CURDIR)/$(DEMO)/plan.html"
 
 test: $(VENV)/developing                ## Everything but the comparison with the Go program.
@@ -24,6 +24,9 @@ check: $(VENV)/developing               ## Formatting, lint, types, architecture
 fix: $(VENV)/developing                 ## Format and repair what can be repaired.
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+docs: $(VENV)/developing                ## Check the documentation: links, examples and their outputs, references.
+	$(BIN)/python -m pytest tests/docs
 
 oracle: $(VENV)/developing              ## Build the real Go program and compare with it.
 	$(BIN)/python tests/oracle/build.py

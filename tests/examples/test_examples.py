@@ -75,8 +75,8 @@ def test_every_example_policy_loads_without_a_warning(path):
     assert all("v1alpha1" in str(warning) for warning in loaded.warnings)
 
 
-def test_the_default_plan_shows_moves_of_every_strategy_and_refusals_of_every_kind():
-    plan = plan_of("default.yaml")
+def test_the_demo_plan_shows_moves_of_every_strategy_and_refusals_of_every_kind():
+    plan = plan_of("demo.yaml")
     assert {move["plugin"] for move in plan["moves"]} == {
         "RemovePodsViolatingNodeTaints",
         "RemoveDuplicates",
@@ -102,7 +102,15 @@ def test_the_careful_plan_shows_the_protections_that_can_be_asked_for():
     assert len({move["plugin"] for move in plan["moves"]}) == 5
 
 
-@pytest.mark.parametrize("policy", ["high-node-utilization.yaml", "lifetime.yaml", "v1alpha1.yaml"])
+def test_the_default_plan_stops_at_no_limit():
+    plan = plan_of("default.yaml")
+    assert {refusal["stage"] for refusal in plan["refusals"]} == {"evictor", "placement"}
+    assert len(plan["moves"]) > 40
+
+
+@pytest.mark.parametrize(
+    "policy", ["descheduler-0.10.yaml", "high-node-utilization.yaml", "lifetime.yaml", "v1alpha1.yaml"]
+)
 def test_every_other_policy_has_something_to_do(policy):
     plan = plan_of(policy)
     assert plan["moves"]

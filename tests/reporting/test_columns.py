@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from restow.reporting.columns import cut_middle, joined, narrowed, total_width, widths, without_shared_domain
+from restow.reporting.columns import cut_middle, joined, narrowed, total_width, widths, without_shared_domain, wrapped
 
 
 @pytest.mark.parametrize(
@@ -52,3 +52,8 @@ def test_a_domain_that_all_nodes_share_is_left_out() -> None:
 )
 def test_other_names_stay_whole(names: list[str]) -> None:
     assert without_shared_domain(names) == {name: name for name in names}
+
+
+def test_a_sentence_breaks_neither_at_a_hyphen_nor_before_a_percent_sign() -> None:
+    assert wrapped("in all 5 anti-affinity", 14) == ["in all 5", "anti-affinity"]
+    assert wrapped("node-1 at cpu 80 %, target 50 %", 18) == ["node-1 at cpu", "80 %, target 50 %"]

@@ -11,7 +11,16 @@ from rich.cells import cell_len
 from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
 
-from builders.plans import SMALL_LOADS, SMALL_REFUSALS, a_move, a_refusal, a_report, small_report, upstream_report
+from builders.plans import (
+    SMALL_LOADS,
+    SMALL_REFUSALS,
+    a_load,
+    a_move,
+    a_refusal,
+    a_report,
+    small_report,
+    upstream_report,
+)
 from builders.plans import large_report as a_large_report
 from restow.descheduling.plan import Remark
 from restow.reporting.report import Report
@@ -138,6 +147,43 @@ def test_a_large_plan_takes_less_than_two_seconds(huge: Report) -> None:
     started = time.perf_counter()
     printed(huge)
     assert time.perf_counter() - started < 2
+
+
+def evictions_of(owner: str, count: int = 2, node: str = "worker-1.example.internal") -> Report:
+    """Evictions of pods that the owner's name begins."""
+    moves = (a_move(f"shop/recommendations-7f9c5d8b44-x2k9{at}", (node, None), owner=owner) for at in range(count))
+    return a_report(tuple(moves), (), SMALL_LOADS, placement="upstream")
+
+
+def test_where_names_do_not_fit_an_owner_that_begins_the_pods_name_is_its_kind() -> None:
+    line = "1  shop/recommendations-7f9c5d8b44-x2k90  Deployment  worker-1.example.internal"
+    assert line in printed(evictions_of("Deployment/recommendations"))
+    assert "Deployment/recommendations" in printed(evictions_of("Deployment/recommendations"), 100)
+
+
+def test_an_owner_of_another_name_keeps_it() -> None:
+    assert "Rollout/shop" in printed(evictions_of("Rollout/shop"))
+
+
+@pytest.mark.parametrize(("count", "shown"), [(20, 20), (21, 10)])
+def test_of_many_moves_the_first_ones_are_shown(count: int, shown: int) -> None:
+    text = printed(evictions_of("Deployment/recommendations", count))
+    assert text.count("shop/recommendations-") == shown
+    assert (f"... and {count - shown} more" in text) == (count > shown)
+
+
+def nodes(count: int) -> Report:
+    loads = tuple(a_load(f"node-{at:02}", (at % 90, 50), (at % 70, 30)) for at in range(count))
+    return a_report((a_move("shop/web-1", ("node-1", "node-2")),), (), loads)
+
+
+@pytest.mark.parametrize(
+    ("count", "labels"), [(6, ["nodes"]), (40, ["cpu      before", "         after", "memory   before"])]
+)
+def test_nodes_that_do_not_fit_below_the_figures_have_lines_of_their_own(count: int, labels: list[str]) -> None:
+    lines = printed(nodes(count)).splitlines()
+    assert all(any(line.startswith(label) for line in lines) for label in labels)
+    assert any("cpu " in line and "memory" in line for line in lines)
 
 
 @pytest.fixture(scope="module")

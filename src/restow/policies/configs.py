@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from restow.policies.decode import decode
+from restow.policies.decode import decode, json_kind
 from restow.policies.findings import Issue
 from restow.policies.spelling import did_you_mean, unknown_field
 
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from restow.policies.findings import Path
     from restow.policies.schema import Plugins, PluginSchema
     from restow.policies.wire import DeschedulerProfile, PluginConfig
+
+#: Where Go looks for the version of args before it decodes them.
+_HEADER = r'struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }'
 
 
 @dataclass(slots=True, frozen=True)
@@ -57,6 +60,8 @@ def _read_config(profile: str, entry: PluginConfig, path: Path, plugins: Plugins
 
 
 def _read_args(profile: str, entry: PluginConfig, path: Path, schema: PluginSchema) -> Config:
+    if entry.args is not None and not isinstance(entry.args, dict):
+        return Config(entry.name, None, undecodable=(Issue(path, _no_mapping(entry.args)),))
     decoded = decode(entry.args, schema.args, path)
     undecodable = (*decoded.errors, *(unknown_field(key, schema.name) for key in decoded.unknown))
     if undecodable or decoded.value is None:
@@ -64,3 +69,8 @@ def _read_args(profile: str, entry: PluginConfig, path: Path, schema: PluginSche
     problems = schema.validate(decoded.value)
     invalid = tuple(Issue(path, f"in profile {profile}: {problem}") for problem in problems)
     return Config(entry.name, None if invalid else decoded.value, invalid=invalid)
+
+
+def _no_mapping(args: Any) -> str:
+    text = f"json: cannot unmarshal {json_kind(args)} into Go value of type {_HEADER}"
+    return f"must be a mapping (couldn't get version/kind; json parse error: {text})"

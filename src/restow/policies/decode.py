@@ -37,6 +37,9 @@ _PACKAGES: Final = {
     "restow.policies.policy": "v1alpha2.",
     "restow.policies.wire": "v1alpha2.",
     "restow.policies.v1alpha1_wire": "v1alpha1.",
+    "restow.descheduling.evictor_args": "defaultevictor.",
+    "restow.descheduling.plugins.low_node_utilization": "nodeutilization.",
+    "restow.descheduling.plugins.pod_life_time": "podlifetime.",
 }
 
 

@@ -40,7 +40,11 @@ def load_policy(text: bytes, filename: str, plugins: Plugins) -> LoadedPolicy:
 
     Raises InputError with the first problem that upstream would stop at, as one sentence with file, line and field.
     """
-    document = read_document(text, filename)
+    return load_document(read_document(text, filename), plugins)
+
+
+def load_document(document: Document, plugins: Plugins) -> LoadedPolicy:
+    """Return the policy of a document; raises InputError as `load_policy` does."""
     reading = read_policy(document, plugins)
     if reading.policy is None:
         errors = _errors(document, reading)
@@ -101,6 +105,8 @@ def _not_text(key: str, value: Any) -> Issue:
 
 
 def _not_registered(version: str, kind: str) -> Issue:
+    if version.count("/") > 1:
+        return Issue(("apiVersion",), f"unexpected GroupVersion string: {version}")
     wanted = f'version "{version}"' if version else 'the internal version of group "descheduler"'
     known = " and ".join(_VERSIONS)
     text = f'no kind "{kind}" is registered for {wanted} in scheme; restow reads the {KIND} of {known}'

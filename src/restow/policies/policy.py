@@ -6,9 +6,9 @@ What still depends on the cluster stays as written: node and label selectors, an
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from restow.policies.schema import ExtensionPoint
 
@@ -62,7 +62,7 @@ class Prometheus(Struct, frozen=True, rename="camel"):
 class MetricsProvider(Struct, frozen=True):
     """A source of usage; sources other than KubernetesMetrics and Prometheus are accepted and ignored."""
 
-    source: str = ""
+    source: Annotated[str, Meta(extra={"go": "v1alpha2.MetricsSource"})] = ""
     prometheus: Prometheus | None = None
 
 

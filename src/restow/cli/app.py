@@ -1,0 +1,43 @@
+"""Which commands there are. Each is declared in its own file, which imports the rest of restow only when it is called."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cyclopts import App, CycloptsError, Parameter
+
+import restow
+from restow.cli import generate, plan, policy
+from restow.cli.help_pages import PlainPages
+from restow.cli.usage_errors import explain
+from restow.errors import InputError
+
+_HELP = """A Kubernetes descheduler that says where every pod goes and why, before it evicts one.
+
+Start with a dump of a cluster:
+
+    kubectl get nodes,pods -A -o json > cluster.json
+    restow plan -f cluster.json --policy-config-file policy.yaml
+"""
+
+app = App(
+    name="restow",
+    help=_HELP,
+    help_format="plaintext",
+    help_formatter=PlainPages(),
+    help_epilogue="restow COMMAND --help has examples.",
+    version=f"restow {restow.__version__}",
+    default_parameter=Parameter(negative=(), show_choices=False),
+)
+app.command(plan.plan, help_epilogue=plan.EXAMPLES, sort_key=1)
+app.command(policy.app)
+app.command(generate.generate, help_epilogue=generate.EXAMPLES, sort_key=3)
+
+
+def call(arguments: Sequence[str]) -> int:
+    """Run one command; returns its exit status. InputError where the arguments make no sense."""
+    try:
+        result = app(list(arguments), exit_on_error=False, print_error=False, result_action="return_value")
+    except CycloptsError as error:
+        raise InputError(explain(error)) from error
+    return result if isinstance(result, int) else 0

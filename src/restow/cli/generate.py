@@ -1,0 +1,49 @@
+"""``restow generate``: synthetic clusters for trials and benchmarks."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+from cyclopts import Parameter, validators
+
+from restow.cli.options import Verbosity
+from restow.errors import InputError
+
+EXAMPLES = """Examples:
+  restow generate | restow plan -f -
+  restow generate --nodes 5000 --pods 150000 --seed 7 > cluster.json
+  restow generate --profile low-utilization --policy > policy.yaml
+"""
+
+
+def generate(
+    *,
+    nodes: Annotated[int, Parameter(metavar="N", validator=validators.Number(gte=1), help="How many nodes.")] = 30,
+    pods: Annotated[int, Parameter(metavar="N", validator=validators.Number(gte=0), help="How many pods.")] = 600,
+    seed: Annotated[int, Parameter(metavar="N", help="Another seed, another cluster of the same kind.")] = 1,
+    profile: Annotated[
+        str, Parameter(metavar="NAME", help="What the cluster is like; an unknown name lists them all.")
+    ] = "mixed",
+    policy: Annotated[
+        bool, Parameter(show_default=False, help="Write the policy that goes with the profile instead.")
+    ] = False,
+    verbose: Verbosity = 0,
+) -> None:
+    """Write a synthetic cluster for trials and benchmarks.
+
+    It comes as kubectl get -o json prints one; the same arguments give the same bytes.
+    """
+    from restow.cli.timings import told
+    from restow.sources.synthetic import generate as generate_objects
+    from restow.sources.synthetic import policy_for, profiles, write_list
+
+    known = profiles()
+    if profile not in known:
+        listed = "\n".join(f"  {name:<28} {each.description}" for name, each in known.items())
+        raise InputError(f"--profile: there is no profile {profile}; there are:\n{listed}")
+    if policy:
+        sys.stdout.write(policy_for(profile))
+        return
+    with told("generate", verbose):
+        write_list(generate_objects(profile, nodes, pods, seed), sys.stdout.buffer)

@@ -1,0 +1,73 @@
+"""How a run of ``restow`` begins and ends.
+
+Exit status 0 is done, 1 failed while running, 2 unusable arguments, policy or input, 130 interrupted. Whatever happens
+is told in a sentence on stderr. Everything heavy is imported after Ctrl-C has been taken care of.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from types import FrameType
+
+from restow.cli.streams import degrade_gracefully, tell
+from restow.errors import InputError
+
+FAILED, UNUSABLE, INTERRUPTED = 1, 2, 130
+_SHOW_CURSOR = b"\x1b[?25h\n"
+
+
+def main() -> None:
+    """Run the command line of this process and exit."""
+    signal.signal(signal.SIGINT, _stop)
+    # A command needs what it makes until it ends; looking for garbage takes a fifth of the time of a large plan.
+    gc.disable()
+    # No matrices are multiplied; NumPy would start a thread for each processor all the same.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    degrade_gracefully()
+    status = run(sys.argv[1:])
+    sys.stderr.flush()
+    # Nothing is left to do: tearing down millions of objects one by one would only take time.
+    os._exit(status)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command; returns the exit status."""
+    try:
+        from restow.cli.app import call
+
+        status = call(arguments)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except (BrokenPipeError, SystemExit):
+        # Whoever read the output has seen enough; rich turns the one error into the other.
+        return 0
+    except Exception as error:  # noqa: BLE001 - no error, however unforeseen, ends in a traceback
+        sentence, status = _verdict(error, arguments)
+        tell([sentence])
+    return status
+
+
+def _verdict(error: Exception, arguments: Sequence[str]) -> tuple[str, int]:
+    """Return what to say of an error, and the exit status."""
+    match error:
+        case InputError():
+            return str(error), UNUSABLE
+        case OSError():
+            return f"restow failed: {error.strerror or error}", FAILED
+        case MemoryError():
+            return "restow failed: there is not enough memory for this input", FAILED
+    from restow.cli.unexpected import describe
+
+    return describe(error, arguments), FAILED
+
+
+def _stop(_signal: int, _frame: FrameType | None) -> None:
+    """Leave at once: nothing here has to be undone but the cursor that the spinner hides."""
+    if sys.stderr.isatty():
+        os.write(sys.stderr.fileno(), _SHOW_CURSOR)
+    os._exit(INTERRUPTED)

@@ -1,0 +1,34 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from cyclopts import Parameter
+
+#: Stands for standard input wherever a file can be named.
+STDIN = "-"
+
+
+class NotAPathError(ValueError):
+    """An option where a path should be: it is unknown, or the path is missing."""
+
+
+def _no_option(_type: object, given: str | list[str] | None) -> None:
+    for path in [given] if isinstance(given, str) else given or []:
+        if path.startswith("-") and path != STDIN:
+            raise NotAPathError(f"Unknown option: {path}. A file of that name is ./{path}")
+
+
+#: How a parameter takes paths, among them the lone hyphen.
+PATHS = Parameter(allow_leading_hyphen=True, validator=_no_option)
+
+Verbosity = Annotated[
+    int,
+    Parameter(
+        name=["-v", "--v"],
+        metavar="N",
+        help="1 tells on stderr how long each phase took, 2 also where an unexpected error came from.",
+        show_default=False,
+    ),
+]

@@ -1,0 +1,92 @@
+"""``restow policy``: validate, lint and convert DeschedulerPolicy files."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Literal
+
+from cyclopts import App, Parameter
+
+from restow.cli.options import PATHS, Verbosity
+from restow.cli.timings import told
+
+app = App(name="policy", help="Check, improve and convert DeschedulerPolicy files.", help_epilogue="", sort_key=2)
+
+_FILE = "A DeschedulerPolicy, v1alpha1 or v1alpha2, or - for standard input."
+_File = Annotated[str, PATHS, Parameter(help=_FILE)]
+_Form = Annotated[Literal["table", "json"], Parameter(name=["-o", "--output"], metavar="FORM", help="table or json.")]
+
+_SCHEMA = """
+The JSON document:
+  {"apiVersion": "restow.dev/v1alpha1", "kind": "PolicyFindings",
+   "findings": [{"file": "policy.yaml", "line": 14,
+                 "severity": "error|warning|note",
+                 "path": "profiles[0].pluginConfig[1].args", "message": "..."}],
+   "summary": {"files": 1, "errors": 1, "warnings": 0, "notes": 0}}
+"""
+
+_VALIDATE = f"""Examples:
+  restow policy validate policy.yaml
+  kubectl -n kube-system get cm descheduler -o yaml |
+    yq '.data["policy.yaml"]' | restow policy validate -
+{_SCHEMA}"""
+
+
+@app.command(usage="restow policy validate [OPTIONS] FILE...", help_epilogue=_VALIDATE, sort_key=1)
+def validate(*files: _File, output: _Form = "table", verbose: Verbosity = 0) -> int:
+    """Say everything for which the Descheduler would refuse a policy.
+
+    Each problem comes with file, line and field. Exit status 0 if every file would load, else 2.
+    """
+    from restow.cli import policy_findings
+    from restow.policies.load import validate_policy
+
+    with told("validate", verbose):
+        found = policy_findings.examine(files, validate_policy)
+    policy_findings.write(found, output, policy_findings.validity)
+    return found.status
+
+
+_LINT = f"""Examples:
+  restow policy lint policy.yaml
+  restow policy lint policies/*.yaml -o json
+{_SCHEMA}"""
+
+
+@app.command(usage="restow policy lint [OPTIONS] FILE...", help_epilogue=_LINT, sort_key=2)
+def lint(*files: _File, output: _Form = "table", verbose: Verbosity = 0) -> int:
+    """Say what in a policy is refused, ignored, or probably not meant.
+
+    An error is what the Descheduler refuses, a warning what does not do what it says, a note what is rarely meant. Exit
+    status 2 if there are errors, else 0.
+    """
+    from restow.cli import policy_findings
+    from restow.policies.lint import lint_policy
+
+    with told("lint", verbose):
+        found = policy_findings.examine(files, lint_policy)
+    policy_findings.write(found, output, policy_findings.advice)
+    return found.status
+
+
+_CONVERT = """Examples:
+  restow policy convert old.yaml > policy.yaml
+  restow policy convert - < old.yaml | restow policy lint -
+"""
+
+
+@app.command(help_epilogue=_CONVERT, sort_key=3)
+def convert(file: _File, /, *, verbose: Verbosity = 0) -> None:
+    """Write a v1alpha1 policy as the v1alpha2 one that does the same.
+
+    A v1alpha2 policy comes back as it is. Comments are lost. What had no effect in the old policy is told on stderr and left out.
+    """
+    from restow.cli.policy_files import policy_bytes, policy_name
+    from restow.cli.streams import tell
+    from restow.descheduling.registry import plugins
+    from restow.policies.convert import convert_policy
+
+    with told("convert", verbose):
+        text, findings = convert_policy(policy_bytes(file), policy_name(file), plugins())
+    tell(findings)
+    sys.stdout.write(text)

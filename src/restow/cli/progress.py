@@ -1,0 +1,41 @@
+"""Progress on stderr: only on a terminal, and only for work that takes longer than half a second."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.status import Status
+
+_PATIENCE = 0.5
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """Show ``what`` with a spinner while the block runs."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    shown: list[Status] = []
+    timer = threading.Timer(_PATIENCE, lambda: shown.append(_spinner(what)))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        for status in shown:
+            status.stop()
+
+
+def _spinner(what: str) -> Status:
+    from rich.console import Console
+
+    status = Console(stderr=True).status(what)
+    status.start()
+    return status

@@ -1,0 +1,35 @@
+"""Lines on stderr, and streams that cannot show every character.
+
+Where the encoding of stdout is not UTF-8, the few characters that restow itself draws with become their nearest relatives
+in ASCII, one for one, so that columns stay columns; any other becomes a question mark.
+"""
+
+from __future__ import annotations
+
+import codecs
+import sys
+from collections.abc import Iterable
+from io import TextIOWrapper
+
+_PLAIN = str.maketrans("▁▂▃▄▅▆▇█…⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", "_.:-=+*#~..........")
+
+
+def degrade_gracefully() -> None:
+    """Make stdout and stderr of this process write what they can, instead of failing."""
+    codecs.register_error("plain", _plain)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="plain")
+
+
+def tell(lines: Iterable[object]) -> None:
+    """Write lines to stderr: whatever is no part of the result."""
+    for line in lines:
+        sys.stderr.write(f"{line}\n")
+
+
+def _plain(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    text = error.object[error.start : error.end].translate(_PLAIN)
+    return "".join(each if each.isascii() else "?" for each in text), error.end

@@ -1,0 +1,26 @@
+"""Unusable arguments in a sentence, and which help page to look at."""
+
+from __future__ import annotations
+
+from cyclopts import CycloptsError
+from cyclopts.exceptions import UnknownCommandError, UnusedCliTokensError
+
+from restow.cli.options import NotAPathError
+
+
+def explain(error: CycloptsError) -> str:
+    """Return what is wrong, and on a second line what to ask for help."""
+    command = " ".join(("restow", *(error.command_chain or ())))
+    return f"{_sentence(error)}\n{command} --help shows what there is"
+
+
+def _sentence(error: CycloptsError) -> str:
+    unused = (error.unused_tokens or [""])[0]
+    if isinstance(error, UnknownCommandError) and unused.startswith("-"):
+        return f"{unused} stands before the command: options follow it, as in restow plan -f cluster.json"
+    if isinstance(error, UnusedCliTokensError):
+        hint = f"; did you mean -f {unused}?" if tuple(error.command_chain or ()) == ("plan",) else ""
+        return f'Unexpected argument "{unused}"{hint}'
+    if isinstance(error.__cause__, NotAPathError):
+        return str(error.__cause__)
+    return str(error)

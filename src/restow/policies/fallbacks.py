@@ -1,0 +1,84 @@
+"""Settings that count only where a policy says nothing: flags of Descheduler 0.10 to 0.22.
+
+Before 0.19 they were the only place for these three settings, and until 0.22 the fallback of the policy's own. They are
+written into the document before it is read, in the words of its version, so nothing after this needs to know of them.
+Source: Kubernetes Descheduler, options of v0.10 to v0.22.
+"""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from restow.policies import v1alpha1
+from restow.policies.schema import DEFAULT_EVICTOR
+
+if TYPE_CHECKING:
+    from restow.policies.documents import Document
+
+_LOCAL_STORAGE = "PodsWithLocalStorage"
+
+
+@dataclass(slots=True, frozen=True)
+class Fallbacks:
+    """The flags; absent, they say nothing."""
+
+    node_selector: str | None = None
+    #: 0 is no limit, as it was then.
+    max_pods_to_evict_per_node: int | None = None
+    evict_local_storage_pods: bool = False
+
+
+def with_fallbacks(document: Document, fallbacks: Fallbacks) -> Document:
+    """Return the document as if the flags stood in it wherever it leaves their settings out."""
+    if fallbacks == Fallbacks():
+        return document
+    data = deepcopy(document.data)
+    _fill(data, "nodeSelector", fallbacks.node_selector)
+    _fill(data, "maxNoOfPodsToEvictPerNode", fallbacks.max_pods_to_evict_per_node or None)
+    if fallbacks.evict_local_storage_pods:
+        _evict_local_storage_pods(data)
+    return replace(document, data=data)
+
+
+def _fill(data: dict[str, Any], key: str, value: object) -> None:
+    if value is not None and data.get(key) is None:
+        data[key] = value
+
+
+def _evict_local_storage_pods(data: dict[str, Any]) -> None:
+    if data.get("apiVersion") == v1alpha1.API_VERSION:
+        _fill(data, "evictLocalStoragePods", value=True)
+        return
+    # The document is not validated yet: whatever is no mapping is left for the reader to refuse.
+    profiles = data.get("profiles")
+    for profile in profiles if isinstance(profiles, list) else []:
+        if isinstance(profile, dict):
+            args = _evictor_args(profile)
+            if args is not None:
+                _unprotect(args)
+
+
+def _evictor_args(profile: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the evictor's arguments, made where there are none; None where they are no mapping."""
+    _fill(profile, "pluginConfig", [])
+    configs = profile["pluginConfig"]
+    if not isinstance(configs, list):
+        return None
+    named = [each for each in configs if isinstance(each, dict) and each.get("name") == DEFAULT_EVICTOR]
+    if not named:
+        named = [{"name": DEFAULT_EVICTOR}]
+        configs += named
+    _fill(named[0], "args", {})
+    args = named[0]["args"]
+    return args if isinstance(args, dict) else None
+
+
+def _unprotect(args: dict[str, Any]) -> None:
+    """Drop the protection, in the newer words where the policy uses them: upstream refuses a mixture."""
+    protections = args.get("podProtections")
+    if isinstance(protections, dict) and (protections.get("extraEnabled") or protections.get("defaultDisabled")):
+        _fill(protections, "defaultDisabled", [_LOCAL_STORAGE])
+    else:
+        _fill(args, "evictLocalStoragePods", value=True)

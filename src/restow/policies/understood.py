@@ -1,0 +1,143 @@
+"""A policy as it was understood: descheduler/v1alpha2 YAML with every default filled in, and marked.
+
+The text is a policy file again and does the same as the file it was made of. A line is marked where the file is silent,
+which includes a null: upstream takes one for nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final, get_args
+
+import yaml
+from msgspec import Struct, structs
+
+from restow.kube.duration import format_duration
+from restow.policies import v1alpha1, v1alpha2
+from restow.policies.arguments import Duration
+from restow.policies.writing import write_policy
+
+if TYPE_CHECKING:
+    from restow.policies.documents import Document
+    from restow.policies.policy import Policy, Profile
+
+#: Ends each line that the file did not say.
+DEFAULT_MARK: Final = "# default"
+
+
+def understood(document: Document, policy: Policy) -> str:
+    """Return the policy as YAML; ``document`` is the file that it was read from."""
+    text = write_policy(_full(policy))
+    written = _as_written(document, policy)
+    silent = set(_silent_lines(yaml.compose(text, Loader=yaml.CSafeLoader), written))
+    lines = text.splitlines()
+    return "\n".join(f"{line}  {DEFAULT_MARK}" if at in silent else line for at, line in enumerate(lines)) + "\n"
+
+
+def _full(policy: Policy) -> dict[str, Any]:
+    """Return the whole document, in the order in which people write one."""
+    # Deprecated in favour of metricsProviders, and only worth a line where somebody used it.
+    collector = {"metricsCollector": {"enabled": True}} if policy.metrics_collector_enabled else {}
+    return {
+        "apiVersion": v1alpha2.API_VERSION,
+        "kind": v1alpha2.KIND,
+        "nodeSelector": policy.node_selector,
+        "maxNoOfPodsToEvictPerNode": policy.max_no_of_pods_to_evict_per_node,
+        "maxNoOfPodsToEvictPerNamespace": policy.max_no_of_pods_to_evict_per_namespace,
+        "maxNoOfPodsToEvictTotal": policy.max_no_of_pods_to_evict_total,
+        "evictionFailureEventNotification": policy.eviction_failure_event_notification,
+        "gracePeriodSeconds": policy.grace_period_seconds,
+        **collector,
+        "metricsProviders": _plain(policy.metrics_providers),
+        "profiles": [_full_profile(profile) for profile in policy.profiles],
+        "restow": _plain(policy.restow),
+    }
+
+
+def _full_profile(profile: Profile) -> dict[str, Any]:
+    return {
+        "name": profile.name,
+        "pluginConfig": [{"name": name, "args": _plain_args(args)} for name, args in profile.args.items()],
+        "plugins": {
+            "deschedule": {"enabled": list(profile.deschedule)},
+            "balance": {"enabled": list(profile.balance)},
+            "filter": {"enabled": list(profile.filter)},
+            "preevictionfilter": {"enabled": list(profile.pre_eviction_filter)},
+        },
+    }
+
+
+def _plain_args(args: Struct) -> dict[str, Any]:
+    """Return arguments as a mapping, without the two keys that mean nothing unless they were written."""
+    plain: dict[str, Any] = _plain(args)
+    return {key: value for key, value in plain.items() if key not in {"apiVersion", "kind"} or value}
+
+
+def _plain(value: Any) -> Any:
+    """Return the value as it is written in a policy."""
+    match value:
+        case Struct():
+            return {
+                field.encode_name: _plain_field(getattr(value, field.name), field.type)
+                for field in structs.fields(value)
+            }
+        case dict():
+            return {key: _plain(inner) for key, inner in value.items()}
+        case list() | tuple():
+            return [_plain(inner) for inner in value]
+        case float() if value.is_integer():
+            return int(value)
+    return value
+
+
+def _plain_field(value: Any, declared: Any) -> Any:
+    if value is not None and Duration in (declared, *get_args(declared)):
+        return format_duration(value)
+    return _plain(value)
+
+
+def _as_written(document: Document, policy: Policy) -> dict[str, Any]:
+    """Return what the file says, laid out as ``_full`` lays it out."""
+    is_old = document.data.get("apiVersion") == v1alpha1.API_VERSION
+    data = v1alpha1.convert(document) if is_old else document.data
+    if not data.get("profiles"):
+        return data
+    # A file without a version has profiles that nobody runs.
+    pairs = zip(data["profiles"], policy.profiles, strict=False)
+    return {**data, "profiles": [_profile_as_written(written or {}, profile) for written, profile in pairs]}
+
+
+def _profile_as_written(written: dict[str, Any], profile: Profile) -> dict[str, Any]:
+    # The first entry of a name counts.
+    configs = {entry["name"]: entry for entry in reversed(written.get("pluginConfig") or [])}
+    plugins = written.get("plugins") or {}
+    filters = [plugins.get(key) or {} for key in ("preevictionfilter", "preEvictionFilter")]
+    enabled = [name for each in filters if isinstance(each, dict) for name in each.get("enabled") or []]
+    return {
+        **written,
+        "pluginConfig": [configs.get(name) for name in profile.args],
+        "plugins": {**plugins, "preevictionfilter": {"enabled": enabled}} if enabled else plugins,
+    }
+
+
+def _silent_lines(node: yaml.Node | None, written: Any) -> Iterator[int]:
+    """Yield the lines of the keys and items below a node that ``written`` does not have."""
+    for line, inner, said in _parts(node, written):
+        if said is None:
+            yield line
+        yield from _silent_lines(inner, said)
+
+
+def _parts(node: yaml.Node | None, written: Any) -> Iterator[tuple[int, yaml.Node, Any]]:
+    """Yield line, node and counterpart in the file of everything right inside a node."""
+    if isinstance(node, yaml.MappingNode):
+        said = written if isinstance(written, dict) else {}
+        for key, value in node.value:
+            yield key.start_mark.line, value, said.get(key.value)
+    elif isinstance(node, yaml.SequenceNode):
+        items = written if isinstance(written, list) else []
+        for index, item in enumerate(node.value):
+            # Names may have been added in front; everything else keeps its place.
+            same = items[index] if index < len(items) else None
+            named = item.value if item.value in map(str, items) else None
+            yield item.start_mark.line, item, named if isinstance(item, yaml.ScalarNode) else same

@@ -1,0 +1,88 @@
+"""How a run ends: exit statuses, and one sentence for whatever went wrong."""
+
+from __future__ import annotations
+
+import pytest
+
+import restow as package
+from restow.cli import app, planning
+
+UNUSABLE = {
+    "an unknown command": (["plam"], 'Unknown command "plam". Did you mean "plan"?'),
+    "an unknown command of a group": (["policy", "lin"], 'Unknown command "lin". Did you mean "lint"?'),
+    "an unknown option": (["plan", "--outptu", "x"], "Unknown option: --outptu. Did you mean --output?"),
+    "an unknown choice": (["plan", "-o", "jsno"], 'Choose from: "table", "wide", "json", "yaml", "html".'),
+    "an option without its value": (["plan", "-f"], "requires an argument"),
+    "an option twice": (["plan", "-o", "json", "-o", "yaml"], "Parameter -o specified multiple times."),
+    "an option before the command": (["-o", "json", "plan"], "-o stands before the command: options follow it"),
+    "a file without -f": (
+        ["plan", "cluster.json"],
+        'Unexpected argument "cluster.json"; did you mean -f cluster.json?',
+    ),
+    "too many arguments": (["policy", "convert", "a", "b"], 'Unexpected argument "b"'),
+    "text for a number": (["generate", "--nodes", "many"], 'unable to convert "many" into int'),
+    "a number out of range": (["generate", "--nodes", "0"], 'Invalid value "0" for --nodes. Must be >= 1.'),
+}
+
+
+@pytest.mark.parametrize("case", UNUSABLE)
+def test_unusable_arguments_are_told_in_a_sentence_with_a_hint(restow, case):
+    arguments, sentence = UNUSABLE[case]
+    ran = restow(*arguments)
+    assert (ran.status, ran.out) == (2, "")
+    told, hint = ran.err.splitlines()
+    assert sentence in told
+    assert hint.startswith("restow ")
+    assert "--help" in hint
+
+
+@pytest.mark.parametrize(
+    ("arguments", "command"), [(["plan", "--x"], "restow plan"), (["policy", "lint", "--x"], "restow policy lint")]
+)
+def test_the_hint_names_the_command_that_was_meant(restow, arguments, command):
+    assert restow(*arguments).err.splitlines()[1] == f"{command} --help shows what there is"
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["plan", "--version"]])
+def test_the_version(restow, arguments):
+    assert restow(*arguments) == (0, f"restow {package.__version__}\n", "")
+
+
+def raising(error):
+    def command(*_arguments, **_options):
+        raise error
+
+    return command
+
+
+class TestWhileRunning:
+    def test_a_bug_is_told_in_one_line_that_asks_for_a_report(self, restow, monkeypatch, plan_arguments):
+        monkeypatch.setattr(planning, "run_cycle", raising(KeyError("cpu")))
+        ran = restow(*plan_arguments)
+        assert (ran.status, ran.out) == (1, "")
+        (line,) = ran.err.splitlines()
+        assert line.startswith("restow failed unexpectedly: KeyError: 'cpu' (test_main.py:")
+        assert f"restow {package.__version__}: please report it with this line" in line
+
+    @pytest.mark.parametrize("verbose", [["-v", "2"], ["-v2"], ["-v=2"], ["--v=4"]], ids=" ".join)
+    def test_the_traceback_of_a_bug_is_there_for_who_asks(self, restow, monkeypatch, plan_arguments, verbose):
+        monkeypatch.setattr(planning, "run_cycle", raising(KeyError("cpu")))
+        told = restow(*plan_arguments, *verbose).err
+        assert told.startswith("Traceback")
+        assert "please report it" in told.splitlines()[-1]
+
+    def test_a_full_disk_is_no_bug(self, restow, monkeypatch):
+        monkeypatch.setattr(app, "call", raising(OSError(28, "No space left on device")))
+        assert restow("plan") == (1, "", "restow failed: No space left on device\n")
+
+    def test_too_little_memory_is_no_bug(self, restow, monkeypatch):
+        monkeypatch.setattr(app, "call", raising(MemoryError()))
+        assert restow("plan") == (1, "", "restow failed: there is not enough memory for this input\n")
+
+    def test_ctrl_c(self, restow, monkeypatch):
+        monkeypatch.setattr(app, "call", raising(KeyboardInterrupt()))
+        assert restow("plan") == (130, "", "")
+
+    def test_nobody_reads_the_output(self, restow, monkeypatch):
+        monkeypatch.setattr(app, "call", raising(BrokenPipeError()))
+        assert restow("plan") == (0, "", "")

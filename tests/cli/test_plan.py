@@ -1,0 +1,230 @@
+"""``restow plan``: one request in, one plan out, and nothing else on stdout."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+
+import msgspec
+import pytest
+
+from builders import NOW, a_list, a_node, a_pod
+from builders.policies import a_config, a_policy, a_profile, as_yaml, strategy_policy
+from cli.conftest import two_of_three_on_one_node
+from restow.descheduling.plan import Plan
+
+FORMS = {
+    "table": "1 eviction",
+    "wide": "CERTAINTY",
+    "json": '"kind": "Plan"',
+    "yaml": "kind: Plan",
+    "html": "<!doctype html>",
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_goes_to_stdout_and_nothing_to_stderr(restow, plan_arguments, form):
+    ran = restow(*plan_arguments, "-o", form)
+    assert (ran.status, ran.err) == (0, "")
+    assert FORMS[form] in ran.out
+    assert "web-1" in ran.out
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_same_input_and_time_give_the_same_bytes(restow, plan_arguments, form):
+    assert restow(*plan_arguments, "-o", form) == restow(*plan_arguments, "-o", form)
+
+
+def test_the_json_is_the_schema(restow, plan_arguments):
+    plan = msgspec.json.decode(restow(*plan_arguments, "-o", "json").out, type=Plan)
+    assert [str(move.pod) for move in plan.moves] == ["default/web-1"]
+    assert plan.metadata.generated_at == NOW
+    assert plan.metadata.placement == "upstream"
+
+
+def test_timings_are_seconds_by_phase(restow, plan_arguments):
+    timings = json.loads(restow(*plan_arguments, "-o", "json", "--timings").out)["metadata"]["timings"]
+    assert list(timings) == ["load", "decide", "report"]
+    assert all(0 <= seconds < 60 for seconds in timings.values())
+
+
+def test_without_timings_there_are_none(restow, plan_arguments):
+    assert "timings" not in json.loads(restow(*plan_arguments, "-o", "json").out)["metadata"]
+
+
+def test_verbose_tells_the_phases_on_stderr(restow, plan_arguments):
+    ran = restow(*plan_arguments, "-v", "1")
+    assert re.fullmatch(r"load \d+\.\d\d s\ndecide \d+\.\d\d s\nreport \d+\.\d\d s\n", ran.err)
+    assert ran.out == restow(*plan_arguments).out
+
+
+def test_without_a_policy_the_bundled_one_is_named(restow, cluster):
+    ran = restow("plan", "-f", cluster)
+    assert ran.status == 0
+    assert "default-policy.yaml (bundled)" in ran.out
+    assert "with your own policy" in ran.out
+
+
+def test_without_a_time_it_is_the_clocks(restow, cluster):
+    assert json.loads(restow("plan", "-f", cluster, "-o", "json").out)["metadata"]["generatedAt"] > "2026-"
+
+
+class TestInputs:
+    @pytest.fixture
+    def moves(self, restow, policy):
+        def ran(*arguments, **options):
+            found = restow("plan", *arguments, "--policy-config-file", policy, "-o", "json", **options)
+            assert (found.status, found.err) == (0, "")
+            return [move["pod"]["name"] for move in json.loads(found.out)["moves"]]
+
+        return ran
+
+    @pytest.fixture
+    def halves(self, tmp_path):
+        """Nodes and pods in files of their own, in one folder."""
+        objects = two_of_three_on_one_node()
+        folder = tmp_path / "dumps"
+        folder.mkdir()
+        nodes, pods = folder / "nodes.json", folder / "pods.json.gz"
+        nodes.write_text(json.dumps(a_list(*objects[:3])))
+        pods.write_bytes(gzip.compress(json.dumps(a_list(*objects[3:])).encode()))
+        return nodes, pods
+
+    def test_several_files(self, moves, halves):
+        assert moves("-f", halves[0], "-f", halves[1]) == ["web-1"]
+        assert moves(f"--filename={halves[0]}", f"-f{halves[1]}") == ["web-1"]
+
+    def test_a_directory(self, moves, halves):
+        assert moves("-f", halves[0].parent) == ["web-1"]
+
+    def test_standard_input(self, moves, cluster):
+        assert moves("-f", "-", stdin=cluster.read_bytes()) == ["web-1"]
+
+    def test_standard_input_and_a_file(self, moves, halves):
+        assert moves("-f", "-", "-f", halves[1], stdin=halves[0].read_bytes()) == ["web-1"]
+
+    def test_the_policy_from_standard_input(self, restow, cluster, policy):
+        ran = restow("plan", "-f", cluster, "--policy-config-file", "-", stdin=policy.read_bytes())
+        assert ran.status == 0
+        assert "standard input   RemoveDuplicates" in ran.out
+
+    @pytest.mark.parametrize(
+        ("inputs", "name"), [(["dumps"], "dumps"), (["dumps/nodes.json", "dumps/pods.json.gz"], "2 inputs")]
+    )
+    def test_the_table_says_where_the_cluster_came_from(self, restow, halves, inputs, name):
+        ran = restow("plan", *(part for each in inputs for part in ("-f", each)))
+        assert ran.out.startswith(f"cluster  3 nodes, 3 pods   {name}\n")
+
+
+class TestNotes:
+    """What is no part of the plan goes to stderr."""
+
+    def test_what_the_input_holds_beside_the_cluster(self, restow, cluster, policy):
+        other = json.dumps({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c", "namespace": "n"}})
+        ran = restow(
+            "plan", "-f", cluster, "-f", "-", "--policy-config-file", policy, "-o", "json", stdin=other.encode()
+        )
+        assert ran.err == "2 inputs: objects that restow does not read: 1 ConfigMap\n"
+        json.loads(ran.out)
+
+    def test_what_the_policy_says_in_vain(self, restow, cluster, policy):
+        policy.write_bytes(as_yaml(strategy_policy("RemoveDuplicates", nodeSelektor="a=b")))
+        ran = restow("plan", "-f", cluster, "--policy-config-file", policy)
+        assert ran.status == 0
+        assert (
+            ran.err
+            == f'{policy}:3: nodeSelektor: unknown key "nodeSelektor" is ignored; did you mean "nodeSelector"?\n'
+        )
+
+    @pytest.mark.parametrize(("form", "told"), [("table", 0), ("json", 1)])
+    def test_that_there_are_too_few_nodes(self, restow, policy, form, told):
+        dump = json.dumps(a_list(a_node("n1"), a_pod("p", node="n1"))).encode()
+        ran = restow("plan", "-f", "-", "--policy-config-file", policy, "-o", form, stdin=dump)
+        assert ran.status == 0
+        assert ran.err.count("requires >=2 nodes") == told
+
+    def test_a_strategy_that_could_not_work(self, restow, cluster, policy):
+        low = {"thresholds": {"cpu": 20}, "targetThresholds": {"cpu": 50}, "metricsUtilization": {"source": "X"}}
+        policy.write_bytes(as_yaml(strategy_policy("LowNodeUtilization", low)))
+        ran = restow("plan", "-f", cluster, "--policy-config-file", policy, "-o", "json")
+        assert ran.status == 0
+        (problem,) = json.loads(ran.out)["problems"]
+        assert ran.err == f"P/LowNodeUtilization: {problem['message']}\n"
+
+
+class TestUnusable:
+    """Exit status 2 and a sentence that names file, object and field."""
+
+    @pytest.fixture
+    def complaint(self, restow):
+        def ran(*arguments, **options):
+            found = restow("plan", *arguments, **options)
+            assert (found.status, found.out) == (2, "")
+            assert found.err.endswith("\n")
+            return found.err.removesuffix("\n")
+
+        return ran
+
+    def test_no_input(self, complaint):
+        assert complaint() == (
+            "say where the cluster is: kubectl get nodes,pods -A -o json > cluster.json, then -f cluster.json, "
+            "or pipe it in with -f -"
+        )
+
+    def test_a_file_that_is_not_there(self, complaint):
+        assert complaint("-f", "nope.json") == "nope.json: no such file or directory"
+
+    def test_a_file_that_is_no_cluster(self, complaint, policy):
+        assert "no nodes and no pods" in complaint("-f", policy)
+
+    def test_nodes_without_pods(self, complaint):
+        dump = json.dumps(a_list(a_node("n1"), a_node("n2"))).encode()
+        told = complaint("-f", "-", stdin=dump)
+        assert told.startswith("standard input holds ")
+        assert told.endswith("add the pods too: kubectl get nodes,pods -A -o json > cluster.json")
+
+    def test_every_unreadable_input_is_told(self, complaint, cluster):
+        assert complaint("-f", "a", "-f", cluster, "-f", "b").count("\n") == 1
+
+    def test_standard_input_twice(self, complaint):
+        once = "standard input (-) can be read only once; put the other input into a file"
+        assert complaint("-f", "-", "-f", "-") == once
+        assert complaint("-f", "-", "--policy-config-file", "-") == once
+
+    def test_a_policy_that_is_not_there(self, complaint, cluster):
+        told = complaint("-f", cluster, "--policy-config-file", "nope.yaml")
+        assert told == "nope.yaml: No such file or directory"
+
+    def test_a_policy_that_upstream_would_refuse(self, complaint, cluster, policy):
+        low = {"tresholds": {"cpu": 20}, "targetThresholds": {"cpu": 50}}
+        text = as_yaml(a_policy(a_profile(a_config("LowNodeUtilization", low), balance=["LowNodeUtilization"])))
+        policy.write_bytes(text)
+        line = text.decode().split("\n").index("      tresholds:") + 1
+        assert complaint("-f", cluster, "--policy-config-file", policy) == (
+            f"{policy}:{line}: profiles[0].pluginConfig[0].args.tresholds: "
+            'unknown field "tresholds" of LowNodeUtilization; did you mean "thresholds"?'
+        )
+
+    def test_a_time_that_is_none(self, complaint, cluster):
+        assert complaint("-f", cluster, "--now", "yesterday").startswith('--now: "yesterday" is not a time')
+
+    def test_a_placement_that_does_not_exist_yet(self, complaint, cluster, policy):
+        rest = "prove does not exist yet; upstream does what the Kubernetes Descheduler does"
+        assert complaint("-f", cluster, "--placement", "prove") == f"--placement: {rest}"
+        policy.write_bytes(as_yaml(strategy_policy("RemoveDuplicates", restow={"placement": "prove"})))
+        wanted = complaint("-f", cluster, "--policy-config-file", policy)
+        assert wanted == f"{policy}: restow.placement: {rest}"
+
+    def test_the_placement_of_the_command_goes_before_the_policys(self, restow, cluster, policy):
+        policy.write_bytes(as_yaml(strategy_policy("RemoveDuplicates", restow={"placement": "prove"})))
+        ran = restow("plan", "-f", cluster, "--policy-config-file", policy, "--placement", "upstream")
+        assert ran.status == 0
+
+    def test_a_priority_class_that_the_cluster_does_not_have(self, complaint, cluster, policy):
+        evictor = a_config("DefaultEvictor", {"priorityThreshold": {"name": "gold"}})
+        profile = a_profile(evictor, a_config("RemoveDuplicates"), balance=["RemoveDuplicates"])
+        policy.write_bytes(as_yaml(a_policy(profile)))
+        told = complaint("-f", cluster, "--policy-config-file", policy)
+        assert told.startswith(f"{policy}: ")
+        assert '"gold" not found' in told

@@ -1,0 +1,159 @@
+"""``restow policy``: validate, lint and convert files as people have them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from builders.policies import a_config, a_policy, a_profile, an_old_policy, as_yaml, strategy_policy
+
+GOOD = as_yaml(strategy_policy("RemoveDuplicates"))
+REFUSED = as_yaml(strategy_policy("RemoveDuplicates", {"excludeOwnrKinds": []}))
+ODD = as_yaml(strategy_policy("RemoveDuplicates", maxNoOfPodsToEvictTotal=0))
+OLD = as_yaml(an_old_policy({"RemoveDuplicates": {"enabled": True, "params": {"includeSoftConstraints": True}}}))
+PROBLEM = 'unknown field "excludeOwnrKinds" of RemoveDuplicates; did you mean "excludeOwnerKinds"?'
+PLACE = "profiles[0].pluginConfig[0].args.excludeOwnrKinds"
+
+
+@pytest.fixture
+def files(restow, tmp_path):
+    for name, text in {
+        "good": GOOD,
+        "refused": REFUSED,
+        "odd": ODD,
+        "old": OLD,
+        "broken": b"a: [",
+        "empty": b"",
+    }.items():
+        (tmp_path / f"{name}.yaml").write_bytes(text)
+
+
+def line_of(text, word):
+    return next(number for number, line in enumerate(text.decode().splitlines(), 1) if word in line)
+
+
+@pytest.mark.usefixtures("files")
+class TestValidate:
+    def test_a_valid_policy(self, restow):
+        assert restow("policy", "validate", "good.yaml") == (0, "good.yaml: valid\n", "")
+
+    def test_a_refused_policy(self, restow):
+        ran = restow("policy", "validate", "refused.yaml")
+        assert (ran.status, ran.err) == (2, "")
+        assert ran.out == f"refused.yaml:{line_of(REFUSED, 'excludeOwnr')}: {PLACE}: {PROBLEM}\n"
+
+    def test_several_files_one_of_which_is_refused(self, restow):
+        ran = restow("policy", "validate", "good.yaml", "refused.yaml", "old.yaml")
+        assert ran.status == 2
+        assert [line.split(":")[0] for line in ran.out.splitlines()] == ["good.yaml", "refused.yaml", "old.yaml"]
+
+    def test_an_unreadable_file_does_not_hide_the_others(self, restow):
+        ran = restow("policy", "validate", "nope.yaml", "broken.yaml", "good.yaml")
+        assert ran.status == 2
+        lines = ran.out.splitlines()
+        assert lines[0] == "nope.yaml:1: No such file or directory"
+        assert lines[1].startswith("broken.yaml:2: yaml: ")
+        assert lines[2] == "good.yaml: valid"
+
+    def test_warnings_are_no_reason(self, restow):
+        assert restow("policy", "validate", "odd.yaml", "empty.yaml").status == 0
+
+    def test_standard_input(self, restow):
+        assert restow("policy", "validate", "-", stdin=GOOD) == (0, "standard input: valid\n", "")
+
+    def test_a_file_named_twice_is_read_once(self, restow):
+        assert restow("policy", "validate", "good.yaml", "good.yaml").out == "good.yaml: valid\n"
+
+
+@pytest.mark.usefixtures("files")
+class TestLint:
+    def test_a_finding_has_its_line_and_severity(self, restow):
+        ran = restow("policy", "lint", "odd.yaml")
+        assert (ran.status, ran.err) == (0, "")
+        assert ran.out.splitlines() == [
+            "odd.yaml",
+            "   3  warning  maxNoOfPodsToEvictTotal: maxNoOfPodsToEvictTotal: 0 allows no",
+            "               eviction at all; leave the key out for no limit",
+            "1 warning",
+        ]
+
+    def test_an_error_is_unusable(self, restow):
+        ran = restow("policy", "lint", "odd.yaml", "refused.yaml")
+        assert ran.status == 2
+        assert ran.out.splitlines()[-1] == "1 error, 1 warning"
+
+    def test_nothing_to_say(self, restow):
+        assert restow("policy", "lint", "good.yaml") == (0, "good.yaml\nnothing to say\n", "")
+
+    def test_a_file_cannot_write_to_the_terminal(self, restow):
+        nasty = as_yaml(a_policy(a_profile(a_config("RemoveDuplicates"), name="\x1b[2J", balance=["Rem\x1bove"])))
+        for command in ("lint", "validate"):
+            assert "\x1b" not in restow("policy", command, "-", stdin=nasty).out
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize("command", ["validate", "lint"])
+class TestDocument:
+    def test_the_schema(self, restow, command):
+        ran = restow("policy", command, "refused.yaml", "good.yaml", "-o", "json")
+        assert (ran.status, ran.err) == (2, "")
+        assert json.loads(ran.out) == {
+            "apiVersion": "restow.dev/v1alpha1",
+            "kind": "PolicyFindings",
+            "findings": [
+                {
+                    "file": "refused.yaml",
+                    "line": line_of(REFUSED, "excludeOwnr"),
+                    "severity": "error",
+                    "path": PLACE,
+                    "message": PROBLEM,
+                }
+            ],
+            "summary": {"files": 2, "errors": 1, "warnings": 0, "notes": 0},
+        }
+
+    def test_an_unreadable_file_is_a_finding(self, restow, command):
+        ran = restow("policy", command, "nope.yaml", "-o", "json")
+        (finding,) = json.loads(ran.out)["findings"]
+        assert finding["message"] == "No such file or directory"
+        assert (finding["file"], finding["line"]) == ("nope.yaml", 1)
+
+    def test_the_help_page_names_every_field(self, restow, command):
+        page = restow("policy", command, "-h").out
+        document = json.loads(restow("policy", command, "refused.yaml", "-o", "json").out)
+        for name in (*document, *document["findings"][0], *document["summary"]):
+            assert f'"{name}"' in page
+
+    @pytest.mark.parametrize(
+        ("files", "sentence"),
+        [
+            ([], "say which policy: a file, several, or - for standard input"),
+            (["-", "-"], "standard input (-) can be read only once"),
+        ],
+        ids=["none", "twice"],
+    )
+    def test_unusable_files(self, restow, command, files, sentence):
+        assert restow("policy", command, *files) == (2, "", f"{sentence}\n")
+
+
+@pytest.mark.usefixtures("files")
+class TestConvert:
+    def test_an_old_policy_becomes_a_new_one(self, restow):
+        ran = restow("policy", "convert", "old.yaml")
+        assert ran.status == 0
+        assert ran.out.startswith("apiVersion: descheduler/v1alpha2\n")
+        assert restow("policy", "validate", "-", stdin=ran.out.encode()).status == 0
+
+    def test_what_had_no_effect_is_told(self, restow):
+        told = restow("policy", "convert", "old.yaml").err
+        assert told.endswith("includeSoftConstraints has no effect on RemoveDuplicates\n")
+
+    def test_standard_input(self, restow):
+        assert restow("policy", "convert", "-", stdin=GOOD) == (0, GOOD.decode(), "")
+
+    @pytest.mark.parametrize("file", ["refused.yaml", "empty.yaml", "nope.yaml", "broken.yaml"])
+    def test_what_cannot_be_converted(self, restow, file):
+        ran = restow("policy", "convert", file)
+        assert (ran.status, ran.out) == (2, "")
+        assert ran.err.startswith(file)

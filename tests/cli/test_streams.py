@@ -1,0 +1,44 @@
+"""Characters that a terminal does not have become ones that it has, one for one."""
+
+from __future__ import annotations
+
+import io
+import sys
+
+import pytest
+
+from restow.cli.streams import degrade_gracefully, tell
+from restow.reporting.sparkline import LEVELS
+
+
+@pytest.fixture(params=["ascii", "latin-1"])
+def written(request, monkeypatch):
+    """What arrives at a terminal of this encoding."""
+
+    def write(text):
+        raw = io.BytesIO()
+        for name in ("stdout", "stderr"):
+            monkeypatch.setattr(sys, name, io.TextIOWrapper(raw, encoding=request.param))
+        degrade_gracefully()
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        return raw.getvalue().decode("ascii")
+
+    return write
+
+
+def test_pictures_stay_pictures(written):
+    assert written(LEVELS) == "_.:-=+*#"
+
+
+def test_columns_stay_columns(written):
+    assert written("web-7f…x2k  日本") == "web-7f~x2k  ??"
+
+
+def test_what_the_terminal_has_stays(written):
+    assert written("plain") == "plain"
+
+
+def test_notes_are_lines_on_stderr(capsys):
+    tell(["a", 1])
+    assert capsys.readouterr() == ("", "a\n1\n")
