@@ -106,7 +106,7 @@ def test_every_pod_is_like_the_example_of_its_shape(drawn):
     assert len(found) == len(found.labels) == len(set(found.of_pod.tolist()))
     for pod, shape in enumerate(found.of_pod.tolist()):
         example = found.example[shape]
-        for name in ("namespace", "resources", "tolerations", "rules", "spread", "images", "claims", "priority"):
+        for name in ("namespace", "resources", "tolerations", "rules", "spread", "images", "volumes", "priority"):
             assert getattr(columns, name)[pod] == getattr(columns, name)[example]
         labels = columns.tables.labels[columns.labels[pod]]
         assert found.labels[shape] == {key: value for key, value in labels.items() if key == "app"}

@@ -26,7 +26,6 @@ def picture(state):
         state.terminating.tolist(),
         state.requested.tolist(),
         state.running.tolist(),
-        state.owned.tolist(),
         [state.pods_on(node).tolist() for node in range(count)],
         [state.all_pods_on(node).tolist() for node in range(count)],
         state.siblings(np.arange(len(state.exists))).tolist(),

@@ -22,25 +22,32 @@ IdArray = npt.NDArray[np.int32]
 BoolArray = npt.NDArray[np.bool_]
 
 
+class _Ids(dict[K, int]):
+    """Numbers a key when it is first asked for."""
+
+    def __missing__(self, key: K) -> int:
+        number = self[key] = len(self)
+        return number
+
+
 class Interner(Generic[K]):
     """Hands out 0, 1, 2... to distinct keys in order of first appearance."""
 
     __slots__ = ("_ids",)
 
     def __init__(self) -> None:
-        self._ids: dict[K, int] = {}
+        self._ids: _Ids[K] = _Ids()
 
     def __len__(self) -> int:
         return len(self._ids)
 
     def id(self, key: K) -> int:
         """The identifier of one key."""
-        return self._ids.setdefault(key, len(self._ids))
+        return self._ids[key]
 
     def ids(self, keys: Iterable[K]) -> list[int]:
         """The identifiers of many keys, in their order."""
-        known = self._ids
-        return [known.setdefault(key, len(known)) for key in keys]
+        return list(map(self._ids.__getitem__, keys))
 
     def keys(self) -> list[K]:
         """All keys; the position of a key is its identifier."""

@@ -26,13 +26,17 @@ from restow.cluster.pods import (
     Pods,
     PodStates,
     PodTables,
+    PodVolume,
 )
 from restow.errors import InputError
-from restow.kube.objects import ABSENT, Container, Pod, PodAnnotations, PodSpec, PodStatus
+from restow.kube.objects import ABSENT, Container, Pod, PodAnnotations, PodSpec, PodStatus, Volume
 from restow.kube.qos import QOS_CLASSES
 from restow.kube.timestamps import SECOND, parse_time
 
 TimeArray = npt.NDArray[np.int64]
+
+#: ``spec.schedulerName`` of pods that do not name one.
+DEFAULT_SCHEDULER = "default-scheduler"
 
 #: An RFC 3339 time in UTC without fractions; 0 stands for any digit.
 _PLAIN_TIME = "0000-00-00T00:00:00Z"
@@ -40,7 +44,7 @@ _PLAIN_TIME = "0000-00-00T00:00:00Z"
 _LAST_SECOND = (1 << 63) // SECOND
 _NO_CLAIMS = (b"", b"null", b"[]")
 #: What is read of every pod as it is, in the order of ``_row``.
-_COLUMNS = ("name", "namespace", "uid", "node", "phase", "qos", "priority", "flags")
+_COLUMNS = ("name", "namespace", "uid", "node", "nominated", "phase", "qos", "priority", "flags", "conditions")
 
 
 class PodIntake:
@@ -83,7 +87,8 @@ class PodIntake:
             names=tuple(columns["name"][row] for row in rows),
             uids=tuple(columns["uid"][row] for row in rows),
             namespace=np.array(namespace_ids, dtype=np.int32),
-            node=np.array([_node(columns["node"][row], nodes) for row in rows], dtype=np.int32),
+            node=_nodes(columns["node"], nodes)[order],
+            nominated=_nodes(columns["nominated"], nodes)[order],
             phase=_numbers(columns["phase"], np.int8, order),
             qos=_qos(*shared["resources"], _numbers(columns["qos"], np.int8, order)),
             priority=_numbers([value or 0 for value in columns["priority"]], np.int64, order),
@@ -91,8 +96,11 @@ class PodIntake:
             created=_joined(self._created)[order],
             started=_joined(self._started)[order],
             flags=_numbers(columns["flags"], np.int16, order),
+            # Their times make those of every pod different.
+            conditions=np.arange(len(rows), dtype=np.int32),
             tables=PodTables(
                 namespaces=tuple(namespace_interner.keys()),
+                conditions=tuple(columns["conditions"][row] for row in rows),
                 **{name: table for name, (_, table) in shared.items()},
             ),
             **{name: ids for name, (ids, _) in shared.items()},
@@ -112,6 +120,8 @@ class _Shared:
     def add(self, keys: Sequence[Any], pods: Sequence[Pod]) -> None:
         ids = self._interner.ids(keys)
         self._ids.extend(ids)
+        if len(self._interner) == len(self.values):
+            return
         for position, identifier in enumerate(ids):
             if identifier == len(self.values):
                 self.values.append(self._value(keys[position], pods[position]))
@@ -136,10 +146,12 @@ def _row(pod: Pod) -> tuple[Any, ...]:
         meta.namespace,
         meta.uid,
         spec.node_name,
+        status.nominated_node_name,
         PHASES.get(status.phase, Phase.UNKNOWN),
         _qos_code(status.qos_class),
         spec.priority,
         _flags(pod),
+        status.conditions or (),
     )
 
 
@@ -148,15 +160,18 @@ def _keys(pod: Pod) -> tuple[Any, ...]:
     meta, spec, status = pod.metadata, pod.spec, pod.status
     return (
         bytes(meta.labels),
-        meta.owner_references or (),
+        bytes(meta.owner_references),
         _resources_key(spec),
         bytes(spec.tolerations),
         (bytes(spec.node_selector), bytes(spec.affinity)),
         bytes(spec.topology_spread_constraints),
         tuple([container.image for container in spec.containers]),
-        _claims(spec) if spec.volumes else (),
+        tuple([container.image for container in spec.init_containers]) if spec.init_containers else (),
+        _ports_key(spec),
+        spec.scheduler_name or DEFAULT_SCHEDULER,
+        b"" if spec.scheduling_gates is ABSENT else bytes(spec.scheduling_gates),
+        _volumes(meta.name, spec.volumes) if spec.volumes else (),
         _states_key(status),
-        status.conditions or (),
     )
 
 
@@ -165,12 +180,14 @@ def _times(field: str, texts: list[str | None], pods: Sequence[Pod]) -> TimeArra
 
     Almost every time is ``2026-11-21T09:30:00Z``, which NumPy reads for a page at once; anything else is read alone.
     """
-    if _are_plain([text for text in texts if text is not None]):
+    given = [text for text in texts if text is not None]
+    if _are_plain(given):
         try:
-            times = np.array([text[:-1] if text else "NaT" for text in texts], dtype="datetime64[s]")
-            seconds, absent = times.astype(np.int64), np.isnat(times)
-            if np.all(absent | (np.abs(seconds) < _LAST_SECOND)):
-                return np.where(absent, NO_TIME, seconds * SECOND)
+            seconds = np.array([text[:-1] for text in given], dtype="datetime64[s]").astype(np.int64)
+            if np.all(np.abs(seconds) < _LAST_SECOND):
+                times = np.full(len(texts), NO_TIME)
+                times[[text is not None for text in texts]] = seconds * SECOND
+                return times
         except ValueError:
             pass
     return np.array([_time(field, text, pod) for text, pod in zip(texts, pods, strict=True)], dtype=np.int64)
@@ -178,9 +195,10 @@ def _times(field: str, texts: list[str | None], pods: Sequence[Pod]) -> TimeArra
 
 def _are_plain(texts: list[str]) -> bool:
     """Whether all texts look like ``_PLAIN_TIME``."""
-    if any(len(text) != len(_PLAIN_TIME) or not text.isascii() for text in texts):
+    joined = "".join(texts)
+    if not set(map(len, texts)) <= {len(_PLAIN_TIME)} or not joined.isascii():
         return False
-    characters = np.frombuffer("".join(texts).encode(), dtype=np.uint8).reshape(-1, len(_PLAIN_TIME))
+    characters = np.frombuffer(joined.encode(), dtype=np.uint8).reshape(-1, len(_PLAIN_TIME))
     template = np.frombuffer(_PLAIN_TIME.encode(), dtype=np.uint8)
     is_digit = (characters >= ord("0")) & (characters <= ord("9"))
     return bool(np.where(template == ord("0"), is_digit, characters == template).all())
@@ -212,8 +230,9 @@ def _qos(resources: IdArray, table: Sequence[ContainerResources], stated: npt.ND
     return np.where(stated >= 0, stated, implied[resources])
 
 
-def _node(name: str | None, nodes: Mapping[str, int]) -> int:
-    return nodes.get(name, UNKNOWN_NODE) if name else PENDING
+def _nodes(names: list[str | None], nodes: Mapping[str, int]) -> IdArray:
+    numbers = {name: nodes.get(name, UNKNOWN_NODE) if name else PENDING for name in set(names)}
+    return np.array([numbers[name] for name in names], dtype=np.int32)
 
 
 def _flags(pod: Pod) -> int:
@@ -226,6 +245,8 @@ def _flags(pod: Pod) -> int:
             flags |= Flag.LOCAL_STORAGE
         if volume.persistent_volume_claim is not None:
             flags |= Flag.CLAIMS
+    if spec.preemption_policy == "Never":
+        flags |= Flag.NEVER_PREEMPTS
     if spec.resource_claims is not ABSENT and bytes(spec.resource_claims) not in _NO_CLAIMS:
         flags |= Flag.RESOURCE_CLAIMS
     return int(flags)
@@ -247,21 +268,36 @@ def _annotation_flags(annotations: PodAnnotations) -> int:
 def _resources_key(spec: PodSpec) -> pod_parts.ResourcesKey:
     return (
         _container_keys(spec.containers),
-        _container_keys(spec.init_containers or ()),
+        _container_keys(spec.init_containers) if spec.init_containers else (),
         bytes(spec.resources),
         bytes(spec.overhead),
     )
 
 
+def _ports_key(spec: PodSpec) -> tuple[bytes, ...]:
+    """The ports of regular containers and sidecars; ordinary init containers hold none."""
+    ports = [bytes(each.ports) for each in spec.containers if each.ports is not ABSENT]
+    if spec.init_containers:
+        sidecars = (each for each in spec.init_containers if each.restart_policy == "Always")
+        ports.extend(bytes(each.ports) for each in sidecars if each.ports is not ABSENT)
+    return tuple(ports)
+
+
 def _container_keys(containers: tuple[Container, ...]) -> tuple[pod_parts.ContainerKey, ...]:
-    return tuple([pod_parts.container_key(container) for container in containers])
+    return tuple([(bytes(container.resources), container.restart_policy) for container in containers])
 
 
-def _claims(spec: PodSpec) -> tuple[str, ...]:
-    volumes = spec.volumes or ()
-    return tuple(
-        each.persistent_volume_claim.claim_name for each in volumes if each.persistent_volume_claim is not None
-    )
+def _volumes(pod: str, volumes: tuple[Volume, ...]) -> tuple[PodVolume, ...]:
+    return tuple([found for volume in volumes if (found := _volume(pod, volume)) is not None])
+
+
+def _volume(pod: str, volume: Volume) -> PodVolume | None:
+    if volume.persistent_volume_claim is not None:
+        return PodVolume(volume.persistent_volume_claim.claim_name)
+    if volume.ephemeral is not None:
+        return PodVolume(f"{pod}-{volume.name}", ephemeral=True)
+    disk = volume.gce_persistent_disk or volume.aws_elastic_block_store or volume.iscsi or volume.rbd
+    return None if disk is None else PodVolume(disk=disk)
 
 
 def _states_key(status: PodStatus) -> tuple[Any, ...]:
@@ -286,13 +322,16 @@ def _itself(key: Any) -> Any:
 #: What each shared part decodes to from the key that is interned, in the order of ``_keys``.
 _SHARED: dict[str, Callable[[Any], Any]] = {
     "labels": pod_parts.decode_labels,
-    "owners": _itself,
+    "owners": pod_parts.decode_owners,
     "resources": pod_parts.decode_resources,
     "tolerations": pod_parts.decode_tolerations,
     "rules": pod_parts.decode_rules,
     "spread": pod_parts.decode_spread,
     "images": _itself,
-    "claims": _itself,
+    "init_images": _itself,
+    "ports": pod_parts.decode_ports,
+    "schedulers": _itself,
+    "gates": pod_parts.decode_gates,
+    "volumes": _itself,
     "states": lambda key: PodStates(*key),
-    "conditions": _itself,
 }

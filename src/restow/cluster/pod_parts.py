@@ -6,27 +6,38 @@ Errors are ``PartError`` with the path of the field inside the pod; the intake a
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TypeVar
 
 import msgspec
 
 from restow.cluster.amounts import amounts
-from restow.cluster.pods import ContainerResources, Rules
+from restow.cluster.pods import ContainerResources, HostPort, Rules
 from restow.kube.node_selection import NodeSelection, compile_preferred
 from restow.kube.objects import (
     Affinity,
-    Container,
+    ContainerPort,
     NodeAffinity,
+    OwnerReference,
     ResourceRequirements,
+    SchedulingGate,
     Toleration,
     TopologySpreadConstraint,
     WireQuantity,
     decode_part,
 )
 from restow.kube.qos import QOS_CLASSES, qos_class
+from restow.kube.quantity import Quantity
 from restow.kube.requests import ContainerRequests, parse_resources, pod_requests
 
 T = TypeVar("T")
+
+Requests = Mapping[str, WireQuantity]
+
+#: What a container that requests nothing counts as when nodes are scored.
+SCORING_DEFAULTS: Requests = {"cpu": "100m", "memory": "200Mi"}
+#: A host port without an address is taken on all of them.
+ANY_ADDRESS = "0.0.0.0"  # noqa: S104  a rule about pods; nothing is bound here
 
 #: (resources, restartPolicy) of one container.
 ContainerKey = tuple[bytes, str | None]
@@ -40,14 +51,14 @@ class PartError(ValueError):
     """A part of a pod that cannot be read; the message starts with the path of the field."""
 
 
-def container_key(container: Container) -> ContainerKey:
-    """What of a container decides its requests."""
-    return bytes(container.resources), container.restart_policy
-
-
 def decode_labels(raw: bytes) -> Mapping[str, str]:
     """``metadata.labels``."""
     return _decode(raw, dict[str, str], {}, "metadata.labels")
+
+
+def decode_owners(raw: bytes) -> tuple[OwnerReference, ...]:
+    """``metadata.ownerReferences``."""
+    return _decode(raw, tuple[OwnerReference, ...], (), "metadata.ownerReferences")
 
 
 def decode_tolerations(raw: bytes) -> tuple[Toleration, ...]:
@@ -58,6 +69,18 @@ def decode_tolerations(raw: bytes) -> tuple[Toleration, ...]:
 def decode_spread(raw: bytes) -> tuple[TopologySpreadConstraint, ...]:
     """``spec.topologySpreadConstraints``."""
     return _decode(raw, tuple[TopologySpreadConstraint, ...], (), "spec.topologySpreadConstraints")
+
+
+def decode_ports(key: tuple[bytes, ...]) -> tuple[HostPort, ...]:
+    """The host ports in ``ports`` of containers, each once."""
+    wire = (port for raw in key for port in _decode(raw, tuple[ContainerPort, ...], (), "spec.containers[].ports"))
+    held = {HostPort(each.host_ip or ANY_ADDRESS, each.protocol or "TCP", each.host_port) for each in wire}
+    return tuple(sorted(port for port in held if port.port > 0))
+
+
+def decode_gates(raw: bytes) -> tuple[str, ...]:
+    """The names in ``spec.schedulingGates``."""
+    return tuple(gate.name for gate in _decode(raw, tuple[SchedulingGate, ...], (), "spec.schedulingGates"))
 
 
 def decode_rules(key: RulesKey) -> Rules:
@@ -79,28 +102,57 @@ def decode_rules(key: RulesKey) -> Rules:
 def decode_resources(key: ResourcesKey) -> ContainerResources:
     """Effective requests, explicitly named resources and implied QoS of a set of containers."""
     containers, init_containers, pod_level, overhead = key
+    sidecars = [restart == "Always" for _, restart in init_containers]
     regular = [_requirements(raw, f"spec.containers[{i}]") for i, (raw, _) in enumerate(containers)]
     init = [_requirements(raw, f"spec.initContainers[{i}]") for i, (raw, _) in enumerate(init_containers)]
     pod = _requirements(pod_level, "spec")
     extra = _decode(overhead, dict[str, WireQuantity], {}, "spec.overhead")
     _check_quantities(extra, "spec.overhead")
+    parts = _Parts(
+        [each.requests or {} for each in regular],
+        list(zip([each.requests or {} for each in init], sidecars, strict=True)),
+        pod.requests or {},
+        extra,
+    )
     try:
-        requests = pod_requests(
-            [ContainerRequests(each.requests or {}) for each in regular],
-            [
-                ContainerRequests(each.requests or {}, sidecar=restart == "Always")
-                for each, (_, restart) in zip(init, init_containers, strict=True)
-            ],
-            pod.requests or {},
-            extra,
-        )
+        requests = _total(parts, {}, parts.pod_level)
         return ContainerResources(
             requests=amounts(requests),
             named=frozenset(name for each in (*regular, *init) for name in each.requests or {}),
             qos=QOS_CLASSES.index(qos_class([*regular, *init])),
+            nonzero=amounts(_total(parts, _defaults_on_node(parts, requests), parts.pod_level)),
+            scored=amounts(_total(parts, SCORING_DEFAULTS, {})),
         )
     except ValueError as error:
         raise PartError(f"the requests of all containers together: {error}") from error
+
+
+@dataclass(slots=True, frozen=True)
+class _Parts:
+    """The requests that make up those of a pod."""
+
+    regular: list[Requests]
+    #: Init containers, and whether each is a sidecar.
+    init: list[tuple[Requests, bool]]
+    pod_level: Requests
+    overhead: Requests
+
+
+def _total(parts: _Parts, defaults: Requests, pod_level: Requests) -> dict[str, Quantity]:
+    """Effective requests, with defaults for what a container does not request."""
+    return pod_requests(
+        [ContainerRequests({**defaults, **requests}) for requests in parts.regular],
+        [ContainerRequests({**defaults, **requests}, sidecar=sidecar) for requests, sidecar in parts.init],
+        pod_level,
+        parts.overhead,
+    )
+
+
+def _defaults_on_node(parts: _Parts, requests: Mapping[str, Quantity]) -> Requests:
+    """With requests of the pod itself, only what nothing requests gets a default. Source: NodeInfo, Kubernetes 1.36."""
+    if not parts.pod_level:
+        return SCORING_DEFAULTS
+    return {name: default for name, default in SCORING_DEFAULTS.items() if name not in requests}
 
 
 def _requirements(raw: bytes, path: str) -> ResourceRequirements:

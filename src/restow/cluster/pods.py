@@ -9,6 +9,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,10 +17,14 @@ import numpy.typing as npt
 from restow.cluster.interning import IdArray
 from restow.kube.node_selection import NodeSelection, WeightedTerm
 from restow.kube.objects import (
+    AWSElasticBlockStore,
     Condition,
     ContainerStatus,
+    GCEPersistentDisk,
+    ISCSIVolume,
     OwnerReference,
     PodAffinity,
+    RBDVolume,
     Toleration,
     TopologySpreadConstraint,
 )
@@ -55,6 +60,7 @@ class Flag(enum.IntFlag):
     LOCAL_STORAGE = 32
     CLAIMS = 64
     RESOURCE_CLAIMS = 128
+    NEVER_PREEMPTS = 256
 
 
 @dataclass(slots=True, frozen=True)
@@ -74,6 +80,32 @@ class Rules:
     pod_anti_affinity: PodAffinity | None = None
 
 
+class HostPort(NamedTuple):
+    """A port of the node that a pod takes; an empty address is 0.0.0.0."""
+
+    ip: str
+    protocol: str
+    port: int
+
+
+#: A disk that a pod names itself, without a claim.
+Disk = GCEPersistentDisk | AWSElasticBlockStore | ISCSIVolume | RBDVolume
+
+
+class PodVolume(NamedTuple):
+    """A volume that matters to scheduling: from a claim, or a disk."""
+
+    #: The name of the claim; a generic ephemeral volume has one of its own, ``<pod>-<volume>``.
+    claim: str = ""
+    ephemeral: bool = False
+    disk: Disk | None = None
+
+    @property
+    def is_named_claim(self) -> bool:
+        """Whether the pod names a claim (``persistentVolumeClaim``)."""
+        return self.disk is None and not self.ephemeral
+
+
 @dataclass(slots=True, frozen=True)
 class ContainerResources:
     """Requests of one distinct set of containers."""
@@ -84,6 +116,10 @@ class ContainerResources:
     named: frozenset[str]
     #: QoS class that the containers imply when the status does not tell.
     qos: int
+    #: What scores count for a pod on a node: containers that request no CPU or memory take 100m and 200Mi.
+    nonzero: Mapping[str, int]
+    #: The same for a pod that is being scheduled; requests of the pod itself do not count there.
+    scored: Mapping[str, int]
 
 
 @dataclass(slots=True, frozen=True)
@@ -109,7 +145,11 @@ class PodTables:
     rules: tuple[Rules, ...]
     spread: tuple[tuple[TopologySpreadConstraint, ...], ...]
     images: tuple[tuple[str, ...], ...]
-    claims: tuple[tuple[str, ...], ...]
+    init_images: tuple[tuple[str, ...], ...]
+    ports: tuple[tuple[HostPort, ...], ...]
+    schedulers: tuple[str, ...]
+    gates: tuple[tuple[str, ...], ...]
+    volumes: tuple[tuple[PodVolume, ...], ...]
     states: tuple[PodStates, ...]
     conditions: tuple[tuple[Condition, ...], ...]
 
@@ -123,6 +163,8 @@ class Pods:
     namespace: IdArray
     #: Index of the node, or PENDING, or UNKNOWN_NODE.
     node: IdArray
+    #: Index of the node that ``status.nominatedNodeName`` names, negative as in ``node``.
+    nominated: IdArray
     labels: IdArray
     owners: IdArray
     resources: IdArray
@@ -130,7 +172,11 @@ class Pods:
     rules: IdArray
     spread: IdArray
     images: IdArray
-    claims: IdArray
+    init_images: IdArray
+    ports: IdArray
+    schedulers: IdArray
+    gates: IdArray
+    volumes: IdArray
     states: IdArray
     conditions: IdArray
     phase: npt.NDArray[np.int8]

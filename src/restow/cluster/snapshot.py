@@ -40,6 +40,9 @@ KINDS: Mapping[str, type[Struct]] = {
     "PersistentVolume": objects.PersistentVolume,
     "StorageClass": objects.StorageClass,
     "CSINode": objects.CSINode,
+    "CSIDriver": objects.CSIDriver,
+    "CSIStorageCapacity": objects.CSIStorageCapacity,
+    "VolumeAttachment": objects.VolumeAttachment,
     "NodeMetrics": objects.NodeMetrics,
     "PodMetrics": objects.PodMetrics,
 }

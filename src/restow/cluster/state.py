@@ -38,6 +38,7 @@ class ClusterState:
         "_first",
         "_holds",
         "_journal",
+        "_owned",
         "_owners",
         "_resident",
         "_vectors",
@@ -45,7 +46,6 @@ class ClusterState:
         "cluster",
         "exists",
         "node",
-        "owned",
         "requested",
         "running",
         "terminating",
@@ -65,14 +65,13 @@ class ClusterState:
         self.changes: list[Change] = []
         self._vectors = _request_vectors(cluster)
         self._holds = ~pods.terminal
-        self._owners = OwnerIndex.of(pods)
+        self._owners: OwnerIndex | None = None
+        self._owned: npt.NDArray[np.int64] | None = None
         self._journal: list[tuple[int, int, bool, bool]] = []
         self._resident, self._first = _residents(pods.node, len(nodes))
         self._arrived: dict[int, list[int]] = {}
         #: Sum of the requests of the pods that hold resources, int64[resource, node].
         self.requested, self.running = self._sums()
-        #: How many existing pods name an owner, int64[owner uid].
-        self.owned = self._owners.counts(self.exists)
 
     # Reading
 
@@ -103,17 +102,19 @@ class ClusterState:
 
     def siblings(self, pods: IntArray) -> npt.NDArray[np.int64]:
         """How many existing pods name each pod's only owner, itself included; -1 without exactly one owner."""
-        owner = self._owners.sole[pods]
-        return np.where(owner >= 0, self.owned[owner], -1) if len(self.owned) else np.full(len(pods), -1)
+        owned, owners = self._count_owners()
+        owner = owners.sole[pods]
+        return np.where(owner >= 0, owned[owner], -1) if len(owned) else np.full(len(pods), -1)
 
     # Changing
 
     def remove(self, pod: int) -> None:
-        """The pod is gone."""
+        """The pod is gone; it must exist."""
+        assert self.exists[pod], f"{self.cluster.pods.full_name(pod)} is gone already"
         self._note(pod)
         self._leave(pod)
         self.exists[pod] = False
-        self.owned[self._owners.of_pod(pod)] -= 1
+        self._recount(pod, -1)
 
     def place(self, pod: int, node: int) -> None:
         """The pod is on this node from now on, even if it was gone; PENDING takes it off its node."""
@@ -122,7 +123,7 @@ class ClusterState:
             self._leave(pod)
         else:
             self.exists[pod] = True
-            self.owned[self._owners.of_pod(pod)] += 1
+            self._recount(pod, 1)
         self._enter(pod, node)
 
     def terminate(self, pod: int) -> None:
@@ -141,7 +142,7 @@ class ClusterState:
         while len(self._journal) > mark:
             pod, node, existed, terminating = self._journal.pop()
             if existed != self.exists[pod]:
-                self.owned[self._owners.of_pod(pod)] += 1 if existed else -1
+                self._recount(pod, 1 if existed else -1)
             if self.exists[pod]:
                 self._leave(pod)
             self.exists[pod] = existed
@@ -155,7 +156,8 @@ class ClusterState:
         twin = ClusterState.__new__(ClusterState)
         for name in ("cluster", "_vectors", "_holds", "_owners", "_resident", "_first"):
             setattr(twin, name, getattr(self, name))
-        for name in ("exists", "node", "terminating", "requested", "running", "owned"):
+        twin._owned = None if self._owned is None else self._owned.copy()  # noqa: SLF001
+        for name in ("exists", "node", "terminating", "requested", "running"):
             setattr(twin, name, getattr(self, name).copy())
         twin.changes = list(self.changes)
         twin._journal = []  # noqa: SLF001  a fork is made inside the class
@@ -167,10 +169,22 @@ class ClusterState:
         requested, running = self._sums()
         assert np.array_equal(requested, self.requested), "requested differs from the sum over the pods"
         assert np.array_equal(running, self.running), "running differs from the count of the pods"
-        assert np.array_equal(self._owners.counts(self.exists), self.owned), "owned differs from the count of the pods"
+        owned, owners = self._count_owners()
+        assert np.array_equal(owners.counts(self.exists), owned), "owned differs from the count of the pods"
         for node in range(len(self.cluster.nodes)):
             expected = np.flatnonzero(self.exists & (self.node == node))
             assert np.array_equal(self.all_pods_on(node), expected), f"the pods on node {node} differ"
+
+    def _count_owners(self) -> tuple[npt.NDArray[np.int64], OwnerIndex]:
+        """How many existing pods name each owner, int64[owner uid]: counted when first asked, kept from then on."""
+        if self._owners is None or self._owned is None:
+            self._owners = OwnerIndex.of(self.cluster.pods)
+            self._owned = self._owners.counts(self.exists)
+        return self._owned, self._owners
+
+    def _recount(self, pod: int, more: int) -> None:
+        if self._owners is not None and self._owned is not None:
+            self._owned[self._owners.of_pod(pod)] += more
 
     def _note(self, pod: int) -> None:
         self._journal.append((pod, int(self.node[pod]), bool(self.exists[pod]), bool(self.terminating[pod])))

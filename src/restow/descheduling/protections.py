@@ -138,7 +138,7 @@ def _storage_class_failure(cluster: Cluster, pod: int, protected: set[str]) -> s
     pods = cluster.pods
     namespace = pods.tables.namespaces[pods.namespace[pod]]
     classes = []
-    for name in pods.tables.claims[pods.claims[pod]]:
+    for name in (each.claim for each in pods.tables.volumes[pods.volumes[pod]] if each.is_named_claim):
         claim = cluster.kind("PersistentVolumeClaim").get((namespace, name))
         if claim is None:
             missing = f'persistentvolumeclaim "{name}" not found'

@@ -66,13 +66,12 @@ class PodAnnotations(Struct, frozen=True, gc=False):
 
     evict: str | None = field(default=None, name="descheduler.alpha.kubernetes.io/evict")
     prefer_no_eviction: str | None = field(default=None, name="descheduler.alpha.kubernetes.io/prefer-no-eviction")
-    request_evict_only: str | None = field(default=None, name="descheduler.alpha.kubernetes.io/request-evict-only")
     mirror: str | None = field(default=None, name="kubernetes.io/config.mirror")
     source: str | None = field(default=None, name="kubernetes.io/config.source")
 
 
 class PodMeta(Struct, frozen=True, gc=False, rename="camel"):
-    """The metadata of a pod; ``labels`` stays raw because replicas share it."""
+    """The metadata of a pod; ``labels`` and ``owner_references`` stay raw because replicas share them."""
 
     name: str = ""
     namespace: str = ""
@@ -81,7 +80,7 @@ class PodMeta(Struct, frozen=True, gc=False, rename="camel"):
     annotations: PodAnnotations | None = None
     creation_timestamp: str | None = None
     deletion_timestamp: str | None = None
-    owner_references: tuple[OwnerReference, ...] | None = None
+    owner_references: Raw = ABSENT
 
 
 class ResourceRequirements(Struct, frozen=True, gc=False):
@@ -117,6 +116,35 @@ class ClaimSource(Struct, frozen=True, gc=False, rename="camel"):
     read_only: bool = False
 
 
+class GCEPersistentDisk(Struct, frozen=True, gc=False, rename="camel"):
+    """``gcePersistentDisk`` of a volume."""
+
+    pd_name: str = ""
+    read_only: bool = False
+
+
+class AWSElasticBlockStore(Struct, frozen=True, gc=False, rename="camel"):
+    """``awsElasticBlockStore`` of a volume."""
+
+    volume_id: str = field(default="", name="volumeID")
+
+
+class ISCSIVolume(Struct, frozen=True, gc=False, rename="camel"):
+    """``iscsi`` of a pod's volume."""
+
+    iqn: str = ""
+    read_only: bool = False
+
+
+class RBDVolume(Struct, frozen=True, gc=False, rename="camel"):
+    """``rbd`` of a pod's volume."""
+
+    monitors: tuple[str, ...] | None = None
+    pool: str = ""
+    image: str = ""
+    read_only: bool = False
+
+
 class Volume(Struct, frozen=True, gc=False, rename="camel"):
     """A volume of a pod: the sources that decisions tell apart."""
 
@@ -125,6 +153,10 @@ class Volume(Struct, frozen=True, gc=False, rename="camel"):
     empty_dir: Present | None = None
     persistent_volume_claim: ClaimSource | None = None
     ephemeral: Present | None = None
+    gce_persistent_disk: GCEPersistentDisk | None = None
+    aws_elastic_block_store: AWSElasticBlockStore | None = None
+    iscsi: ISCSIVolume | None = None
+    rbd: RBDVolume | None = None
 
 
 class PodSpec(Struct, frozen=True, gc=False, rename="camel"):
@@ -215,7 +247,7 @@ class LabelSelectorRequirement(Struct, frozen=True, gc=False):
     """One ``matchExpressions`` entry of a label selector, a node selector term or a policy."""
 
     key: str = ""
-    operator: str = ""
+    operator: Annotated[str, Meta(extra={"go": "v1.LabelSelectorOperator"})] = ""
     values: tuple[str, ...] | None = None
 
 
@@ -300,6 +332,12 @@ class Toleration(Struct, frozen=True, gc=False, rename="camel"):
     value: str = ""
     effect: str = ""
     toleration_seconds: Int64 | None = None
+
+
+class SchedulingGate(Struct, frozen=True, gc=False):
+    """One reason not to schedule a pod yet."""
+
+    name: str = ""
 
 
 class TopologySpreadConstraint(Struct, frozen=True, gc=False, rename="camel"):
@@ -460,6 +498,7 @@ class PersistentVolumeClaimSpec(Struct, frozen=True, gc=False, rename="camel"):
     resources: VolumeResources | None = None
     selector: LabelSelector | None = None
     volume_mode: str | None = None
+    volume_attributes_class_name: str | None = None
 
 
 class PersistentVolumeClaimStatus(Struct, frozen=True, gc=False):
@@ -489,6 +528,32 @@ class CSIVolumeSource(Struct, frozen=True, gc=False, rename="camel"):
     volume_handle: str = ""
 
 
+class AzureDisk(Struct, frozen=True, gc=False):
+    """``spec.azureDisk`` of a volume."""
+
+    disk_uri: str = field(default="", name="diskURI")
+
+
+class DiskByID(Struct, frozen=True, gc=False):
+    """``spec.cinder`` and ``spec.portworxVolume`` of a volume."""
+
+    volume_id: str = field(default="", name="volumeID")
+
+
+class ObjectReference(Struct, frozen=True, gc=False):
+    """``spec.claimRef`` of a volume."""
+
+    namespace: str = ""
+    name: str = ""
+    uid: str = ""
+
+
+class PersistentVolumeStatus(Struct, frozen=True, gc=False):
+    """Status of a volume."""
+
+    phase: str = ""
+
+
 class PersistentVolumeSpec(Struct, frozen=True, gc=False, rename="camel"):
     """Spec of a volume."""
 
@@ -496,8 +561,15 @@ class PersistentVolumeSpec(Struct, frozen=True, gc=False, rename="camel"):
     storage_class_name: str = ""
     access_modes: tuple[str, ...] | None = None
     volume_mode: str | None = None
+    volume_attributes_class_name: str | None = None
+    claim_ref: ObjectReference | None = None
     node_affinity: VolumeNodeAffinity | None = None
     csi: CSIVolumeSource | None = None
+    gce_persistent_disk: GCEPersistentDisk | None = None
+    aws_elastic_block_store: AWSElasticBlockStore | None = None
+    azure_disk: AzureDisk | None = None
+    cinder: DiskByID | None = None
+    portworx_volume: DiskByID | None = None
 
 
 class PersistentVolume(Struct, frozen=True, gc=False):
@@ -505,6 +577,7 @@ class PersistentVolume(Struct, frozen=True, gc=False):
 
     metadata: ObjectMeta = ObjectMeta()
     spec: PersistentVolumeSpec = PersistentVolumeSpec()
+    status: PersistentVolumeStatus = PersistentVolumeStatus()
 
 
 class TopologySelectorLabelRequirement(Struct, frozen=True, gc=False):
@@ -555,6 +628,50 @@ class CSINode(Struct, frozen=True, gc=False):
 
     metadata: ObjectMeta = ObjectMeta()
     spec: CSINodeSpec = CSINodeSpec()
+
+
+class CSIDriverSpec(Struct, frozen=True, gc=False, rename="camel"):
+    """Spec of a CSIDriver."""
+
+    storage_capacity: bool | None = None
+
+
+class CSIDriver(Struct, frozen=True, gc=False):
+    """A storage.k8s.io/v1 CSIDriver."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: CSIDriverSpec = CSIDriverSpec()
+
+
+class CSIStorageCapacity(Struct, frozen=True, gc=False, rename="camel"):
+    """A storage.k8s.io/v1 CSIStorageCapacity: what is left for one class in one part of the cluster."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    node_topology: LabelSelector | None = None
+    storage_class_name: str = ""
+    capacity: WireQuantity | None = None
+    maximum_volume_size: WireQuantity | None = None
+
+
+class VolumeAttachmentSource(Struct, frozen=True, gc=False, rename="camel"):
+    """``spec.source`` of a VolumeAttachment."""
+
+    persistent_volume_name: str | None = None
+
+
+class VolumeAttachmentSpec(Struct, frozen=True, gc=False, rename="camel"):
+    """Spec of a VolumeAttachment."""
+
+    attacher: str = ""
+    node_name: str = ""
+    source: VolumeAttachmentSource = VolumeAttachmentSource()
+
+
+class VolumeAttachment(Struct, frozen=True, gc=False):
+    """A storage.k8s.io/v1 VolumeAttachment."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: VolumeAttachmentSpec = VolumeAttachmentSpec()
 
 
 class NodeMetrics(Struct, frozen=True, gc=False):

@@ -20,10 +20,11 @@ from msgspec import Raw, Struct
 from restow.cluster.snapshot import KINDS, Cluster, ClusterIntake
 from restow.errors import InputError
 from restow.kube import nulls
+from restow.sources.headers import Header, HeaderReader
 from restow.sources.reading import Data, Document, input_files, origin_of, read_documents, split_json
 
-#: Objects decoded before their columns are taken.
-_PAGE = 4096
+#: Objects decoded before their columns are taken: so few that the processor still has them at hand.
+_PAGE = 512
 #: Unknown kinds named in a note.
 _KINDS_TOLD = 5
 _NO_NAME = "(without a readable name)"
@@ -39,6 +40,9 @@ _GROUPS = {
     "CronJob": "batch",
     "StorageClass": "storage.k8s.io",
     "CSINode": "storage.k8s.io",
+    "CSIDriver": "storage.k8s.io",
+    "CSIStorageCapacity": "storage.k8s.io",
+    "VolumeAttachment": "storage.k8s.io",
     "NodeMetrics": "metrics.k8s.io",
     "PodMetrics": "metrics.k8s.io",
 }
@@ -54,13 +58,6 @@ class _Envelope(Struct, frozen=True, rename="camel"):
     kind: str | None = None
     api_version: str | None = None
     items: list[Raw] | None = None
-
-
-class _Header(Struct, frozen=True, rename="camel"):
-    """What an item says of itself."""
-
-    kind: str | None = None
-    api_version: str | None = None
 
 
 class _NameOnly(Struct, frozen=True):
@@ -159,7 +156,7 @@ def _take(document: Document, intake: ClusterIntake, report: LoadReport) -> None
     for kind, items in by_kind.items():
         decoder = msgspec.json.Decoder(KINDS[kind])
         for start in range(0, len(items), _PAGE):
-            page = [_decode(decoder, kind, item, document.origin) for item in items[start : start + _PAGE]]
+            page = _decode_page(decoder, kind, items[start : start + _PAGE], document.origin)
             try:
                 intake.add(kind, page)
             except InputError as error:
@@ -175,9 +172,9 @@ def _items(data: Data | Raw, origin: str, kind: str, api_version: str) -> Iterat
             yield _qualified(own_kind, own_version, origin), data
         return
     item_kind = own_kind.removesuffix("List")
-    header = msgspec.json.Decoder(_Header)
+    headers = HeaderReader()
     for item in envelope.items:
-        found = _decode(header, "item", item, origin)
+        found = _header(headers, item, origin)
         if not found.kind:
             yield _qualified(item_kind, found.api_version or own_version, origin), item
         elif found.kind.endswith("List"):
@@ -212,11 +209,30 @@ def _qualified(kind: str, api_version: str, origin: str) -> str:
     return kind if not api_version or group == _GROUPS.get(kind, "") else f"{kind}.{group or 'core'}"
 
 
+def _header(headers: HeaderReader, item: Raw, origin: str) -> Header:
+    try:
+        return headers.read(item)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise _unreadable("item", item, origin, error) from error
+
+
+def _decode_page(decoder: msgspec.json.Decoder[Any], kind: str, items: list[Data | Raw], origin: str) -> list[Any]:
+    try:
+        return [decoder.decode(item) for item in items]
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        # One of them is unusual: decode each with more patience.
+        return [_decode(decoder, kind, item, origin) for item in items]
+
+
 def _decode(decoder: msgspec.json.Decoder[Any], kind: str, item: Data | Raw, origin: str) -> Any:
     try:
         return nulls.decode(decoder, item)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise InputError(f"{origin}: {kind} {_name(item)}: {_sentence(error)}") from error
+        raise _unreadable(kind, item, origin, error) from error
+
+
+def _unreadable(kind: str, item: Data | Raw, origin: str, error: Exception) -> InputError:
+    return InputError(f"{origin}: {kind} {_name(item)}: {_sentence(error)}")
 
 
 def _name(item: Data | Raw) -> str:

@@ -28,6 +28,8 @@ _GZIP = b"\x1f\x8b"
 #: More than any cluster; a small file that unpacks to more is a bomb.
 _LARGEST_UNPACKED = 8 << 30
 _CHUNK = 1 << 20
+#: State of a UTF-8 decoder that waits for no more bytes of a character.
+_BETWEEN_CHARACTERS = (b"", 0)
 _BLANKS = re.compile(r"[ \t\r\n]*")
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
@@ -133,8 +135,11 @@ def _text(data: Data, origin: str) -> Data:
     start = len(codecs.BOM_UTF8) if bytes(data[:3]) == codecs.BOM_UTF8 else 0
     decoder = codecs.getincrementaldecoder("utf-8")()
     for offset in range(start, len(data), _CHUNK):
+        chunk = bytes(data[offset : offset + _CHUNK])
+        if chunk.isascii() and decoder.getstate() == _BETWEEN_CHARACTERS:
+            continue
         try:
-            decoder.decode(data[offset : offset + _CHUNK], final=offset + _CHUNK >= len(data))
+            decoder.decode(chunk, final=offset + _CHUNK >= len(data))
         except UnicodeDecodeError as error:
             raise InputError(f"{origin}: not UTF-8 text: {error.reason} near byte {offset + error.start}") from error
     return data[start:] if start else data
