@@ -1,0 +1,1 @@
+"""kube-scheduler's rules on a cluster state: where a pod would go, and why not elsewhere."""

@@ -1,0 +1,104 @@
+"""The terms that existing pods carry, and which of them mean an incoming pod.
+
+Pods with the same rules in the same namespace carry the same terms: they are a group of *carriers*. An incoming pod
+asks for the terms that mean it; the answer, found through an index and kept for every pod that is labelled alike, is
+cut down to sets of carriers by topology key and weight, whose presence on the nodes is then simply counted.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from restow.cluster.interning import IntArray, combine
+from restow.cluster.pods import Pods
+from restow.kube.labels import NOTHING
+from restow.scheduling.affinity_terms import AffinityTerm
+from restow.scheduling.context import Context
+from restow.scheduling.selector_index import LabelledAs, ScopedSelector, SelectorIndex
+
+
+@dataclass(slots=True, frozen=True)
+class CarriedTerm:
+    """A term that every pod of a group carries."""
+
+    term: AffinityTerm
+    weight: int
+    group: int
+
+
+@dataclass(slots=True, frozen=True, eq=False)
+class Carriers:
+    """Pods whose terms pull (or push) an incoming pod over one topology; only ever equal to itself."""
+
+    topology_key: str
+    #: The sum over the terms of each pod.
+    weight: int
+    #: Sorted.
+    pods: IntArray
+
+
+class CarrierGroups:
+    """The pods with inter-pod terms that are not over, grouped by their rules and namespace."""
+
+    def __init__(self, pods: Pods) -> None:
+        has_terms = [(each.pod_affinity or each.pod_anti_affinity) is not None for each in pods.tables.rules]
+        carriers = np.flatnonzero(np.array(has_terms, dtype=bool)[pods.rules] & ~pods.terminal)
+        group, table = combine(pods.rules[carriers], pods.namespace[carriers])
+        #: The rules and the namespace of each group, by identifier.
+        self.table: list[tuple[int, int]] = [(rules, namespace) for rules, namespace in table.tolist()]
+        self._pods = carriers[np.argsort(group, kind="stable")]
+        self._first: list[int] = np.searchsorted(np.sort(group), np.arange(len(table) + 1)).tolist()
+
+    def pods(self, groups: Iterable[int]) -> IntArray:
+        """All pods of some groups, sorted."""
+        return np.sort(np.concatenate([self._pods[self._first[group] : self._first[group + 1]] for group in groups]))
+
+
+class CarriedTerms:
+    """Terms of existing pods by whom they mean."""
+
+    def __init__(self, context: Context, carried: Sequence[CarriedTerm], groups: CarrierGroups) -> None:
+        self._pods = context.state.cluster.pods
+        self._namespace_labels = context.namespaces
+        self._carried = carried
+        self._groups = groups
+        self._index = SelectorIndex([_scoped(each.term) for each in carried])
+        self._of_pods: dict[LabelledAs, tuple[Carriers, ...]] = {}
+        self._of_terms: dict[tuple[int, ...], tuple[Carriers, ...]] = {}
+
+    def meaning(self, pod: int) -> tuple[Carriers, ...]:
+        """Who carries terms that mean a pod."""
+        tables = self._pods.tables
+        namespace = tables.namespaces[self._pods.namespace[pod]]
+        labelled_as = self._index.labelled_as(namespace, tables.labels[self._pods.labels[pod]])
+        known = self._of_pods.get(labelled_as)
+        if known is None:
+            known = self._of_pods[labelled_as] = self._find(labelled_as)
+        return known
+
+    def _find(self, pod: LabelledAs) -> tuple[Carriers, ...]:
+        labels = self._namespace_labels.get(pod.namespace, {})
+        matching = self._index.matching(pod)
+        terms = tuple(each for each in matching if self._carried[each].term.admits(pod.namespace, labels))
+        known = self._of_terms.get(terms)
+        if known is None:
+            known = self._of_terms[terms] = self._carriers(terms)
+        return known
+
+    def _carriers(self, terms: tuple[int, ...]) -> tuple[Carriers, ...]:
+        weights: dict[tuple[str, int], int] = defaultdict(int)
+        for each in terms:
+            carried = self._carried[each]
+            weights[carried.term.topology_key, carried.group] += carried.weight
+        alike: dict[tuple[str, int], list[int]] = defaultdict(list)
+        for (topology_key, group), weight in weights.items():
+            alike[topology_key, weight].append(group)
+        return tuple(Carriers(*each, self._groups.pods(groups)) for each, groups in alike.items())
+
+
+def _scoped(term: AffinityTerm) -> ScopedSelector:
+    return ScopedSelector(term.selector, term.namespaces if term.namespace_selector == NOTHING else None)

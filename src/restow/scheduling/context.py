@@ -1,0 +1,34 @@
+"""What the plugins of one scheduler share: the state, the label index, the counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from restow.cluster.label_groups import LabelGroups
+from restow.cluster.state import ClusterState
+from restow.scheduling.pod_counts import PodCounts
+from restow.scheduling.storage import Storage
+
+
+@dataclass(slots=True, frozen=True)
+class Context:
+    """One state and the indices over it; every plugin of a scheduler gets the same."""
+
+    state: ClusterState
+    labels: LabelGroups
+    counts: PodCounts
+    storage: Storage
+    #: Labels by name of the namespaces that the input holds.
+    namespaces: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    @staticmethod
+    def of(state: ClusterState) -> Context:
+        """The context of a state."""
+        return Context(
+            state,
+            LabelGroups(state.cluster.pods),
+            PodCounts(state),
+            Storage(state.cluster),
+            state.cluster.namespace_labels(),
+        )

@@ -1,0 +1,40 @@
+"""The scheduler's message of a pod that fits nowhere: ``0/5 nodes are available: 1 Insufficient cpu, ...``.
+
+Each reason counts the nodes that gave it; a node with two reasons counts in both. Entries are sorted as texts, so "10"
+comes before "2". Source: FitError, Kubernetes 1.36.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from restow.scheduling.filtering import Verdicts
+from restow.scheduling.framework import PASSES
+
+
+def fit_error(verdicts: Verdicts) -> str:
+    """The text about the filters; what preemption has to say is appended by the caller."""
+    total = len(verdicts.verdict)
+    if verdicts.prefilter is not None:
+        return f"0/{total} nodes are available: {'; '.join(verdicts.prefilter.outcome.reasons)}."
+    return f"0/{total} nodes are available:{histogram(reason_counts(verdicts))}"
+
+
+def reason_counts(verdicts: Verdicts) -> Mapping[str, int]:
+    """How many nodes gave each reason."""
+    counts: Counter[str] = Counter()
+    categories, sizes = np.unique(verdicts.verdict[verdicts.verdict != PASSES], return_counts=True)
+    for category, size in zip(categories.tolist(), sizes.tolist(), strict=True):
+        for reason in verdicts.objections[category].outcome.reasons:
+            counts[reason] += size
+    return counts
+
+
+def histogram(counts: Mapping[str, int]) -> str:
+    """The entries of the message with a leading space and a final full stop; empty without entries."""
+    entries: Iterable[str] = sorted(f"{count} {reason}" for reason, count in counts.items())
+    joined = ", ".join(entries)
+    return f" {joined}." if joined else ""

@@ -1,0 +1,99 @@
+"""NodeAffinity: node selector and required affinity filter, preferred affinity scores.
+
+A pod whose every required term names nodes (``metadata.name``) is offered those nodes alone: that is how DaemonSet pods
+are scheduled. ``addedAffinity`` of the plugin's arguments applies to every pod of the profile. Source: Kubernetes 1.36.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from restow.cluster.interning import BoolArray, IntArray
+from restow.cluster.node_matching import matches, preferred_weights
+from restow.cluster.pods import Rules
+from restow.kube.node_selection import NAME_FIELD, NodeSelection, SelectorTerm, WeightedTerm, compile_preferred
+from restow.kube.objects import NodeAffinity as WireNodeAffinity
+from restow.scheduling.context import Context
+from restow.scheduling.framework import (
+    PASSES,
+    PROCEED,
+    SKIP,
+    Judgement,
+    Outcome,
+    PreFiltered,
+    Scores,
+    normalised,
+)
+
+NAME = "NodeAffinity"
+
+_ENFORCED = Outcome(("node(s) didn't match scheduler-enforced node affinity",), unresolvable=True)
+_MISMATCH = Outcome(("node(s) didn't match Pod's node affinity/selector",), unresolvable=True)
+_CONFLICT = Outcome(("pod affinity terms conflict",), unresolvable=True)
+
+
+class NodeAffinity:
+    """Filter and score."""
+
+    name = NAME
+    local = True
+
+    def __init__(self, context: Context, added: WireNodeAffinity | None = None) -> None:
+        self._nodes = context.state.cluster.nodes
+        self._pods = context.state.cluster.pods
+        self._enforced = matches(NodeSelection.compile(None, added.required if added else None), self._nodes)
+        self._added_preferred = compile_preferred(added.preferred if added else None)
+        self._has_added = added is not None
+        self._matching: dict[int, BoolArray] = {}
+        self._weights: dict[int, npt.NDArray[np.int64]] = {}
+
+    def prefilter(self, pod: int) -> PreFiltered:
+        """Skip pods without any requirement; narrow those that name their nodes."""
+        rules = self._rules(pod)
+        if not (rules.has_required or rules.has_node_selector or self._has_added):
+            return SKIP
+        names = _named_nodes(rules.selection.terms)
+        if names is None:
+            return PROCEED
+        if not names:
+            return PreFiltered(failure=_CONFLICT)
+        allowed = np.zeros(len(self._nodes), dtype=bool)
+        allowed[[self._nodes.index[name] for name in names if name in self._nodes.index]] = True
+        return PreFiltered(allowed=allowed)
+
+    def judge(self, pod: int, nodes: IntArray) -> Judgement:
+        """Reject nodes by the scheduler's own affinity first, then by the pod's."""
+        identifier = int(self._pods.rules[pod])
+        matching = self._matching.get(identifier)
+        if matching is None:
+            matching = self._matching[identifier] = matches(self._rules(pod).selection, self._nodes)
+        category = np.where(~self._enforced[nodes], 0, np.where(matching[nodes], PASSES, 1))
+        return Judgement(category, (_ENFORCED, _MISMATCH))
+
+    def score(self, pod: int, nodes: IntArray) -> Scores | None:
+        """Sum of the weights of the matching preferred terms, scaled to the best node."""
+        identifier = int(self._pods.rules[pod])
+        terms: tuple[WeightedTerm, ...] = (*self._added_preferred, *self._rules(pod).preferred)
+        if not terms:
+            return None
+        weights = self._weights.get(identifier)
+        if weights is None:
+            weights = self._weights[identifier] = preferred_weights(terms, self._nodes)
+        return normalised(weights[nodes])
+
+    def _rules(self, pod: int) -> Rules:
+        return self._pods.tables.rules[int(self._pods.rules[pod])]
+
+
+def _named_nodes(terms: tuple[SelectorTerm, ...] | None) -> frozenset[str] | None:
+    """The nodes that required terms name, where every term names some; None where one does not."""
+    if not terms:
+        return None
+    named: set[str] = set()
+    for term in terms:
+        sets = [set(each.values) for each in term.fields if each.key == NAME_FIELD and each.operator == "In"]
+        if not sets:
+            return None
+        named |= set.intersection(*sets)
+    return frozenset(named)

@@ -1,0 +1,39 @@
+"""NodeUnschedulable: cordoned nodes take only pods that tolerate the cordon's taint. Source: Kubernetes 1.36."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from restow.cluster.interning import IntArray
+from restow.kube.objects import Taint
+from restow.scheduling.context import Context
+from restow.scheduling.framework import PASSES, PROCEED, Judgement, Outcome, PreFiltered, one_outcome
+from restow.scheduling.tolerations import scheduler_tolerates
+
+NAME = "NodeUnschedulable"
+
+_CORDON = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
+_CORDONED = Outcome(("node(s) were unschedulable",), unresolvable=True)
+
+
+class NodeUnschedulable:
+    """Filter on ``spec.unschedulable``; it speaks before TaintToleration does."""
+
+    name = NAME
+    local = True
+
+    def __init__(self, context: Context) -> None:
+        self._nodes = context.state.cluster.nodes
+        self._pods = context.state.cluster.pods
+
+    def prefilter(self, _pod: int) -> PreFiltered:
+        """Every pod is looked at."""
+        return PROCEED
+
+    def judge(self, pod: int, nodes: IntArray) -> Judgement:
+        """Reject cordoned nodes unless the pod tolerates the cordon."""
+        cordoned = self._nodes.unschedulable[nodes]
+        tolerations = self._pods.tables.tolerations[self._pods.tolerations[pod]]
+        if not cordoned.any() or scheduler_tolerates(tolerations, _CORDON):
+            return Judgement(np.full(len(nodes), PASSES), ())
+        return one_outcome(cordoned, _CORDONED)

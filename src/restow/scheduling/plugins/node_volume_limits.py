@@ -1,0 +1,143 @@
+"""NodeVolumeLimits: a node attaches only so many volumes of a CSI driver.
+
+The limit is what the node's CSINode says of the driver; without one there is none. Attached are the distinct volumes of
+the pods on the node and those of its VolumeAttachments; a volume that is attached already costs nothing more. The
+counts are kept by driver and refreshed where a node changed. Source: Kubernetes 1.36.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from restow.cluster.interning import BoolArray, IntArray
+from restow.cluster.snapshot import Key
+from restow.kube.objects import CSINode, VolumeAttachment
+from restow.scheduling.attachable import Attachable, attachables, is_migratable
+from restow.scheduling.context import Context
+from restow.scheduling.framework import PROCEED, SKIP, Judgement, Outcome, PreFiltered, one_outcome
+from restow.scheduling.per_node import PerNode
+
+NAME = "NodeVolumeLimits"
+
+_UNLIMITED = np.iinfo(np.int64).max
+_EXCEEDED = Outcome(("node(s) exceed max volume count",))
+
+Counts = npt.NDArray[np.int64]
+
+
+class NodeVolumeLimits:
+    """Filter."""
+
+    name = NAME
+    local = False
+
+    def __init__(self, context: Context) -> None:
+        self._state = context.state
+        self._nodes = context.state.cluster.nodes
+        self._cluster = context.state.cluster
+        self._storage = context.storage
+        self._attached = PerNode(context.state, self._count_attached)
+        self._limits: dict[str, Counts] = {}
+
+    def prefilter(self, pod: int) -> PreFiltered:
+        """Skip pods without a volume that any driver could attach."""
+        volumes = self._storage.volumes_of(pod)
+        return PROCEED if any(each.disk is None or is_migratable(each.disk) for each in volumes) else SKIP
+
+    def judge(self, pod: int, nodes: IntArray) -> Judgement:
+        """Reject nodes where a driver would have more volumes than it may."""
+        exceeded = np.zeros(len(self._nodes), dtype=bool)
+        for driver, volumes in _by_driver(set(attachables(self._storage, pod))).items():
+            limits = self._limits_of(driver)
+            if (limits != _UNLIMITED).any():
+                new = np.sum([self._is_new(volume) for volume in volumes], axis=0)
+                exceeded |= (new > 0) & (self._attached.of(driver) + new > limits)
+        return one_outcome(exceeded[nodes], _EXCEEDED)
+
+    def _is_new(self, volume: Attachable) -> BoolArray:
+        """The nodes where no pod has a volume yet."""
+        new = np.ones(len(self._nodes), dtype=bool)
+        holders = self._holders.get(volume, [])
+        counted = self._state.holds_resources()[holders] & (self._state.node[holders] >= 0)
+        new[self._state.node[holders][counted]] = False
+        return new
+
+    def _count_attached(self, driver: str, nodes: IntArray) -> Counts:
+        """How many volumes of a driver each node has attached; 0 where there is no limit."""
+        limited = self._limits_of(driver)[nodes] != _UNLIMITED
+        counts = np.zeros(len(nodes), dtype=np.int64)
+        for position in np.flatnonzero(limited).tolist():
+            counts[position] = len(self._volumes_on(int(nodes[position]), driver))
+        return counts
+
+    def _volumes_on(self, node: int, driver: str) -> set[str]:
+        """The handles of the volumes of a driver that are attached to a node."""
+        pods = self._state.pods_on(node)
+        found = {handle for name, handle in self._observed.get(node, ()) if name == driver}
+        for pod in pods[self._has_volumes[pods]].tolist():
+            for volume in attachables(self._storage, pod):
+                if volume.driver == driver:
+                    found.add(volume.handle)
+        return found
+
+    def _limits_of(self, driver: str) -> Counts:
+        """How many volumes of a driver each node may attach."""
+        limits = self._limits.get(driver)
+        if limits is None:
+            csi_nodes: Mapping[Key, CSINode] = self._cluster.kind("CSINode")
+            limits = self._limits[driver] = np.full(len(self._nodes), _UNLIMITED)
+            for (_, name), csi_node in csi_nodes.items():
+                limit = _limit(csi_node, driver)
+                if name in self._nodes.index and limit is not None:
+                    limits[self._nodes.index[name]] = limit
+        return limits
+
+    @cached_property
+    def _has_volumes(self) -> BoolArray:
+        has = np.zeros(len(self._cluster.pods), dtype=bool)
+        has[self._storage.with_volumes] = True
+        return has
+
+    @cached_property
+    def _holders(self) -> Mapping[Attachable, list[int]]:
+        """The pods that use a volume, wherever they are."""
+        holders: dict[Attachable, list[int]] = defaultdict(list)
+        for pod in self._storage.with_volumes.tolist():
+            for volume in attachables(self._storage, pod):
+                holders[volume].append(pod)
+        return holders
+
+    @cached_property
+    def _observed(self) -> Mapping[int, set[tuple[str, str]]]:
+        """(driver, handle) of the VolumeAttachments of each node."""
+        observed: dict[int, set[tuple[str, str]]] = defaultdict(set)
+        for each in self._cluster.kind("VolumeAttachment").values():
+            handle, node = self._attached_handle(each), self._nodes.index.get(each.spec.node_name)
+            if handle is not None and node is not None and each.spec.attacher:
+                observed[node].add((each.spec.attacher, handle))
+        return observed
+
+    def _attached_handle(self, attachment: VolumeAttachment) -> str | None:
+        name = attachment.spec.source.persistent_volume_name
+        volume = None if name is None else self._storage.volume(name)
+        return None if volume is None or volume.spec.csi is None else volume.spec.csi.volume_handle
+
+
+def _by_driver(volumes: set[Attachable]) -> Mapping[str, list[Attachable]]:
+    found: dict[str, list[Attachable]] = defaultdict(list)
+    for volume in volumes:
+        found[volume.driver].append(volume)
+    return found
+
+
+def _limit(csi_node: CSINode, driver: str) -> int | None:
+    """How many volumes of a driver a node may attach; None where its CSINode does not say."""
+    counts = [
+        each.allocatable.count for each in csi_node.spec.drivers or () if each.name == driver and each.allocatable
+    ]
+    return counts[-1] if counts else None

@@ -1,0 +1,227 @@
+"""VolumeBinding: the volumes of a pod must be reachable from its node, or be found or made for it.
+
+Bound claims tie the pod to the nodes that their volumes admit. Claims of a class that waits for the first consumer take
+a volume that exists, or have one made where the class allows it; every other claim without a volume keeps the pod
+waiting. Nothing of it depends on the pods of a node. Source: Kubernetes 1.36.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from restow.cluster.interning import BoolArray, IntArray
+from restow.cluster.node_matching import matches
+from restow.cluster.pods import PodVolume
+from restow.cluster.snapshot import Key
+from restow.kube.node_selection import NodeSelection
+from restow.kube.objects import NodeSelector, PersistentVolume, PersistentVolumeClaim
+from restow.scheduling.context import Context
+from restow.scheduling.framework import PASSES, PROCEED, SKIP, Categories, Judgement, Outcome, PreFiltered
+from restow.scheduling.storage import (
+    SELECTED_NODE,
+    WAIT_FOR_FIRST_CONSUMER,
+    class_of_claim,
+    is_bound,
+    not_found,
+)
+from restow.scheduling.volume_matching import NO_VOLUME, Match, Offer, match_claims
+from restow.scheduling.volume_provisioning import Provisioning
+from restow.scheduling.volume_reservations import Reservation, Reservations
+
+NAME = "VolumeBinding"
+
+_UNBOUND = Outcome(("pod has unbound immediate PersistentVolumeClaims",), unresolvable=True)
+#: Why bound claims and unbound claims fail, by the codes below.
+_BOUND_REASONS = ("", "node(s) didn't match PersistentVolume's node affinity", "")
+_UNBOUND_REASONS = (
+    "",
+    "node(s) didn't find available persistent volumes to bind",
+    "node(s) did not have enough free storage",
+)
+_MISSING_REASON = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
+_FINE, _ELSEWHERE, _MISSING = 0, 1, 2
+_NOT_FOUND, _FULL = 1, 2
+
+Codes = npt.NDArray[np.int64]
+
+
+@dataclass(slots=True, frozen=True)
+class _Claims:
+    """The claims of a pod."""
+
+    bound: tuple[PersistentVolumeClaim, ...]
+    delayed: tuple[PersistentVolumeClaim, ...]
+
+
+class VolumeBinding:
+    """Filter."""
+
+    name = NAME
+    local = False
+
+    def __init__(self, context: Context) -> None:
+        self._nodes = context.state.cluster.nodes
+        self._storage = context.storage
+        self._provisioning = Provisioning(context.state.cluster, context.storage)
+        self._reservations = Reservations(context.state, self._reserve)
+        self._reach: dict[NodeSelector, BoolArray] = {}
+        #: The last answer: (pod, version of the reservations) and the category of every node.
+        self._last: tuple[tuple[int, int], Categories] | None = None
+
+    def prefilter(self, pod: int) -> PreFiltered:
+        """Fail where a claim is missing, lost or not bound in time; skip pods without claims."""
+        volumes = [volume for volume in self._storage.volumes_of(pod) if volume.disk is None]
+        if not volumes:
+            return SKIP
+        for volume in volumes:
+            problem = self._problem(pod, volume)
+            if problem is not None:
+                return PreFiltered(failure=problem)
+        found = self._claims(pod)
+        return PreFiltered(failure=found) if isinstance(found, Outcome) else PROCEED
+
+    def judge(self, pod: int, nodes: IntArray) -> Judgement:
+        """Reject nodes that do not reach the bound volumes, or where none can be had for an unbound claim."""
+        self._reservations.refresh()
+        key = pod, self._reservations.version
+        if self._last is None or self._last[0] != key:
+            self._last = key, self._categories(pod)
+        return Judgement(self._last[1][nodes], _OUTCOMES)
+
+    def _problem(self, pod: int, volume: PodVolume) -> Outcome | None:
+        """What is wrong with the claim of a volume."""
+        claim = self._storage.claim(pod, volume)
+        if claim is None and volume.ephemeral:
+            text = f'waiting for ephemeral volume controller to create the persistentvolumeclaim "{volume.claim}"'
+            return Outcome((text,), unresolvable=True)
+        if claim is None:
+            return not_found("persistentvolumeclaim", volume.claim)
+        quoted = f'persistentvolumeclaim "{volume.claim}"'
+        if claim.status.phase == "Lost":
+            lost = f'{quoted} bound to non-existent persistentvolume "{claim.spec.volume_name}"'
+            return Outcome((lost,), unresolvable=True)
+        if claim.metadata.deletion_timestamp is not None:
+            return Outcome((f"{quoted} is being deleted",), unresolvable=True)
+        if volume.ephemeral and not self._storage.is_for_pod(claim, pod):
+            return Outcome((self._foreign(pod, volume),), unresolvable=True)
+        return None
+
+    def _foreign(self, pod: int, volume: PodVolume) -> str:
+        claim, owner = "/".join(self._storage.claim_key(pod, volume)), self._storage.full_name(pod)
+        return f"PVC {claim} was not created for pod {owner} (pod is not owner)"
+
+    def _claims(self, pod: int) -> _Claims | Outcome:
+        """The claims of a pod whose claims all exist, or why it has to wait."""
+        bound, delayed, immediate = [], [], False
+        for volume in self._storage.volumes_of(pod):
+            claim = None if volume.disk is not None else self._storage.claim(pod, volume)
+            if claim is None:
+                continue
+            if is_bound(claim):
+                bound.append(claim)
+                continue
+            mode = self._binding_mode(claim)
+            if mode is None:
+                text = f'VolumeBindingMode not set for StorageClass "{class_of_claim(claim)}"'
+                return Outcome((text,), unresolvable=True)
+            if mode == WAIT_FOR_FIRST_CONSUMER and not claim.spec.volume_name:
+                delayed.append(claim)
+            else:
+                immediate = True
+        return _UNBOUND if immediate else _Claims(tuple(bound), tuple(delayed))
+
+    def _binding_mode(self, claim: PersistentVolumeClaim) -> str | None:
+        """The binding mode of the claim's class: empty without a class, None where the class does not say."""
+        storage_class = self._storage.storage_class(class_of_claim(claim))
+        return "" if storage_class is None else storage_class.volume_binding_mode
+
+    def _categories(self, pod: int) -> Categories:
+        claims = self._claims(pod)
+        assert not isinstance(claims, Outcome), "PreFilter lets no pod through that has to wait"
+        return self._bound(claims.bound) * len(_UNBOUND_REASONS) + self._delayed(claims.delayed) + PASSES
+
+    def _bound(self, claims: tuple[PersistentVolumeClaim, ...]) -> Codes:
+        """What the first claim that objects says of each node."""
+        codes = np.full(len(self._nodes), _FINE)
+        for claim in claims:
+            volume = self._storage.volume(claim.spec.volume_name)
+            if volume is None:
+                codes[codes == _FINE] = _MISSING
+                break
+            codes[(codes == _FINE) & ~self._reached(volume)] = _ELSEWHERE
+        return codes
+
+    def _delayed(self, claims: tuple[PersistentVolumeClaim, ...]) -> Codes:
+        """What the first claim without a volume says of each node."""
+        codes = np.full(len(self._nodes), _FINE)
+        to_match = []
+        to_make: list[tuple[PersistentVolumeClaim, BoolArray]] = []
+        for claim in claims:
+            selected = self._selected_node(claim)
+            if selected is None:
+                to_match.append(claim)
+            else:
+                here = np.arange(len(self._nodes)) == self._nodes.index.get(selected, -1)
+                codes[~here] = _NOT_FOUND
+                to_make.append((claim, here))
+        to_make += [(match.claim, match.chosen == NO_VOLUME) for match in self._matches(to_match)]
+        for claim, where in to_make:
+            open_ = where & (codes == _FINE)
+            codes[open_ & ~self._provisioning.allowed(claim)] = _NOT_FOUND
+            codes[open_ & (codes == _FINE) & ~self._provisioning.has_room(claim)] = _FULL
+        return codes
+
+    def _matches(self, claims: list[PersistentVolumeClaim]) -> list[Match]:
+        """What each claim gets on each node, of the volumes that exist."""
+        offer = Offer(
+            lambda claim: self._storage.volumes_of_class(class_of_claim(claim)),
+            self._reached,
+            self._reservations.all.taken,
+        )
+        return match_claims(claims, offer, len(self._nodes))
+
+    def _reached(self, volume: PersistentVolume) -> BoolArray:
+        """The nodes that a volume's node affinity admits."""
+        required = volume.spec.node_affinity.required if volume.spec.node_affinity is not None else None
+        if required is None:
+            return np.ones(len(self._nodes), dtype=bool)
+        known = self._reach.get(required)
+        if known is None:
+            known = self._reach[required] = matches(NodeSelection.compile(None, required), self._nodes)
+        return known
+
+    def _selected_node(self, claim: PersistentVolumeClaim) -> str | None:
+        reserved = self._reservations.all.selected.get(_key(claim))
+        return (claim.metadata.annotations or {}).get(SELECTED_NODE) if reserved is None else reserved
+
+    def _reserve(self, pod: int, node: int) -> Reservation | None:
+        """What a pod takes when it is placed on a node."""
+        if not self._storage.volumes_of(pod):
+            return None
+        claims = self._claims(pod)
+        if isinstance(claims, Outcome) or not claims.delayed:
+            return None
+        made = {_key(claim): self._nodes.names[node] for claim in claims.delayed}
+        taken: dict[str, Key] = {}
+        for match in self._matches([claim for claim in claims.delayed if self._selected_node(claim) is None]):
+            volume = match.volume(node)
+            if volume is not None:
+                taken[volume] = _key(match.claim)
+                made.pop(_key(match.claim), None)
+        return Reservation(taken, made)
+
+
+def _key(claim: PersistentVolumeClaim) -> Key:
+    return claim.metadata.namespace, claim.metadata.name
+
+
+def _outcome(bound: int, unbound: int) -> Outcome:
+    reasons = (_BOUND_REASONS[bound], _UNBOUND_REASONS[unbound], _MISSING_REASON if bound == _MISSING else "")
+    return Outcome(tuple(filter(None, reasons)), unresolvable=True)
+
+
+#: By the number of the combination; the one where nothing is wrong is left out.
+_OUTCOMES = tuple(_outcome(bound, unbound) for bound in range(3) for unbound in range(3))[1:]

@@ -1,0 +1,117 @@
+"""VolumeRestrictions: some disks bear one pod a node, and some claims one pod in the whole cluster.
+
+A disk that a pod names itself (GCE PD, AWS EBS, iSCSI, Ceph RBD) conflicts with the same disk of a pod on the node,
+unless both only read it; EBS has no such exception. A claim with access mode ReadWriteOncePod that a pod uses anywhere
+rejects every node. Source: Kubernetes 1.36.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from functools import cached_property
+
+import numpy as np
+
+from restow.cluster.interning import IntArray
+from restow.cluster.pods import Disk, PodVolume
+from restow.cluster.snapshot import Key
+from restow.kube.objects import AWSElasticBlockStore, GCEPersistentDisk, ISCSIVolume
+from restow.scheduling.context import Context
+from restow.scheduling.framework import PASSES, PROCEED, SKIP, Judgement, Outcome, PreFiltered
+from restow.scheduling.storage import not_found
+
+NAME = "VolumeRestrictions"
+
+_ONE_POD = "ReadWriteOncePod"
+_DISK_CONFLICT = Outcome(("node(s) had no available disk",))
+_IN_USE = (
+    "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod"
+)
+_CLAIM_IN_USE = Outcome((_IN_USE,))
+
+
+class VolumeRestrictions:
+    """Filter."""
+
+    name = NAME
+    local = False
+
+    def __init__(self, context: Context) -> None:
+        self._state = context.state
+        self._storage = context.storage
+
+    def prefilter(self, pod: int) -> PreFiltered:
+        """Fail where a claim is missing; skip pods without disks and without claims that another pod holds."""
+        volumes = self._storage.volumes_of(pod)
+        if not volumes:
+            return SKIP
+        for volume in volumes:
+            if volume.is_named_claim and self._storage.claim(pod, volume) is None:
+                return PreFiltered(failure=not_found("persistentvolumeclaim", volume.claim))
+        needed = any(volume.disk is not None for volume in volumes) or self._is_claim_in_use(pod)
+        return PROCEED if needed else SKIP
+
+    def judge(self, pod: int, nodes: IntArray) -> Judgement:
+        """Reject nodes where a pod has a conflicting disk, then all of them for a claim in use."""
+        conflicting = np.zeros(len(self._state.cluster.nodes), dtype=bool)
+        counted = self._counted()
+        for volume in self._storage.volumes_of(pod):
+            if volume.disk is not None:
+                others = self._users_of_disks.get(_identity(volume.disk), ())
+                found = [other for disk, other in others if counted[other] and _conflict(volume.disk, disk)]
+                conflicting[self._state.node[found]] = True
+        otherwise = 1 if self._is_claim_in_use(pod) else PASSES
+        return Judgement(np.where(conflicting[nodes], 0, otherwise), (_DISK_CONFLICT, _CLAIM_IN_USE))
+
+    def _is_claim_in_use(self, pod: int) -> bool:
+        return any(self._is_in_use(pod, volume) for volume in self._storage.volumes_of(pod) if volume.is_named_claim)
+
+    def _is_in_use(self, pod: int, volume: PodVolume) -> bool:
+        claim = self._storage.claim(pod, volume)
+        if claim is None or _ONE_POD not in (claim.spec.access_modes or ()):
+            return False
+        return bool(self._counted()[self._users_of_claims[self._storage.claim_key(pod, volume)]].any())
+
+    def _counted(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        """The pods that hold their volumes on a known node, bool[pod]."""
+        return self._state.holds_resources() & (self._state.node >= 0)
+
+    @cached_property
+    def _users_of_claims(self) -> Mapping[Key, list[int]]:
+        users: dict[Key, list[int]] = defaultdict(list)
+        for pod in self._storage.with_volumes.tolist():
+            for volume in self._storage.volumes_of(pod):
+                if volume.is_named_claim:
+                    users[self._storage.claim_key(pod, volume)].append(pod)
+        return users
+
+    @cached_property
+    def _users_of_disks(self) -> Mapping[tuple[str, ...], list[tuple[Disk, int]]]:
+        users: dict[tuple[str, ...], list[tuple[Disk, int]]] = defaultdict(list)
+        for pod in self._storage.with_volumes.tolist():
+            for volume in self._storage.volumes_of(pod):
+                if volume.disk is not None:
+                    users[_identity(volume.disk)].append((volume.disk, pod))
+        return users
+
+
+def _identity(disk: Disk) -> tuple[str, ...]:
+    """Disks that are the same have the same identity; for RBD a monitor has to be shared too."""
+    if isinstance(disk, GCEPersistentDisk):
+        return "gce", disk.pd_name
+    if isinstance(disk, AWSElasticBlockStore):
+        return "aws", disk.volume_id
+    if isinstance(disk, ISCSIVolume):
+        return "iscsi", disk.iqn
+    return "rbd", disk.pool, disk.image
+
+
+def _conflict(one: Disk, other: Disk) -> bool:
+    """Whether two disks of the same identity cannot be on one node."""
+    if isinstance(one, AWSElasticBlockStore) or isinstance(other, AWSElasticBlockStore):
+        return True
+    if one.read_only and other.read_only:
+        return False
+    mine, theirs = getattr(one, "monitors", None), getattr(other, "monitors", None)
+    return isinstance(one, GCEPersistentDisk | ISCSIVolume) or not set(mine or ()).isdisjoint(theirs or ())

@@ -1,0 +1,76 @@
+"""Which of many selectors match one set of labels.
+
+A cluster with 15,000 workloads has as many Services and affinity terms, and each pod is meant by one or two of them.
+So every selector is filed under the equality that the fewest others ask for, its *anchor*: a pod's labels meet only the
+selectors that are anchored at one of them, and the few that ask for no equality at all.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from restow.kube.labels import Requirement, Selector
+
+#: Where a selector is filed: a namespace (None: any) and a label (None: no equality is asked for).
+Anchor = tuple[str | None, tuple[str, str] | None]
+
+
+@dataclass(slots=True, frozen=True)
+class LabelledAs:
+    """A namespace and the labels that decide: pods that are alike in them are meant by the same selectors."""
+
+    namespace: str
+    labels: frozenset[tuple[str, str]]
+
+
+@dataclass(slots=True, frozen=True)
+class ScopedSelector:
+    """A selector and the namespaces that it may match in; None stands for any."""
+
+    selector: Selector
+    namespaces: Collection[str] | None
+
+
+class SelectorIndex:
+    """Selectors by what they need; an entry is known by its position in ``entries``."""
+
+    def __init__(self, entries: Sequence[ScopedSelector]) -> None:
+        self._selectors = [entry.selector for entry in entries]
+        self._keys = frozenset().union(*(selector.keys() for selector in self._selectors))
+        self._filed: dict[Anchor, list[int]] = defaultdict(list)
+        asked = Counter(anchor for entry in entries for anchors in _equalities(entry) for anchor in anchors)
+        for position, entry in enumerate(entries):
+            rarest = min(_equalities(entry), key=lambda anchors: sum(asked[each] for each in anchors), default=None)
+            for anchor in [(scope, None) for scope in _scopes(entry)] if rarest is None else rarest:
+                self._filed[anchor].append(position)
+
+    def labelled_as(self, namespace: str, labels: Mapping[str, str]) -> LabelledAs:
+        """What of a pod decides which entries mean it."""
+        return LabelledAs(namespace, frozenset(label for label in labels.items() if label[0] in self._keys))
+
+    def matching(self, pod: LabelledAs) -> list[int]:
+        """The entries that match the labels and may match in the namespace, in order."""
+        labels = dict(pod.labels)
+        return sorted(each for each in self._candidates(pod) if self._selectors[each].matches(labels))
+
+    def _candidates(self, pod: LabelledAs) -> Iterator[int]:
+        for scope in (pod.namespace, None):
+            for label in (None, *pod.labels):
+                yield from self._filed.get((scope, label), ())
+
+
+def _equalities(entry: ScopedSelector) -> Iterator[list[Anchor]]:
+    """For each equality of a selector, the places where it would be filed; none where nothing can match."""
+    for requirement in entry.selector.requirements:
+        if requirement.operator == "In":
+            yield [(scope, label) for scope in _scopes(entry) for label in _labels(requirement)]
+
+
+def _scopes(entry: ScopedSelector) -> Collection[str | None]:
+    return (None,) if entry.namespaces is None else entry.namespaces
+
+
+def _labels(requirement: Requirement) -> list[tuple[str, str]]:
+    return [(requirement.key, value) for value in dict.fromkeys(requirement.values)]

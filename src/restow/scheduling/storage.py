@@ -1,0 +1,100 @@
+"""The claims, volumes and classes that pods reach through their volumes, looked up as the scheduler's listers do."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+import numpy as np
+
+from restow.cluster.interning import IntArray
+from restow.cluster.pods import PodVolume
+from restow.cluster.snapshot import Cluster, Key
+from restow.kube.objects import PersistentVolume, PersistentVolumeClaim, StorageClass
+from restow.scheduling.framework import Outcome
+
+#: The mark of the controller on a claim that it has bound for good.
+BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
+#: Where the scheduler asked for a claim's volume to be made.
+SELECTED_NODE = "volume.kubernetes.io/selected-node"
+WAIT_FOR_FIRST_CONSUMER = "WaitForFirstConsumer"
+
+_CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
+
+
+class Storage:
+    """Storage objects of one cluster, by the names that lead from a pod to them."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._pods = cluster.pods
+        self._claims: Mapping[Key, PersistentVolumeClaim] = cluster.kind("PersistentVolumeClaim")
+        self._volumes: Mapping[Key, PersistentVolume] = cluster.kind("PersistentVolume")
+        self._classes: Mapping[Key, StorageClass] = cluster.kind("StorageClass")
+
+    def volumes_of(self, pod: int) -> tuple[PodVolume, ...]:
+        """The volumes of a pod that matter, in the order of its spec; empty for nearly every pod."""
+        return self._pods.tables.volumes[self._pods.volumes[pod]]
+
+    def full_name(self, pod: int) -> str:
+        """``namespace/name`` of a pod."""
+        return self._pods.full_name(pod)
+
+    def claim_key(self, pod: int, volume: PodVolume) -> Key:
+        """The key of the claim behind a volume of a pod."""
+        return self._pods.tables.namespaces[self._pods.namespace[pod]], volume.claim
+
+    def claim(self, pod: int, volume: PodVolume) -> PersistentVolumeClaim | None:
+        """The claim behind a volume of a pod, if it exists."""
+        return self._claims.get(self.claim_key(pod, volume))
+
+    def is_for_pod(self, claim: PersistentVolumeClaim, pod: int) -> bool:
+        """Whether a claim was made for this pod: the pod is its controller."""
+        owners = claim.metadata.owner_references or ()
+        return any(each.controller and each.uid == self._pods.uids[pod] for each in owners)
+
+    def volume(self, name: str) -> PersistentVolume | None:
+        """A volume by name, if it exists."""
+        return self._volumes.get(("", name))
+
+    def storage_class(self, name: str) -> StorageClass | None:
+        """A class by name, if it exists."""
+        return self._classes.get(("", name))
+
+    def volumes_of_class(self, name: str) -> Sequence[PersistentVolume]:
+        """The volumes of a class, in order of their names."""
+        return self._volumes_by_class.get(name, ())
+
+    @cached_property
+    def with_volumes(self) -> IntArray:
+        """The pods with any volume that matters, in canonical order."""
+        matter = np.array([bool(each) for each in self._pods.tables.volumes], dtype=bool)
+        return np.flatnonzero(matter[self._pods.volumes]) if len(matter) else np.zeros(0, dtype=np.int64)
+
+    @cached_property
+    def _volumes_by_class(self) -> Mapping[str, Sequence[PersistentVolume]]:
+        found: dict[str, list[PersistentVolume]] = defaultdict(list)
+        for volume in self._volumes.values():
+            found[class_of_volume(volume)].append(volume)
+        return found
+
+
+def class_of_claim(claim: PersistentVolumeClaim) -> str:
+    """The name of the class that a claim asks for, or an empty text; the beta annotation goes first."""
+    annotated = (claim.metadata.annotations or {}).get(_CLASS_ANNOTATION)
+    return annotated if annotated is not None else claim.spec.storage_class_name or ""
+
+
+def class_of_volume(volume: PersistentVolume) -> str:
+    """The name of the class of a volume, or an empty text; the beta annotation goes first."""
+    return (volume.metadata.annotations or {}).get(_CLASS_ANNOTATION, volume.spec.storage_class_name)
+
+
+def is_bound(claim: PersistentVolumeClaim) -> bool:
+    """Whether a claim is bound for good."""
+    return bool(claim.spec.volume_name) and BIND_COMPLETED in (claim.metadata.annotations or {})
+
+
+def not_found(resource: str, name: str) -> Outcome:
+    """What is said of an object that is missing; ``resource`` is its kind in lower case, with its group."""
+    return Outcome((f'{resource} "{name}" not found',), unresolvable=True)
