@@ -1,0 +1,45 @@
+"""Dumps and policies of the cases, made once and kept below build/bench."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.cases import Case, Size
+from restow.sources import synthetic
+from restow.sources.synthetic import generate, policy_for, write_list
+
+ROOT = Path(__file__).resolve().parents[2]
+CACHE = ROOT / "build" / "bench"
+SEED = 1
+
+
+@dataclass(slots=True, frozen=True)
+class Inputs:
+    """The files of one case at one size."""
+
+    dump: Path
+    policy: Path
+
+
+def inputs(case: Case, size: Size) -> Inputs:
+    """The files, made if they are missing or older than the generator."""
+    CACHE.mkdir(parents=True, exist_ok=True)
+    policy = CACHE / f"{case.name.replace(' ', '-')}.yaml"
+    policy.write_text(policy_for(case.policy, node_fit=case.node_fit))
+    dump = CACHE / f"{case.cluster}-{size.nodes}-{size.pods}.json"
+    if not dump.exists() or dump.stat().st_mtime < _generator_changed():
+        _write(dump, case.cluster, size)
+    return Inputs(dump, policy)
+
+
+def _write(dump: Path, cluster: str, size: Size) -> None:
+    part = dump.with_suffix(".part")
+    with part.open("wb") as stream:
+        write_list(generate(cluster, size.nodes, size.pods, SEED), stream)
+    part.rename(dump)
+
+
+def _generator_changed() -> float:
+    folder = Path(synthetic.__file__).parent
+    return max(source.stat().st_mtime for source in folder.glob("*.py"))
