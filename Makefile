@@ -34,7 +34,7 @@ oracle: $(VENV)/developing              ## Build the real Go program and compare
 
 bench: $(VENV)/developing               ## Time restow and the Go program in one run (SIZE=small|medium|large).
 	$(BIN)/python tests/oracle/build.py
-	$(BIN)/python -m tests.bench.run --size $(or $(SIZE),medium)
+	$(BIN)/python -m tests.bench.run --size $(or $(SIZE),medium) $(if $(LIMIT),--limit $(LIMIT))
 
 clean:                                  ## Remove everything that was made.
 	rm -rf $(VENV) build .hypothesis .mypy_cache .ruff_cache .pytest_cache .benchmarks

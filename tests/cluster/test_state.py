@@ -177,7 +177,7 @@ def test_a_fork_does_not_know_the_marks_of_its_original(state):
     [
         pytest.param(lambda state: state.requested.__setitem__((0, 0), 1), id="requested"),
         pytest.param(lambda state: state.running.__setitem__(1, 1), id="running"),
-        pytest.param(lambda state: state.owned.__setitem__(0, 9), id="owned"),
+        pytest.param(lambda state: state._count_owners()[0].__setitem__(0, 9), id="owned"),
         pytest.param(lambda state: state._arrived.setdefault(1, []).append(0), id="residents"),
     ],
 )

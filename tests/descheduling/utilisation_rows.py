@@ -67,7 +67,8 @@ def usage(n1: int = 3201, n2: int = 401, n3: int = 11, *, pod: int = 401, pods: 
 
 def names_evicted(args: Object, objects: list[Object], suggest: Callable[[View, Any], Suggestions]) -> list[str]:
     """Names of the pods evicted when the strategy is ``suggest``, with nodeFit."""
-    policy = msgspec.json.encode(a_policy(NAME, args, evictor={"nodeFit": True}))
+    providers = [{"source": "KubernetesMetrics"}]
+    policy = msgspec.json.encode(a_policy(NAME, args, evictor={"nodeFit": True}, metricsProviders=providers))
     loaded = load_policy(policy, "policy.json", plugins())
     cluster = a_cluster(*objects)
     done = run_cycle(cluster, loaded.policy, {**strategies(), NAME: Strategy(SCHEMA, suggest)}, parse_time(NOW))

@@ -110,12 +110,15 @@ class OracleProcess:
         files: Iterable[Path] = (),
         now: str = "",
         repeat: int = 1,
-        order: Literal["canonical", "random", "upstream"] = "canonical",
+        order: Literal["canonical", "random", "first", "last", "upstream"] = "canonical",
+        favoured: Iterable[str] = (),
         apart: bool = False,
         timeout: float = 60.0,
     ) -> Answer:
         """What ``repeat`` independent cycles evict from ``cluster`` and the dumps in ``files``, judged at ``now``.
 
+        The orders ``first`` and ``last`` are random but for the ``favoured`` pods (namespace/name), which come first, or
+        backwards at the end.
         ``apart`` makes each cycle an outcome of its own instead of counting those that evict the same pods.
         Raises OracleError when no answer comes within ``timeout`` seconds; the process is over then.
         """
@@ -126,6 +129,7 @@ class OracleProcess:
             "now": now,
             "repeat": repeat,
             "order": order,
+            "favoured": list(favoured),
             "apart": apart,
         }
         return msgspec.json.decode(self.exchange(request, timeout), type=Answer)

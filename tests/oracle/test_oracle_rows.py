@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
@@ -38,8 +38,6 @@ from builders import (
 from oracle.oracle_process import Answer, OracleError, OracleProcess, oracle_binary
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from builders import Object
 
 pytestmark = pytest.mark.oracle
@@ -54,12 +52,6 @@ DESCHEDULE = {
 }
 LNU = {"thresholds": {"cpu": 20}, "targetThresholds": {"cpu": 50}}
 HOSTNAME = "kubernetes.io/hostname"
-
-
-@pytest.fixture(scope="module")
-def oracle() -> Iterator[OracleProcess]:
-    with OracleProcess(oracle_binary()) as process:
-        yield process
 
 
 def a_policy(*strategies: tuple[str, Object], evictor: Object | None = None, **more: Any) -> str:
@@ -237,6 +229,17 @@ def test_random_order_shows_every_outcome(oracle: OracleProcess) -> None:
     answer = oracle.ask(cluster, a_policy(("RemoveDuplicates", {})), repeat=30, order="random")
     assert {tuple(run.pods()) for run in answer.runs} == {("default/p1",), ("default/p2",), ("default/p3",)}
     assert sum(run.count for run in answer.runs) == 30
+
+
+@pytest.mark.parametrize(("order", "evicted"), [("first", "p3"), ("last", "p1")])
+def test_favoured_pods_are_found_first_or_backwards_last(
+    oracle: OracleProcess, order: Literal["first", "last"], evicted: str
+) -> None:
+    """Of three duplicates the last one that is found goes."""
+    cluster = [big("n1"), big("n2"), *pods_on("n1", "p1", "p2", "p3", owner=RS)]
+    favoured = ["default/p1", "default/p2", "default/p3"]
+    policy = a_policy(("RemoveDuplicates", {}))
+    assert names(oracle.ask(cluster, policy, repeat=5, order=order, favoured=favoured)) == [evicted]
 
 
 def test_balance_plugins_do_not_see_what_deschedule_plugins_evicted(oracle: OracleProcess) -> None:

@@ -86,7 +86,9 @@ class Arbiter:
     def _decide(self, turn: Turn, suggestion: Suggestion, evictor: DefaultEvictor) -> Verdict:
         pod = suggestion.pod
         if not self._state.exists[pod]:
-            return Verdict.REFUSED
+            # Limits are asked before anybody notices that the pod is gone.
+            spent = self._limits.refusal(self._state, pod)
+            return spent[0] if spent else Verdict.REFUSED
         if suggestion.owed is not Owed.NOTHING and not self._passes(suggestion, evictor):
             self.refuse(turn, evictor, np.array([pod]))
             return Verdict.REFUSED

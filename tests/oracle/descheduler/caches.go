@@ -18,16 +18,16 @@ const selectedNodesIndex = "selected"
 type caches struct {
 	factory    informers.SharedInformerFactory
 	client     *client
-	order      string
+	order      ordering
 	podsOnNode podutil.GetPodsAssignedToNodeFunc
 }
 
-func newCaches(objects *cluster, order string) (*caches, error) {
+func newCaches(objects *cluster, order ordering) (*caches, error) {
 	c := &caches{order: order}
 	c.client = &client{cluster: objects, caches: c}
 	c.factory = informers.NewSharedInformerFactory(c.client, 0)
 	listing, err := podutil.BuildGetPodsAssignedToNodeFunc(c.factory.Core().V1().Pods().Informer())
-	c.podsOnNode = orderedListing(listing, order)
+	c.podsOnNode = order.listing(listing)
 	return c, err
 }
 

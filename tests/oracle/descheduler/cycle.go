@@ -24,7 +24,7 @@ type profileRun struct {
 
 // runCycle runs one descheduling cycle on fresh caches, set up and ordered as the descheduler's own loop does it. Errors
 // are those of building the profiles; what plugins return is in the record.
-func runCycle(objects *cluster, policy *api.DeschedulerPolicy, order string) (*record, error) {
+func runCycle(objects *cluster, policy *api.DeschedulerPolicy, order ordering) (*record, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	noted := &record{evictions: []eviction{}, errors: []pluginError{}}
@@ -128,7 +128,7 @@ func runProfiles(ctx context.Context, caches *caches, profiles []profileRun) err
 	if err != nil || len(nodes) < 2 {
 		return err
 	}
-	orderNodes(nodes, caches.order)
+	caches.order.sortNodes(nodes)
 	for _, p := range profiles {
 		p.deschedule(ctx, nodes)
 	}

@@ -32,10 +32,19 @@ type outcome struct {
 	Errors    []pluginError `json:"errors"`
 }
 
+// each returns the outcome of every cycle, in order.
+func each(records []*record) []outcome {
+	outcomes := make([]outcome, len(records))
+	for i, r := range records {
+		outcomes[i] = outcome{1, 1, r.evictions, r.errors}
+	}
+	return outcomes
+}
+
 // distinct returns the outcomes in the order of their first appearance.
 func distinct(records []*record) []outcome {
 	if len(records) == 1 {
-		return []outcome{{1, 1, records[0].evictions, records[0].errors}}
+		return each(records)
 	}
 	outcomes := []outcome{}
 	index := map[string]int{}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"sigs.k8s.io/descheduler/pkg/descheduler"
@@ -14,6 +15,9 @@ type question struct {
 	Now    string   `json:"now"`
 	Repeat int      `json:"repeat"`
 	Order  string   `json:"order"`
+	// Favoured are the pods that the orders first and last favour, by namespace/name.
+	Favoured []string `json:"favoured"`
+	Apart    bool     `json:"apart"` // each cycle is an outcome of its own, so that every order of eviction is told
 
 	objects []item
 }
@@ -61,16 +65,20 @@ func (q *question) answer(policyPath string) *answer {
 	if policy == nil {
 		return failure(fmt.Errorf("no policy file"))
 	}
-	records := make([]*record, q.Repeat)
+	records, order := make([]*record, q.Repeat), newOrdering(q.Order, q.Favoured)
 	for i := range records {
 		objects.setClock(now)
-		if records[i], err = runCycle(objects, policy.DeepCopy(), q.Order); err != nil {
+		if records[i], err = runCycle(objects, policy.DeepCopy(), order); err != nil {
 			return failure(err)
 		}
 		reply.Seconds.add(records[i])
 	}
 	reply.Seconds.Setup += time.Since(start).Seconds() - reply.Seconds.Load
-	reply.Runs = distinct(records)
+	if q.Apart {
+		reply.Runs = each(records)
+	} else {
+		reply.Runs = distinct(records)
+	}
 	return reply
 }
 
@@ -79,8 +87,8 @@ func (q *question) check() (time.Time, error) {
 	if q.Order == "" {
 		q.Order = canonicalOrder
 	}
-	if q.Order != canonicalOrder && q.Order != randomOrder && q.Order != upstreamOrder {
-		return time.Time{}, fmt.Errorf("order %q is none of canonical, random, upstream", q.Order)
+	if !slices.Contains(orders, q.Order) {
+		return time.Time{}, fmt.Errorf("order %q is none of %v", q.Order, orders)
 	}
 	q.Repeat = max(q.Repeat, 1)
 	if q.Now == "" {
