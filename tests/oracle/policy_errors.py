@@ -22,7 +22,10 @@ STAGES = (
     ' "pkg/runtime/scheme.go:[0-9]*"',
 )
 #: restow says this last, upstream before it builds the profiles: a policy is read here without a cluster.
-ONLY_THE_CLUSTER_KNOWS = "unable to get priority value from the priority class: "
+ONLY_THE_CLUSTER_KNOWS = (
+    "unable to get priority value from the priority class: ",
+    "priority threshold can't be greater than 2000000000",
+)
 
 
 def unexplained(upstream: str, policy: str, refusal: str) -> str:

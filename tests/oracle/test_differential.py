@@ -84,6 +84,6 @@ def answer(case: Case) -> Run | None:
 
 @pytest.mark.parametrize("subject", [subject for subject in (*SUBJECTS, OLD) if subject != FAULTY])
 def test_the_cases_have_something_to_decide(subject: str) -> None:
-    """Agreement on doing nothing proves little: a quarter of the cases evict."""
+    """Agreement on doing nothing proves little: a sixth of the cases evict, at least."""
     runs = [answer(a_case(subject, seed)) for seed in range(50)]
-    assert sum(run is not None and bool(run.moves) for run in runs) > 50 / 4
+    assert sum(run is not None and bool(run.moves) for run in runs) > 50 / 6
