@@ -15,7 +15,7 @@ from restow.policies.nodes import Entry, ListNode, MapNode, Node, ScalarNode, So
 
 if TYPE_CHECKING:
     from restow.errors import InputError
-    from restow.policies.scalars import Scalar
+    from restow.kube.yaml_scalars import Scalar
 
 _STRINGS = JSONDecoder()
 _SPACE = re.compile(r"[ \t\r\n]*")

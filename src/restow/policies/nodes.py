@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from restow.errors import InputError
 
 if TYPE_CHECKING:
-    from restow.policies.scalars import Scalar
+    from restow.kube.yaml_scalars import Scalar
 
 #: Deeper than any policy; keeps a hostile file from exhausting the stack.
 MAX_DEPTH = 64

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from restow.policies.scalars import resolve
+from restow.kube.yaml_scalars import resolve
 
 
 class _Dumper(yaml.CSafeDumper):

@@ -1,7 +1,7 @@
 """YAML text to a tree of values with lines, as the Go programs understand it.
 
 The event stream of libyaml is read directly: it has the lines and the anchors, it nests only as deep as this module
-lets it, and the meaning of scalars stays ours (``policies.scalars``). Only the first document counts.
+lets it, and the meaning of scalars stays ours (``kube.yaml_scalars``). Only the first document counts.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from restow.kube.yaml_scalars import Scalar, resolve
 from restow.policies.nodes import Entry, ListNode, MapNode, Node, ScalarNode, Source
-from restow.policies.scalars import Scalar, resolve
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
