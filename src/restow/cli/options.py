@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
+
+#: The forms in which a plan can be written.
+Output = Literal["table", "wide", "json", "yaml", "html"]
 
 #: Stands for standard input wherever a file can be named.
 STDIN = "-"

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from restow.cli.plan import Output
+from restow.cli.options import Output
 from restow.descheduling.plan import Plan
 from restow.reporting.report import Report
 

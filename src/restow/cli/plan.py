@@ -6,9 +6,8 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter, validators
 
-from restow.cli.options import PATHS, Verbosity
+from restow.cli.options import PATHS, Output, Verbosity
 
-Output = Literal["table", "wide", "json", "yaml", "html"]
 Placement = Literal["prove", "upstream"]
 
 EXAMPLES = """Examples:

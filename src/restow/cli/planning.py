@@ -8,9 +8,8 @@ from dataclasses import dataclass
 
 from msgspec import structs
 
-from restow.cli.options import STDIN
+from restow.cli.options import STDIN, Output
 from restow.cli.output import write_plan
-from restow.cli.plan import Output
 from restow.cli.policy_files import PolicyFile, policy_view, read_policy_file
 from restow.cli.progress import working
 from restow.cli.streams import tell
