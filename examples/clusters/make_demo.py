@@ -20,6 +20,7 @@ from restow.sources.synthetic.pods import HEALTHY, Life, container, pod_maker
 from restow.sources.synthetic.rules import one_per_node, only_in, rather_in, spread_over
 from restow.sources.synthetic.scenarios import namespace_object
 from restow.sources.synthetic.storage import bound_claim, storage_class
+from restow.sources.synthetic.system import service_of, system_objects
 from restow.sources.synthetic.times import DAY, ago
 from restow.sources.synthetic.workloads import Kind, Workload, owner_objects, workload
 
@@ -97,6 +98,7 @@ class Demo:
         }
         owner = workload(kind, namespace, app, len(on), spec, rng=self.rng, claim="data" if claims else "")
         self.owners += owner_objects(owner)
+        self.owners += service_of(owner)
         if allowed is not None:
             self.owners.append(disruption_budget(owner, allowed, self.rng))
         make = pod_maker(owner, self.rng)
@@ -275,6 +277,7 @@ def demo_cluster() -> Iterator[Object]:
     yield from (namespace_object(name, demo.rng) for name in NAMESPACES)
     yield from (priority_class(name, value, demo.rng) for name, value in PRIORITIES.items())
     yield storage_class(demo.rng)
+    yield from system_objects((machine.name for machine in machines()), NAMESPACES)
     yield from demo.owners
     yield from demo.pods
 

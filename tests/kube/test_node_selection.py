@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from builders.affinity import node_term
-from restow.kube.node_selection import NodeSelection, compile_preferred, preferred_weight
+from restow.kube.node_selection import NodeSelection, compile_preferred, preference_problem, preferred_weight
 from restow.kube.objects import NodeSelector, PreferredSchedulingTerm
 
 EAST = {"zone": "east", "cpus": "8"}
@@ -118,3 +118,19 @@ def test_preferred_weights_add_up_over_the_terms_that_match():
 
 def test_selections_can_be_keys_of_a_cache():
     assert len({selection(node_term(("a", "In", "1")), labels={"b": "2", "c": "3"}) for _ in range(2)}) == 1
+
+
+def test_the_names_of_a_term_that_does_not_parse_are_kept():
+    """PreFilter narrows the nodes by them before anybody reads the term."""
+    term = node_term(("gen", "Gt", "x"), fields=[("metadata.name", "In", "n1")])
+    compiled = selection(term).terms[0]
+    assert (compiled.fields[0].values, compiled.matches("n1", {})) == (("n1",), False)
+
+
+def test_the_first_problem_of_preferences_names_their_place():
+    broken, fine = node_term(("gen", "Gt", "x")), node_term(("gen", "Gt", "1"))
+    terms = [(0, broken), (1, fine), (2, broken)]
+    wire = [{"weight": weight, "preference": term} for weight, term in terms]
+    compiled = compile_preferred(msgspec.convert(wire, tuple[PreferredSchedulingTerm, ...]))
+    assert preference_problem(compiled[:2]) is None
+    assert str(preference_problem(compiled)).startswith("[2].matchExpressions[0].values[0]: Invalid value")

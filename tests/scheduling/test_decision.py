@@ -8,6 +8,7 @@ from builders import (
     HOSTNAME,
     a_node,
     a_pod,
+    a_pv,
     a_pvc,
     a_storage_class,
     ago,
@@ -152,6 +153,22 @@ def test_a_preemptor_keeps_its_place_and_its_victims_stay_v08() -> None:
     cluster.scheduler.settle(high)
     assert cluster.nominated("low") == ""
     assert cluster.state.exists.all()
+
+
+@pytest.mark.parametrize(
+    ("priority", "node", "victims"),
+    [pytest.param(0, "", [], id="S09-not-from-its-equals"), pytest.param(1, "n1", ["user"], id="S10-from-pods-below")],
+)
+def test_a_claim_for_one_pod_is_taken_by_preemption(priority, node, victims) -> None:
+    claim = a_pvc("c", volume="v", access_modes=("ReadWriteOncePod",))
+    claim["metadata"]["annotations"] = {"pv.kubernetes.io/bind-completed": "yes"}
+    volumes = [claim_volume("c")]
+    pods = [a_pod("user", node="n1", volumes=volumes), a_pod("p", priority=priority, volumes=volumes)]
+    cluster = Scheduling(a_node("n1"), a_node("n2"), a_pv("v"), claim, *pods)
+    decision = cluster.decide()
+    assert cluster.nominated() == node
+    assert [cluster.state.cluster.pods.names[pod] for pod in decision.victims] == victims
+    assert len(decision.preemption.candidates) == len(victims)
 
 
 def test_a_preemptor_takes_the_nomination_of_pods_below_it() -> None:

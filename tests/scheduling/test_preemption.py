@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from builders import HOSTNAME, a_condition, a_pdb, ago, pod_anti_affinity, pod_term, selector
+from builders import HOSTNAME, a_condition, a_container, a_pdb, ago, pod_anti_affinity, pod_term, running, selector
 from scheduling.preempting import one_pod, preempt, room, sized
 
 FOO = {"app": "foo"}
@@ -246,3 +246,12 @@ def test_budgets_come_before_priorities_o59() -> None:
         sized("p", "high", "vlarge"),
     )
     assert (told.violations, told.best) == ({"n1": 1, "n2": 0}, ["n2"])
+
+
+def test_a_victim_that_is_resized_makes_the_room_that_it_still_holds() -> None:
+    """It wants little and was given all; requests alone would leave the node too small without it."""
+    given = {"cpu": "500m", "memory": "500"}
+    status = running() | {"name": "c", "allocatedResources": given, "resources": {"requests": given}}
+    shrinking = [a_container("c", requests={"cpu": "100m", "memory": "100"})]
+    holder = sized("a", "low", "small", node="n1", phase="Running", containers=shrinking, statuses=[status])
+    assert preempt(room("n1"), holder, sized("p", "high", "vlarge")).victims == {"n1": ["a"]}

@@ -22,6 +22,10 @@ IdArray = npt.NDArray[np.int32]
 BoolArray = npt.NDArray[np.bool_]
 
 
+#: A combined key is numbered anew where it would get larger than this.
+_MOST_KEYS = 2**62
+
+
 class _Ids(dict[K, int]):
     """Numbers a key when it is first asked for."""
 
@@ -77,12 +81,16 @@ def combine(*columns: npt.NDArray[np.integer]) -> tuple[IdArray, npt.NDArray[np.
     """
     if columns[0].size == 0:
         return np.zeros(0, dtype=np.int32), np.zeros((0, len(columns)), dtype=np.int64)
-    key = columns[0].astype(np.int64)
+    low = int(columns[0].min())
+    key, distinct = columns[0].astype(np.int64) - low, int(columns[0].max()) - low + 1
     for column in columns[1:]:
-        _, key = np.unique(key, return_inverse=True)
         low = int(column.min())
         width = int(column.max()) - low + 1
+        if distinct * width > _MOST_KEYS:
+            known, key = np.unique(key, return_inverse=True)
+            distinct = len(known)
         key = key.astype(np.int64) * width + (column.astype(np.int64) - low)
+        distinct *= width
     _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
     table = np.stack([column[first].astype(np.int64) for column in columns], axis=1)
     return inverse.astype(np.int32), table

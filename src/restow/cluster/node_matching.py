@@ -7,7 +7,7 @@ affinity, component-helpers ``scheduling/corev1/nodeaffinity``, Kubernetes 1.36.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -71,15 +71,23 @@ def _requirement(requirement: Requirement, column: LabelColumn) -> BoolArray:
     codes = column.codes
     match requirement.operator:
         case "In":
-            return np.isin(codes, [column.code(value) for value in requirement.values])
+            return _among(column, requirement.values)
         case "NotIn":
-            return ~np.isin(codes, [column.code(value) for value in requirement.values])
+            return ~_among(column, requirement.values)
         case "Exists":
             return np.not_equal(codes, NO_LABEL)
         case "DoesNotExist":
             return np.equal(codes, NO_LABEL)
         case _:
             return _compares(requirement, column)
+
+
+def _among(column: LabelColumn, values: Iterable[str]) -> BoolArray:
+    """Which nodes have one of some values: one look-up a node, however many values there are."""
+    wanted = np.zeros(len(column.values) + 2, dtype=bool)
+    wanted[[column.code(value) for value in values]] = True
+    # The last entry is that of nodes without the label, the one before it that of values that no node has.
+    return wanted[column.codes]
 
 
 def _compares(requirement: Requirement, column: LabelColumn) -> BoolArray:

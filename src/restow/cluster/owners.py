@@ -62,15 +62,18 @@ class OwnerIndex:
 def workload_of(cluster: Cluster, pod: int) -> OwnerReference | None:
     """The workload of a pod, as far up as the input tells; None for a pod without owner."""
     pods = cluster.pods
-    owners = pods.tables.owners[pods.owners[pod]]
-    if not owners:
-        return None
-    owner = _controller(owners)
-    if owner.kind not in _INTERMEDIATE:
+    owner = owner_of(pods, pod)
+    if owner is None or owner.kind not in _INTERMEDIATE:
         return owner
     found = cluster.kind(owner.kind).get((pods.tables.namespaces[pods.namespace[pod]], owner.name))
     above = found.metadata.owner_references if found is not None else None
     return _controller(above) if above else owner
+
+
+def owner_of(pods: Pods, pod: int) -> OwnerReference | None:
+    """The owner that controls a pod, else the first of its owners; None for a pod without owner."""
+    owners = pods.tables.owners[pods.owners[pod]]
+    return _controller(owners) if owners else None
 
 
 def _controller(owners: tuple[OwnerReference, ...]) -> OwnerReference:

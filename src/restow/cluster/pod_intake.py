@@ -8,6 +8,7 @@ are still at hand to be named in an error.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import starmap
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy.typing as npt
 
 from restow.cluster import pod_parts
 from restow.cluster.interning import IdArray, Interner, by_appearance
+from restow.cluster.pod_holdings import Held, decode_held, held_key
 from restow.cluster.pods import (
     NO_TIME,
     PENDING,
@@ -29,7 +31,7 @@ from restow.cluster.pods import (
     PodVolume,
 )
 from restow.errors import InputError
-from restow.kube.objects import ABSENT, Container, Pod, PodAnnotations, PodSpec, PodStatus, Volume
+from restow.kube.objects import ABSENT, Container, ContainerStatus, Pod, PodAnnotations, PodSpec, PodStatus, Volume
 from restow.kube.qos import QOS_CLASSES
 from restow.kube.timestamps import SECOND, parse_time
 
@@ -83,6 +85,7 @@ class PodIntake:
         namespace_ids = namespace_interner.ids([namespaces[row] for row in rows])
         order = np.array(rows, dtype=np.int64)
         shared = {name: each.column(order) for name, each in self._shared.items()}
+        shared["held"] = _without_usual(*shared["held"])
         pods = Pods(
             names=tuple(columns["name"][row] for row in rows),
             uids=tuple(columns["uid"][row] for row in rows),
@@ -96,6 +99,7 @@ class PodIntake:
             created=_joined(self._created)[order],
             started=_joined(self._started)[order],
             flags=_numbers(columns["flags"], np.int16, order),
+            observed=np.ones(len(rows), dtype=bool),
             # Their times make those of every pod different.
             conditions=np.arange(len(rows), dtype=np.int32),
             tables=PodTables(
@@ -158,15 +162,18 @@ def _row(pod: Pod) -> tuple[Any, ...]:
 def _keys(pod: Pod) -> tuple[Any, ...]:
     """The keys of ``_SHARED`` for one pod."""
     meta, spec, status = pod.metadata, pod.spec, pod.status
+    resources = _resources_key(spec)
     return (
         bytes(meta.labels),
         bytes(meta.owner_references),
-        _resources_key(spec),
+        resources,
+        held_key(spec, status, resources),
         bytes(spec.tolerations),
         (bytes(spec.node_selector), bytes(spec.affinity)),
         bytes(spec.topology_spread_constraints),
         tuple([container.image for container in spec.containers]),
         tuple([container.image for container in spec.init_containers]) if spec.init_containers else (),
+        tuple([volume.image.reference for volume in spec.volumes if volume.image]) if spec.volumes else (),
         _ports_key(spec),
         spec.scheduler_name or DEFAULT_SCHEDULER,
         b"" if spec.scheduling_gates is ABSENT else bytes(spec.scheduling_gates),
@@ -305,10 +312,27 @@ def _states_key(status: PodStatus) -> tuple[Any, ...]:
     return (
         status.phase,
         status.reason or "",
-        status.container_statuses or (),
-        status.init_container_statuses or (),
-        status.ephemeral_container_statuses or (),
+        _states(status.container_statuses),
+        _states(status.init_container_statuses),
+        _states(status.ephemeral_container_statuses),
     )
+
+
+def _states(statuses: Sequence[ContainerStatus] | None) -> tuple[tuple[Any, ...], ...]:
+    return tuple([(each.restart_count, each.state) for each in statuses]) if statuses else ()
+
+
+def _decode_states(key: tuple[Any, ...]) -> PodStates:
+    phase, reason, *containers = key
+    return PodStates(phase, reason, *(tuple(starmap(ContainerStatus, each)) for each in containers))
+
+
+def _without_usual(ids: IdArray, table: tuple[Held | None, ...]) -> tuple[IdArray, tuple[Held, ...]]:
+    """What pods hold, with -1 for those that hold what they request."""
+    kept = [identifier for identifier, held in enumerate(table) if held is not None]
+    renumbered = np.full(len(table) + 1, -1, dtype=np.int32)
+    renumbered[kept] = np.arange(len(kept))
+    return renumbered[ids], tuple(held for held in table if held is not None)
 
 
 def _qos_code(stated: str | None) -> int:
@@ -324,14 +348,16 @@ _SHARED: dict[str, Callable[[Any], Any]] = {
     "labels": pod_parts.decode_labels,
     "owners": pod_parts.decode_owners,
     "resources": pod_parts.decode_resources,
+    "held": decode_held,
     "tolerations": pod_parts.decode_tolerations,
     "rules": pod_parts.decode_rules,
     "spread": pod_parts.decode_spread,
     "images": _itself,
     "init_images": _itself,
+    "volume_images": _itself,
     "ports": pod_parts.decode_ports,
     "schedulers": _itself,
     "gates": pod_parts.decode_gates,
     "volumes": _itself,
-    "states": lambda key: PodStates(*key),
+    "states": _decode_states,
 }

@@ -101,34 +101,20 @@ def decode_rules(key: RulesKey) -> Rules:
 
 def decode_resources(key: ResourcesKey) -> ContainerResources:
     """Effective requests, explicitly named resources and implied QoS of a set of containers."""
-    containers, init_containers, pod_level, overhead = key
-    sidecars = [restart == "Always" for _, restart in init_containers]
-    regular = [_requirements(raw, f"spec.containers[{i}]") for i, (raw, _) in enumerate(containers)]
-    init = [_requirements(raw, f"spec.initContainers[{i}]") for i, (raw, _) in enumerate(init_containers)]
-    pod = _requirements(pod_level, "spec")
-    extra = _decode(overhead, dict[str, WireQuantity], {}, "spec.overhead")
-    _check_quantities(extra, "spec.overhead")
-    parts = _Parts(
-        [each.requests or {} for each in regular],
-        list(zip([each.requests or {} for each in init], sidecars, strict=True)),
-        pod.requests or {},
-        extra,
+    regular, init = _containers(key)
+    parts = decode_requests(key)
+    requests, nonzero = on_node(parts)
+    return ContainerResources(
+        requests=requests,
+        named=frozenset(name for each in (*regular, *init) for name in each.requests or {}),
+        qos=QOS_CLASSES.index(qos_class([*regular, *init])),
+        nonzero=nonzero,
+        scored=amounts(_total(parts, SCORING_DEFAULTS, {})),
     )
-    try:
-        requests = _total(parts, {}, parts.pod_level)
-        return ContainerResources(
-            requests=amounts(requests),
-            named=frozenset(name for each in (*regular, *init) for name in each.requests or {}),
-            qos=QOS_CLASSES.index(qos_class([*regular, *init])),
-            nonzero=amounts(_total(parts, _defaults_on_node(parts, requests), parts.pod_level)),
-            scored=amounts(_total(parts, SCORING_DEFAULTS, {})),
-        )
-    except ValueError as error:
-        raise PartError(f"the requests of all containers together: {error}") from error
 
 
 @dataclass(slots=True, frozen=True)
-class _Parts:
+class RequestParts:
     """The requests that make up those of a pod."""
 
     regular: list[Requests]
@@ -138,7 +124,34 @@ class _Parts:
     overhead: Requests
 
 
-def _total(parts: _Parts, defaults: Requests, pod_level: Requests) -> dict[str, Quantity]:
+def decode_requests(key: ResourcesKey) -> RequestParts:
+    """What each part of a pod requests."""
+    regular, init = _containers(key)
+    sidecars = [restart == "Always" for _, restart in key[1]]
+    return RequestParts(
+        [each.requests or {} for each in regular],
+        list(zip([each.requests or {} for each in init], sidecars, strict=True)),
+        decode_requirements(key[2], "spec").requests or {},
+        decode_quantities(key[3], "spec.overhead"),
+    )
+
+
+def on_node(parts: RequestParts) -> tuple[Mapping[str, int], Mapping[str, int]]:
+    """What a pod with these requests takes of its node, and what it counts for there when nodes are scored."""
+    try:
+        requests = _total(parts, {}, parts.pod_level)
+        return amounts(requests), amounts(_total(parts, _defaults_on_node(parts, requests), parts.pod_level))
+    except ValueError as error:
+        raise PartError(f"the requests of all containers together: {error}") from error
+
+
+def _containers(key: ResourcesKey) -> tuple[list[ResourceRequirements], list[ResourceRequirements]]:
+    """The requirements of regular and of init containers."""
+    regular = [decode_requirements(raw, f"spec.containers[{i}]") for i, (raw, _) in enumerate(key[0])]
+    return regular, [decode_requirements(raw, f"spec.initContainers[{i}]") for i, (raw, _) in enumerate(key[1])]
+
+
+def _total(parts: RequestParts, defaults: Requests, pod_level: Requests) -> dict[str, Quantity]:
     """Effective requests, with defaults for what a container does not request."""
     return pod_requests(
         [ContainerRequests({**defaults, **requests}) for requests in parts.regular],
@@ -148,17 +161,25 @@ def _total(parts: _Parts, defaults: Requests, pod_level: Requests) -> dict[str, 
     )
 
 
-def _defaults_on_node(parts: _Parts, requests: Mapping[str, Quantity]) -> Requests:
+def _defaults_on_node(parts: RequestParts, requests: Mapping[str, Quantity]) -> Requests:
     """With requests of the pod itself, only what nothing requests gets a default. Source: NodeInfo, Kubernetes 1.36."""
     if not parts.pod_level:
         return SCORING_DEFAULTS
     return {name: default for name, default in SCORING_DEFAULTS.items() if name not in requests}
 
 
-def _requirements(raw: bytes, path: str) -> ResourceRequirements:
+def decode_requirements(raw: bytes, path: str) -> ResourceRequirements:
+    """``resources`` of whatever is at a path."""
     found = _decode(raw, ResourceRequirements, ResourceRequirements(), f"{path}.resources")
     _check_quantities(found.requests or {}, f"{path}.resources.requests")
     _check_quantities(found.limits or {}, f"{path}.resources.limits")
+    return found
+
+
+def decode_quantities(raw: bytes, path: str) -> Requests:
+    """A map of quantities at a path."""
+    found = _decode(raw, dict[str, WireQuantity], {}, path)
+    _check_quantities(found, path)
     return found
 
 

@@ -141,11 +141,15 @@ class PodTables:
     labels: tuple[Mapping[str, str], ...]
     owners: tuple[tuple[OwnerReference, ...], ...]
     resources: tuple[ContainerResources, ...]
+    #: What pods hold that are being resized: requests and ``nonzero``, as in ContainerResources.
+    held: tuple[tuple[Mapping[str, int], Mapping[str, int]], ...]
     tolerations: tuple[tuple[Toleration, ...], ...]
     rules: tuple[Rules, ...]
     spread: tuple[tuple[TopologySpreadConstraint, ...], ...]
     images: tuple[tuple[str, ...], ...]
     init_images: tuple[tuple[str, ...], ...]
+    #: Images that are mounted as volumes.
+    volume_images: tuple[tuple[str, ...], ...]
     ports: tuple[tuple[HostPort, ...], ...]
     schedulers: tuple[str, ...]
     gates: tuple[tuple[str, ...], ...]
@@ -168,11 +172,14 @@ class Pods:
     labels: IdArray
     owners: IdArray
     resources: IdArray
+    #: What a pod holds on the node where it was observed; -1 where that is what it requests.
+    held: IdArray
     tolerations: IdArray
     rules: IdArray
     spread: IdArray
     images: IdArray
     init_images: IdArray
+    volume_images: IdArray
     ports: IdArray
     schedulers: IdArray
     gates: IdArray
@@ -189,6 +196,8 @@ class Pods:
     created: npt.NDArray[np.int64]
     started: npt.NDArray[np.int64]
     flags: npt.NDArray[np.int16]
+    #: Which pods the input holds; the others are replacements that may come (``cluster.replacements``).
+    observed: npt.NDArray[np.bool_]
     tables: PodTables
 
     def __len__(self) -> int:

@@ -63,7 +63,7 @@ def pod_shapes(cluster: Cluster, keys: frozenset[str]) -> PodShapes:
     label_sets, labels = _mentioned_labels(pods, keys)
     priority = np.where(pods.has_priority, pods.priority, np.iinfo(np.int32).min)
     rules = (pods.resources, pods.tolerations, pods.rules, pods.spread, pods.ports, pods.volumes, pods.gates)
-    others = (pods.images, pods.init_images, pods.schedulers, priority)
+    others = (pods.images, pods.init_images, pods.volume_images, pods.schedulers, priority)
     of_pod, table = combine(pods.namespace, labels, *rules, *others)
     _, example = np.unique(of_pod, return_index=True)
     return PodShapes(of_pod, example, tuple(label_sets[row] for row in table[:, 1].tolist()))

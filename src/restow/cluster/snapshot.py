@@ -60,6 +60,10 @@ class Cluster:
         """All objects of one kind other than Node and Pod, in canonical order; empty where the input has none."""
         return self.others.get(kind, {})
 
+    def tells_of(self, kind: str) -> bool:
+        """Whether the input holds an object of a kind, or a list of it without any: otherwise nobody knows."""
+        return kind in self.others
+
     def namespace_labels(self) -> Mapping[str, Mapping[str, str]]:
         """Labels by name of the namespaces that the input holds."""
         return {name: each.metadata.labels or {} for (_, name), each in self.kind("Namespace").items()}

@@ -18,6 +18,9 @@ from restow.cluster.owners import OwnerIndex
 from restow.cluster.pods import PENDING, Flag
 from restow.cluster.snapshot import Cluster
 
+#: So many changes are looked through one by one.
+_FEW = 64
+
 
 class Change(NamedTuple):
     """One change of a node."""
@@ -28,6 +31,8 @@ class Change(NamedTuple):
     present: int
     #: The same among the pods that are not terminating.
     staying: int
+    #: Whether a pod came or went because an earlier change was taken back.
+    undone: bool = False
 
 
 class ClusterState:
@@ -42,28 +47,39 @@ class ClusterState:
         "_owners",
         "_resident",
         "_vectors",
+        "births",
+        "by_status",
         "changes",
         "cluster",
         "exists",
+        "held",
         "node",
         "requested",
         "running",
         "terminating",
     )
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: Cluster, *, by_status: bool = True) -> None:
         pods, nodes = cluster.pods, cluster.nodes
         #: What was observed.
         self.cluster = cluster
         #: Which pods (still) exist, bool[pod].
-        self.exists: BoolArray = np.ones(len(pods), dtype=bool)
+        self.exists: BoolArray = pods.observed.copy()
         #: The node of each pod now, int32[pod]; negative as in ``Pods.node``.
         self.node: IdArray = pods.node.copy()
         #: Which pods are on their way out, bool[pod]: they hold their place but spread ignores them.
         self.terminating: BoolArray = pods.has(Flag.TERMINATING)
         #: Every change of a node, oldest first; a cache remembers how far it has read.
         self.changes: list[Change] = []
+        #: Every pod that began or ceased to exist, oldest first, wherever it is.
+        self.births: list[int] = []
         self._vectors = _request_vectors(cluster)
+        #: Whether pods that are being resized hold what kube-scheduler has them hold, else what they request.
+        self.by_status = by_status
+        #: What each pod takes of the node that it is on, as a row of ``request_vectors``.
+        self.held: IdArray = pods.resources
+        if by_status and pods.tables.held:
+            self.held = np.where(pods.held >= 0, len(pods.tables.resources) + pods.held, pods.resources)
         self._holds = ~pods.terminal
         self._owners: OwnerIndex | None = None
         self._owned: npt.NDArray[np.int64] | None = None
@@ -92,13 +108,25 @@ class ClusterState:
         vector: npt.NDArray[np.int64] = self._vectors[self.cluster.pods.resources[pod]]
         return vector
 
+    def held_by(self, pod: int) -> npt.NDArray[np.int64]:
+        """What a pod takes of the node that it is on; the same but for pods that are being resized."""
+        vector: npt.NDArray[np.int64] = self._vectors[self.held[pod]]
+        return vector
+
     def request_vectors(self) -> npt.NDArray[np.int64]:
-        """Effective requests by ``Pods.resources``, int64[identifier, resource]."""
+        """Effective requests by ``Pods.resources`` and by ``held``, int64[identifier, resource]."""
         return self._vectors
 
     def holds_resources(self) -> BoolArray:
         """Which pods count on their node: existing and not Succeeded or Failed, bool[pod]."""
         return self._holds & self.exists
+
+    def changed_nodes(self, since: int) -> IntArray:
+        """The nodes of all changes but the first ``since``, in order."""
+        recent = self.changes[since:]
+        if len(recent) < _FEW:
+            return np.array(sorted({change.node for change in recent}), dtype=np.int64)
+        return np.flatnonzero(np.bincount([change.node for change in recent], minlength=len(self.cluster.nodes)))
 
     def siblings(self, pods: IntArray) -> npt.NDArray[np.int64]:
         """How many existing pods name each pod's only owner, itself included; -1 without exactly one owner."""
@@ -128,10 +156,9 @@ class ClusterState:
 
     def terminate(self, pod: int) -> None:
         """The pod is on its way out: it keeps its place until it is removed."""
-        self._note(pod)
-        if not self.terminating[pod] and self.exists[pod] and self.node[pod] >= 0:
-            self.changes.append(Change(int(self.node[pod]), pod, 0, -1))
-        self.terminating[pod] = True
+        if not self.terminating[pod]:
+            self._note(pod)
+            self._mark(pod, terminating=True)
 
     def checkpoint(self) -> int:
         """A mark for ``undo``."""
@@ -141,25 +168,27 @@ class ClusterState:
         """Take back every change since the mark."""
         while len(self._journal) > mark:
             pod, node, existed, terminating = self._journal.pop()
+            if terminating != self.terminating[pod]:
+                self._mark(pod, terminating=terminating)
+                continue
             if existed != self.exists[pod]:
                 self._recount(pod, 1 if existed else -1)
             if self.exists[pod]:
-                self._leave(pod)
+                self._leave(pod, undone=True)
             self.exists[pod] = existed
             self.node[pod] = node
-            self.terminating[pod] = terminating
             if existed:
-                self._enter(pod, node)
+                self._enter(pod, node, undone=True)
 
     def fork(self) -> ClusterState:
         """An independent copy that shares every column; costs a few array copies."""
         twin = ClusterState.__new__(ClusterState)
-        for name in ("cluster", "_vectors", "_holds", "_owners", "_resident", "_first"):
+        for name in ("cluster", "by_status", "held", "_vectors", "_holds", "_owners", "_resident", "_first"):
             setattr(twin, name, getattr(self, name))
         twin._owned = None if self._owned is None else self._owned.copy()  # noqa: SLF001
         for name in ("exists", "node", "terminating", "requested", "running"):
             setattr(twin, name, getattr(self, name).copy())
-        twin.changes = list(self.changes)
+        twin.changes, twin.births = list(self.changes), list(self.births)
         twin._journal = []  # noqa: SLF001  a fork is made inside the class
         twin._arrived = {node: list(pods) for node, pods in self._arrived.items()}  # noqa: SLF001
         return twin
@@ -183,33 +212,39 @@ class ClusterState:
         return self._owned, self._owners
 
     def _recount(self, pod: int, more: int) -> None:
+        self.births.append(pod)
         if self._owners is not None and self._owned is not None:
             self._owned[self._owners.of_pod(pod)] += more
 
     def _note(self, pod: int) -> None:
         self._journal.append((pod, int(self.node[pod]), bool(self.exists[pod]), bool(self.terminating[pod])))
 
-    def _leave(self, pod: int) -> None:
+    def _mark(self, pod: int, *, terminating: bool) -> None:
+        self.terminating[pod] = terminating
+        if self.exists[pod] and self.node[pod] >= 0:
+            self.changes.append(Change(int(self.node[pod]), pod, 0, -1 if terminating else 1))
+
+    def _leave(self, pod: int, *, undone: bool = False) -> None:
         node = int(self.node[pod])
         if node < 0:
             return
         arrived = self._arrived.get(node)
         if arrived and pod in arrived:
             arrived.remove(pod)
-        self.changes.append(Change(node, pod, -1, 0 if self.terminating[pod] else -1))
+        self.changes.append(Change(node, pod, -1, 0 if self.terminating[pod] else -1, undone))
         if self._holds[pod]:
-            self.requested[:, node] -= self.requests_of(pod)
+            self.requested[:, node] -= self.held_by(pod)
             self.running[node] -= 1
 
-    def _enter(self, pod: int, node: int) -> None:
+    def _enter(self, pod: int, node: int, *, undone: bool = False) -> None:
         self.node[pod] = node
         if node < 0:
             return
         if self.cluster.pods.node[pod] != node:
             self._arrived.setdefault(node, []).append(pod)
-        self.changes.append(Change(node, pod, 1, 0 if self.terminating[pod] else 1))
+        self.changes.append(Change(node, pod, 1, 0 if self.terminating[pod] else 1, undone))
         if self._holds[pod]:
-            self.requested[:, node] += self.requests_of(pod)
+            self.requested[:, node] += self.held_by(pod)
             self.running[node] += 1
 
     def _sums(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
@@ -217,7 +252,7 @@ class ClusterState:
         counted = np.flatnonzero(self.holds_resources() & (self.node > PENDING))
         running = np.bincount(self.node[counted], minlength=count).astype(np.int64)
         requested = np.zeros((len(self.cluster.nodes.resources), count), dtype=np.int64)
-        vectors = self._vectors[self.cluster.pods.resources[counted]]
+        vectors = self._vectors[self.held[counted]]
         for resource in range(len(requested)):
             np.add.at(requested[resource], self.node[counted], vectors[:, resource])
         return requested, running
@@ -225,7 +260,9 @@ class ClusterState:
 
 def _request_vectors(cluster: Cluster) -> npt.NDArray[np.int64]:
     resources = cluster.nodes.resources
-    rows = [[each.requests.get(name, 0) for name in resources] for each in cluster.pods.tables.resources]
+    tables = cluster.pods.tables
+    amounts = [each.requests for each in tables.resources] + [requests for requests, _ in tables.held]
+    rows = [[each.get(name, 0) for name in resources] for each in amounts]
     return np.array(rows, dtype=np.int64).reshape(len(rows), len(resources))
 
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 #: The only field of a node that terms can ask for.
 NAME_FIELD = "metadata.name"
 
+#: The path of a preferred term, each of which is read on its own.
+_FIRST_TERM = "nodeSelectorTerms[0]"
 _EXPRESSION_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
 _FIELD_OPERATORS = ("In", "NotIn")
 
@@ -33,7 +35,7 @@ class SelectorTerm:
 
     #: On labels.
     expressions: tuple[Requirement, ...] = ()
-    #: On fields, each In or NotIn with one value.
+    #: On fields, each In or NotIn with one value; in a term that does not parse they are as they are written.
     fields: tuple[Requirement, ...] = ()
     #: Why the term does not parse, one text for each bad requirement.
     problems: tuple[str, ...] = ()
@@ -98,9 +100,18 @@ class NodeSelection:
 
 def compile_preferred(terms: Iterable[PreferredSchedulingTerm] | None) -> tuple[WeightedTerm, ...]:
     """Return the preferred terms of a pod; one that does not parse never matches."""
-    return tuple(
-        WeightedTerm(_compile_term(term.preference, "nodeSelectorTerms[0]"), term.weight) for term in terms or ()
-    )
+    return tuple(WeightedTerm(_compile_term(term.preference, _FIRST_TERM), term.weight) for term in terms or ())
+
+
+def preference_problem(terms: Iterable[WeightedTerm]) -> str | None:
+    """Return why preferred terms cannot be read, in apimachinery's words; None where they can."""
+    problems = [
+        problem.replace(_FIRST_TERM, f"[{index}]", 1)
+        for index, weighted in enumerate(terms)
+        if weighted.weight
+        for problem in weighted.term.problems
+    ]
+    return aggregate(problems) if problems else None
 
 
 def preferred_weight(terms: Iterable[WeightedTerm], node_name: str, labels: Mapping[str, str]) -> int:
@@ -120,7 +131,7 @@ def _compile_term(term: NodeSelectorTerm, path: str) -> SelectorTerm:
         problem for i, wire in enumerate(fields) for problem in _field_problems(wire, f"{path}.matchFields[{i}]")
     ]
     if problems:
-        return SelectorTerm(problems=tuple(problems))
+        return SelectorTerm(fields=tuple(map(_requirement, fields)), problems=tuple(problems))
     return SelectorTerm(tuple(map(_requirement, expressions)), tuple(map(_requirement, fields)))
 
 

@@ -145,6 +145,12 @@ class RBDVolume(Struct, frozen=True, gc=False, rename="camel"):
     read_only: bool = False
 
 
+class ImageVolume(Struct, frozen=True, gc=False):
+    """``image`` of a pod's volume."""
+
+    reference: str = ""
+
+
 class Volume(Struct, frozen=True, gc=False, rename="camel"):
     """A volume of a pod: the sources that decisions tell apart."""
 
@@ -157,6 +163,7 @@ class Volume(Struct, frozen=True, gc=False, rename="camel"):
     aws_elastic_block_store: AWSElasticBlockStore | None = None
     iscsi: ISCSIVolume | None = None
     rbd: RBDVolume | None = None
+    image: ImageVolume | None = None
 
 
 class PodSpec(Struct, frozen=True, gc=False, rename="camel"):
@@ -209,6 +216,17 @@ class ContainerStatus(Struct, frozen=True, gc=False, rename="camel"):
     state: ContainerState | None = None
 
 
+class ContainerReport(ContainerStatus, frozen=True, gc=False, rename="camel"):
+    """The same with what the container has, which the loader interns; it may differ from the spec while a pod is resized.
+
+    ``resources`` decodes to ResourceRequirements, ``allocated_resources`` to a map of quantities.
+    """
+
+    name: str = ""
+    resources: Raw = ABSENT
+    allocated_resources: Raw = ABSENT
+
+
 class Condition(Struct, frozen=True, gc=False, rename="camel"):
     """A condition of a pod or a node."""
 
@@ -227,9 +245,11 @@ class PodStatus(Struct, frozen=True, gc=False, rename="camel"):
     start_time: str | None = None
     nominated_node_name: str | None = None
     conditions: tuple[Condition, ...] | None = None
-    container_statuses: tuple[ContainerStatus, ...] | None = None
-    init_container_statuses: tuple[ContainerStatus, ...] | None = None
+    container_statuses: tuple[ContainerReport, ...] | None = None
+    init_container_statuses: tuple[ContainerReport, ...] | None = None
     ephemeral_container_statuses: tuple[ContainerStatus, ...] | None = None
+    resources: Raw = ABSENT
+    allocated_resources: Raw = ABSENT
 
 
 class Pod(Struct, frozen=True, gc=False):

@@ -18,6 +18,7 @@ from restow.cluster.pods import Pods
 from restow.kube.labels import NOTHING
 from restow.scheduling.affinity_terms import AffinityTerm
 from restow.scheduling.context import Context
+from restow.scheduling.recent import Recent
 from restow.scheduling.selector_index import LabelledAs, ScopedSelector, SelectorIndex
 
 
@@ -67,11 +68,21 @@ class CarriedTerms:
         self._carried = carried
         self._groups = groups
         self._index = SelectorIndex([_scoped(each.term) for each in carried])
+        #: By namespace and labels: several of them may be labelled alike.
+        self._of_kind: Recent[tuple[int, int], tuple[Carriers, ...]] = Recent()
         self._of_pods: dict[LabelledAs, tuple[Carriers, ...]] = {}
         self._of_terms: dict[tuple[int, ...], tuple[Carriers, ...]] = {}
 
     def meaning(self, pod: int) -> tuple[Carriers, ...]:
         """Who carries terms that mean a pod."""
+        kind = int(self._pods.namespace[pod]), int(self._pods.labels[pod])
+        carriers = self._of_kind.get(kind)
+        if carriers is None:
+            carriers = self._meaning(pod)
+            self._of_kind.put(kind, carriers)
+        return carriers
+
+    def _meaning(self, pod: int) -> tuple[Carriers, ...]:
         tables = self._pods.tables
         namespace = tables.namespaces[self._pods.namespace[pod]]
         labelled_as = self._index.labelled_as(namespace, tables.labels[self._pods.labels[pod]])

@@ -8,30 +8,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from restow.cluster.interning import IntArray
-from restow.cluster.pod_intake import DEFAULT_SCHEDULER
 from restow.cluster.pods import PENDING
 from restow.scheduling.context import Context
-from restow.scheduling.filtering import Filters, Verdicts
-from restow.scheduling.framework import FilterPlugin
+from restow.scheduling.filtering import Filters
+from restow.scheduling.framework import CycleError
+from restow.scheduling.in_tree import SCHEDULING_GATES
 from restow.scheduling.messages import fit_error
 from restow.scheduling.nominations import Nominations
-from restow.scheduling.plugins.balanced_allocation import BalancedAllocation
-from restow.scheduling.plugins.image_locality import ImageLocality
-from restow.scheduling.plugins.inter_pod_affinity import InterPodAffinity
-from restow.scheduling.plugins.node_affinity import NodeAffinity
-from restow.scheduling.plugins.node_ports import NodePorts
-from restow.scheduling.plugins.node_resources_fit import NodeResourcesFit
-from restow.scheduling.plugins.node_unschedulable import NodeUnschedulable
-from restow.scheduling.plugins.node_volume_limits import NodeVolumeLimits
-from restow.scheduling.plugins.pod_topology_spread import PodTopologySpread
-from restow.scheduling.plugins.taint_toleration import TaintToleration
-from restow.scheduling.plugins.volume_binding import VolumeBinding
-from restow.scheduling.plugins.volume_restrictions import VolumeRestrictions
-from restow.scheduling.plugins.volume_zone import VolumeZone
 from restow.scheduling.preemption import Preemption, Preemptor
+from restow.scheduling.profile_plugins import plugins_of
+from restow.scheduling.profiles import DEFAULT_PROFILE, SchedulerProfile
 from restow.scheduling.queue import Queue, waiting_pods
-from restow.scheduling.scoring import Ranking, WeightedPlugin, rank
+from restow.scheduling.sampling import Sampling
+from restow.scheduling.scoring import Ranking, rank
+from restow.scheduling.verdicts import Objection, Verdicts
 
 
 @dataclass(slots=True, frozen=True)
@@ -40,15 +33,17 @@ class Decision:
 
     pod: int
     verdicts: Verdicts
-    #: Absent where no node is feasible.
+    #: Absent where no node is feasible, or where the feasible ones cannot be scored.
     ranking: Ranking | None
     #: What preemption can do; absent where a node is feasible, or where there are no nodes at all.
     preemption: Preemption | None = None
+    #: Why the cycle broke off without an answer; empty where it did not.
+    error: str = ""
 
     @property
     def best(self) -> IntArray:
-        """The nodes that could win; empty where none is feasible."""
-        return self.verdicts.feasible if self.ranking is None else self.ranking.best
+        """The best of all feasible nodes; empty where there is none. ``Scheduler.candidates`` has those that could win."""
+        return np.zeros(0, dtype=np.int64) if self.ranking is None else self.ranking.best
 
     @property
     def node(self) -> int:
@@ -58,68 +53,84 @@ class Decision:
     @property
     def nominated_node(self) -> int:
         """The node where the pod preempts others, or PENDING."""
-        return self.preemption.best[0].node if self.preemption and self.preemption.best else PENDING
+        chosen = self.preemption.chosen if self.preemption else None
+        return chosen.node if chosen else PENDING
 
     @property
     def victims(self) -> tuple[int, ...]:
         """The pods that it preempts, the most important first."""
-        return self.preemption.best[0].victims if self.preemption and self.preemption.best else ()
+        chosen = self.preemption.chosen if self.preemption else None
+        return chosen.victims if chosen else ()
 
     @property
     def message(self) -> str:
         """The message of the condition PodScheduled; empty for a pod that gets a node."""
-        if self.ranking is not None:
-            return ""
+        if self.ranking is not None or self.error:
+            return self.error
         if self.preemption is None:
             return "no nodes available to schedule pods"
         return " ".join(filter(None, (fit_error(self.verdicts), self.preemption.message)))
 
 
 class Scheduler:
-    """The default profile on one state; each answer is about the state as it is when it is asked."""
+    """One profile on one state; each answer is about the state as it is when it is asked.
 
-    def __init__(self, context: Context) -> None:
-        taints, affinity = TaintToleration(context), NodeAffinity(context)
-        fit, spread, inter_pod = NodeResourcesFit(context), PodTopologySpread(context), InterPodAffinity(context)
-        filters: list[FilterPlugin] = [
-            NodeUnschedulable(context),
-            taints,
-            affinity,
-            NodePorts(context),
-            fit,
-            VolumeRestrictions(context),
-            NodeVolumeLimits(context),
-            VolumeBinding(context),
-            VolumeZone(context),
-            spread,
-            inter_pod,
-        ]
+    Schedulers of one cluster share their ``nominations``; without any the profile has its own.
+    """
+
+    def __init__(
+        self, context: Context, profile: SchedulerProfile = DEFAULT_PROFILE, nominations: Nominations | None = None
+    ) -> None:
+        plugins = plugins_of(profile, context)
         self._state = context.state
-        self._schedulers = frozenset((DEFAULT_SCHEDULER,))
-        self._nominations = Nominations(context.state, self._schedulers)
-        self._filters = Filters(context, filters, self._nominations)
-        self._preemptor = Preemptor(context, self._filters, self._nominations)
-        self._scores = (
-            WeightedPlugin(taints, 3),
-            WeightedPlugin(affinity, 2),
-            WeightedPlugin(fit, 1),
-            WeightedPlugin(spread, 2),
-            WeightedPlugin(inter_pod, 2),
-            WeightedPlugin(BalancedAllocation(context), 1),
-            WeightedPlugin(ImageLocality(context), 1),
-        )
+        self._schedulers = frozenset((profile.name,))
+        self._heedless = frozenset() if profile.runs(SCHEDULING_GATES, "preEnqueue") else self._schedulers
+        if nominations is None:
+            nominations = Nominations(context.state, self._schedulers, self._heedless)
+        self._nominations = nominations
+        self._filters = Filters(context, plugins.filters, self._nominations)
+        self._preemptor = Preemptor(context, self._filters, self._nominations, profile)
+        self._scores = plugins.scores
+        self._sampling = Sampling(context.state.cluster.nodes, self._scores, profile.percentage_of_nodes_to_score)
 
     def queue(self) -> Queue:
         """The pods that wait for this scheduler now."""
-        return waiting_pods(self._state, self._schedulers)
+        return waiting_pods(self._state, self._schedulers, self._heedless)
 
     def decide(self, pod: int) -> Decision:
         """Filter and score every node for a pod; where none is feasible, look for pods to preempt."""
-        verdicts = self._filters.run(pod)
-        feasible = verdicts.feasible
-        if len(feasible):
-            return Decision(pod, verdicts, rank(pod, feasible, self._scores))
+        try:
+            verdicts = self._filters.run(pod)
+        except CycleError as error:
+            unasked = self._filters.unasked()
+            return Decision(pod, unasked, None, error=str(error) if len(unasked.verdict) else "")
+        if verdicts.passes.any():
+            return self._ranked(pod, verdicts)
         return Decision(pod, verdicts, None, self._preemptor.preempt(pod, verdicts) if len(verdicts.verdict) else None)
+
+    def _ranked(self, pod: int, verdicts: Verdicts) -> Decision:
+        """The best of the feasible nodes; a single one is taken whatever scores have to say."""
+        try:
+            return Decision(pod, verdicts, rank(pod, verdicts.passes, self._scores))
+        except CycleError as error:
+            if np.count_nonzero(verdicts.passes) == 1:
+                return Decision(pod, verdicts, rank(pod, verdicts.passes, ()))
+            return Decision(pod, verdicts, None, error=str(error))
+
+    def opponents(self, pod: int) -> list[tuple[Objection, ...]]:
+        """Everyone who objects to each node now, where ``decide`` tells only who does first."""
+        return self._filters.opponents(pod)
+
+    def candidates(self, decision: Decision) -> IntArray:
+        """Every node that could win, in order of names; to be asked before the state changes.
+
+        Ties are broken by chance. In clusters of 100 and more nodes so is which of the feasible nodes are scored at all
+        (``scheduling.sampling``): the best of all need not be among them.
+        """
+        if decision.ranking is None:
+            return decision.best
+        allowed = self._filters.prefilter(decision.pod).allowed
+        return self._sampling.winners(decision.pod, decision.ranking, allowed)
 
     def settle(self, decision: Decision) -> None:
         """Place the pod on the decision's node, or nominate it where it preempts others."""

@@ -22,27 +22,38 @@ class Disruption:
     def __init__(self, context: Context) -> None:
         pods = context.state.cluster.pods
         labelled = np.array([bool(labels) for labels in pods.tables.labels], dtype=bool)[pods.labels]
-        #: The pods of each budget, and how many of them may go.
-        self._budgets: list[tuple[IntArray, int]] = []
+        covering: list[IntArray] = []
+        allowed: list[int] = []
         for budget in context.state.cluster.kind("PodDisruptionBudget").values():
             if _asks_for_something(budget.spec.selector):
                 covered = covered_pods(budget, context.state.cluster, context.labels)
                 known = budget.status.disrupted_pods or {}
                 unknown = np.array([pods.names[pod] not in known for pod in covered.tolist()], dtype=bool)
-                self._budgets.append((covered[labelled[covered] & unknown], budget.status.disruptions_allowed))
-        self._count = len(pods)
+                covering.append(covered[labelled[covered] & unknown])
+                allowed.append(budget.status.disruptions_allowed)
+        #: How many pods of each budget may go.
+        self._allowed: IntArray = np.array(allowed, dtype=np.int64)
+        covered = np.concatenate([np.zeros(0, dtype=np.int64), *covering])
+        order = np.argsort(covered, kind="stable")
+        #: Budgets by pod: those of a pod are ``budgets[first[pod]:first[pod + 1]]``.
+        self._budgets = np.repeat(np.arange(len(allowed)), [len(each) for each in covering])[order]
+        self._first = np.searchsorted(covered[order], np.arange(len(pods) + 1))
 
     def violating(self, pods: IntArray, group: IntArray) -> BoolArray:
         """Which pods exceed a budget if all of their group go, in this order; groups are numbered in ascending order."""
         violating = np.zeros(len(pods), dtype=bool)
-        position = np.full(self._count, -1)
-        position[pods] = np.arange(len(pods))
-        for covered, allowed in self._budgets:
-            found = np.sort(position[covered])
-            found = found[found >= 0]
-            groups = group[found]
-            before = np.arange(len(found)) - np.searchsorted(groups, groups)
-            violating[found[before >= allowed]] = True
+        counted = self._first[pods + 1] - self._first[pods]
+        # One entry for each pod and each of its budgets, in order of the pods.
+        place = np.repeat(np.arange(len(pods)), counted)
+        if len(place) == 0:
+            return violating
+        ends = np.cumsum(counted)
+        budget = self._budgets[np.arange(len(place)) + np.repeat(self._first[pods] - ends + counted, counted)]
+        order = np.lexsort((place, group[place], budget))
+        place, budget = place[order], budget[order]
+        begins = np.flatnonzero(np.diff(budget, prepend=-1) | np.diff(group[place], prepend=-1))
+        before = np.arange(len(place)) - np.repeat(begins, np.diff(begins, append=len(place)))
+        violating[place[before >= self._allowed[budget]]] = True
         return violating
 
 

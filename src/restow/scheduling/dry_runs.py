@@ -1,135 +1,119 @@
 """Dry runs of preemption: which pods a node would have to let go for another one.
 
 A node is tried out without any of its potential victims; where the pod fits then, they come back one by one, and those
-that do not fit beside it are the victims. In general that takes the real filters on the real state, taken back
-afterwards. Where nothing but resources is at stake, all nodes are tried out at once, in arithmetic.
+that do not fit beside it are the victims. What they take of the node is arithmetic. Only *rivals*, the pods that some
+other plugin looks at, really leave the state and come back; most nodes have none, and those are tried out all at once.
 Source: SelectVictimsOnNode, Kubernetes 1.36.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 
-from restow.cluster.interning import BoolArray
-from restow.cluster.nodes import PODS
-from restow.cluster.state import Change, ClusterState
-from restow.scheduling.context import Context
-from restow.scheduling.filtering import Asked, Filters
-from restow.scheduling.framework import PASSES
+from restow.cluster.interning import BoolArray, IntArray
+from restow.scheduling.filtering import Filters
+from restow.scheduling.framework import PASSES, Categories, FilterPlugin
+from restow.scheduling.local_verdicts import merged
 from restow.scheduling.plugins.node_resources_fit import NodeResourcesFit
+from restow.scheduling.prefiltering import Asked
+from restow.scheduling.resource_trials import try_out_resources
+from restow.scheduling.trial import Room, Trial
 from restow.scheduling.victims import PotentialVictims
 
 #: Which of the potential victims have to go, and how many nodes fail for which reason even without them.
 Result = tuple[BoolArray, Counter[str]]
 
 
-def try_out(
-    context: Context, filters: Filters, asked: Asked, fit: NodeResourcesFit | None, potential: PotentialVictims
-) -> Result:
-    """Try out each node with the filters; ``fit`` is the one among them that looks at resources."""
-    filters.prime(asked, potential.nodes)
-    victims = np.zeros(len(potential.pods), dtype=bool)
-    reasons: Counter[str] = Counter()
-    for position, node in enumerate(potential.nodes.tolist()):
-        place = potential.of(position)
-        trial = _Trial(context, filters, asked, fit, node)
-        mask, category = trial.run(potential.pods[place].tolist())
-        victims[place] = mask
-        if category != PASSES:
-            reasons.update(filters.objection(category).outcome.reasons)
-    return victims, reasons
+class DryRuns:
+    """The trials of all nodes for one pod."""
 
-
-class _Trial:
-    """One node under trial."""
-
-    def __init__(
-        self, context: Context, filters: Filters, asked: Asked, fit: NodeResourcesFit | None, node: int
-    ) -> None:
-        self._context = context
-        self._state = context.state
+    def __init__(self, filters: Filters, asked: Asked) -> None:
+        self._state = filters.state
         self._filters = filters
         self._asked = asked
-        self._node = node
-        self._is_kept = filters.is_kept(asked.pod, node)
-        self._fit = fit
-        wanted = context.state.requests_of(asked.pod) - context.state.cluster.nodes.allocatable[:, node]
-        self._wanted = {row: int(wanted[row]) for row in (fit.filtered_rows(asked.pod) if fit else ())}
+        #: The plugins that look at pods: that for resources, and the others.
+        self._plugins = [each for each in asked.plugins if not filters.is_static(each)]
+        self._fit = next((each for each in self._plugins if isinstance(each, NodeResourcesFit)), None)
+        self._others = [each for each in self._plugins if each is not self._fit]
+        self._rivals = self._find_rivals(self._others)
 
-    def run(self, pods: list[int]) -> tuple[list[bool], int]:
-        """Which pods have to go, and what is wrong even without all of them."""
-        mark = self._state.checkpoint()
-        for pod in pods:
-            self._take(pod)
-        category = self._filters.run_on(self._asked, self._node)
-        victims = [category == PASSES and not self._is_reprieved(pod) for pod in pods]
-        for pod in pods:
-            if not self._state.exists[pod]:
-                self._count_staying(pod, 1)
-        self._state.undo(mark)
-        return victims, category
+    def run(self, potential: PotentialVictims) -> Result:
+        """Try out each node without its potential victims."""
+        nodes = potential.nodes
+        for plugin in self._others:
+            # What it counts must be known before anything is tried.
+            plugin.judge(self._asked.pod, nodes)
+        group = np.repeat(np.arange(len(nodes)), np.diff(potential.first))
+        contested = np.bincount(group, weights=self._rivals[potential.pods], minlength=len(nodes)) > 0
+        contested |= np.array([self._filters.is_kept(self._asked.pod, node) for node in nodes.tolist()], dtype=bool)
+        victims = np.zeros(len(potential.pods), dtype=bool)
+        reasons: Counter[str] = Counter()
+        victims[~contested[group]] = self._try_out_all(potential.on(~contested), reasons)
+        for position in np.flatnonzero(contested).tolist():
+            place = potential.of(position)
+            victims[place], category = self._try_out(int(nodes[position]), potential.pods[place])
+            if category != PASSES:
+                reasons.update(self._filters.objections[category].outcome.reasons)
+        return victims, reasons
 
-    def _is_reprieved(self, pod: int) -> bool:
-        if not self._has_room(pod):
-            return False
-        self._state.place(pod, self._node)
-        self._count_staying(pod, 1)
-        if self._only_takes_room(pod) or self._filters.run_on(self._asked, self._node) == PASSES:
-            return True
-        self._take(pod)
-        return False
+    def _find_rivals(self, plugins: Sequence[FilterPlugin]) -> BoolArray:
+        rivals = np.zeros(len(self._state.exists), dtype=bool)
+        for plugin in plugins:
+            found = plugin.rivals(self._asked.pod)
+            rivals[slice(None) if found is None else found] = True
+        return rivals
 
-    def _has_room(self, pod: int) -> bool:
-        """Whether a pod leaves the resources that are wanted; to find that it does not is cheaper than to ask."""
-        back, requested = self._state.requests_of(pod), self._state.requested
-        return all(wanted + requested[row, self._node] + back[row] <= 0 for row, wanted in self._wanted.items())
+    def _try_out_all(self, potential: PotentialVictims, reasons: Counter[str]) -> BoolArray:
+        """Try out nodes without rivals, where the others' verdicts stay what they are."""
+        pod, nodes = self._asked.pod, potential.nodes
+        victims = np.zeros(len(potential.pods), dtype=bool)
+        layers: list[Categories] = []
+        for plugin in self._plugins:
+            if plugin is self._fit:
+                usage = self._state.running[nodes], self._state.requested[:, nodes]
+                victims, judgement = try_out_resources(self._state, self._fit, pod, potential, usage)
+            else:
+                judgement = plugin.judge(pod, nodes)
+            layers.append(self._filters.numbered(plugin, judgement))
+        categories = merged(layers, len(nodes))
+        for category, count in zip(*np.unique(categories, return_counts=True), strict=True):
+            if category != PASSES:
+                for reason in self._filters.objections[category].outcome.reasons:
+                    reasons[reason] += int(count)
+        victims &= np.repeat(np.equal(categories, PASSES), np.diff(potential.first))
+        return victims
 
-    def _only_takes_room(self, pod: int) -> bool:
-        """Whether a pod cannot matter to anyone but those who look at resources, of which there are enough."""
-        if self._fit is None or self._is_kept or self._context.counts.counts(pod):
-            return False
-        pods, nodes = self._state.cluster.pods, self._state.cluster.nodes
-        if pods.tables.ports[pods.ports[pod]] or pods.tables.volumes[pods.volumes[pod]]:
-            return False
-        return int(self._state.running[self._node]) < int(nodes.allocatable[PODS, self._node])
+    def _try_out(self, node: int, pods: IntArray) -> tuple[list[bool], int]:
+        """Try out a node with rivals, or one that is kept for other pods: there, everything is asked of the state."""
+        asked, state, filters = self._asked, self._state, self._filters
+        everyone: list[int] = pods.tolist()
+        if filters.is_kept(asked.pod, node):
+            trial = Trial(state, node, None, lambda: filters.run_on(asked, node) == PASSES)
+            return trial.run(everyone, [True] * len(everyone), lambda: filters.run_on(asked, node))
+        rivals: list[bool] = self._rivals[pods].tolist()
+        room = None if self._fit is None else Room(state, self._fit, asked.pod, node)
+        trial = Trial(state, node, room, lambda: self._pass_others(node))
+        return trial.run(everyone, rivals, lambda: self._judge(node, pods[~self._rivals[pods]]))
 
-    def _take(self, pod: int) -> None:
-        self._state.remove(pod)
-        self._count_staying(pod, -1)
+    def _pass_others(self, node: int) -> bool:
+        nodes: IntArray = np.array([node])
+        return all(bool(plugin.judge(self._asked.pod, nodes).passes[0]) for plugin in self._others)
 
-    def _count_staying(self, pod: int, staying: int) -> None:
-        """Count a pod that comes or goes among those that stay, even if it is on its way out.
-
-        Spread ignores such pods but subtracts them when they are preempted. Source: PodTopologySpread, RemovePod.
-        """
-        if self._state.terminating[pod]:
-            self._state.changes.append(Change(self._node, pod, 0, staying))
-
-
-def try_out_resources(state: ClusterState, fit: NodeResourcesFit, pod: int, potential: PotentialVictims) -> Result:
-    """The same as ``try_out`` where only resources can be wrong."""
-    nodes, counted = potential.nodes, np.diff(potential.first)
-    vectors = state.request_vectors()[state.cluster.pods.resources[potential.pods]].T
-    group = np.repeat(np.arange(len(nodes)), counted)
-    running, requested = state.running[nodes] - counted, state.requested[:, nodes]
-    for row in range(len(requested)):
-        np.subtract.at(requested[row], group, vectors[row])
-    judgement = fit.judge_usage(pod, nodes, running, requested)
-    reasons: Counter[str] = Counter()
-    for category, count in zip(*np.unique(judgement.category, return_counts=True), strict=True):
-        if category != PASSES:
-            reasons.update(dict.fromkeys(judgement.outcomes[category].reasons, int(count)))
-    victims = np.zeros(len(potential.pods), dtype=bool)
-    left = np.flatnonzero(judgement.passes & (counted > 0))
-    for turn in range(int(counted.max(initial=0))):
-        left = left[counted[left] > turn]
-        position = potential.first[left] + turn
-        running[left] += 1
-        requested[:, left] += vectors[:, position]
-        over = ~fit.judge_usage(pod, nodes[left], running[left], requested[:, left]).passes
-        victims[position[over]] = True
-        running[left[over]] -= 1
-        requested[:, left[over]] -= vectors[:, position[over]]
-    return victims, reasons
+    def _judge(self, node: int, leaving: IntArray) -> int:
+        """The first objection to a node that some pods leave without leaving the state."""
+        nodes: IntArray = np.array([node])
+        running = self._state.running[nodes] - len(leaving)
+        requested = self._state.requested[:, nodes]
+        requested -= self._state.request_vectors()[self._state.held[leaving]].sum(axis=0)[:, None]
+        for plugin in self._plugins:
+            if plugin is self._fit:
+                judgement = self._fit.judge_usage(self._asked.pod, nodes, running, requested)
+            else:
+                judgement = plugin.judge(self._asked.pod, nodes)
+            category = int(self._filters.numbered(plugin, judgement)[0])
+            if category != PASSES:
+                return category
+        return PASSES

@@ -8,94 +8,73 @@ Source: findNodesThatFitPod, Kubernetes 1.36, with every node visited.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 
 import numpy as np
 
-from restow.cluster.interning import BoolArray, IntArray, combine
-from restow.cluster.pods import Pods
+from restow.cluster.interning import BoolArray, IntArray
 from restow.scheduling.context import Context
-from restow.scheduling.framework import NOT_ASKED, PASSES, Categories, FilterPlugin, Outcome
+from restow.scheduling.framework import (
+    NOT_ASKED,
+    PASSES,
+    Categories,
+    FilterPlugin,
+    Judgement,
+    LocalPlugin,
+    Outcome,
+    Scope,
+)
+from restow.scheduling.kept_nodes import KeptNodes
+from restow.scheduling.local_verdicts import local_verdicts, merged
 from restow.scheduling.nominations import Nominations
 from restow.scheduling.per_node import PerNode
-
-
-@dataclass(slots=True, frozen=True)
-class Objection:
-    """A plugin and its outcome, by which nodes can be grouped."""
-
-    plugin: str
-    outcome: Outcome
-
-
-@dataclass(slots=True, frozen=True)
-class Verdicts:
-    """Who rejects which node: ``objections[verdict[node]]``, or PASSES."""
-
-    #: int64[node].
-    verdict: Categories
-    objections: Sequence[Objection]
-    #: What a plugin said before it looked at any node; every node counts as rejected by it.
-    prefilter: Objection | None = None
-
-    @property
-    def feasible(self) -> IntArray:
-        """The nodes that nobody objects to, in order of their names."""
-        return np.flatnonzero(np.equal(self.verdict, PASSES))
-
-    def objection(self, node: int) -> Objection | None:
-        """Who rejects a node; None where nobody does."""
-        category = int(self.verdict[node])
-        return None if category in (PASSES, NOT_ASKED) else self.objections[category]
-
-
-@dataclass(slots=True, frozen=True)
-class Asked:
-    """What PreFilter leaves to be done for one pod."""
-
-    pod: int
-    #: The plugins that have something to say, in their order.
-    plugins: tuple[FilterPlugin, ...]
-    #: The nodes that are looked at, bool[node]; None is all.
-    allowed: BoolArray | None
-    #: The plugins that narrowed ``allowed``.
-    restricting: tuple[str, ...]
-    #: The plugin that rules out every node.
-    failure: Objection | None
+from restow.scheduling.plugins.node_resources_fit import NodeResourcesFit
+from restow.scheduling.prefiltering import Asked, PreFilters
+from restow.scheduling.verdicts import LateVerdicts, Objection, Verdicts
 
 
 class Filters:
     """The filter plugins of one profile on one state."""
 
     def __init__(self, context: Context, plugins: Sequence[FilterPlugin], nominations: Nominations) -> None:
-        self._plugins = plugins
-        self._local = list(takewhile(lambda plugin: plugin.local, plugins))
-        self._state = context.state
+        self.state = context.state
         self._nominations = nominations
         self._everywhere: IntArray = np.arange(len(context.state.cluster.nodes))
-        self._classes = pod_classes(context.state.cluster.pods)
-        #: One pod of each class; to the local plugins all of them are the same.
-        self._sample: dict[int, int] = {}
-        self._objections: list[Objection] = []
+        leading = list(takewhile(lambda plugin: isinstance(plugin, LocalPlugin), plugins))
+        self._priority = context.state.cluster.pods.priority
+        #: Plugins that look at nodes only, whatever pods are there.
+        self._static = {each.name for each in leading if isinstance(each, LocalPlugin) and each.scope is Scope.NODE}
+        self._local = {
+            plugin.name: local_verdicts(context.state, plugin, self.numbered)
+            for plugin in leading
+            if isinstance(plugin, LocalPlugin)
+        }
+        #: The nodes with what is kept of them for nominated pods.
+        self.kept_nodes = KeptNodes(context.state, nominations)
+        self._with_nominated = PerNode(self.kept_nodes, self._judge_with_nominated)
+        self._sample: dict[tuple[int, int], tuple[NodeResourcesFit, int]] = {}
+        self._prefilters = PreFilters(context.state.cluster.pods, plugins)
+        #: What the categories of verdicts stand for; it only ever grows.
+        self.objections: list[Objection] = []
         self._known: dict[Objection, int] = {}
-        self._kept = PerNode(context.state, self._judge_class)
 
     def run(self, pod: int) -> Verdicts:
         """Judge every node for a pod on the state as it is; only the nominated one where the pod fits there."""
         asked = self.prefilter(pod)
         if asked.failure is not None:
-            return Verdicts(np.full(len(self._everywhere), self._id(asked.failure)), self._objections, asked.failure)
+            return Verdicts(np.full(len(self._everywhere), self._id(asked.failure)), self.objections, asked.failure)
         nominated = self._nominations.node(pod)
-        own = PASSES if nominated < 0 else self.run_on(asked, nominated)
-        if nominated >= 0 and own == PASSES:
+        if nominated < 0:
+            return self._run_everywhere(asked, asked.restricting)
+        own = self.run_on(asked, nominated)
+        if own == PASSES:
             verdict = np.full(len(self._everywhere), NOT_ASKED)
         else:
-            verdict = self._run_everywhere(asked, self._blamed(asked, own))
-        if nominated >= 0:
-            verdict[nominated] = own
-        return Verdicts(verdict, self._objections)
+            # Who rejected the nominated node is named at excluded nodes too. Source: Kubernetes 1.36.
+            verdict = self._run_everywhere(asked, (*asked.restricting, self.objections[own].plugin)).verdict
+        verdict[nominated] = own
+        return Verdicts(verdict, self.objections)
 
     def run_on(self, asked: Asked, node: int) -> int:
         """Judge one node for a pod on a state that may be only tried out; a category as in ``run``.
@@ -104,11 +83,11 @@ class Filters:
         """
         nodes: IntArray = np.array([node])
         if self.is_kept(asked.pod, node):
-            mark = self._state.checkpoint()
+            mark = self.state.checkpoint()
             for other in self._nominations.ahead_of(asked.pod, node):
-                self._state.place(other, node)
+                self.state.place(other, node)
             verdict = int(self._judge(asked, nodes)[0])
-            self._state.undo(mark)
+            self.state.undo(mark)
             if verdict != PASSES:
                 return verdict
         return int(self._judge(asked, nodes)[0])
@@ -117,98 +96,128 @@ class Filters:
         """Whether a node is kept for pods that a pod must not crowd out."""
         return bool(self._nominations and self._nominations.ahead_of(pod, node))
 
-    def objection(self, category: int) -> Objection:
-        """What a category of ``run_on`` stands for."""
-        return self._objections[category]
+    def opponents(self, pod: int) -> list[tuple[Objection, ...]]:
+        """Everyone who objects to each node, and not the first alone; a plugin that rules out every node is the only one."""
+        asked = self.prefilter(pod)
+        if asked.failure is not None:
+            return [(asked.failure,)] * len(self._everywhere)
+        found: list[list[Objection]] = [[] for _ in self._everywhere]
+        if asked.allowed is not None:
+            for node in np.flatnonzero(~asked.allowed).tolist():
+                found[node].append(_excluded(asked.restricting))
+        for plugin in asked.plugins:
+            categories = self.numbered(plugin, plugin.judge(pod, self._everywhere))
+            for node in np.flatnonzero(np.not_equal(categories, PASSES)).tolist():
+                found[node].append(self.objections[categories[node]])
+        return [tuple(each) for each in found]
+
+    def unasked(self) -> Verdicts:
+        """What there is to say of the nodes where nobody was asked about any."""
+        return Verdicts(np.full(len(self._everywhere), NOT_ASKED), self.objections)
 
     def prefilter(self, pod: int) -> Asked:
-        """Whom to ask about a pod and about which nodes.
+        """Whom to ask about a pod and about which nodes."""
+        return self._prefilters.ask(pod)
 
-        A plugin that has nothing to say now is not asked again in this cycle, whatever is tried out.
-        """
-        asked: list[FilterPlugin] = []
-        allowed: BoolArray | None = None
-        restricting: list[str] = []
-        resolvable: Objection | None = None
-        for plugin in self._plugins:
-            answer = plugin.prefilter(pod)
-            if answer.failure is not None:
-                objection = Objection(plugin.name, answer.failure)
-                if answer.failure.unresolvable:
-                    return Asked(pod, (), None, (), objection)
-                resolvable = resolvable or objection
-            if answer.allowed is not None:
-                allowed = answer.allowed if allowed is None else allowed & answer.allowed
-                restricting.append(plugin.name)
-                if len(restricting) > 1 and not allowed.any():
-                    return Asked(pod, (), None, (), _conflict(restricting))
-            if not answer.skip:
-                asked.append(plugin)
-        return Asked(pod, tuple(asked), allowed, tuple(restricting), resolvable)
+    def is_static(self, plugin: FilterPlugin) -> bool:
+        """Whether a plugin looks at nodes only, whatever pods are there."""
+        return plugin.name in self._static
 
-    def prime(self, asked: Asked, nodes: IntArray) -> None:
-        """Have every plugin look at some nodes as they are, so that what it counts is known before anything is tried."""
+    def _run_everywhere(self, asked: Asked, blamed: Sequence[str]) -> Verdicts:
+        fit = self.only_resources(asked) if self._nominations else None
+        layers = [
+            self._local[each.name].of(asked.pod) if each is not fit else self._fitting_beside_nominated(each, asked.pod)
+            for each in asked.plugins
+            if each.name in self._local
+        ]
+        passes = np.ones(len(self._everywhere), dtype=bool) if asked.allowed is None else asked.allowed.copy()
+        for layer in layers:
+            passes &= layer < 0
+        told = list(self._ask_others(asked, passes))
+        kept = self._judge_kept(asked) if fit is None else {}
+        for node, category in kept.items():
+            passes[node] = category == PASSES
+        excluded = None if asked.allowed is None else (~asked.allowed, self._id(_excluded(blamed)))
+
+        def tell() -> Categories:
+            verdict = merged(layers, len(self._everywhere))
+            if excluded is not None:
+                verdict[excluded[0]] = excluded[1]
+            for nodes, categories in told:
+                verdict[nodes] = categories
+            for node, category in kept.items():
+                verdict[node] = category
+            return verdict
+
+        return LateVerdicts(passes, tell, self.objections)
+
+    def only_resources(self, asked: Asked) -> NodeResourcesFit | None:
+        """The plugin that looks at resources, where no other one looks at the pods on nodes; None where one does."""
+        found: NodeResourcesFit | None = None
         for plugin in asked.plugins:
-            plugin.judge(asked.pod, nodes)
+            if isinstance(plugin, NodeResourcesFit):
+                found = plugin
+            elif not self.is_static(plugin):
+                return None
+        return found if found is not None and found.name in self._local else None
 
-    def _run_everywhere(self, asked: Asked, blamed: Sequence[str]) -> Categories:
-        pod_class = self._classes[asked.pod]
-        self._sample.setdefault(pod_class, asked.pod)
-        verdict = self._kept.of(pod_class).copy()
-        if asked.allowed is not None:
-            verdict[~asked.allowed] = self._id(_excluded(blamed))
-        self._ask(asked.pod, [each for each in asked.plugins if each not in self._local], self._everywhere, verdict)
-        for node in self._nominations.nodes() if self._nominations else ():
-            if (asked.allowed is None or asked.allowed[node]) and self.is_kept(asked.pod, node):
-                verdict[node] = self.run_on(asked, node)
-        return verdict
+    def _fitting_beside_nominated(self, fit: NodeResourcesFit, pod: int) -> Categories:
+        """The verdicts on resources, with the pods that nodes are kept for; without them there is only more room."""
+        key = fit.key(pod), int(self._priority[pod])
+        self._sample.setdefault(key, (fit, pod))
+        return self._with_nominated.of(key)
 
-    def _blamed(self, asked: Asked, own: int) -> Sequence[str]:
-        """Who is named at excluded nodes; who rejected the nominated node is named too. Source: Kubernetes 1.36."""
-        return asked.restricting if own == PASSES else (*asked.restricting, self._objections[own].plugin)
+    def _judge_with_nominated(self, key: tuple[int, int], nodes: IntArray) -> Categories:
+        fit, pod = self._sample[key]
+        return self.numbered(fit, fit.judge_usage(pod, nodes, *self.kept_nodes.with_nominated(key[1], nodes)))
+
+    def _ask_others(self, asked: Asked, passes: BoolArray) -> Iterator[tuple[IntArray, Categories]]:
+        """Let each plugin that is not local judge the nodes that all before it have passed, and take what it rejects."""
+        for plugin in asked.plugins:
+            if plugin.name not in self._local:
+                left = np.flatnonzero(passes)
+                if len(left) == 0:
+                    return
+                judgement = plugin.judge(asked.pod, left)
+                accepted = judgement.passes
+                if not accepted.all():
+                    passes[left] = accepted
+                    yield left, self.numbered(plugin, judgement)
+
+    def _judge_kept(self, asked: Asked) -> Mapping[int, int]:
+        """The verdict on nodes that are kept for other pods too."""
+        return {
+            node: self.run_on(asked, node)
+            for node in (self._nominations.nodes() if self._nominations else ())
+            if (asked.allowed is None or asked.allowed[node]) and self.is_kept(asked.pod, node)
+        }
 
     def _judge(self, asked: Asked, nodes: IntArray) -> Categories:
-        verdict = np.full(len(nodes), PASSES)
-        self._ask(asked.pod, asked.plugins, nodes, verdict)
-        return verdict
-
-    def _judge_class(self, pod_class: int, nodes: IntArray) -> Categories:
-        verdict = np.full(len(nodes), PASSES)
-        self._ask(self._sample[pod_class], self._local, nodes, verdict)
-        return verdict
-
-    def _ask(self, pod: int, plugins: Sequence[FilterPlugin], nodes: IntArray, verdict: Categories) -> None:
         """Let each plugin judge the nodes that all before it have passed."""
-        for plugin in plugins:
+        verdict = np.full(len(nodes), PASSES)
+        for plugin in asked.plugins:
             left = np.flatnonzero(np.equal(verdict, PASSES))
             if len(left) == 0:
-                return
-            judgement = plugin.judge(pod, nodes[left])
-            if judgement.outcomes and not judgement.passes.all():
-                ids = [self._id(Objection(plugin.name, outcome)) for outcome in judgement.outcomes]
-                verdict[left] = np.array([*ids, PASSES])[judgement.category]
+                break
+            verdict[left] = self.numbered(plugin, plugin.judge(asked.pod, nodes[left]))
+        return verdict
+
+    def numbered(self, plugin: FilterPlugin, judgement: Judgement) -> Categories:
+        """A judgement in the numbers of all objections."""
+        if not judgement.outcomes or judgement.passes.all():
+            return np.full(len(judgement.category), PASSES, dtype=np.int32)
+        ids = [self._id(Objection(plugin.name, outcome)) for outcome in judgement.outcomes]
+        return np.array([*ids, PASSES], dtype=np.int32)[judgement.category]
 
     def _id(self, objection: Objection) -> int:
         known = self._known.get(objection)
         if known is None:
-            known = self._known[objection] = len(self._objections)
-            self._objections.append(objection)
+            known = self._known[objection] = len(self.objections)
+            self.objections.append(objection)
         return known
-
-
-def pod_classes(pods: Pods) -> list[int]:
-    """A class for each pod: everything that local plugins look at."""
-    classes: list[int] = combine(pods.tolerations, pods.rules, pods.resources, pods.ports)[0].tolist()
-    return classes
 
 
 def _excluded(plugins: Sequence[str]) -> Objection:
     """The objection to nodes that a PreFilter result leaves out. Source: findNodesThatFitPod, Kubernetes 1.36."""
     names = " ".join(sorted(set(plugins)))
     return Objection("", Outcome((f"node(s) didn't satisfy plugin(s) [{names}]",), unresolvable=True))
-
-
-def _conflict(plugins: Sequence[str]) -> Objection:
-    """The objection to all nodes where the results of several plugins have none in common."""
-    names = " ".join(plugins)
-    return Objection("", Outcome((f"node(s) didn't satisfy plugin(s) [{names}] simultaneously",), unresolvable=True))

@@ -12,21 +12,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from enum import Enum
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from restow.cluster.interning import BoolArray, IntArray
 
-Categories = npt.NDArray[np.int64]
-Scores = npt.NDArray[np.int64]
+Categories = npt.NDArray[np.signedinteger]
+Scores = npt.NDArray[np.signedinteger]
 
 #: The category of a node that passes.
 PASSES = -1
 #: The category of a node that nobody was asked about, because the node that the pod is nominated for passes.
 NOT_ASKED = -2
 MAX_SCORE = 100
+NO_PODS: IntArray = np.zeros(0, dtype=np.int64)
+
+
+class CycleError(Exception):
+    """A plugin cannot read what a pod asks for: no node is chosen for the pod, and none is said to be wrong for it."""
 
 
 @dataclass(slots=True, frozen=True)
@@ -73,15 +79,44 @@ class FilterPlugin(Protocol):
 
     #: As in a KubeSchedulerConfiguration.
     name: str
-    #: Whether a verdict depends on the node and the pods on it alone, so that it can be kept until the node changes.
-    local: bool
+
+    def concerns(self, pod: int) -> bool:
+        """Whether it can ever have anything to say of pods with the parts of this one, wherever pods are."""
+        ...
 
     def prefilter(self, pod: int) -> PreFiltered:
         """What can be said of a pod before any node is looked at."""
         ...
 
+    def rivals(self, pod: int) -> IntArray | None:
+        """The pods, wherever they are, whose coming or going can change a verdict on this one; None is all pods."""
+        ...
+
     def judge(self, pod: int, nodes: IntArray) -> Judgement:
         """The verdict on these nodes, on the state as it is now; only asked where ``prefilter`` did not skip."""
+        ...
+
+
+class Scope(Enum):
+    """What a local plugin looks at."""
+
+    #: The node alone.
+    NODE = "node"
+    #: The node and the pods on it.
+    RESIDENTS = "residents"
+
+
+@runtime_checkable
+class LocalPlugin(FilterPlugin, Protocol):
+    """A plugin whose verdict on a node depends on nothing elsewhere, so that it can be kept until the node changes.
+
+    Of the incoming pod it looks at one thing, in ``prefilter`` as well.
+    """
+
+    scope: Scope
+
+    def key(self, pod: int) -> int:
+        """What it looks at, as the identifier in the pod's column."""
         ...
 
 
@@ -95,18 +130,37 @@ class ScorePlugin(Protocol):
         ...
 
 
+@runtime_checkable
+class WidePlugin(ScorePlugin, Protocol):
+    """A score plugin that scores all nodes at once, with a few operations on whole arrays."""
+
+    def score_all(self, pod: int, feasible: BoolArray) -> Scores | int | None:
+        """0..100 for each node, right for the feasible ones (at least one, bool[node]) over which it is normalised.
+
+        A number stands for all nodes alike, None for no opinion. The array must never change once it is returned.
+        """
+        ...
+
+
+def among(plugin: WidePlugin, pod: int, nodes: IntArray, count: int) -> Scores | None:
+    """What ``score`` says of some of ``count`` nodes, by ``score_all``."""
+    feasible = np.zeros(count, dtype=bool)
+    feasible[nodes] = True
+    scores = plugin.score_all(pod, feasible) if len(nodes) else None
+    return scores if scores is None else np.broadcast_to(scores, count)[nodes].astype(np.int64)
+
+
 def one_outcome(fails: BoolArray, outcome: Outcome) -> Judgement:
     """The verdict of a plugin that knows one way to fail."""
     return Judgement(np.where(fails, 0, PASSES), (outcome,))
 
 
-def normalised(raw: Scores, *, reverse: bool = False) -> Scores:
-    """Raw scores scaled to 0..100 by their maximum. Source: DefaultNormalizeScore, integer division.
+def scaled(raw: Scores, highest: int, *, reverse: bool = False) -> Scores:
+    """Raw scores scaled to 0..100 by the highest that counts. Source: DefaultNormalizeScore, integer division.
 
     ``reverse`` gives the lowest raw score the highest result; a maximum of 0 gives every node 100 then, else 0.
     """
-    highest = int(raw.max(initial=0))
     if highest == 0:
         return np.full_like(raw, MAX_SCORE if reverse else 0)
-    scaled = raw * MAX_SCORE // highest
-    return MAX_SCORE - scaled if reverse else scaled
+    share = raw * MAX_SCORE // highest
+    return MAX_SCORE - share if reverse else share

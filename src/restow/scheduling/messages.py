@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from restow.scheduling.filtering import Verdicts
 from restow.scheduling.framework import PASSES
+from restow.scheduling.verdicts import Verdicts
 
 
 def fit_error(verdicts: Verdicts) -> str:

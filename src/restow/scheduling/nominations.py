@@ -6,8 +6,6 @@ placed or another pod takes over its node. Source: the scheduling queue's nomina
 
 from __future__ import annotations
 
-from collections import defaultdict
-
 import numpy as np
 
 from restow.cluster.pods import PENDING
@@ -18,14 +16,17 @@ from restow.scheduling.queue import waiting_pods
 class Nominations:
     """Which waiting pod is nominated for which node of one state."""
 
-    def __init__(self, state: ClusterState, schedulers: frozenset[str]) -> None:
+    def __init__(self, state: ClusterState, schedulers: frozenset[str], heedless: frozenset[str] = frozenset()) -> None:
         self._state = state
         self._priority = state.cluster.pods.priority
         self._node: dict[int, int] = {}
-        self._pods: dict[int, set[int]] = defaultdict(set)
+        #: The pods that each node is kept for.
+        self.by_node: dict[int, set[int]] = {}
+        #: The node of every nomination that came or went, oldest first.
+        self.events: list[int] = []
         nominated = state.cluster.pods.nominated
         if np.any(nominated >= 0):
-            for pod in waiting_pods(state, schedulers).pods:
+            for pod in waiting_pods(state, schedulers, heedless).pods:
                 if nominated[pod] >= 0:
                     self._add(pod, int(nominated[pod]))
 
@@ -38,20 +39,21 @@ class Nominations:
 
     def ahead_of(self, pod: int, node: int) -> list[int]:
         """The other waiting pods that a node is kept for and that are at least as important as a pod."""
-        return [
-            other
-            for other in sorted(self._pods.get(node, ()))
-            if other != pod and self._priority[other] >= self._priority[pod] and self._waits(other)
-        ]
+        return [other for other in self.kept_for(node, int(self._priority[pod])) if other != pod]
+
+    def kept_for(self, node: int, priority: int) -> list[int]:
+        """The waiting pods of at least this priority that a node is kept for."""
+        pods = sorted(self.by_node.get(node, ()))
+        return [pod for pod in pods if self._priority[pod] >= priority and self._waits(pod)]
 
     def nodes(self) -> list[int]:
         """The nodes that are kept for someone."""
-        return sorted(node for node, pods in self._pods.items() if pods)
+        return sorted(self.by_node)
 
     def give(self, pod: int, node: int) -> None:
         """Keep a node for a pod that preempts there; less important pods lose their nomination for it."""
         self.drop(pod)
-        for other in list(self._pods[node]):
+        for other in list(self.by_node.get(node, ())):
             if self._priority[other] < self._priority[pod]:
                 self.drop(other)
         self._add(pod, node)
@@ -60,11 +62,15 @@ class Nominations:
         """Keep no node for a pod any longer."""
         node = self._node.pop(pod, PENDING)
         if node >= 0:
-            self._pods[node].discard(pod)
+            self.by_node[node].discard(pod)
+            if not self.by_node[node]:
+                del self.by_node[node]
+            self.events.append(node)
 
     def _add(self, pod: int, node: int) -> None:
         self._node[pod] = node
-        self._pods[node].add(pod)
+        self.by_node.setdefault(node, set()).add(pod)
+        self.events.append(node)
 
     def _waits(self, pod: int) -> bool:
         return bool(self._state.exists[pod]) and int(self._state.node[pod]) == PENDING

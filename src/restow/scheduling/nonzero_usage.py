@@ -20,8 +20,9 @@ class NonzeroUsage:
 
     def __init__(self, state: ClusterState) -> None:
         self._state = state
-        resources = state.cluster.pods.tables.resources
-        self._vectors = [(each.nonzero.get("cpu", 0), each.nonzero.get("memory", 0)) for each in resources]
+        tables = state.cluster.pods.tables
+        amounts = [each.nonzero for each in tables.resources] + [nonzero for _, nonzero in tables.held]
+        self._vectors = [(each.get("cpu", 0), each.get("memory", 0)) for each in amounts]
         self._holds = ~state.cluster.pods.terminal
         self._read = len(state.changes)
         self._requested = self._sums()
@@ -30,7 +31,7 @@ class NonzeroUsage:
         """The sums over the pods that hold resources, int64[CPU and MEMORY, node]; not to be changed."""
         changes = self._state.changes
         if self._read != len(changes):
-            column = self._state.cluster.pods.resources
+            column = self._state.held
             for change in changes[self._read :]:
                 if change.present and self._holds[change.pod]:
                     for row, amount in zip(_ROWS, self._vectors[column[change.pod]], strict=True):
@@ -41,7 +42,7 @@ class NonzeroUsage:
     def _sums(self) -> npt.NDArray[np.int64]:
         state = self._state
         placed = np.flatnonzero(state.holds_resources() & (state.node >= 0))
-        vectors = np.array(self._vectors, dtype=np.int64).reshape(-1, len(_ROWS))[state.cluster.pods.resources[placed]]
+        vectors = np.array(self._vectors, dtype=np.int64).reshape(-1, len(_ROWS))[state.held[placed]]
         sums = np.zeros((len(_ROWS), len(state.cluster.nodes)), dtype=np.int64)
         for row in _ROWS:
             np.add.at(sums[row], state.node[placed], vectors[:, row])

@@ -1,36 +1,53 @@
-"""How many pods of a kind are on each node, kept up to date as pods come and go.
+"""How many pods of a kind are in each topology domain, kept up to date as pods come and go.
 
 Spread constraints and affinity terms ask one question over and over: how many pods of this namespace with these labels
-are on each node? A *tracker* is the set of those pods; it is found once through the label index, counted once, and from
-then on follows the state's log of changes. A change costs as much as there are trackers that its pod belongs to, so
-15,000 trackers are as cheap as one.
+are in each zone, or on each node? A *tracker* is the set of those pods, found once through the label index. It is
+counted over a topology when somebody asks, and follows the state's log of changes from then on. A change costs as much
+as there are trackers that its pod belongs to, so 15,000 trackers are as cheap as one; of counts over many domains only
+those that were asked for last are kept.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
 from restow.cluster.interning import IntArray
 from restow.cluster.state import ClusterState
+from restow.scheduling.topology import NO_DOMAIN, Domains
 
-Counts = npt.NDArray[np.int64]
+Counts = npt.NDArray[np.int32]
+
+#: How many numbers all counts together may have: 100 MB.
+_CAPACITY = 25_000_000
 
 
-@dataclass(slots=True, frozen=True)
-class Tracker:
-    """One set of pods, counted per node; read-only for everyone but ``PodCounts``."""
+@dataclass(slots=True)
+class Count:
+    """The pods of a tracker by domain."""
 
-    #: All pods of the set, wherever they are, sorted.
-    members: IntArray
-    #: Members on each node, int64[node]: those that hold resources...
+    #: The domain of each node, as a list: it is looked up node by node.
+    of_node: list[int]
+    #: Those that hold resources, int32[domain]; nothing for NO_DOMAIN...
     present: Counts
     #: ...and those among them that are not terminating.
     staying: Counts
+    #: Changes whenever a number does.
+    version: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class Tracker:
+    """One set of pods."""
+
+    #: All pods of the set, wherever they are, sorted.
+    members: IntArray
+    #: What is kept of it, by topology.
+    counts: dict[Domains, Count] = field(default_factory=dict)
 
 
 class PodCounts:
@@ -41,13 +58,26 @@ class PodCounts:
         self._trackers: dict[Hashable, Tracker] = {}
         self._of_pod: dict[int, list[Tracker]] = defaultdict(list)
         self._read = len(state.changes)
+        self._kept: OrderedDict[tuple[Tracker, Domains], None] = OrderedDict()
+        self._size = 0
 
     def tracker(self, key: Hashable, members: Callable[[], IntArray]) -> Tracker:
-        """The up-to-date tracker of a key; ``members`` finds its pods at the first question."""
-        self._catch_up()
+        """The tracker of a key; ``members`` finds its pods at the first question."""
         known = self._trackers.get(key)
         if known is None:
             known = self._trackers[key] = self._track(members())
+        return known
+
+    def count(self, tracker: Tracker, domains: Domains) -> Count:
+        """The pods of a tracker by domain, on the state as it is; read-only, and it changes with the state."""
+        if self._read != len(self._state.changes):
+            self._catch_up()
+        known = tracker.counts.get(domains)
+        if known is None:
+            known = tracker.counts[domains] = self._counted(tracker.members, domains)
+            self._keep(tracker, domains)
+        else:
+            self._kept.move_to_end((tracker, domains))
         return known
 
     def counts(self, pod: int) -> bool:
@@ -58,34 +88,47 @@ class PodCounts:
         """Recount every tracker from nothing and compare; AssertionError where one differs."""
         self._catch_up()
         for key, tracker in self._trackers.items():
-            fresh = self._counted(tracker.members)
-            assert np.array_equal(fresh.present, tracker.present), f"present of {key} differs from the pods"
-            assert np.array_equal(fresh.staying, tracker.staying), f"staying of {key} differs from the pods"
+            for domains, count in tracker.counts.items():
+                fresh = self._counted(tracker.members, domains)
+                assert np.array_equal(fresh.present, count.present), f"present of {key} differs from the pods"
+                assert np.array_equal(fresh.staying, count.staying), f"staying of {key} differs from the pods"
 
     def _track(self, members: IntArray) -> Tracker:
-        tracker = self._counted(members)
+        tracker = Tracker(members)
         # Pods that are over hold nothing wherever they are, though the state's log tells when they come and go.
         for pod in members[~self._state.cluster.pods.terminal[members]].tolist():
             self._of_pod[pod].append(tracker)
         return tracker
 
-    def _counted(self, members: IntArray) -> Tracker:
+    def _counted(self, members: IntArray, domains: Domains) -> Count:
         state = self._state
         placed = members[state.holds_resources()[members] & (state.node[members] >= 0)]
         staying = placed[~state.terminating[placed]]
-        count = len(state.cluster.nodes)
-        return Tracker(
-            members=members,
-            present=np.bincount(state.node[placed], minlength=count),
-            staying=np.bincount(state.node[staying], minlength=count),
-        )
+        return Count(domains.listed, self._by_domain(placed, domains), self._by_domain(staying, domains))
+
+    def _by_domain(self, pods: IntArray, domains: Domains) -> Counts:
+        found = domains.of_node[self._state.node[pods]]
+        counts = np.bincount(found, minlength=domains.count).astype(np.int32)
+        counts[NO_DOMAIN] = 0
+        return counts
+
+    def _keep(self, tracker: Tracker, domains: Domains) -> None:
+        """Make room for a count; those that were not asked for longest are forgotten."""
+        self._kept[tracker, domains] = None
+        self._size += 2 * domains.count
+        while self._size > _CAPACITY and len(self._kept) > 1:
+            (oldest, over), _ = self._kept.popitem(last=False)
+            del oldest.counts[over]
+            self._size -= 2 * over.count
 
     def _catch_up(self) -> None:
         changes = self._state.changes
-        if self._read == len(changes):
-            return
         for change in changes[self._read :]:
             for tracker in self._of_pod.get(change.pod, ()):
-                tracker.present[change.node] += change.present
-                tracker.staying[change.node] += change.staying
+                for count in tracker.counts.values():
+                    domain = count.of_node[change.node]
+                    if domain != NO_DOMAIN:
+                        count.present[domain] += change.present
+                        count.staying[domain] += change.staying
+                        count.version += 1
         self._read = len(changes)

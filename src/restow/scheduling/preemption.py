@@ -10,83 +10,136 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.pods import Flag
 from restow.kube.objects import Condition
-from restow.scheduling.candidates import Candidate, best_candidates
+from restow.scheduling.candidates import NOTHING_FOUND, Candidate, Found
 from restow.scheduling.context import Context
-from restow.scheduling.disruption import Disruption
-from restow.scheduling.dry_runs import try_out, try_out_resources
-from restow.scheduling.filtering import Asked, Filters, Verdicts
+from restow.scheduling.dry_runs import DryRuns
+from restow.scheduling.filtering import Filters
+from restow.scheduling.in_tree import DYNAMIC_RESOURCES
 from restow.scheduling.messages import histogram
 from restow.scheduling.nominations import Nominations
-from restow.scheduling.plugins import node_affinity, node_unschedulable, taint_toleration
-from restow.scheduling.plugins.node_resources_fit import NodeResourcesFit
-from restow.scheduling.victims import PotentialVictims, importance, potential_victims
+from restow.scheduling.profiles import DEFAULT_PROFILE, SchedulerProfile
+from restow.scheduling.resource_trials import ResourceTrials, failures
+from restow.scheduling.verdicts import Verdicts
+from restow.scheduling.victims import VictimSearch
 
-#: What the plugin before says; dynamic resources are not modelled.
-_NO_CLAIMS = "no new claims to deallocate, "
-#: That plugin's error where a pod is ruled out before it has seen it; preemption is not asked then.
+#: What DynamicResources says of pods without claims.
+_NO_CLAIMS = "no new claims to deallocate"
+#: Its error where a pod is ruled out before it has seen it; whoever comes after it is not asked then.
 _NOT_FOUND = "not found"
-_NEVER = "not eligible due to preemptionPolicy=Never."
-_TERMINATING = "not eligible due to a terminating pod on the nominated node."
+_NEVER = "preemption: not eligible due to preemptionPolicy=Never."
+_TERMINATING = "preemption: not eligible due to a terminating pod on the nominated node."
 _NO_VICTIMS = "No preemption victims found for incoming pod"
 _NOT_HELPFUL = "Preemption is not helpful for scheduling"
-
-#: Filters that look at the node only, whatever pods are on it.
-_STATIC = frozenset({node_unschedulable.NAME, taint_toleration.NAME, node_affinity.NAME})
 
 
 @dataclass(slots=True, frozen=True)
 class Preemption:
     """What preemption can do for a pod."""
 
-    #: In order of the nodes' names.
-    candidates: tuple[Candidate, ...] = ()
-    #: Those among which it may choose; the first is chosen.
-    best: tuple[Candidate, ...] = ()
+    found: Found = NOTHING_FOUND
     #: Why it can do nothing; empty where it can.
     message: str = ""
     #: Whether the pod stays nominated for the node that it is nominated for already.
     keeps_nomination: bool = False
 
+    @property
+    def candidates(self) -> tuple[Candidate, ...]:
+        """The nodes where it would help, in order of their names."""
+        return self.found.candidates
+
+    @property
+    def best(self) -> tuple[Candidate, ...]:
+        """Those among which it may choose; the first is chosen."""
+        return self.found.best_candidates
+
+    @property
+    def chosen(self) -> Candidate | None:
+        """The first of the best; None where there is none."""
+        return self.found.candidate(int(self.found.best[0])) if len(self.found.best) else None
+
+
+_WITHOUT_CLAIMS = Preemption(message=_NO_CLAIMS, keeps_nomination=True)
+
 
 class Preemptor:
-    """DefaultPreemption on one state."""
+    """The PostFilter plugins of one profile on one state, of which DefaultPreemption is the one that can help.
 
-    def __init__(self, context: Context, filters: Filters, nominations: Nominations) -> None:
+    They are asked in turn until one does; what the others say is told.
+    """
+
+    def __init__(
+        self,
+        context: Context,
+        filters: Filters,
+        nominations: Nominations,
+        profile: SchedulerProfile = DEFAULT_PROFILE,
+    ) -> None:
+        self._plugins = profile.plugins["postFilter"]
+        self._prefilters = profile.plugins["preFilter"]
         self._context = context
         self._state = context.state
         self._pods = context.state.cluster.pods
         self._filters = filters
         self._nominations = nominations
+        self._search = VictimSearch(context)
+        self._resource_trials = ResourceTrials(context.state, filters.kept_nodes, self._search, filters.numbered)
 
     def preempt(self, pod: int, verdicts: Verdicts) -> Preemption:
         """What can be done for a pod that these verdicts leave without a node, on the state as it is."""
-        if verdicts.prefilter is not None and verdicts.prefilter.outcome.unresolvable:
-            return Preemption(message=_NOT_FOUND, keeps_nomination=True)
+        answers: list[Preemption] = []
+        for plugin in self._plugins:
+            if plugin == DYNAMIC_RESOURCES and self._is_unseen(verdicts):
+                return Preemption(message=_NOT_FOUND, keeps_nomination=True)
+            answer = _WITHOUT_CLAIMS if plugin == DYNAMIC_RESOURCES else self._make_room(pod, verdicts)
+            if answer.chosen is not None:
+                return answer
+            answers.append(answer)
+        return Preemption(
+            message=", ".join(each.message for each in answers),
+            keeps_nomination=bool(answers) and all(each.keeps_nomination for each in answers),
+        )
+
+    def _is_unseen(self, verdicts: Verdicts) -> bool:
+        """Whether the pod was ruled out before DynamicResources had a look at it."""
+        if DYNAMIC_RESOURCES not in self._prefilters:
+            return True
+        ruled_out = verdicts.prefilter
+        if ruled_out is None or not ruled_out.outcome.unresolvable:
+            return False
+        return ruled_out.plugin not in self._prefilters[self._prefilters.index(DYNAMIC_RESOURCES) :]
+
+    def _make_room(self, pod: int, verdicts: Verdicts) -> Preemption:
+        """What DefaultPreemption can do."""
         reason = self._ineligible(pod, verdicts)
         if reason:
-            return Preemption(message=f"{_NO_CLAIMS}preemption: {reason}", keeps_nomination=True)
+            return Preemption(message=reason, keeps_nomination=True)
         nodes = np.flatnonzero(_resolvable(verdicts))
-        potential = potential_victims(self._state, pod, nodes, self._importance, self._disruption)
-        candidates, reasons = self._try_out(pod, potential)
-        if not candidates:
+        found, reasons = self._try_out(pod, nodes)
+        if len(found.nodes) == 0:
             reasons[_NOT_HELPFUL] = len(verdicts.verdict) - len(nodes)
-            return Preemption(message=_NO_CLAIMS + _failure(len(verdicts.verdict), reasons))
-        return Preemption(candidates, best_candidates(candidates, self._pods))
+            return Preemption(message=_failure(len(verdicts.verdict), reasons))
+        return Preemption(found)
 
-    @cached_property
-    def _disruption(self) -> Disruption:
-        return Disruption(self._context)
-
-    @cached_property
-    def _importance(self) -> IntArray:
-        return importance(self._pods)
+    def _try_out(self, pod: int, nodes: IntArray) -> tuple[Found, Counter[str]]:
+        asked = self._filters.prefilter(pod)
+        fit = self._filters.only_resources(asked)
+        if fit is not None and self._nominations.node(pod) < 0:
+            found, ends = self._resource_trials.run(fit, pod, nodes)
+            reasons = Counter() if len(found.nodes) else failures(ends, self._filters.objections, _NO_VICTIMS)
+            return found, reasons
+        potential = self._search.potential(int(self._pods.priority[pod]), nodes)
+        inhabited = np.diff(potential.first) > 0
+        part = potential.on(inhabited)
+        victims, reasons = DryRuns(self._filters, asked).run(part)
+        reasons[_NO_VICTIMS] = int(np.count_nonzero(~inhabited))
+        candidates = [candidate for _, candidate in self._search.candidates(part, victims)]
+        return Found.of(candidates, self._pods), reasons
 
     def _ineligible(self, pod: int, verdicts: Verdicts) -> str:
         """Why a pod may not preempt; empty where it may."""
@@ -105,54 +158,6 @@ class Preemptor:
         """Whether a pod is on its way out because another one preempted it."""
         conditions = self._pods.tables.conditions[self._pods.conditions[pod]]
         return bool(self._state.terminating[pod]) and any(map(_tells_preemption, conditions))
-
-    def _try_out(self, pod: int, potential: PotentialVictims) -> tuple[tuple[Candidate, ...], Counter[str]]:
-        inhabited = np.diff(potential.first) > 0
-        reasons = Counter({_NO_VICTIMS: int(np.count_nonzero(~inhabited))})
-        potential = potential.on(inhabited)
-        asked = self._filters.prefilter(pod)
-        fit, simple = self._only_resources(asked, potential.nodes)
-        candidates: list[Candidate] = []
-        if fit is not None and simple.any():
-            part = potential.on(simple)
-            victims, failures = try_out_resources(self._state, fit, pod, part)
-            reasons.update(failures)
-            candidates.extend(self._candidates(part, victims))
-        if not simple.all():
-            part = potential.on(~simple)
-            victims, failures = try_out(self._context, self._filters, asked, fit, part)
-            reasons.update(failures)
-            candidates.extend(self._candidates(part, victims))
-        return tuple(sorted(candidates, key=lambda candidate: candidate.node)), reasons
-
-    def _only_resources(self, asked: Asked, nodes: IntArray) -> tuple[NodeResourcesFit | None, BoolArray]:
-        """The nodes where pods are in the way by their requests alone, bool[len(nodes)], and the plugin to ask then."""
-        simple = np.array([not self._filters.is_kept(asked.pod, node) for node in nodes.tolist()], dtype=bool)
-        fit: NodeResourcesFit | None = None
-        for plugin in asked.plugins:
-            if isinstance(plugin, NodeResourcesFit):
-                fit = plugin
-            elif plugin.name in _STATIC:
-                simple &= plugin.judge(asked.pod, nodes).passes
-            else:
-                simple[:] = False
-        return fit, simple if fit is not None else np.zeros(len(nodes), dtype=bool)
-
-    def _candidates(self, potential: PotentialVictims, victims: BoolArray) -> list[Candidate]:
-        """A candidate for each node with victims."""
-        candidates = []
-        group = np.repeat(np.arange(len(potential.nodes)), np.diff(potential.first))
-        for position in np.unique(group[victims]).tolist():
-            place = potential.of(position)
-            chosen = potential.pods[place][victims[place]]
-            candidates.append(
-                Candidate(
-                    node=int(potential.nodes[position]),
-                    victims=tuple(chosen[np.argsort(self._importance[chosen])].tolist()),
-                    violations=int(np.count_nonzero(potential.violating[place] & victims[place])),
-                )
-            )
-        return candidates
 
 
 def _tells_preemption(condition: Condition) -> bool:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from restow.cluster.interning import BoolArray
 from restow.cluster.pod_intake import DEFAULT_SCHEDULER
 from restow.cluster.pods import PENDING
 from restow.cluster.state import ClusterState
@@ -27,14 +28,36 @@ class Queue:
     gated: Mapping[int, str]
 
 
-def waiting_pods(state: ClusterState, schedulers: Collection[str] = (DEFAULT_SCHEDULER,)) -> Queue:
-    """The pods that have no node, are not over or on their way out, and name one of some schedulers."""
+def waiting_pods(
+    state: ClusterState, schedulers: Collection[str] = (DEFAULT_SCHEDULER,), heedless: Collection[str] = ()
+) -> Queue:
+    """The pods that have no node, are not over or on their way out, and name one of some schedulers.
+
+    ``heedless`` are those of the schedulers that run without SchedulingGates.
+    """
     pods = state.cluster.pods
-    wanted = np.array([name in schedulers for name in pods.tables.schedulers], dtype=bool)[pods.schedulers]
-    waiting = np.flatnonzero(wanted & state.holds_resources() & (state.node == PENDING) & ~state.terminating)
+    waiting = np.flatnonzero(_naming(state, schedulers) & _waits(state))
     ordered = waiting[np.lexsort((pods.created[waiting], -pods.priority[waiting]))].tolist()
     gates = {pod: pods.tables.gates[pods.gates[pod]] for pod in ordered}
+    if heedless:
+        ignored = _naming(state, heedless)
+        gates = {pod: () if ignored[pod] else names for pod, names in gates.items()}
     return Queue(
         pods=tuple(pod for pod in ordered if not gates[pod]),
         gated={pod: f"waiting for scheduling gates: [{' '.join(names)}]" for pod, names in gates.items() if names},
     )
+
+
+def waiting_for_others(state: ClusterState, schedulers: Collection[str]) -> list[int]:
+    """The pods that wait and name none of some schedulers, in order of their names."""
+    return np.flatnonzero(~_naming(state, schedulers) & _waits(state)).tolist()
+
+
+def _naming(state: ClusterState, schedulers: Collection[str]) -> BoolArray:
+    pods = state.cluster.pods
+    return np.array([name in schedulers for name in pods.tables.schedulers], dtype=bool)[pods.schedulers]
+
+
+def _waits(state: ClusterState) -> BoolArray:
+    waits: BoolArray = state.holds_resources() & (state.node == PENDING) & ~state.terminating
+    return waits

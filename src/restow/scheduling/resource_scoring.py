@@ -50,8 +50,8 @@ def requested_to_capacity_ratio(shape: Shape) -> ScoringStrategy:
 
 
 def _weighted_mean(scores: Table, counted: npt.NDArray[np.bool_], weights: Table) -> Scores:
-    weight = np.where(counted, weights, 0).sum(axis=0)
-    mean: Scores = np.where(counted, scores * weights, 0).sum(axis=0) // np.maximum(weight, 1)
+    weight = (counted * weights).sum(axis=0)
+    mean: Scores = (scores * weights * counted).sum(axis=0) // np.maximum(weight, 1)
     return mean
 
 

@@ -9,45 +9,92 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from restow.cluster.interning import IntArray
-from restow.scheduling.framework import MAX_SCORE, ScorePlugin, Scores
+from restow.cluster.interning import BoolArray, IntArray
+from restow.scheduling.framework import MAX_SCORE, ScorePlugin, Scores, WidePlugin
+
+#: Less than any total.
+_INFEASIBLE = -1
 
 
-@dataclass(slots=True, frozen=True)
+@dataclass(frozen=True)
 class WeightedPlugin:
     """A score plugin with its weight in the profile."""
 
     plugin: ScorePlugin
     weight: int
 
+    @cached_property
+    def wide(self) -> WidePlugin | None:
+        """The plugin, if it scores all nodes at once."""
+        return self.plugin if isinstance(self.plugin, WidePlugin) else None
 
-@dataclass(slots=True, frozen=True)
+
 class Ranking:
-    """The scores of the feasible nodes."""
+    """The scores of the feasible nodes; what is not needed to find the best is worked out when it is read."""
 
-    nodes: IntArray
-    #: Weighted scores by plugin, int64[len(nodes)]; plugins without an opinion are absent.
-    by_plugin: Mapping[str, Scores]
-    total: Scores
+    def __init__(
+        self,
+        feasible: BoolArray,
+        scores: Sequence[tuple[WeightedPlugin, Scores | int]],
+        total: Scores,
+        constant: int = 0,
+    ) -> None:
+        # ``total`` is that of all nodes but for the constant, less than any for those that are not feasible.
+        self._feasible = feasible
+        self._total = total
+        self._constant = constant
+        self._scores = scores
+        #: The nodes with the highest total, in order of their names.
+        self.best: IntArray = (total == total.max()).nonzero()[0]
 
-    @property
-    def best(self) -> IntArray:
-        """The nodes with the highest total, in order of their names."""
-        best: IntArray = self.nodes[self.total == self.total.max()]
-        return best
+    @cached_property
+    def nodes(self) -> IntArray:
+        """The feasible nodes, in order of their names."""
+        return np.flatnonzero(self._feasible)
+
+    @cached_property
+    def total(self) -> Scores:
+        """The summed weighted scores, int64[len(nodes)]."""
+        return self._total[self.nodes].astype(np.int64) + self._constant
+
+    @cached_property
+    def by_plugin(self) -> Mapping[str, Scores]:
+        """Weighted scores by plugin, int64[len(nodes)]; plugins without an opinion are absent."""
+        return {each.plugin.name: each.weight * self._checked(each.plugin.name, score) for each, score in self._scores}
+
+    def _checked(self, name: str, score: Scores | int) -> Scores:
+        found: Scores = np.broadcast_to(score, len(self._total))[self.nodes].astype(np.int64)
+        assert np.all((found >= 0) & (found <= MAX_SCORE)), f"{name} scores out of range"
+        return found
 
 
-def rank(pod: int, nodes: IntArray, plugins: Sequence[WeightedPlugin]) -> Ranking:
-    """Score the feasible nodes (at least one) for a pod on the state as it is."""
-    total = np.zeros(len(nodes), dtype=np.int64)
-    by_plugin: dict[str, Scores] = {}
-    for weighted in plugins:
-        score = weighted.plugin.score(pod, nodes)
-        if score is not None:
-            assert np.all((score >= 0) & (score <= MAX_SCORE)), f"{weighted.plugin.name} scores out of range"
-            by_plugin[weighted.plugin.name] = weighted.weight * score
-            total += by_plugin[weighted.plugin.name]
-    return Ranking(nodes, by_plugin, total)
+def rank(pod: int, feasible: BoolArray, plugins: Sequence[WeightedPlugin]) -> Ranking:
+    """Score the feasible nodes, bool[node] (at least one), for a pod on the state as it is."""
+    constant = 0
+    total: Scores | None = None
+    scores: list[tuple[WeightedPlugin, Scores | int]] = []
+    for each in plugins:
+        score = each.wide.score_all(pod, feasible) if each.wide else _one_by_one(each.plugin, pod, feasible)
+        if score is None:
+            continue
+        scores.append((each, score))
+        if isinstance(score, int):
+            constant += each.weight * score
+        else:
+            weighted = score if each.weight == 1 else np.multiply(score, each.weight, dtype=np.int64)
+            total = weighted if total is None else total + weighted
+    return Ranking(feasible, scores, np.where(feasible, 0 if total is None else total, _INFEASIBLE), constant)
+
+
+def _one_by_one(plugin: ScorePlugin, pod: int, feasible: BoolArray) -> Scores | None:
+    nodes = np.flatnonzero(feasible)
+    found = plugin.score(pod, nodes)
+    if found is None:
+        return None
+    scores = np.zeros(len(feasible), dtype=np.int64)
+    scores[nodes] = found
+    return scores

@@ -50,8 +50,9 @@ class SpreadTerms:
     soft: tuple[SpreadTerm, ...] = ()
     #: Whether a node without one of the soft topology keys is left out of scoring.
     requires_all_keys: bool = True
-    #: Why a constraint cannot be read, or None.
-    problem: str | None = None
+    #: Why a hard constraint cannot be read, and why a soft one.
+    hard_problem: str | None = None
+    soft_problem: str | None = None
 
 
 class SpreadCompiler:
@@ -94,16 +95,21 @@ class SpreadCompiler:
 
 
 def _compile(constraints: Sequence[TopologySpreadConstraint], labels: Mapping[str, str]) -> SpreadTerms:
-    compiled: dict[str, list[SpreadTerm]] = {_HARD: [], _SOFT: []}
-    for each in constraints:
-        if each.when_unsatisfiable in compiled:
-            try:
-                selector = selector_from(each.label_selector)
-            except ValueError as error:
-                kind = "hard" if each.when_unsatisfiable == _HARD else "soft"
-                return SpreadTerms(problem=f"obtaining pod's {kind} topology spread constraints: {error}")
-            compiled[each.when_unsatisfiable].append(_term(each, _merge(selector, each, labels)))
-    return SpreadTerms(hard=tuple(compiled[_HARD]), soft=tuple(compiled[_SOFT]))
+    hard, hard_problem = _compile_some([each for each in constraints if each.when_unsatisfiable == _HARD], labels)
+    soft, soft_problem = _compile_some([each for each in constraints if each.when_unsatisfiable == _SOFT], labels)
+    return SpreadTerms(hard, soft, hard_problem=hard_problem, soft_problem=soft_problem)
+
+
+def _compile_some(
+    constraints: Sequence[TopologySpreadConstraint], labels: Mapping[str, str]
+) -> tuple[tuple[SpreadTerm, ...], str | None]:
+    """The terms, or why the first of those that cannot be read cannot."""
+    try:
+        return tuple(
+            _term(each, _merge(selector_from(each.label_selector), each, labels)) for each in constraints
+        ), None
+    except ValueError as error:
+        return (), str(error)
 
 
 def _merge(selector: Selector, constraint: TopologySpreadConstraint, labels: Mapping[str, str]) -> Selector:

@@ -1,11 +1,12 @@
 """Topology domains: the nodes that share a value of one label.
 
-Counts per node become counts per domain in one pass, and one look-up takes them back to the nodes.
+Pods are counted by domain (``scheduling.pod_counts``), and one look-up takes the counts to the nodes.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -17,26 +18,32 @@ from restow.cluster.nodes import NO_LABEL, Nodes
 NO_DOMAIN = 0
 
 
-@dataclass(slots=True, frozen=True)
+@dataclass(frozen=True, eq=False)
 class Domains:
-    """A division of the nodes into domains 1, 2...; NO_DOMAIN is for the rest."""
+    """A division of the nodes into domains 1, 2...; NO_DOMAIN is for the rest. Only ever equal to itself."""
 
     #: int64[node].
     of_node: IntArray
     #: One more than the highest domain.
     count: int
 
-    def totals(self, per_node: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    @cached_property
+    def listed(self) -> list[int]:
+        """The domain of each node, to be looked up one by one."""
+        listed: list[int] = self.of_node.tolist()
+        return listed
+
+    @cached_property
+    def inhabited(self) -> int:
+        """How many domains have a node; NO_DOMAIN counts where some node is in none."""
+        return int(np.count_nonzero(np.bincount(self.of_node)))
+
+    def totals(self, per_node: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
         """Sum over the nodes of each domain, int64[domain]; 0 for NO_DOMAIN."""
         # The sums are made in float64, which is exact below 2**53.
-        sums = np.bincount(self.of_node, weights=per_node, minlength=self.count)
-        totals = sums.astype(np.int64)
+        totals = np.bincount(self.of_node, weights=per_node, minlength=self.count).astype(np.int64)
         totals[NO_DOMAIN] = 0
         return totals
-
-    def any_inside(self, per_node: npt.NDArray[np.int64]) -> bool:
-        """Whether some node of a domain has anything to count."""
-        return bool(np.logical_and(per_node, self.of_node).any())
 
     def only(self, nodes: BoolArray) -> Domains:
         """The same domains without the other nodes."""
@@ -54,6 +61,12 @@ class Topologies:
         self._nodes = nodes
         self._domains: dict[str, Domains] = {}
         self._complete: dict[str, Domains] = {}
+
+    @cached_property
+    def nodes(self) -> Domains:
+        """Each node for itself, whatever its labels: node i is domain i + 1."""
+        count = len(self._nodes) + 1
+        return Domains(np.arange(1, count), count)
 
     def domains(self, key: str) -> Domains:
         """Nodes by the value of a label; those without it are in no domain."""

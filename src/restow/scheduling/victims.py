@@ -7,17 +7,20 @@ among equals. Source: SelectVictimsOnNode and MoreImportantPod, Kubernetes 1.36.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from restow.cluster.interning import BoolArray, IntArray
-from restow.cluster.pods import NO_TIME, Pods
-from restow.cluster.state import ClusterState
+from restow.cluster.pods import Pods
+from restow.scheduling.candidates import Candidate, starts
+from restow.scheduling.context import Context
 from restow.scheduling.disruption import Disruption
 
-#: A pod that has not started counts as one that starts now: later than all others.
-_NOW = np.iinfo(np.int64).max
+#: The pods of so many nodes are looked up node by node.
+_FEW = 64
 
 
 @dataclass(slots=True, frozen=True)
@@ -42,11 +45,6 @@ class PotentialVictims:
         return PotentialVictims(self.nodes[wanted], first, self.pods[kept], self.violating[kept])
 
 
-def starts(pods: Pods) -> IntArray:
-    """When each pod started, nanoseconds since the epoch."""
-    return np.where(pods.started == NO_TIME, _NOW, pods.started)
-
-
 def importance(pods: Pods) -> IntArray:
     """The place of each pod among all, the most important first; equals in order of their names."""
     order = np.lexsort((np.arange(len(pods)), starts(pods), -pods.priority))
@@ -55,18 +53,57 @@ def importance(pods: Pods) -> IntArray:
     return place
 
 
-def potential_victims(
-    state: ClusterState, pod: int, nodes: IntArray, place: IntArray, disruption: Disruption
-) -> PotentialVictims:
-    """The pods of lower priority on some nodes (in order of their names)."""
-    priority = state.cluster.pods.priority
-    position = np.full(len(state.cluster.nodes) + 1, -1)
-    position[nodes] = np.arange(len(nodes))
-    lower = np.flatnonzero((priority < priority[pod]) & (state.node >= 0) & state.holds_resources())
-    lower = lower[position[state.node[lower]] >= 0]
-    lower = lower[np.lexsort((place[lower], position[state.node[lower]]))]
-    group = position[state.node[lower]]
-    violating = disruption.violating(lower, group)
-    spared = np.lexsort((place[lower], ~violating, group))
-    first = np.searchsorted(group, np.arange(len(nodes) + 1))
-    return PotentialVictims(nodes, first, lower[spared], violating[spared])
+class VictimSearch:
+    """Finds the potential victims on one state."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._state = context.state
+        self._pods = context.state.cluster.pods
+
+    @cached_property
+    def importance(self) -> IntArray:
+        """The place of each pod among all."""
+        return importance(self._pods)
+
+    @cached_property
+    def _disruption(self) -> Disruption:
+        return Disruption(self._context)
+
+    def potential(self, priority: int, nodes: IntArray) -> PotentialVictims:
+        """The pods of less than a priority on some nodes (in order of their names)."""
+        place, on = self.importance, self._state.node
+        position = np.full(len(self._state.cluster.nodes) + 1, -1)
+        position[nodes] = np.arange(len(nodes))
+        lower = self._below(priority, nodes)
+        lower = lower[position[on[lower]] >= 0]
+        lower = lower[np.lexsort((place[lower], position[on[lower]]))]
+        group = position[on[lower]]
+        violating = self._disruption.violating(lower, group)
+        spared = np.lexsort((place[lower], ~violating, group))
+        first = np.searchsorted(group, np.arange(len(nodes) + 1))
+        return PotentialVictims(nodes, first, lower[spared], violating[spared])
+
+    def candidates(self, potential: PotentialVictims, victims: BoolArray) -> Iterator[tuple[int, Candidate]]:
+        """A candidate for each node with victims, and the position of the node."""
+        group = np.repeat(np.arange(len(potential.nodes)), np.diff(potential.first))
+        for position in np.unique(group[victims]).tolist():
+            place = potential.of(position)
+            chosen = potential.pods[place][victims[place]]
+            yield (
+                position,
+                Candidate(
+                    node=int(potential.nodes[position]),
+                    victims=tuple(chosen[np.argsort(self.importance[chosen])].tolist()),
+                    violations=int(np.count_nonzero(potential.violating[place] & victims[place])),
+                ),
+            )
+
+    def _below(self, priority: int, nodes: IntArray) -> IntArray:
+        """Pods of a lower priority; all that are on some nodes are among them."""
+        state, priorities = self._state, self._pods.priority
+        if len(nodes) > _FEW:
+            return np.flatnonzero((priorities < priority) & (state.node >= 0) & state.holds_resources())
+        pods = np.concatenate([np.zeros(0, dtype=np.int64), *map(state.pods_on, nodes.tolist())])
+        below: IntArray = pods[priorities[pods] < priority]
+        return below

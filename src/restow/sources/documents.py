@@ -150,10 +150,14 @@ def _take(document: Document, intake: ClusterIntake, report: LoadReport) -> None
     by_kind: dict[str, list[Data | Raw]] = {}
     for kind, item in _items(document.data, document.origin, "", ""):
         if kind in KINDS:
-            by_kind.setdefault(kind, []).append(item)
+            of_kind = by_kind.setdefault(kind, [])
+            if item is not None:
+                of_kind.append(item)
         else:
             report.unknown_kinds[kind] += 1
     for kind, items in by_kind.items():
+        # A list of a kind without items still tells that there are none.
+        intake.add(kind, ())
         decoder = msgspec.json.Decoder(KINDS[kind])
         for start in range(0, len(items), _PAGE):
             page = _decode_page(decoder, kind, items[start : start + _PAGE], document.origin)
@@ -163,8 +167,11 @@ def _take(document: Document, intake: ClusterIntake, report: LoadReport) -> None
                 raise InputError(f"{document.origin}: {error}") from error
 
 
-def _items(data: Data | Raw, origin: str, kind: str, api_version: str) -> Iterator[tuple[str, Data | Raw]]:
-    """Each object below an envelope with its kind; kinds of foreign API groups are written ``Kind.group``."""
+def _items(data: Data | Raw, origin: str, kind: str, api_version: str) -> Iterator[tuple[str, Data | Raw | None]]:
+    """Each object below an envelope with its kind; kinds of foreign API groups are written ``Kind.group``.
+
+    A list of one known kind comes first with None: what is not in it does not exist.
+    """
     envelope = _decode_envelope(data, origin)
     own_kind, own_version = envelope.kind or kind, envelope.api_version or api_version
     if envelope.items is None:
@@ -172,6 +179,8 @@ def _items(data: Data | Raw, origin: str, kind: str, api_version: str) -> Iterat
             yield _qualified(own_kind, own_version, origin), data
         return
     item_kind = own_kind.removesuffix("List")
+    if item_kind and (listed := _qualified(item_kind, own_version, origin)) in KINDS:
+        yield listed, None
     headers = HeaderReader()
     for item in envelope.items:
         found = _header(headers, item, origin)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from builders import (
@@ -17,6 +18,7 @@ from builders import (
     spread,
 )
 from restow.kube.objects import TopologySpreadConstraint
+from restow.scheduling.framework import PASSES, CycleError
 from restow.scheduling.plugins.pod_topology_spread import PodTopologySpread
 from scheduling.plugins.asking import INCOMING, a_context, codes, pod_index, scores, statuses
 
@@ -208,13 +210,25 @@ def test_an_empty_selector_still_matches_the_pod_itself():
     assert codes(none, PodTopologySpread(none), pod_index(none)) == "a:OK x:OK"
 
 
-def test_a_constraint_that_cannot_be_read_rules_out_every_node():
+def test_an_empty_selector_counts_the_pods_that_are_tried_out():
+    """Source: updateWithPod matches every pod, though no pod was counted before."""
+    context = a_context(A, X, incoming(hard("zone", which={})), *pods(a=3, x=1), a_pod("q"))
+    plugin, pod = PodTopologySpread(context), pod_index(context)
+    assert codes(context, plugin, pod) == "a:OK x:OK"
+    context.state.place(pod_index(context, "q"), 0)
+    assert plugin_codes(context, plugin, pod) == "U OK"
+
+
+def plugin_codes(context, plugin, pod):
+    """The codes of all nodes later in the same cycle: PreFilter is not asked again."""
+    judgement = plugin.judge(pod, np.arange(2))
+    return " ".join("OK" if each == PASSES else "U" for each in judgement.category.tolist())
+
+
+def test_a_constraint_that_cannot_be_read_ends_the_cycle():
     context = a_context(A, incoming(hard("zone", which=selector(("foo", "Near")))))
-    reason = (
-        "get constraints from pod: obtaining pod's hard topology spread constraints: "
-        '"Near" is not a valid label selector operator'
-    )
-    assert statuses(context, PodTopologySpread(context), pod_index(context)) == {"a": ("UAU", reason)}
+    with pytest.raises(CycleError, match='"Near" is not a valid label selector operator'):
+        PodTopologySpread(context).prefilter(pod_index(context))
 
 
 def test_the_system_defaults_keep_nodes_without_a_zone():

@@ -184,3 +184,20 @@ def test_a_scheduled_pod_selects_the_node_where_its_volume_is_made():
     context, plugin, pod = asked(MAKES, a_pvc("c", storage_class="makes"), incoming("c"), with_claims("first", "c"))
     context.state.place(pod_index(context, "first"), int(node_indices(context, ["n2"])[0]))
     assert codes(context, plugin, pod) == "n1:UAU n2:OK"
+
+
+def test_what_is_taken_back_leaves_every_volume_with_the_claim_that_had_it():
+    """Two pods leave and come back in the opposite order; each has its own volume again."""
+    volumes = [available(f"v{size}", storage_class="local", size=f"{size}Gi") for size in (5, 10)]
+    claims = [a_pvc("large", storage_class="local", size="8Gi"), *(a_pvc(name, storage_class="local") for name in "cd")]
+    pods = [with_claims("small", "c"), with_claims("wasteful", "d"), incoming("large")]
+    context, plugin, pod = asked(LOCAL, *volumes, *claims, *pods)
+    for name in ("small", "wasteful"):
+        context.state.place(pod_index(context, name), 0)
+    mark = context.state.checkpoint()
+    for name in ("small", "wasteful"):
+        context.state.remove(pod_index(context, name))
+    assert codes(context, plugin, pod) == "n1:OK n2:OK"
+    context.state.undo(mark)
+    context.state.remove(pod_index(context, "small"))
+    assert codes(context, plugin, pod) == "n1:UAU n2:UAU"

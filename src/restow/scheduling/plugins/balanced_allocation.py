@@ -9,15 +9,17 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from restow.cluster.interning import IntArray
+from restow.cluster.interning import BoolArray, IntArray
 from restow.scheduling.context import Context
-from restow.scheduling.framework import MAX_SCORE, Scores
+from restow.scheduling.framework import MAX_SCORE, Scores, among
 from restow.scheduling.per_node import PerNode
 
 NAME = "NodeResourcesBalancedAllocation"
 
 #: Resources that are balanced by default.
 DEFAULT_RESOURCES = ("cpu", "memory")
+#: Resources that count even for pods that do not request them.
+_BASIC = (*DEFAULT_RESOURCES, "ephemeral-storage")
 
 
 class BalancedAllocation:
@@ -29,34 +31,47 @@ class BalancedAllocation:
         self._state = context.state
         names = context.state.cluster.nodes.resources
         self._rows = [names.index(name) for name in resources if name in names]
-        self._always = [names.index(name) for name in DEFAULT_RESOURCES]
+        self._always = [names.index(name) for name in _BASIC if name in names]
+        #: Which distinct requests ask for any of the resources.
+        self._requests = (context.state.request_vectors()[:, self._rows] != 0).any(axis=1)
+        self._columns: dict[int, tuple[IntArray, IntArray]] = {}
         self._scores = PerNode(context.state, self._compute)
 
     def score(self, pod: int, nodes: IntArray) -> Scores | None:
         """50 to 100, 75 where the pod changes nothing; None for pods that request none of the resources."""
+        return among(self, pod, nodes, len(self._state.cluster.nodes))
+
+    def score_all(self, pod: int, _feasible: BoolArray) -> Scores | None:
+        """The same for all nodes."""
         resources = int(self._state.cluster.pods.resources[pod])
-        if not self._state.request_vectors()[resources, self._rows].any():
-            return None
-        scores: Scores = self._scores.of(resources)[nodes]
-        return scores
+        return self._scores.of(resources) if self._requests[resources] else None
 
     def _compute(self, resources: int, nodes: IntArray) -> Scores:
-        request = self._state.request_vectors()[resources]
-        rows = [row for row in self._rows if row in self._always or request[row] > 0]
-        used = self._state.requested[:, nodes][rows]
-        capacity = self._state.cluster.nodes.allocatable[:, nodes][rows]
-        before = _balance(used, capacity)
-        after = _balance(used + request[rows, None], capacity)
+        rows, request = self._weighed(resources)
+        used = self._state.requested[rows, nodes]
+        capacity = self._state.cluster.nodes.allocatable[rows, nodes]
+        # Both at once: for a few nodes the number of operations is what counts.
+        balance = _balance(np.concatenate((used, used + request), axis=1), np.concatenate((capacity, capacity), axis=1))
+        before, after = balance[: len(nodes)], balance[len(nodes) :]
         half = MAX_SCORE // 2
-        return half + (half + after - before) // 2
+        return (half + (half + after - before) // 2).astype(np.int16)
+
+    def _weighed(self, resources: int) -> tuple[IntArray, IntArray]:
+        """The rows of the resources that count for these requests, and how much of each is requested, as columns."""
+        known = self._columns.get(resources)
+        if known is None:
+            request = self._state.request_vectors()[resources]
+            rows = np.array([[row] for row in self._rows if row in self._always or request[row] > 0], dtype=np.int64)
+            known = self._columns[resources] = rows, request[rows]
+        return known
 
 
 def _balance(used: npt.NDArray[np.int64], capacity: npt.NDArray[np.int64]) -> Scores:
     """How evenly resources are used, 0 to 100; resources that a node does not have do not count."""
     counted = capacity > 0
-    fraction = np.minimum(1.0, used / np.where(counted, capacity, 1))
+    fraction = np.minimum(1.0, used / np.maximum(capacity, 1))
     if len(fraction) == 2:
-        deviation = np.where(counted.all(axis=0), np.abs(fraction[0] - fraction[1]) / 2, 0.0)
+        deviation = np.where(counted[0] & counted[1], np.abs(fraction[0] - fraction[1]) / 2, 0.0)
     else:
         deviation = _deviation(fraction, counted)
     return ((1.0 - deviation) * MAX_SCORE).astype(np.int64)
@@ -66,4 +81,7 @@ def _deviation(fraction: npt.NDArray[np.float64], counted: npt.NDArray[np.bool_]
     number = np.maximum(counted.sum(axis=0), 1)
     mean = np.where(counted, fraction, 0.0).sum(axis=0) / number
     squares = np.where(counted, (fraction - mean) ** 2, 0.0).sum(axis=0)
-    return np.where(number < 2, 0.0, np.sqrt(squares / number))
+    # Two fractions have half their difference, which the root need not hit to the last bit.
+    highest = np.where(counted, fraction, 0.0).max(axis=0, initial=0.0)
+    lowest = np.where(counted, fraction, 1.0).min(axis=0, initial=1.0)
+    return np.select([number < 2, number == 2], [0.0, (highest - lowest) / 2], np.sqrt(squares / number))

@@ -12,7 +12,7 @@ import numpy as np
 
 from restow.cluster.interning import BoolArray, IntArray
 from restow.scheduling.context import Context
-from restow.scheduling.framework import MAX_SCORE, Scores
+from restow.scheduling.framework import MAX_SCORE, Scores, among
 
 NAME = "ImageLocality"
 
@@ -38,25 +38,30 @@ class ImageLocality:
     def __init__(self, context: Context) -> None:
         self._nodes = context.state.cluster.nodes
         self._pods = context.state.cluster.pods
-        self._scores: dict[tuple[int, int], Scores] = {}
+        self._scores: dict[tuple[int, int, int], Scores | int] = {}
 
-    def score(self, pod: int, nodes: IntArray) -> Scores:
+    def score(self, pod: int, nodes: IntArray) -> Scores | None:
         """0 to 100 by the summed size of the images that a node already has."""
-        key = (int(self._pods.images[pod]), int(self._pods.init_images[pod]))
+        return among(self, pod, nodes, len(self._nodes))
+
+    def score_all(self, pod: int, _feasible: BoolArray) -> Scores | int:
+        """The same for all nodes."""
+        pods, tables = self._pods, self._pods.tables
+        key = (int(pods.images[pod]), int(pods.init_images[pod]), int(pods.volume_images[pod]))
         known = self._scores.get(key)
         if known is None:
-            tables = self._pods.tables
-            known = self._scores[key] = self._score((*tables.init_images[key[1]], *tables.images[key[0]]))
-        scores: Scores = known[nodes]
-        return scores
+            containers = (*tables.init_images[key[1]], *tables.images[key[0]])
+            known = self._scores[key] = _single(self._score(containers, tables.volume_images[key[2]]))
+        return known
 
-    def _score(self, images: tuple[str, ...]) -> Scores:
+    def _score(self, containers: tuple[str, ...], volumes: tuple[str, ...]) -> Scores:
+        """Images that are mounted as volumes count, but what is the most is a matter of containers."""
         total = np.zeros(len(self._nodes), dtype=np.int64)
-        for name in images:
+        for name in (*containers, *volumes):
             image = self._images.get(full_name(name))
             if image is not None:
                 total[image.present] += image.spread_size
-        most = max(_MOST_PER_CONTAINER * len(images), _LEAST + 1)
+        most = max(_MOST_PER_CONTAINER * len(containers), _LEAST + 1)
         return MAX_SCORE * (np.clip(total, _LEAST, most) - _LEAST) // (most - _LEAST)
 
     @cached_property
@@ -75,6 +80,11 @@ class ImageLocality:
         present = np.zeros(len(self._nodes), dtype=bool)
         present[list(holders)] = True
         return _Image(int(size * (len(holders) / len(self._nodes))), present)
+
+
+def _single(scores: Scores) -> Scores | int:
+    """One number where no node has any of the images."""
+    return scores.astype(np.int16) if scores.any() else 0
 
 
 def full_name(image: str) -> str:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
-import numpy.typing as npt
 
 from restow.cluster.interning import BoolArray, IntArray
 from restow.scheduling.affinity_terms import AffinityTerm, PodTerms, compile_terms, incoming_namespaces
@@ -19,20 +19,26 @@ from restow.scheduling.carried_terms import CarriedTerm, CarriedTerms, CarrierGr
 from restow.scheduling.context import Context
 from restow.scheduling.framework import (
     MAX_SCORE,
+    NO_PODS,
     PASSES,
     PROCEED,
     SKIP,
+    CycleError,
     Judgement,
     Outcome,
     PreFiltered,
     Scores,
+    among,
 )
+from restow.scheduling.pod_counts import Counts, Tracker
+from restow.scheduling.relative_scores import Ranged, RelativeScores
 from restow.scheduling.selected_pods import Selection, selected
 from restow.scheduling.topology import NO_DOMAIN, Topologies
 
 NAME = "InterPodAffinity"
 
-Counts = npt.NDArray[np.int64]
+#: More than any summed weight.
+_BEYOND = np.iinfo(np.int64).max
 
 _OUTCOMES = (
     Outcome(("node(s) didn't match pod affinity rules",), unresolvable=True),
@@ -73,11 +79,11 @@ class InterPodAffinity:
     """Filter and score."""
 
     name = NAME
-    local = False
 
     def __init__(self, context: Context, *, hard_weight: int = 1, ignore_preferred_of_existing: bool = False) -> None:
         self._context = context
         self._pods = context.state.cluster.pods
+        self._node_count = len(context.state.cluster.nodes)
         self._ignores_existing = ignore_preferred_of_existing
         self._topologies = Topologies(context.state.cluster.nodes)
         self._namespace_ids = {name: identifier for identifier, name in enumerate(self._pods.tables.namespaces)}
@@ -86,6 +92,12 @@ class InterPodAffinity:
         terms = [self._compile(*each) for each in groups.table]
         self._repelling = CarriedTerms(context, _repelling(terms), groups)
         self._pulling = CarriedTerms(context, _pulling(terms, hard_weight), groups)
+
+    def concerns(self, pod: int) -> bool:
+        """Pods with required terms, and those that terms of other pods repel wherever these are."""
+        terms = self._terms(pod)
+        own = terms.problem is not None or terms.affinity or terms.anti_affinity
+        return bool(own) or bool(self._repelling.meaning(pod))
 
     def prefilter(self, pod: int) -> PreFiltered:
         """Skip pods without required terms that no existing pod repels."""
@@ -96,76 +108,106 @@ class InterPodAffinity:
             return PROCEED
         return PROCEED if any(map(self._takes_effect, self._repelling.meaning(pod))) else SKIP
 
+    def rivals(self, pod: int) -> IntArray:
+        """Pods that its required terms mean, and those whose terms repel it."""
+        incoming = self._terms(pod)
+        meant = [self._meant(target.pods).members for target in incoming.anti_affinity]
+        if incoming.affinity:
+            meant.append(self._meant(*(target.pods for target in incoming.affinity)).members)
+        return np.concatenate([NO_PODS, *meant, *(each.pods for each in self._repelling.meaning(pod))])
+
     def judge(self, pod: int, nodes: IntArray) -> Judgement:
         """Reject nodes by the pod's affinity first, then its anti-affinity, then that of existing pods."""
         incoming = self._terms(pod)
         category = np.full(len(nodes), PASSES)
         for carriers in self._repelling.meaning(pod):
-            category[self._near(carriers.topology_key, self._present(carriers), nodes)] = _REPELLED
+            category[self._near(carriers.topology_key, self._carrying(carriers), nodes)] = _REPELLED
         for target in incoming.anti_affinity:
-            category[self._near(target.topology_key, self._count(target.pods), nodes)] = _REPELS
+            category[self._near(target.topology_key, self._meant(target.pods), nodes)] = _REPELS
         if incoming.affinity:
             category[~self._attracted(pod, incoming, nodes)] = _NOT_ATTRACTED
         return Judgement(category, _OUTCOMES)
 
     def score(self, pod: int, nodes: IntArray) -> Scores | None:
         """More weight of the terms that pull there is better; None where no term has any effect."""
-        preferred = self._terms(pod).preferred
-        if len(nodes) == 0 or (self._ignores_existing and not preferred):
+        return among(self, pod, nodes, self._node_count)
+
+    def score_all(self, pod: int, feasible: BoolArray) -> Scores | int | None:
+        """The same for all nodes."""
+        raw = self._raw(pod)
+        if raw is None:
             return None
-        takes_effect = False
-        pull: dict[str, Counts] = {}
-        for topology_key, weight, present in self._pulls(pod, preferred):
-            takes_effect = takes_effect or self._topologies.domains(topology_key).any_inside(present)
-            pull[topology_key] = pull.get(topology_key, 0) + weight * present
-        if not takes_effect:
+        lowest, highest = int(np.where(feasible, raw, _BEYOND).min()), int(np.where(feasible, raw, -_BEYOND).max())
+        return 0 if lowest == highest else _normalised(raw, lowest, highest)
+
+    def relative(self, pod: int, nodes: IntArray) -> RelativeScores | None:
+        """The same for windows of the nodes."""
+        raw = self._raw(pod)
+        return None if raw is None else Ranged.of(raw[nodes], _normalised)
+
+    def _raw(self, pod: int) -> Scores | None:
+        """The summed weight of the terms that pull to each node; None where none pulls anywhere."""
+        terms = self._terms(pod)
+        preferred = terms.preferred
+        if self._ignores_existing and not preferred:
             return None
-        raw = np.zeros(len(nodes), dtype=np.int64)
-        for topology_key, per_node in pull.items():
-            domains = self._topologies.domains(topology_key)
-            raw += domains.totals(per_node)[domains.of_node[nodes]]
-        return _normalised(raw)
+        if terms.problem is not None:
+            raise CycleError(f'running PreScore plugin "{NAME}": failed to parse pod: {terms.problem}')
+        pull: dict[str, Scores] = {}
+        for topology_key, weight, pods in self._pulls(pod, preferred):
+            present = self._present(topology_key, pods)
+            if present.any():
+                weighted = np.multiply(present, weight, dtype=np.int64)
+                pull[topology_key] = weighted + pull[topology_key] if topology_key in pull else weighted
+        if not pull:
+            return None
+        by_key = [each[self._topologies.domains(topology_key).of_node] for topology_key, each in pull.items()]
+        return reduce(np.add, by_key)
 
     def _attracted(self, pod: int, incoming: _Incoming, nodes: IntArray) -> BoolArray:
         """Nodes near pods that match all affinity terms, or anywhere if there is no such pod yet and this is the first."""
-        present = self._count(*(target.pods for target in incoming.affinity))
+        pods = self._meant(*(target.pods for target in incoming.affinity))
         keys = incoming.affinity_keys
         attracted = np.ones(len(nodes), dtype=bool)
-        if self._is_first(pod, incoming, present):
+        if self._is_first(pod, incoming, pods):
             for key in keys:
                 attracted &= self._topologies.domains(key).of_node[nodes] != NO_DOMAIN
         else:
             for key in keys:
-                attracted &= self._near(key, present, nodes)
+                attracted &= self._near(key, pods, nodes)
         return attracted
 
-    def _is_first(self, pod: int, incoming: _Incoming, present: Counts) -> bool:
+    def _is_first(self, pod: int, incoming: _Incoming, pods: Tracker) -> bool:
         namespace, labels = int(self._pods.namespace[pod]), self._pods.tables.labels[self._pods.labels[pod]]
         if not all(target.means(namespace, labels) for target in incoming.affinity):
             return False
-        return not any(self._topologies.domains(key).any_inside(present) for key in incoming.affinity_keys)
+        return not any(self._present(key, pods).any() for key in incoming.affinity_keys)
 
-    def _near(self, topology_key: str, present: Counts, nodes: IntArray) -> BoolArray:
+    def _near(self, topology_key: str, pods: Tracker, nodes: IntArray) -> BoolArray:
         """Which of some nodes share a domain with pods that are counted."""
-        domains = self._topologies.domains(topology_key)
-        near: BoolArray = (domains.totals(present) > 0)[domains.of_node[nodes]]
+        present = self._present(topology_key, pods) > 0
+        near: BoolArray = present[self._topologies.domains(topology_key).of_node[nodes]]
         return near
 
-    def _pulls(self, pod: int, preferred: tuple[_Target, ...]) -> Iterator[tuple[str, int, Counts]]:
-        """Topology key, weight and presence of everything that pulls a pod."""
+    def _pulls(self, pod: int, preferred: tuple[_Target, ...]) -> Iterator[tuple[str, int, Tracker]]:
+        """Topology key, weight and pods of everything that pulls a pod."""
         for target in preferred:
-            yield target.topology_key, target.weight, self._count(target.pods)
+            yield target.topology_key, target.weight, self._meant(target.pods)
         for carriers in self._pulling.meaning(pod):
-            yield carriers.topology_key, carriers.weight, self._present(carriers)
+            yield carriers.topology_key, carriers.weight, self._carrying(carriers)
 
     def _takes_effect(self, carriers: Carriers) -> bool:
-        return self._topologies.domains(carriers.topology_key).any_inside(self._present(carriers))
+        return bool(self._present(carriers.topology_key, self._carrying(carriers)).any())
 
-    def _present(self, carriers: Carriers) -> Counts:
-        return self._context.counts.tracker(carriers, lambda: carriers.pods).present
+    def _present(self, topology_key: str, pods: Tracker) -> Counts:
+        """How many of the pods each domain has."""
+        return self._context.counts.count(pods, self._topologies.domains(topology_key)).present
 
-    def _count(self, *pods: Selection) -> Counts:
-        return selected(self._context, *pods).present
+    def _carrying(self, carriers: Carriers) -> Tracker:
+        return self._context.counts.tracker(carriers, lambda: carriers.pods)
+
+    def _meant(self, *pods: Selection) -> Tracker:
+        return selected(self._context, *pods)
 
     def _terms(self, pod: int) -> _Incoming:
         key = int(self._pods.rules[pod]), int(self._pods.namespace[pod])
@@ -204,9 +246,8 @@ def _pulling(groups: list[PodTerms], hard_weight: int) -> list[CarriedTerm]:
     return [*hard, *soft] if hard_weight > 0 else soft
 
 
-def _normalised(raw: Scores) -> Scores:
+def _normalised(raw: Scores, lowest: int, highest: int) -> Scores:
     """From 0 for the lowest to 100 for the highest; 0 for all where they are equal. Source: floats, truncated."""
-    lowest, highest = int(raw.min()), int(raw.max())
     if lowest == highest:
         return np.zeros_like(raw)
     return (MAX_SCORE * ((raw - lowest) / (highest - lowest))).astype(np.int64)

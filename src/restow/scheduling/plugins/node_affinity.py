@@ -12,19 +12,31 @@ import numpy.typing as npt
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.node_matching import matches, preferred_weights
 from restow.cluster.pods import Rules
-from restow.kube.node_selection import NAME_FIELD, NodeSelection, SelectorTerm, WeightedTerm, compile_preferred
+from restow.kube.node_selection import (
+    NAME_FIELD,
+    NodeSelection,
+    SelectorTerm,
+    WeightedTerm,
+    compile_preferred,
+    preference_problem,
+)
 from restow.kube.objects import NodeAffinity as WireNodeAffinity
 from restow.scheduling.context import Context
 from restow.scheduling.framework import (
+    NO_PODS,
     PASSES,
     PROCEED,
     SKIP,
+    CycleError,
     Judgement,
     Outcome,
     PreFiltered,
+    Scope,
     Scores,
-    normalised,
+    among,
+    scaled,
 )
+from restow.scheduling.relative_scores import Peaked, RelativeScores
 
 NAME = "NodeAffinity"
 
@@ -37,7 +49,7 @@ class NodeAffinity:
     """Filter and score."""
 
     name = NAME
-    local = True
+    scope = Scope.NODE
 
     def __init__(self, context: Context, added: WireNodeAffinity | None = None) -> None:
         self._nodes = context.state.cluster.nodes
@@ -47,13 +59,23 @@ class NodeAffinity:
         self._has_added = added is not None
         self._matching: dict[int, BoolArray] = {}
         self._weights: dict[int, npt.NDArray[np.int64]] = {}
+        #: By rules and the highest weight.
+        self._scores: dict[tuple[int, int], Scores] = {}
+
+    def concerns(self, pod: int) -> bool:
+        """Pods with a requirement; every pod where the scheduler has one of its own."""
+        rules = self._rules(pod)
+        return rules.has_required or rules.has_node_selector or self._has_added
+
+    def key(self, pod: int) -> int:
+        """Its node selector and affinity."""
+        return int(self._pods.rules[pod])
 
     def prefilter(self, pod: int) -> PreFiltered:
         """Skip pods without any requirement; narrow those that name their nodes."""
-        rules = self._rules(pod)
-        if not (rules.has_required or rules.has_node_selector or self._has_added):
+        if not self.concerns(pod):
             return SKIP
-        names = _named_nodes(rules.selection.terms)
+        names = _named_nodes(self._rules(pod).selection.terms)
         if names is None:
             return PROCEED
         if not names:
@@ -61,6 +83,10 @@ class NodeAffinity:
         allowed = np.zeros(len(self._nodes), dtype=bool)
         allowed[[self._nodes.index[name] for name in names if name in self._nodes.index]] = True
         return PreFiltered(allowed=allowed)
+
+    def rivals(self, _pod: int) -> IntArray:
+        """Pods do not matter."""
+        return NO_PODS
 
     def judge(self, pod: int, nodes: IntArray) -> Judgement:
         """Reject nodes by the scheduler's own affinity first, then by the pod's."""
@@ -73,6 +99,27 @@ class NodeAffinity:
 
     def score(self, pod: int, nodes: IntArray) -> Scores | None:
         """Sum of the weights of the matching preferred terms, scaled to the best node."""
+        return among(self, pod, nodes, len(self._nodes))
+
+    def score_all(self, pod: int, feasible: BoolArray) -> Scores | None:
+        """The same for all nodes."""
+        if problem := preference_problem(self._rules(pod).preferred):
+            raise CycleError(f'running PreScore plugin "{NAME}": {problem}')
+        weights = self._preferred(pod)
+        if weights is None:
+            return None
+        key = self.key(pod), int((weights * feasible).max())
+        known = self._scores.get(key)
+        if known is None:
+            known = self._scores[key] = scaled(weights, key[1])
+        return known
+
+    def relative(self, pod: int, nodes: IntArray) -> RelativeScores | None:
+        """The same for windows of the nodes."""
+        weights = self._preferred(pod)
+        return None if weights is None else Peaked.of(weights[nodes], scaled)
+
+    def _preferred(self, pod: int) -> Scores | None:
         identifier = int(self._pods.rules[pod])
         terms: tuple[WeightedTerm, ...] = (*self._added_preferred, *self._rules(pod).preferred)
         if not terms:
@@ -80,7 +127,7 @@ class NodeAffinity:
         weights = self._weights.get(identifier)
         if weights is None:
             weights = self._weights[identifier] = preferred_weights(terms, self._nodes)
-        return normalised(weights[nodes])
+        return weights
 
     def _rules(self, pod: int) -> Rules:
         return self._pods.tables.rules[int(self._pods.rules[pod])]

@@ -14,7 +14,7 @@ import numpy as np
 from restow.cluster.interning import IntArray
 from restow.cluster.pods import HostPort
 from restow.scheduling.context import Context
-from restow.scheduling.framework import PROCEED, SKIP, Judgement, Outcome, PreFiltered, one_outcome
+from restow.scheduling.framework import NO_PODS, PROCEED, SKIP, Judgement, Outcome, PreFiltered, Scope, one_outcome
 
 NAME = "NodePorts"
 
@@ -26,15 +26,27 @@ class NodePorts:
     """Filter."""
 
     name = NAME
-    local = True
+    scope = Scope.RESIDENTS
 
     def __init__(self, context: Context) -> None:
         self._state = context.state
         self._pods = context.state.cluster.pods
 
+    def concerns(self, pod: int) -> bool:
+        """Pods with host ports."""
+        return bool(self._wanted(pod))
+
+    def key(self, pod: int) -> int:
+        """Its host ports."""
+        return int(self._pods.ports[pod])
+
     def prefilter(self, pod: int) -> PreFiltered:
         """Skip pods without host ports."""
-        return PROCEED if self._wanted(pod) else SKIP
+        return PROCEED if self.concerns(pod) else SKIP
+
+    def rivals(self, pod: int) -> IntArray:
+        """Pods with a port that conflicts."""
+        return np.concatenate([NO_PODS, *map(self._holders, self._wanted(pod))])
 
     def judge(self, pod: int, nodes: IntArray) -> Judgement:
         """Reject nodes where a pod holds one of the wanted ports."""

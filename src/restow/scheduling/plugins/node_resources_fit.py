@@ -8,6 +8,7 @@ are not free. Source: Kubernetes 1.36.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -15,8 +16,9 @@ import numpy.typing as npt
 
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.nodes import CPU, MEMORY, PODS
+from restow.cluster.pods import ContainerResources
 from restow.scheduling.context import Context
-from restow.scheduling.framework import PASSES, PROCEED, Judgement, Outcome, PreFiltered, Scores
+from restow.scheduling.framework import PASSES, PROCEED, Judgement, Outcome, PreFiltered, Scope, Scores, among
 from restow.scheduling.nonzero_usage import NonzeroUsage
 from restow.scheduling.per_node import PerNode
 from restow.scheduling.resource_scoring import ScoringStrategy, least_allocated
@@ -29,11 +31,34 @@ _TOO_MANY_PODS = "Too many pods"
 _BASIC = ("cpu", "memory", "ephemeral-storage")
 
 
+@dataclass(slots=True, frozen=True)
+class _Wanted:
+    """What filtering looks at in some requests; rows and amounts are columns, int64[resource, 1]."""
+
+    rows: IntArray
+    amounts: Amounts
+    #: What is said of too many pods, and where each of the resources is lacking.
+    reasons: tuple[str, ...]
+
+
+@dataclass(slots=True, frozen=True)
+class _Scored:
+    """What scoring looks at in some requests; all are columns, int64[resource, 1]."""
+
+    #: Rows of resources whose usage counts containers without requests, and rows of the others.
+    nonzero: IntArray
+    plain: IntArray
+    #: Of both, in this order.
+    rows: IntArray
+    amounts: Amounts
+    weights: Amounts
+
+
 class NodeResourcesFit:
     """Filter and score."""
 
     name = NAME
-    local = True
+    scope = Scope.RESIDENTS
 
     def __init__(
         self,
@@ -51,11 +76,25 @@ class NodeResourcesFit:
         self._ignored = frozenset(ignored_resources)
         self._ignored_groups = frozenset(ignored_groups)
         self._usage = NonzeroUsage(context.state)
+        self._known: dict[int, _Wanted] = {}
+        self._scoring: dict[int, _Scored] = {}
         self._scores = PerNode(context.state, self._compute)
+
+    def concerns(self, _pod: int) -> bool:
+        """Every pod."""
+        return True
+
+    def key(self, pod: int) -> int:
+        """Its requests."""
+        return int(self._state.cluster.pods.resources[pod])
 
     def prefilter(self, _pod: int) -> PreFiltered:
         """Every pod takes at least a pod slot."""
         return PROCEED
+
+    def rivals(self, _pod: int) -> None:
+        """Every pod takes room."""
+        return
 
     def judge(self, pod: int, nodes: IntArray) -> Judgement:
         """Reject nodes that lack something; all that is lacking is told."""
@@ -63,49 +102,82 @@ class NodeResourcesFit:
 
     def judge_usage(self, pod: int, nodes: IntArray, running: Amounts, requested: Amounts) -> Judgement:
         """The same for nodes that run so many pods, int64[node], with such requests, int64[resource, node]."""
-        lacking = [(_TOO_MANY_PODS, running + 1 > self._nodes.allocatable[PODS, nodes])]
-        hopeless = np.zeros(len(nodes), dtype=bool)
-        for row in self.filtered_rows(pod):
-            request = self._state.requests_of(pod)[row]
-            allocatable = self._nodes.allocatable[row, nodes]
-            lacking.append((f"Insufficient {self._nodes.resources[row]}", request > allocatable - requested[row]))
-            hopeless |= request > allocatable
-        return _judgement(lacking, hopeless)
+        wanted = self._wanted(pod)
+        crowded = running >= self._nodes.allocatable[PODS, nodes]
+        allocatable = self._nodes.allocatable[wanted.rows, nodes]
+        lacking = allocatable - requested[wanted.rows.ravel()] < wanted.amounts
+        if not (crowded.any() or lacking.any()):
+            return Judgement(np.full(len(nodes), PASSES), ())
+        hopeless: BoolArray = np.logical_or.reduce(allocatable < wanted.amounts, axis=0)
+        return _judgement(wanted.reasons, np.vstack((crowded, lacking)), hopeless)
 
-    def score(self, pod: int, nodes: IntArray) -> Scores:
+    def fits(self, pod: int, nodes: IntArray, running: Amounts, requested: Amounts) -> BoolArray:
+        """Only whether there is enough, bool[len(nodes)]."""
+        wanted = self._wanted(pod)
+        free = self._nodes.allocatable[wanted.rows, nodes] - requested[wanted.rows.ravel()]
+        crowded = running >= self._nodes.allocatable[PODS, nodes]
+        fits: BoolArray = ~((wanted.amounts > free).any(axis=0) | crowded)
+        return fits
+
+    def score(self, pod: int, nodes: IntArray) -> Scores | None:
         """The strategy's score of the node as it would be with the pod."""
-        scores: Scores = self._scores.of(int(self._state.cluster.pods.resources[pod]))[nodes]
+        return among(self, pod, nodes, len(self._nodes))
+
+    def score_all(self, pod: int, _feasible: BoolArray) -> Scores:
+        """The same for all nodes."""
+        scores: Scores = self._scores.of(int(self._state.cluster.pods.resources[pod]))
         return scores
 
     def filtered_rows(self, pod: int) -> list[int]:
         """The rows of the resources that a pod requests and that the scheduler knows, in upstream's order."""
-        pods = self._state.cluster.pods
-        requests = pods.tables.resources[pods.resources[pod]].requests
-        named = [name for name, amount in requests.items() if amount > 0 and self._filters(name)]
-        ordered = sorted(named, key=lambda name: (_BASIC.index(name) if name in _BASIC else len(_BASIC), name))
-        return [self._nodes.resources.index(name) for name in ordered]
+        rows: list[int] = self._wanted(pod).rows.ravel().tolist()
+        return rows
+
+    def _wanted(self, pod: int) -> _Wanted:
+        key = self.key(pod)
+        known = self._known.get(key)
+        if known is None:
+            requests = self._state.cluster.pods.tables.resources[key].requests
+            named = [name for name, amount in requests.items() if amount > 0 and self._filters(name)]
+            ordered = sorted(named, key=lambda name: (_BASIC.index(name) if name in _BASIC else len(_BASIC), name))
+            rows = np.array([[self._nodes.resources.index(name)] for name in ordered], dtype=np.int64).reshape(-1, 1)
+            reasons = (_TOO_MANY_PODS, *(f"Insufficient {name}" for name in ordered))
+            known = self._known[key] = _Wanted(rows, self._state.request_vectors()[key][rows], reasons)
+        return known
 
     def _filters(self, name: str) -> bool:
         if name in _BASIC:
             return True
-        if not is_scalar(name) or name in self._ignored:
-            return False
-        return not (is_extended(name) and name.partition("/")[0] in self._ignored_groups)
+        ignored = name in self._ignored or name.partition("/")[0] in self._ignored_groups
+        return is_scalar(name) and not (is_extended(name) and ignored)
 
     def _compute(self, resources: int, nodes: IntArray) -> Scores:
-        container = self._state.cluster.pods.tables.resources[resources]
-        used, capacity, weights = [], [], []
-        for name, weight in self._weights.items():
-            row = self._nodes.resource(name)
-            if row is None or (name not in _BASIC and container.requests.get(name, 0) == 0):
-                continue
-            requested = self._usage.requested() if row in (CPU, MEMORY) else self._state.requested
-            used.append(requested[row, nodes] + container.scored.get(name, 0))
-            capacity.append(self._nodes.allocatable[row, nodes])
-            weights.append(weight)
-        if not weights:
-            return np.zeros(len(nodes), dtype=np.int64)
-        return self._strategy(np.array(used), np.array(capacity), np.array(weights, dtype=np.int64)[:, None])
+        scored = self._scored(resources)
+        if len(scored.rows) == 0:
+            return np.zeros(len(nodes), dtype=np.int16)
+        used = self._usage.requested()[scored.nonzero, nodes]
+        if len(scored.plain):
+            used = np.concatenate((used, self._state.requested[scored.plain, nodes]))
+        capacity = self._nodes.allocatable[scored.rows, nodes]
+        return self._strategy(used + scored.amounts, capacity, scored.weights).astype(np.int16)
+
+    def _scored(self, resources: int) -> _Scored:
+        known = self._scoring.get(resources)
+        if known is None:
+            known = self._scoring[resources] = self._prepare(self._state.cluster.pods.tables.resources[resources])
+        return known
+
+    def _prepare(self, container: ContainerResources) -> _Scored:
+        counted = [
+            (row, container.scored.get(name, 0), weight)
+            for name, weight in self._weights.items()
+            if (row := self._nodes.resource(name)) is not None and (name in _BASIC or container.scored.get(name, 0))
+        ]
+        nonzero = [each for each in counted if each[0] in (CPU, MEMORY)]
+        plain = [each for each in counted if each[0] not in (CPU, MEMORY)]
+        columns = np.array([*nonzero, *plain], dtype=np.int64).reshape(-1, 3)
+        rows = columns[:, :1]
+        return _Scored(rows[: len(nonzero)], rows[len(nonzero) :], rows, columns[:, 1:2], columns[:, 2:])
 
 
 @cache
@@ -123,19 +195,18 @@ def is_scalar(name: str) -> bool:
     return is_extended(name) or name.startswith(("hugepages-", "attachable-volumes-")) or "kubernetes.io/" in name
 
 
-def _judgement(lacking: Sequence[tuple[str, BoolArray]], hopeless: BoolArray) -> Judgement:
-    """One category for each combination of failing resources."""
-    fails = np.stack([mask for _, mask in lacking])
+def _judgement(reasons: Sequence[str], fails: BoolArray, hopeless: BoolArray) -> Judgement:
+    """One category for each combination of failing resources, bool[reason, node]."""
     category = np.full(fails.shape[1], PASSES)
     rejected = np.flatnonzero(fails.any(axis=0))
-    if len(rejected) == 0:
-        return Judgement(category, ())
-    rows = np.vstack([fails[:, rejected], hopeless[rejected]])
-    patterns, index = np.unique(rows, axis=1, return_inverse=True)
-    category[rejected] = index.ravel()
-    return Judgement(category, [_outcome(lacking, patterns[:, column]) for column in range(patterns.shape[1])])
+    # A combination is a number: a bit for each reason, and one above them for hopelessness.
+    bits = 1 << np.arange(len(reasons) + 1)
+    number = bits[:-1] @ fails[:, rejected] + bits[-1] * hopeless[rejected]
+    combinations, index = np.unique(number, return_inverse=True)
+    category[rejected] = index
+    return Judgement(category, [_outcome(reasons, combination) for combination in combinations.tolist()])
 
 
-def _outcome(lacking: Sequence[tuple[str, BoolArray]], pattern: npt.NDArray[np.bool_]) -> Outcome:
-    reasons = tuple(reason for (reason, _), fails in zip(lacking, pattern[:-1], strict=True) if fails)
-    return Outcome(reasons, unresolvable=bool(pattern[-1]))
+def _outcome(reasons: Sequence[str], combination: int) -> Outcome:
+    given = tuple(reason for bit, reason in enumerate(reasons) if combination >> bit & 1)
+    return Outcome(given, unresolvable=bool(combination >> len(reasons)))

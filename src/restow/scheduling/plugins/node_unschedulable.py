@@ -7,7 +7,7 @@ import numpy as np
 from restow.cluster.interning import IntArray
 from restow.kube.objects import Taint
 from restow.scheduling.context import Context
-from restow.scheduling.framework import PASSES, PROCEED, Judgement, Outcome, PreFiltered, one_outcome
+from restow.scheduling.framework import NO_PODS, PASSES, PROCEED, Judgement, Outcome, PreFiltered, Scope, one_outcome
 from restow.scheduling.tolerations import scheduler_tolerates
 
 NAME = "NodeUnschedulable"
@@ -20,15 +20,27 @@ class NodeUnschedulable:
     """Filter on ``spec.unschedulable``; it speaks before TaintToleration does."""
 
     name = NAME
-    local = True
+    scope = Scope.NODE
 
     def __init__(self, context: Context) -> None:
         self._nodes = context.state.cluster.nodes
         self._pods = context.state.cluster.pods
 
+    def concerns(self, _pod: int) -> bool:
+        """Every pod."""
+        return True
+
+    def key(self, pod: int) -> int:
+        """Its tolerations."""
+        return int(self._pods.tolerations[pod])
+
     def prefilter(self, _pod: int) -> PreFiltered:
         """Every pod is looked at."""
         return PROCEED
+
+    def rivals(self, _pod: int) -> IntArray:
+        """Pods do not matter."""
+        return NO_PODS
 
     def judge(self, pod: int, nodes: IntArray) -> Judgement:
         """Reject cordoned nodes unless the pod tolerates the cordon."""

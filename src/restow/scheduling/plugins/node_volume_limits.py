@@ -34,7 +34,6 @@ class NodeVolumeLimits:
     """Filter."""
 
     name = NAME
-    local = False
 
     def __init__(self, context: Context) -> None:
         self._state = context.state
@@ -44,10 +43,18 @@ class NodeVolumeLimits:
         self._attached = PerNode(context.state, self._count_attached)
         self._limits: dict[str, Counts] = {}
 
+    def concerns(self, pod: int) -> bool:
+        """Pods with volumes."""
+        return bool(self._storage.volumes_of(pod))
+
     def prefilter(self, pod: int) -> PreFiltered:
         """Skip pods without a volume that any driver could attach."""
         volumes = self._storage.volumes_of(pod)
         return PROCEED if any(each.disk is None or is_migratable(each.disk) for each in volumes) else SKIP
+
+    def rivals(self, _pod: int) -> IntArray:
+        """Pods with volumes."""
+        return self._storage.with_volumes
 
     def judge(self, pod: int, nodes: IntArray) -> Judgement:
         """Reject nodes where a driver would have more volumes than it may."""

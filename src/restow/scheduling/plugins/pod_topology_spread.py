@@ -7,38 +7,43 @@ pods do not count. Source: Kubernetes 1.36.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-from restow.cluster.interning import IntArray
+from restow.cluster.interning import BoolArray, IntArray
+from restow.kube.labels import EVERYTHING, Selector
 from restow.kube.objects import TopologySpreadConstraint
 from restow.scheduling.context import Context
 from restow.scheduling.framework import (
-    MAX_SCORE,
+    NO_PODS,
     PASSES,
     PROCEED,
     SKIP,
     Categories,
+    CycleError,
     Judgement,
     Outcome,
     PreFiltered,
     Scores,
+    among,
 )
+from restow.scheduling.pod_counts import Counts, Tracker
+from restow.scheduling.relative_crowding import RelativeCrowding
+from restow.scheduling.relative_scores import RelativeScores
 from restow.scheduling.selected_pods import selected
 from restow.scheduling.spread_domains import SpreadDomains
-from restow.scheduling.spread_terms import HOSTNAME, Defaulting, SpreadCompiler, SpreadTerm
-from restow.scheduling.topology import NO_DOMAIN, Topologies
+from restow.scheduling.spread_scoring import Crowd, crowding, normalised
+from restow.scheduling.spread_terms import HOSTNAME, Defaulting, SpreadCompiler, SpreadTerm, SpreadTerms
+from restow.scheduling.topology import NO_DOMAIN, Domains, Topologies
 
 NAME = "PodTopologySpread"
-
-Floats = npt.NDArray[np.float64]
 
 _MISMATCH = "node(s) didn't match pod topology spread constraints"
 _OUTCOMES = (Outcome((f"{_MISMATCH} (missing required label)",), unresolvable=True), Outcome((_MISMATCH,)))
 _UNLABELLED, _SKEWED = range(len(_OUTCOMES))
+_HARD_ERROR = f'running PreFilter plugin "{NAME}": get constraints from pod: '
+_SOFT_ERROR = f'running PreScore plugin "{NAME}": calculating preScoreState: '
 #: The least number of pods in a domain where there is no domain.
 _NO_MINIMUM = 2**31 - 1
 
@@ -47,7 +52,6 @@ class PodTopologySpread:
     """Filter and score."""
 
     name = NAME
-    local = False
 
     def __init__(
         self,
@@ -61,81 +65,128 @@ class PodTopologySpread:
         self._compiler = SpreadCompiler(context.state.cluster, defaulting, default_constraints)
         self._topologies = Topologies(self._nodes)
         self._domains = SpreadDomains(context.state.cluster, self._topologies)
+        #: What a hard constraint with an empty selector found when the cycle began, int64[node] by namespace.
+        self._before: dict[int, Counts] = {}
+
+    def concerns(self, pod: int) -> bool:
+        """Pods with hard constraints, or with constraints that cannot be read."""
+        terms = self._compiler.terms(pod)
+        return terms.hard_problem is not None or bool(terms.hard)
 
     def prefilter(self, pod: int) -> PreFiltered:
         """Skip pods without hard constraints."""
         terms = self._compiler.terms(pod)
-        if terms.problem is not None:
-            return PreFiltered(failure=Outcome((f"get constraints from pod: {terms.problem}",), unresolvable=True))
+        if terms.hard_problem is not None:
+            raise CycleError(f"{_HARD_ERROR}obtaining pod's hard topology spread constraints: {terms.hard_problem}")
+        if any(_is_empty(term) for term in terms.hard):
+            self._before[int(self._pods.namespace[pod])] = self._all(pod).copy()
         return PROCEED if terms.hard else SKIP
+
+    def rivals(self, pod: int) -> IntArray:
+        """Pods that a hard constraint counts."""
+        selectors = [EVERYTHING if _is_empty(term) else term.selector for term in self._compiler.terms(pod).hard]
+        return np.concatenate([NO_PODS, *(self._selected(pod, each).members for each in selectors)])
 
     def judge(self, pod: int, nodes: IntArray) -> Judgement:
         """Reject nodes by the first constraint, in the pod's order, that would be violated there."""
         hard = self._compiler.terms(pod).hard
         keys = tuple(term.topology_key for term in hard)
-        category = np.full(len(nodes), PASSES)
-        for term in hard:
+        category = self._violations(pod, hard[0], keys, nodes)
+        for term in hard[1:]:
             category = np.where(category == PASSES, self._violations(pod, term, keys, nodes), category)
         return Judgement(category, _OUTCOMES)
 
     def score(self, pod: int, nodes: IntArray) -> Scores | None:
         """Fewer pods in the domains of a node are better; nodes that lack a topology key get nothing."""
+        return among(self, pod, nodes, len(self._nodes))
+
+    def score_all(self, pod: int, feasible: BoolArray) -> Scores | int | None:
+        """The same for all nodes."""
         terms = self._compiler.terms(pod)
-        if not terms.soft or len(nodes) == 0:
+        if terms.soft_problem is not None:
+            raise CycleError(f"{_SOFT_ERROR}obtaining pod's soft topology spread constraints: {terms.soft_problem}")
+        if not terms.soft:
             return None
-        keys = tuple(term.topology_key for term in terms.soft) if terms.requires_all_keys else ()
+        keys = _required(terms)
+        labelled = self._domains.with_all(keys)
+        scored = feasible & labelled
+        number = int(np.count_nonzero(scored))
+        if number == 0:
+            return 0
+        crowds = [self._crowd(pod, term, keys) for term in terms.soft]
+        raw = crowding(crowds, [_size(crowd, scored, number) for crowd in crowds])
+        lowest, highest = int(np.where(scored, raw, _NO_MINIMUM).min()), int((raw * scored).max())
+        scores = normalised(raw, lowest, highest)
+        return scores if labelled.all() else scores * labelled
+
+    def relative(self, pod: int, nodes: IntArray) -> RelativeScores | None:
+        """The same for windows of the nodes."""
+        terms = self._compiler.terms(pod)
+        if not terms.soft:
+            return None
+        keys = _required(terms)
         scored = self._domains.with_all(keys)[nodes]
-        candidates = nodes[scored]
-        crowd = np.zeros(len(candidates))
-        for term in terms.soft:
-            crowd += self._crowd(pod, term, keys, candidates)
-        scores = np.zeros(len(nodes), dtype=np.int64)
-        scores[scored] = _normalised(_rounded(crowd))
-        return scores
+        return RelativeCrowding.of([self._crowd(pod, term, keys).at(nodes[scored]) for term in terms.soft], scored)
 
     def _violations(self, pod: int, term: SpreadTerm, keys: tuple[str, ...], nodes: IntArray) -> Categories:
+        """What one constraint says of some nodes."""
         counted = self._domains.counted(pod, term, keys)
-        totals = counted.domains.totals(self._count(pod, term))
+        domains = counted.domains
+        totals = domains.totals(self._arrivals(pod)) if _is_empty(term) else self._count(pod, term, domains)
         minimum = 0
         if len(counted.existing) >= term.min_domains:
             minimum = int(totals[counted.existing].min(initial=_NO_MINIMUM))
         labels = self._pods.tables.labels[self._pods.labels[pod]]
         most = term.max_skew + minimum - int(term.selector.matches(labels))
-        domain = self._topologies.domains(term.topology_key).of_node[nodes]
-        return np.where(domain == NO_DOMAIN, _UNLABELLED, np.where(totals[domain] > most, _SKEWED, PASSES))
+        verdict = np.where(totals > most, _SKEWED, PASSES)
+        verdict[NO_DOMAIN] = _UNLABELLED
+        return verdict[self._topologies.domains(term.topology_key).of_node[nodes]]
 
-    def _crowd(self, pod: int, term: SpreadTerm, keys: tuple[str, ...], nodes: IntArray) -> Floats:
-        """How much one constraint speaks against each node."""
-        counts = self._count(pod, term)
+    def _crowd(self, pod: int, term: SpreadTerm, keys: tuple[str, ...]) -> Crowd:
+        """What one constraint finds at each node."""
+        labelled = self._domains.with_all((term.topology_key,))
         if term.topology_key == HOSTNAME:
-            size, pods = len(nodes), counts[nodes]
-        else:
-            counted = self._domains.counted(pod, term, keys)
-            domain = self._topologies.complete(term.topology_key).of_node[nodes]
-            size = int(np.count_nonzero(np.bincount(domain)))
-            pods = counted.domains.totals(counts)[domain]
-        crowd: Floats = pods * np.float64(math.log(size + 2)) + (term.max_skew - 1)
-        crowd[self._topologies.domains(term.topology_key).of_node[nodes] == NO_DOMAIN] = 0
-        return crowd
+            return Crowd(term.max_skew, self._count(pod, term, self._topologies.nodes)[1:], labelled, None)
+        counted = self._domains.counted(pod, term, keys)
+        topology = self._topologies.domains if keys else self._topologies.complete
+        domain = topology(term.topology_key).of_node
+        return Crowd(term.max_skew, self._count(pod, term, counted.domains)[domain], labelled, domain)
 
-    def _count(self, pod: int, term: SpreadTerm) -> npt.NDArray[np.int64]:
-        """How many pods each node has that the constraint counts; a selector that asks for nothing counts nothing."""
+    def _count(self, pod: int, term: SpreadTerm, domains: Domains) -> Counts:
+        """How many pods each domain has that the constraint counts; a selector that asks for nothing counts nothing."""
         if not term.selector.requirements:
-            return np.zeros(len(self._nodes), dtype=np.int64)
-        namespaces = frozenset((int(self._pods.namespace[pod]),))
-        return selected(self._context, (term.selector, namespaces)).staying
+            return np.zeros(domains.count, dtype=np.int32)
+        return self._staying(pod, term.selector, domains)
+
+    def _arrivals(self, pod: int) -> Counts:
+        """How many pods more than at the beginning of the cycle each node has.
+
+        An empty selector counts no pods, and yet every pod that is tried out on a node or off it.
+        Source: updateWithPod, Kubernetes 1.36.
+        """
+        return self._all(pod) - self._before[int(self._pods.namespace[pod])]
+
+    def _all(self, pod: int) -> Counts:
+        return self._staying(pod, EVERYTHING, self._topologies.nodes)[1:]
+
+    def _staying(self, pod: int, selector: Selector, domains: Domains) -> Counts:
+        return self._context.counts.count(self._selected(pod, selector), domains).staying
+
+    def _selected(self, pod: int, selector: Selector) -> Tracker:
+        return selected(self._context, (selector, frozenset((int(self._pods.namespace[pod]),))))
 
 
-def _rounded(values: Floats) -> Scores:
-    """To the nearest integer, halves away from zero, as Go does; NumPy would round them to even."""
-    whole = np.trunc(values)
-    return (whole + np.where(np.abs(values - whole) >= 0.5, np.sign(values), 0)).astype(np.int64)
+def _required(terms: SpreadTerms) -> tuple[str, ...]:
+    """The labels that a node must have to be scored."""
+    return tuple(term.topology_key for term in terms.soft) if terms.requires_all_keys else ()
 
 
-def _normalised(raw: Scores) -> Scores:
-    """100 for the emptiest, less for others in proportion to the fullest."""
-    highest = int(raw.max(initial=0))
-    if highest == 0:
-        return np.full_like(raw, MAX_SCORE)
-    scores: Scores = MAX_SCORE * (highest + raw.min() - raw) // highest
-    return scores
+def _size(crowd: Crowd, scored: BoolArray, number: int) -> int:
+    """How many domains the scored nodes have, of which there are so many."""
+    if crowd.domain is None:
+        return number
+    return int(np.count_nonzero(np.bincount(crowd.domain if number == len(scored) else crowd.domain[scored])))
+
+
+def _is_empty(term: SpreadTerm) -> bool:
+    return term.selector.selectable and not term.selector.requirements

@@ -6,12 +6,27 @@ judged once. Source: Kubernetes 1.36.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
-from restow.cluster.interning import IntArray
+from restow.cluster.interning import BoolArray, IntArray
 from restow.kube.objects import Taint, Toleration
 from restow.scheduling.context import Context
-from restow.scheduling.framework import PROCEED, Judgement, Outcome, PreFiltered, Scores, normalised, one_outcome
+from restow.scheduling.framework import (
+    MAX_SCORE,
+    NO_PODS,
+    PROCEED,
+    Judgement,
+    Outcome,
+    PreFiltered,
+    Scope,
+    Scores,
+    among,
+    one_outcome,
+    scaled,
+)
+from restow.scheduling.relative_scores import Peaked, RelativeScores
 from restow.scheduling.tolerations import scheduler_tolerates
 
 NAME = "TaintToleration"
@@ -25,25 +40,64 @@ class TaintToleration:
     """Filter and score."""
 
     name = NAME
-    local = True
+    scope = Scope.NODE
 
     def __init__(self, context: Context) -> None:
         self._nodes = context.state.cluster.nodes
         self._pods = context.state.cluster.pods
         #: By tolerations: how many hard and soft taints of each taint set are not tolerated, int64[2, taint set].
         self._untolerated: dict[int, np.ndarray[tuple[int, int], np.dtype[np.int64]]] = {}
+        self._soft: dict[int, Scores | None] = {}
+        #: By tolerations and the highest number of soft taints.
+        self._scores: dict[tuple[int, int], Scores] = {}
+
+    def concerns(self, _pod: int) -> bool:
+        """Every pod."""
+        return True
+
+    def key(self, pod: int) -> int:
+        """Its tolerations."""
+        return int(self._pods.tolerations[pod])
 
     def prefilter(self, _pod: int) -> PreFiltered:
         """Every pod is looked at."""
         return PROCEED
 
+    def rivals(self, _pod: int) -> IntArray:
+        """Pods do not matter."""
+        return NO_PODS
+
     def judge(self, pod: int, nodes: IntArray) -> Judgement:
         """Reject nodes with a NoSchedule or NoExecute taint that the pod does not tolerate."""
         return one_outcome(self._counts(pod)[0][self._nodes.taints[nodes]] > 0, _UNTOLERATED)
 
-    def score(self, pod: int, nodes: IntArray) -> Scores:
+    def score(self, pod: int, nodes: IntArray) -> Scores | None:
         """Fewer untolerated PreferNoSchedule taints are better."""
-        return normalised(self._counts(pod)[1][self._nodes.taints[nodes]], reverse=True)
+        return among(self, pod, nodes, len(self._nodes))
+
+    def score_all(self, pod: int, feasible: BoolArray) -> Scores | int:
+        """The same for all nodes."""
+        raw = self._unwelcoming(pod)
+        if raw is None:
+            return MAX_SCORE
+        key = self.key(pod), int((raw * feasible).max())
+        known = self._scores.get(key)
+        if known is None:
+            known = self._scores[key] = scaled(raw, key[1], reverse=True)
+        return known
+
+    def relative(self, pod: int, nodes: IntArray) -> RelativeScores | None:
+        """The same for windows of the nodes."""
+        raw = self._unwelcoming(pod)
+        return None if raw is None else Peaked.of(raw[nodes], partial(scaled, reverse=True))
+
+    def _unwelcoming(self, pod: int) -> Scores | None:
+        """The soft taints of each node that are not tolerated; None where there are none."""
+        key = self.key(pod)
+        if key not in self._soft:
+            untolerated = self._counts(pod)[1]
+            self._soft[key] = untolerated[self._nodes.taints] if untolerated.any() else None
+        return self._soft[key]
 
     def _counts(self, pod: int) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
         identifier = int(self._pods.tolerations[pod])

@@ -28,6 +28,7 @@ from restow.scheduling.storage import (
     not_found,
 )
 from restow.scheduling.volume_matching import NO_VOLUME, Match, Offer, match_claims
+from restow.scheduling.volume_migration import Migration
 from restow.scheduling.volume_provisioning import Provisioning
 from restow.scheduling.volume_reservations import Reservation, Reservations
 
@@ -60,16 +61,20 @@ class VolumeBinding:
     """Filter."""
 
     name = NAME
-    local = False
 
     def __init__(self, context: Context) -> None:
         self._nodes = context.state.cluster.nodes
         self._storage = context.storage
         self._provisioning = Provisioning(context.state.cluster, context.storage)
         self._reservations = Reservations(context.state, self._reserve)
+        self._migration = Migration(context.state.cluster)
         self._reach: dict[NodeSelector, BoolArray] = {}
         #: The last answer: (pod, version of the reservations) and the category of every node.
         self._last: tuple[tuple[int, int], Categories] | None = None
+
+    def concerns(self, pod: int) -> bool:
+        """Pods with volumes."""
+        return bool(self._storage.volumes_of(pod))
 
     def prefilter(self, pod: int) -> PreFiltered:
         """Fail where a claim is missing, lost or not bound in time; skip pods without claims."""
@@ -82,6 +87,10 @@ class VolumeBinding:
                 return PreFiltered(failure=problem)
         found = self._claims(pod)
         return PreFiltered(failure=found) if isinstance(found, Outcome) else PROCEED
+
+    def rivals(self, _pod: int) -> IntArray:
+        """Pods with volumes."""
+        return self._storage.with_volumes
 
     def judge(self, pod: int, nodes: IntArray) -> Judgement:
         """Reject nodes that do not reach the bound volumes, or where none can be had for an unbound claim."""
@@ -151,7 +160,7 @@ class VolumeBinding:
             if volume is None:
                 codes[codes == _FINE] = _MISSING
                 break
-            codes[(codes == _FINE) & ~self._reached(volume)] = _ELSEWHERE
+            codes[(codes == _FINE) & ~self._reached_when_bound(volume)] = _ELSEWHERE
         return codes
 
     def _delayed(self, claims: tuple[PersistentVolumeClaim, ...]) -> Codes:
@@ -183,9 +192,16 @@ class VolumeBinding:
         )
         return match_claims(claims, offer, len(self._nodes))
 
+    def _reached_when_bound(self, volume: PersistentVolume) -> BoolArray:
+        """The same; nodes where a CSI driver took a built-in one over see a volume as the CSI driver's."""
+        reached, migrated = self._reached(volume), self._migration.of(volume)
+        return reached if migrated is None else np.where(migrated[0], self._admitted(migrated[1]), reached)
+
     def _reached(self, volume: PersistentVolume) -> BoolArray:
         """The nodes that a volume's node affinity admits."""
-        required = volume.spec.node_affinity.required if volume.spec.node_affinity is not None else None
+        return self._admitted(volume.spec.node_affinity.required if volume.spec.node_affinity is not None else None)
+
+    def _admitted(self, required: NodeSelector | None) -> BoolArray:
         if required is None:
             return np.ones(len(self._nodes), dtype=bool)
         known = self._reach.get(required)

@@ -35,11 +35,14 @@ class VolumeRestrictions:
     """Filter."""
 
     name = NAME
-    local = False
 
     def __init__(self, context: Context) -> None:
         self._state = context.state
         self._storage = context.storage
+
+    def concerns(self, pod: int) -> bool:
+        """Pods with volumes."""
+        return bool(self._storage.volumes_of(pod))
 
     def prefilter(self, pod: int) -> PreFiltered:
         """Fail where a claim is missing; skip pods without disks and without claims that another pod holds."""
@@ -51,6 +54,10 @@ class VolumeRestrictions:
                 return PreFiltered(failure=not_found("persistentvolumeclaim", volume.claim))
         needed = any(volume.disk is not None for volume in volumes) or self._is_claim_in_use(pod)
         return PROCEED if needed else SKIP
+
+    def rivals(self, _pod: int) -> IntArray:
+        """Pods with volumes."""
+        return self._storage.with_volumes
 
     def judge(self, pod: int, nodes: IntArray) -> Judgement:
         """Reject nodes where a pod has a conflicting disk, then all of them for a claim in use."""

@@ -33,11 +33,14 @@ class VolumeZone:
     """Filter."""
 
     name = NAME
-    local = False
 
     def __init__(self, context: Context) -> None:
         self._nodes = context.state.cluster.nodes
         self._storage = context.storage
+
+    def concerns(self, pod: int) -> bool:
+        """Pods with volumes."""
+        return bool(self._storage.volumes_of(pod))
 
     def prefilter(self, pod: int) -> PreFiltered:
         """Fail where a claim leads to no volume; skip pods whose volumes do not tell where they are."""
@@ -49,6 +52,10 @@ class VolumeZone:
                     return PreFiltered(failure=found)
                 labelled = labelled or (found is not None and any(_places(found)))
         return PROCEED if labelled else SKIP
+
+    def rivals(self, _pod: int) -> IntArray:
+        """Pods with volumes."""
+        return self._storage.with_volumes
 
     def judge(self, pod: int, nodes: IntArray) -> Judgement:
         """Reject nodes outside the zones and regions of a volume."""

@@ -16,6 +16,7 @@ from restow.sources.synthetic.nodes import Machine, node_object
 from restow.sources.synthetic.pods import HEALTHY, Life, pod_maker
 from restow.sources.synthetic.scenarios import namespace_object
 from restow.sources.synthetic.storage import bound_claim, storage_class
+from restow.sources.synthetic.system import service_of, system_objects
 from restow.sources.synthetic.times import BUILT, DAY, NOW, ago
 from restow.sources.synthetic.workloads import Workload, owner_objects
 
@@ -37,16 +38,19 @@ def mixed_cluster(nodes: int, pods: int, rng: Random) -> Iterator[Object]:
     built = machines(nodes, pods)
     for machine in built:
         yield node_object(machine, rng)
-    for name in (*NAMESPACES, "kube-system", "monitoring"):
+    namespaces = (*NAMESPACES, "kube-system", "monitoring")
+    for name in namespaces:
         yield namespace_object(name, rng)
     for name, value in PRIORITY_CLASSES.items():
         yield priority_class(name, value, rng)
     yield storage_class(rng)
+    yield from system_objects((machine.name for machine in built), namespaces)
     agents = daemon_sets(nodes, rng) if 6 * nodes <= pods else []
     left = pods - nodes * len(agents)
     wanted = list(drafts(left, rng, gpu_nodes=any(takes_gpu_only(machine) for machine in built)))
     for owner in [*agents, *(draft.owner for draft in wanted)]:
         yield from owner_objects(owner)
+        yield from service_of(owner)
         yield from _budget(owner, rng)
         yield from _claims(owner, rng)
     for agent in agents:

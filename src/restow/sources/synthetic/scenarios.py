@@ -14,6 +14,7 @@ from restow.sources.synthetic.names import APPLICATIONS, NAMESPACES, uid
 from restow.sources.synthetic.nodes import POD_SLOTS, Machine, node_name, node_object, zone_of
 from restow.sources.synthetic.placements import Size, evenly
 from restow.sources.synthetic.pods import HEALTHY, Life, container, pod_maker
+from restow.sources.synthetic.system import system_objects
 from restow.sources.synthetic.times import BUILT, within_days
 from restow.sources.synthetic.workloads import Workload, owner_objects, workload
 
@@ -69,6 +70,7 @@ def benchmark_cluster(scenario: Scenario, nodes: int, pods: int, rng: Random) ->
     yield from _nodes(scenario, size, rng)
     for name in NAMESPACES[: size.namespaces]:
         yield namespace_object(name, rng)
+    yield from system_objects(map(node_name, range(nodes)), ())
     owners = [_owner(scenario, size, index, rng) for index in range(size.owners)]
     for owner in owners:
         yield from owner_objects(owner)

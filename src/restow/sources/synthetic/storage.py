@@ -39,7 +39,13 @@ def bound_claim(owner: Workload, replica: int, rng: Random, *, zone: str | None 
     yield {
         "apiVersion": "v1",
         "kind": "PersistentVolumeClaim",
-        "metadata": {"name": claim, "namespace": owner.namespace, "uid": identity, "creationTimestamp": BUILT},
+        "metadata": {
+            "name": claim,
+            "namespace": owner.namespace,
+            "uid": identity,
+            "creationTimestamp": BUILT,
+            "annotations": {"pv.kubernetes.io/bind-completed": "yes", "pv.kubernetes.io/bound-by-controller": "yes"},
+        },
         "spec": {
             "accessModes": ["ReadWriteOnce"],
             "resources": {"requests": {"storage": "10Gi"}},

@@ -1,0 +1,1 @@
+"""KubeSchedulerConfiguration files: read, merge with the defaults, validate; what is left are scheduler profiles."""

@@ -1,0 +1,99 @@
+"""Plain data to structs, strictly: unknown keys and wrong types are refused, as kube-scheduler refuses them.
+
+A null is as good as absent; in a list it stands for an empty mapping.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from difflib import get_close_matches
+from functools import cache
+from typing import Any, Final, TypeVar
+
+import msgspec
+from msgspec import Struct, inspect
+
+from restow.scheduling.configuration.document import Document, Path
+
+S = TypeVar("S", bound=Struct)
+
+_STEP: Final = re.compile(r"\.(\w+)|\[(\d+)\]")
+_EXPECTED: Final = re.compile(r"Expected `(\w+)`(?: (<=|>=) (-?\d+))?(?:, got `(\w+)`)?")
+_WORDS: Final = {
+    "int": "a whole number",
+    "float": "a number with a fraction",
+    "str": "text",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "a mapping",
+}
+_BOUNDS: Final = {"<=": "at most", ">=": "at least"}
+
+
+def decode(document: Document, data: Any, path: Path, cls: type[S]) -> S:
+    """What stands at a path of a document as a struct; InputError with file, line and field where it does not fit."""
+    if data is None:
+        data = {}
+    _check_keys(document, _info(cls), data, path)
+    try:
+        return msgspec.convert(_without_nulls(data), cls)
+    except msgspec.ValidationError as error:
+        what, _, where = str(error).partition(" - at `$")
+        steps = tuple(int(index) if index else word for word, index in _STEP.findall(where))
+        raise document.error((*path, *steps), _sentence(what)) from None
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """``; did you mean "x"?`` for the nearest known word, or nothing if none is near."""
+    by_case = {name.lower(): name for name in known}
+    near = get_close_matches(word.lower(), by_case, n=1)
+    return f'; did you mean "{by_case[near[0]]}"?' if near else ""
+
+
+def _sentence(what: str) -> str:
+    found = _EXPECTED.match(what)
+    if found is None:
+        return what
+    wanted, bound, limit, got = found.groups()
+    if bound:
+        return f"must be {_BOUNDS[bound]} {limit}"
+    return f"must be {_WORDS.get(wanted, wanted)}, not {_WORDS.get(got, got)}"
+
+
+@cache
+def _info(cls: type[Struct]) -> inspect.Type:
+    return inspect.type_info(cls)
+
+
+def _check_keys(document: Document, info: inspect.Type, data: Any, path: Path) -> None:
+    """Refuse keys that the struct of a mapping does not have; wrong types are left to the decoder."""
+    for kind in _choices(info):
+        if isinstance(kind, inspect.VarTupleType) and isinstance(data, list):
+            for index, item in enumerate(data):
+                _check_keys(document, kind.item_type, item, (*path, index))
+        elif isinstance(kind, inspect.StructType) and isinstance(data, dict):
+            fields = {each.encode_name: each.type for each in kind.fields}
+            for key, value in data.items():
+                if key not in fields:
+                    raise document.error((*path, key), f'unknown field "{key}"{did_you_mean(key, fields)}')
+                _check_keys(document, fields[key], value, (*path, key))
+
+
+def _choices(info: inspect.Type) -> Iterator[inspect.Type]:
+    """A type, or each of the types of which it may be one."""
+    if isinstance(info, inspect.Metadata):
+        yield from _choices(info.type)
+    elif isinstance(info, inspect.UnionType):
+        for each in info.types:
+            yield from _choices(each)
+    else:
+        yield info
+
+
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_nulls(member) for key, member in value.items() if member is not None}
+    if isinstance(value, list):
+        return [{} if item is None else _without_nulls(item) for item in value]
+    return value

@@ -1,0 +1,132 @@
+"""The plugin sets of a profile, merged with the defaults: what runs at each point, in order, with which weight.
+
+``multiPoint`` is merged first: the defaults that it does not disable, each replaced in its place where it is enabled
+again, then what is new. A point's own list comes before that: plugins that it repeats from multiPoint in its own order,
+then the rest of multiPoint that has this point and is not disabled there, then what is only in the point's list.
+Source: mergePluginSet and expandMultiPointPlugins, Kubernetes 1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from restow.scheduling.configuration.decoding import did_you_mean
+from restow.scheduling.configuration.document import Path
+from restow.scheduling.configuration.findings import Findings
+from restow.scheduling.configuration.wire import Plugin, Plugins, PluginSet
+from restow.scheduling.in_tree import DEFAULT_PLUGINS, GATED, IN_TREE, POINTS, REMOVED, Point
+
+MULTI_POINT: Final = "multiPoint"
+_ALL: Final = "*"
+#: The field of ``Plugins`` that holds the set of a point.
+_FIELDS: Final[Mapping[str, str]] = {
+    point: "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in point)
+    for point in (MULTI_POINT, *POINTS)
+}
+
+
+@dataclass(slots=True, frozen=True)
+class MergedPlugins:
+    """What a profile runs."""
+
+    points: Mapping[Point, tuple[str, ...]]
+    #: Of the plugins at score.
+    weights: Mapping[str, int]
+
+
+def plugin_set(plugins: Plugins, point: str) -> PluginSet:
+    """What a profile changes at a point, or at all of them (multiPoint)."""
+    found: PluginSet = getattr(plugins, _FIELDS[point])
+    return found
+
+
+def merge(plugins: Plugins, path: Path, findings: Findings) -> MergedPlugins:
+    """What is left of the sets that stand at a path; what is wrong with them goes to the findings."""
+    for point in (MULTI_POINT, *POINTS):
+        _check(point, plugin_set(plugins, point), (*path, point), findings)
+    everywhere = _merge_multi_point(plugins.multi_point)
+    points = {point: tuple(_expand(point, plugin_set(plugins, point), everywhere)) for point in POINTS}
+    weights = _weights([*plugins.score.enabled, *everywhere])
+    return MergedPlugins(points, {name: weights.get(name, 1) for name in points["score"]})
+
+
+def _merge_multi_point(custom: PluginSet) -> list[Plugin]:
+    disabled = {each.name for each in custom.disabled}
+    last = {each.name: index for index, each in enumerate(custom.enabled)}
+    merged: list[Plugin] = []
+    replacing: set[int] = set()
+    for name, weight in DEFAULT_PLUGINS if _ALL not in disabled else ():
+        if name in disabled:
+            continue
+        if name in last:
+            replacing.add(last[name])
+            merged.append(custom.enabled[last[name]])
+        else:
+            merged.append(Plugin(name, weight))
+    return merged + [each for index, each in enumerate(custom.enabled) if index not in replacing]
+
+
+def _expand(point: Point, own: PluginSet, everywhere: Sequence[Plugin]) -> Iterator[str]:
+    """The names of the plugins at a point."""
+    listed = [each.name for each in own.enabled]
+    disabled = {each.name for each in own.disabled}
+    if _ALL in disabled:
+        yield from listed
+        return
+    expanded = [
+        each.name
+        for each in everywhere
+        if each.name in IN_TREE and point in IN_TREE[each.name].points and each.name not in disabled
+    ]
+    yield from (name for name in listed if name in expanded)
+    yield from (name for name in expanded if name not in listed)
+    yield from (name for name in listed if name not in expanded)
+
+
+def _weights(scoring: Sequence[Plugin]) -> dict[str, int]:
+    """The first weight of each plugin; 0 is as good as none."""
+    weights: dict[str, int] = {}
+    for each in scoring:
+        weights.setdefault(each.name, each.weight or 1)
+    return weights
+
+
+def _check(point: str, written: PluginSet, path: Path, findings: Findings) -> None:
+    seen: set[str] = set()
+    for index, each in enumerate(written.enabled):
+        place = (*path, "enabled", index)
+        problem = _problem(each.name, point)
+        if problem:
+            findings.refuse(place, problem)
+        elif each.name in seen:
+            findings.refuse(place, f'plugin "{each.name}" is enabled twice')
+        elif each.weight < 0:
+            findings.refuse((*place, "weight"), "must not be negative: the scores that it takes away could overflow")
+        elif IN_TREE[each.name].not_modelled:
+            findings.warn(place, not_modelled(each.name))
+        seen.add(each.name)
+    for index, each in enumerate(written.disabled):
+        if each.name not in (_ALL, *IN_TREE):
+            hint = did_you_mean(each.name, IN_TREE)
+            findings.warn((*path, "disabled", index), f'unknown plugin "{each.name}": nothing is disabled{hint}')
+
+
+def not_modelled(name: str) -> str:
+    """What restow leaves out where a plugin runs."""
+    return f"restow does not model {name}: {IN_TREE[name].not_modelled}"
+
+
+def _problem(name: str, point: str) -> str:
+    """Why a plugin cannot be enabled at a point; empty where it can."""
+    if name in REMOVED:
+        return f'plugin "{name}" is no longer part of kube-scheduler'
+    if name not in IN_TREE:
+        return f'unknown plugin "{name}"{did_you_mean(name, IN_TREE)}'
+    if name in GATED:
+        return f"{not_modelled(name)}, so it cannot be enabled"
+    points = IN_TREE[name].points
+    if point != MULTI_POINT and point not in points:
+        return f"{name} does not run at {point}; it runs at {' and '.join(points)}"
+    return ""

@@ -1,0 +1,158 @@
+"""What an input does not tell, and which pods that leaves in the dark.
+
+``kubectl get nodes,pods`` is not the whole cluster: a claim that is not in the dump may exist. An input tells of a kind
+if it holds an object of it, or a list of it without any. Where a pod's placement depends on a kind that the input does
+not tell of, nothing is proven: *decisive* kinds can rule nodes out, others only shift scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+
+from restow.cluster.owners import owner_of
+from restow.cluster.snapshot import Cluster
+from restow.kube.objects import PersistentVolumeClaim
+from restow.scheduling.affinity_terms import AffinityTerm, PodTerms, compile_terms
+
+#: The kinds that placements and evictions depend on: what kubectl calls them, and where the API server lists them if
+#: there may be none of them in a cluster (every cluster has the others).
+KINDS = {
+    "PodDisruptionBudget": ("pdb", "/apis/policy/v1/poddisruptionbudgets"),
+    "PersistentVolumeClaim": ("pvc", ""),
+    "PersistentVolume": ("pv", ""),
+    "StorageClass": ("sc", "/apis/storage.k8s.io/v1/storageclasses"),
+    "CSINode": ("csinodes", ""),
+    "CSIDriver": ("csidrivers", "/apis/storage.k8s.io/v1/csidrivers"),
+    "CSIStorageCapacity": ("csistoragecapacities", "/apis/storage.k8s.io/v1/csistoragecapacities"),
+    "Namespace": ("ns", ""),
+    "Service": ("svc", ""),
+    "ReplicaSet": ("rs", ""),
+    "StatefulSet": ("sts", ""),
+    "ReplicationController": ("rc", ""),
+}
+#: Owners whose selector spreads pods without constraints of their own.
+_SPREADING = ("ReplicaSet", "StatefulSet", "ReplicationController")
+
+#: Kinds in the order of ``KINDS``.
+Kinds = tuple[str, ...]
+
+
+class Evidence:
+    """What one cluster's input leaves open."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._pods = cluster.pods
+        self._untold = frozenset(kind for kind in KINDS if not cluster.tells_of(kind))
+        #: The kinds that were missed in answers so far.
+        self.missed: set[str] = set()
+        self._decisive: dict[tuple[int, ...], Kinds] = {}
+        self._scoring: dict[tuple[int, ...], Kinds] = {}
+
+    def lacks(self, kind: str) -> bool:
+        """Whether nobody knows if there are objects of a kind."""
+        lacks = kind in self._untold
+        if lacks:
+            self.missed.add(kind)
+        return lacks
+
+    def decisive(self, pod: int) -> Kinds:
+        """The kinds not told of that could rule out nodes for a pod."""
+        if not self._untold:
+            return ()
+        pods = self._pods
+        key = tuple(int(each[pod]) for each in (pods.namespace, pods.volumes, pods.rules, pods.labels))
+        if key not in self._decisive:
+            self._decisive[key] = self._only_untold(self._ruling_out(pod))
+        return self._decisive[key]
+
+    def scoring(self, pod: int) -> Kinds:
+        """The kinds not told of that could shift the scores of nodes for a pod."""
+        if not self._untold:
+            return ()
+        pods = self._pods
+        key = tuple(int(each[pod]) for each in (pods.namespace, pods.spread, pods.rules, pods.labels, pods.owners))
+        if key not in self._scoring:
+            self._scoring[key] = self._only_untold(self._shifting(pod))
+        return self._scoring[key]
+
+    def _only_untold(self, kinds: Iterable[str]) -> Kinds:
+        found = set(kinds) & self._untold
+        self.missed |= found
+        return tuple(kind for kind in KINDS if kind in found)
+
+    def _ruling_out(self, pod: int) -> Iterator[str]:
+        yield from self._of_volumes(pod)
+        own = self._terms(int(self._pods.rules[pod]), int(self._pods.namespace[pod]))
+        if any(map(_asks_namespaces, (*own.affinity, *own.anti_affinity))) or self._is_meant(pod, self._repelling):
+            yield "Namespace"
+
+    def _of_volumes(self, pod: int) -> Iterator[str]:
+        volumes = [each for each in self._pods.tables.volumes[self._pods.volumes[pod]] if each.disk is None]
+        if not volumes:
+            return
+        yield from ("PersistentVolumeClaim", "CSINode")
+        claims = self._cluster.kind("PersistentVolumeClaim")
+        namespace = self._pods.tables.namespaces[self._pods.namespace[pod]]
+        for volume in volumes:
+            claim: PersistentVolumeClaim | None = claims.get((namespace, volume.claim))
+            if claim is not None and claim.spec.volume_name:
+                yield "PersistentVolume"
+            elif claim is not None:
+                yield from ("StorageClass", "PersistentVolume", "CSIDriver", "CSIStorageCapacity")
+
+    def _shifting(self, pod: int) -> Iterator[str]:
+        if not self._pods.tables.spread[self._pods.spread[pod]]:
+            yield "Service"
+            owner = owner_of(self._pods, pod)
+            if owner is not None and owner.kind in _SPREADING:
+                yield owner.kind
+        own = self._terms(int(self._pods.rules[pod]), int(self._pods.namespace[pod]))
+        if any(_asks_namespaces(each.term) for each in own.preferred) or self._is_meant(pod, self._pulling):
+            yield "Namespace"
+
+    def _terms(self, rules: int, namespace: int) -> PodTerms:
+        return compile_terms(self._pods.tables.rules[rules], self._pods.tables.namespaces[namespace])
+
+    def _is_meant(self, pod: int, terms: tuple[AffinityTerm, ...]) -> bool:
+        labels = self._pods.tables.labels[self._pods.labels[pod]]
+        return any(term.selector.matches(labels) for term in terms)
+
+    @cached_property
+    def _carried(self) -> tuple[PodTerms, ...]:
+        """The terms of all pods, each pair of rules and namespace once."""
+        pods = self._pods
+        carrying = {
+            identifier
+            for identifier, rules in enumerate(pods.tables.rules)
+            if rules.pod_affinity is not None or rules.pod_anti_affinity is not None
+        }
+        pairs = {pair for pair in zip(pods.rules.tolist(), pods.namespace.tolist(), strict=True) if pair[0] in carrying}
+        return tuple(self._terms(*pair) for pair in sorted(pairs))
+
+    @cached_property
+    def _repelling(self) -> tuple[AffinityTerm, ...]:
+        """What keeps others away from pods that are there, by the labels of namespaces."""
+        return tuple(term for terms in self._carried for term in terms.anti_affinity if _asks_namespaces(term))
+
+    @cached_property
+    def _pulling(self) -> tuple[AffinityTerm, ...]:
+        """What draws others to pods that are there or pushes them off, by the labels of namespaces."""
+        preferred = (each.term for terms in self._carried for each in terms.preferred)
+        required = (each for terms in self._carried for each in terms.affinity)
+        return tuple(term for term in (*preferred, *required) if _asks_namespaces(term))
+
+
+def _asks_namespaces(term: AffinityTerm) -> bool:
+    return bool(term.namespace_selector.requirements)
+
+
+def told_by(kinds: Iterable[str]) -> str:
+    """The command that adds some kinds to the input."""
+    wanted = [KINDS[kind] for kind in KINDS if kind in set(kinds)]
+    always = ",".join(name for name, path in wanted if not path)
+    commands = [f"kubectl get {always} -A -o json"] if always else []
+    commands += [f"kubectl get --raw {path}" for _, path in wanted if path]
+    joined = "; ".join(commands)
+    return f"({joined}) > more.json" if len(commands) > 1 else f"{joined} > more.json"

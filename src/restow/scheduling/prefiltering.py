@@ -1,0 +1,111 @@
+"""PreFilter: which plugins have something to say of a pod, and about which nodes.
+
+Most plugins always say the same of pods that have all parts in common, and of most pods nothing. So the plugins are
+sorted out once for each kind of pods, and only those whose answer depends on where pods are get asked each time.
+Source: RunPreFilterPlugins, Kubernetes 1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from restow.cluster.interning import BoolArray, combine
+from restow.cluster.pods import Pods
+from restow.scheduling.framework import FilterPlugin, LocalPlugin, Outcome, PreFiltered
+from restow.scheduling.recent import Recent
+from restow.scheduling.verdicts import Objection
+
+
+@dataclass(slots=True, frozen=True)
+class Asked:
+    """What PreFilter leaves to be done for one pod."""
+
+    pod: int
+    #: The plugins that have something to say, in their order.
+    plugins: tuple[FilterPlugin, ...]
+    #: The nodes that are looked at, bool[node]; None is all.
+    allowed: BoolArray | None
+    #: The plugins that narrowed ``allowed``.
+    restricting: tuple[str, ...]
+    #: The plugin that rules out every node.
+    failure: Objection | None
+
+
+@dataclass(slots=True, frozen=True)
+class _Kind:
+    """What is known of all pods of a kind before anything is asked of the state."""
+
+    #: Plugins that can have something to say, with their answer to PreFilter where that is always the same.
+    plugins: tuple[tuple[FilterPlugin, PreFiltered | None], ...]
+    #: What PreFilter leaves to be done, where all answers are always the same; of some pod of the kind.
+    asked: Asked | None
+
+
+class PreFilters:
+    """The plugins of one profile, asked before any node is looked at."""
+
+    def __init__(self, pods: Pods, plugins: Sequence[FilterPlugin]) -> None:
+        self._plugins = plugins
+        #: Plugins that always say the same of all pods of a kind.
+        self._constant = frozenset(each for each in plugins if isinstance(each, LocalPlugin))
+        self._kind_of = kinds_of_pods(pods)
+        self._kinds: Recent[int, _Kind] = Recent()
+
+    def ask(self, pod: int) -> Asked:
+        """What is left to be done for a pod.
+
+        A plugin that has nothing to say now is not asked again in this cycle, whatever is tried out.
+        """
+        kind = self._kinds.get(self._kind_of[pod])
+        if kind is None:
+            kind = self._meet(pod)
+            self._kinds.put(self._kind_of[pod], kind)
+        if kind.asked is None:
+            return _asked(pod, kind.plugins)
+        known = kind.asked
+        return Asked(pod, known.plugins, known.allowed, known.restricting, known.failure)
+
+    def _meet(self, pod: int) -> _Kind:
+        """Sort the plugins by what they make of a kind of pods."""
+        concerned = [plugin for plugin in self._plugins if plugin.concerns(pod)]
+        answered = tuple((each, each.prefilter(pod) if each in self._constant else None) for each in concerned)
+        settled = all(answer is not None for _, answer in answered)
+        return _Kind(answered, _asked(pod, answered) if settled else None)
+
+
+def _asked(pod: int, plugins: Sequence[tuple[FilterPlugin, PreFiltered | None]]) -> Asked:
+    """Put the answers to PreFilter together; those that are missing are asked for now."""
+    asked: list[FilterPlugin] = []
+    allowed: BoolArray | None = None
+    restricting: list[str] = []
+    resolvable: Objection | None = None
+    for plugin, known in plugins:
+        answer = known or plugin.prefilter(pod)
+        if answer.failure is not None:
+            objection = Objection(plugin.name, answer.failure)
+            if answer.failure.unresolvable:
+                return Asked(pod, (), None, (), objection)
+            resolvable = resolvable or objection
+        if answer.allowed is not None:
+            allowed = answer.allowed if allowed is None else allowed & answer.allowed
+            restricting.append(plugin.name)
+            if len(restricting) > 1 and not allowed.any():
+                return Asked(pod, (), None, (), _conflict(restricting))
+        if not answer.skip:
+            asked.append(plugin)
+    return Asked(pod, tuple(asked), allowed, tuple(restricting), resolvable)
+
+
+def kinds_of_pods(pods: Pods) -> list[int]:
+    """A number for each pod; pods that have it in common are alike in everything that filters look at."""
+    identity = (pods.namespace, pods.labels, pods.owners)
+    parts = (pods.tolerations, pods.rules, pods.resources, pods.ports, pods.spread, pods.volumes)
+    kinds: list[int] = combine(*identity, *parts)[0].tolist()
+    return kinds
+
+
+def _conflict(plugins: Sequence[str]) -> Objection:
+    """The objection to all nodes where the results of several plugins have none in common."""
+    names = " ".join(plugins)
+    return Objection("", Outcome((f"node(s) didn't satisfy plugin(s) [{names}] simultaneously",), unresolvable=True))

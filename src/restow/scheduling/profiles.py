@@ -1,0 +1,47 @@
+"""Scheduler profiles: which plugins schedule the pods that name a scheduler, in which order, and how they are set.
+
+A profile is what is left of a KubeSchedulerConfiguration once its plugin sets are merged with the defaults
+(``scheduling.configuration``). ``scheduling.profile_plugins`` makes plugins of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from restow.cluster.pod_intake import DEFAULT_SCHEDULER
+from restow.scheduling.in_tree import DEFAULT_PLUGINS, IN_TREE, POINTS, Point
+from restow.scheduling.plugin_arguments import DEFAULT_ARGUMENTS, PluginArguments
+
+
+def default_points() -> dict[Point, tuple[str, ...]]:
+    """The default plugins of each point, in order."""
+    return {point: tuple(name for name, _ in DEFAULT_PLUGINS if point in IN_TREE[name].points) for point in POINTS}
+
+
+def default_weights() -> dict[str, int]:
+    """The weights of the default score plugins."""
+    return {name: weight for name, weight in DEFAULT_PLUGINS if "score" in IN_TREE[name].points}
+
+
+@dataclass(slots=True, frozen=True)
+class SchedulerProfile:
+    """How the pods of one scheduler name are scheduled."""
+
+    #: What ``spec.schedulerName`` of its pods says.
+    name: str = DEFAULT_SCHEDULER
+    #: The plugins of each point, in their order, those that restow does not model included.
+    plugins: Mapping[Point, tuple[str, ...]] = field(default_factory=default_points)
+    #: Of every plugin at score.
+    weights: Mapping[str, int] = field(default_factory=default_weights)
+    arguments: PluginArguments = DEFAULT_ARGUMENTS
+    #: How many percent of the nodes must be feasible before the search for more ends; 0 goes by the number of nodes.
+    percentage_of_nodes_to_score: int = 0
+
+    def runs(self, plugin: str, point: Point) -> bool:
+        """Whether a plugin runs at a point."""
+        return plugin in self.plugins[point]
+
+
+#: What kube-scheduler does without a configuration.
+DEFAULT_PROFILE = SchedulerProfile()

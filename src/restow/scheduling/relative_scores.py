@@ -1,0 +1,116 @@
+"""Scores that depend on the other feasible nodes, for schedulers that look at only some of those.
+
+Nodes stand in the order in which they are visited, and are scored in every window of so many of them. Windows that have
+the same *scale* (the extremes by which raw scores are normalised, for instance) score a node alike, and nodes of the same
+*kind* (the same raw score, for instance) score alike in each window. Scales and kinds are few where windows and nodes
+are many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+
+from restow.cluster.interning import IntArray
+from restow.scheduling import windows
+from restow.scheduling.framework import ScorePlugin, Scores
+
+Scale = tuple[int, ...]
+
+
+class RelativeScores(Protocol):
+    """What one plugin gives one pod on nodes in visiting order; a node may stand there twice."""
+
+    @property
+    def kinds(self) -> IntArray:
+        """The kind of each node, from 0, int64[node]."""
+        ...
+
+    def scales(self, size: int) -> IntArray:
+        """int64[quantity, window]: all by which scores in a window of this size depend on the window."""
+        ...
+
+    def scores(self, scale: Scale) -> Scores:
+        """0..100 for each kind in the windows of a scale, right for the kinds that such a window has."""
+        ...
+
+
+@runtime_checkable
+class RelativePlugin(ScorePlugin, Protocol):
+    """A score plugin that normalises; one that does not gives a node the same score in every window."""
+
+    def relative(self, pod: int, nodes: IntArray) -> RelativeScores | None:
+        """The scores of a pod before it is known which of the nodes count; None where that makes no difference."""
+        ...
+
+
+@dataclass(slots=True, frozen=True)
+class Peaked:
+    """Raw scores that are normalised by the highest among them."""
+
+    #: Of each kind, ascending.
+    raw: Scores
+    kinds: IntArray
+    #: From raw scores and the highest of the window to scores.
+    normalise: Callable[[Scores, int], Scores]
+
+    @staticmethod
+    def of(raw: Scores, normalise: Callable[[Scores, int], Scores]) -> Peaked | None:
+        """None where all raw scores are equal: so are the normalised ones then, in every window."""
+        return Peaked(*sorted_out(raw), normalise) if _differ(raw) else None
+
+    def scales(self, size: int) -> IntArray:
+        """The highest kind."""
+        return windows.highest(self.kinds, size)[None, :]
+
+    def scores(self, scale: Scale) -> Scores:
+        """The raw scores, normalised."""
+        (highest,) = scale
+        return self.normalise(self.raw, int(self.raw[highest]))
+
+
+@dataclass(slots=True, frozen=True)
+class Ranged:
+    """Raw scores that are normalised by the lowest and the highest among them."""
+
+    #: Of each kind, ascending.
+    raw: Scores
+    kinds: IntArray
+    #: From raw scores and the lowest and highest of the window to scores.
+    normalise: Callable[[Scores, int, int], Scores]
+
+    @staticmethod
+    def of(raw: Scores, normalise: Callable[[Scores, int, int], Scores]) -> Ranged | None:
+        """None where all raw scores are equal: so are the normalised ones then, in every window."""
+        return Ranged(*sorted_out(raw), normalise) if _differ(raw) else None
+
+    def scales(self, size: int) -> IntArray:
+        """The lowest and the highest kind."""
+        return np.stack((windows.lowest(self.kinds, size), windows.highest(self.kinds, size)))
+
+    def scores(self, scale: Scale) -> Scores:
+        """The raw scores, normalised."""
+        lowest, highest = scale
+        return self.normalise(self.raw, int(self.raw[lowest]), int(self.raw[highest]))
+
+
+def sorted_out(values: IntArray) -> tuple[IntArray, IntArray]:
+    """The distinct values, ascending, and the place of each value among them.
+
+    The same as ``np.unique`` with its inverse, without sorting where values lie close together.
+    """
+    lowest = int(values.min(initial=0))
+    width = int(values.max(initial=0)) - lowest + 1
+    if width > 4 * len(values):
+        distinct, places = np.unique(values, return_inverse=True)
+        return distinct, places
+    present = np.zeros(width, dtype=bool)
+    present[values - lowest] = True
+    return np.flatnonzero(present) + lowest, (np.cumsum(present) - 1)[values - lowest]
+
+
+def _differ(raw: Scores) -> bool:
+    return bool(raw.size) and raw.min() != raw.max()

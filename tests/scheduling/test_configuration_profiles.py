@@ -1,0 +1,233 @@
+"""Plugin sets merged with the defaults, and arguments with theirs: what a profile runs in the end."""
+
+from __future__ import annotations
+
+import pytest
+
+from restow.scheduling.plugin_arguments import PluginArguments
+from restow.scheduling.profiles import DEFAULT_PROFILE
+from scheduling.configurations import (
+    HEAD,
+    a_configuration,
+    a_profile,
+    a_set,
+    fit,
+    loaded,
+    spreading,
+    the_profile,
+    with_args,
+)
+
+SCORES = (
+    "TaintToleration",
+    "NodeAffinity",
+    "NodeResourcesFit",
+    "VolumeBinding",
+    "PodTopologySpread",
+    "InterPodAffinity",
+    "DynamicResources",
+    "NodeResourcesBalancedAllocation",
+    "ImageLocality",
+)
+
+
+def arguments(text: str) -> PluginArguments:
+    return loaded(text).profiles[0].arguments
+
+
+@pytest.mark.parametrize("profiles", [(), ({},), (a_profile(),)], ids=["none", "empty", "empty sets"])
+def test_a_configuration_that_says_nothing_is_the_default(profiles):
+    assert loaded(a_configuration(*profiles)).profiles == (DEFAULT_PROFILE,)
+
+
+def test_the_default_profile_is_kube_schedulers():
+    assert DEFAULT_PROFILE.plugins["score"] == SCORES
+    assert [DEFAULT_PROFILE.weights[name] for name in SCORES] == [3, 2, 1, 1, 2, 2, 2, 1, 1]
+    assert DEFAULT_PROFILE.plugins["postFilter"] == ("DynamicResources", "DefaultPreemption")
+    assert DEFAULT_PROFILE.plugins["queueSort"] == ("PrioritySort",)
+    assert DEFAULT_PROFILE.plugins["filter"][:4] == ("NodeUnschedulable", "NodeName", "TaintToleration", "NodeAffinity")
+    assert DEFAULT_PROFILE.plugins["filter"][-1] == "NodeDeclaredFeatures"
+
+
+def test_a_plugin_disabled_at_all_points_runs_nowhere():
+    profile = the_profile(multiPoint=a_set(off=("NodeAffinity",)))
+    assert not any("NodeAffinity" in names for names in profile.plugins.values())
+
+
+def test_a_plugin_disabled_at_one_point_runs_at_the_others():
+    profile = the_profile(score=a_set(off=("NodeAffinity",)))
+    assert not profile.runs("NodeAffinity", "score")
+    assert profile.runs("NodeAffinity", "filter")
+
+
+def test_a_default_enabled_again_keeps_its_place_and_takes_the_weight():
+    profile = the_profile(multiPoint=a_set("InterPodAffinity=7"))
+    assert profile.plugins["score"] == SCORES
+    assert profile.weights["InterPodAffinity"] == 7
+
+
+@pytest.mark.parametrize("again", ["NodeAffinity", "NodeAffinity=0"])
+def test_a_weight_that_is_not_given_is_1_and_not_the_default(again):
+    assert the_profile(multiPoint=a_set(again)).weights["NodeAffinity"] == 1
+
+
+def test_a_disabled_default_enabled_again_goes_to_the_end():
+    profile = the_profile(multiPoint=a_set("TaintToleration=3", off=("TaintToleration",)))
+    assert profile.plugins["score"] == (*SCORES[1:], "TaintToleration")
+
+
+def test_all_disabled_leaves_what_is_enabled_in_its_order():
+    enabled = ("PrioritySort", "DefaultBinder", "ImageLocality=2", "NodePorts", "NodeAffinity=5")
+    profile = the_profile(multiPoint=a_set(*enabled, off=("*",)))
+    assert profile.plugins["score"] == ("ImageLocality", "NodeAffinity")
+    assert profile.plugins["filter"] == ("NodePorts", "NodeAffinity")
+    assert profile.weights == {"ImageLocality": 2, "NodeAffinity": 5}
+
+
+def test_a_points_own_list_comes_first_and_weighs():
+    profile = the_profile(multiPoint=a_set("ImageLocality=4"), score=a_set("ImageLocality=9", "NodeAffinity"))
+    others = tuple(name for name in SCORES if name not in ("ImageLocality", "NodeAffinity"))
+    assert profile.plugins["score"] == ("ImageLocality", "NodeAffinity", *others)
+    assert (profile.weights["ImageLocality"], profile.weights["NodeAffinity"]) == (9, 1)
+
+
+def test_a_plugin_that_only_the_point_enables_comes_last():
+    profile = the_profile(multiPoint=a_set(off=("NodePorts",)), filter=a_set("NodePorts"), preFilter=a_set("NodePorts"))
+    assert profile.plugins["filter"][-1] == "NodePorts"
+
+
+def test_all_disabled_at_a_point_leaves_its_own_list():
+    profile = the_profile(score=a_set("ImageLocality", "NodeAffinity=2", off=("*",)))
+    assert profile.plugins["score"] == ("ImageLocality", "NodeAffinity")
+    assert profile.plugins["filter"] == DEFAULT_PROFILE.plugins["filter"]
+
+
+def test_a_single_profile_needs_no_name_and_several_have_their_own():
+    assert loaded(a_configuration(a_profile("mine"))).profiles[0].name == "mine"
+    two = loaded(a_configuration(a_profile("default-scheduler"), a_profile("packing")))
+    assert [profile.name for profile in two.profiles] == ["default-scheduler", "packing"]
+
+
+def test_the_percentage_of_a_profile_goes_before_that_of_all():
+    own = a_profile("b") | {"percentageOfNodesToScore": 0}
+    profiles = loaded(a_configuration(a_profile("a"), own, percentageOfNodesToScore=70)).profiles
+    assert [profile.percentage_of_nodes_to_score for profile in profiles] == [70, 0]
+
+
+def test_arguments_that_are_not_given_are_defaults():
+    assert arguments(with_args("NodeAffinity")) == PluginArguments()
+    assert arguments(fit(type="LeastAllocated")) == PluginArguments()
+    assert arguments(with_args("PodTopologySpread", defaultingType="")) == PluginArguments()
+    assert arguments(with_args("NodeResourcesBalancedAllocation", resources=[])) == PluginArguments()
+
+
+def test_a_resource_weight_that_is_not_given_is_1():
+    args = arguments(fit(type="MostAllocated", resources=[{"name": "cpu"}, {"name": "memory", "weight": 0}]))
+    assert [each.weight for each in args.node_resources_fit.scoring_strategy.resources] == [1, 1]
+
+
+def test_arguments_are_read():
+    text = a_configuration(
+        a_profile(
+            args={
+                "InterPodAffinity": {"hardPodAffinityWeight": 5, "ignorePreferredTermsOfExistingPods": True},
+                "NodeResourcesFit": {"ignoredResources": ["example.com/a"], "ignoredResourceGroups": ["example.com"]},
+                "DefaultPreemption": {"minCandidateNodesPercentage": 50},
+                "VolumeBinding": {"bindTimeoutSeconds": 60},
+            }
+        )
+    )
+    args = arguments(text)
+    assert args.inter_pod_affinity.hard_pod_affinity_weight == 5
+    assert args.inter_pod_affinity.ignore_preferred_terms_of_existing_pods
+    assert args.node_resources_fit.ignored_resources == ("example.com/a",)
+    assert args.node_resources_fit.ignored_resource_groups == ("example.com",)
+    assert arguments(spreading(maxSkew=4)).pod_topology_spread.default_constraints[0].max_skew == 4
+
+
+def test_arguments_of_a_plugin_that_does_not_run_are_not_validated():
+    """As in kube-scheduler, which validates those of NodeResourcesFit when it makes the plugin."""
+    profile = a_profile(args={"NodeResourcesFit": {"scoringStrategy": {}}}, multiPoint=a_set(off=("NodeResourcesFit",)))
+    assert loaded(a_configuration(profile)).profiles
+
+
+def test_yaml_and_json_say_the_same():
+    text = "\n".join(f"{key}: {value}" for key, value in HEAD.items())
+    text += "\nprofiles:\n- schedulerName: mine\n  plugins: {score: {disabled: [{name: '*'}], enabled: [&a {name: NodeAffinity}]}}\n"
+    own = a_configuration(a_profile("mine", score=a_set("NodeAffinity", off=("*",))))
+    assert loaded(text) == loaded(own) == loaded(own.replace("\n ", "\n\t"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        a_configuration(profiles=None, parallelism=None),
+        a_configuration() + "\n",
+        a_configuration(profiles=[None]),
+        a_configuration(leaderElection={"leaderElect": False}, clientConnection={"qps": 50, "burst": 100}),
+        a_configuration(extenders=[]),
+        a_configuration({"pluginConfig": [{"name": "NodeAffinity", "args": None}]}),
+    ],
+    ids=["nulls", "new line", "null profile", "other settings", "no extenders", "null arguments"],
+)
+def test_what_kube_scheduler_starts_with_is_read(text):
+    assert loaded(text).profiles == (DEFAULT_PROFILE,)
+
+
+def test_what_is_not_modelled_is_told_once():
+    told = [warning.partition(": ")[2] for warning in loaded(a_configuration(a_profile("a"), a_profile("b"))).warnings]
+    assert told == [
+        "restow does not model DynamicResources: pods with resource claims are scheduled as if they had none",
+        (
+            "restow does not model NodeDeclaredFeatures: "
+            "pods are scheduled as if every node had the kubelet features that they need"
+        ),
+    ]
+
+
+def test_what_is_not_modelled_and_does_not_run_is_not_told():
+    assert not loaded(
+        a_configuration(a_profile(multiPoint=a_set(off=("DynamicResources", "NodeDeclaredFeatures"))))
+    ).warnings
+
+
+@pytest.mark.parametrize(
+    ("profile", "warning"),
+    [
+        pytest.param(
+            a_profile(filter=a_set(off=("NodePort",))),
+            'profiles[0].plugins.filter.disabled[0]: unknown plugin "NodePort": nothing is disabled; '
+            'did you mean "NodePorts"?',
+            id="unknown plugin disabled",
+        ),
+        pytest.param(
+            a_profile(args={"Coscheduling": {"permitWaitingTimeSeconds": 10}}),
+            'profiles[0].pluginConfig[0]: unknown plugin "Coscheduling": its arguments are ignored',
+            id="arguments of an unknown plugin",
+        ),
+        pytest.param(
+            a_profile(args={"NodePorts": {"a": 1}}),
+            "profiles[0].pluginConfig[0]: NodePorts takes no arguments; these are ignored",
+            id="arguments without a use",
+        ),
+        pytest.param(
+            a_profile(score=a_set("DynamicResources=3")),
+            "profiles[0].plugins.score.enabled[0]: restow does not model DynamicResources: "
+            "pods with resource claims are scheduled as if they had none",
+            id="not modelled",
+        ),
+        pytest.param(
+            a_profile(reserve=a_set(off=("VolumeBinding",))),
+            "profiles[0].plugins.reserve: restow reserves the volumes of placed pods even without VolumeBinding here",
+            id="no reserve",
+        ),
+    ],
+)
+def test_what_kube_scheduler_passes_over_is_told(profile, warning):
+    told = [each.partition(": ")[2] for each in loaded(a_configuration(profile)).warnings]
+    assert warning in told
+
+
+def test_further_documents_are_told_of():
+    text = "\n".join(f"{key}: {value}" for key, value in HEAD.items()) + "\n---\nfoo: bar\n"
+    assert "config.yaml:1: only the first YAML document of a file is read" in loaded(text).warnings

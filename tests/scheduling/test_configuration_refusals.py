@@ -1,0 +1,99 @@
+"""Configurations that cannot be used: every one gets a sentence with file, line and field."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from restow.errors import InputError
+from scheduling.configurations import REFUSED, a_configuration, a_profile, a_set, loaded
+
+
+def refusal(text: str) -> str:
+    with pytest.raises(InputError) as caught:
+        loaded(text)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(("text", "sentence"), REFUSED.values(), ids=REFUSED)
+def test_what_kube_scheduler_refuses_is_refused_with_the_reason(text, sentence):
+    place, _, told = refusal(text).split("\n")[0].partition(" ")
+    assert re.fullmatch(r"config\.yaml:\d+:", place)
+    assert told == sentence
+
+
+def test_the_line_is_that_of_the_field():
+    text = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nprofiles:\n- plugins:\n"
+    text += "    score:\n      enabled:\n      - name: ImageLocality\n      - name: Imagelocality\n"
+    assert refusal(text) == (
+        'config.yaml:8: profiles[0].plugins.score.enabled[1]: unknown plugin "Imagelocality"; '
+        'did you mean "ImageLocality"?'
+    )
+
+
+def test_all_problems_are_told_one_a_line():
+    text = a_configuration(a_profile("a", score=a_set("X", "Y")), a_profile("a"), parallelism=0)
+    assert [line.partition(": ")[2].partition(":")[0] for line in refusal(text).splitlines()] == [
+        "parallelism",
+        "profiles[1].schedulerName",
+        "profiles[0].plugins.score.enabled[0]",
+        "profiles[0].plugins.score.enabled[1]",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("plugin", "point", "before"),
+    [
+        ("NodeResourcesFit", "filter", "preFilter"),
+        ("PodTopologySpread", "score", "preScore"),
+        ("TaintToleration", "score", "preScore"),
+        ("VolumeBinding", "filter", "preFilter"),
+    ],
+)
+def test_a_plugin_that_would_fail_on_every_pod_is_refused(plugin, point, before):
+    """kube-scheduler starts with it, but schedules nothing."""
+    first = refusal(a_configuration(a_profile(**{before: a_set(off=(plugin,))}))).splitlines()[0]
+    assert first.endswith(
+        f"profiles[0].plugins.{before}: {plugin} runs at {point} but not at {before}, "
+        "so kube-scheduler would fail on every pod; disable it at both"
+    )
+
+
+def test_a_plugin_behind_a_gate_is_refused():
+    assert refusal(a_configuration(a_profile(multiPoint=a_set("GangScheduling")))).endswith(
+        "profiles[0].plugins.multiPoint.enabled[0]: restow does not model GangScheduling: "
+        "pods are scheduled one by one, whatever group they are in, so it cannot be enabled"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        pytest.param("", "config.yaml:1: an empty file; start with", id="empty"),
+        pytest.param("- a", "config.yaml:1: not a mapping; start with", id="list"),
+        pytest.param("profiles: []", "config.yaml:1: no kind; add apiVersion", id="untyped"),
+        pytest.param("kind: KubeSchedulerConfiguration", "config.yaml:1: no apiVersion; add", id="unversioned"),
+        pytest.param("a: 1\nb: [", "config.yaml:3: not valid YAML:", id="not YAML"),
+        pytest.param('{"a": 1,\n "b" 2}', "config.yaml:2: not valid JSON:", id="not JSON"),
+        pytest.param("a: 1\nb: 2\na: 3", 'config.yaml:3: the key "a" is written twice', id="key twice"),
+        pytest.param("a: &x\n  b: *x", "config.yaml:", id="in a circle"),
+        pytest.param("[" * 1000, "config.yaml:", id="bottomless"),
+        pytest.param("a: \x00", "config.yaml: not valid YAML:", id="control character"),
+        pytest.param("a: .inf", "config.yaml:1: .inf is not a number that JSON can hold", id="infinite"),
+    ],
+)
+def test_what_is_no_configuration_is_refused(text, sentence):
+    assert refusal(text).startswith(sentence)
+
+
+def test_text_that_is_no_text_is_refused():
+    from restow.scheduling.configuration.load import load_scheduler_configuration
+
+    with pytest.raises(InputError, match="not UTF-8 text"):
+        load_scheduler_configuration(b"\xff", "config.yaml")
+
+
+def test_a_small_file_that_expands_is_refused():
+    lines = ["a0: &a0 [x]", *(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 9))]
+    assert "too large" in refusal("\n".join(lines))

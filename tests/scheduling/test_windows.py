@@ -1,0 +1,57 @@
+"""Windows, each against its definition."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from restow.scheduling import windows
+
+
+@st.composite
+def entries(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, int]:
+    """Values, which of them count, and a size of windows."""
+    values = draw(st.lists(st.integers(-3, 3), min_size=1, max_size=40))
+    counted = draw(st.lists(st.booleans(), min_size=len(values), max_size=len(values)))
+    return np.array(values), np.array(counted), draw(st.integers(1, len(values)))
+
+
+def cut(values, size):
+    """Every window of a size."""
+    return [values[start : start + size] for start in range(len(values) - size + 1)]
+
+
+@given(entries())
+def test_the_extremes_of_a_window(drawn) -> None:
+    values, _, size = drawn
+    assert windows.highest(values, size).tolist() == [max(window) for window in cut(values, size)]
+    assert windows.lowest(values, size).tolist() == [min(window) for window in cut(values, size)]
+
+
+@given(entries())
+def test_what_counts_in_a_window(drawn) -> None:
+    values, counted, size = drawn
+    both = list(zip(cut(values, size), cut(counted, size), strict=True))
+    assert windows.count(counted, size).tolist() == [sum(window) for _, window in both]
+    assert windows.distinct(values, counted, size).tolist() == [len(set(window[found])) for window, found in both]
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1)), min_size=1, max_size=30))
+def test_windows_with_the_same_column_go_together(columns) -> None:
+    found = {column: members.tolist() for column, members in windows.alike(np.array(columns).T)}
+    assert found == {column: [at for at, each in enumerate(columns) if each == column] for column in columns}
+
+
+def test_without_rows_all_windows_are_alike() -> None:
+    ((column, found),) = windows.alike(np.zeros((0, 4), dtype=np.int64))
+    assert (column, found.tolist()) == ((), [0, 1, 2, 3])
+
+
+@given(st.sets(st.integers(0, 60), min_size=1), st.integers(1, 10))
+def test_stretches_have_no_gap_longer_than_a_window(found, size) -> None:
+    parted = list(windows.stretches(np.array(sorted(found)), size))
+    assert [window for stretch, _ in parted for window in stretch.tolist()] == sorted(found)
+    for stretch, part in parted:
+        assert (part.start, part.stop) == (stretch[0], stretch[-1] + size)
+        assert np.diff(stretch).max(initial=0) <= size
