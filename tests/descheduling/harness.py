@@ -89,16 +89,16 @@ def evictions(strategy: str, args: Object, **cluster: Any) -> list[str]:
     A problem that kept the strategy from working is raised as an AssertionError.
     """
     done = cycle(strategy, args, **cluster)
-    assert not done.arbiter.problems, done.arbiter.problems
+    assert not done.record.problems, done.record.problems
     pods = done.state.cluster.pods
-    return [pods.full_name(each.pod).removeprefix("default/") for each in done.arbiter.evictions]
+    return [pods.full_name(each.pod).removeprefix("default/") for each in done.record.evictions]
 
 
 def refusals(strategy: str, args: Object, **cluster: Any) -> dict[str, str]:
     """Code of the refusal by name of the refused pod."""
     done = cycle(strategy, args, **cluster)
     pods = done.state.cluster.pods
-    return {pods.full_name(each.pod).removeprefix("default/"): each.reason[1] for each in done.arbiter.refusals()}
+    return {pods.full_name(each.pod).removeprefix("default/"): each.reason[1] for each in done.record.refusals}
 
 
 def _marked(node: Object, listed: Sequence[str] | None) -> Object:

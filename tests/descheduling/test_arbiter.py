@@ -87,7 +87,7 @@ def test_limit_messages_are_upstreams():
     messages = []
     for limited in ({"per_node": 0}, {"per_namespace": 0}, {"total": 0}):
         cycle = trial({"S": suggesting("a1")}, *NODES, *PODS, **limits(**limited))
-        messages += [each.reason[2] for each in cycle.arbiter.refusals()]
+        messages += [each.reason[2] for each in cycle.record.refusals]
     assert messages == [
         "maximum number of evicted pods per node reached",
         "maximum number of evicted pods per namespace reached",
@@ -114,7 +114,7 @@ def test_a_refused_pod_that_goes_later_is_no_refusal():
 def test_a_refusal_is_noted_once_for_each_strategy_with_the_first_reason():
     profiles = [a_profile("P", deschedule=("S", "T"), evictor={"minReplicas": 9})]
     cycle = trial({"S": suggesting("a1", "a1"), "T": suggesting("a1")}, *NODES, *PODS, profiles=profiles)
-    assert [(each.turn.plugin, each.reason[1]) for each in cycle.arbiter.refusals()] == [
+    assert [(each.turn.plugin, each.reason[1]) for each in cycle.record.refusals] == [
         ("S", "MinReplicas"),
         ("T", "MinReplicas"),
     ]
@@ -164,14 +164,14 @@ def test_min_replicas_is_asked_anew_for_each_suggestion():
 
 def test_a_strategy_that_cannot_go_on_is_a_problem_and_its_evictions_stay():
     cycle = trial({"F": failing("a1"), "S": suggesting("a2")}, *NODES, *PODS)
-    assert [(turn.profile, turn.plugin, text) for turn, text in cycle.arbiter.problems] == [
+    assert [(turn.profile, turn.plugin, text) for turn, text in cycle.record.problems] == [
         ("P", "F", "no metrics for node n1")
     ]
     assert evicted(cycle) == ["a1", "a2"]
 
 
 def test_an_eviction_tells_where_why_and_by_whom():
-    (eviction,) = trial({"S": suggesting("b2")}, *NODES, *PODS).arbiter.evictions
+    (eviction,) = trial({"S": suggesting("b2")}, *NODES, *PODS).record.evictions
     assert (eviction.node, eviction.turn.profile, eviction.turn.plugin, eviction.reason) == (
         1,
         "P",

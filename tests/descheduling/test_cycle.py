@@ -18,7 +18,7 @@ PODS = [a_pod(name, node="n1", owner=RS) for name in ("a", "b", "c", "d")]
 
 
 def turns(cycle):
-    return [(each.turn.profile, each.turn.plugin) for each in cycle.arbiter.evictions]
+    return [(each.turn.profile, each.turn.plugin) for each in cycle.record.evictions]
 
 
 def test_deschedule_of_all_profiles_comes_before_balance_of_any():
@@ -54,7 +54,7 @@ def test_a_strategy_that_cannot_work_does_not_stop_the_next():
     strategies = {"F": failing(), "S": suggesting("a"), "T": suggesting("b")}
     cycle = trial(strategies, *NODES, *PODS, profiles=profiles)
     assert turns(cycle) == [("Q", "T"), ("P", "S")]
-    assert len(cycle.arbiter.problems) == 1
+    assert len(cycle.record.problems) == 1
 
 
 def test_each_profile_has_its_own_evictor():

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 import restow
-from builders import Owner, a_deployment, a_list, a_node, a_pod, a_replica_set, a_service
+from builders import Owner, a_deployment, a_list, a_node, a_pod, a_replica_set, a_pdb, a_service
 from descheduling.harness import NOW
 from descheduling.trials import a_profile, failing, suggesting, trial
 from restow.descheduling.plan import OwnerRef, PodRef, ResourceLoad
@@ -115,7 +115,10 @@ def a_dump():
         for i in range(6)
     ]  # fmt: skip
     return a_list(
-        *(a_node(f"n{i}", taints=["gpu:NoSchedule"] if i == 2 else None) for i in range(4)), *pods, a_service("s")
+        *(a_node(f"n{i}", taints=["gpu:NoSchedule"] if i == 2 else None) for i in range(4)),
+        *pods,
+        a_service("s"),
+        a_pdb("none", namespace="nowhere"),
     )
 
 
@@ -142,10 +145,11 @@ POLICY = {
 }
 
 
-def run_plan(folder, dump, seed):
+def run_plan(folder, dump, seed, placement):
     (folder / "dump.json").write_text(json.dumps(dump))
     (folder / "policy.json").write_text(json.dumps(POLICY))
     arguments = ["plan", "-f", "dump.json", "--policy-config-file", "policy.json", "--now", NOW, "-o", "json"]
+    arguments += ["--placement", placement]
     code = f"import sys; from restow.cli.main import run; sys.exit(run({arguments!r}))"
     environment = {**os.environ, "PYTHONHASHSEED": str(seed), "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
@@ -154,8 +158,9 @@ def run_plan(folder, dump, seed):
     return done.stdout
 
 
-def test_the_same_input_gives_the_same_bytes_whatever_the_hash_seed(tmp_path):
-    first, second = (run_plan(tmp_path, a_dump(), seed) for seed in (1, 2))
+@pytest.mark.parametrize("placement", ["upstream", "prove"])
+def test_the_same_input_gives_the_same_bytes_whatever_the_hash_seed(tmp_path, placement):
+    first, second = (run_plan(tmp_path, a_dump(), seed, placement) for seed in (1, 2))
     assert first == second
     plan = json.loads(first)
     assert plan["moves"]
@@ -163,10 +168,11 @@ def test_the_same_input_gives_the_same_bytes_whatever_the_hash_seed(tmp_path):
 
 
 @pytest.mark.parametrize("turned", [reversed, lambda items: items[7:] + items[:7]], ids=["reversed", "rotated"])
-def test_the_order_of_the_input_does_not_change_the_plan(tmp_path, turned):
+@pytest.mark.parametrize("placement", ["upstream", "prove"])
+def test_the_order_of_the_input_does_not_change_the_plan(tmp_path, turned, placement):
     dump = a_dump()
     other = {**dump, "items": list(turned(dump["items"]))}
-    assert run_plan(tmp_path, dump, 1) == run_plan(tmp_path, other, 1)
+    assert run_plan(tmp_path, dump, 1, placement) == run_plan(tmp_path, other, 1, placement)
 
 
 def test_a_plan_can_be_read_back():

@@ -85,10 +85,10 @@ def trial(
 
 def evicted(cycle: Cycle) -> list[str]:
     """Names of the evicted pods, in order."""
-    return [cycle.state.cluster.pods.names[each.pod] for each in cycle.arbiter.evictions]
+    return [cycle.state.cluster.pods.names[each.pod] for each in cycle.record.evictions]
 
 
 def refused(cycle: Cycle) -> dict[str, tuple[str, str]]:
     """Stage and code by name of the refused pod."""
     names = cycle.state.cluster.pods.names
-    return {names[each.pod]: (each.reason[0], each.reason[1]) for each in cycle.arbiter.refusals()}
+    return {names[each.pod]: (each.reason[0], each.reason[1]) for each in cycle.record.refusals}

@@ -72,7 +72,7 @@ def names_evicted(args: Object, objects: list[Object], suggest: Callable[[View, 
     loaded = load_policy(policy, "policy.json", plugins())
     cluster = a_cluster(*objects)
     done = run_cycle(cluster, loaded.policy, {**strategies(), NAME: Strategy(SCHEMA, suggest)}, parse_time(NOW))
-    return [cluster.pods.names[each.pod] for each in done.arbiter.evictions]
+    return [cluster.pods.names[each.pod] for each in done.record.evictions]
 
 
 CPU = limits({"cpu": 20}, {"cpu": 50})

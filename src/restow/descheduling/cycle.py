@@ -7,7 +7,7 @@ stop the others. With fewer than two usable nodes nothing is done. Source: Desch
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -16,11 +16,12 @@ from restow.cluster.interning import IntArray
 from restow.cluster.label_groups import LabelGroups
 from restow.cluster.snapshot import Cluster
 from restow.cluster.state import ClusterState
-from restow.descheduling.arbiter import Arbiter, Turn
+from restow.descheduling.arbiter import Arbiter, Record
 from restow.descheduling.evictor import DefaultEvictor
-from restow.descheduling.framework import Strategy, View
+from restow.descheduling.framework import Objection, Strategy, View
 from restow.descheduling.limits import Limits
 from restow.descheduling.node_fit import NodeFit
+from restow.descheduling.placement import EvictOnly, Turn
 from restow.errors import InputError
 from restow.kube.labels import parse_selector
 from restow.policies.policy import Policy, Profile, collects_kubernetes_metrics
@@ -32,11 +33,13 @@ FEWEST_NODES = 2
 
 @dataclass(slots=True, frozen=True)
 class Cycle:
-    """What a cycle decided: the arbiter's record, and the state it left."""
+    """What a cycle decided, and the state it left."""
 
-    arbiter: Arbiter
+    record: Record
     state: ClusterState
     nodes: IntArray
+    #: Kinds that the input does not tell of and that landing places depended on.
+    untold: frozenset[str] = frozenset()
 
     @property
     def skipped(self) -> bool:
@@ -45,21 +48,103 @@ class Cycle:
 
 
 def run_cycle(cluster: Cluster, policy: Policy, strategies: Mapping[str, Strategy], now: int) -> Cycle:
-    """Decide for one cluster at one time (nanoseconds since the epoch).
+    """Decide for one cluster at one time (nanoseconds since the epoch) as the Descheduler would.
 
     InputError for what only the cluster can show to be wrong in the policy: a priority class that is not there.
     """
-    state = ClusterState(cluster)
-    limits = Limits(
+    state = ClusterState(cluster, by_status=False)
+    ensemble = Ensemble.of(state, policy, strategies, now)
+    arbiter = Arbiter(state, limits_of(policy), EvictOnly(state))
+    ensemble.perform(arbiter)
+    return Cycle(arbiter.record(), state, ensemble.nodes)
+
+
+def limits_of(policy: Policy) -> Limits:
+    """The limits of a policy, unused."""
+    return Limits(
         per_node=policy.max_no_of_pods_to_evict_per_node,
         per_namespace=policy.max_no_of_pods_to_evict_per_namespace,
         total=policy.max_no_of_pods_to_evict_total,
     )
-    cycle = Cycle(Arbiter(state, limits), state, usable_nodes(cluster, policy.node_selector))
-    thresholds = [_threshold(profile, cluster) for profile in policy.profiles]
-    if not cycle.skipped:
-        _run(cycle, policy, strategies, thresholds, now)
-    return cycle
+
+
+@dataclass(slots=True, frozen=True)
+class Ensemble:
+    """The strategies of a policy, ready to be heard on one state, as often as wanted."""
+
+    state: ClusterState
+    #: Those handed to strategies.
+    nodes: IntArray
+    labels: LabelGroups
+    _policy: Policy
+    _strategies: Mapping[str, Strategy]
+    _evictors: Sequence[DefaultEvictor]
+    _fit: NodeFit
+    _now: int
+
+    @staticmethod
+    def of(state: ClusterState, policy: Policy, strategies: Mapping[str, Strategy], now: int) -> Ensemble:
+        """The ensemble on a state; InputError as ``run_cycle``."""
+        cluster = state.cluster
+        nodes = usable_nodes(cluster, policy.node_selector)
+        thresholds = [_threshold(profile, cluster) for profile in policy.profiles]
+        labels = LabelGroups(cluster.pods)
+        fit = NodeFit(state, labels)
+        evictors = [
+            DefaultEvictor(
+                profile.args["DefaultEvictor"], threshold=threshold, state=state, fit=fit, labels=labels, now=now
+            )
+            for profile, threshold in zip(policy.profiles, thresholds, strict=True)
+        ]
+        return Ensemble(state, nodes, labels, policy, strategies, evictors, fit, now)
+
+    def perform(self, arbiter: Arbiter) -> None:
+        """Have an arbiter hear every strategy once, in order; nothing where there are too few nodes."""
+        if len(self.nodes) < FEWEST_NODES:
+            return
+        for turn, profile, evictor in self.turns():
+            suggestions = self._strategies[turn.plugin].suggest(
+                self.view(arbiter, turn, evictor), profile.args[turn.plugin]
+            )
+            arbiter.settle(turn, suggestions, evictor)
+
+    def sparing(self, pod: int) -> Ensemble:
+        """The same, with evictors that let one pod pass whatever it is."""
+        return replace(self, _evictors=[each.sparing(pod) for each in self._evictors])
+
+    def watchers(self, arbiter: Arbiter) -> list[tuple[Turn, Objection]]:
+        """The objections of the strategies that watch the landings of a round."""
+        return [
+            (turn, watch(self.view(arbiter, turn, evictor), profile.args[turn.plugin]))
+            for turn, profile, evictor in self.turns()
+            if (watch := self._strategies[turn.plugin].watch) is not None
+        ]
+
+    def view(self, arbiter: Arbiter, turn: Turn, evictor: DefaultEvictor) -> View:
+        """What the strategy whose turn it is may look at."""
+        return View(
+            state=self.state,
+            nodes=self.nodes,
+            now=self._now,
+            evictor=evictor,
+            fit=self._fit,
+            labels=self.labels,
+            collects_metrics=collects_kubernetes_metrics(self._policy),
+            refuse=partial(arbiter.refuse, turn, evictor),
+            note=partial(arbiter.note, turn),
+            landing_of=arbiter.landing_of,
+            moved_from=arbiter.moved_from,
+        )
+
+    def turns(self) -> Iterator[tuple[Turn, Profile, DefaultEvictor]]:
+        """Whose turn it is, in order, with the profile and its evictor."""
+        cast = list(zip(self._policy.profiles, self._evictors, strict=True))
+        for profile, evictor in cast:
+            for name in profile.deschedule:
+                yield Turn(profile.name, name), profile, evictor
+        for profile, evictor in cast:
+            for name in profile.balance:
+                yield Turn(profile.name, name), profile, evictor
 
 
 def usable_nodes(cluster: Cluster, selector: str | None) -> IntArray:
@@ -76,37 +161,3 @@ def usable_nodes(cluster: Cluster, selector: str | None) -> IntArray:
 
 def _threshold(profile: Profile, cluster: Cluster) -> int:
     return resolve_priority_threshold(profile.args["DefaultEvictor"].priority_threshold, cluster.priority_classes())
-
-
-def _run(cycle: Cycle, policy: Policy, strategies: Mapping[str, Strategy], thresholds: Sequence[int], now: int) -> None:
-    labels = LabelGroups(cycle.state.cluster.pods)
-    fit = NodeFit(cycle.state, labels)
-    evictors = [
-        DefaultEvictor(
-            profile.args["DefaultEvictor"], threshold=threshold, state=cycle.state, fit=fit, labels=labels, now=now
-        )
-        for profile, threshold in zip(policy.profiles, thresholds, strict=True)
-    ]
-    for turn, profile, evictor in _turns(policy, evictors):
-        view = View(
-            state=cycle.state,
-            nodes=cycle.nodes,
-            now=now,
-            evictor=evictor,
-            fit=fit,
-            labels=labels,
-            collects_metrics=collects_kubernetes_metrics(policy),
-            refuse=partial(cycle.arbiter.refuse, turn, evictor),
-            note=partial(cycle.arbiter.note, turn),
-        )
-        suggestions = strategies[turn.plugin].suggest(view, profile.args[turn.plugin])
-        cycle.arbiter.settle(turn, suggestions, evictor)
-
-
-def _turns(policy: Policy, evictors: list[DefaultEvictor]) -> Iterator[tuple[Turn, Profile, DefaultEvictor]]:
-    for profile, evictor in zip(policy.profiles, evictors, strict=True):
-        for name in profile.deschedule:
-            yield Turn(profile.name, name), profile, evictor
-    for profile, evictor in zip(policy.profiles, evictors, strict=True):
-        for name in profile.balance:
-            yield Turn(profile.name, name), profile, evictor

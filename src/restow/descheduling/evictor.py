@@ -7,6 +7,9 @@ fits somewhere else (nodeFit). Source: Descheduler 0.36, plugins/defaultevictor.
 
 from __future__ import annotations
 
+from copy import copy
+from typing import NamedTuple
+
 import numpy as np
 
 from restow.cluster.interning import BoolArray, IntArray
@@ -24,6 +27,15 @@ Reason = tuple[Stage, str, str]
 
 #: Code and text for a pod that upstream passes over without a word.
 _ASKS_TO_STAY = ("PreferNoEviction", "pod asks not to be evicted and noEvictionPolicy is Mandatory")
+_NAMESPACE = "pod namespace do not match the namespaceLabelSelector filter in the policy parameter"
+
+
+class CheckResult(NamedTuple):
+    """How one check went for one pod; ``message`` is what is said where it fails."""
+
+    code: str
+    message: str
+    passes: bool
 
 
 class DefaultEvictor:
@@ -90,6 +102,32 @@ class DefaultEvictor:
             for pod, passed in zip(pods.tolist(), passes.tolist(), strict=True)
         ]
 
+    def checks(self, pod: int) -> list[CheckResult]:
+        """Every check that this profile makes, and how it goes for one pod now."""
+        spared = bool(self._always[pod])
+        results = [CheckResult(*_ASKS_TO_STAY, spared or not self._never[pod])]
+        results += [CheckResult(each.code, each.message, spared or not each.fails[pod]) for each in self._checks]
+        wanted = self._args.min_replicas
+        if wanted > 1:
+            siblings = int(self._state.siblings(np.array([pod]))[0])
+            results.append(CheckResult("MinReplicas", _few(siblings, wanted), spared or not 0 <= siblings < wanted))
+        if self._args.namespace_label_selector is not None:
+            results.append(CheckResult("NamespaceLabelSelector", _NAMESPACE, bool(self._namespace_ok[pod])))
+        if self._fit_nodes is not None:
+            fits = self._fit.fits_any_other(pod, self._fit_nodes)
+            results.append(CheckResult("NoFit", "" if fits else self._no_fit(pod), fits))
+        return results
+
+    def sparing(self, pod: int) -> DefaultEvictor:
+        """The same evictor, but that it lets one pod pass whatever that is, and asks nobody for nodeFit."""
+        other = copy(self)
+        other._fit_nodes = None  # noqa: SLF001  a copy is made inside the class
+        for name in ("_unprotected", "_always", "_namespace_ok"):
+            column = getattr(self, name).copy()
+            column[pod] = True
+            setattr(other, name, column)
+        return other
+
     def _filter_refusals(self, pods: IntArray) -> list[Reason]:
         if len(pods) == 0:
             return []
@@ -111,7 +149,7 @@ class DefaultEvictor:
     def _reason(self, failing: list[tuple[str, str]], siblings: int) -> Reason:
         wanted = self._args.min_replicas
         if 0 <= siblings < wanted and wanted > 1 and failing != [_ASKS_TO_STAY]:
-            text = f"owner has {siblings} replicas which is less than minReplicas of {wanted}"
+            text = _few(siblings, wanted)
             # Upstream asks for the age last.
             ages = [each for each in failing if each[0] == "MinPodAge"]
             failing = [*failing[: len(failing) - len(ages)], ("MinReplicas", text), *ages]
@@ -119,11 +157,18 @@ class DefaultEvictor:
 
     def _late_refusal(self, pod: int) -> Reason:
         if not self._namespace_ok[pod]:
-            message = "pod namespace do not match the namespaceLabelSelector filter in the policy parameter"
-            return "evictor", "NamespaceLabelSelector", message
+            return "evictor", "NamespaceLabelSelector", _NAMESPACE
+        message = self._no_fit(pod)
+        return "placement", "NoFit", message
+
+    def _no_fit(self, pod: int) -> str:
         assert self._fit_nodes is not None
         found = self._fit.explain(pod, self._fit_nodes)
-        return "placement", "NoFit", f"no other node fits: {found}" if found else "there is no other node"
+        return f"no other node fits: {found}" if found else "there is no other node"
+
+
+def _few(siblings: int, wanted: int) -> str:
+    return f"owner has {siblings} replicas which is less than minReplicas of {wanted}"
 
 
 def _ready_nodes(state: ClusterState, selector: str) -> BoolArray:

@@ -12,13 +12,14 @@ the checks with the suggestion. Either way only the arbiter decides, and it note
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Generator, Iterator
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Generator, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 from msgspec import Struct
 
 from restow.cluster.interning import BoolArray, IntArray
+from restow.cluster.replacements import twin_of
 from restow.cluster.state import ClusterState
 from restow.kube.labels import selector_from
 from restow.policies.schema import PluginSchema
@@ -61,13 +62,22 @@ class Verdict(enum.Enum):
     TOTAL_LIMIT = "total limit"
 
 
+#: Which of some nodes, by index, satisfy a strategy as landing places on the state as it is, bool[len(nodes)].
+Welcome = Callable[[IntArray], BoolArray]
+
+
 class Suggestion(Struct, frozen=True, gc=False):
-    """A pod that should move, and why (one short clause for people)."""
+    """A pod that should move, and why (one short clause for people).
+
+    ``welcome`` narrows the obligation to the landing places where the strategy would leave the replacement in peace;
+    None where every node that meets the obligation is one.
+    """
 
     pod: int
     reason: str
     obligation: Obligation = Obligation.ANYWHERE
     owed: Owed = Owed.NOTHING
+    welcome: Welcome | None = None
 
 
 Suggestions = Generator[Suggestion, Verdict, None]
@@ -77,11 +87,35 @@ class StrategyError(Exception):
     """A strategy cannot work on this cluster (say, a node has no metrics); the plan goes on without it."""
 
 
+class NodeClass(Struct, frozen=True):
+    """Where a strategy that sorts nodes puts one, by percentages of capacity."""
+
+    name: Literal["over", "under", "between"]
+    #: Whether the strategy takes pods off such a node.
+    gives: bool
+    load: dict[str, float]
+    #: Up to where a node counts as underused.
+    low: dict[str, float]
+    #: From where on it counts as overused, up to where it may be filled; empty where there is no such bound.
+    high: dict[str, float]
+
+
+#: Whether a strategy would want a replacement that has just landed on a node to move again.
+Objection = Callable[[int, int], bool]
+
+
 class Strategy(Struct, frozen=True):
-    """One registered strategy: how its policy section reads, and what it suggests."""
+    """One registered strategy: how its policy section reads, what it suggests, and how it sorts nodes, if it does.
+
+    ``sort_nodes`` tells the class of each node that the strategy sees; StrategyError as ``suggest``. ``watch`` lets a
+    strategy object to landings that others bring about: that saves a proven plan from closing a circle and beginning
+    anew. A strategy without it is found out in the next round.
+    """
 
     schema: PluginSchema
     suggest: Callable[[View, Any], Suggestions]
+    sort_nodes: Callable[[View, Any], Mapping[int, NodeClass]] | None = None
+    watch: Callable[[View, Any], Objection] | None = None
 
 
 class EvictionFilter(Protocol):
@@ -111,6 +145,8 @@ class View:
         collects_metrics: bool,
         refuse: Callable[[IntArray], None],
         note: Callable[[str], None],
+        landing_of: Callable[[int], int],
+        moved_from: Callable[[int], int],
     ) -> None:
         #: The state that accepted suggestions change.
         self.state = state
@@ -132,6 +168,10 @@ class View:
         self._refuse = refuse
         #: Says why the strategy finds nothing to do, in one sentence for people.
         self.note = note
+        #: The node where the replacement of a pod that this strategy just moved has landed; negative if not known.
+        self.landing_of = landing_of
+        #: How many pods this strategy has moved from a node in this plan; more than 0 at first in later rounds only.
+        self.moved_from = moved_from
 
     def listed_pods(self, namespaces: Namespaces | None, selector: LabelSelector | None) -> BoolArray:
         """Existing pods of any phase on listed nodes that a strategy's namespaces and labelSelector leave, bool[pod]."""
@@ -187,6 +227,13 @@ class View:
         """Those candidates that pass Filter and then PreEvictionFilter now; the others are noted as refused."""
         removable = self.removable(pods)
         return self._keep(removable, self._evictor.passes_pre_eviction(removable))
+
+    def counts_on(self, pods: IntArray, nodes: IntArray) -> IntArray:
+        """How many of these pods and of their replacements are on each of some nodes now, int64[len(nodes)]."""
+        rows = np.union1d(pods, twin_of(pods))
+        on = self.state.node[rows[self.state.exists[rows]]]
+        counts: IntArray = np.bincount(on[on >= 0], minlength=len(self.is_listed))[nodes]
+        return counts
 
     def node_name(self, pod: int) -> str:
         """The name of the node a pod is on."""

@@ -7,7 +7,8 @@ Source: Descheduler 0.36, evictions.PodEvictor.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from restow.cluster.state import ClusterState
 from restow.descheduling.framework import Verdict
@@ -28,6 +29,14 @@ NAMESPACE: LimitRefusal = (
 )
 
 
+class LimitUse(NamedTuple):
+    """One limit that an eviction counts in: its code, what is used of it, and how much there is."""
+
+    code: str
+    used: int
+    limit: int
+
+
 @dataclass(slots=True)
 class Limits:
     """The limits of a policy and what a cycle has used of them."""
@@ -37,6 +46,7 @@ class Limits:
     total: int | None = None
     _on_node: Counter[int] = field(default_factory=Counter)
     _in_namespace: Counter[int] = field(default_factory=Counter)
+    _by_turn: Counter[tuple[int, int]] = field(default_factory=Counter)
     _all: int = 0
 
     def refusal(self, state: ClusterState, pod: int) -> LimitRefusal | None:
@@ -53,10 +63,34 @@ class Limits:
                 return NAMESPACE
         return None
 
-    def count(self, state: ClusterState, pod: int) -> None:
-        """One pod is being evicted; call it before the state changes."""
+    def uses(self, state: ClusterState, pod: int) -> list[LimitUse]:
+        """The limits that the eviction of a pod would count in, in the order in which they are asked."""
+        node, namespace = int(state.node[pod]), int(state.cluster.pods.namespace[pod])
+        counts = (
+            (TOTAL[1], self._all, self.total),
+            (NODE[1], self._on_node[node], self.per_node),
+            (NAMESPACE[1], self._in_namespace[namespace], self.per_namespace),
+        )
+        return [LimitUse(code, used, limit) for code, used, limit in counts if limit is not None]
+
+    def copy(self) -> Limits:
+        """The same limits, as much used, counting on their own."""
+        return replace(
+            self,
+            _on_node=self._on_node.copy(),
+            _in_namespace=self._in_namespace.copy(),
+            _by_turn=self._by_turn.copy(),
+        )
+
+    def moved(self, turn: int, node: int) -> int:
+        """How many pods left a node when it was the turn of the n-th strategy."""
+        return self._by_turn[turn, node]
+
+    def count(self, state: ClusterState, pod: int, node: int, turn: int) -> None:
+        """One pod is evicted from a node in the n-th strategy's turn."""
         self._all += 1
+        self._by_turn[turn, node] += 1
         if self.per_node is not None:
-            self._on_node[int(state.node[pod])] += 1
+            self._on_node[node] += 1
         if self.per_namespace is not None:
             self._in_namespace[int(state.cluster.pods.namespace[pod])] += 1

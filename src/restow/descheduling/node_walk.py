@@ -8,10 +8,11 @@ and PreEvictionFilter in their listing.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 import numpy as np
 
-from restow.cluster.interning import IntArray
+from restow.cluster.interning import BoolArray, IntArray
 from restow.descheduling.framework import Obligation, Suggestion, Suggestions, Verdict, View
 
 
@@ -24,17 +25,19 @@ def suggest_by_node(
     reasons: Mapping[int, str],
     obligation: Obligation,
     listing: Callable[[IntArray], IntArray] = _as_listed,
+    welcome: Callable[[int, IntArray], BoolArray] | None = None,
 ) -> Suggestions:
     """Suggest the pods that there are reasons for, each node's in turn.
 
-    ``listing`` drops or orders the pods of one node when it is their turn. A node whose limit is reached is left; the
+    ``listing`` drops or orders the pods of one node when it is their turn; ``welcome(pod, nodes)`` tells the landing
+    places that satisfy the strategy. A node whose limit is reached is left; the
     total limit ends the walk.
     """
     wanted = np.zeros(len(view.pods), dtype=bool)
     wanted[list(reasons)] = True
     for _, pods in view.by_node(wanted):
         for pod in view.admissible(listing(pods)).tolist():
-            verdict = yield Suggestion(pod, reasons[pod], obligation)
+            verdict = yield Suggestion(pod, reasons[pod], obligation, welcome=welcome and partial(welcome, pod))
             if verdict is Verdict.TOTAL_LIMIT:
                 return
             if verdict is Verdict.NODE_LIMIT:

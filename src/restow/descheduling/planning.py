@@ -37,19 +37,20 @@ def make_plan(cycle: Cycle, now: int, placement: Placement) -> Plan:
     state = cycle.state
     cluster = state.cluster
     names = _Names(cluster)
-    moves = tuple(names.move(eviction) for eviction in cycle.arbiter.evictions)
-    refusals = tuple(sorted((names.refusal(each) for each in cycle.arbiter.refusals()), key=_refusal_order))
-    pending = (cluster.pods.node == PENDING) & ~cluster.pods.terminal
-    before = ClusterState(cluster)
+    moves = tuple(names.move(eviction) for eviction in cycle.record.evictions)
+    refusals = tuple(sorted((names.refusal(each) for each in cycle.record.refusals), key=_refusal_order))
+    observed = cluster.pods.observed
+    pending = (cluster.pods.node == PENDING) & ~cluster.pods.terminal & observed
+    before = ClusterState(cluster, by_status=state.by_status)
     return Plan(
         metadata=Metadata(generated_at=format_time(now), placement=placement, restow_version=restow.__version__),
         moves=moves,
         refusals=refusals,
-        problems=tuple(Remark(turn.profile, turn.plugin, message) for turn, message in cycle.arbiter.problems),
-        notes=tuple(Remark(turn.profile, turn.plugin, message) for turn, message in cycle.arbiter.notes),
+        problems=tuple(Remark(turn.profile, turn.plugin, message) for turn, message in cycle.record.problems),
+        notes=tuple(Remark(turn.profile, turn.plugin, message) for turn, message in cycle.record.notes),
         summary=Summary(
             nodes=len(cluster.nodes),
-            pods=len(cluster.pods),
+            pods=int(observed.sum()),
             pending_pods=int(pending.sum()),
             moves=len(moves),
             refusals=len(refusals),
@@ -69,7 +70,8 @@ def cycle_notes(cycle: Cycle) -> tuple[str, ...]:
 
 def node_loads(cycle: Cycle) -> tuple[NodeLoad, ...]:
     """Every node before and after the plan, for pictures."""
-    nodes, before, after = cycle.state.cluster.nodes, ClusterState(cycle.state.cluster), cycle.state
+    nodes, after = cycle.state.cluster.nodes, cycle.state
+    before = ClusterState(cycle.state.cluster, by_status=after.by_status)
     shown = [row for row, name in enumerate(nodes.resources) if name != BASIC_RESOURCES[PODS]]
     return tuple(
         NodeLoad(
@@ -92,6 +94,16 @@ def node_loads(cycle: Cycle) -> tuple[NodeLoad, ...]:
     )
 
 
+def named_move(cluster: Cluster, eviction: Eviction) -> Move:
+    """A decided move with its names."""
+    return _Names(cluster).move(eviction)
+
+
+def named_refusal(cluster: Cluster, refused: Refused) -> Refusal:
+    """A refusal with its names."""
+    return _Names(cluster).refusal(refused)
+
+
 class _Names:
     """Names for indices."""
 
@@ -105,6 +117,9 @@ class _Names:
             pod=self._pod(eviction.pod),
             owner=_owner(self._cluster, eviction.pod),
             source=self._nodes[eviction.node],
+            target=None if eviction.landing.target == PENDING else self._nodes[eviction.landing.target],
+            certainty=eviction.landing.certainty,
+            candidates=tuple(self._nodes[node] for node in eviction.landing.candidates),
             profile=eviction.turn.profile,
             plugin=eviction.turn.plugin,
             reason=eviction.reason,

@@ -191,4 +191,4 @@ def test_it_acts_only_on_more_nodes_than_the_number_of_nodes() -> None:
 def test_the_reason_tells_how_empty_the_node_is() -> None:
     done = cycle(NAME, thresholds(cpu=20, pods=30), nodes=nodes(4000, 4000), pods=[*on("n1", "p1"), *BUSY])
     expected = "n1 can be emptied: cpu 10 %, threshold 20 %; pods 10 %, threshold 30 %"
-    assert done.arbiter.evictions[0].reason == expected
+    assert done.record.evictions[0].reason == expected

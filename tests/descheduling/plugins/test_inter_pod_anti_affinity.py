@@ -211,7 +211,7 @@ def test_room_made_by_an_eviction_counts_for_minimal_replicas() -> None:
 def test_the_reason_names_the_counterpart_and_the_domain() -> None:
     pods = [repelling("a"), labelled("b", node="n2"), repelling("c", node="n4"), labelled("d", node="n4")]
     done = cycle("RemovePodsViolatingInterPodAntiAffinity", {}, nodes=[N1, SAME, NOWHERE], pods=pods)
-    assert [each.reason for each in done.arbiter.evictions] == [
+    assert [each.reason for each in done.record.evictions] == [
         "repels default/b, also in region=main-region",
         "repels default/d, also on its node",
     ]

@@ -192,7 +192,7 @@ def test_by_metrics(row: Row) -> None:
         evictor={"nodeFit": True},
     )
     expected = row.requested if row.measured is None else row.measured
-    assert [done.state.cluster.pods.names[each.pod] for each in done.arbiter.evictions] == expected
+    assert [done.state.cluster.pods.names[each.pod] for each in done.record.evictions] == expected
 
 
 @pytest.mark.parametrize("more", [{}, METRICS], ids=["LN-04 requested", "LN-04 measured"])

@@ -106,7 +106,7 @@ def test_protected_pods_of_an_overused_node_are_noted() -> None:
 
 def test_the_reason_tells_load_and_target() -> None:
     done = cycle(NAME, CPU, nodes=[BIG1, BIG2], pods=hot())
-    found = [each.reason for each in done.arbiter.evictions]
+    found = [each.reason for each in done.record.evictions]
     assert found == ["n1 at cpu 75 %, target 50 %", "n1 at cpu 62 %, target 50 %"]
 
 

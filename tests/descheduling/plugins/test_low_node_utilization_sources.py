@@ -58,8 +58,8 @@ def test_by_samples_one_pod_goes_unless_a_limit_says_how_many(
 
 def problem(args: Object, *others: Object) -> str:
     done = cycle(NAME, {**CPU, **args}, nodes=[BIG1, BIG2], pods=hot(), others=others)
-    assert not done.arbiter.evictions
-    [(_, message)] = done.arbiter.problems
+    assert not done.record.evictions
+    [(_, message)] = done.record.problems
     return message
 
 

@@ -199,7 +199,7 @@ def test_the_reason_names_the_node() -> None:
     args = {"nodeAffinityType": [REQUIRED, PREFERRED]}
     pods = [wanting("a"), wanting("b", kind=PREFERRED)]
     done = cycle("RemovePodsViolatingNodeAffinity", args, nodes=[PLAIN, GOOD], pods=pods)
-    assert [each.reason for each in done.arbiter.evictions] == [
+    assert [each.reason for each in done.record.evictions] == [
         "plain does not match its required node affinity",
         "its preferred node affinity weighs plain 0, another node 10",
     ]

@@ -177,7 +177,7 @@ def test_the_reason_names_the_first_taint() -> None:
     nodes = [std_node("n1", taints=["gpu=true:NoSchedule", "b:NoSchedule"]), CLOSED]
     pods = [on("n1", "p1"), on("n1", "p2", tolerations=["gpu"])]
     done = cycle("RemovePodsViolatingNodeTaints", {}, nodes=nodes, pods=pods)
-    assert [each.reason for each in done.arbiter.evictions] == [
+    assert [each.reason for each in done.record.evictions] == [
         "taint gpu=true:NoSchedule not tolerated",
         "taint b:NoSchedule not tolerated",
     ]

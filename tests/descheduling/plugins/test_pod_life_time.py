@@ -329,7 +329,7 @@ REASONS = {
 @pytest.mark.parametrize(("args", "pod", "reason"), REASONS.values(), ids=REASONS.keys())
 def test_the_reason_tells_every_criterion(args: Object, pod: Object, reason: str) -> None:
     done = cycle("PodLifeTime", args, nodes=NODES, pods=[pod], now=NOW)
-    assert [each.reason for each in done.arbiter.evictions] == [reason]
+    assert [each.reason for each in done.record.evictions] == [reason]
 
 
 def test_a_transition_time_that_is_none_is_an_error_that_names_the_pod() -> None:

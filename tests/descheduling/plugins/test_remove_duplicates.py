@@ -213,4 +213,4 @@ def test_only_pods_with_a_replica_beside_them_are_noted_as_refused() -> None:
 
 def test_the_reason_tells_the_shares() -> None:
     done = cycle("RemoveDuplicates", {}, nodes=THREE, pods=_spread(5, 3, 1, owner=RS))
-    assert done.arbiter.evictions[0].reason == "5 of 9 replicas on n1, fair share 3"
+    assert done.record.evictions[0].reason == "5 of 9 replicas on n1, fair share 3"

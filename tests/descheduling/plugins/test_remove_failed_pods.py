@@ -154,4 +154,4 @@ REASONS: dict[str, tuple[Object, Object, str]] = {
 @pytest.mark.parametrize(("args", "pod", "reason"), REASONS.values(), ids=REASONS.keys())
 def test_the_reason_tells_what_was_asked_for(args: Object, pod: Object, reason: str) -> None:
     done = cycle("RemoveFailedPods", args, nodes=NODES, pods=[pod], now=NOW)
-    assert [each.reason for each in done.arbiter.evictions] == [reason]
+    assert [each.reason for each in done.record.evictions] == [reason]

@@ -122,7 +122,7 @@ def test_the_total_limit_ends_the_strategy() -> None:
 
 def test_the_reason_tells_the_restarts() -> None:
     done = cycle("RemovePodsHavingTooManyRestarts", {"podRestartThreshold": 100}, nodes=ALONE, pods=fixture())
-    assert [each.reason for each in done.arbiter.evictions] == [
+    assert [each.reason for each in done.record.evictions] == [
         "180 restarts, threshold 100",
         "100 restarts, threshold 100",
     ]

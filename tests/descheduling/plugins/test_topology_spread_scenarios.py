@@ -204,6 +204,6 @@ def test_minimum_replicas_are_asked_again_before_each_eviction() -> None:
 
 def test_the_reason_tells_the_skew() -> None:
     done = cycle(NAME, {}, nodes=AB, pods=[*in_zone("a", "a1 a2 a3", **CARRY), *in_zone("b", "b1", owner=OWN)])
-    assert [each.reason for each in done.arbiter.evictions] == [
+    assert [each.reason for each in done.record.evictions] == [
         "zone=a has 3 matching pods, the emptiest domain 1, maxSkew 1"
     ]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -36,6 +37,8 @@ class Transfer:
     why: Callable[[int], str | None]
     #: Pods that come into question at all, bool[pod].
     movable: BoolArray
+    #: Whether a node would do as a landing place for a pod that uses so much (None where nobody knows how much).
+    takes: Callable[[int, Mapping[str, int] | None], bool]
     #: Evictions from one source, unlimited if None.
     limit: int | None = None
 
@@ -68,13 +71,13 @@ def transfer(view: View, task: Transfer) -> Suggestions:
             continue
         pods = view.state.pods_on(node)
         pods = view.removable(pods[task.movable[pods] & welcome[view.pods.tolerations[pods]]])
-        if (yield from _relieve(task, node, low_to_high(view.pods, pods))):
+        if (yield from _relieve(view, task, node, low_to_high(view.pods, pods))):
             return
 
 
-def _relieve(task: Transfer, node: int, pods: IntArray) -> Generator[Suggestion, Verdict, bool]:
+def _relieve(view: View, task: Transfer, node: int, pods: IntArray) -> Generator[Suggestion, Verdict, bool]:
     """Suggest pods of one source while it needs relief; returns whether the limit of the cycle is reached."""
-    evicted = 0
+    evicted = view.moved_from(node)
     reason = task.why(node)
     for pod in pods.tolist():
         if reason is None or not _has_room(task) or evicted == task.limit:
@@ -82,7 +85,7 @@ def _relieve(task: Transfer, node: int, pods: IntArray) -> Generator[Suggestion,
         used = task.usage.of_pod(pod) if task.usage.of_pod else None
         if used is None and task.usage.of_pod:
             continue
-        verdict = yield Suggestion(pod, reason, Obligation.BETTER, Owed.PRE_EVICTION)
+        verdict = yield Suggestion(pod, reason, Obligation.BETTER, Owed.PRE_EVICTION, partial(_welcome, task, used))
         if verdict is Verdict.TOTAL_LIMIT:
             return True
         if verdict is Verdict.NODE_LIMIT:
@@ -91,6 +94,7 @@ def _relieve(task: Transfer, node: int, pods: IntArray) -> Generator[Suggestion,
             evicted += 1
             if used is not None:
                 _subtract(task, node, used)
+                _add(task, view.landing_of(pod), used)
                 reason = task.why(node)
             elif task.limit is None:
                 # Nobody knows what the pod used, so nobody knows whether another must follow.
@@ -107,6 +111,19 @@ def _subtract(task: Transfer, node: int, used: Mapping[str, int]) -> None:
     for name in task.usage.names:
         usage[name] -= used[name]
         task.room[name] -= used[name]
+
+
+def _add(task: Transfer, node: int, used: Mapping[str, int]) -> None:
+    """Count a pod where its replacement landed; what the destinations can take was lowered when it went."""
+    usage = task.usage.by_node.get(node)
+    if usage is not None:
+        for name in task.usage.names:
+            usage[name] += used[name]
+
+
+def _welcome(task: Transfer, used: Mapping[str, int] | None, nodes: IntArray) -> BoolArray:
+    """Which nodes would do for a pod that uses so much."""
+    return np.array([task.takes(node, used) for node in nodes.tolist()], dtype=bool)
 
 
 def _tolerating(view: View, destinations: Iterable[int]) -> BoolArray:

@@ -5,8 +5,10 @@ Source: Descheduler 0.36, plugins/nodeutilization with its classifier and normal
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Literal
 
+from restow.descheduling.framework import NodeClass
 from restow.descheduling.node_utilization.capacity import Percentages
 
 #: Whether a node (by index) with this load belongs to the class with this limit.
@@ -60,6 +62,22 @@ def classify(loads: Mapping[int, Percentages], limits: Sequence[Percentages], ru
                 members.append(node)
                 break
     return classes
+
+
+def node_classes(
+    loads: Mapping[int, Percentages],
+    *,
+    under: Collection[int],
+    over: Collection[int],
+    low: Percentages,
+    high: Percentages,
+) -> dict[int, NodeClass]:
+    """The class of each node with its figures, of the resources with a threshold; none of them gives pods yet."""
+    names: dict[int, Literal["over", "under"]] = {**dict.fromkeys(under, "under"), **dict.fromkeys(over, "over")}
+    return {
+        node: NodeClass(names.get(node, "between"), False, {name: load.get(name, 0.0) for name in low}, low, high)
+        for node, load in loads.items()
+    }
 
 
 def criteria(limits: Mapping[str, float]) -> str:

@@ -10,6 +10,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
+import numpy as np
+
+from restow.cluster.replacements import twin_of
 from restow.cluster.snapshot import Cluster
 from restow.cluster.state import ClusterState
 from restow.cluster.usage import Amounts, container_usage, node_usage, pod_metrics
@@ -67,7 +70,23 @@ def measured(view: View, names: tuple[str, ...]) -> Usage:
     cluster = view.state.cluster
     collected = node_usage(cluster)
     by_node = {node: _collected(view, node, collected, names) for node in view.nodes.tolist()}
+    _carry(view, names, by_node)
     return Usage(names, by_node, partial(_pod_measured, cluster, names))
+
+
+def _carry(view: View, names: tuple[str, ...], by_node: Mapping[int, Amounts]) -> None:
+    """Count what replacements will use where they are: what the pods that they replace were measured to use."""
+    state, pods = view.state, view.pods
+    for twin in np.flatnonzero(state.exists & ~pods.observed & (state.node >= 0)).tolist():
+        metrics = pod_metrics(state.cluster, twin)
+        if metrics is None:
+            continue
+        places = ((int(pods.node[twin_of(twin)]), -1), (int(state.node[twin]), 1))
+        for container in metrics.containers or ():
+            used = container_usage(metrics, container)
+            for node, sign in places:
+                for name in used.keys() & set(names) if node in by_node else ():
+                    by_node[node][name] += sign * used[name]
 
 
 def _collected(view: View, node: int, collected: Mapping[str, Amounts], names: tuple[str, ...]) -> Amounts:

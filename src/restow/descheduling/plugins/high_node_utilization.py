@@ -7,20 +7,20 @@ Source: Descheduler 0.36, pkg/framework/plugins/nodeutilization.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Annotated
 
 import numpy as np
-from msgspec import Meta, field
+from msgspec import Meta, field, structs
 
 from restow.cluster.interning import BoolArray
 from restow.cluster.nodes import BASIC_RESOURCES
 from restow.cluster.pods import Pods
-from restow.descheduling.framework import Strategy, Suggestions, View
+from restow.descheduling.framework import NodeClass, Strategy, Suggestions, View
 from restow.descheduling.node_utilization.capacity import Percentages
 from restow.descheduling.node_utilization.eviction import Transfer, evictable_in, room_on, transfer
 from restow.descheduling.node_utilization.survey import Survey
-from restow.descheduling.node_utilization.thresholds import classify, criteria, is_below, why_idle
+from restow.descheduling.node_utilization.thresholds import classify, criteria, is_below, node_classes, why_idle
 from restow.descheduling.node_utilization.usage import requested
 from restow.policies.arguments import (
     Int,
@@ -65,23 +65,17 @@ SCHEMA = PluginSchema(
 
 def suggest(view: View, args: HighNodeUtilizationArgs) -> Suggestions:
     """Pods of underused nodes."""
-    usage = requested(view, tuple(dict.fromkeys((*sorted(args.thresholds), *BASIC_RESOURCES))))
+    usage = requested(view, _tracked(args))
     survey = Survey.of(view, usage)
     full = dict.fromkeys(args.thresholds, 100.0)
-    under, others = classify(
-        survey.loads,
-        (args.thresholds, full),
-        [
-            lambda _, load, limit: is_below(load, limit),
-            lambda node, _load, _limit: not survey.nodes.unschedulable[node],
-        ],
-    )
+    under, others = _classified(survey, args.thresholds, full)
     idle = why_idle(len(under), len(survey.loads), args.number_of_nodes, criteria(args.thresholds))
     if idle is None and not others:
         idle = "No node is available to schedule the pods, nothing to do here"
     if idle is not None:
         view.note(idle)
         return
+    filled = frozenset(others)
     reasons = {node: _reason(survey, node, args.thresholds) for node in under}
     task = Transfer(
         usage=usage,
@@ -90,8 +84,34 @@ def suggest(view: View, args: HighNodeUtilizationArgs) -> Suggestions:
         room=room_on(others, usage, survey.ceilings(others, full)),
         why=reasons.get,
         movable=_movable(view, args),
+        takes=lambda node, _used: node in filled,
     )
     yield from transfer(view, task)
+
+
+def sort_nodes(view: View, args: HighNodeUtilizationArgs) -> Mapping[int, NodeClass]:
+    """Underused nodes give pods to all others that are not cordoned."""
+    survey = Survey.of(view, requested(view, _tracked(args)))
+    under, _ = _classified(survey, args.thresholds, dict.fromkeys(args.thresholds, 100.0))
+    classes = node_classes(survey.loads, under=under, over=(), low=args.thresholds, high={})
+    return {node: structs.replace(each, gives=each.name == "under") for node, each in classes.items()}
+
+
+def _tracked(args: HighNodeUtilizationArgs) -> tuple[str, ...]:
+    """The resources with a threshold, and the basic ones."""
+    return tuple(dict.fromkeys((*sorted(args.thresholds), *BASIC_RESOURCES)))
+
+
+def _classified(survey: Survey, thresholds: Percentages, full: Percentages) -> list[list[int]]:
+    """Underused nodes, and those of the others that may take pods."""
+    return classify(
+        survey.loads,
+        (thresholds, full),
+        [
+            lambda _, load, limit: is_below(load, limit),
+            lambda node, _load, _limit: not survey.nodes.unschedulable[node],
+        ],
+    )
 
 
 def _reason(survey: Survey, node: int, thresholds: Percentages) -> str:
@@ -117,4 +137,4 @@ def _requesting(pods: Pods, resources: Iterable[str]) -> BoolArray:
     return np.array(naming, dtype=bool)[pods.resources]
 
 
-STRATEGY = Strategy(SCHEMA, suggest)
+STRATEGY = Strategy(SCHEMA, suggest, sort_nodes)

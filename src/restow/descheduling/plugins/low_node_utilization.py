@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated
 
-from msgspec import Meta, Struct, field
+from msgspec import Meta, Struct, field, structs
 
 from restow.cluster.nodes import BASIC_RESOURCES
 from restow.cluster.usage import Amounts
-from restow.descheduling.framework import Strategy, StrategyError, Suggestions, View
+from restow.descheduling.framework import NodeClass, Strategy, StrategyError, Suggestions, View
 from restow.descheduling.node_utilization.capacity import METRIC_RESOURCE, Percentages, percentages
 from restow.descheduling.node_utilization.eviction import Transfer, evictable_in, room_on, transfer
 from restow.descheduling.node_utilization.survey import Survey
@@ -26,6 +26,7 @@ from restow.descheduling.node_utilization.thresholds import (
     is_above,
     is_below,
     mean,
+    node_classes,
     why_idle,
 )
 from restow.descheduling.node_utilization.usage import Usage, measured, requested
@@ -155,7 +156,47 @@ def level(view: View, args: LowNodeUtilizationArgs, usage: Usage) -> Suggestions
     """Pods of overused nodes by this usage, which is lowered as they go."""
     survey = Survey.of(view, usage)
     low, high = _limits(args, survey.loads)
-    under, over = classify(
+    under, over = _classified(survey, low, high)
+    idle = why_idle(len(under), len(survey.loads), args.number_of_nodes, criteria(low))
+    if idle is None and not over:
+        idle = f"All nodes are under target utilization, nothing to do here (target: {criteria(high)})"
+    if idle is not None:
+        view.note(idle)
+        return
+    limits = survey.ceilings(survey.loads, high)
+
+    def takes(node: int, used: Mapping[str, int] | None) -> bool:
+        """Whether a node stays at or below its target with a pod more."""
+        known = usage.by_node.get(node)
+        return known is not None and all(
+            known[name] + (used[name] if used else 0) <= limits[node][name] for name in usage.names
+        )
+
+    task = Transfer(
+        usage=usage,
+        sources=survey.fullest_first(over),
+        destinations=under,
+        room=room_on(under, usage, limits),
+        why=lambda node: _excess(survey, limits[node], high, node),
+        movable=evictable_in(view, args.evictable_namespaces),
+        takes=takes,
+        limit=args.eviction_limits.node if args.eviction_limits else None,
+    )
+    yield from transfer(view, task)
+
+
+def sort_nodes(view: View, args: LowNodeUtilizationArgs) -> Mapping[int, NodeClass]:
+    """Overused nodes give pods to underused ones; StrategyError where usage is not known."""
+    survey = Survey.of(view, _usage(view, args))
+    low, high = _limits(args, survey.loads)
+    under, over = _classified(survey, low, high)
+    classes = node_classes(survey.loads, under=under, over=over, low=low, high=high)
+    return {node: structs.replace(each, gives=each.name == "over") for node, each in classes.items()}
+
+
+def _classified(survey: Survey, low: Percentages, high: Percentages) -> list[list[int]]:
+    """Underused and overused nodes; cordoned ones are never underused."""
+    return classify(
         survey.loads,
         (low, high),
         [
@@ -163,23 +204,6 @@ def level(view: View, args: LowNodeUtilizationArgs, usage: Usage) -> Suggestions
             lambda _, load, limit: is_above(load, limit),
         ],
     )
-    idle = why_idle(len(under), len(survey.loads), args.number_of_nodes, criteria(low))
-    if idle is None and not over:
-        idle = f"All nodes are under target utilization, nothing to do here (target: {criteria(high)})"
-    if idle is not None:
-        view.note(idle)
-        return
-    ceilings = survey.ceilings((*under, *over), high)
-    task = Transfer(
-        usage=usage,
-        sources=survey.fullest_first(over),
-        destinations=under,
-        room=room_on(under, usage, ceilings),
-        why=lambda node: _excess(survey, ceilings[node], high, node),
-        movable=evictable_in(view, args.evictable_namespaces),
-        limit=args.eviction_limits.node if args.eviction_limits else None,
-    )
-    yield from transfer(view, task)
 
 
 def _limits(args: LowNodeUtilizationArgs, loads: Mapping[int, Percentages]) -> tuple[Percentages, Percentages]:
@@ -202,4 +226,4 @@ def _excess(survey: Survey, ceiling: Amounts, targets: Percentages, node: int) -
     return None
 
 
-STRATEGY = Strategy(SCHEMA, suggest)
+STRATEGY = Strategy(SCHEMA, suggest, sort_nodes)

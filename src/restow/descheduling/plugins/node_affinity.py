@@ -6,17 +6,23 @@ Source: descheduler v0.36, pkg/framework/plugins/removepodsviolatingnodeaffinity
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from restow.cluster.interning import IntArray
+from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.node_matching import matches, preferred_weights
 from restow.cluster.pods import Rules
 from restow.descheduling.framework import Obligation, Strategy, Suggestions, View
 from restow.descheduling.node_walk import suggest_by_node
+from restow.descheduling.open_nodes import OpenNodes
 from restow.policies.arguments import PodSelectionArgs, check_pod_selection
 from restow.policies.schema import PluginSchema
+
+#: Which of some nodes a pod would be better off on.
+_Welcome = Callable[[int, IntArray], BoolArray]
 
 
 class RemovePodsViolatingNodeAffinityArgs(
@@ -51,8 +57,10 @@ def suggest(view: View, args: RemovePodsViolatingNodeAffinityArgs) -> Suggestion
         violations = _VIOLATIONS.get(kind)
         if violations is None:
             continue
-        reasons = violations(view, np.flatnonzero(view.running_pods(args.namespaces, args.label_selector)))
-        yield from suggest_by_node(view, reasons, Obligation.ELSEWHERE, partial(_fitting, view))
+        reasons = violations.find(view, np.flatnonzero(view.running_pods(args.namespaces, args.label_selector)))
+        yield from suggest_by_node(
+            view, reasons, Obligation.ELSEWHERE, partial(_fitting, view), violations.welcome(view)
+        )
 
 
 def _fitting(view: View, pods: IntArray) -> IntArray:
@@ -110,10 +118,44 @@ def _by_rules(view: View, candidates: IntArray, concerned: Callable[[Rules], boo
         yield table[rules], pods
 
 
-#: What violates each type of node affinity: pods and why.
-_VIOLATIONS: dict[str, Callable[[View, IntArray], dict[int, str]]] = {
-    "requiredDuringSchedulingIgnoredDuringExecution": _required,
-    "preferredDuringSchedulingIgnoredDuringExecution": _preferred,
+def _matching(view: View) -> _Welcome:
+    """Which nodes match a pod's required node affinity and node selector."""
+    open_nodes = OpenNodes(view.state.cluster.nodes)
+
+    def welcome(pod: int, nodes: IntArray) -> BoolArray:
+        selected: BoolArray = open_nodes.selected(view.pods.tables.rules[view.pods.rules[pod]].selection)[nodes]
+        return selected
+
+    return welcome
+
+
+def _preferable(view: View) -> _Welcome:
+    """Which nodes a pod's preferred node affinity weighs higher than the one that it is on."""
+
+    @cache
+    def weights(rules: int) -> npt.NDArray[np.int64]:
+        return preferred_weights(view.pods.tables.rules[rules].preferred, view.state.cluster.nodes)
+
+    def welcome(pod: int, nodes: IntArray) -> BoolArray:
+        known = weights(int(view.pods.rules[pod]))
+        better: BoolArray = known[nodes] > known[view.state.node[pod]]
+        return better
+
+    return welcome
+
+
+class _Kind(NamedTuple):
+    """One type of node affinity."""
+
+    #: What violates it: pods and why.
+    find: Callable[[View, IntArray], dict[int, str]]
+    #: Where a pod would be better off.
+    welcome: Callable[[View], _Welcome]
+
+
+_VIOLATIONS = {
+    "requiredDuringSchedulingIgnoredDuringExecution": _Kind(_required, _matching),
+    "preferredDuringSchedulingIgnoredDuringExecution": _Kind(_preferred, _preferable),
 }
 
 

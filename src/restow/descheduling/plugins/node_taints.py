@@ -5,9 +5,12 @@ Source: descheduler v0.36, pkg/framework/plugins/removepodsviolatingnodetaints.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import cache
+
 import numpy as np
 
-from restow.cluster.interning import combine
+from restow.cluster.interning import BoolArray, IntArray, combine
 from restow.descheduling.framework import Obligation, Strategy, Suggestions, View
 from restow.descheduling.node_walk import suggest_by_node
 from restow.kube.objects import Taint
@@ -48,13 +51,25 @@ def suggest(view: View, args: RemovePodsViolatingNodeTaintsArgs) -> Suggestions:
 
     NoExecute never counts: the control plane itself evicts for it.
     """
-    yield from suggest_by_node(view, _untolerated(view, args), Obligation.ELSEWHERE)
+    nodes = view.state.cluster.nodes
+    counting = [tuple(taint for taint in taints if _counts(taint, args)) for taints in nodes.taint_sets]
+
+    @cache
+    def tolerated(tolerations: int) -> BoolArray:
+        known = view.pods.tables.tolerations[tolerations]
+        return np.array([untolerated(known, taints) is None for taints in counting], dtype=bool)
+
+    def welcome(pod: int, among: IntArray) -> BoolArray:
+        return tolerated(int(view.pods.tolerations[pod]))[nodes.taints[among]]
+
+    yield from suggest_by_node(view, _untolerated(view, args, counting), Obligation.ELSEWHERE, welcome=welcome)
 
 
-def _untolerated(view: View, args: RemovePodsViolatingNodeTaintsArgs) -> dict[int, str]:
+def _untolerated(
+    view: View, args: RemovePodsViolatingNodeTaintsArgs, counting: Sequence[tuple[Taint, ...]]
+) -> dict[int, str]:
     """Which taint each pod does not tolerate, judged once for each pair of tolerations and taints."""
     pods, nodes = view.pods, view.state.cluster.nodes
-    counting = [tuple(taint for taint in taints if _counts(taint, args)) for taints in nodes.taint_sets]
     is_tainted = np.array([bool(taints) for taints in counting], dtype=bool)[nodes.taints]
     candidates = np.flatnonzero(view.running_pods(args.namespaces, args.label_selector))
     candidates = candidates[is_tainted[view.state.node[candidates]]]

@@ -11,13 +11,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from typing import NamedTuple
 
 import numpy as np
 
 from restow.cluster.interning import BoolArray, IdArray, IntArray, Interner, combine
 from restow.cluster.node_matching import fails_to_parse
-from restow.descheduling.framework import Obligation, Strategy, Suggestion, Suggestions, Verdict, View
+from restow.cluster.replacements import twin_of
+from restow.descheduling.framework import Objection, Obligation, Strategy, Suggestion, Suggestions, Verdict, View
 from restow.descheduling.open_nodes import OpenNodes
 from restow.kube.objects import OwnerReference
 from restow.policies.arguments import Namespaces, PluginArgs, check_namespaces
@@ -71,7 +73,7 @@ class Duplicates:
     """What was found of one owner."""
 
     #: Replicas on all listed nodes.
-    count: int = 0
+    replicas: list[int] = field(default_factory=list)
     #: Those that are not the first of their node, by node.
     by_node: dict[int, list[int]] = field(default_factory=dict)
 
@@ -84,16 +86,43 @@ def suggest(view: View, args: RemoveDuplicatesArgs) -> Suggestions:
         target_count = targets.count(pod for pods in duplicates.by_node.values() for pod in pods)
         if target_count < 2:
             continue
-        share = -(-duplicates.count // target_count)
+        share = -(-len(duplicates.replicas) // target_count)
+        welcome = partial(_has_room, view, np.array(duplicates.replicas), share)
         for node, pods in duplicates.by_node.items():
             node_name = view.state.cluster.nodes.names[node]
-            reason = f"{len(pods) + 1} of {duplicates.count} replicas on {node_name}, fair share {share}"
+            reason = f"{len(pods) + 1} of {len(duplicates.replicas)} replicas on {node_name}, fair share {share}"
             for pod in pods[share - 1 :]:
-                verdict = yield Suggestion(pod, reason, Obligation.BETTER)
+                verdict = yield Suggestion(pod, reason, Obligation.BETTER, welcome=welcome)
                 if verdict is Verdict.TOTAL_LIMIT:
                     return
                 if verdict is Verdict.NODE_LIMIT:
                     break
+
+
+def watch(view: View, args: RemoveDuplicatesArgs) -> Objection:
+    """Objects to a replica that comes to a node which has its fair share already."""
+    replicas = _replicas(view, args)
+    evictable = view.evictable(replicas.pods)
+    signature = replicas.signature[replicas.family]
+    signature_of = dict(zip(replicas.pods.tolist(), signature.tolist(), strict=True))
+    targets = _TargetNodes(view)
+
+    @cache
+    def family(signed: int) -> tuple[IntArray, int]:
+        """The replicas of one another, and how many of them a node may have."""
+        pods = replicas.pods[evictable & (signature == signed)]
+        open_nodes = targets.count(pods.tolist())
+        return pods, -(-len(pods) // open_nodes) if open_nodes > 1 else len(pods)
+
+    def objects(twin: int, node: int) -> bool:
+        signed = signature_of.get(twin_of(twin))
+        if signed is None:
+            return False
+        pods, share = family(signed)
+        others = int(view.counts_on(pods, np.array([node]))[0])
+        return 0 < share <= others
+
+    return objects
 
 
 def _duplicates(view: View, args: RemoveDuplicatesArgs) -> dict[OwnerKey, Duplicates]:
@@ -106,13 +135,16 @@ def _duplicates(view: View, args: RemoveDuplicatesArgs) -> dict[OwnerKey, Duplic
     for pod, node, family in zip(pods.tolist(), view.state.node[pods].tolist(), families.tolist(), strict=True):
         for owner in replicas.owners[family]:
             found[owner].by_node.setdefault(node, []).append(pod)
-    for owners, count in zip(
-        replicas.owners, np.bincount(replicas.family, minlength=len(replicas.owners)), strict=True
-    ):
-        for owner in owners:
+    for pod, family in zip(replicas.pods.tolist(), replicas.family.tolist(), strict=True):
+        for owner in replicas.owners[family]:
             if owner in found:
-                found[owner].count += int(count)
+                found[owner].replicas.append(pod)
     return found
+
+
+def _has_room(view: View, replicas: IntArray, share: int, nodes: IntArray) -> BoolArray:
+    """Nodes that one more replica would not take beyond the fair share."""
+    return view.counts_on(replicas, nodes) < share
 
 
 def _replicas(view: View, args: RemoveDuplicatesArgs) -> Replicas:
@@ -195,4 +227,4 @@ class _TargetNodes:
         return int(np.count_nonzero(targets))
 
 
-STRATEGY = Strategy(SCHEMA, suggest)
+STRATEGY = Strategy(SCHEMA, suggest, watch=watch)

@@ -11,13 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
+from math import ceil
 
 import numpy as np
 
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.nodes import NO_LABEL, LabelColumn
 from restow.cluster.pods import Flag
-from restow.descheduling.framework import View
+from restow.descheduling.framework import View, Welcome
 from restow.descheduling.open_nodes import OpenNodes
 from restow.descheduling.topology_spread.balancing import surrenders
 from restow.descheduling.topology_spread.constraints import SpreadConstraint
@@ -55,8 +57,8 @@ class Balancer:
         self._domains: dict[_Place, Domains] = {}
         self._of_pod: dict[str, list[int]] = {}
 
-    def leaving(self, constraint: SpreadConstraint) -> Iterator[tuple[int, str]]:
-        """The pods that must leave their domain, each with the reason."""
+    def leaving(self, constraint: SpreadConstraint) -> Iterator[tuple[int, str, Welcome]]:
+        """The pods that must leave their domain, each with the reason and where it had better go."""
         domains = self._domains_of(constraint)
         members = self._members(constraint, domains)
         empty = len(domains.codes) - sum(code in domains.codes for code in members)
@@ -66,6 +68,7 @@ class Balancer:
         sizes = [0] * empty + sorted(sizes)
         fits = _Fits(self._view, self._below(domains, members, sum(sizes) / len(sizes)))
         values = domains.column.values
+        welcome = partial(self._below_share, domains, members, ceil(sum(sizes) / len(sizes)))
         occupied = sorted(members, key=lambda code: (len(members[code]), values[code]))
         left: dict[int, list[int]] = {}
         for position, count in surrenders(sizes, constraint.max_skew):
@@ -78,7 +81,7 @@ class Balancer:
             )
             for pod in left[code][-count:]:
                 if fits(pod) or not self._must_fit:
-                    yield pod, reason
+                    yield pod, reason, welcome
             del left[code][-count:]
 
     def _in_order_of_leaving(self, pods: list[int], fits: _Fits) -> list[int]:
@@ -103,6 +106,16 @@ class Balancer:
         for code, pods in members.items():
             below[code] = len(pods) < average
         return domains.eligible & below[domains.column.codes]
+
+    def _below_share(self, domains: Domains, members: dict[int, list[int]], share: int, nodes: IntArray) -> BoolArray:
+        """Nodes of domains that one more pod does not take beyond their share, on the state as it is now."""
+        pods = np.array([pod for of_domain in members.values() for pod in of_domain])
+        per_node = self._view.counts_on(pods, np.arange(len(domains.column.codes)))
+        codes = domains.column.codes
+        labelled = codes != NO_LABEL
+        per_domain = np.bincount(codes[labelled], weights=per_node[labelled], minlength=len(domains.column.values) + 1)
+        below: BoolArray = labelled[nodes] & (per_domain[codes[nodes]] < share)
+        return below
 
     def _domains_of(self, constraint: SpreadConstraint) -> Domains:
         place = (constraint.topology_key, constraint.selection, constraint.tolerations)

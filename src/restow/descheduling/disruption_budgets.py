@@ -1,0 +1,120 @@
+"""Disruption budgets as the eviction API asks them, for the evictions of one plan.
+
+A plan may use what ``status.disruptionsAllowed`` says now: what replacements give back once they are ready belongs to
+the next plan. Two budgets over one pod forbid its eviction altogether. A pod that is over, or has not started, needs no
+budget, and one that is not ready needs none where its budget says so. Source: policy/v1 eviction, Kubernetes 1.36.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from restow.cluster.budgets import covered_pods
+from restow.cluster.label_groups import LabelGroups
+from restow.cluster.pods import Phase
+from restow.cluster.snapshot import Cluster, Key
+from restow.kube.objects import PodDisruptionBudget
+
+#: Code and text of a refusal.
+BudgetRefusal = tuple[str, str]
+
+_KIND = "PodDisruptionBudget"
+#: Phases in which a pod is deleted without any budget.
+_UNBUDGETED = frozenset((Phase.SUCCEEDED, Phase.FAILED, Phase.PENDING))
+
+
+class BudgetUse(NamedTuple):
+    """A budget that an eviction counts in: how many of its pods are healthy and have to be, and how many may still go."""
+
+    name: str
+    healthy: int
+    wanted: int
+    left: int
+
+
+@dataclass(slots=True)
+class DisruptionBudgets:
+    """The budgets of a cluster and what a plan has used of them."""
+
+    _budgets: list[tuple[Key, PodDisruptionBudget]]
+    _of_pod: dict[int, list[int]]
+    _cluster: Cluster
+    _used: Counter[int] = field(default_factory=Counter)
+
+    @staticmethod
+    def of(cluster: Cluster, labels: LabelGroups) -> DisruptionBudgets:
+        """The budgets of a cluster, unused."""
+        budgets = list(cluster.kind(_KIND).items())
+        of_pod: defaultdict[int, list[int]] = defaultdict(list)
+        for position, (_, budget) in enumerate(budgets):
+            for pod in covered_pods(budget, cluster, labels).tolist():
+                of_pod[pod].append(position)
+        return DisruptionBudgets(budgets, dict(of_pod), cluster)
+
+    @staticmethod
+    def none(cluster: Cluster) -> DisruptionBudgets:
+        """A cluster's pods as if nothing stood over them."""
+        return DisruptionBudgets([], {}, cluster)
+
+    def copy(self) -> DisruptionBudgets:
+        """The same budgets, as much used, counting on their own."""
+        return replace(self, _used=self._used.copy())
+
+    def refusal(self, pod: int) -> BudgetRefusal | None:
+        """Why the API server would refuse the eviction of one more pod, this one."""
+        covering = self._covering(pod)
+        if len(covering) > 1:
+            names = ", ".join(_name(self._budgets[each][0]) for each in covering)
+            return "SeveralBudgets", f"{names} cover it, and the API server evicts no pod with more than one budget"
+        for position in covering:
+            key, budget = self._budgets[position]
+            left = budget.status.disruptions_allowed - self._used[position]
+            if left <= 0:
+                used = f", all used by this plan: {self._used[position]}" if self._used[position] else ""
+                return "DisruptionBudget", f"{_name(key)} allows {max(0, left)} more disruptions{used}"
+        return None
+
+    def uses(self, pod: int) -> list[BudgetUse]:
+        """The budgets that the eviction of a pod counts in."""
+        covering = [(position, *self._budgets[position]) for position in self._covering(pod)]
+        return [
+            BudgetUse(
+                _name(key),
+                budget.status.current_healthy,
+                budget.status.desired_healthy,
+                max(0, budget.status.disruptions_allowed - self._used[position]),
+            )
+            for position, key, budget in covering
+        ]
+
+    def count(self, pod: int) -> None:
+        """One pod is being evicted."""
+        self._used.update(self._covering(pod))
+
+    def _covering(self, pod: int) -> list[int]:
+        """The budgets that the eviction of a pod is counted in."""
+        found = self._of_pod.get(pod)
+        if not found or self._cluster.pods.phase[pod] in _UNBUDGETED:
+            return []
+        return found if len(found) > 1 or not self._needs_none(pod, self._budgets[found[0]][1]) else []
+
+    def _needs_none(self, pod: int, budget: PodDisruptionBudget) -> bool:
+        """Whether a pod that is not ready may go without its budget."""
+        if self._is_ready(pod):
+            return False
+        status = budget.status
+        healthy = status.current_healthy >= status.desired_healthy > 0
+        return healthy or budget.spec.unhealthy_pod_eviction_policy == "AlwaysAllow"
+
+    def _is_ready(self, pod: int) -> bool:
+        pods = self._cluster.pods
+        conditions = pods.tables.conditions[pods.conditions[pod]]
+        ready = next((each for each in conditions if each.type == "Ready"), None)
+        # A dump without conditions says nothing; what counts is what protects.
+        return ready is None or ready.status == "True"
+
+
+def _name(key: Key) -> str:
+    return "/".join(key)

@@ -1,0 +1,204 @@
+"""What ``restow explain`` says, as programs read it.
+
+These structs *are* the JSON schema of ``restow explain ... -o json``. They hold names, never indices; nodes are in the
+order of their names, everywhere.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+from restow.descheduling.plan import API_VERSION, Certainty, Metadata, Move, OwnerRef, PodRef, Stage
+
+#: What becomes of a pod: it moves, it stays where it is, or it has no node (or one that the input does not hold).
+PodOutcome = Literal["moves", "stays", "pending", "lost"]
+
+#: What a change is made to.
+ChangeKind = Literal[
+    "resources",
+    "toleration",
+    "label",
+    "uncordon",
+    "volume",
+    "pod",
+    "protection",
+    "limit",
+    "budget",
+    "certainty",
+    "input",
+    "scheduler",
+]
+
+
+class Reason(Struct, frozen=True):
+    """Why the plan leaves a pod where it is; the same as in the plan's refusals."""
+
+    stage: Stage
+    code: str
+    message: str
+
+
+class Check(Struct, frozen=True):
+    """One check of the evictor; ``message`` is what it says where it fails, else empty."""
+
+    code: str
+    passes: bool
+    message: str = ""
+
+
+class Gate(Struct, frozen=True):
+    """One stage of the arbiter: null where nobody can tell, or where the placement does not ask."""
+
+    stage: Stage
+    passes: bool | None
+    message: str
+    code: str = ""
+
+
+class Rejected(Struct, frozen=True):
+    """Nodes that do not fit for the same reasons; ``plugin`` is empty where PreFilter leaves them out."""
+
+    plugin: str
+    reasons: tuple[str, ...]
+    nodes: tuple[str, ...]
+    #: What is to be said of the nodes beyond the scheduler's words, such as amounts; by node.
+    details: dict[str, str]
+
+
+class Places(Struct, frozen=True, rename="camel"):
+    """Where the replacement could go, as the scheduler sees it once the plan is carried out."""
+
+    fitting: tuple[str, ...]
+    #: The nodes that could win.
+    candidates: tuple[str, ...]
+    rejected: tuple[Rejected, ...]
+
+
+class Step(Struct, frozen=True):
+    """One thing to change; ``message`` ends a sentence that begins with "It would move"."""
+
+    kind: ChangeKind
+    message: str
+    #: The node that it is about; null where it is about none.
+    node: str | None = None
+    #: How much more of which resources; CPU in milli, bytes, or whole units.
+    amounts: dict[str, int] = {}
+
+
+class Change(Struct, frozen=True):
+    """The least that would let the pod move: all of the steps together.
+
+    ``verified``: scheduler and strategy were asked again with the change, and the pod moves to ``to`` then; otherwise it
+    only might.
+    """
+
+    steps: tuple[Step, ...]
+    to: str | None
+    #: Further nodes on which the same steps would do, not asked again.
+    others: tuple[str, ...]
+    certainty: Certainty | None
+    verified: bool
+
+
+class StrategyView(Struct, frozen=True):
+    """What one strategy makes of a pod once the plan is carried out."""
+
+    profile: str
+    plugin: str
+    wanted: bool
+    #: Whether it is the cluster before the plan that the rest is about: afterwards the strategy wants no more.
+    before: bool
+    #: Why the strategy wants it to move, or why not; empty where it does not say.
+    reason: str
+    #: Why the plan leaves the pod where it is, where the strategy asked for it.
+    refusal: Reason | None = None
+    #: In the arbiter's order; empty where the strategy does not want the pod to move.
+    gates: tuple[Gate, ...] = ()
+    checks: tuple[Check, ...] = ()
+    #: The candidates that would satisfy the strategy.
+    welcome: tuple[str, ...] = ()
+    changes: tuple[Change, ...] = ()
+
+
+class Load(Struct, frozen=True):
+    """Requests on a node, as parts of what is allocatable, by resource."""
+
+    before: dict[str, float]
+    after: dict[str, float]
+
+
+class PodExplanation(Struct, frozen=True, rename="camel"):
+    """The whole answer about a pod."""
+
+    metadata: Metadata
+    pod: PodRef
+    owner: OwnerRef | None
+    node: str | None
+    load: Load | None
+    outcome: PodOutcome
+    move: Move | None
+    strategies: tuple[StrategyView, ...]
+    places: Places | None
+    api_version: str = API_VERSION
+    kind: str = "PodExplanation"
+
+
+class Resource(Struct, frozen=True):
+    """One resource of a node: CPU in milli, bytes, or whole units."""
+
+    name: str
+    allocatable: int
+    before: int
+    after: int
+
+
+class NodeView(Struct, frozen=True, rename="camel"):
+    """What a strategy that sorts nodes makes of a node before the plan and after; percentages of capacity."""
+
+    profile: str
+    plugin: str
+    #: over, under or between the thresholds; null where the strategy does not see the node or could not work.
+    before: str | None
+    after: str | None
+    gives: bool
+    load_before: dict[str, float]
+    load_after: dict[str, float]
+    low: dict[str, float]
+    high: dict[str, float]
+    message: str = ""
+
+
+class Staying(Struct, frozen=True):
+    """Pods of the node that were wanted and stay, for the same reason."""
+
+    stage: Stage
+    code: str
+    #: The most frequent message.
+    message: str
+    #: The strategies that wanted them.
+    plugins: tuple[str, ...]
+    pods: tuple[PodRef, ...]
+
+
+class NodeExplanation(Struct, frozen=True, rename="camel"):
+    """The whole answer about a node."""
+
+    metadata: Metadata
+    node: str
+    zone: str
+    ready: bool
+    #: Whether the policy's nodeSelector leaves it.
+    selected: bool
+    unschedulable: bool
+    taints: tuple[str, ...]
+    resources: tuple[Resource, ...]
+    pods_before: int
+    pods_after: int
+    strategies: tuple[NodeView, ...]
+    leaving: tuple[Move, ...]
+    coming: tuple[Move, ...]
+    staying: tuple[Staying, ...]
+    api_version: str = API_VERSION
+    kind: str = "NodeExplanation"

@@ -1,0 +1,144 @@
+"""What each stage of the arbiter says of one pod, and not the first alone that objects."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from restow.descheduling.disruption_budgets import BudgetUse
+from restow.descheduling.evictor import CheckResult, DefaultEvictor
+from restow.descheduling.explaining.explanation import Gate, Reason
+from restow.descheduling.explaining.scene import Heard, Scene
+from restow.descheduling.limits import NAMESPACE, NODE, TOTAL, LimitUse
+from restow.descheduling.placement import Landing, Turn
+from restow.policies.policy import Profile
+
+#: A limit that a strategy has of its own.
+OWN_LIMIT = "EvictionLimits"
+#: Refusals that only the plan as a whole can give: the pod itself would find a place.
+PLAN_WIDE = ("Circle", "Undoes")
+
+_BUDGETS = "PodDisruptionBudget"
+_NOT_ASKED = "not asked: placement upstream leaves it to the API server"
+_NOT_PREDICTED = "not asked: placement upstream does not predict where pods land"
+
+
+@dataclass(slots=True, frozen=True)
+class Gates:
+    """Every stage's answer about one pod and one strategy, as the arbiter asks them."""
+
+    evictor: Gate
+    limit: Gate
+    budget: Gate
+    placement: Gate
+    checks: tuple[CheckResult, ...]
+    limits: tuple[LimitUse, ...]
+    budgets: tuple[BudgetUse, ...]
+
+    def all(self) -> tuple[Gate, ...]:
+        """In the arbiter's order."""
+        return self.evictor, self.limit, self.budget, self.placement
+
+
+def gates_of(scene: Scene, heard: Heard, cast: tuple[Profile, DefaultEvictor], refusal: Reason | None) -> Gates:
+    """Ask every stage about a pod that a strategy wants to move."""
+    pod = heard.pod
+    checks = tuple(_checks(scene, pod, cast[1]))
+    limits = tuple(_limits(scene, pod, heard.turn, cast[0]))
+    budgets = scene.budgets()
+    return Gates(
+        evictor=_evictor(checks),
+        limit=_limit(scene, pod, limits),
+        budget=_budget(scene, budgets.uses(pod), budgets.refusal(pod)),
+        placement=_placement(scene, heard, refusal),
+        checks=checks,
+        limits=limits,
+        budgets=tuple(budgets.uses(pod)),
+    )
+
+
+def _checks(scene: Scene, pod: int, evictor: DefaultEvictor) -> list[CheckResult]:
+    has_uid = bool(scene.state.cluster.pods.uids[pod])
+    return [*evictor.checks(pod), CheckResult("MissingUID", "pod is missing UID", has_uid)]
+
+
+def _limits(scene: Scene, pod: int, turn: Turn, profile: Profile) -> list[LimitUse]:
+    limits = scene.limits()
+    uses = limits.uses(scene.state, pod)
+    own = getattr(profile.args.get(turn.plugin), "eviction_limits", None)
+    if own is not None and own.node is not None:
+        turns = [each for each, _, _ in scene.ensemble.turns()]
+        uses.append(LimitUse(OWN_LIMIT, limits.moved(turns.index(turn), int(scene.state.node[pod])), own.node))
+    return uses
+
+
+def _evictor(checks: Sequence[CheckResult]) -> Gate:
+    failing = [each for each in checks if not each.passes]
+    if not failing:
+        return Gate("evictor", True, f"passes {len(checks)} of {len(checks)} checks")
+    told = "; ".join(each.message for each in failing)
+    return Gate("evictor", False, f"fails {len(failing)} of {len(checks)} checks: {told}", failing[0].code)
+
+
+def _limit(scene: Scene, pod: int, uses: Sequence[LimitUse]) -> Gate:
+    if not uses:
+        return Gate("limit", True, "none set")
+    worst = min(uses, key=lambda each: each.limit - each.used)
+    left = max(0, worst.limit - worst.used)
+    where = {
+        TOTAL[1]: "in the plan",
+        NODE[1]: f"on {scene.state.cluster.nodes.names[int(scene.state.node[pod])]}",
+        NAMESPACE[1]: f"in namespace {scene.state.cluster.pods.full_name(pod).partition('/')[0]}",
+        OWN_LIMIT: "of the strategy's own on this node",
+    }[worst.code]
+    return Gate("limit", left > 0, f"{left} of {worst.limit} left {where}", "" if left else worst.code)
+
+
+def _budget(scene: Scene, uses: Sequence[BudgetUse], refusal: tuple[str, str] | None) -> Gate:
+    if scene.setting.placement != "prove":
+        return Gate("budget", None, _NOT_ASKED)
+    if scene.evidence.lacks(_BUDGETS):
+        return Gate("budget", None, "the input does not tell of PodDisruptionBudgets", "Unknown")
+    if refusal is not None and len(uses) > 1:
+        return Gate("budget", False, refusal[1], refusal[0])
+    if not uses:
+        return Gate("budget", True, "none covers it")
+    use = uses[0]
+    message = f"{use.name}: {use.healthy} healthy, {use.wanted} wanted, {use.left} may go"
+    return Gate("budget", refusal is None, message, refusal[0] if refusal else "")
+
+
+def _placement(scene: Scene, heard: Heard, refusal: Reason | None) -> Gate:
+    answer = heard.answer
+    if answer is None:
+        return Gate("placement", None, _NOT_PREDICTED)
+    if answer.decision is None and not isinstance(answer.landing, Landing):
+        _, code, message = answer.landing
+        return Gate("placement", None if code.startswith("Unknown") else False, message, code)
+    if isinstance(answer.landing, Landing):
+        if refusal is not None and refusal.code in PLAN_WIDE:
+            return Gate("placement", False, refusal.message, refusal.code)
+        return Gate("placement", True, _landing(scene, answer.landing))
+    stage, code, message = answer.landing
+    fitting = _fitting(heard)
+    if stage == "budget":
+        return Gate("placement", True, fitting)
+    told = "" if code == "NoFit" else f"; {message}"
+    return Gate("placement", False, f"{fitting}{told}", code)
+
+
+def _landing(scene: Scene, landing: Landing) -> str:
+    if landing.target < 0:
+        return "nothing has to land"
+    return f"would land on {scene.state.cluster.nodes.names[landing.target]}, {landing.certainty}"
+
+
+def _fitting(heard: Heard) -> str:
+    """How many nodes fit beside the one that the pod is on."""
+    assert heard.answer is not None
+    passes = np.array([not each for each in heard.answer.opponents], dtype=bool)
+    others = len(passes) - 1
+    fitting = int(passes.sum()) - int(passes[heard.source])
+    return f"{fitting} of {others} other node{'' if others == 1 else 's'} fit{'s' if fitting == 1 else ''}"

@@ -1,0 +1,102 @@
+"""What a node lacks: the resources that a pod needs beyond what is free, and those that a strategy's bounds ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from restow.cluster.nodes import PODS
+from restow.cluster.state import ClusterState
+from restow.descheduling.explaining.scene import Answer
+from restow.kube.amount_text import amount, enough
+from restow.scheduling.plugins.node_resources_fit import NAME as FIT
+from restow.scheduling.verdicts import Objection
+
+_INSUFFICIENT = "Insufficient "
+_TOO_MANY = "Too many pods"
+
+
+@dataclass(slots=True, frozen=True)
+class Lacking:
+    """Reads what one answer says of the amounts on nodes."""
+
+    state: ClusterState
+    pod: int
+    answer: Answer
+
+    def to_fit(self, node: int) -> dict[int, int]:
+        """How much more of which resources (by row) NodeResourcesFit needs on a node."""
+        needs = {row: self._wanted(row) - self.free(row, node) for row in self._rows(self.answer.opponents[node])}
+        return {row: need for row, need in needs.items() if need > 0}
+
+    def to_stay_below(self, node: int, bounds: Mapping[str, float]) -> dict[int, int] | None:
+        """How much more of which resources a node needs to stay below these percentages with the pod; None if never."""
+        needs: dict[int, int] = {}
+        nodes = self.state.cluster.nodes
+        for name, percentage in bounds.items():
+            row = nodes.resource(name)
+            used = 0 if row is None else self._used(row, node) + self._wanted(row)
+            if row is None or used == 0:
+                continue
+            if percentage <= 0:
+                return None
+            allocatable = int(nodes.allocatable[row, node])
+            # The bound is cut to whole units: one more is always enough.
+            need = -int(-used * 100 // percentage) - allocatable
+            if int(percentage * 0.01 * allocatable) < used:
+                needs[row] = max(need, 1)
+                if int(percentage * 0.01 * (allocatable + needs[row])) < used:
+                    needs[row] += 1 + int(100 / percentage)
+        return needs
+
+    def free(self, row: int, node: int) -> int:
+        """What is free of a resource on a node; never less than nothing."""
+        return int(self.state.cluster.nodes.allocatable[row, node]) - self._used(row, node)
+
+    def told(self, node: int) -> str:
+        """What the pod needs and what is free, for people."""
+        return ", ".join(self._told(row, node) for row in self._rows(self.answer.opponents[node]))
+
+    def sentence(self, needs: Mapping[int, int]) -> str:
+        """Amounts for people: ``500m more CPU and 4.9Gi more memory``."""
+        return " and ".join(
+            f"{enough(self._name(row), need)} more {_title(self._name(row), need)}"
+            for row, need in sorted(needs.items())
+        )
+
+    def amounts(self, needs: Mapping[int, int]) -> dict[str, int]:
+        """The same for programs."""
+        return {self._name(row): need for row, need in sorted(needs.items())}
+
+    def share(self, node: int, needs: Mapping[int, int]) -> float:
+        """How large needs are beside what the node has."""
+        allocatable = self.state.cluster.nodes.allocatable
+        return sum(need / max(1, int(allocatable[row, node])) for row, need in needs.items())
+
+    def _rows(self, objections: Iterable[Objection]) -> list[int]:
+        reasons = [reason for each in objections if each.plugin == FIT for reason in each.outcome.reasons]
+        names = [each.removeprefix(_INSUFFICIENT) for each in reasons if each.startswith(_INSUFFICIENT)]
+        rows = [PODS] if _TOO_MANY in reasons else []
+        return rows + [row for name in names if (row := self.state.cluster.nodes.resource(name)) is not None]
+
+    def _told(self, row: int, node: int) -> str:
+        name = self._name(row)
+        if row == PODS:
+            return f"holds {int(self.answer.running[node])} of {self.state.cluster.nodes.allocatable[row, node]} pods"
+        free = amount(name, max(0, self.free(row, node)))
+        return f"needs {amount(name, self._wanted(row))} {_title(name, 2)}, {free} free"
+
+    def _wanted(self, row: int) -> int:
+        return 1 if row == PODS else int(self.state.requests_of(self.pod)[row])
+
+    def _used(self, row: int, node: int) -> int:
+        return int(self.answer.running[node]) if row == PODS else int(self.answer.requested[row, node])
+
+    def _name(self, row: int) -> str:
+        return self.state.cluster.nodes.resources[row]
+
+
+def _title(resource: str, count: int) -> str:
+    if resource == "pods":
+        return "pod slot" if count == 1 else "pod slots"
+    return "CPU" if resource == "cpu" else resource

@@ -1,0 +1,123 @@
+"""What a plan has to do with one node: its load, its class, who leaves, who comes, who stays and why."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+
+from restow.cluster.nodes import BASIC_RESOURCES, PODS
+from restow.cluster.state import ClusterState
+from restow.descheduling.arbiter import Refused
+from restow.descheduling.explaining.explanation import NodeExplanation, NodeView, Resource, Staying
+from restow.descheduling.explaining.options import taint_text
+from restow.descheduling.explaining.pods import metadata_of, pod_ref
+from restow.descheduling.explaining.scene import Scene, Setting
+from restow.descheduling.explaining.strategy_views import Classes, class_text, unseen_node
+from restow.descheduling.framework import NodeClass
+from restow.descheduling.placement import Turn
+from restow.descheduling.plan import Stage
+from restow.descheduling.planning import named_move
+from restow.kube.labels import parse_selector
+
+
+def explain_node(setting: Setting, node: int) -> NodeExplanation:
+    """Everything about one node of the plan's cluster."""
+    cluster, record = setting.cluster, setting.cycle.record
+    nodes = cluster.nodes
+    before, after = ClusterState(cluster), setting.cycle.state
+    return NodeExplanation(
+        metadata=metadata_of(setting),
+        node=nodes.names[node],
+        zone=nodes.zone(node),
+        ready=bool(nodes.ready[node]),
+        selected=_selected(setting, node),
+        unschedulable=bool(nodes.unschedulable[node]),
+        taints=tuple(taint_text(each) for each in nodes.taint_sets[nodes.taints[node]]),
+        resources=_resources(before, after, node),
+        pods_before=int(before.running[node]),
+        pods_after=int(after.running[node]),
+        strategies=_views(setting, node),
+        leaving=tuple(named_move(cluster, each) for each in record.evictions if each.node == node),
+        coming=tuple(
+            named_move(cluster, each) for each in record.evictions if each.landing.target == node and each.node != node
+        ),
+        staying=_staying(setting, [each for each in record.refusals if each.node == node]),
+    )
+
+
+def _selected(setting: Setting, node: int) -> bool:
+    selector = setting.policy.node_selector
+    return not selector or parse_selector(selector).matches(setting.cluster.nodes.labels[node])
+
+
+def _resources(before: ClusterState, after: ClusterState, node: int) -> tuple[Resource, ...]:
+    nodes = before.cluster.nodes
+    return tuple(
+        Resource(
+            name=name,
+            allocatable=int(nodes.allocatable[row, node]),
+            before=int(before.requested[row, node]),
+            after=int(after.requested[row, node]),
+        )
+        for row, name in enumerate(nodes.resources)
+        if name != BASIC_RESOURCES[PODS] and nodes.lists_allocatable[row, node]
+    )
+
+
+def _views(setting: Setting, node: int) -> tuple[NodeView, ...]:
+    after = Scene(setting, setting.cycle.record.evictions)
+    before = Scene(setting, ()) if after.moves else after
+    classes_before, classes_after = Classes(before), Classes(after)
+    turns = dict.fromkeys(turn for turn, _, _ in after.ensemble.turns() if classes_after.sorts(turn))
+    unseen = unseen_node(after, node)
+    problems = dict(setting.cycle.record.problems)
+    return tuple(
+        _view(
+            turn,
+            classes_before.of(turn).get(node),
+            classes_after.of(turn).get(node),
+            unseen or problems.get(turn) or class_text(setting.cluster.nodes, node, classes_after.of(turn)[node]),
+        )
+        for turn in turns
+    )
+
+
+def _view(turn: Turn, before: NodeClass | None, after: NodeClass | None, message: str) -> NodeView:
+    return NodeView(
+        *turn,
+        before=before.name if before else None,
+        after=after.name if after else None,
+        gives=bool(before and before.gives),
+        load_before=_rounded(before.load) if before else {},
+        load_after=_rounded(after.load) if after else {},
+        low=_rounded(before.low) if before else {},
+        high=_rounded(before.high) if before else {},
+        message=message,
+    )
+
+
+def _rounded(percentages: dict[str, float]) -> dict[str, float]:
+    return {name: round(each, 2) for name, each in sorted(percentages.items())}
+
+
+def _staying(setting: Setting, refusals: list[Refused]) -> tuple[Staying, ...]:
+    """Grouped by stage and code, the most pods first."""
+    groups: defaultdict[tuple[Stage, str], list[Refused]] = defaultdict(list)
+    for each in refusals:
+        groups[each.reason[0], each.reason[1]].append(each)
+    ranked = sorted(groups.items(), key=lambda each: (-len({one.pod for one in each[1]}), each[0]))
+    return tuple(
+        Staying(
+            stage=stage,
+            code=code,
+            message=_most_frequent(each.reason[2] for each in members),
+            plugins=tuple(sorted({each.turn.plugin for each in members})),
+            pods=tuple(pod_ref(setting.cluster, pod) for pod in sorted({each.pod for each in members})),
+        )
+        for (stage, code), members in ranked
+    )
+
+
+def _most_frequent(messages: Iterable[str]) -> str:
+    counts = Counter(messages)
+    return min(counts, key=lambda each: (-counts[each], each))

@@ -1,0 +1,208 @@
+"""What could be changed about a node, or about the pod for its sake, so that the pod fits there.
+
+Only nodes with one thing against them are looked at. Whether an option helps is another question: the scheduler and the
+strategy are asked again (``explaining.changes``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from restow.cluster.replacements import twin_of
+from restow.cluster.snapshot import Cluster
+from restow.descheduling.explaining import changed_clusters as changed
+from restow.descheduling.explaining.claims import mounted_claims
+from restow.descheduling.explaining.explanation import Step
+from restow.descheduling.explaining.in_the_way import InTheWay
+from restow.descheduling.explaining.lacking import Lacking
+from restow.descheduling.explaining.scene import Answer, Heard, Scene
+from restow.descheduling.framework import Obligation
+from restow.kube.node_selection import NodeSelection, SelectorTerm
+from restow.kube.objects import Taint
+from restow.kube.taints import HARD_EFFECTS
+from restow.scheduling.plugins import (
+    inter_pod_affinity,
+    node_affinity,
+    node_ports,
+    node_resources_fit,
+    node_unschedulable,
+    taint_toleration,
+    volume_binding,
+    volume_zone,
+)
+from restow.scheduling.tolerations import scheduler_tolerates
+
+#: Pods that are asked to leave for one.
+_MOST_LEAVING = 3
+_VOLUMES = frozenset((volume_binding.NAME, volume_zone.NAME))
+_FAR = frozenset(("node(s) didn't match PersistentVolume's node affinity", "node(s) had no available volume zone"))
+_CORDON = frozenset((node_unschedulable.NAME, taint_toleration.NAME))
+
+
+@dataclass(slots=True, frozen=True)
+class Option:
+    """One thing to change for one node, and the cluster with that change, or without some pods."""
+
+    step: Step
+    node: int
+    #: Compares options of one kind; less is better.
+    cost: float = 0.0
+    change: Callable[[Cluster], Cluster] | None = None
+    gone: tuple[int, ...] = ()
+
+
+class Options:
+    """The options of one pod that a strategy wants to move."""
+
+    def __init__(self, scene: Scene, heard: Heard, answer: Answer, bounds: Mapping[str, float]) -> None:
+        self._scene = scene
+        self._state = scene.state
+        self._cluster = scene.state.cluster
+        self._nodes = scene.state.cluster.nodes
+        self._pod = heard.pod
+        self._heard = heard
+        self._answer = answer
+        self._bounds = bounds
+        self._lacking = Lacking(scene.state, heard.pod, answer)
+        self._in_the_way = InTheWay(scene.state, twin_of(heard.pod))
+
+    def all(self) -> list[Option]:
+        """Every option, in the order of nodes; none where a plugin rules out every node at once."""
+        if self._answer.decision is not None and self._answer.decision.verdicts.prefilter is not None:
+            return []
+        elsewhere = self._heard.suggestion.obligation is not Obligation.ANYWHERE
+        nodes = [node for node in range(len(self._nodes)) if not (elsewhere and node == self._heard.source)]
+        return [option for node in nodes for option in self._on(node)]
+
+    def _on(self, node: int) -> Iterator[Option]:
+        plugins = frozenset(each.plugin for each in self._answer.opponents[node])
+        if plugins <= {node_resources_fit.NAME}:
+            yield from self._larger(node)
+        elif not self._answer.welcome[node]:
+            # The strategy would not have the pod there, whatever the scheduler says.
+            return
+        elif node_unschedulable.NAME in plugins and plugins <= _CORDON:
+            yield from self._uncordoned(node)
+        elif plugins == {taint_toleration.NAME}:
+            yield from self._tolerated(node)
+        elif plugins == {node_affinity.NAME}:
+            yield from self._labelled(node)
+        elif plugins <= _VOLUMES and self._is_far(node):
+            yield from self._reached(node)
+        elif plugins == {inter_pod_affinity.NAME}:
+            yield from self._without(node, self._in_the_way.repelling(node), "pod anti-affinity")
+        elif plugins == {node_ports.NAME}:
+            yield from self._without(node, self._in_the_way.holding_ports(node), "host port")
+
+    def _larger(self, node: int) -> Iterator[Option]:
+        below = self._lacking.to_stay_below(node, self._bounds)
+        needs = self._lacking.to_fit(node)
+        if below is None:
+            return
+        for row, need in below.items():
+            needs[row] = max(need, needs.get(row, 0))
+        if needs:
+            message = f"with {self._lacking.sentence(needs)} on {self._name(node)}"
+            step = Step("resources", message, self._name(node), self._lacking.amounts(needs))
+            yield Option(step, node, self._lacking.share(node, needs), partial(changed.enlarged, node=node, more=needs))
+
+    def _uncordoned(self, node: int) -> Iterator[Option]:
+        if all(each.key == changed.CORDON for each in self._untolerated(node)):
+            step = Step("uncordon", f"with {self._name(node)} uncordoned", self._name(node))
+            yield Option(step, node, change=partial(changed.uncordoned, node=node))
+
+    def _tolerated(self, node: int) -> Iterator[Option]:
+        taints = self._untolerated(node)
+        message = f"with a toleration of {' and '.join(map(taint_text, taints))} ({self._name(node)})"
+        change = partial(changed.tolerating, pod=self._pod, taints=taints)
+        yield Option(Step("toleration", message, self._name(node)), node, len(taints), change)
+
+    def _untolerated(self, node: int) -> list[Taint]:
+        pods = self._cluster.pods
+        tolerations = pods.tables.tolerations[pods.tolerations[self._pod]]
+        taints = self._nodes.taint_sets[self._nodes.taints[node]]
+        return [each for each in taints if each.effect in HARD_EFFECTS and not scheduler_tolerates(tolerations, each)]
+
+    def _labelled(self, node: int) -> Iterator[Option]:
+        pods = self._cluster.pods
+        found = missing_labels(pods.tables.rules[pods.rules[self._pod]].selection, self._nodes.labels[node])
+        if found is not None:
+            labels, without = found
+            parts = [f"the label {key}={value}" if value else f"the label {key}" for key, value in labels.items()]
+            worded = [f"with {' and '.join(parts)}"] if parts else []
+            worded += [f"without the label{'s' if len(without) > 1 else ''} {' and '.join(without)}"] if without else []
+            message = f"{' and '.join(worded)} on {self._name(node)}"
+            change = partial(changed.relabelled, node=node, labels=labels, without=without)
+            yield Option(Step("label", message, self._name(node)), node, len(labels) + len(without), change)
+
+    def _is_far(self, node: int) -> bool:
+        """Whether volumes that exist cannot be reached from a node; that others cannot be made there is another thing."""
+        reasons = {reason for each in self._answer.opponents[node] for reason in each.outcome.reasons}
+        return reasons <= _FAR
+
+    def _reached(self, node: int) -> Iterator[Option]:
+        claims = mounted_claims(self._cluster, self._pod)
+        zone = self._nodes.zone(node)
+        elsewhere = [each for each in claims if zone and each.zones and zone not in each.zones]
+        names = " and ".join(f"pvc/{each.name}" for each in elsewhere or claims)
+        if names:
+            noun = "volume" if len(elsewhere or claims) == 1 else "volumes"
+            where = f"follow to zone {zone}" if elsewhere else f"be reached from {self._name(node)}"
+            step = Step("volume", f"if {noun} {names} could {where}", self._name(node))
+            yield Option(step, node, len(elsewhere or claims), partial(changed.without_claims, pod=self._pod))
+
+    def _without(self, node: int, pods: list[int], why: str) -> Iterator[Option]:
+        others = tuple(each for each in pods if each != self._pod)
+        if 0 < len(others) <= _MOST_LEAVING:
+            message = f"without {self._named(others)} ({why} on {self._name(node)})"
+            yield Option(Step("pod", message, self._name(node)), node, len(others), gone=others)
+
+    def _named(self, pods: tuple[int, ...]) -> str:
+        names, nodes = self._cluster.pods, self._nodes.names
+        return " and ".join(f"{names.full_name(pod)} on {nodes[self._state.node[pod]]}" for pod in pods)
+
+    def _name(self, node: int) -> str:
+        return self._nodes.names[node]
+
+
+def taint_text(taint: Taint) -> str:
+    """A taint as kubectl writes it: ``gpu=true:NoSchedule``."""
+    return f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
+
+
+def missing_labels(
+    selection: NodeSelection, labels: Mapping[str, str]
+) -> tuple[dict[str, str], tuple[str, ...]] | None:
+    """The fewest labels to set and to take away so that a node is selected; None where labels cannot do it."""
+    wanted = {key: value for key, value in selection.labels if labels.get(key) != value}
+    if selection.terms is None:
+        return wanted, ()
+    found = [each for term in selection.terms if (each := _missing(term, labels)) is not None]
+    fitting = [each for each in found if all(each[0].get(key, value) == value for key, value in wanted.items())]
+    fitting = [each for each in fitting if not set(each[1]) & {key for key, _ in selection.labels}]
+    if not fitting:
+        return None
+    more, without = min(fitting, key=lambda each: len(each[0] | wanted) + len(each[1]))
+    return wanted | more, without
+
+
+def _missing(term: SelectorTerm, labels: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, ...]] | None:
+    """The same for one term; fields, and requirements that ask for a number, are not for labels to meet."""
+    if term.error is not None or term.fields or not term.expressions:
+        return None
+    wanted: dict[str, str] = {}
+    without: list[str] = []
+    for each in term.expressions:
+        if each.matches(labels):
+            continue
+        if each.operator == "In":
+            wanted[each.key] = each.values[0]
+        elif each.operator == "Exists":
+            wanted[each.key] = ""
+        elif each.operator in {"NotIn", "DoesNotExist"}:
+            without.append(each.key)
+        else:
+            return None
+    return wanted, tuple(without)

@@ -1,0 +1,230 @@
+"""Why one pod stays, or where it goes."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+import restow
+from restow.cluster.nodes import BASIC_RESOURCES, PODS
+from restow.cluster.owners import workload_of
+from restow.cluster.pods import PENDING
+from restow.cluster.snapshot import Cluster
+from restow.cluster.state import ClusterState
+from restow.descheduling.evictor import DefaultEvictor
+from restow.descheduling.explaining.changes import Changes
+from restow.descheduling.explaining.claims import mounted_claims
+from restow.descheduling.explaining.explanation import (
+    Check,
+    Load,
+    Places,
+    PodExplanation,
+    PodOutcome,
+    Reason,
+    Rejected,
+    StrategyView,
+)
+from restow.descheduling.explaining.gates import gates_of
+from restow.descheduling.explaining.lacking import Lacking
+from restow.descheduling.explaining.options import taint_text
+from restow.descheduling.explaining.scene import Answer, Heard, Hearing, Scene, Setting
+from restow.descheduling.explaining.strategy_views import Classes
+from restow.descheduling.placement import Turn
+from restow.descheduling.plan import Metadata, OwnerRef, PodRef
+from restow.descheduling.planning import named_move
+from restow.kube.taints import HARD_EFFECTS
+from restow.kube.timestamps import format_time
+from restow.policies.policy import Profile
+from restow.scheduling.plugins import node_resources_fit, taint_toleration, volume_binding, volume_zone
+from restow.scheduling.tolerations import scheduler_tolerates
+from restow.scheduling.verdicts import Objection
+
+
+def explain_pod(setting: Setting, pod: int) -> PodExplanation:
+    """Everything about one observed pod of the plan's cluster."""
+    cluster, pods = setting.cluster, setting.cluster.pods
+    move = setting.move_of(pod)
+    node = int(pods.node[pod])
+    workload = workload_of(cluster, pod)
+    views, answer = ((), None) if move is not None or node < 0 else _Views(setting, pod).all()
+    return PodExplanation(
+        metadata=metadata_of(setting),
+        pod=pod_ref(cluster, pod),
+        owner=None if workload is None else OwnerRef(workload.kind, workload.name),
+        node=cluster.nodes.names[node] if node >= 0 else None,
+        load=_load(setting, node) if node >= 0 else None,
+        outcome=_outcome(node, moves=move is not None),
+        move=None if move is None else named_move(cluster, move),
+        strategies=views,
+        places=None if answer is None else _places(setting, pod, answer),
+    )
+
+
+def metadata_of(setting: Setting) -> Metadata:
+    """When and how the plan was made that is explained."""
+    return Metadata(format_time(setting.now), setting.placement, restow.__version__)
+
+
+def pod_ref(cluster: Cluster, pod: int) -> PodRef:
+    """Which pod."""
+    pods = cluster.pods
+    return PodRef(pods.tables.namespaces[pods.namespace[pod]], pods.names[pod], pods.uids[pod])
+
+
+def _outcome(node: int, *, moves: bool) -> PodOutcome:
+    if moves:
+        return "moves"
+    if node >= 0:
+        return "stays"
+    return "pending" if node == PENDING else "lost"
+
+
+def _load(setting: Setting, node: int) -> Load:
+    return Load(_shares(ClusterState(setting.cluster), node), _shares(setting.cycle.state, node))
+
+
+def _shares(state: ClusterState, node: int) -> dict[str, float]:
+    nodes = state.cluster.nodes
+    rows = [row for row, name in enumerate(nodes.resources) if name != BASIC_RESOURCES[PODS]]
+    having = [row for row in rows if nodes.allocatable[row, node] > 0]
+    return {
+        nodes.resources[row]: round(int(state.requested[row, node]) / int(nodes.allocatable[row, node]), 4)
+        for row in having
+    }
+
+
+@dataclass(slots=True, frozen=True)
+class _Asked:
+    """A scene and what was heard in it."""
+
+    scene: Scene
+    hearing: Hearing
+    classes: Classes
+
+
+class _Views:
+    """What all strategies make of one pod that stays."""
+
+    def __init__(self, setting: Setting, pod: int) -> None:
+        self._setting = setting
+        self._pod = pod
+        self._refusals = {each.turn: Reason(*each.reason) for each in setting.cycle.record.refusals if each.pod == pod}
+        self._after = self._ask(Scene(setting, setting.cycle.record.evictions))
+        self._first: _Asked | None = None
+
+    def all(self) -> tuple[tuple[StrategyView, ...], Answer | None]:
+        """Each strategy's view, and the scheduler's answer where one of them asked."""
+        answers: list[Answer] = []
+        views = []
+        for turn, profile, evictor in self._after.scene.ensemble.turns():
+            asked, heard = self._wish(turn)
+            views.append(self._view(turn, profile, evictor, asked, heard))
+            if heard is not None and heard.answer is not None:
+                answers.append(heard.answer)
+        return tuple(views), answers[0] if answers else None
+
+    def _ask(self, scene: Scene) -> _Asked:
+        return _Asked(scene, scene.hear(self._pod), Classes(scene))
+
+    def _before(self) -> _Asked:
+        if self._first is None:
+            self._first = self._ask(Scene(self._setting, ()))
+        return self._first
+
+    def _wish(self, turn: Turn) -> tuple[_Asked, Heard | None]:
+        """What a strategy wants once the plan is carried out; what it wanted before, if the plan refused only that."""
+        heard = self._after.hearing.wishes.get(turn)
+        if heard is None and turn in self._refusals and self._after.scene.moves:
+            before = self._before().hearing.wishes.get(turn)
+            if before is not None:
+                return self._before(), before
+        return self._after, heard
+
+    def _view(
+        self, turn: Turn, profile: Profile, evictor: DefaultEvictor, asked: _Asked, heard: Heard | None
+    ) -> StrategyView:
+        refusal = self._refusals.get(turn)
+        if heard is None:
+            reason = "" if refusal else asked.classes.why_not(turn, self._pod, asked.hearing)
+            return StrategyView(*turn, wanted=refusal is not None, before=False, reason=reason, refusal=refusal)
+        if asked is not self._after:
+            evictor = next(each for other, _, each in asked.scene.ensemble.turns() if other == turn)
+        gates = gates_of(asked.scene, heard, (profile, evictor), refusal)
+        bounds = asked.classes.of(turn)
+        own = bounds.get(heard.source)
+        changes = Changes(asked.scene, heard, own.high if own else {})
+        return StrategyView(
+            *turn,
+            wanted=True,
+            before=asked is not self._after,
+            reason=heard.suggestion.reason,
+            refusal=refusal,
+            gates=gates.all(),
+            checks=tuple(Check(each.code, each.passes, "" if each.passes else each.message) for each in gates.checks),
+            welcome=self._welcome(heard),
+            changes=changes.of(gates),
+        )
+
+    def _welcome(self, heard: Heard) -> tuple[str, ...]:
+        if heard.answer is None:
+            return ()
+        names, welcome = self._setting.cluster.nodes.names, heard.answer.welcome
+        return tuple(names[node] for node in heard.answer.candidates.tolist() if welcome[node])
+
+
+def _places(setting: Setting, pod: int, answer: Answer) -> Places:
+    names = setting.cluster.nodes.names
+    grouped: defaultdict[tuple[str, tuple[str, ...]], list[int]] = defaultdict(list)
+    for node, opponents in enumerate(answer.opponents):
+        if opponents:
+            grouped[opponents[0].plugin, opponents[0].outcome.reasons].append(node)
+    details = _Details(setting.cycle.state, pod, answer)
+    return Places(
+        fitting=tuple(names[node] for node, each in enumerate(answer.opponents) if not each),
+        candidates=tuple(names[node] for node in answer.candidates.tolist()),
+        rejected=tuple(
+            Rejected(plugin, reasons, tuple(names[node] for node in nodes), details.of(nodes))
+            for (plugin, reasons), nodes in sorted(grouped.items(), key=lambda each: (-len(each[1]), each[1]))
+        ),
+    )
+
+
+class _Details:
+    """What there is to be said of a rejected node beyond the scheduler's own words."""
+
+    def __init__(self, state: ClusterState, pod: int, answer: Answer) -> None:
+        self._nodes = state.cluster.nodes
+        self._pods = state.cluster.pods
+        self._pod = pod
+        self._answer = answer
+        self._lacking = Lacking(state, pod, answer)
+        self._claims = mounted_claims(state.cluster, pod)
+
+    def of(self, nodes: list[int]) -> dict[str, str]:
+        """By name of the node, where there is something."""
+        told = {self._nodes.names[node]: self._of(node, self._answer.opponents[node][0]) for node in nodes}
+        return {name: text for name, text in told.items() if text}
+
+    def _of(self, node: int, objection: Objection) -> str:
+        if objection.plugin == node_resources_fit.NAME:
+            return self._lacking.told(node)
+        if objection.plugin == taint_toleration.NAME:
+            return ", ".join(self._untolerated(node))
+        if objection.plugin in {volume_binding.NAME, volume_zone.NAME}:
+            return self._far_away(node)
+        return ""
+
+    def _untolerated(self, node: int) -> list[str]:
+        tolerations = self._pods.tables.tolerations[self._pods.tolerations[self._pod]]
+        taints = self._nodes.taint_sets[self._nodes.taints[node]]
+        hard = (each for each in taints if each.effect in HARD_EFFECTS)
+        return [taint_text(each) for each in hard if not scheduler_tolerates(tolerations, each)]
+
+    def _far_away(self, node: int) -> str:
+        zone = self._nodes.zone(node)
+        far = [each for each in self._claims if zone and each.zones and zone not in each.zones]
+        if not far:
+            return ""
+        return (
+            f"its volume {far[0].name} is in zone {', '.join(far[0].zones)}, {self._nodes.names[node]} in zone {zone}"
+        )

@@ -1,0 +1,223 @@
+"""The cluster as a plan leaves it, where strategies can be asked about one pod once more.
+
+The strategies are heard as in any plan, by the same arbiter, but with evictors that let the pod pass, without limits,
+and with a placement that makes no move: it looks at what could be done with the pod and goes on. So every stage can
+say what it thinks, and not the first alone that objects. The same is asked of changed clusters to see whether a change
+would help.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from restow.cluster.interning import BoolArray, IntArray
+from restow.cluster.pods import PENDING
+from restow.cluster.replacements import twin_of
+from restow.cluster.snapshot import Cluster
+from restow.cluster.state import ClusterState
+from restow.descheduling.arbiter import Arbiter, Eviction
+from restow.descheduling.cycle import Cycle, Ensemble, limits_of
+from restow.descheduling.disruption_budgets import DisruptionBudgets
+from restow.descheduling.evictor import Reason
+from restow.descheduling.framework import Strategy, Suggestion
+from restow.descheduling.limits import Limits
+from restow.descheduling.placement import Landing, Turn
+from restow.descheduling.plan import Placement
+from restow.descheduling.proof import Prover
+from restow.policies.policy import Policy
+from restow.scheduling.context import Context
+from restow.scheduling.decision import Decision
+from restow.scheduling.evidence import Evidence
+from restow.scheduling.profiles import SchedulerProfile
+from restow.scheduling.schedulers import Schedulers
+from restow.scheduling.verdicts import Objection
+
+#: What strategies are told while they are only listened to.
+_NOT_NOW: Reason = ("placement", "Asked", "nothing is moved here")
+
+
+@dataclass(slots=True, frozen=True)
+class Setting:
+    """A plan, and what it was made with."""
+
+    cycle: Cycle
+    policy: Policy
+    strategies: Mapping[str, Strategy]
+    now: int
+    placement: Placement
+    profiles: tuple[SchedulerProfile, ...]
+
+    @property
+    def cluster(self) -> Cluster:
+        """The cluster of the plan: with replacements, where moves were proven."""
+        return self.cycle.state.cluster
+
+    def move_of(self, pod: int) -> Eviction | None:
+        """The move of a pod in the plan."""
+        return next((each for each in self.cycle.record.evictions if each.pod == pod), None)
+
+
+@dataclass(slots=True, frozen=True)
+class Answer:
+    """What the scheduler says of a pod's replacement, and the strategy of the nodes; nodes by index."""
+
+    landing: Landing | Reason
+    #: None where nobody asked the scheduler: nothing would replace the pod, or its scheduler is not known.
+    decision: Decision | None
+    #: The nodes that could win.
+    candidates: IntArray
+    #: Which nodes would do as landing places, bool[node].
+    welcome: BoolArray
+    #: Everyone who objects to each node.
+    opponents: Sequence[tuple[Objection, ...]]
+    #: What is requested, int64[resource, node], and how many pods run, int64[node], when the replacement comes.
+    requested: npt.NDArray[np.int64]
+    running: npt.NDArray[np.int64]
+
+
+@dataclass(slots=True, frozen=True)
+class Heard:
+    """A strategy that wants the pod to move; the answer is None where landing places are not predicted."""
+
+    turn: Turn
+    suggestion: Suggestion
+    source: int
+    answer: Answer | None
+
+    @property
+    def pod(self) -> int:
+        """Which pod."""
+        return self.suggestion.pod
+
+
+@dataclass(slots=True, frozen=True)
+class Hearing:
+    """What came of listening to all strategies."""
+
+    wishes: Mapping[Turn, Heard]
+    #: What strategies say of themselves: why they found nothing to do, or could not work.
+    remarks: Mapping[Turn, str]
+
+
+class Scene:
+    """One state in which questions are asked; it is left as it was."""
+
+    def __init__(
+        self,
+        setting: Setting,
+        moves: Iterable[Eviction],
+        *,
+        cluster: Cluster | None = None,
+        policy: Policy | None = None,
+        gone: Iterable[int] = (),
+    ) -> None:
+        self.setting = setting
+        self.policy = policy or setting.policy
+        self.moves = tuple(moves)
+        self.state = ClusterState(cluster or setting.cluster)
+        self._replay(self.moves)
+        for pod in gone:
+            self.state.remove(pod)
+        self.ensemble = Ensemble.of(self.state, self.policy, setting.strategies, setting.now)
+        self.evidence = Evidence(self.state.cluster)
+        self._proof = _Proof.on(self) if setting.placement == "prove" else None
+
+    def _replay(self, moves: Iterable[Eviction]) -> None:
+        for move in moves:
+            self.state.remove(move.pod)
+            if move.landing.target != PENDING:
+                self.state.place(twin_of(move.pod), move.landing.target)
+
+    def limits(self) -> Limits:
+        """The limits of the policy, with what the plan has used of them."""
+        limits = limits_of(self.policy)
+        turns = [turn for turn, _, _ in self.ensemble.turns()]
+        for each in self.moves:
+            position = turns.index(each.turn) if each.turn in turns else len(turns)
+            limits.count(self.state, each.pod, each.node, position)
+        return limits
+
+    def budgets(self) -> DisruptionBudgets:
+        """The disruption budgets, with what the plan has used of them."""
+        budgets = DisruptionBudgets.of(self.state.cluster, self.ensemble.labels)
+        for each in self.moves:
+            budgets.count(each.pod)
+        return budgets
+
+    def hear(self, pod: int) -> Hearing:
+        """Listen to all strategies for what they want of one pod."""
+        listener = _Listener(self.state, pod, self._proof)
+        arbiter = Arbiter(self.state, Limits(), listener)
+        self.ensemble.sparing(pod).perform(arbiter)
+        record = arbiter.record()
+        return Hearing(listener.wishes, {**dict(record.notes), **dict(record.problems)})
+
+
+@dataclass(slots=True)
+class _Listener:
+    """A placement that makes no move, and remembers what was suggested of one pod."""
+
+    _state: ClusterState
+    _pod: int
+    _proof: _Proof | None
+    wishes: dict[Turn, Heard] = field(default_factory=dict)
+
+    def move(self, turn: Turn, suggestion: Suggestion) -> Landing | Reason:
+        """Look at the suggestion, if it is about the pod, and refuse it."""
+        if suggestion.pod == self._pod and turn not in self.wishes:
+            source = int(self._state.node[self._pod])
+            answer = self._proof.answer(turn, suggestion) if self._proof else None
+            self.wishes[turn] = Heard(turn, suggestion, source, answer)
+        return _NOT_NOW
+
+
+@dataclass(slots=True, frozen=True)
+class _Proof:
+    """Asks the prover as a plan does, and what it looks at on the way."""
+
+    _state: ClusterState
+    _schedulers: Schedulers
+    _prover: Prover
+
+    @staticmethod
+    def on(scene: Scene) -> _Proof:
+        state = scene.state
+        schedulers = Schedulers(Context.of(state), scene.setting.profiles)
+        budgets = DisruptionBudgets.none(state.cluster)
+        certainty = scene.policy.restow.certainty
+        prover = Prover(state, schedulers, budgets, scene.evidence, certainty=certainty, forbidden={})
+        return _Proof(state, schedulers, prover)
+
+    def answer(self, turn: Turn, suggestion: Suggestion) -> Answer:
+        """What would come of a suggestion; the state stays as it is."""
+        mark, source = self._state.checkpoint(), int(self._state.node[suggestion.pod])
+        landing = self._prover.move(turn, suggestion)
+        self._state.undo(mark)
+        decision = self._prover.answer(suggestion.pod)
+        answer = self._told(landing, decision, suggestion, source)
+        self._state.undo(mark)
+        return answer
+
+    def _told(
+        self, landing: Landing | Reason, decision: Decision | None, suggestion: Suggestion, source: int
+    ) -> Answer:
+        """Everything that has to be read while the replacement is there."""
+        everywhere = np.arange(len(self._state.cluster.nodes))
+        opponents: Sequence[tuple[Objection, ...]] = [()] * len(everywhere)
+        candidates = everywhere[:0]
+        if decision is not None:
+            opponents = self._schedulers.scheduler_of(decision.pod).opponents(decision.pod)
+            candidates = self._schedulers.candidates(decision)
+        return Answer(
+            landing=landing,
+            decision=decision,
+            candidates=candidates,
+            welcome=self._prover.welcome(suggestion, source, everywhere),
+            opponents=opponents,
+            requested=self._state.requested.copy(),
+            running=self._state.running.copy(),
+        )

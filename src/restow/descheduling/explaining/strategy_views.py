@@ -1,0 +1,111 @@
+"""What one strategy says of a pod or of a node: the class that it puts nodes in, and why it leaves a pod alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from restow.cluster.nodes import Nodes
+from restow.cluster.pods import PENDING, Phase
+from restow.descheduling.arbiter import Arbiter
+from restow.descheduling.explaining.scene import Hearing, Scene
+from restow.descheduling.framework import NodeClass, StrategyError, View
+from restow.descheduling.limits import Limits
+from restow.descheduling.placement import EvictOnly, Turn
+
+
+class Classes:
+    """How the strategies of a scene sort nodes; strategies that do not, or cannot, have none."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        self._views: dict[Turn, tuple[View, Any]] = {}
+        self._known: dict[Turn, Mapping[int, NodeClass]] = {}
+        arbiter = Arbiter(scene.state, Limits(), EvictOnly(scene.state))
+        for turn, profile, evictor in scene.ensemble.turns():
+            self._views[turn] = scene.ensemble.view(arbiter, turn, evictor), profile.args[turn.plugin]
+
+    def sorts(self, turn: Turn) -> bool:
+        """Whether a strategy sorts nodes."""
+        return self._scene.setting.strategies[turn.plugin].sort_nodes is not None
+
+    def of(self, turn: Turn) -> Mapping[int, NodeClass]:
+        """The class of each node that the strategy sees."""
+        if turn not in self._known:
+            self._known[turn] = self._sorted(turn)
+        return self._known[turn]
+
+    def _sorted(self, turn: Turn) -> Mapping[int, NodeClass]:
+        sort = self._scene.setting.strategies[turn.plugin].sort_nodes
+        if sort is None:
+            return {}
+        try:
+            return sort(*self._views[turn])
+        except StrategyError:
+            return {}
+
+    def why_not(self, turn: Turn, pod: int, hearing: Hearing) -> str:
+        """Why a strategy does not want a pod to move, as far as that can be said cheaply; else nothing."""
+        view, args = self._views[turn]
+        return (
+            _unseen(self._scene, pod)
+            or _not_chosen(view, args, pod)
+            or self._not_giving(turn, pod)
+            or hearing.remarks.get(turn, "")
+        )
+
+    def _not_giving(self, turn: Turn, pod: int) -> str:
+        node = int(self._scene.state.node[pod])
+        found = self.of(turn).get(node)
+        return "" if found is None or found.gives else class_text(self._scene.state.cluster.nodes, node, found)
+
+
+def class_text(nodes: Nodes, node: int, found: NodeClass) -> str:
+    """A node's class with its figures, for people."""
+    figures = ", ".join(f"{name} {load:.0f} %" for name, load in sorted(found.load.items()))
+    bounds = [
+        f"{word} {_bounds(limits)}" for word, limits in (("threshold", found.low), ("target", found.high)) if limits
+    ]
+    return f"{nodes.names[node]} is at {figures}; {', '.join(bounds)}"
+
+
+def _bounds(limits: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} {limit:.0f} %" for name, limit in sorted(limits.items()))
+
+
+def unseen_node(scene: Scene, node: int) -> str:
+    """Why strategies do not look at a node; empty where they do."""
+    nodes = scene.state.cluster.nodes
+    if node in scene.ensemble.nodes:
+        return ""
+    if not nodes.ready[node]:
+        return f"{nodes.names[node]} is not ready"
+    return f"{nodes.names[node]} is not among the nodes that the policy's nodeSelector leaves"
+
+
+def _unseen(scene: Scene, pod: int) -> str:
+    node = int(scene.state.node[pod])
+    if node < 0:
+        return "it has no node" if node == PENDING else "it is on a node that the input does not hold"
+    return unseen_node(scene, node)
+
+
+def _not_chosen(view: View, args: Any, pod: int) -> str:
+    """Whether the strategy's own arguments leave the pod out."""
+    if not _chosen(view, pod, getattr(args, "namespaces", None), None):
+        return "its namespace is not among the strategy's namespaces"
+    if not _chosen(view, pod, getattr(args, "evictable_namespaces", None), None):
+        return "its namespace is not among the strategy's evictableNamespaces"
+    if not _chosen(view, pod, None, getattr(args, "label_selector", None)):
+        return "the strategy's labelSelector does not match its labels"
+    if view.pods.phase[pod] == Phase.SUCCEEDED:
+        return "it has succeeded"
+    return ""
+
+
+def _chosen(view: View, pod: int, namespaces: Any, selector: Any) -> bool:
+    if namespaces is None and selector is None:
+        return True
+    return bool(np.asarray(view.chosen(namespaces, selector))[pod])

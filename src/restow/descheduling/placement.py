@@ -1,0 +1,55 @@
+"""Where an evicted pod lands: what a placement is, and the one that does not ask.
+
+A placement is told to make one move after the other, each on the state that the moves before left, and answers each
+with the landing or with the reason why the pod has to stay. ``upstream`` placement is the Descheduler's: evict, and let
+it land where it may. It asks no budget, as the Descheduler's own dry run never does, and nodeFit only where the policy
+says so, through the evictor. ``descheduling.proof`` is the other one.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+from restow.cluster.pods import PENDING
+from restow.cluster.state import ClusterState
+from restow.descheduling.evictor import Reason
+from restow.descheduling.framework import Suggestion
+from restow.descheduling.plan import Certainty
+
+
+class Turn(NamedTuple):
+    """Whose suggestions are being settled."""
+
+    profile: str
+    plugin: str
+
+
+class Landing(NamedTuple):
+    """Where a replacement lands, by index."""
+
+    #: PENDING where that is not known, or where nothing lands.
+    target: int = PENDING
+    #: None where nobody asked.
+    certainty: Certainty | None = None
+    #: The nodes that could win, in order of their names.
+    candidates: tuple[int, ...] = ()
+
+
+class Placing(Protocol):
+    """Makes moves on a state."""
+
+    def move(self, turn: Turn, suggestion: Suggestion) -> Landing | Reason:
+        """Make a suggested move, or say why not and change nothing; the pod exists and has a node."""
+        ...
+
+
+class EvictOnly:
+    """``upstream`` placement."""
+
+    def __init__(self, state: ClusterState) -> None:
+        self._state = state
+
+    def move(self, _turn: Turn, suggestion: Suggestion) -> Landing:
+        """Evict the pod; where its replacement lands is not known."""
+        self._state.remove(suggestion.pod)
+        return Landing()

@@ -1,0 +1,204 @@
+"""A plan that proves its moves: rounds until nobody wants to move anything more, without circles.
+
+One hearing of all strategies is a *round*. What a round moves may give others a reason to move, so rounds follow one
+another until one moves nothing: a *pass*. A strategy that would then move a replacement on - its own strategy or
+another - closes a circle: the first move is forbidden, the pass is taken back and decided anew. A new plan would know
+nothing of what was forbidden, so another pass begins with a clean slate, until one moves nothing at all; what it would
+move on of an earlier pass is forbidden for good, and everything begins again.
+
+Limits and budgets hold for the plan as a whole. Where they ended it, passes without any look ahead for the circles that
+later plans would close.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from msgspec import structs
+
+from restow.cluster.replacements import with_replacements
+from restow.cluster.snapshot import Cluster
+from restow.cluster.state import ClusterState
+from restow.descheduling.arbiter import Arbiter, Record
+from restow.descheduling.cycle import Cycle, Ensemble, limits_of
+from restow.descheduling.disruption_budgets import DisruptionBudgets
+from restow.descheduling.evictor import Reason
+from restow.descheduling.framework import Strategy
+from restow.descheduling.limits import Limits
+from restow.descheduling.proof import Circle, Prover, circular
+from restow.policies.policy import Policy
+from restow.scheduling.context import Context
+from restow.scheduling.evidence import Evidence
+from restow.scheduling.profiles import DEFAULT_PROFILE, SchedulerProfile
+from restow.scheduling.schedulers import Schedulers
+
+_EVICTOR = "DefaultEvictor"
+#: Beginnings after which no clean slate is tried any more; random clusters need three at most.
+_PATIENCE = 12
+#: Stages that a later plan may find open again.
+_FOR_NOW = ("limit", "budget")
+
+#: Why pods must stay that would go round in circles.
+_Forbidden = dict[int, Reason]
+
+
+@dataclass(slots=True, frozen=True)
+class _Allowance:
+    """What a plan may still do; evictions are counted in it."""
+
+    limits: Limits
+    budgets: DisruptionBudgets
+
+    def copy(self) -> _Allowance:
+        """The same, counting on its own."""
+        return _Allowance(self.limits.copy(), self.budgets.copy())
+
+
+@dataclass(slots=True, frozen=True)
+class _Pass:
+    """What a pass decided."""
+
+    record: Record
+    left: _Allowance
+    #: Circles that it closes with moves of earlier passes; then it counts for nothing.
+    circles: tuple[Circle, ...]
+    #: Whether it forbade anything of its own, so that a clean slate may find more.
+    forbade: bool = False
+
+
+def prove_cycle(
+    cluster: Cluster,
+    policy: Policy,
+    strategies: Mapping[str, Strategy],
+    now: int,
+    profiles: Iterable[SchedulerProfile] = (DEFAULT_PROFILE,),
+) -> Cycle:
+    """Decide for one cluster at one time (nanoseconds since the epoch), each move proven.
+
+    ``profiles`` are those of the cluster's schedulers. Errors as ``run_cycle``.
+    """
+    state = ClusterState(with_replacements(cluster, now))
+    policy = _without_node_fit(policy)
+    return _Proof(state, Ensemble.of(state, policy, strategies, now), policy, profiles).cycle()
+
+
+def _without_node_fit(policy: Policy) -> Policy:
+    """The policy without nodeFit: the scheduler itself is asked, about every rule and about all moves together."""
+    return structs.replace(
+        policy,
+        profiles=tuple(
+            structs.replace(
+                profile,
+                args=profile.args | {_EVICTOR: structs.replace(profile.args[_EVICTOR], node_fit=False)},
+            )
+            for profile in policy.profiles
+        ),
+    )
+
+
+class _Proof:
+    """The search for a plan on one state."""
+
+    def __init__(
+        self, state: ClusterState, ensemble: Ensemble, policy: Policy, profiles: Iterable[SchedulerProfile]
+    ) -> None:
+        self._state = state
+        self._ensemble = ensemble
+        self._policy = policy
+        self._schedulers = Schedulers(Context.of(state), profiles)
+        self._evidence = Evidence(state.cluster)
+
+    def cycle(self) -> Cycle:
+        """What was decided, and the state it left."""
+        record = self._found()
+        return Cycle(record, self._state, self._ensemble.nodes, frozenset(self._evidence.missed))
+
+    def _found(self) -> Record:
+        """Begin anew until no move closes a circle, not even with the plans that would follow."""
+        forbidden: _Forbidden = {}
+        for _ in range(_PATIENCE):
+            self._state.undo(0)
+            plan = self._passes(self._allowance(), forbidden)
+            circles = plan.circles or self._closed_later(plan.record)
+            if not circles:
+                return plan.record
+            more = self._reasons(circles)
+            if more.keys() <= forbidden.keys():
+                break
+            forbidden |= more
+        # Clean slates find the same circles over and over: what was forbidden stays forbidden then.
+        self._state.undo(0)
+        return self._pass(self._allowance(), forbidden, ()).record
+
+    def _allowance(self) -> _Allowance:
+        return _Allowance(limits_of(self._policy), DisruptionBudgets.of(self._state.cluster, self._ensemble.labels))
+
+    def _closed_later(self, plan: Record) -> tuple[Circle, ...]:
+        """Circles that later plans would close with the moves of this one; the state stays as it is."""
+        if not plan.evictions or not any(each.reason[0] in _FOR_NOW for each in plan.refusals):
+            return ()
+        moved = {each.pod for each in plan.evictions}
+        mark = self._state.checkpoint()
+        later = self._passes(_Allowance(Limits(), DisruptionBudgets.none(self._state.cluster)), {}, moved)
+        self._state.undo(mark)
+        return tuple(circle for circle in later.circles if circle.pod in moved)
+
+    def _passes(self, allowance: _Allowance, forbidden: _Forbidden, moved: Collection[int] = ()) -> _Pass:
+        """Passes until one moves nothing, after others that have moved some pods; or the circles that end them."""
+        plan = self._pass(allowance, forbidden, set(moved))
+        last = plan
+        while not last.circles and last.record.evictions and (last.forbade or forbidden):
+            gone = {*moved, *(each.pod for each in plan.record.evictions)}
+            last = self._pass(last.left, {}, gone)
+            plan = replace(last, record=_joined(plan.record, last.record))
+        return plan
+
+    def _pass(self, allowance: _Allowance, forbidden: _Forbidden, moved: Collection[int]) -> _Pass:
+        """Rounds until one moves nothing."""
+        own: _Forbidden = {}
+        mark = self._state.checkpoint()
+        while True:
+            left = allowance.copy()
+            prover = self._prover(left.budgets, forbidden | own)
+            record = self._rounds(prover, left.limits)
+            earlier = tuple(circle for circle in prover.circles if circle.pod in moved)
+            if earlier or not prover.circles:
+                return _Pass(record, left, earlier, bool(own))
+            own |= self._reasons(prover.circles)
+            self._state.undo(mark)
+
+    def _rounds(self, prover: Prover, limits: Limits) -> Record:
+        record = self._round(prover, limits)
+        moves = len(record.evictions)
+        while moves and not prover.circles:
+            after = self._round(prover, limits)
+            moves = len(after.evictions)
+            record = _joined(record, after)
+        return record
+
+    def _round(self, prover: Prover, limits: Limits) -> Record:
+        arbiter = Arbiter(self._state, limits, prover)
+        prover.watchers = self._ensemble.watchers(arbiter)
+        self._ensemble.perform(arbiter)
+        return arbiter.record()
+
+    def _prover(self, budgets: DisruptionBudgets, forbidden: _Forbidden) -> Prover:
+        certainty = self._policy.restow.certainty
+        return Prover(self._state, self._schedulers, budgets, self._evidence, certainty=certainty, forbidden=forbidden)
+
+    def _reasons(self, circles: Iterable[Circle]) -> _Forbidden:
+        nodes = self._state.cluster.nodes.names
+        return {circle.pod: circular(nodes[circle.node], circle.turn) for circle in circles}
+
+
+def _joined(first: Record, second: Record) -> Record:
+    """Both rounds; a pod that moved was not refused, and of two refusals the second tells why the pod stays after all."""
+    moved = {each.pod for each in second.evictions}
+    refusals = {(each.turn, each.pod): each for each in (*first.refusals, *second.refusals) if each.pod not in moved}
+    return Record(
+        evictions=(*first.evictions, *second.evictions),
+        refusals=tuple(refusals.values()),
+        problems=first.problems,
+        notes=first.notes,
+    )
