@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-COMMANDS = ["plan", "generate", "policy validate", "policy lint", "policy convert"]
+COMMANDS = ["plan", "schedule", "generate", "policy validate", "policy lint", "policy convert"]
 PAGES = ["", "policy", *COMMANDS]
 
 
@@ -25,7 +25,8 @@ def test_every_command_has_examples(restow, page):
 
 
 @pytest.mark.parametrize(
-    ("page", "commands"), [("", ["plan", "policy", "generate"]), ("policy", ["validate", "lint", "convert"])]
+    ("page", "commands"),
+    [("", ["plan", "schedule", "policy", "generate"]), ("policy", ["validate", "lint", "convert"])],
 )
 def test_a_group_lists_its_commands(restow, page, commands):
     listed = restow(*page.split(), "-h").out.partition("Commands:\n")[2].splitlines()

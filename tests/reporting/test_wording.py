@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from restow.reporting.wording import amount, counted, percent, printable, resource_order, why
+from restow.reporting.wording import counted, percent, printable, resource_order, why
 
 
 @pytest.mark.parametrize(
@@ -22,24 +22,6 @@ def test_counts_have_the_right_number(number: int, words: tuple[str, ...], expec
 @pytest.mark.parametrize(("fraction", "expected"), [(0, "0 %"), (0.614, "61 %"), (1, "100 %"), (12.5, "1,250 %")])
 def test_percentages_are_whole(fraction: float, expected: str) -> None:
     assert percent(fraction) == expected
-
-
-@pytest.mark.parametrize(
-    ("resource", "value", "expected"),
-    [
-        ("cpu", 16000, "16"),
-        ("cpu", 1500, "1500m"),
-        ("memory", 0, "0"),
-        ("memory", 1023, "1023"),
-        ("memory", 1024, "1Ki"),
-        ("memory", 25 * 1024**3 // 2, "12.5Gi"),
-        ("hugepages-2Mi", 2 * 1024**2, "2Mi"),
-        ("nvidia.com/gpu", 8, "8"),
-        ("pods", 1100, "1,100"),
-    ],
-)
-def test_amounts_have_their_resources_unit(resource: str, value: int, expected: str) -> None:
-    assert amount(resource, value) == expected
 
 
 def test_cpu_and_memory_come_first() -> None:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from cyclopts import App, CycloptsError, Parameter
 
 import restow
-from restow.cli import generate, plan, policy
+from restow.cli import explain, generate, plan, policy, schedule
 from restow.cli.help_pages import PlainPages
-from restow.cli.usage_errors import explain
+from restow.cli.usage_errors import sentence_of
 from restow.errors import InputError
 
 _HELP = """A Kubernetes descheduler that says where every pod goes and why, before it evicts one.
@@ -30,8 +30,10 @@ app = App(
     default_parameter=Parameter(negative=(), show_choices=False),
 )
 app.command(plan.plan, help_epilogue=plan.EXAMPLES, sort_key=1)
+app.command(explain.app)
+app.command(schedule.schedule, help_epilogue=schedule.EXAMPLES, sort_key=3)
 app.command(policy.app)
-app.command(generate.generate, help_epilogue=generate.EXAMPLES, sort_key=3)
+app.command(generate.generate, help_epilogue=generate.EXAMPLES, sort_key=5)
 
 
 def call(arguments: Sequence[str]) -> int:
@@ -39,5 +41,5 @@ def call(arguments: Sequence[str]) -> int:
     try:
         result = app(list(arguments), exit_on_error=False, print_error=False, result_action="return_value")
     except CycloptsError as error:
-        raise InputError(explain(error)) from error
+        raise InputError(sentence_of(error)) from error
     return result if isinstance(result, int) else 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from restow.cli.options import Output
@@ -41,8 +41,13 @@ def write_plan(output: Output, plan: Plan, report: Callable[[], Report]) -> None
 
 def write_bytes(document: bytes) -> None:
     """Write a document that is UTF-8 whatever the terminal's encoding is."""
+    write_pieces([document])
+
+
+def write_pieces(document: Iterable[bytes]) -> None:
+    """Write a document that comes in pieces."""
     sys.stdout.flush()
-    sys.stdout.buffer.write(document)
+    sys.stdout.buffer.writelines(document)
     sys.stdout.buffer.flush()
 
 

@@ -21,7 +21,11 @@ EXAMPLES = """Examples:
 _CLUSTER = "The cluster: a file, a directory, or - for standard input; JSON or YAML, also .gz. Can be repeated."
 _POLICY = "A DeschedulerPolicy, v1alpha1 or v1alpha2, or - for standard input; without it a bundled one."
 _FORM = "table, wide (everything), json, yaml or html."
-_HOW = "How landing places are judged: upstream does what the Kubernetes Descheduler does, the only way yet."
+_HOW = (
+    "prove (what is done without it) names where each pod will land and moves none without a place; "
+    "upstream does what the Kubernetes Descheduler does."
+)
+_SCHEDULER = "The cluster's KubeSchedulerConfiguration; without it the default profile."
 _TIME = "The time of the plan, such as 2026-11-21T00:00:00Z; without it the clock's."
 _TIMINGS = "Add the seconds of each phase to the plan's metadata."
 _OLD = "where the policy does not say (a flag of Descheduler 0.10 to 0.22)."
@@ -30,6 +34,7 @@ _Filename = Annotated[list[str] | None, PATHS, Parameter(name=["-f", "--filename
 _Policy = Annotated[str | None, PATHS, Parameter(metavar="FILE", help=_POLICY)]
 _Output = Annotated[Output, Parameter(name=["-o", "--output"], metavar="FORM", help=_FORM)]
 _Placement = Annotated[Placement | None, Parameter(metavar="HOW", help=_HOW)]
+_SchedulerConfig = Annotated[str | None, PATHS, Parameter(metavar="FILE", help=_SCHEDULER)]
 _Now = Annotated[str | None, Parameter(metavar="TIME", help=_TIME)]
 _NodeSelector = Annotated[str | None, Parameter(metavar="LABELS", help=f"The nodes to look at, {_OLD}")]
 _Limit = Annotated[
@@ -45,6 +50,7 @@ def plan(
     policy_config_file: _Policy = None,
     output: _Output = "table",
     placement: _Placement = None,
+    scheduler_config: _SchedulerConfig = None,
     now: _Now = None,
     node_selector: _NodeSelector = None,
     max_pods_to_evict_per_node: _Limit = None,
@@ -70,6 +76,7 @@ def plan(
             fallbacks=Fallbacks(node_selector, max_pods_to_evict_per_node, evict_local_storage_pods),
             output=output,
             placement=placement,
+            configuration=scheduler_config,
             now=now,
             timings=timings,
             verbosity=verbose,

@@ -10,7 +10,7 @@ from cyclopts import App, Parameter
 from restow.cli.options import PATHS, Verbosity
 from restow.cli.timings import told
 
-app = App(name="policy", help="Check, improve and convert DeschedulerPolicy files.", help_epilogue="", sort_key=2)
+app = App(name="policy", help="Check, improve and convert DeschedulerPolicy files.", help_epilogue="", sort_key=4)
 
 _FILE = "A DeschedulerPolicy, v1alpha1 or v1alpha2, or - for standard input."
 _File = Annotated[str, PATHS, Parameter(help=_FILE)]
@@ -81,12 +81,12 @@ def convert(file: _File, /, *, verbose: Verbosity = 0) -> None:
 
     A v1alpha2 policy comes back as it is. Comments are lost. What had no effect in the old policy is told on stderr and left out.
     """
-    from restow.cli.policy_files import policy_bytes, policy_name
+    from restow.cli.named_files import file_bytes, file_name
     from restow.cli.streams import tell
     from restow.descheduling.registry import plugins
     from restow.policies.convert import convert_policy
 
     with told("convert", verbose):
-        text, findings = convert_policy(policy_bytes(file), policy_name(file), plugins())
+        text, findings = convert_policy(file_bytes(file), file_name(file), plugins())
     tell(findings)
     sys.stdout.write(text)

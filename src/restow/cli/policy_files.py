@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from importlib.resources import files
-from pathlib import Path
 
-from restow.cli.options import STDIN
+from restow.cli.named_files import file_bytes, file_name
 from restow.descheduling.registry import plugins
-from restow.errors import InputError
 from restow.policies.documents import Document, read_document
 from restow.policies.fallbacks import Fallbacks, with_fallbacks
 from restow.policies.load import LoadedPolicy, load_document
@@ -32,23 +29,10 @@ class PolicyFile:
 
 def read_policy_file(path: str | None, fallbacks: Fallbacks) -> PolicyFile:
     """The policy at a path, or the bundled one; InputError where it cannot be read or is refused."""
-    text = files("restow.cli").joinpath(BUNDLED).read_bytes() if path is None else policy_bytes(path)
-    name = BUNDLED if path is None else policy_name(path)
+    text = files("restow.cli").joinpath(BUNDLED).read_bytes() if path is None else file_bytes(path)
+    name = BUNDLED if path is None else file_name(path)
     document = with_fallbacks(read_document(text, name), fallbacks)
     return PolicyFile(name, path is None, document, load_document(document, plugins()))
-
-
-def policy_bytes(path: str) -> bytes:
-    """The text of a policy file; InputError in one sentence where it cannot be read."""
-    try:
-        return sys.stdin.buffer.read() if path == STDIN else Path(path).read_bytes()
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}") from error
-
-
-def policy_name(path: str) -> str:
-    """How a policy file is called in messages."""
-    return "standard input" if path == STDIN else path
 
 
 def policy_view(file: PolicyFile) -> PolicyView:

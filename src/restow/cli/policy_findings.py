@@ -12,9 +12,9 @@ import msgspec
 from msgspec import Struct
 from rich.text import Text
 
+from restow.cli.named_files import file_bytes, file_name
 from restow.cli.options import STDIN
 from restow.cli.output import console, write_bytes
-from restow.cli.policy_files import policy_bytes, policy_name
 from restow.descheduling.plan import API_VERSION
 from restow.descheduling.registry import plugins
 from restow.errors import InputError
@@ -71,14 +71,14 @@ def examine(paths: Sequence[str], check: Check) -> Found:
         raise InputError("standard input (-) can be read only once")
     unique = tuple(dict.fromkeys(paths))
     findings = [finding for path in unique for finding in _examine(path, check)]
-    return Found(tuple(map(policy_name, unique)), tuple(findings))
+    return Found(tuple(map(file_name, unique)), tuple(findings))
 
 
 def _examine(path: str, check: Check) -> list[Finding]:
     try:
-        return check(policy_bytes(path), policy_name(path), plugins())
+        return check(file_bytes(path), file_name(path), plugins())
     except InputError as error:
-        return [_unreadable(policy_name(path), str(error))]
+        return [_unreadable(file_name(path), str(error))]
 
 
 def _unreadable(name: str, sentence: str) -> Finding:

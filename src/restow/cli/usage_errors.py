@@ -7,8 +7,11 @@ from cyclopts.exceptions import UnknownCommandError, UnusedCliTokensError
 
 from restow.cli.options import NotAPathError
 
+#: The commands that read a cluster.
+_READING = {("plan",), ("schedule",), ("explain", "pod"), ("explain", "node")}
 
-def explain(error: CycloptsError) -> str:
+
+def sentence_of(error: CycloptsError) -> str:
     """Return what is wrong, and on a second line what to ask for help."""
     command = " ".join(("restow", *(error.command_chain or ())))
     return f"{_sentence(error)}\n{command} --help shows what there is"
@@ -19,7 +22,7 @@ def _sentence(error: CycloptsError) -> str:
     if isinstance(error, UnknownCommandError) and unused.startswith("-"):
         return f"{unused} stands before the command: options follow it, as in restow plan -f cluster.json"
     if isinstance(error, UnusedCliTokensError):
-        hint = f"; did you mean -f {unused}?" if tuple(error.command_chain or ()) == ("plan",) else ""
+        hint = f"; did you mean -f {unused}?" if tuple(error.command_chain or ()) in _READING else ""
         return f'Unexpected argument "{unused}"{hint}'
     if isinstance(error.__cause__, NotAPathError):
         return str(error.__cause__)

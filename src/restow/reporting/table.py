@@ -14,6 +14,7 @@ from restow.reporting.answer import headline, note_sentences, problem_sentences,
 from restow.reporting.columns import GAP, widths, wrapped
 from restow.reporting.load_lines import load_lines, node_lines
 from restow.reporting.move_lines import move_lines
+from restow.reporting.next_commands import next_commands
 from restow.reporting.refusal_groups import group_refusals
 from restow.reporting.wording import counted, printable
 
@@ -41,7 +42,7 @@ def print_table(report: Report, console: Console) -> None:
         problem_lines(report, width),
         load_lines(report, width),
         node_lines(report, width),
-        _next_commands(report),
+        _next_commands(report, width),
     )
     print_sections(sections, console)
 
@@ -58,14 +59,14 @@ def header_lines(report: Report, width: int) -> Iterator[Text]:
     summary, policy = report.plan.summary, report.policy
     pending = f" ({summary.pending_pods:,} pending)" if summary.pending_pods else ""
     nodes_and_pods = f"{counted(summary.nodes, 'node')}, {counted(summary.pods, 'pod')}{pending}"
-    yield from _labelled("cluster", [nodes_and_pods, printable(report.sources)], width)
+    yield from labelled("cluster", [nodes_and_pods, printable(report.sources)], width)
     name = f"{printable(policy.name)}{' (bundled)' if policy.bundled else ''}"
     strategies = printable(", ".join(policy.strategies)) or "no strategies"
-    yield from _labelled("policy", [name, strategies, f"placement: {report.plan.metadata.placement}"], width)
+    yield from labelled("policy", [name, strategies, f"placement: {report.plan.metadata.placement}"], width)
 
 
-def _labelled(label: str, parts: list[str], width: int) -> Iterator[Text]:
-    """Yield as many parts on a line as fit."""
+def labelled(label: str, parts: list[str], width: int) -> Iterator[Text]:
+    """Yield a label and what it stands for, as many parts on a line as fit."""
     room = width - _LABEL - len(GAP)
     lines: list[str] = []
     for part in parts:
@@ -116,14 +117,19 @@ def problem_lines(report: Report, width: int) -> Iterator[Text]:
             yield Text.assemble((f"{'' if index else label:<{_LABEL}}{GAP}", "yellow"), line)
 
 
-def _next_commands(report: Report) -> Iterator[Text]:
+def _next_commands(report: Report, width: int) -> Iterator[Text]:
     listed = "every move and refusal, uncut" if report.plan.moves else "every refusal, uncut"
     commands = {
+        f"restow explain pod {_example(report.plan)} ...": "why it stays" if report.plan.refusals else None,
         "restow plan ... -o wide": listed if report.plan.moves or report.plan.refusals else None,
         "restow plan ... --policy-config-file policy.yaml": "with your own policy" if report.policy.bundled else None,
         "restow plan ... -o html > plan.html": "a page to show around",
     }
-    wanted = {command: meaning for command, meaning in commands.items() if meaning}
-    longest = max(map(len, wanted))
-    for command, meaning in wanted.items():
-        yield Text.assemble(f"{command:<{longest}}   ", (meaning, "dim"))
+    yield from next_commands({command: meaning for command, meaning in commands.items() if meaning}, width)
+
+
+def _example(plan: Plan) -> str:
+    """The refused pod of which there is most to be told: one that placement or a budget holds back, if there is any."""
+    order = ("placement", "budget", "limit", "evictor")
+    chosen = min(plan.refusals, key=lambda each: order.index(each.stage), default=None)
+    return printable(str(chosen.pod)) if chosen else ""

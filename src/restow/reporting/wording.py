@@ -1,10 +1,9 @@
-"""Numbers, amounts and untrusted text as Kubernetes people write them: 3 moves, 61 %, 12.5Gi, 1500m."""
+"""Numbers and untrusted text as Kubernetes people write them: 3 moves, 61 %."""
 
 from __future__ import annotations
 
 from typing import Final
 
-_BINARY_UNITS: Final = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 _RESOURCES_FIRST: Final = ("cpu", "memory")
 
 
@@ -16,20 +15,6 @@ def counted(number: int, singular: str, plural: str | None = None) -> str:
 def percent(fraction: float) -> str:
     """Write a fraction in whole percent: ``61 %``."""
     return f"{round(fraction * 100):,} %"
-
-
-def amount(resource: str, value: int) -> str:
-    """Write a `NodeLoad` value in its resource's unit: milli-CPU, bytes, or a plain count."""
-    if resource == "cpu":
-        return f"{value}m" if value % 1000 else str(value // 1000)
-    if resource in {"memory", "ephemeral-storage"} or resource.startswith("hugepages-"):
-        return _binary_size(value)
-    return f"{value:,}"
-
-
-def _binary_size(size: int) -> str:
-    power = min(max(abs(size).bit_length() - 1, 0) // 10, len(_BINARY_UNITS) - 1)
-    return f"{size / 1024**power:.1f}".removesuffix(".0") + _BINARY_UNITS[power]
 
 
 def resource_title(resource: str) -> str:

@@ -1,0 +1,115 @@
+"""From the arguments of ``restow explain`` to its output: load, make the plan, ask once more, report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from rich.text import Text
+
+from restow.cli.inputs import check_inputs, instant
+from restow.cli.node_names import find_node
+from restow.cli.output import console, write_bytes
+from restow.cli.planning import decided, placement_of
+from restow.cli.pod_names import find_pod
+from restow.cli.policy_files import read_policy_file
+from restow.cli.progress import working
+from restow.cli.scheduler_config import read_scheduler_config
+from restow.cli.streams import tell
+from restow.cli.timings import Timings
+from restow.cli.untold_kinds import untold_warning
+from restow.cluster.snapshot import Cluster
+from restow.descheduling.cycle import Cycle, run_cycle
+from restow.descheduling.explaining.explanation import NodeExplanation, PodExplanation
+from restow.descheduling.explaining.nodes import explain_node
+from restow.descheduling.explaining.pods import explain_pod
+from restow.descheduling.explaining.scene import Setting
+from restow.descheduling.plan import Placement
+from restow.descheduling.planning import cycle_notes
+from restow.descheduling.proving import prove_cycle
+from restow.descheduling.registry import strategies
+from restow.policies.fallbacks import Fallbacks
+from restow.policies.policy import Policy
+from restow.reporting.explain_json import render_explanation
+from restow.reporting.explain_node import node_sections
+from restow.reporting.explain_pod import pod_sections
+from restow.reporting.table import print_sections
+from restow.scheduling.profiles import SchedulerProfile
+from restow.sources.documents import load_cluster
+
+
+@dataclass(slots=True, frozen=True)
+class Request:
+    """What was asked for, as it was written."""
+
+    inputs: tuple[str, ...]
+    policy: str | None
+    placement: Placement | None
+    configuration: str | None
+    now: str | None
+    output: Literal["table", "json"]
+    verbosity: int
+
+
+def explain_one_pod(request: Request, name: str) -> None:
+    """Explain a pod; InputError for whatever in the request cannot be used."""
+    clock = Timings()
+    setting, pod = _planned(request, clock, lambda cluster: find_pod(cluster.pods, name, "explain pod"))
+    observed = int(np.flatnonzero(setting.cluster.pods.observed)[pod])
+    with clock.phase("explain"), working("asking once more"):
+        explanation = explain_pod(setting, observed)
+    _write(request, clock, explanation, lambda width: pod_sections(explanation, width))
+
+
+def explain_one_node(request: Request, name: str) -> None:
+    """Explain a node; InputError as ``explain_one_pod``."""
+    clock = Timings()
+    setting, node = _planned(request, clock, lambda cluster: find_node(cluster.nodes, name, "explain node"))
+    with clock.phase("explain"), working("asking once more"):
+        explanation = explain_node(setting, node)
+    _write(request, clock, explanation, lambda width: node_sections(explanation, width))
+
+
+def _planned(request: Request, clock: Timings, find: Callable[[Cluster], int]) -> tuple[Setting, int]:
+    """Find what is asked about, before the plan is made."""
+    check_inputs(request.inputs, request.policy, request.configuration)
+    now = instant(request.now)
+    policy = read_policy_file(request.policy, Fallbacks())
+    placement = placement_of(request.placement, policy)
+    tell(policy.loaded.warnings)
+    configuration = read_scheduler_config(request.configuration)
+    tell(configuration.warnings)
+    with clock.phase("load"), working("reading the cluster"):
+        cluster, found = load_cluster(request.inputs)
+    tell(found.notes())
+    index = find(cluster)
+    with clock.phase("plan"), working("making the plan"):
+        cycle = decided(policy, _deciding(cluster, now, placement, configuration.profiles))
+    tell(untold_warning(cycle.untold, "moves"))
+    tell(cycle_notes(cycle))
+    return Setting(cycle, policy.loaded.policy, strategies(), now, placement, tuple(configuration.profiles)), index
+
+
+def _deciding(
+    cluster: Cluster, now: int, placement: Placement, profiles: Sequence[SchedulerProfile]
+) -> Callable[[Policy], Cycle]:
+    if placement == "prove":
+        return lambda rules: prove_cycle(cluster, rules, strategies(), now, profiles)
+    return lambda rules: run_cycle(cluster, rules, strategies(), now)
+
+
+def _write(
+    request: Request,
+    clock: Timings,
+    explanation: PodExplanation | NodeExplanation,
+    sections: Callable[[int], list[list[Text]]],
+) -> None:
+    if request.verbosity:
+        tell(clock.lines())
+    if request.output == "json":
+        write_bytes(render_explanation(explanation))
+        return
+    page = console()
+    print_sections(sections(page.width), page)

@@ -1,0 +1,37 @@
+"""What is told on stderr beside a schedule: kinds that the input does not tell of, and pods of other schedulers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from restow.cli.untold_kinds import untold_warning
+from restow.cluster.snapshot import Cluster
+from restow.reporting.wording import counted, printable
+from restow.scheduling.evidence import Evidence
+
+
+def warnings_of(cluster: Cluster, pods: Sequence[int], *, preempting: bool) -> list[str]:
+    """One sentence where the answers about these pods depend on kinds that the input does not tell of.
+
+    ``preempting``: whether others would have to go for one of them, on which budgets have a say.
+    """
+    evidence = Evidence(cluster)
+    for pod in pods:
+        evidence.decisive(pod)
+        evidence.scoring(pod)
+    if preempting:
+        evidence.lacks("PodDisruptionBudget")
+    return untold_warning(evidence.missed, "answers")
+
+
+def other_schedulers(cluster: Cluster, left: Iterable[int]) -> list[str]:
+    """One sentence about the pending pods that are left to other schedulers; nothing without such pods."""
+    pods = cluster.pods
+    others = Counter(pods.tables.schedulers[pods.schedulers[pod]] for pod in left)
+    if not others:
+        return []
+    counts = ", ".join(f"{printable(name)} {count:,}" for name, count in sorted(others.items()))
+    total = others.total()
+    verb = "asks for another scheduler and is" if total == 1 else "ask for other schedulers and are"
+    return [f"{counted(total, 'pending pod')} {verb} left out: {counts}"]

@@ -1,0 +1,193 @@
+"""From the arguments of ``restow schedule`` to its output: load, then schedule and report pod by pod."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeVar
+
+from msgspec import UNSET
+from rich.text import Text
+
+import restow
+from restow.cli.inputs import check_inputs, instant, origin_of
+from restow.cli.named_files import file_name
+from restow.cli.output import console, write_pieces
+from restow.cli.pod_names import find_pod
+from restow.cli.progress import working
+from restow.cli.schedule_warnings import other_schedulers, warnings_of
+from restow.cli.scheduler_config import read_scheduler_config
+from restow.cli.streams import tell
+from restow.cli.timings import Timings
+from restow.cluster.pods import PENDING, Flag, Phase, Pods
+from restow.cluster.snapshot import Cluster
+from restow.cluster.state import ClusterState
+from restow.errors import InputError
+from restow.kube.timestamps import format_time
+from restow.reporting.schedule_explanation import Aside, explanation, gated
+from restow.reporting.schedule_json import render_pod, render_result
+from restow.reporting.schedule_outcomes import Outcomes, ScoresFor
+from restow.reporting.schedule_report import ScheduledCluster
+from restow.reporting.schedule_result import ScheduleMetadata
+from restow.reporting.schedule_rows import PodRow, pod_row
+from restow.reporting.schedule_table import print_schedule
+from restow.reporting.table import print_sections
+from restow.reporting.wording import counted
+from restow.scheduling.configuration.load import SchedulerConfiguration
+from restow.scheduling.context import Context
+from restow.scheduling.decision import Decision
+from restow.scheduling.profiles import SchedulerProfile
+from restow.scheduling.queue import Queue
+from restow.scheduling.sampling import feasible_to_find
+from restow.scheduling.schedulers import Schedulers
+from restow.sources.documents import LoadReport, load_cluster
+
+Made = TypeVar("Made")
+
+
+@dataclass(slots=True, frozen=True)
+class Request:
+    """What was asked for, as it was written."""
+
+    inputs: tuple[str, ...]
+    pod: str | None = None
+    configuration: str | None = None
+    output: Literal["table", "json"] = "table"
+    scores_for: ScoresFor = "needed"
+    now: str | None = None
+    timings: bool = False
+    verbosity: int = 0
+
+
+@dataclass(slots=True, frozen=True)
+class _Asked:
+    """The pods that are asked about, and the schedulers that decide about them."""
+
+    cluster: Cluster
+    schedulers: Schedulers
+    queue: Queue
+    #: How many pods the queue holds before the only one that is asked about.
+    ahead: int
+    clock: Timings
+
+
+def answer(request: Request) -> None:
+    """Schedule, and write what came of it; InputError for whatever in the request cannot be used."""
+    check_inputs(request.inputs, request.configuration)
+    clock, now = Timings(), instant(request.now)
+    configuration = read_scheduler_config(request.configuration)
+    tell(configuration.warnings)
+    with clock.phase("load"), working("reading the cluster"):
+        cluster, found = load_cluster(request.inputs)
+    tell(found.notes())
+    with clock.phase("schedule"), working("counting"):
+        asked = _asked(cluster, configuration.profiles, request.pod, clock)
+    if request.output == "json":
+        _write_json(asked, request, now)
+        return
+    place = _place(request, cluster, configuration, _origin(request, found, clock))
+    if request.pod is None:
+        _print_table(asked, request, place)
+    else:
+        _print_one(asked, request, place)
+
+
+def _origin(request: Request, found: LoadReport, clock: Timings) -> str:
+    origin = origin_of(request.inputs, found)
+    return f"{origin}, {clock.seconds['load']:.1f} s" if request.timings else origin
+
+
+def _place(request: Request, cluster: Cluster, used: SchedulerConfiguration, origin: str) -> ScheduledCluster:
+    nodes = len(cluster.nodes)
+    return ScheduledCluster(
+        nodes=nodes,
+        pods=len(cluster.pods),
+        sources=origin,
+        configuration="" if request.configuration is None else file_name(request.configuration),
+        sampled=any(feasible_to_find(nodes, each.percentage_of_nodes_to_score) < nodes for each in used.profiles),
+    )
+
+
+def _asked(cluster: Cluster, profiles: Sequence[SchedulerProfile], name: str | None, clock: Timings) -> _Asked:
+    """Prepare the questions: every waiting pod, or one; one that has a node is taken off it first."""
+    pod = None if name is None else _schedulable(cluster.pods, name)
+    state = ClusterState(cluster)
+    schedulers = Schedulers(Context.of(state), profiles)
+    queue = schedulers.queue()
+    if pod is None:
+        tell(other_schedulers(cluster, schedulers.left_alone()))
+        return _Asked(cluster, schedulers, queue, 0, clock)
+    _check_scheduler(cluster.pods, pod, schedulers)
+    if pod in queue.gated:
+        return _Asked(cluster, schedulers, Queue((), {pod: queue.gated[pod]}), 0, clock)
+    ahead = queue.pods.index(pod) if pod in queue.pods else 0
+    state.place(pod, PENDING)
+    return _Asked(cluster, schedulers, Queue((pod,), {}), ahead, clock)
+
+
+def _schedulable(pods: Pods, name: str) -> int:
+    """The pod of that name; InputError where no scheduler would ever look at it."""
+    pod = find_pod(pods, name, "--pod")
+    if pods.terminal[pod]:
+        raise InputError(f"--pod: {name} is {Phase(pods.phase[pod]).name.capitalize()}: it is not scheduled again")
+    if pods.flags[pod] & Flag.TERMINATING:
+        raise InputError(f"--pod: {name} is being deleted: it is not scheduled again")
+    return pod
+
+
+def _check_scheduler(pods: Pods, pod: int, schedulers: Schedulers) -> None:
+    try:
+        schedulers.scheduler_of(pod)
+    except KeyError as error:
+        wanted = pods.tables.schedulers[pods.schedulers[pod]]
+        raise InputError(
+            f"--pod: {pods.full_name(pod)} asks for the scheduler {wanted}, and how that one decides is not known"
+        ) from error
+
+
+def _each(asked: _Asked, request: Request, make: Callable[[Decision], Made]) -> list[Made]:
+    """Make something of the decision about each pod, which is taken on what the pods before it have left."""
+    made: list[Made] = []
+    preempting = False
+    with working(f"scheduling {counted(len(asked.queue.pods), 'pod')}"):
+        for pod in asked.queue.pods:
+            with asked.clock.phase("schedule"):
+                decision = asked.schedulers.decide(pod)
+            with asked.clock.phase("report"):
+                made.append(make(decision))
+            with asked.clock.phase("schedule"):
+                asked.schedulers.settle(decision)
+            preempting = preempting or bool(decision.victims)
+    tell(warnings_of(asked.cluster, asked.queue.pods, preempting=preempting))
+    if request.verbosity:
+        tell(asked.clock.lines())
+    return made
+
+
+def _write_json(asked: _Asked, request: Request, now: int) -> None:
+    outcomes = Outcomes(asked.cluster, request.scores_for)
+    lines = _each(asked, request, lambda decision: render_pod(outcomes.of(decision)))
+    lines += [render_pod(outcomes.gated(*each)) for each in sorted(asked.queue.gated.items())]
+    timings = asked.clock.seconds if request.timings else UNSET
+    metadata = ScheduleMetadata(format_time(now), restow.__version__, timings)
+    write_pieces(render_result(metadata, lines))
+
+
+def _print_table(asked: _Asked, request: Request, place: ScheduledCluster) -> None:
+    rows = _each(asked, request, lambda decision: pod_row(asked.cluster, decision))
+    name = asked.cluster.pods.full_name
+    rows += [PodRow(name(pod), "gated", why=why) for pod, why in sorted(asked.queue.gated.items())]
+    print_schedule(rows, place, console())
+
+
+def _print_one(asked: _Asked, request: Request, place: ScheduledCluster) -> None:
+    page = console()
+
+    def explain(decision: Decision) -> list[list[Text]]:
+        could_win = len(asked.schedulers.scheduler_of(decision.pod).candidates(decision))
+        return explanation(asked.cluster, decision, Aside(asked.ahead, could_win), page.width)
+
+    pages = _each(asked, request, explain)
+    pages += [gated(asked.cluster, pod, why, page.width) for pod, why in asked.queue.gated.items()]
+    for sections in pages:
+        print_sections([[*place.lines(page.width), *sections[0]], *sections[1:]], page)

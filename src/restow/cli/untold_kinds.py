@@ -1,0 +1,25 @@
+"""The one line about what an input does not tell of, and the command that adds it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from restow.scheduling.evidence import KINDS, told_by
+
+
+def untold_warning(kinds: Collection[str], what: str) -> list[str]:
+    """One sentence where ``what`` (moves, answers) depend on kinds that the input does not tell of; nothing otherwise."""
+    if not kinds:
+        return []
+    names = listed(kinds)
+    return [f"the input does not tell of {names}, on which {what} depend; {told_by(kinds)} and -f more.json add them"]
+
+
+def listed(kinds: Collection[str]) -> str:
+    """Kinds for people, in one order: ``Services, ReplicaSets and StatefulSets``."""
+    *names, last = (
+        f"{kind[:-1]}ies" if kind.endswith("y") else f"{kind}es" if kind.endswith("s") else f"{kind}s"
+        for kind in KINDS
+        if kind in kinds
+    )
+    return f"{', '.join(names)} and {last}" if names else last

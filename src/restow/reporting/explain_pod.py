@@ -1,0 +1,170 @@
+"""``restow explain pod`` on a terminal: what becomes of the pod, who wants it to move, what stands against it, what would help."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from rich.text import Text
+
+from restow.reporting.columns import GAP, wrapped
+from restow.reporting.explain_lines import headline, labelled_line, load_text, some
+from restow.reporting.next_commands import next_commands
+from restow.reporting.wording import counted, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from restow.descheduling.explaining.explanation import Change, Gate, PodExplanation, Rejected, StrategyView
+
+_MOST_NODES: Final = 5
+_MOST_NAMES: Final = 3
+_INDENT: Final = 4
+
+
+def pod_sections(explanation: PodExplanation, width: int) -> list[list[Text]]:
+    """The whole answer, in sections."""
+    wanting = [each for each in explanation.strategies if each.wanted]
+    others = [each for each in explanation.strategies if not each.wanted]
+    sections = [
+        headline(_about(explanation), _outcome(explanation, wanting), width),
+        _move_lines(explanation, width),
+        *(_view_lines(explanation, each, width, with_places=each is wanting[0]) for each in wanting),
+        _unwanted(others, width),
+        _next_commands(explanation, width),
+    ]
+    return list(map(list, sections))
+
+
+def _about(explanation: PodExplanation) -> list[str]:
+    parts = [str(explanation.pod), *([str(explanation.owner)] if explanation.owner else [])]
+    if explanation.node is not None:
+        load = load_text(explanation.load) if explanation.load else ""
+        parts.append(f"on {explanation.node}{f' ({load})' if load else ''}")
+    return parts
+
+
+def _outcome(explanation: PodExplanation, wanting: Sequence[StrategyView]) -> str:
+    match explanation.outcome:
+        case "moves":
+            return "moves" if explanation.metadata.placement == "prove" else "is evicted"
+        case "pending":
+            return "has no node yet"
+        case "lost":
+            return "is on a node that the input does not hold"
+    return "stays" if wanting else "stays: nothing wants it to move"
+
+
+def _move_lines(explanation: PodExplanation, width: int) -> Iterator[Text]:
+    move = explanation.move
+    if move is None:
+        return
+    yield from _sentence(f"{move.plugin}: {move.reason}", width)
+    if move.target is not None:
+        yield from labelled_line("to", f"{move.target}, {move.certainty}", width, style="green")
+    elif move.certainty is not None:
+        yield from labelled_line("to", "nowhere: it is over, and nothing has to land", width)
+    else:
+        yield from labelled_line("to", "not predicted: placement upstream", width)
+    if len(move.candidates) > 1:
+        yield from labelled_line("could win", some(move.candidates, _MOST_NODES), width)
+
+
+def _view_lines(explanation: PodExplanation, view: StrategyView, width: int, *, with_places: bool) -> Iterator[Text]:
+    wants = "wanted it to move before the plan's other moves" if view.before else "wants it to move"
+    yield from _sentence(f"{view.plugin} {wants}{f': {view.reason}' if view.reason else ''}", width)
+    if view.refusal is not None and not _is_told(view):
+        told = f"{view.refusal.stage} {view.refusal.code}: {view.refusal.message}"
+        yield from labelled_line("the plan", told, width, style="red")
+    for gate in view.gates:
+        yield from labelled_line(gate.stage, gate.message, width, style="red" if gate.passes is False else "")
+        if gate.stage == "placement":
+            if gate.passes or gate.code == "NotCertain":
+                yield from _winners(explanation, view, width)
+            if with_places and not gate.passes:
+                yield from _rejections(explanation, width)
+    yield from _change_lines(view.changes, width)
+
+
+def _is_told(view: StrategyView) -> bool:
+    """Whether a stage says already what the plan says."""
+    refusal = view.refusal
+    return refusal is not None and any(_holds_back(each, refusal.code) for each in view.gates)
+
+
+def _holds_back(gate: Gate, code: str) -> bool:
+    return gate.passes is not True and gate.code == code
+
+
+def _winners(explanation: PodExplanation, view: StrategyView, width: int) -> Iterator[Text]:
+    """Say which nodes could win, and which of them the strategy could do with."""
+    candidates = explanation.places.candidates if explanation.places else ()
+    if candidates:
+        satisfied = f"{len(view.welcome):,} of them" if view.welcome else "none of them"
+        told = f"{some(candidates, _MOST_NODES)}; {satisfied} would satisfy {view.plugin}"
+        yield from labelled_line("could win", told, width)
+
+
+def _rejections(explanation: PodExplanation, width: int) -> Iterator[Text]:
+    for each in explanation.places.rejected if explanation.places else ():
+        nodes = [name for name in each.nodes if name != explanation.node]
+        if nodes:
+            yield from _group(each, nodes, width)
+
+
+def _group(group: Rejected, nodes: Sequence[str], width: int) -> Iterator[Text]:
+    said = "; ".join(group.reasons)
+    plugin = group.plugin or "PreFilter"
+    if len(nodes) > _MOST_NODES:
+        yield from _node_line(counted(len(nodes), "node"), f"{plugin}{GAP}{said} ({some(nodes, _MOST_NAMES)})", width)
+        return
+    alike: dict[str, list[str]] = {}
+    for name in nodes:
+        alike.setdefault(group.details.get(name, ""), []).append(name)
+    for detail, names in alike.items():
+        told = f"{said}: {detail}" if detail else said
+        yield from _node_line(", ".join(names), f"{plugin}{GAP}{told}", width)
+
+
+def _node_line(start: str, told: str, width: int) -> Iterator[Text]:
+    indent = " " * _INDENT
+    lines = wrapped(f"{indent}{printable(start)}{GAP}{printable(told)}", width, subsequent_indent=" " * (_INDENT + 2))
+    yield from (Text(line, style="dim") for line in lines)
+
+
+def _change_lines(changes: Sequence[Change], width: int) -> Iterator[Text]:
+    for verified, opening in ((True, "It would move"), (False, "It might move")):
+        told = [_change(each) for each in changes if each.verified is verified]
+        if told:
+            yield from (
+                Text(line, style="green") for line in wrapped(printable(f"{opening} {', or '.join(told)}."), width)
+            )
+
+
+def _change(change: Change) -> str:
+    *first, last = [each.message for each in change.steps]
+    steps = f"{', '.join(first)} and {last}" if first else last
+    return f"{steps} (or the same on {some(change.others, _MOST_NAMES)})" if change.others else steps
+
+
+def _unwanted(views: Sequence[StrategyView], width: int) -> Iterator[Text]:
+    """Yield why strategies leave the pod alone; those that do not say in one sentence."""
+    silent = [each.plugin for each in views if not each.reason]
+    told = [f"{each.plugin} does not want it to move: {each.reason}" for each in views if each.reason]
+    if silent:
+        *first, last = silent
+        names = f"{', '.join(first)} and {last}" if first else last
+        told.append(f"{names} {'do' if first else 'does'} not want it to move")
+    for sentence in told:
+        for line in wrapped(printable(sentence), width, subsequent_indent="  "):
+            yield Text(line, style="dim")
+
+
+def _sentence(text: str, width: int) -> Iterator[Text]:
+    yield from map(Text, wrapped(printable(text), width, subsequent_indent="  "))
+
+
+def _next_commands(explanation: PodExplanation, width: int) -> Iterator[Text]:
+    wanted = {f"restow schedule ... --pod {printable(str(explanation.pod))}": "where it would go, node by node"}
+    if explanation.node is not None:
+        wanted = {f"restow explain node {printable(explanation.node)} ...": "what the plan does to its node", **wanted}
+    yield from next_commands(wanted, width)

@@ -1,0 +1,151 @@
+"""``restow schedule --pod``: one pod, node by node: what every plugin gives the nodes that fit, and who is against the rest."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from rich.text import Text
+
+from restow.cluster.pods import PENDING
+from restow.reporting.columns import GAP, wrapped
+from restow.reporting.schedule_rows import margin, told
+from restow.reporting.schedule_scores import score_lines
+from restow.reporting.schedule_table import victims_text
+from restow.reporting.table import labelled
+from restow.reporting.wording import counted, printable
+from restow.scheduling.framework import NOT_ASKED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from restow.cluster.snapshot import Cluster
+    from restow.scheduling.decision import Decision
+    from restow.scheduling.verdicts import Objection, Verdicts
+
+_MOST_NODES, _MOST_VICTIMS, _MOST_CANDIDATES = 10, 8, 5
+_INDENT: Final = " "
+#: What is said of nodes that a PreFilter result leaves out: no single plugin rejects them.
+_PREFILTER: Final = "PreFilter"
+
+
+@dataclass(slots=True, frozen=True)
+class Aside:
+    """What is to be known of a decision beside it."""
+
+    #: How many pods the queue holds before the pod: what they would leave is not looked at.
+    ahead: int = 0
+    #: How many nodes could win, whichever of them kube-scheduler happens to score.
+    could_win: int = 0
+
+
+def explanation(cluster: Cluster, decision: Decision, aside: Aside, width: int) -> list[list[Text]]:
+    """What was decided about one pod, in sections."""
+    sections = (
+        _pod_line(cluster, decision.pod, aside.ahead, width),
+        _answer_lines(cluster, decision, aside, width),
+        _preemption_lines(cluster, decision, width),
+        _rejection_lines(cluster, decision.verdicts, width),
+        _next_command(),
+    )
+    return list(map(list, sections))
+
+
+def gated(cluster: Cluster, pod: int, why: str, width: int) -> list[list[Text]]:
+    """Why a pod may not be scheduled yet, in sections."""
+    headline = Text(f"{printable(cluster.pods.full_name(pod))} is gated", style="bold")
+    return [list(_pod_line(cluster, pod, 0, width)), [headline, *_dim_lines(printable(why), width)]]
+
+
+def _pod_line(cluster: Cluster, pod: int, ahead: int, width: int) -> Iterator[Text]:
+    pods, node = cluster.pods, int(cluster.pods.node[pod])
+    if node >= 0:
+        where = f"on {printable(cluster.nodes.names[node])}; the answer is as if it were pending"
+    elif node == PENDING:
+        where = f"pending; asked before the {counted(ahead, 'pod')} ahead of it" if ahead else "pending"
+    else:
+        where = "on a node that the input does not hold; the answer is as if it were pending"
+    yield from labelled("pod", [printable(pods.full_name(pod)), f"priority {int(pods.priority[pod])}", where], width)
+
+
+def _answer_lines(cluster: Cluster, decision: Decision, aside: Aside, width: int) -> Iterator[Text]:
+    """Yield where the pod goes and the scores of the nodes that fit, or the scheduler's message."""
+    name = printable(cluster.pods.full_name(decision.pod))
+    if decision.ranking is None:
+        yield Text(f"{name} finds no node", style="bold")
+        yield from _dim_lines(printable(decision.message), width)
+        return
+    node = cluster.nodes.names[decision.node]
+    verb = "stays on" if decision.node == cluster.pods.node[decision.pod] else "goes to"
+    yield Text(f"{name} {verb} {printable(node)}: {printable(told(*margin(cluster, decision)))}", style="bold")
+    if len(decision.ranking.nodes) > 1:
+        yield from score_lines(cluster.nodes.names, decision.ranking, width)
+    if aside.could_win > len(decision.best):
+        nodes = counted(aside.could_win, "node")
+        yield from _dim_lines(f"{nodes} could win: of so many kube-scheduler scores only some, by chance", width)
+
+
+def _preemption_lines(cluster: Cluster, decision: Decision, width: int) -> Iterator[Text]:
+    """Yield whom the pod would preempt, and where else it could."""
+    if decision.preemption is None or not decision.preemption.best:
+        return
+    nodes, first = cluster.nodes.names, decision.preemption.best[0]
+    victims = counted(len(first.victims), "pod")
+    yield Text(f"It would preempt {victims} on {printable(nodes[first.node])}", style="bold yellow")
+    names = [cluster.pods.full_name(pod) for pod in first.victims]
+    yield from _dim_lines(victims_text(names, _MOST_VICTIMS), width)
+    if first.violations:
+        yield from _dim_lines(f"against the disruption budgets of {first.violations:,} of them", width)
+    others = [printable(nodes[each.node]) for each in decision.preemption.candidates if each.node != first.node]
+    if others:
+        more = ", ..." if len(others) > _MOST_CANDIDATES else ""
+        yield from _dim_lines(f"it could preempt on {', '.join(others[:_MOST_CANDIDATES])}{more} too", width)
+
+
+def _rejection_lines(cluster: Cluster, verdicts: Verdicts, width: int) -> Iterator[Text]:
+    """Yield who rejects how many nodes and why, the most nodes first, and which nodes these are."""
+    if verdicts.prefilter is not None:
+        yield Text("No node was looked at", style="bold")
+        yield from _objection_lines(verdicts.prefilter, "", [], width)
+        return
+    groups, not_asked = _grouped(verdicts)
+    out = sum(map(len, groups.values()))
+    if out:
+        yield Text(f"{counted(out, 'node')} {'does' if out == 1 else 'do'} not fit", style="bold")
+    digits = len(f"{max(map(len, groups.values()), default=0):,}")
+    for category, nodes in sorted(groups.items(), key=lambda each: (-len(each[1]), each[1])):
+        names = [printable(cluster.nodes.names[node]) for node in nodes]
+        yield from _objection_lines(verdicts.objections[category], f"{len(nodes):>{digits},}{GAP}", names, width)
+    if not_asked:
+        yield from _dim_lines(
+            f"{counted(not_asked, 'node')} not looked at: it is nominated for a node that fits", width
+        )
+
+
+def _grouped(verdicts: Verdicts) -> tuple[dict[int, list[int]], int]:
+    """The rejected nodes by what was said of them, and how many nobody was asked about."""
+    groups: dict[int, list[int]] = defaultdict(list)
+    for node, category in enumerate(verdicts.verdict.tolist()):
+        groups[category].append(node)
+    not_asked = len(groups.pop(NOT_ASKED, ()))
+    return {category: nodes for category, nodes in groups.items() if category >= 0}, not_asked
+
+
+def _objection_lines(objection: Objection, count: str, names: list[str], width: int) -> Iterator[Text]:
+    start = f"{_INDENT}{count}"
+    said = printable(f"{objection.plugin or _PREFILTER}{GAP}{'; '.join(objection.outcome.reasons)}")
+    yield from map(Text, wrapped(f"{start}{said}", width, subsequent_indent=" " * (len(start) + 2)))
+    if names:
+        more = f" and {len(names) - _MOST_NODES:,} more" if len(names) > _MOST_NODES else ""
+        yield from _dim_lines(", ".join(names[:_MOST_NODES]) + more, width, len(start))
+
+
+def _dim_lines(text: str, width: int, indent: int = 1) -> Iterator[Text]:
+    space = " " * indent
+    for line in wrapped(text, width, initial_indent=space, subsequent_indent=space):
+        yield Text(line, style="dim")
+
+
+def _next_command() -> Iterator[Text]:
+    yield Text.assemble("restow schedule ... -o json   ", ("every node and score", "dim"))

@@ -1,0 +1,68 @@
+"""What the table says of each pod that was scheduled: where it goes and how narrowly, or why it goes nowhere.
+
+A row holds a few words; decisions about thousands of pods and nodes are not kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from restow.reporting.wording import counted
+
+if TYPE_CHECKING:
+    from restow.cluster.snapshot import Cluster
+    from restow.scheduling.decision import Decision
+
+#: A pod gets a node, may preempt others, fits nowhere, or may not be scheduled yet.
+Fate = Literal["placed", "preempting", "unschedulable", "gated"]
+
+
+@dataclass(slots=True, frozen=True)
+class PodRow:
+    """One pod."""
+
+    pod: str
+    fate: Fate
+    #: Where it goes, or where it preempts others; empty where neither.
+    node: str = ""
+    #: How narrowly the node won, or why there is none.
+    why: str = ""
+    #: The next best node; empty where there is none, or where several tie.
+    rival: str = ""
+    #: The pods that it preempts.
+    victims: tuple[str, ...] = ()
+
+
+def pod_row(cluster: Cluster, decision: Decision) -> PodRow:
+    """The row of a decision about a cluster's pod."""
+    name, nodes = cluster.pods.full_name, cluster.nodes.names
+    if decision.node >= 0:
+        why, rival = margin(cluster, decision)
+        return PodRow(name(decision.pod), "placed", nodes[decision.node], why, rival)
+    if decision.nominated_node >= 0:
+        victims = tuple(map(name, decision.victims))
+        return PodRow(
+            name(decision.pod), "preempting", nodes[decision.nominated_node], decision.message, victims=victims
+        )
+    return PodRow(name(decision.pod), "unschedulable", why=decision.message)
+
+
+def margin(cluster: Cluster, decision: Decision) -> tuple[str, str]:
+    """How narrowly a node won - ``3 nodes tie``, ``next best -4``, ``the only node that fits`` - and which is next best."""
+    ranking = decision.ranking
+    assert ranking is not None, "only a pod that gets a node has a margin"
+    if len(ranking.nodes) == 1:
+        return "the only node that fits", ""
+    if len(decision.best) > 1:
+        return f"{counted(len(decision.best), 'node')} tie", ""
+    others = ranking.total.copy()
+    others[ranking.nodes == decision.node] = -1
+    second = int(others.argmax())
+    behind = int(ranking.total.max() - ranking.total[second])
+    return f"next best -{behind}", cluster.nodes.names[ranking.nodes[second]]
+
+
+def told(why: str, rival: str) -> str:
+    """How narrowly a node won, in one clause: ``next best -4: n2``."""
+    return f"{why}: {rival}" if rival else why

@@ -1,0 +1,189 @@
+"""``restow schedule`` on a terminal: how many pods find a node, which one and how narrowly, and why the others do not.
+
+One screen for a few pods. Of many that find a node only the first are listed, and those that do not are counted by the
+scheduler's message, which is what can be acted on.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING, Final
+
+from rich.text import Text
+
+from restow.reporting.columns import GAP, joined, narrowed, total_width, widths, without_shared_domain, wrapped
+from restow.reporting.schedule_rows import told
+from restow.reporting.table import print_sections
+from restow.reporting.wording import counted, printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rich.console import Console
+
+    from restow.reporting.schedule_report import ScheduledCluster
+    from restow.reporting.schedule_rows import PodRow
+
+_MOST_LISTED, _OF_MANY = 20, 10
+_MOST_GROUPS, _MOST_NAMES, _MOST_VICTIMS = 8, 4, 3
+_MOST_TOTALS: Final = 4
+_INDENT: Final = " "
+_MEANING_GAP: Final = "   "
+_SAMPLED: Final = (
+    "These are the best of all nodes; of so many kube-scheduler scores only some, and --pod tells how many could win."
+)
+_HEADER: Final = (" POD", "NODE", "WHY")
+
+
+def print_schedule(rows: Sequence[PodRow], cluster: ScheduledCluster, console: Console) -> None:
+    """Print the rows, in the order in which the pods were scheduled, cut to the console's width."""
+    width = console.width
+    placed = [row for row in rows if row.fate == "placed"]
+    without = [row for row in rows if row.fate in {"preempting", "unschedulable"}]
+    sections = (
+        cluster.lines(width),
+        _placed_lines(rows, placed, width, sampled=cluster.sampled),
+        _group_lines(_without(without), without, width) if placed else (),
+        _gated_lines([row for row in rows if row.fate == "gated"], width),
+        _next_commands(rows, width),
+    )
+    print_sections(sections, console)
+
+
+def headline(rows: Sequence[PodRow]) -> str:
+    """Say how many of the pods find a node: ``5 of 7 pending pods find a node``."""
+    total, placed = len(rows), sum(row.fate == "placed" for row in rows)
+    if not total:
+        return "No pod is pending: there is nothing to schedule"
+    if total == 1:
+        return f"The only pending pod finds {'a' if placed else 'no'} node"
+    if placed == total:
+        return f"All {total:,} pending pods find a node"
+    if not placed:
+        return f"None of the {total:,} pending pods finds a node"
+    return f"{placed:,} of {total:,} pending pods {'finds' if placed == 1 else 'find'} a node"
+
+
+def _placed_lines(rows: Sequence[PodRow], placed: Sequence[PodRow], width: int, *, sampled: bool) -> Iterator[Text]:
+    """Yield the answer, and under it the pods that find a node, or why none does."""
+    yield Text(headline(rows), style="bold")
+    if not placed:
+        without = [row for row in rows if row.fate != "gated"]
+        yield from _message_groups(without, width)
+        return
+    shown = placed if len(placed) <= _MOST_LISTED else placed[:_OF_MANY]
+    if len(shown) < len(placed):
+        yield from _totals(placed, width)
+    cells = _cells(shown, width)
+    columns = narrowed(widths(cells), width)
+    yield Text(joined(cells[0], columns), style="bold")
+    for row in cells[1:]:
+        line = Text(joined(row, columns))
+        line.stylize("dim", columns[0] + columns[1] + 2 * len(GAP))
+        yield line
+    if len(shown) < len(placed):
+        yield Text(f"{_INDENT}... and {len(placed) - len(shown):,} more: -o json has all", style="dim")
+    if sampled:
+        yield from _indented(_SAMPLED, width)
+
+
+def _cells(rows: Sequence[PodRow], width: int) -> list[tuple[str, str, str]]:
+    """The table of placed pods, without what matters least where it would not fit: domains of nodes, then the next best."""
+    short = without_shared_domain([each for row in rows for each in (row.node, row.rival) if each])
+    variants = [
+        [(row.node, told(row.why, row.rival)) for row in rows],
+        [(short[row.node], told(row.why, short.get(row.rival, ""))) for row in rows],
+        [(short[row.node], row.why) for row in rows],
+    ]
+    tables = [
+        [_HEADER, *((_INDENT + printable(row.pod), printable(node), printable(why)) for row, (node, why) in pairs)]
+        for pairs in (zip(rows, each, strict=True) for each in variants)
+    ]
+    return next((each for each in tables if total_width(widths(each)) <= width), tables[-1])
+
+
+def _totals(placed: Sequence[PodRow], width: int) -> Iterator[Text]:
+    """Say onto how many nodes many pods go, and onto which the most."""
+    counts = Counter(row.node for row in placed)
+    ranked = sorted(counts.items(), key=lambda each: (-each[1], each[0]))[:_MOST_TOTALS]
+    most = ", ".join(f"{printable(node)} {count:,}" for node, count in ranked)
+    more = ", ..." if len(counts) > len(ranked) else ""
+    yield from map(Text, wrapped(f"{_INDENT}onto {counted(len(counts), 'node')}: {most}{more}", width))
+
+
+def _without(rows: Sequence[PodRow]) -> str:
+    preempting = sum(row.fate == "preempting" for row in rows)
+    verb = "finds" if len(rows) == 1 else "find"
+    aside = f", {'it' if len(rows) == 1 else f'{preempting:,}'} would preempt others" if preempting else ""
+    return f"{counted(len(rows), 'pod')} {verb} none{aside}"
+
+
+def _group_lines(title: str, rows: Sequence[PodRow], width: int) -> Iterator[Text]:
+    if rows:
+        yield Text(title, style="bold")
+        yield from _message_groups(rows, width)
+
+
+def _message_groups(rows: Sequence[PodRow], width: int) -> Iterator[Text]:
+    """Yield the pods by the scheduler's message, in the order of the first pod of each."""
+    groups: dict[str, list[PodRow]] = defaultdict(list)
+    for row in rows:
+        groups[row.why].append(row)
+    for message, members in list(groups.items())[:_MOST_GROUPS]:
+        shown = members if len(members) <= _MOST_NAMES else members[: _MOST_NAMES - 1]
+        yield from (line for row in shown for line in _pod_lines(row, width))
+        if len(shown) < len(members):
+            yield Text(f"{_INDENT}... and {counted(len(members) - len(shown), 'more pod')}")
+        yield from _indented(printable(message), width)
+    if len(groups) > _MOST_GROUPS:
+        hidden = counted(len(groups) - _MOST_GROUPS, "more message")
+        yield Text(f"{_INDENT}... and {hidden}: -o json has all", style="dim")
+
+
+def _pod_lines(row: PodRow, width: int) -> Iterator[Text]:
+    """Yield a pod's name, and whom it would preempt."""
+    name = f"{_INDENT}{printable(row.pod)}"
+    if row.fate != "preempting":
+        yield Text(name)
+        return
+    pods = f"{counted(len(row.victims), 'pod')} on {printable(row.node)}: {victims_text(row.victims, _MOST_VICTIMS)}"
+    lines = wrapped(f"{name}{GAP}would preempt {pods}", width, subsequent_indent=" " * 4)
+    for index, line in enumerate(lines):
+        text = Text(line)
+        text.stylize("yellow", len(name) if index == 0 else 0)
+        yield text
+
+
+def victims_text(victims: Sequence[str], most: int) -> str:
+    """Return the names, no more than ``most`` of them."""
+    names = ", ".join(map(printable, victims[:most]))
+    return f"{names} and {len(victims) - most:,} more" if len(victims) > most else names
+
+
+def _indented(text: str, width: int) -> Iterator[Text]:
+    indent = " " * 4
+    for line in wrapped(text, width, initial_indent=indent, subsequent_indent=indent):
+        yield Text(line, style="dim")
+
+
+def _gated_lines(rows: Sequence[PodRow], width: int) -> Iterator[Text]:
+    if rows:
+        verb = "is" if len(rows) == 1 else "are"
+        yield Text(f"{counted(len(rows), 'pod')} {verb} gated", style="bold")
+        yield from _message_groups(rows, width)
+
+
+def _next_commands(rows: Sequence[PodRow], width: int) -> Iterator[Text]:
+    if not rows:
+        return
+    asked = next((row for row in rows if row.fate in {"preempting", "unschedulable"}), rows[0])
+    commands = {
+        f"restow schedule ... --pod {printable(asked.pod)}": "node by node, why",
+        "restow schedule ... -o json": "every node and score",
+    }
+    longest = max(map(len, commands))
+    if longest + len(_MEANING_GAP) + max(map(len, commands.values())) > width:
+        longest = 0
+    for command, meaning in commands.items():
+        told = f"{command:<{longest}}{_MEANING_GAP}"
+        yield Text.assemble(told, (meaning, "dim")) if len(told) + len(meaning) <= width else Text(command)
