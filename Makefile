@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 DEMO := build/demo
 
-.PHONY: demo test check fix docs bench oracle clean
+.PHONY: demo test check fix docs bench bench-placement oracle clean
 
 demo: $(VENV)/installed                 ## A plan for a bundled cluster: a table here, and an HTML report.
 	@mkdir -p $(DEMO)
@@ -35,6 +35,10 @@ oracle: $(VENV)/developing              ## Build the real Go program and compare
 bench: $(VENV)/developing               ## Time restow and the Go program in one run (SIZE=small|medium|large).
 	$(BIN)/python tests/oracle/build.py
 	$(BIN)/python -m tests.bench.run --size $(or $(SIZE),medium) $(if $(LIMIT),--limit $(LIMIT))
+
+bench-placement: $(VENV)/developing     ## Time placements of restow and kube-scheduler in one run.
+	$(BIN)/python tests/oracle/build.py
+	$(BIN)/python -m tests.bench.placement
 
 clean:                                  ## Remove everything that was made.
 	rm -rf $(VENV) build .hypothesis .mypy_cache .ruff_cache .pytest_cache .benchmarks

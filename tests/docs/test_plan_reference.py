@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
-from typing import Any
 
-import msgspec
-
+from docs.fields import fields_of
 from docs.pages import ROOT, rows, section, text_of
 from restow.descheduling.plan import Plan
 
@@ -16,32 +13,8 @@ PAGE = text_of("docs/reference/plan-json.md")
 _CODE = re.compile(r"[A-Z]+[a-z]+([A-Z][A-Za-z]*)?")
 
 
-def plan_fields(kind: Any, path: str) -> Iterator[str]:
-    """The paths of all fields of a struct, as the reference writes them."""
-    match kind:
-        case msgspec.inspect.StructType(fields=fields):
-            for field in fields:
-                inner = f"{path}.{field.encode_name}" if path else field.encode_name
-                yield from plan_fields(field.type, inner)
-        case msgspec.inspect.VarTupleType(item_type=item):
-            yield path
-            if isinstance(item, msgspec.inspect.StructType):
-                yield from plan_fields(item, f"{path}[]")
-        case msgspec.inspect.DictType(value_type=value):
-            yield path
-            if isinstance(value, msgspec.inspect.StructType):
-                yield from plan_fields(value, f"{path}.*")
-        case msgspec.inspect.UnionType(types=types):
-            yield path
-            for each in types:
-                if isinstance(each, msgspec.inspect.StructType):
-                    yield from plan_fields(each, path)
-        case _:
-            yield path
-
-
 def test_every_field_of_the_plan_has_a_row_and_no_row_is_of_another():
-    assert set(rows(section(PAGE, "## Fields"))) == set(plan_fields(msgspec.inspect.type_info(Plan), ""))
+    assert set(rows(section(PAGE, "## Fields"))) == set(fields_of(Plan))
 
 
 def codes_in_the_source() -> set[str]:

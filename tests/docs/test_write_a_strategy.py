@@ -62,7 +62,7 @@ def test_the_strategy_object_is_all_that_a_cycle_needs(module):
     schemas = registry.plugins() | {NAME: module.SCHEMA}
     policy = load_policy(page_file("policy.yaml").encode(), "policy.yaml", schemas).policy
     done = run_cycle(a_cluster(*NODES, *PODS), policy, known, parse_time("2026-11-21T00:00:00Z"))
-    assert [done.state.cluster.pods.names[each.pod] for each in done.arbiter.evictions] == ["p1"]
+    assert [done.state.cluster.pods.names[each.pod] for each in done.record.evictions] == ["p1"]
 
 
 def test_one_line_in_the_registry_is_enough(module, monkeypatch):
@@ -79,5 +79,5 @@ def test_limits_end_its_walk(module, monkeypatch):
     pods = [a_pod(f"p{number}", node="old", owner=RS) for number in range(4)]
     args = {"nodeLabels": "node.kubernetes.io/instance-type=spot-4"}
     done = cycle(NAME, args, nodes=NODES, pods=pods, per_node=2)
-    assert len(done.arbiter.evictions) == 2
-    assert [each.reason[1] for each in done.arbiter.refusals()] == ["MaxPodsToEvictPerNode"]
+    assert len(done.record.evictions) == 2
+    assert [each.reason[1] for each in done.record.refusals] == ["MaxPodsToEvictPerNode"]

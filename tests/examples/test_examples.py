@@ -68,6 +68,17 @@ def test_no_node_of_the_demo_cluster_holds_more_than_it_has(demo):
     assert min(cpu.values()) >= 0
 
 
+def test_the_pods_of_the_pending_cluster_wait_for_every_reason():
+    main = "from restow.cli.main import main; main()"
+    schedule = msgspec.json.decode(output_of("-c", main, "schedule", "-f", CLUSTERS / "pending.yaml", "-o", "json"))
+    pods = schedule["pods"]
+    assert sum(bool(pod["node"]) for pod in pods) == 3
+    assert sum(bool(pod["victims"]) for pod in pods) == 1
+    assert sum(bool(pod["preFilter"]) for pod in pods) == 1
+    assert sum(bool(pod["gated"]) for pod in pods) == 1
+    assert any(len(pod["feasible"]) > 1 for pod in pods)
+
+
 @pytest.mark.parametrize("path", POLICIES, ids=lambda path: path.stem)
 def test_every_example_policy_loads_without_a_warning(path):
     loaded = load_policy(path.read_bytes(), path.name, plugins())

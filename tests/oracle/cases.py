@@ -18,7 +18,7 @@ from oracle.random_policies import STRATEGIES, a_mixed_policy, a_random_policy, 
 #: Traits without which a strategy has little to do.
 WANTED = {
     "HighNodeUtilization": {"qos"},
-    "LowNodeUtilization": {"metrics", "qos"},
+    "LowNodeUtilization": {"metrics", "missing-metrics", "qos"},
     "PodLifeTime": {"states", "conditions"},
     "RemoveDuplicates": set(),
     "RemoveFailedPods": {"bare", "failed", "states"},
@@ -35,7 +35,7 @@ EVERY = sorted({trait for traits in WANTED.values() for trait in traits})
 MIXED, FAULTY, OLD = "mixed", "faulty", "v1alpha1"
 SUBJECTS = (*STRATEGIES, MIXED, FAULTY)
 #: ``RESTOW_ORACLE_SEEDS=5000:6000`` compares other cases, or more.
-SEEDS = range(*map(int, os.environ.get("RESTOW_ORACLE_SEEDS", "0:200").split(":")))
+SEEDS = range(*map(int, os.environ.get("RESTOW_ORACLE_SEEDS", "0:300").split(":")))
 #: Where cases are written down that are disagreed on.
 FOLDER = ROOT / "build" / "oracle" / "cases"
 

@@ -103,13 +103,13 @@ def restow_run(case: Case) -> Run:
 
 def _of_cycle(cycle: Cycle) -> Run:
     pods, nodes = cycle.state.cluster.pods, cycle.state.cluster.nodes.names
-    moves = [Move(*each.turn, pods.full_name(each.pod), nodes[each.node]) for each in cycle.arbiter.evictions]
+    moves = [Move(*each.turn, pods.full_name(each.pod), nodes[each.node]) for each in cycle.record.evictions]
     kept = [
         Move(*each.turn, pods.full_name(each.pod), nodes[each.node])
-        for each in cycle.arbiter.refusals()
+        for each in cycle.record.refusals
         if each.reason[0] == "limit"
     ]
-    errors = [(*turn, message) for turn, message in cycle.arbiter.problems]
+    errors = [(*turn, message) for turn, message in cycle.record.problems]
     return Run(tuple(moves), tuple(errors), frozenset(kept))
 
 

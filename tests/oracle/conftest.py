@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from oracle.cases import SEEDS
 from oracle.oracle_process import OracleProcess, oracle_binary
 
 COMPARED = pytest.StashKey[Counter[str]]()
+SCHEDULED = pytest.StashKey[Counter[str]]()
 
 
 @pytest.fixture(scope="module")
@@ -26,8 +26,15 @@ def compared(request: pytest.FixtureRequest) -> Counter[str]:
     return request.config.stash.setdefault(COMPARED, Counter())
 
 
+@pytest.fixture
+def scheduled(request: pytest.FixtureRequest) -> Counter[str]:
+    """How many cases of the scheduler were compared, by subject."""
+    return request.config.stash.setdefault(SCHEDULED, Counter())
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    compared = config.stash.get(COMPARED, Counter())
-    if compared:
-        subjects = f"{len(compared)} subjects with seeds {SEEDS.start}:{SEEDS.stop}"
-        terminalreporter.write_line(f"{compared.total()} cases compared with the real Descheduler: {subjects}")
+    for key, program in ((COMPARED, "Descheduler"), (SCHEDULED, "kube-scheduler")):
+        compared = config.stash.get(key, Counter())
+        if compared:
+            subjects = f"{len(compared)} subjects"
+            terminalreporter.write_line(f"{compared.total()} cases compared with the real {program}: {subjects}")

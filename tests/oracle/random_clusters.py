@@ -53,14 +53,14 @@ def _metrics(chance: Chance, nodes: list[Object], pods: list[Object]) -> list[Ob
         return []
     found = []
     for node in nodes:
-        if not chance.has("missing-metrics", 0.1):
+        if not chance.has("missing-metrics", 0.03):
             name = node["metadata"]["name"]
             measured = node_metrics(name, cpu=_cpu(chance, 4000), memory=f"{chance.randint(0, 4096)}Mi")
-            if chance.has("missing-metrics", 0.1):
+            if chance.has("missing-metrics", 0.05):
                 del measured["usage"][chance.choice(["cpu", "memory"])]
             found.append(measured)
     for pod in pods:
-        if not chance.has("missing-metrics", 0.2):
+        if not chance.has("missing-metrics", 0.25):
             usages = [_usage(chance) for _ in pod["spec"]["containers"]]
             metadata = pod["metadata"]
             found.append(pod_metrics(metadata["name"], namespace=metadata.get("namespace", ""), containers=usages))

@@ -53,9 +53,7 @@ def _header() -> Object:
 
 
 def _settings(chance: Chance) -> Object:
-    settings = {
-        limit: chance.weighted({0: 0.3, 1: 1, 2: 2, 3: 2, 5: 2, 8: 1}) for limit in LIMITS if chance.maybe(0.15)
-    }
+    settings = {limit: chance.weighted({0: 0.3, 1: 1, 2: 2, 3: 2, 5: 2, 8: 1}) for limit in LIMITS if chance.maybe(0.2)}
     if chance.maybe(0.12):
         settings["nodeSelector"] = chance.choice(NODE_SELECTORS)
     if "metrics" in chance.traits:

@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from oracle.chance import Chance
 
 BETA_ZONE, REGION = "failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/region"
+BETA_REGION = "failure-domain.beta.kubernetes.io/region"
+#: What tells a zone to the drivers that replaced built-in ones, and those that were replaced.
+DRIVER_ZONES = ("topology.gke.io/zone", "topology.ebs.csi.aws.com/zone", "topology.cinder.csi.openstack.org/zone")
+REPLACED = ("kubernetes.io/gce-pd", "kubernetes.io/aws-ebs", "kubernetes.io/cinder", "kubernetes.io/azure-disk")
 DRIVERS = ("a.example.com", "b.example.com")
 #: Provisioner and binding mode of the classes that may exist; "gone" never does.
 CLASSES = {
@@ -44,21 +48,26 @@ def _node(chance: Chance, name: str) -> Object:
     for key, share in ((ZONE, 0.7), (BETA_ZONE, 0.3), (REGION, 0.3)):
         if chance.maybe(share):
             labels[key] = chance.choice(ZONES)
+    for key in DRIVER_ZONES:
+        if chance.maybe(0.6):
+            labels[key] = labels.get(ZONE, "x") if chance.maybe(0.7) else chance.choice(ZONES)
     return a_node(name, labels=labels)
 
 
 def _volume(chance: Chance, name: str, size: str) -> Object:
     volume = a_pv(name, storage_class=chance.choice(("", *CLASSES)), size=size, driver=chance.choice(DRIVERS))
     spec = volume["spec"]
-    if chance.maybe(0.2):
+    if chance.maybe(0.3):
         del spec["csi"]
         spec |= _disk(chance, DISKS)
-    # Built-in disks that are tied to several zones may be an error to upstream's translation.
     if chance.maybe(0.4):
-        key = chance.choice((ZONE, HOSTNAME)) if "csi" in spec else HOSTNAME
-        terms = [(key, "In", *chance.sample((*ZONES, "n0", "n1", "n2"), 4))]
-        spec["nodeAffinity"] = {"required": {"nodeSelectorTerms": [node_term(*terms)]}}
-    if chance.maybe(0.3):
+        keys = chance.some((ZONE, ZONE, BETA_ZONE, HOSTNAME, REGION, BETA_REGION))
+        places = {HOSTNAME: ("n0", "n1", "n2")}
+        terms = [[(key, "In", *chance.some(places.get(key, ZONES), most=3)) for key in keys] for _ in range(2)]
+        found = [node_term(*each) for each in terms[: chance.randint(0, 2)]]
+        spec["nodeAffinity"] = {"required": {"nodeSelectorTerms": found}}
+    if chance.maybe(0.4):
+        # Labels of built-in disks that name several zones may be an error to upstream's translation.
         names = ("x", "y", "x__z", "x__") if "csi" in spec else ("x", "y")
         labels = {chance.choice((ZONE, BETA_ZONE, REGION, "disk")): chance.choice(names)}
         volume["metadata"]["labels"] = labels
@@ -148,7 +157,9 @@ def _csi_node(chance: Chance, name: str) -> Object:
     for driver in (*DRIVERS, "pd.csi.storage.gke.io", "ebs.csi.aws.com", "disk.csi.azure.com"):
         limit = {"allocatable": {"count": chance.randint(0, 3)}} if chance.maybe(0.7) else {}
         drivers.append({"name": driver, "nodeID": name} | limit)
-    return {"kind": "CSINode", "metadata": {"name": name}, "spec": {"drivers": drivers}}
+    replaced = ",".join(chance.some(REPLACED, most=4)) if chance.maybe(0.6) else ""
+    metadata = {"name": name, "annotations": {"storage.alpha.kubernetes.io/migrated-plugins": replaced}}
+    return {"kind": "CSINode", "metadata": metadata, "spec": {"drivers": drivers}}
 
 
 def _capacity(chance: Chance, name: str) -> Object:

@@ -4,7 +4,8 @@
         answer = oracle.ask(cluster=[*nodes, *pods], pod="default/web-1", scores_for="all")
         answer.pods[0].best
 
-Every node is visited and ties are broken by name. Pods queue by priority, then creation, then namespace/name.
+Every node is visited unless ``starts`` are given, and ties are broken by name. Pods queue by priority, then creation,
+then namespace/name.
 """
 
 from __future__ import annotations
@@ -113,6 +114,7 @@ class SchedulerProcess:
         scores_for: Literal["all", "needed"] = "needed",
         apply: bool = True,
         place: Iterable[tuple[str, str]] | None = None,
+        starts: Iterable[int] | None = None,
         timeout: float = 60.0,
     ) -> Answer:
         """What becomes of ``pod``, or of every pending pod in queue order.
@@ -120,6 +122,8 @@ class SchedulerProcess:
         ``apply`` places (or nominates) each pod before the next is looked at; without it each sees the cluster as
         given. ``place`` asks about its pods only, in its order, and puts each on its node whatever the scheduler says;
         an empty node leaves the pod as unschedulable pods are left. Victims of preemption stay where they are.
+        ``starts`` asks about ``pod`` once for each of these indices: there the search for nodes starts, and it ends as
+        the configuration says. ``feasible`` then has the node that made it end too, ``scores`` and ``best`` do not.
         Raises OracleError when no answer comes within ``timeout`` seconds; the process is over then.
         """
         request = {
@@ -130,6 +134,7 @@ class SchedulerProcess:
             "scoresFor": scores_for,
             "apply": apply,
             "place": None if place is None else [{"pod": name, "node": node} for name, node in place],
+            "starts": None if starts is None else list(starts),
         }
         return msgspec.json.decode(self._process.exchange(request, timeout), type=Answer)
 

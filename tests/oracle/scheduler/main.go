@@ -4,7 +4,8 @@
 // API server: informers hand the objects of a dump straight to the scheduler's own event handlers, and binding ends where
 // the scheduler assumes a pod on its node. Victims of preemption stay where they are.
 //
-// Every node is visited, by one worker, and ties are broken by name, so that an answer repeats.
+// Every node is visited unless a question says where to start, by one worker, and ties are broken by name, so that an
+// answer repeats.
 //
 //	scheduler < requests                                        one JSON request a line, one JSON answer a line
 //	scheduler -file DUMP [-config FILE] [-pod NS/NAME]          one question about files

@@ -65,7 +65,7 @@ func (s *scheduling) consider(info *framework.QueuedPodInfo, scoresFor string) (
 	watch.forget()
 	a := s.attempt(info, r)
 	if a.err == nil && r.scores == nil && scoresFor == scoresForAll {
-		a.err = r.score(a)
+		r.score(a)
 	}
 	out := newOutcome(info.Pod)
 	out.tellNodes(r)

@@ -10,6 +10,7 @@ type question struct {
 	ScoresFor string      `json:"scoresFor"` // all, or needed: none where one node is feasible
 	Apply     bool        `json:"apply"`     // place or nominate each pod before the next is asked about
 	Place     []placement `json:"place"`     // ask about these pods only, in this order, and put each where it says
+	Starts    []int       `json:"starts"`    // ask about the pod once for each start of the search, which may end early
 
 	objects []item
 }
@@ -59,7 +60,9 @@ func (q *question) scheduling() (*scheduling, error) {
 	if err != nil {
 		return nil, err
 	}
-	visitAllNodes(config)
+	if q.Starts == nil {
+		visitAllNodes(config)
+	}
 	config.Parallelism = 1
 	objects, err := q.load()
 	if err != nil {
@@ -93,6 +96,8 @@ func (q *question) outcomes(s *scheduling) ([]*outcome, error) {
 	switch {
 	case q.Place != nil:
 		return s.askPlaced(q.Place, q.ScoresFor)
+	case q.Starts != nil:
+		return s.askFrom(q.Pod, q.Starts, q.ScoresFor)
 	case q.Pod != "":
 		return s.askOne(q.Pod, q.ScoresFor)
 	default:

@@ -48,17 +48,16 @@ func (r *recorder) RunScorePlugins(
 	return scores, status
 }
 
-// score scores the feasible nodes where the scheduler saw no need to.
-func (r *recorder) score(a *attempt) error {
+// score scores the feasible nodes where the scheduler saw no need to. Where it cannot there are no scores, and no error:
+// the scheduler would not have noticed.
+func (r *recorder) score(a *attempt) {
 	feasible := []fwk.NodeInfo{}
 	for _, node := range r.visited {
 		if r.filtered[node.Node().Name].IsSuccess() {
 			feasible = append(feasible, node)
 		}
 	}
-	status := r.RunPreScorePlugins(a.scheduling.ctx, a.state, a.info.Pod, feasible)
-	if status.IsSuccess() {
-		_, status = r.RunScorePlugins(a.scheduling.ctx, a.state, a.info.Pod, feasible)
+	if r.RunPreScorePlugins(a.scheduling.ctx, a.state, a.info.Pod, feasible).IsSuccess() {
+		r.RunScorePlugins(a.scheduling.ctx, a.state, a.info.Pod, feasible)
 	}
-	return status.AsError()
 }

@@ -1,0 +1,159 @@
+"""Placements a second: restow and the real kube-scheduler, in process, on the same clusters in one run.
+
+Either places the pods of a dump one after the other, each on the cluster that the one before it left. The Go program
+does so twice: with every node visited, as restow does, and as it comes, where it stops at a sample of the nodes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from bench.inputs import CACHE
+from bench.placement_clusters import SCENARIOS, Scenario, objects
+from bench.table import machine
+from builders import a_list
+from oracle.scheduler_process import scheduler_binary
+from restow.cluster.state import ClusterState
+from restow.scheduling.context import Context
+from restow.scheduling.decision import Scheduler
+from restow.sources.documents import load_cluster
+
+SIZES = (1_000, 5_000)
+#: Pods to be placed: in a dump, and by the Go program, which takes the first of them.
+WAITING, FEWER = 1_000, 200
+_RUNS = 3
+_TOLD = re.compile(rb"of (\d+) in ([\d.]+) s")
+_BEGIN, _END = "<!-- bench placement -->", "<!-- end of bench placement -->"
+
+
+@dataclass(slots=True, frozen=True)
+class Row:
+    """One scenario at one size, in placements a second."""
+
+    scenario: str
+    nodes: int
+    restow: float
+    all_nodes: float
+    sampled: float
+
+    def cells(self) -> tuple[str, ...]:
+        """The row of the table."""
+        figures = (self.restow, self.all_nodes, self.restow / self.all_nodes, self.sampled, self.restow / self.sampled)
+        return f"{self.nodes:,}", self.scenario, *(f"{each:,.0f}" for each in figures)
+
+
+_HEADINGS = ("nodes", "scenario", "restow", "kube-scheduler, all nodes", "factor", "kube-scheduler, sampling", "factor")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Exit status: 0 measured, 2 unusable arguments or no Go program."""
+    given = _parser().parse_args(arguments)
+    try:
+        chosen = [each for each in SCENARIOS if not given.scenario or each.name in given.scenario]
+        rows = []
+        _print(_HEADINGS, "-" * 3)
+        for nodes in given.nodes:
+            for scenario in chosen:
+                rows.append(measure(scenario, nodes, scheduler_binary()))
+                _print(rows[-1].cells())
+        if given.markdown:
+            replace(given.markdown, rows)
+    except (FileNotFoundError, ValueError, subprocess.CalledProcessError) as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.placement", description=__doc__)
+    names = [each.name for each in SCENARIOS]
+    parser.add_argument("--nodes", nargs="+", type=int, default=list(SIZES))
+    parser.add_argument("--scenario", nargs="+", metavar="NAME", choices=names, help=f"of: {', '.join(names)}")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="put the table between its markers")
+    return parser
+
+
+def measure(scenario: Scenario, nodes: int, binary: Path) -> Row:
+    """The best of several short runs of each: what disturbs a run only ever makes it slower."""
+    dump = _dump(scenario, nodes)
+    runs = range(_RUNS)
+    return Row(
+        scenario.name,
+        nodes,
+        restow=max(_restow(dump) for _ in runs),
+        all_nodes=max(_upstream(binary, dump, "-all-nodes") for _ in runs),
+        sampled=max(_upstream(binary, dump) for _ in runs),
+    )
+
+
+def _dump(scenario: Scenario, nodes: int) -> Path:
+    CACHE.mkdir(parents=True, exist_ok=True)
+    dump = CACHE / f"placement-{scenario.name.replace(' ', '-')}-{nodes}.json"
+    if not dump.exists() or dump.stat().st_mtime < Path(__file__).with_name("placement_clusters.py").stat().st_mtime:
+        part = dump.with_suffix(".part")
+        part.write_bytes(msgspec.json.encode(a_list(*objects(scenario, nodes, WAITING))))
+        part.rename(dump)
+    return dump
+
+
+def _restow(dump: Path) -> float:
+    """Placements a second; reading the dump is not counted, and neither is making the scheduler."""
+    scheduler = Scheduler(Context.of(ClusterState(load_cluster([str(dump)])[0])))
+    pods = scheduler.queue().pods
+    begin = time.perf_counter()
+    for pod in pods:
+        decision = scheduler.decide(pod)
+        if decision.node < 0 and decision.nominated_node < 0:
+            raise ValueError(f"{dump}: a pod gets no node: {decision.message}")
+        scheduler.settle(decision)
+    return len(pods) / (time.perf_counter() - begin)
+
+
+def _upstream(binary: Path, dump: Path, *options: str) -> float:
+    """The same of the Go program, which does not count these either."""
+    command = [str(binary), "-bench", str(FEWER), "-file", str(dump), *options]
+    told = subprocess.run(command, capture_output=True, check=True).stdout
+    found = _TOLD.search(told)
+    if found is None:
+        raise ValueError(f"{' '.join(command)} says {told.decode()!r}")
+    return int(found[1]) / float(found[2])
+
+
+def replace(document: Path, rows: list[Row]) -> None:
+    """Put the table between its markers in a document. ValueError where there are none."""
+    before, found, rest = document.read_text().partition(_BEGIN)
+    _, closed, after = rest.partition(_END)
+    if not (found and closed):
+        raise ValueError(f"{document} has no lines {_BEGIN} and {_END}")
+    lines = [
+        f"{machine()}; the best of {_RUNS} runs.",
+        "",
+        _line(_HEADINGS),
+        _rule(),
+        *(_line(r.cells()) for r in rows),
+    ]
+    document.write_text("\n".join([before + _BEGIN, *lines, _END + after]))
+
+
+def _line(cells: tuple[str, ...]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _rule() -> str:
+    return f"|{'|'.join('---' if each == 'scenario' else '---:' for each in _HEADINGS)}|"
+
+
+def _print(cells: tuple[str, ...], rule: str = "") -> None:
+    print(_line(cells) + (f"\n{_rule()}" if rule else ""), flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

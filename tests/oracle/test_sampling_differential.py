@@ -1,0 +1,70 @@
+"""The nodes that could win, against the real scheduler started at every node of clusters of more than 100.
+
+What the clusters are made of is in ``scheduling.large_clusters``. The scheduler looks at its default share of the nodes,
+or at the share that its configuration names.
+"""
+
+from __future__ import annotations
+
+from random import Random
+from typing import TYPE_CHECKING
+
+import pytest
+
+from descheduling.harness import a_cluster
+from oracle.scheduler_process import SchedulerProcess, scheduler_binary
+from restow.cluster.state import ClusterState
+from restow.scheduling.context import Context
+from restow.scheduling.decision import Scheduler
+from restow.scheduling.profiles import SchedulerProfile
+from scheduling.large_clusters import SUBJECTS, a_large_cluster
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from builders import Object
+
+pytestmark = pytest.mark.oracle
+
+SEEDS = 6
+CONFIG = """
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+percentageOfNodesToScore: {share}
+"""
+
+
+@pytest.fixture(scope="module")
+def scheduler() -> Iterator[SchedulerProcess]:
+    with SchedulerProcess(scheduler_binary()) as process:
+        yield process
+
+
+def restow_candidates(cluster: list[Object], share: int) -> set[str]:
+    context = Context.of(ClusterState(a_cluster(*cluster)))
+    asked = Scheduler(context, SchedulerProfile(percentage_of_nodes_to_score=share))
+    nodes = asked.candidates(asked.decide(context.state.cluster.pods.names.index("p")))
+    return {context.state.cluster.nodes.names[node] for node in nodes}
+
+
+def real_candidates(scheduler: SchedulerProcess, cluster: list[Object], share: int) -> set[str]:
+    starts = range(sum(each["kind"] == "Node" for each in cluster))
+    answer = scheduler.ask(cluster, pod="default/p", starts=starts, config=CONFIG.format(share=share) if share else "")
+    assert not answer.error
+    return {node for outcome in answer.pods for node in outcome.best}
+
+
+@pytest.mark.parametrize("subject", SUBJECTS)
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_the_nodes_that_could_win(scheduler: SchedulerProcess, subject: str, seed: int) -> None:
+    chance = Random(f"{subject}-{seed}")
+    cluster, share = a_large_cluster(chance, subject), (0, 5, 70)[seed % 3]
+    assert restow_candidates(cluster, share) == real_candidates(scheduler, cluster, share)
+
+
+def test_a_share_of_a_profile_goes_before_that_of_all(scheduler: SchedulerProcess) -> None:
+    cluster = a_large_cluster(Random(7), "spread")
+    starts = range(sum(each["kind"] == "Node" for each in cluster))
+    config = CONFIG.format(share=100) + "profiles: [{percentageOfNodesToScore: 5}]\n"
+    answer = scheduler.ask(cluster, pod="default/p", starts=starts, config=config)
+    assert restow_candidates(cluster, 5) == {node for outcome in answer.pods for node in outcome.best}
