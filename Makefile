@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 DEMO := build/demo
 
-.PHONY: demo test check fix docs bench bench-placement oracle clean
+.PHONY: demo test check fix docs bench bench-placement oracle e2e clean
 
 demo: $(VENV)/installed                 ## A plan for a bundled cluster: a table here, and an HTML report.
 	@mkdir -p $(DEMO)
@@ -12,8 +12,8 @@ demo: $(VENV)/installed                 ## A plan for a bundled cluster: a table
 	@$(BIN)/restow plan -f examples/clusters/demo.json --policy-config-file examples/policies/demo.yaml -o html > $(DEMO)/plan.html
 	@echo; echo "HTML report: $(CURDIR)/$(DEMO)/plan.html"
 
-test: $(VENV)/developing                ## Everything but the comparison with the Go program.
-	$(BIN)/python -m pytest -m "not oracle and not bench"
+test: $(VENV)/developing                ## Everything but the comparison with the Go program and the real control plane.
+	$(BIN)/python -m pytest -m "not oracle and not bench and not e2e"
 
 check: $(VENV)/developing               ## Formatting, lint, types, architecture.
 	$(BIN)/ruff format --check .
@@ -31,6 +31,10 @@ docs: $(VENV)/developing                ## Check the documentation: links, examp
 oracle: $(VENV)/developing              ## Build the real Go program and compare with it.
 	$(BIN)/python tests/oracle/build.py
 	$(BIN)/python -m pytest -m oracle
+
+e2e: $(VENV)/developing                 ## Build a real control plane and test on it.
+	PYTHONPATH=tests $(BIN)/python -m e2e.build
+	$(BIN)/python -m pytest -m e2e
 
 bench: $(VENV)/developing               ## Time restow and the Go program in one run (SIZE=small|medium|large).
 	$(BIN)/python tests/oracle/build.py

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pytest
 
-from builders import NOW, Owner, a_list, a_node, a_pod
+from builders import NOW, Owner, a_list, a_node, a_pdb, a_pod, a_service
 from builders.metadata import Object
 from builders.policies import as_yaml, strategy_policy
 from restow.cli.main import run
@@ -35,6 +35,10 @@ def restow(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, 
     """Runs one command in an empty folder of its own; ``stdin`` is what is piped in."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
+    # No cluster but those that a test names.
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("KUBECONFIG", "KUBERNETES_SERVICE_HOST"):
+        monkeypatch.delenv(name, raising=False)
 
     def ran(*arguments: str, stdin: bytes = b"") -> Ran:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
@@ -52,11 +56,20 @@ def spawned(arguments: Sequence[str], **options: object) -> subprocess.Popen[byt
     return subprocess.Popen([*COMMAND, *map(str, arguments)], env=environment, **options)  # type: ignore[call-overload,no-any-return]
 
 
+#: One object of each kind that could concern pods without volumes, and concerns none of them.
+TOLD: tuple[Object, ...] = (
+    a_pdb("none", namespace="nowhere", selector={}),
+    a_service("none", namespace="nowhere", selector={"no": "pod"}),
+    {"kind": "ReplicaSet", "metadata": {"name": "none", "namespace": "nowhere"}},
+    {"kind": "StatefulSet", "metadata": {"name": "none", "namespace": "nowhere"}},
+)
+
+
 def two_of_three_on_one_node() -> list[Object]:
-    """Three nodes and three replicas, two of them on n1: RemoveDuplicates evicts one."""
+    """Three nodes and three replicas, two of them on n1: RemoveDuplicates moves one to n3."""
     owner = Owner("ReplicaSet", "web")
     pods = [a_pod(f"web-{at}", node=node, owner=owner, cpu="100m") for at, node in enumerate(["n1", "n1", "n2"])]
-    return [*(a_node(name) for name in ("n1", "n2", "n3")), *pods]
+    return [*(a_node(name) for name in ("n1", "n2", "n3")), *pods, *TOLD]
 
 
 @pytest.fixture

@@ -4,8 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-COMMANDS = ["plan", "schedule", "generate", "policy validate", "policy lint", "policy convert"]
-PAGES = ["", "policy", *COMMANDS]
+COMMANDS = [
+    "plan",
+    "explain pod",
+    "explain node",
+    "schedule",
+    "generate",
+    "policy validate",
+    "policy lint",
+    "policy convert",
+]
+PAGES = ["", "explain", "policy", *COMMANDS]
 
 
 @pytest.mark.parametrize("flag", ["--help", "-h"])
@@ -26,7 +35,7 @@ def test_every_command_has_examples(restow, page):
 
 @pytest.mark.parametrize(
     ("page", "commands"),
-    [("", ["plan", "schedule", "policy", "generate"]), ("policy", ["validate", "lint", "convert"])],
+    [("", ["plan", "explain", "schedule", "policy", "snapshot", "generate"]), ("policy", ["validate", "lint", "convert"])],
 )
 def test_a_group_lists_its_commands(restow, page, commands):
     listed = restow(*page.split(), "-h").out.partition("Commands:\n")[2].splitlines()

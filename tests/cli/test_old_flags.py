@@ -21,6 +21,7 @@ from builders import (
     selector,
 )
 from builders.policies import a_config, a_policy, a_profile, an_old_policy, as_yaml, strategy_policy
+from cli.conftest import TOLD
 
 FOUR_STRATEGIES = Path(__file__).parents[2] / "examples" / "policies" / "descheduler-0.10.yaml"
 AGE = {"maxPodLifeTimeSeconds": 60}
@@ -31,7 +32,7 @@ def evicted(restow, tmp_path):
     """The names of the pods that a policy evicts from a cluster."""
 
     def ran(objects, policy, *flags):
-        (tmp_path / "cluster.json").write_text(json.dumps(a_list(*objects)))
+        (tmp_path / "cluster.json").write_text(json.dumps(a_list(*objects, *TOLD)))
         (tmp_path / "policy.yaml").write_bytes(policy)
         files = ["-f", "cluster.json", "--policy-config-file", "policy.yaml"]
         found = restow("plan", *files, "--now", NOW, "-o", "json", *flags)

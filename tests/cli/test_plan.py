@@ -15,7 +15,7 @@ from cli.conftest import two_of_three_on_one_node
 from restow.descheduling.plan import Plan
 
 FORMS = {
-    "table": "1 eviction",
+    "table": "1 move, certain",
     "wide": "CERTAINTY",
     "json": '"kind": "Plan"',
     "yaml": "kind: Plan",
@@ -40,12 +40,13 @@ def test_the_json_is_the_schema(restow, plan_arguments):
     plan = msgspec.json.decode(restow(*plan_arguments, "-o", "json").out, type=Plan)
     assert [str(move.pod) for move in plan.moves] == ["default/web-1"]
     assert plan.metadata.generated_at == NOW
-    assert plan.metadata.placement == "upstream"
+    assert plan.metadata.placement == "prove"
+    assert [(move.source, move.target, move.certainty) for move in plan.moves] == [("n1", "n3", "certain")]
 
 
 def test_timings_are_seconds_by_phase(restow, plan_arguments):
     timings = json.loads(restow(*plan_arguments, "-o", "json", "--timings").out)["metadata"]["timings"]
-    assert list(timings) == ["load", "decide", "report"]
+    assert list(timings) == ["load", "prove", "report"]
     assert all(0 <= seconds < 60 for seconds in timings.values())
 
 
@@ -55,7 +56,7 @@ def test_without_timings_there_are_none(restow, plan_arguments):
 
 def test_verbose_tells_the_phases_on_stderr(restow, plan_arguments):
     ran = restow(*plan_arguments, "-v", "1")
-    assert re.fullmatch(r"load \d+\.\d\d s\ndecide \d+\.\d\d s\nreport \d+\.\d\d s\n", ran.err)
+    assert re.fullmatch(r"load \d+\.\d\d s\nprove \d+\.\d\d s\nreport \d+\.\d\d s\n", ran.err)
     assert ran.out == restow(*plan_arguments).out
 
 
@@ -68,6 +69,55 @@ def test_without_a_policy_the_bundled_one_is_named(restow, cluster):
 
 def test_without_a_time_it_is_the_clocks(restow, cluster):
     assert json.loads(restow("plan", "-f", cluster, "-o", "json").out)["metadata"]["generatedAt"] > "2026-"
+
+
+class TestPlacement:
+    """Moves are proven unless the command, or else the policy, wants what the Descheduler does."""
+
+    @pytest.fixture
+    def placement(self, restow, cluster, policy):
+        def ran(*arguments, **settings):
+            policy.write_bytes(as_yaml(strategy_policy("RemoveDuplicates", **settings)))
+            found = restow("plan", "-f", cluster, "--policy-config-file", policy, "-o", "json", *arguments)
+            plan = json.loads(found.out)
+            return plan["metadata"]["placement"], [move["to"] for move in plan["moves"]]
+
+        return ran
+
+    def test_without_a_word_moves_are_proven(self, placement):
+        assert placement() == ("prove", ["n3"])
+
+    def test_the_command_says(self, placement):
+        assert placement("--placement", "upstream") == ("upstream", [None])
+
+    def test_the_policy_says(self, placement):
+        assert placement(restow={"placement": "upstream"}) == ("upstream", [None])
+
+    def test_the_command_goes_before_the_policy(self, placement):
+        assert placement("--placement", "prove", restow={"placement": "upstream"}) == ("prove", ["n3"])
+
+    def test_upstream_placement_has_a_phase_of_its_own(self, restow, plan_arguments):
+        ran = restow(*plan_arguments, "--placement", "upstream", "-o", "json", "--timings")
+        assert list(json.loads(ran.out)["metadata"]["timings"]) == ["load", "decide", "report"]
+
+
+class TestWhatTheInputDoesNotTell:
+    """Nodes and pods alone prove nothing; the command that adds the rest is told."""
+
+    @pytest.fixture
+    def ran(self, restow, tmp_path, policy):
+        (tmp_path / "few.json").write_text(json.dumps(a_list(*two_of_three_on_one_node()[:6])))
+        return lambda form: restow("plan", "-f", "few.json", "--policy-config-file", policy, "-o", form)
+
+    def test_nothing_moves_and_a_line_says_what_to_add(self, ran):
+        table = ran("table")
+        assert table.status == 0
+        assert "Nothing to move: 1 of 1 candidate depends on what the input does not hold" in table.out
+        assert table.err.count("\n") == 1
+        assert "kubectl get --raw /apis/policy/v1/poddisruptionbudgets) > more.json" in table.err
+
+    def test_the_page_says_it_too(self, ran):
+        assert "poddisruptionbudgets) &gt; more.json" in ran("html").out
 
 
 class TestInputs:
@@ -166,10 +216,10 @@ class TestUnusable:
 
         return ran
 
-    def test_no_input(self, complaint):
+    def test_no_input(self, complaint, tmp_path):
         assert complaint() == (
-            "say where the cluster is: kubectl get nodes,pods -A -o json > cluster.json, then -f cluster.json, "
-            "or pipe it in with -f -"
+            f"no cluster: {tmp_path}/.kube/config does not exist and this is no pod; name a file with --kubeconfig, "
+            "or a dump: kubectl get nodes,pods -A -o json > cluster.json, then -f cluster.json, or pipe it in with -f -"
         )
 
     def test_a_file_that_is_not_there(self, complaint):
@@ -209,17 +259,10 @@ class TestUnusable:
     def test_a_time_that_is_none(self, complaint, cluster):
         assert complaint("-f", cluster, "--now", "yesterday").startswith('--now: "yesterday" is not a time')
 
-    def test_a_placement_that_does_not_exist_yet(self, complaint, cluster, policy):
-        rest = "prove does not exist yet; upstream does what the Kubernetes Descheduler does"
-        assert complaint("-f", cluster, "--placement", "prove") == f"--placement: {rest}"
-        policy.write_bytes(as_yaml(strategy_policy("RemoveDuplicates", restow={"placement": "prove"})))
-        wanted = complaint("-f", cluster, "--policy-config-file", policy)
-        assert wanted == f"{policy}: restow.placement: {rest}"
-
-    def test_the_placement_of_the_command_goes_before_the_policys(self, restow, cluster, policy):
-        policy.write_bytes(as_yaml(strategy_policy("RemoveDuplicates", restow={"placement": "prove"})))
-        ran = restow("plan", "-f", cluster, "--policy-config-file", policy, "--placement", "upstream")
-        assert ran.status == 0
+    def test_a_placement_that_does_not_exist(self, complaint, cluster, policy):
+        assert '"prove", "upstream"' in complaint("-f", cluster, "--placement", "guess")
+        policy.write_bytes(as_yaml(strategy_policy("RemoveDuplicates", restow={"placement": "guess"})))
+        assert "restow.placement" in complaint("-f", cluster, "--policy-config-file", policy)
 
     def test_a_priority_class_that_the_cluster_does_not_have(self, complaint, cluster, policy):
         evictor = a_config("DefaultEvictor", {"priorityThreshold": {"name": "gold"}})

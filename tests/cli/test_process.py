@@ -124,3 +124,8 @@ def test_what_is_quick_imports_little(arguments, needless):
 @pytest.mark.parametrize(("form", "needless"), [("json", ["rich"]), ("table", ["restow.reporting.html"])])
 def test_a_plan_imports_only_its_own_form(plan_arguments, form, needless):
     assert imported_by([*plan_arguments, "-o", form]).isdisjoint(needless)
+
+
+def test_a_plan_needs_nothing_that_runs_for_ever(plan_arguments):
+    needless = ["aiohttp", "prometheus_client", "ssl", "opentelemetry", "restow.serving", "restow.running.https"]
+    assert imported_by(plan_arguments).isdisjoint(needless)

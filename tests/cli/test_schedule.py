@@ -305,7 +305,8 @@ class TestConfiguration:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ((), "say where the cluster is: kubectl get nodes,pods -A -o json > cluster.json"),
+        ((), "no cluster: "),
+        (("-f", "c.json", "--context", "staging"), "-f names a dump and --context a live cluster"),
         (("-f", "nope.json"), "nope.json: no such file or directory"),
         (("-f", "-", "-f", "-"), "standard input (-) can be read only once"),
         (("-f", "c.json", "--now", "soon"), '--now: "soon" is not a time'),

@@ -11,7 +11,7 @@ from docs.pages import blocks, code_spans, name_of, pages, text_of
 from restow.cli.app import app
 
 PAGES = pages()
-VERBS = set(re.findall(r"^(\w+):", text_of("Makefile"), flags=re.MULTILINE))
+VERBS = set(re.findall(r"^([\w-]+):", text_of("Makefile"), flags=re.MULTILINE))
 
 
 def shell_lines(page):

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from builders.plans import SMALL_LOADS, a_load, a_move, a_refusal, a_report, small_report, upstream_report
+from builders.plans import SMALL_LOADS, a_clearance, a_load, a_move, a_refusal, a_report, small_report, upstream_report
 from restow.descheduling.plan import Certainty, Remark
-from restow.reporting.answer import gain, headline, imbalance, main_obstacle, problem_sentences, stays
+from restow.reporting.answer import gain, headline, imbalance, landing_of, obstacles, problem_sentences, stays
 
 TO_4 = ("node-1", "node-4")
 
@@ -68,10 +68,37 @@ def test_upstream_placement_claims_no_gain() -> None:
     assert gain(upstream_report()) == headline(upstream_report().plan)
 
 
-def test_the_main_obstacle_is_the_most_frequent_reason() -> None:
-    assert main_obstacle(small_report().plan) == ["8 of 14 refusals for DaemonSetPods: pods of a DaemonSet."]
-    assert main_obstacle(upstream_report().plan) == ["All for DaemonSetPods: pods of a DaemonSet."]
-    assert main_obstacle(a_report().plan) == []
+def test_why_nothing_else_moves_is_told_by_the_stage_where_each_pod_came_to_a_halt() -> None:
+    (sentence,) = obstacles(small_report().plan)
+    assert sentence == (
+        "Nothing else can move: 8 candidates are protected, 2 have no disruption budget left "
+        "and 3 have no landing place that would do."
+    )
+    assert obstacles(upstream_report().plan) == ["All for DaemonSetPods: pods of a DaemonSet."]
+    assert obstacles(a_report().plan) == []
+
+
+def test_a_pod_that_moves_after_all_is_no_obstacle() -> None:
+    refusals = (
+        a_refusal("a/1", "limit", "X", "x"),
+        a_refusal("a/2", "limit", "X", "x"),
+        a_refusal("a/3", "evictor", "Y", "y"),
+    )
+    plan = a_report((a_move("a/1", TO_4),), refusals).plan
+    assert obstacles(plan) == ["Nothing else can move: 1 candidate is protected and 1 is beyond the policy's limits."]
+
+
+def test_what_is_not_known_is_told_apart() -> None:
+    refusals = (a_refusal("a/1", "budget", "Unknown", "x"), a_refusal("a/2", "evictor", "Y", "y"))
+    plan = a_report((), refusals).plan
+    assert obstacles(plan)[0].endswith("1 candidate is protected and 1 depends on what the input does not hold.")
+    assert headline(plan) == ("Nothing to move: 1 of 2 candidates depends on what the input does not hold")
+
+
+def test_a_pod_that_is_only_taken_away_lands_nowhere() -> None:
+    assert landing_of(a_move("a/1", TO_4)) == "node-4"
+    assert landing_of(a_clearance("a/1", "node-1")) == "cleared"
+    assert landing_of(a_move("a/1", ("node-1", None))) == "-"
 
 
 def test_the_imbalance_is_that_of_the_least_even_resource() -> None:

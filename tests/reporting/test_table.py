@@ -7,6 +7,7 @@ import re
 import time
 
 import pytest
+from msgspec import structs
 from rich.cells import cell_len
 from rich.console import Console
 from syrupy.assertion import SnapshotAssertion
@@ -14,6 +15,7 @@ from syrupy.assertion import SnapshotAssertion
 from builders.plans import (
     SMALL_LOADS,
     SMALL_REFUSALS,
+    a_clearance,
     a_load,
     a_move,
     a_refusal,
@@ -75,12 +77,29 @@ def unsure() -> Report:
     return a_report(moves, SMALL_REFUSALS[:1], SMALL_LOADS)
 
 
+def every_kind_of_move_and_refusal() -> Report:
+    moves = (
+        a_move("shop/web-1", ("node-1", "node-4"), candidates=("node-4", "node-5", "node-6")),
+        a_move("shop/web-2", ("node-1", "node-5"), certainty="possible", candidates=("node-1", "node-5")),
+        a_clearance("batch/done", "node-2"),
+    )
+    refusals = (
+        a_refusal("shop/db-0", "placement", "NoFit", "0/6 nodes are available: 6 Insufficient memory."),
+        a_refusal("shop/db-1", "placement", "SameNode", "it would come back to node-2"),
+        a_refusal("shop/db-2", "placement", "Circle", "it would land on node-4, from where X would move it again"),
+        a_refusal("shop/api-1", "budget", "DisruptionBudget", "shop/api allows 0 more disruptions"),
+        a_refusal("shop/api-2", "budget", "Unknown", "its eviction depends on PodDisruptionBudgets"),
+    )
+    return a_report(moves, refusals, SMALL_LOADS)
+
+
 SCREENS = {
     "small": small_report,
     "upstream": upstream_report,
     "nothing to do": nothing_to_do,
     "could not work": could_not_work,
     "unsure": unsure,
+    "every kind": every_kind_of_move_and_refusal,
     "empty cluster": a_report,
     "many moves": lambda: a_large_report(nodes=300, moves=2000, refusals=900),
 }
@@ -163,6 +182,23 @@ def test_where_names_do_not_fit_an_owner_that_begins_the_pods_name_is_its_kind()
 
 def test_an_owner_of_another_name_keeps_it() -> None:
     assert "Rollout/shop" in printed(evictions_of("Rollout/shop"))
+
+
+def test_a_pod_that_is_only_taken_away_is_cleared_and_no_node_is_made_up() -> None:
+    text = printed(every_kind_of_move_and_refusal())
+    assert re.search(r"batch/done +Job/nightly +node-2 +cleared", text)
+    assert "2 of 3 could land on other nodes too" in text
+
+
+def test_nodes_that_a_plan_only_counts_are_counted() -> None:
+    move = structs.replace(a_move("shop/web-1", ("node-1", "node-4")), candidate_count=600)
+    report = a_report((move,), (), SMALL_LOADS)
+    assert "It could land on other nodes too" in printed(report)
+    assert "node-4 and 599 more" in printed_wide(report)
+
+
+def test_where_all_moves_have_one_landing_place_there_is_no_word_of_others() -> None:
+    assert "could land" not in printed(small_report())
 
 
 @pytest.mark.parametrize(("count", "shown"), [(20, 20), (21, 10)])

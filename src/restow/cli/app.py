@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from cyclopts import App, CycloptsError, Parameter
 
 import restow
-from restow.cli import explain, generate, plan, policy, schedule
+from restow.cli import explain, generate, plan, policy, schedule, snapshot
 from restow.cli.help_pages import PlainPages
 from restow.cli.usage_errors import sentence_of
 from restow.errors import InputError
 
 _HELP = """A Kubernetes descheduler that says where every pod goes and why, before it evicts one.
 
-Start with a dump of a cluster:
+Start with the cluster that kubectl is set to, or with a dump of one; restow plan --help has the kubectl commands:
 
-    kubectl get nodes,pods -A -o json > cluster.json
-    restow plan -f cluster.json --policy-config-file policy.yaml
+    restow plan --policy-config-file policy.yaml
+    restow plan -f cluster.json -f pdb.json --policy-config-file policy.yaml
 """
 
 app = App(
@@ -33,7 +33,8 @@ app.command(plan.plan, help_epilogue=plan.EXAMPLES, sort_key=1)
 app.command(explain.app)
 app.command(schedule.schedule, help_epilogue=schedule.EXAMPLES, sort_key=3)
 app.command(policy.app)
-app.command(generate.generate, help_epilogue=generate.EXAMPLES, sort_key=5)
+app.command(snapshot.snapshot, help_epilogue=snapshot.EXAMPLES, sort_key=5)
+app.command(generate.generate, help_epilogue=generate.EXAMPLES, sort_key=6)
 
 
 def call(arguments: Sequence[str]) -> int:

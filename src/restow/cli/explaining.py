@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from rich.text import Text
 
-from restow.cli.inputs import check_inputs, instant
+from restow.cli.inputs import Where, check_inputs, instant, read_cluster
 from restow.cli.node_names import find_node
 from restow.cli.output import console, write_bytes
 from restow.cli.planning import decided, placement_of
@@ -19,7 +19,6 @@ from restow.cli.progress import working
 from restow.cli.scheduler_config import read_scheduler_config
 from restow.cli.streams import tell
 from restow.cli.timings import Timings
-from restow.cli.untold_kinds import untold_warning
 from restow.cluster.snapshot import Cluster
 from restow.descheduling.cycle import Cycle, run_cycle
 from restow.descheduling.explaining.explanation import NodeExplanation, PodExplanation
@@ -31,20 +30,19 @@ from restow.descheduling.planning import cycle_notes
 from restow.descheduling.proving import prove_cycle
 from restow.descheduling.registry import strategies
 from restow.policies.fallbacks import Fallbacks
-from restow.policies.policy import Policy
+from restow.policies.policy import Policy, collects_kubernetes_metrics
 from restow.reporting.explain_json import render_explanation
 from restow.reporting.explain_node import node_sections
 from restow.reporting.explain_pod import pod_sections
 from restow.reporting.table import print_sections
 from restow.scheduling.profiles import SchedulerProfile
-from restow.sources.documents import load_cluster
 
 
 @dataclass(slots=True, frozen=True)
 class Request:
     """What was asked for, as it was written."""
 
-    inputs: tuple[str, ...]
+    where: Where
     policy: str | None
     placement: Placement | None
     configuration: str | None
@@ -74,20 +72,21 @@ def explain_one_node(request: Request, name: str) -> None:
 
 def _planned(request: Request, clock: Timings, find: Callable[[Cluster], int]) -> tuple[Setting, int]:
     """Find what is asked about, before the plan is made."""
-    check_inputs(request.inputs, request.policy, request.configuration)
+    check_inputs(request.where, request.policy, request.configuration)
     now = instant(request.now)
     policy = read_policy_file(request.policy, Fallbacks())
     placement = placement_of(request.placement, policy)
     tell(policy.loaded.warnings)
     configuration = read_scheduler_config(request.configuration)
     tell(configuration.warnings)
-    with clock.phase("load"), working("reading the cluster"):
-        cluster, found = load_cluster(request.inputs)
-    tell(found.notes())
+    with clock.phase("load"):
+        found = read_cluster(request.where, usage=collects_kubernetes_metrics(policy.loaded.policy))
+    cluster = found.cluster
+    tell(found.notes)
     index = find(cluster)
     with clock.phase("plan"), working("making the plan"):
         cycle = decided(policy, _deciding(cluster, now, placement, configuration.profiles))
-    tell(untold_warning(cycle.untold, "moves"))
+    tell(found.untold_warning(cycle.untold, "moves"))
     tell(cycle_notes(cycle))
     return Setting(cycle, policy.loaded.policy, strategies(), now, placement, tuple(configuration.profiles)), index
 

@@ -1,29 +1,78 @@
-"""What every command that reads a cluster does with ``-f`` and ``--now``."""
+"""Where a command's cluster comes from: what ``-f`` names, or without it the live cluster; and the time of ``--now``."""
 
 from __future__ import annotations
 
-import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from restow.cli.options import STDIN
+from restow.cli.progress import working
+from restow.cli.untold_kinds import untold_by_the_api_server, untold_warning
 from restow.errors import InputError
 from restow.kube.timestamps import parse_time
 
 if TYPE_CHECKING:
-    from restow.sources.documents import LoadReport
-
-_DUMP = "kubectl get nodes,pods -A -o json"
+    from restow.cluster.snapshot import Cluster
 
 
-def check_inputs(inputs: Sequence[str], *others: str | None) -> None:
-    """Raise InputError where there is no cluster, or where standard input is named twice; ``others`` are other files."""
-    if not inputs:
-        piped = "" if sys.stdin.isatty() else ", or pipe it in with -f -"
-        raise InputError(f"say where the cluster is: {_DUMP} > cluster.json, then -f cluster.json{piped}")
-    if [*inputs, *others].count(STDIN) > 1:
+@dataclass(slots=True, frozen=True)
+class Where:
+    """Where the cluster is, as it was written: inputs, or how to reach the API server."""
+
+    inputs: tuple[str, ...] = ()
+    kubeconfig: str | None = None
+    context: str | None = None
+
+    @property
+    def is_live(self) -> bool:
+        """Whether the API server is to be asked."""
+        return not self.inputs
+
+
+@dataclass(slots=True, frozen=True)
+class Found:
+    """A cluster that was read."""
+
+    cluster: Cluster
+    #: Where it came from, in a word or two.
+    origin: str
+    #: What else was found, in sentences.
+    notes: Sequence[str]
+    is_live: bool
+
+    def untold_warning(self, kinds: Collection[str], what: str) -> list[str]:
+        """One sentence where ``what`` (moves, answers) depend on kinds that nobody told of, and what adds them."""
+        return untold_by_the_api_server(kinds, what) if self.is_live else untold_warning(kinds, what)
+
+
+def check_inputs(where: Where, *others: str | None) -> None:
+    """Raise InputError where a cluster is named twice, or standard input; ``others`` are other files."""
+    if where.inputs and (where.kubeconfig or where.context):
+        given = "--kubeconfig" if where.kubeconfig else "--context"
+        raise InputError(f"-f names a dump and {given} a live cluster; leave one of them out")
+    if [*where.inputs, *others].count(STDIN) > 1:
         raise InputError("standard input (-) can be read only once; put the other input into a file")
+
+
+def read_cluster(where: Where, *, usage: bool = False) -> Found:
+    """The cluster; of a live one also what metrics.k8s.io serves, where ``usage`` is asked for.
+
+    InputError for what cannot be read or reached, ClientError for what goes wrong between here and the API server.
+    """
+    if where.is_live:
+        from restow.cli.live_inputs import read_live_cluster
+
+        with working("reading the live cluster"):
+            cluster, origin, notes = read_live_cluster(where.kubeconfig, where.context, usage=usage)
+        return Found(cluster, origin, notes, is_live=True)
+
+    from restow.sources.documents import load_cluster
+
+    with working("reading the cluster"):
+        cluster, report = load_cluster(where.inputs)
+    return Found(cluster, origin_of(where, report.origin()), report.notes(), is_live=False)
 
 
 def instant(now: str | None) -> int:
@@ -36,6 +85,6 @@ def instant(now: str | None) -> int:
         raise InputError(f"--now: {error}") from error
 
 
-def origin_of(inputs: Sequence[str], found: LoadReport) -> str:
-    """Where the cluster came from, in a word or two."""
-    return inputs[0] if len(inputs) == 1 and inputs[0] != STDIN else found.origin()
+def origin_of(where: Where, found: str) -> str:
+    """Where a dump came from, in a word or two."""
+    return where.inputs[0] if len(where.inputs) == 1 and where.inputs[0] != STDIN else found

@@ -61,6 +61,11 @@ def _verdict(error: Exception, arguments: Sequence[str]) -> tuple[str, int]:
             return f"restow failed: {error.strerror or error}", FAILED
         case MemoryError():
             return "restow failed: there is not enough memory for this input", FAILED
+    from restow.client.errors import ClientError
+
+    if isinstance(error, ClientError):
+        return f"restow failed: {error}", FAILED
+
     from restow.cli.unexpected import describe
 
     return describe(error, arguments), FAILED

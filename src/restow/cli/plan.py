@@ -1,4 +1,4 @@
-"""``restow plan``: what would be evicted, by which strategy and why, and why everything else stays."""
+"""``restow plan``: what would move, from where to where and why, and why everything else stays."""
 
 from __future__ import annotations
 
@@ -6,19 +6,21 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter, validators
 
-from restow.cli.options import PATHS, Output, Verbosity
+from restow.cli.options import PATHS, Context, Filename, Kubeconfig, Output, Verbosity
 
 Placement = Literal["prove", "upstream"]
 
 EXAMPLES = """Examples:
-  kubectl get nodes,pods -A -o json | restow plan -f -
-  restow plan -f cluster.json --policy-config-file policy.yaml
-  restow plan -f nodes.json -f pods.json.gz -f dumps/ -o wide
-  restow plan -f cluster.json -o html > plan.html
+  restow plan --policy-config-file policy.yaml
+  restow plan --context staging --policy-config-file policy.yaml -o wide
+  restow plan -f cluster.json -f storage.json -f pdb.json
+  restow plan -f cluster.json -f pdb.json --policy-config-file policy.yaml
+  restow plan -f nodes.json -f pods.json.gz -f pdb.json -o wide
+  restow plan -f dumps/ -o html > plan.html
+  kubectl get nodes,pods -A -o json | restow plan -f - --placement upstream
   restow plan -f cluster.json -o json --now 2026-11-21T00:00:00Z | jq .summary
 """
 
-_CLUSTER = "The cluster: a file, a directory, or - for standard input; JSON or YAML, also .gz. Can be repeated."
 _POLICY = "A DeschedulerPolicy, v1alpha1 or v1alpha2, or - for standard input; without it a bundled one."
 _FORM = "table, wide (everything), json, yaml or html."
 _HOW = (
@@ -30,7 +32,6 @@ _TIME = "The time of the plan, such as 2026-11-21T00:00:00Z; without it the cloc
 _TIMINGS = "Add the seconds of each phase to the plan's metadata."
 _OLD = "where the policy does not say (a flag of Descheduler 0.10 to 0.22)."
 
-_Filename = Annotated[list[str] | None, PATHS, Parameter(name=["-f", "--filename"], metavar="PATH", help=_CLUSTER)]
 _Policy = Annotated[str | None, PATHS, Parameter(metavar="FILE", help=_POLICY)]
 _Output = Annotated[Output, Parameter(name=["-o", "--output"], metavar="FORM", help=_FORM)]
 _Placement = Annotated[Placement | None, Parameter(metavar="HOW", help=_HOW)]
@@ -46,7 +47,7 @@ _Timings = Annotated[bool, Parameter(show_default=False, help=_TIMINGS)]
 
 def plan(
     *,
-    filename: _Filename = None,
+    filename: Filename = None,
     policy_config_file: _Policy = None,
     output: _Output = "table",
     placement: _Placement = None,
@@ -55,23 +56,30 @@ def plan(
     node_selector: _NodeSelector = None,
     max_pods_to_evict_per_node: _Limit = None,
     evict_local_storage_pods: _LocalStorage = False,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
     timings: _Timings = False,
     verbose: Verbosity = 0,
 ) -> None:
-    r"""Show what a policy would evict and why, and why the rest stays.
+    r"""Show what a policy would move, from where to where and why, and why the rest stays.
 
-    Nothing is evicted and no cluster is needed: the input is what kubectl prints. Nodes and pods are enough; owners,
-    volume claims, namespaces and priority classes make a better plan:
+    Nothing is evicted and nothing is written. The cluster is the live one, or what kubectl printed of one (-f). No move
+    is made without a place that the scheduler's own rules give, so a dump should hold all that they look at; budgets
+    come by a command that tells also that there are none:
 
-        kubectl get nodes,pods,rs,deploy,sts,ds,jobs,pvc,ns,priorityclasses \
+        kubectl get nodes,pods,svc,rs,sts,rc,jobs,ns,priorityclasses \
           -A -o json > cluster.json
+        kubectl get pvc,pv,sc,csinodes,csidrivers,csistoragecapacities \
+          -A -o json > storage.json
+        kubectl get --raw /apis/policy/v1/poddisruptionbudgets > pdb.json
     """
+    from restow.cli.inputs import Where
     from restow.cli.planning import Request, answer
     from restow.policies.fallbacks import Fallbacks
 
     answer(
         Request(
-            inputs=tuple(filename or ()),
+            where=Where(tuple(filename or ()), kubeconfig, context),
             policy=policy_config_file,
             fallbacks=Fallbacks(node_selector, max_pods_to_evict_per_node, evict_local_storage_pods),
             output=output,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from msgspec import structs
 
-from restow.cli.inputs import check_inputs, instant, origin_of
+from restow.cli.inputs import Where, check_inputs, instant, read_cluster
 from restow.cli.options import Output
 from restow.cli.output import write_plan
 from restow.cli.policy_files import PolicyFile, policy_view, read_policy_file
@@ -15,7 +15,6 @@ from restow.cli.progress import working
 from restow.cli.scheduler_config import read_scheduler_config
 from restow.cli.streams import tell
 from restow.cli.timings import Timings
-from restow.cli.untold_kinds import untold_warning
 from restow.descheduling.cycle import Cycle, run_cycle
 from restow.descheduling.plan import Placement
 from restow.descheduling.planning import cycle_notes, make_plan, node_loads
@@ -23,9 +22,8 @@ from restow.descheduling.proving import prove_cycle
 from restow.descheduling.registry import strategies
 from restow.errors import InputError
 from restow.policies.fallbacks import Fallbacks
-from restow.policies.policy import Policy
+from restow.policies.policy import Policy, collects_kubernetes_metrics
 from restow.reporting.report import Report
-from restow.sources.documents import load_cluster
 
 #: These forms hold the plan alone; the others tell the reader of the notes themselves.
 _FOR_PROGRAMS = ("json", "yaml")
@@ -35,7 +33,7 @@ _FOR_PROGRAMS = ("json", "yaml")
 class Request:
     """What was asked for, as it was written."""
 
-    inputs: tuple[str, ...]
+    where: Where
     policy: str | None
     fallbacks: Fallbacks
     output: Output
@@ -48,16 +46,17 @@ class Request:
 
 def answer(request: Request) -> None:
     """Make the plan and write it; InputError for whatever in the request cannot be used."""
-    check_inputs(request.inputs, request.policy, request.configuration)
+    check_inputs(request.where, request.policy, request.configuration)
     clock, now = Timings(), instant(request.now)
     policy = read_policy_file(request.policy, request.fallbacks)
     placement = placement_of(request.placement, policy)
     tell(policy.loaded.warnings)
     configuration = read_scheduler_config(request.configuration)
     tell(configuration.warnings)
-    with clock.phase("load"), working("reading the cluster"):
-        cluster, found = load_cluster(request.inputs)
-    tell(found.notes())
+    with clock.phase("load"):
+        found = read_cluster(request.where, usage=collects_kubernetes_metrics(policy.loaded.policy))
+    cluster = found.cluster
+    tell(found.notes)
     if placement == "prove":
         with clock.phase("prove"), working("deciding and proving"):
             cycle = decided(
@@ -69,8 +68,9 @@ def answer(request: Request) -> None:
     with clock.phase("report"), working("making the plan"):
         plan = make_plan(cycle, now, placement)
     tell(plan.problems)
-    tell(untold_warning(cycle.untold, "moves"))
-    origin = origin_of(request.inputs, found)
+    untold = found.untold_warning(cycle.untold, "moves")
+    tell(untold)
+    origin = found.origin
     if request.timings:
         plan = structs.replace(plan, metadata=structs.replace(plan.metadata, timings=clock.seconds))
         origin = f"{origin}, {clock.seconds['load']:.1f} s"
@@ -79,6 +79,9 @@ def answer(request: Request) -> None:
     notes = cycle_notes(cycle)
     if request.output in _FOR_PROGRAMS:
         tell(notes)
+    if request.output == "html":
+        # Who is handed the page has not seen what was told beside it.
+        notes = (*notes, *untold)
     write_plan(request.output, plan, lambda: Report(plan, node_loads(cycle), origin, policy_view(policy), notes))
 
 

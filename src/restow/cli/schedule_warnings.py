@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from restow.cli.untold_kinds import untold_warning
+from restow.cli.inputs import Found
 from restow.cluster.snapshot import Cluster
 from restow.reporting.wording import counted, printable
 from restow.scheduling.evidence import Evidence
 
 
-def warnings_of(cluster: Cluster, pods: Sequence[int], *, preempting: bool) -> list[str]:
+def warnings_of(found: Found, pods: Sequence[int], *, preempting: bool) -> list[str]:
     """One sentence where the answers about these pods depend on kinds that the input does not tell of.
 
     ``preempting``: whether others would have to go for one of them, on which budgets have a say.
     """
-    evidence = Evidence(cluster)
+    evidence = Evidence(found.cluster)
     for pod in pods:
         evidence.decisive(pod)
         evidence.scoring(pod)
     if preempting:
         evidence.lacks("PodDisruptionBudget")
-    return untold_warning(evidence.missed, "answers")
+    return found.untold_warning(evidence.missed, "answers")
 
 
 def other_schedulers(cluster: Cluster, left: Iterable[int]) -> list[str]:

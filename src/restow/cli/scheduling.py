@@ -10,7 +10,7 @@ from msgspec import UNSET
 from rich.text import Text
 
 import restow
-from restow.cli.inputs import check_inputs, instant, origin_of
+from restow.cli.inputs import Found, Where, check_inputs, instant, read_cluster
 from restow.cli.named_files import file_name
 from restow.cli.output import console, write_pieces
 from restow.cli.pod_names import find_pod
@@ -40,7 +40,6 @@ from restow.scheduling.profiles import SchedulerProfile
 from restow.scheduling.queue import Queue
 from restow.scheduling.sampling import feasible_to_find
 from restow.scheduling.schedulers import Schedulers
-from restow.sources.documents import LoadReport, load_cluster
 
 Made = TypeVar("Made")
 
@@ -49,7 +48,7 @@ Made = TypeVar("Made")
 class Request:
     """What was asked for, as it was written."""
 
-    inputs: tuple[str, ...]
+    where: Where
     pod: str | None = None
     configuration: str | None = None
     output: Literal["table", "json"] = "table"
@@ -63,7 +62,7 @@ class Request:
 class _Asked:
     """The pods that are asked about, and the schedulers that decide about them."""
 
-    cluster: Cluster
+    found: Found
     schedulers: Schedulers
     queue: Queue
     #: How many pods the queue holds before the only one that is asked about.
@@ -73,28 +72,27 @@ class _Asked:
 
 def answer(request: Request) -> None:
     """Schedule, and write what came of it; InputError for whatever in the request cannot be used."""
-    check_inputs(request.inputs, request.configuration)
+    check_inputs(request.where, request.configuration)
     clock, now = Timings(), instant(request.now)
     configuration = read_scheduler_config(request.configuration)
     tell(configuration.warnings)
-    with clock.phase("load"), working("reading the cluster"):
-        cluster, found = load_cluster(request.inputs)
-    tell(found.notes())
+    with clock.phase("load"):
+        found = read_cluster(request.where)
+    tell(found.notes)
     with clock.phase("schedule"), working("counting"):
-        asked = _asked(cluster, configuration.profiles, request.pod, clock)
+        asked = _asked(found, configuration.profiles, request.pod, clock)
     if request.output == "json":
         _write_json(asked, request, now)
         return
-    place = _place(request, cluster, configuration, _origin(request, found, clock))
+    place = _place(request, found.cluster, configuration, _origin(request, found, clock))
     if request.pod is None:
         _print_table(asked, request, place)
     else:
         _print_one(asked, request, place)
 
 
-def _origin(request: Request, found: LoadReport, clock: Timings) -> str:
-    origin = origin_of(request.inputs, found)
-    return f"{origin}, {clock.seconds['load']:.1f} s" if request.timings else origin
+def _origin(request: Request, found: Found, clock: Timings) -> str:
+    return f"{found.origin}, {clock.seconds['load']:.1f} s" if request.timings else found.origin
 
 
 def _place(request: Request, cluster: Cluster, used: SchedulerConfiguration, origin: str) -> ScheduledCluster:
@@ -108,21 +106,22 @@ def _place(request: Request, cluster: Cluster, used: SchedulerConfiguration, ori
     )
 
 
-def _asked(cluster: Cluster, profiles: Sequence[SchedulerProfile], name: str | None, clock: Timings) -> _Asked:
+def _asked(found: Found, profiles: Sequence[SchedulerProfile], name: str | None, clock: Timings) -> _Asked:
     """Prepare the questions: every waiting pod, or one; one that has a node is taken off it first."""
+    cluster = found.cluster
     pod = None if name is None else _schedulable(cluster.pods, name)
     state = ClusterState(cluster)
     schedulers = Schedulers(Context.of(state), profiles)
     queue = schedulers.queue()
     if pod is None:
         tell(other_schedulers(cluster, schedulers.left_alone()))
-        return _Asked(cluster, schedulers, queue, 0, clock)
+        return _Asked(found, schedulers, queue, 0, clock)
     _check_scheduler(cluster.pods, pod, schedulers)
     if pod in queue.gated:
-        return _Asked(cluster, schedulers, Queue((), {pod: queue.gated[pod]}), 0, clock)
+        return _Asked(found, schedulers, Queue((), {pod: queue.gated[pod]}), 0, clock)
     ahead = queue.pods.index(pod) if pod in queue.pods else 0
     state.place(pod, PENDING)
-    return _Asked(cluster, schedulers, Queue((pod,), {}), ahead, clock)
+    return _Asked(found, schedulers, Queue((pod,), {}), ahead, clock)
 
 
 def _schedulable(pods: Pods, name: str) -> int:
@@ -158,14 +157,14 @@ def _each(asked: _Asked, request: Request, make: Callable[[Decision], Made]) -> 
             with asked.clock.phase("schedule"):
                 asked.schedulers.settle(decision)
             preempting = preempting or bool(decision.victims)
-    tell(warnings_of(asked.cluster, asked.queue.pods, preempting=preempting))
+    tell(warnings_of(asked.found, asked.queue.pods, preempting=preempting))
     if request.verbosity:
         tell(asked.clock.lines())
     return made
 
 
 def _write_json(asked: _Asked, request: Request, now: int) -> None:
-    outcomes = Outcomes(asked.cluster, request.scores_for)
+    outcomes = Outcomes(asked.found.cluster, request.scores_for)
     lines = _each(asked, request, lambda decision: render_pod(outcomes.of(decision)))
     lines += [render_pod(outcomes.gated(*each)) for each in sorted(asked.queue.gated.items())]
     timings = asked.clock.seconds if request.timings else UNSET
@@ -174,8 +173,8 @@ def _write_json(asked: _Asked, request: Request, now: int) -> None:
 
 
 def _print_table(asked: _Asked, request: Request, place: ScheduledCluster) -> None:
-    rows = _each(asked, request, lambda decision: pod_row(asked.cluster, decision))
-    name = asked.cluster.pods.full_name
+    rows = _each(asked, request, lambda decision: pod_row(asked.found.cluster, decision))
+    name = asked.found.cluster.pods.full_name
     rows += [PodRow(name(pod), "gated", why=why) for pod, why in sorted(asked.queue.gated.items())]
     print_schedule(rows, place, console())
 
@@ -185,9 +184,9 @@ def _print_one(asked: _Asked, request: Request, place: ScheduledCluster) -> None
 
     def explain(decision: Decision) -> list[list[Text]]:
         could_win = len(asked.schedulers.scheduler_of(decision.pod).candidates(decision))
-        return explanation(asked.cluster, decision, Aside(asked.ahead, could_win), page.width)
+        return explanation(asked.found.cluster, decision, Aside(asked.ahead, could_win), page.width)
 
     pages = _each(asked, request, explain)
-    pages += [gated(asked.cluster, pod, why, page.width) for pod, why in asked.queue.gated.items()]
+    pages += [gated(asked.found.cluster, pod, why, page.width) for pod, why in asked.queue.gated.items()]
     for sections in pages:
         print_sections([[*place.lines(page.width), *sections[0]], *sections[1:]], page)

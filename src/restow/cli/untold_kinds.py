@@ -15,6 +15,11 @@ def untold_warning(kinds: Collection[str], what: str) -> list[str]:
     return [f"the input does not tell of {names}, on which {what} depend; {told_by(kinds)} and -f more.json add them"]
 
 
+def untold_by_the_api_server(kinds: Collection[str], what: str) -> list[str]:
+    """The same for a live cluster; which rights are missing has been told when it was read."""
+    return [f"{what} depend on {listed(kinds)}, which could not be listed"] if kinds else []
+
+
 def listed(kinds: Collection[str]) -> str:
     """Kinds for people, in one order: ``Services, ReplicaSets and StatefulSets``."""
     *names, last = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cyclopts import CycloptsError
 from cyclopts.exceptions import UnknownCommandError, UnusedCliTokensError
 
-from restow.cli.options import NotAPathError
+from restow.cli.options import FlagError, NotAPathError
 
 #: The commands that read a cluster.
 _READING = {("plan",), ("schedule",), ("explain", "pod"), ("explain", "node")}
@@ -24,6 +24,6 @@ def _sentence(error: CycloptsError) -> str:
     if isinstance(error, UnusedCliTokensError):
         hint = f"; did you mean -f {unused}?" if tuple(error.command_chain or ()) in _READING else ""
         return f'Unexpected argument "{unused}"{hint}'
-    if isinstance(error.__cause__, NotAPathError):
+    if isinstance(error.__cause__, (FlagError, NotAPathError)):
         return str(error.__cause__)
     return str(error)

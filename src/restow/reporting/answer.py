@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -9,11 +10,23 @@ from restow.reporting.refusal_groups import group_refusals, staying_pods
 from restow.reporting.wording import counted, percent, printable, resource_order, resource_title
 
 if TYPE_CHECKING:
-    from restow.descheduling.plan import NodeLoad, Plan
+    from restow.descheduling.plan import Move, NodeLoad, Plan
     from restow.reporting.report import Report
 
 UPSTREAM_MEANS: Final = "placement: upstream - restow does not predict where they land"
 _FEW_MOVES: Final = 20
+#: From how much on a fall of the fullest node, a fraction of what it has, is worth the headline.
+_TELLING: Final = 0.05
+#: What holds a pod back, for one pod and for several, in the order of telling.
+_MEANINGS: Final = {
+    "evictor": ("candidate is protected", "candidates are protected"),
+    "limit": ("is beyond the policy's limits", "are beyond the policy's limits"),
+    "budget": ("has no disruption budget left", "have no disruption budget left"),
+    "placement": ("has no landing place that would do", "have no landing place that would do"),
+    "unknown": ("depends on what the input does not hold", "depend on what the input does not hold"),
+}
+#: The same in the order in which a pod meets them.
+_DEPTHS: Final = tuple(_MEANINGS)
 
 
 @dataclass(slots=True, frozen=True)
@@ -57,6 +70,10 @@ def certain_moves(plan: Plan) -> int:
 
 
 def _why_nothing(plan: Plan) -> str:
+    if any(each.code == "Unknown" for each in plan.refusals):
+        unknown = sum(each == "unknown" for each in _last_obstacles(plan).values())
+        candidates = counted(staying_pods(plan), "candidate")
+        return f"{unknown:,} of {candidates} {_MEANINGS['unknown'][unknown > 1]}"
     if plan.refusals:
         return stays(plan)
     if len(plan.problems) == 1:
@@ -64,6 +81,11 @@ def _why_nothing(plan: Plan) -> str:
     if plan.problems:
         return f"{counted(len(plan.problems), 'strategy', 'strategies')} could not work"
     return "no strategy found a pod that should move"
+
+
+def landing_of(move: Move) -> str:
+    """Say where a move leads: a node, ``cleared`` for a pod that is over and only taken away, a dash if nobody knows."""
+    return move.target or ("cleared" if move.certainty else "-")
 
 
 def stays(plan: Plan) -> str:
@@ -96,7 +118,7 @@ def _lower_peak(plan: Plan) -> str | None:
     before, after = plan.summary.utilisation.before, plan.summary.utilisation.after
     shared = sorted(before.keys() & after.keys(), key=resource_order)
     resource = max(shared, key=lambda each: before[each].max - after[each].max, default=None)
-    if resource is None or round(100 * before[resource].max) <= round(100 * after[resource].max):
+    if resource is None or before[resource].max - after[resource].max < _TELLING:
         return None
     change = f"from {percent(before[resource].max)} to {percent(after[resource].max)} of {resource_title(resource)}"
     return f"{counted(len(plan.moves), 'move')} bring the fullest node {change}"
@@ -114,14 +136,30 @@ def _largest_relief(loads: tuple[NodeLoad, ...]) -> tuple[str, str, int]:
     return best
 
 
-def main_obstacle(plan: Plan) -> list[str]:
-    """Say in a sentence why candidates stay: the most frequent reason; no sentence when none does."""
+def obstacles(plan: Plan) -> list[str]:
+    """Say in a sentence why nothing (else) can move: the one reason, or how many pods each stage held back in the end."""
     groups = group_refusals(plan.refusals)
     if not groups:
         return []
-    first = groups[0]
-    share = "All" if len(groups) == 1 else f"{len(first.refusals):,} of {counted(len(plan.refusals), 'refusal')}"
-    return [f"{share} for {first.code}: {printable(first.example)}."]
+    if len(groups) == 1:
+        return [f"All for {groups[0].code}: {printable(groups[0].example)}."]
+    held = Counter(_last_obstacles(plan).values())
+    parts = [f"{held[each]:,} {_MEANINGS[each][held[each] > 1]}" for each in _MEANINGS if held[each]]
+    *first, last = parts
+    told = " and ".join([", ".join(first), last]) if first else last
+    return [f"Nothing else can move: {told}." if plan.moves else f"{told}."]
+
+
+def _last_obstacles(plan: Plan) -> dict[str, str]:
+    """What stopped each staying pod where it came furthest."""
+    moved = {str(each.pod) for each in plan.moves}
+    found: dict[str, str] = {}
+    for refusal in plan.refusals:
+        obstacle = "unknown" if refusal.code == "Unknown" else refusal.stage
+        pod = str(refusal.pod)
+        if pod not in moved and _DEPTHS.index(obstacle) >= _DEPTHS.index(found.get(pod, _DEPTHS[0])):
+            found[pod] = obstacle
+    return found
 
 
 def imbalance(plan: Plan) -> Imbalance | None:

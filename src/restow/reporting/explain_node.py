@@ -125,7 +125,9 @@ def _staying_lines(explanation: NodeExplanation, width: int) -> Iterator[Text]:
 
 def _next_commands(explanation: NodeExplanation, width: int) -> Iterator[Text]:
     if explanation.staying:
-        pod = explanation.staying[0].pods[0]
+        # Of a pod that the evictor lets go there is most to be told.
+        asked = min(explanation.staying, key=lambda each: each.stage == "evictor")
+        pod = asked.pods[0]
         yield from next_commands(
             {f"restow explain pod {printable(str(pod))} ...": "why it stays, and what would have to change"}, width
         )

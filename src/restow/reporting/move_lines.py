@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 
-from restow.reporting.answer import predicts
+from restow.reporting.answer import landing_of, predicts
 from restow.reporting.columns import GAP, joined, narrowed, total_width, widths, without_shared_domain, wrapped
 from restow.reporting.wording import counted, printable, why
 
@@ -26,6 +26,8 @@ _MOST_LISTED: Final = 20
 _MOST_OF_MANY, _FEWEST_OF_MANY, _MOST_LINES = 10, 3, 24
 _MOST_TOTALS: Final = 4
 _NARROWEST_WHY: Final = 60
+#: What stands in a column of nodes without being one.
+_NO_NODE: Final = ("-", "cleared")
 _POD, _OWNER, _FIRST_NODE = 1, 2, 3
 
 
@@ -33,12 +35,22 @@ def move_lines(plan: Plan, width: int) -> Iterator[Text]:
     """Yield the section's lines under its headline."""
     if len(plan.moves) <= _MOST_LISTED:
         yield from _table(plan, plan.moves, width)
-        return
-    yield from _totals(plan, width)
-    yield Text()
-    count, lines = _first_few(plan, width)
-    yield from lines
-    yield Text(f"    ... and {len(plan.moves) - count:,} more: -o wide and -o json have all", style="dim")
+    else:
+        yield from _totals(plan, width)
+        yield Text()
+        count, lines = _first_few(plan, width)
+        yield from lines
+        yield Text(f"    ... and {len(plan.moves) - count:,} more: -o wide and -o json have all", style="dim")
+    yield from _open_choices(plan, width)
+
+
+def _open_choices(plan: Plan, width: int) -> Iterator[Text]:
+    """Say how many moves could land on other nodes than the one that is shown."""
+    several = sum(each.candidate_count > 1 for each in plan.moves)
+    if several:
+        share = f"{several:,} of {len(plan.moves):,}" if several < len(plan.moves) else "All" if several > 1 else "It"
+        sentence = f"{share} could land on other nodes too: -o wide and -o json name them"
+        yield from (Text(f"    {line}", style="dim") for line in wrapped(sentence, width - 4))
 
 
 def _first_few(plan: Plan, width: int) -> tuple[int, list[Text]]:
@@ -81,13 +93,13 @@ def _owner_kind(pod: str, owner: str) -> str:
 
 def _with_short_nodes(rows: list[list[str]]) -> list[list[str]]:
     heading, *body = rows
-    short = without_shared_domain([name for row in body for name in row[_FIRST_NODE:] if name != "-"])
+    short = without_shared_domain([name for row in body for name in row[_FIRST_NODE:] if name not in _NO_NODE])
     return [heading, *([*row[:_FIRST_NODE], *(short.get(name, name) for name in row[_FIRST_NODE:])] for row in body)]
 
 
 def _cells(number: int, move: Move) -> list[str]:
     owner = str(move.owner) if move.owner else "-"
-    return [str(number), *map(printable, (str(move.pod), owner, move.source, move.target or "-"))]
+    return [str(number), *map(printable, (str(move.pod), owner, move.source, landing_of(move)))]
 
 
 def _why(plan: Plan, move: Move) -> str:

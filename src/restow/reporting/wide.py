@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from restow.reporting.answer import headline, stays
+from restow.reporting.answer import headline, landing_of, stays
 from restow.reporting.columns import GAP, widths
 from restow.reporting.load_lines import load_lines, node_lines
 from restow.reporting.table import header_lines, print_sections, problem_lines
@@ -51,13 +51,19 @@ def _move_cells(move: Move) -> Sequence[str]:
         str(move.pod),
         str(move.owner or "-"),
         move.source,
-        move.target or "-",
+        landing_of(move),
         move.certainty or "-",
-        ",".join(move.candidates) or "-",
+        _candidates(move),
         move.profile or "-",
         move.plugin,
         move.reason,
     )
+
+
+def _candidates(move: Move) -> str:
+    unlisted = move.candidate_count - len(move.candidates)
+    more = f" and {unlisted:,} more" if unlisted > 0 else ""
+    return f"{','.join(move.candidates) or '-'}{more}"
 
 
 def _refusal_rows(plan: Plan) -> Iterator[Sequence[str]]:

@@ -12,6 +12,7 @@ import pytest
 from builders.plans import (
     SMALL_LOADS,
     SMALL_REFUSALS,
+    a_clearance,
     a_load,
     a_move,
     a_refusal,
@@ -128,7 +129,7 @@ def test_controls_that_need_a_script_are_hidden_without(name: str) -> None:
 def test_the_top_has_the_answer_and_four_figures() -> None:
     found = page(small_report())
     assert "3 moves take 31 points of CPU off node-2" in found.text
-    assert "8 of 14 refusals for DaemonSetPods: pods of a DaemonSet." in found.text
+    assert "Nothing else can move: 8 candidates are protected" in found.text
     for figure in ("Moves", "Certain", "Stay", "CPU imbalance", "0.32", "0.13"):
         assert figure in found.texts
 
@@ -138,6 +139,17 @@ def test_every_move_is_a_row() -> None:
     text = page(report).text
     assert all(str(move.pod) in text and str(move.owner) in text for move in report.plan.moves)
     assert len(page(report).having("td", **{"data-head": "Pod"})) == 3
+
+
+def test_a_few_of_the_other_nodes_that_could_win_are_named() -> None:
+    move = a_move("a/1", ("node-1", "node-2"), candidates=tuple(f"node-{each}" for each in range(2, 8)))
+    found = page(a_report((move,)))
+    assert "or node-3, node-4, node-5 and 2 more" in found.texts
+    assert "whichever of them it takes" in found.text
+
+
+def test_a_pod_that_is_only_taken_away_is_cleared() -> None:
+    assert "cleared" in page(a_report((a_clearance("a/1", "node-1"),))).texts
 
 
 def test_only_the_first_moves_are_rows_and_the_page_says_so() -> None:

@@ -10,8 +10,8 @@ from restow.reporting.answer import (
     gain,
     headline,
     imbalance,
-    main_obstacle,
     note_sentences,
+    obstacles,
     predicts,
     predicts_load,
     problem_sentences,
@@ -50,7 +50,7 @@ def _sentence(report: Report) -> str:
 
 def _second_sentence(report: Report) -> str:
     plan = report.plan
-    sentences = [f"{stays(plan)}.", *main_obstacle(plan)] if plan.moves else main_obstacle(plan)
+    sentences = [f"{stays(plan)}.", *obstacles(plan)] if plan.moves else obstacles(plan)
     if plan.moves and not predicts(plan):
         sentences.insert(0, f"{UPSTREAM_MEANS.capitalize()}.")
     elif plan.moves and gain(report) != headline(plan):

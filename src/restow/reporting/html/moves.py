@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from restow.reporting.answer import headline, predicts
+from restow.reporting.answer import headline, landing_of, predicts
 from restow.reporting.html.elements import EMPTY, Markup, joined, section, tag, text
 
 if TYPE_CHECKING:
     from restow.descheduling.plan import Move, Plan
 
 MOST_ROWS: Final = 2000
+_MOST_CANDIDATES: Final = 3
 
 
 def moves(plan: Plan) -> Markup:
@@ -22,7 +23,21 @@ def moves(plan: Plan) -> Markup:
     heads = tag("thead", tag("tr", *(tag("th", text(head), scope="col") for head in shown(0, plan.moves[0]))))
     body = tag("tbody", *(_row(shown(number, each)) for number, each in enumerate(plan.moves[:MOST_ROWS], 1)))
     table = tag("table", heads, body, class_="moves", data_most=MOST_ROWS)
-    return section("moves", title, _left_out(plan), _filter(plan), table)
+    return section("moves", title, _reading(plan), _left_out(plan), _filter(plan), table)
+
+
+def _reading(plan: Plan) -> Markup:
+    """Say what the columns mean, where a word of them needs it."""
+    sentences = []
+    if any(each.candidate_count > 1 for each in plan.moves):
+        sentences.append("Where the scheduler may choose among several nodes, the others stand below the first.")
+    if any(each.certainty == "certain" and each.target for each in plan.moves):
+        sentences.append("Certain: whichever of them it takes, the move does what it is made for.")
+    if any(each.certainty == "possible" for each in plan.moves):
+        sentences.append(
+            "Possible: it may land where the move gains nothing, or depends on kinds that the input does not hold."
+        )
+    return tag("p", text(" ".join(sentences)), class_="dim") if sentences else EMPTY
 
 
 def _left_out(plan: Plan) -> Markup:
@@ -54,7 +69,19 @@ def _prove_cells(number: int, move: Move) -> dict[str, Markup]:
     cells = _upstream_cells(number, move)
     why = cells.pop("Why")
     certainty = tag("span", text(move.certainty or "-"), class_=move.certainty)
-    return {**cells, "To": text(move.target or "-"), "Certainty": certainty, "Why": why}
+    return {**cells, "To": _landing(move), "Certainty": certainty, "Why": why}
+
+
+def _landing(move: Move) -> Markup:
+    """Name the target, and the other nodes that could win: a few of them."""
+    target, others = text(landing_of(move)), [each for each in move.candidates if each != move.target]
+    if not others:
+        return target
+    shown = others[:_MOST_CANDIDATES]
+    unshown = move.candidate_count - 1 - len(shown)
+    more = f" and {unshown:,} more" if unshown > 0 else ""
+    listed = ", ".join(shown)
+    return joined([target, tag("span", text(f"or {listed}{more}"), class_="others")], " ")
 
 
 def _row(cells: dict[str, Markup]) -> Markup:

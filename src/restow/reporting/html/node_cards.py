@@ -73,8 +73,13 @@ def _value(before: float, after: float) -> Markup:
     return tag("span", start, text(percent(after)), class_="value")
 
 
+def _pods(load: NodeLoad) -> str:
+    change = f"{load.pods_before:,} → " if load.pods_before != load.pods_after else ""
+    return change + counted(load.pods_after, "pod")
+
+
 def _facts(load: NodeLoad, leaving: int, arriving: int) -> Iterator[Markup]:
-    yield tag("span", text(counted(load.pods_before, "pod")))
+    yield tag("span", text(_pods(load)))
     if leaving:
         yield tag("span", text(f"{leaving:,} {'leaves' if leaving == 1 else 'leave'}"), class_="leaves")
     if arriving:

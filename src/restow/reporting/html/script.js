@@ -91,6 +91,32 @@
   };
   addEventListener("resize", () => show(shown));
 
+  // A move whose nodes are out of sight: both side by side at the bottom of the window.
+
+  const landing = (move) => move.to ?? (move.certainty ? "cleared" : "-");
+  const peek = element("aside", "", { class: "peek", "aria-hidden": "true", hidden: "" });
+  document.body.append(peek);
+  const inSight = (move) =>
+    [move.from, move.to].every((name) => {
+      const card = cards.get(name)?.getBoundingClientRect();
+      return !card || (card.top > 0 && card.bottom < innerHeight);
+    });
+  const copyOf = (name) => {
+    const card = cards.get(name)?.cloneNode(true) ?? element("div", element("h3", name), { class: "node" });
+    card.removeAttribute("tabindex");
+    return element("div", [...card.childNodes], { class: "node" });
+  };
+  let glanced = null;
+  const place = () => (peek.hidden = !glanced || inSight(glanced));
+  const glance = (move) => {
+    glanced = move;
+    show(move ? [move] : []);
+    if (move) peek.replaceChildren(copyOf(move.from), element("span", "→"), copyOf(landing(move)));
+    place();
+  };
+  addEventListener("scroll", place, { passive: true });
+  addEventListener("keydown", (event) => event.key === "Escape" && glance(null));
+
   // One move at a time.
 
   let current = -1;
@@ -98,9 +124,9 @@
   const choose = (index) => {
     current = (index + plan.moves.length) % plan.moves.length;
     const move = plan.moves[current];
-    const where = move.to ? `${move.from} → ${move.to}` : `off ${move.from}`;
+    const where = move.to ? `${move.from} → ${move.to}, ${move.certainty}` : `off ${move.from}`;
     said.textContent = `${count(current + 1)} of ${count(plan.moves.length)}: ${podName(move.pod)}, ${where}. ${move.plugin}: ${move.reason}`;
-    show([move]);
+    glance(move);
   };
   byId("previous-move")?.addEventListener("click", () => choose(current < 0 ? -1 : current - 1));
   byId("next-move")?.addEventListener("click", () => choose(current + 1));
@@ -108,7 +134,11 @@
     const touching = plan.moves.filter((move) => move.from === name || move.to === name);
     if (!touching.length) continue;
     card.tabIndex = 0;
-    for (const event of ["pointerenter", "focus", "click"]) card.addEventListener(event, () => show(touching));
+    const touched = () => {
+      glance(null);
+      show(touching);
+    };
+    for (const event of ["pointerenter", "focus", "click"]) card.addEventListener(event, touched);
     for (const event of ["pointerleave", "blur"]) card.addEventListener(event, () => show([]));
   }
   picture.addEventListener("pointermove", (event) => {
@@ -131,19 +161,25 @@
     };
     const sorted = [...cards.values()].sort((one, other) => compare(one.dataset.name, other.dataset.name));
     sorted.sort(orders[event.target.value]);
-    show([]);
+    glance(null);
     document.querySelector(".nodes").append(...sorted);
   });
 
   // The moves' table: sorts and filters all moves, and shows as many rows as the page had.
 
   const table = document.querySelector("table.moves");
+  const others = (move) => move.candidates.filter((node) => node !== move.to);
+  const alternatives = (move) => {
+    const named = others(move).slice(0, 3);
+    const unnamed = move.candidateCount - 1 - named.length;
+    return element("span", `or ${named.join(", ")}${unnamed > 0 ? ` and ${count(unnamed)} more` : ""}`, { class: "others" });
+  };
   const values = {
     "#": (move) => move.number,
     Pod: (move) => podName(move.pod),
     Owner: owner,
     From: (move) => move.from,
-    To: (move) => move.to ?? "-",
+    To: (move) => [landing(move), ...others(move)].join(" "),
     Certainty: (move) => move.certainty ?? "-",
     Why: (move) => (move.reason ? `${move.plugin}: ${move.reason}` : move.plugin),
   };
@@ -156,14 +192,15 @@
       });
       return button;
     },
+    To: (move) => (others(move).length ? [landing(move), " ", alternatives(move)] : landing(move)),
     Certainty: (move) => element("span", values.Certainty(move), { class: move.certainty ?? "" }),
     Why: (move) => [element("b", move.plugin), values.Why(move).slice(move.plugin.length)],
   };
   const moveRow = (heads) => (move) => {
     const content = (head) => (contents[head] ?? values[head])(move);
     const row = element("tr", heads.map((head) => element("td", content(head), { "data-head": head })));
-    row.addEventListener("pointerenter", () => show([move]));
-    row.addEventListener("pointerleave", () => show([]));
+    for (const event of ["pointerenter", "focusin", "click"]) row.addEventListener(event, () => glance(move));
+    for (const event of ["pointerleave", "focusout"]) row.addEventListener(event, () => glance(null));
     return row;
   };
   const enhanceMoves = () => {

@@ -1,0 +1,58 @@
+"""A live cluster as the input of a command: one list of each kind, nothing is watched and nothing written."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Sequence
+from urllib.parse import urlsplit
+
+from restow.client.connection import connect
+from restow.cluster.snapshot import Cluster, ClusterIntake
+from restow.errors import InputError
+from restow.live.kinds import METRICS, READ
+from restow.live.reading import Sink, Unlisted, read_kinds
+from restow.sources.documents import garbage_collection_paused
+
+_DUMP = "kubectl get nodes,pods -A -o json"
+#: Requests a second; as many as kubectl makes.
+_QPS, _BURST = 50.0, 300
+
+
+def read_live_cluster(kubeconfig: str | None, context: str | None, *, usage: bool) -> tuple[Cluster, str, list[str]]:
+    """The cluster as it is now, where it is, and what is to be told: refused kinds with the rule that adds them.
+
+    InputError where no configuration leads to a cluster, ClientError where the API server does not answer.
+    """
+    intake = ClusterIntake()
+    kinds = (*READ, *METRICS) if usage else READ
+    with garbage_collection_paused():
+        origin, notes = read_into(intake, kinds, kubeconfig, context)
+        cluster = intake.snapshot()
+    unknown = cluster.pods.on_unknown_nodes()
+    if unknown:
+        notes.append(f"{origin}: pods on nodes that are not there any more: {unknown}")
+    return cluster, origin, notes
+
+
+def read_into(sink: Sink, kinds: Sequence[str], kubeconfig: str | None, context: str | None) -> tuple[str, list[str]]:
+    """Hand over all objects of these kinds; returns where they came from, and what is to be told."""
+    api_server, warnings, unlisted = asyncio.run(_read(sink, kinds, kubeconfig, context))
+    return f"the cluster at {urlsplit(api_server).netloc}", [*warnings, *(each.why for each in unlisted)]
+
+
+async def _read(
+    sink: Sink, kinds: Sequence[str], kubeconfig: str | None, context: str | None
+) -> tuple[str, tuple[str, ...], tuple[Unlisted, ...]]:
+    entered = False
+    try:
+        async with connect(kubeconfig, context, qps=_QPS, burst=_BURST) as api:
+            entered = True
+            unlisted = await read_kinds(api, kinds, sink)
+            return api.endpoint.server, api.endpoint.warnings, unlisted
+    except InputError as error:
+        if entered or kubeconfig or context or os.environ.get("KUBECONFIG"):
+            raise
+        piped = "" if sys.stdin.isatty() else ", or pipe it in with -f -"
+        raise InputError(f"{error}, or a dump: {_DUMP} > cluster.json, then -f cluster.json{piped}") from error

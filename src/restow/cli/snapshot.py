@@ -1,0 +1,41 @@
+"""``restow snapshot``: a cluster as one compact file."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from restow.cli.options import PATHS, Context, Filename, Kubeconfig, Verbosity
+
+EXAMPLES = """Examples:
+  restow snapshot -o cluster.json.gz
+  restow snapshot --context production -o production.json.gz
+  restow snapshot -f dumps/ -o cluster.json.gz
+  restow snapshot | restow plan -f - --policy-config-file policy.yaml
+"""
+
+_FILE = "The file to write, packed where its name ends in .gz; without it standard output."
+
+_Output = Annotated[str | None, PATHS, Parameter(name=["-o", "--output"], metavar="FILE", help=_FILE)]
+
+
+def snapshot(
+    *,
+    filename: Filename = None,
+    output: _Output = None,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+    verbose: Verbosity = 0,
+) -> None:
+    """Write a cluster to one compact file that every -f takes.
+
+    It holds what decisions read and nothing else, so a plan on it is the plan on the whole cluster. Environment
+    variables, commands, secrets, config maps and annotations that decisions do not read are not in it.
+    """
+    from restow.cli.inputs import Where
+    from restow.cli.snapshotting import write_snapshot
+    from restow.cli.timings import told
+
+    with told("snapshot", verbose):
+        write_snapshot(Where(tuple(filename or ()), kubeconfig, context), output)

@@ -1,0 +1,70 @@
+"""The reference of metrics has every metric with its type, labels and label values, and no others."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import pytest
+
+from docs.pages import code_spans, rows, section, text_of
+from restow.serving.exposition import exposed_name
+from restow.serving.figures import CycleFigures, CycleResult
+from restow.serving.metrics import EvictedPod, EvictionResult, LoopCause, Metrics, MoveResult, Prediction
+
+PAGE = text_of("docs/reference/metrics.md")
+_SECTIONS = ("## The Descheduler's", "## restow's own", "## The process")
+
+
+@pytest.fixture(scope="module")
+def families():
+    """Every metric, with something to tell, as type and labels by name."""
+    metrics = Metrics(lambda: {"Pod": 1.0})
+    metrics.evicted("success", EvictedPod("s", "p", "ns", "n"))
+    metrics.strategy_done("s", "p", 1)
+    metrics.cycle_done(
+        CycleFigures(
+            result="done",
+            ended=1,
+            seconds=1,
+            phases={"decide": 1},
+            moves={("p", "s", "certain"): 1},
+            refusals={("limit", "PerNode"): 1},
+            imbalance={"cpu": (0, 0)},
+        )
+    )
+    return {
+        exposed_name(family): (family.type, {key for sample in family.samples for key in sample.labels} - {"le"})
+        for family in metrics.registry.collect()
+    }
+
+
+@pytest.fixture(scope="module")
+def written():
+    """Type and labels by name, as the page says."""
+    found = {}
+    for heading in _SECTIONS:
+        for name, (kind, labels, _) in rows(section(PAGE, heading).partition("###")[0]).items():
+            found[name] = (kind, set(code_spans(labels)))
+    return found
+
+
+def test_every_metric_has_a_row_and_no_row_is_of_another(families, written):
+    assert written == families
+
+
+@pytest.mark.parametrize(
+    ("metric", "values"),
+    [
+        ("restow_moves_total", MoveResult),
+        ("restow_predictions_total", Prediction),
+        ("restow_loops_suppressed_total", LoopCause),
+        ("restow_cycles_total", CycleResult),
+    ],
+)
+def test_values_of_labels_are_told_of(metric, values):
+    meaning = rows(PAGE)[metric][-1]
+    assert set(get_args(values)) <= set(code_spans(meaning))
+
+
+def test_results_of_evictions():
+    assert set(rows(section(PAGE, "### Results of evictions"))) == {"result", *get_args(EvictionResult)}
