@@ -26,7 +26,7 @@ def a_cluster(*objects: Object) -> Cluster:
     for each in objects:
         kind = each["kind"]
         intake.add(kind, [msgspec.json.decode(msgspec.json.encode(each), type=KINDS[kind])])
-    return intake.finish()[0]
+    return intake.snapshot()
 
 
 def a_policy(strategy: str, args: Object, *, evictor: Object | None = None, **policy: Any) -> Object:

@@ -30,7 +30,8 @@ def predicted(objects: Sequence[Object], cycle: Cycle, now: str) -> list[Object]
     claims = {(each["metadata"]["namespace"], each["metadata"]["name"]): each for each in _claims(result)}
     for pod in moved:
         _renew_claims(pod, claims)
-    _carry_usage(result, [(pods.full_name(e.pod), nodes[e.node], nodes[e.landing.target]) for e in landings.values()])
+    landed = [each for each in landings.values() if each.landing.target >= 0]
+    _carry_usage(result, [(pods.full_name(each.pod), nodes[each.node], nodes[each.landing.target]) for each in landed])
     return result
 
 

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 import restow
-from builders import Owner, a_deployment, a_list, a_node, a_pod, a_replica_set, a_pdb, a_service
+from builders import Owner, a_deployment, a_list, a_node, a_pdb, a_pod, a_replica_set, a_service
 from descheduling.harness import NOW
 from descheduling.trials import a_profile, failing, suggesting, trial
 from restow.descheduling.plan import OwnerRef, PodRef, ResourceLoad

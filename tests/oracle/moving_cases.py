@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 from random import Random
 
-from builders import Object, a_pdb
+from builders import Object
 from builders.metadata import Owner, owner_reference
+from descheduling.proven import TOLD
 from oracle.cases import EVERY, MIXED, WANTED
 from oracle.chance import Chance
 from oracle.comparison import Case
@@ -50,6 +51,9 @@ def a_moving_case(subject: str, seed: int) -> Case:
     if chance.maybe(0.7):
         chance.traits -= _HOLDING - wanted
     cluster = enriched(chance, a_random_cluster(chance))
+    if chance.maybe(0.1):
+        # Nobody knows whether there are services then, which leaves scores in the dark.
+        cluster = [each for each in cluster if each["kind"] != "Service"]
     return Case(cluster, json.dumps(_policy(chance, subject)))
 
 
@@ -57,14 +61,14 @@ def a_large_moving_case(subject: str, seed: int) -> Case:
     """A case of more than 100 nodes, of which the scheduler looks at a window."""
     chance = Chance(f"move-large-{subject}-{seed}")
     chance.choose_traits(())
+    chance.traits -= {"malformed"}
     *cluster, _waiting = a_large_cluster(Random(f"{subject}-{seed}"), chance.choice(LARGE_SUBJECTS))
     for pod in cluster:
         if pod["kind"] == "Pod":
             owner = Owner("ReplicaSet", f"w{chance.randint(0, 5)}")
             pod["metadata"]["ownerReferences"] = [owner_reference(owner, "default")]
             pod["metadata"]["creationTimestamp"] = "2025-06-01T00:00:00Z"
-    cluster.append(a_pdb("none", namespace="nowhere", selector={}))
-    return Case(cluster, json.dumps(_policy(chance, subject)))
+    return Case([*cluster, *TOLD], json.dumps(_policy(chance, subject)))
 
 
 def _policy(chance: Chance, subject: str) -> Object:

@@ -61,10 +61,10 @@ def _volume(chance: Chance, name: str, size: str) -> Object:
         del spec["csi"]
         spec |= _disk(chance, DISKS)
     if chance.maybe(0.4):
-        keys = chance.some((ZONE, ZONE, BETA_ZONE, HOSTNAME, REGION, BETA_REGION))
+        keys = chance.some((ZONE, HOSTNAME)) if chance.maybe(0.8) else chance.some((BETA_ZONE, REGION, BETA_REGION))
         places = {HOSTNAME: ("n0", "n1", "n2")}
         terms = [[(key, "In", *chance.some(places.get(key, ZONES), most=3)) for key in keys] for _ in range(2)]
-        found = [node_term(*each) for each in terms[: chance.randint(0, 2)]]
+        found = [node_term(*each) for each in terms[: chance.choice([0, 1, 1, 1, 2, 2])]]
         spec["nodeAffinity"] = {"required": {"nodeSelectorTerms": found}}
     if chance.maybe(0.4):
         # Labels of built-in disks that name several zones may be an error to upstream's translation.

@@ -1,8 +1,9 @@
 """A plan replayed on the real kube-scheduler, move by move: where each replacement would really land.
 
 The victim is marked as terminating and its replacement put beside it: a new pod of the same spec and labels, with the
-claims of its own ephemeral volumes. Where that fits nowhere, or where the name can be had only once (StatefulSet), the
-victim goes first. Then the replacement is put where the plan says, and the next move is made.
+claims of its own ephemeral volumes. Where that fits nowhere, or where there can be only one (StatefulSet, DaemonSet),
+the victim goes first. In large clusters the scheduler is started at every node. Then the replacement is put where the
+plan says, and the next move is made.
 """
 
 from __future__ import annotations
@@ -16,7 +17,11 @@ from oracle.scheduler_process import Outcome, SchedulerProcess
 from restow.descheduling.arbiter import Eviction
 from restow.descheduling.cycle import Cycle
 
-#: What a pod's status says of its own past.
+#: From so many nodes on the scheduler looks at some of them only.
+WINDOWED = 100
+#: Owners that create a pod again only when the old one is gone.
+_ONE_AT_A_TIME = ("StatefulSet", "DaemonSet")
+#: The status of a new pod.
 _FRESH = {"phase": "Pending"}
 
 
@@ -28,15 +33,17 @@ class Landed:
     source: str
     target: str
     candidates: tuple[str, ...]
-    outcome: Outcome
+    #: Where the scheduler could put it.
+    best: frozenset[str]
+    message: str
 
-    def difference(self, *, windowed: bool) -> str:
-        """What is wrong about the move; empty if nothing is. ``windowed``: the scheduler looks at some nodes only."""
-        best, told = set(self.outcome.best), set(self.candidates)
+    def difference(self) -> str:
+        """What is wrong about the move; empty if nothing is."""
+        told = sorted(self.candidates)
         if self.target not in told:
-            return f"{self.outcome.pod} goes to {self.target}, which is none of {sorted(told)}"
-        if not best or (not best <= told if windowed else best != told):
-            return f"{self.outcome.pod} could land on {sorted(told)}, really on {sorted(best)} {self.outcome.message}"
+            return f"it goes from {self.source} to {self.target}, which is none of {told}"
+        if not self.best or self.best != set(told):
+            return f"from {self.source} it could land on {told}, really on {sorted(self.best)} {self.message}"
         return ""
 
 
@@ -44,6 +51,9 @@ class Replay:
     """The objects of a cluster while a plan is carried out."""
 
     def __init__(self, objects: Sequence[Object], scheduler: SchedulerProcess) -> None:
+        nodes = sum(each["kind"] == "Node" for each in objects)
+        #: Where the search for nodes may start, if that makes a difference.
+        self._starts = range(nodes) if nodes >= WINDOWED else None
         self._scheduler = scheduler
         self._others = [each for each in objects if each["kind"] != "Pod"]
         self._pods = {_name(each): each for each in objects if each["kind"] == "Pod"}
@@ -59,28 +69,33 @@ class Replay:
             if landing.target < 0:
                 self._delete(victim)
                 continue
-            outcome = self.ask(victim)
+            outcomes = self.outcomes(victim)
+            best = frozenset(node for outcome in outcomes for node in outcome.best)
             candidates = tuple(nodes[node] for node in landing.candidates)
-            yield Landed(eviction, nodes[eviction.node], nodes[landing.target], candidates, outcome)
-            self._carry_out(victim, nodes[landing.target])
+            target = nodes[landing.target]
+            yield Landed(eviction, nodes[eviction.node], target, candidates, best, outcomes[0].message)
+            self._carry_out(victim, target)
 
-    def ask(self, victim: str) -> Outcome:
-        """Where the replacement of a pod would land now."""
+    def outcomes(self, victim: str) -> tuple[Outcome, ...]:
+        """What the scheduler says of the replacement of a pod now, once for each node where it may start to search."""
         leaving = deepcopy(self._pods[victim])
         leaving["metadata"]["deletionTimestamp"] = NOW
-        if not _has_unique_name(leaving):
-            outcome = self._decided(victim, leaving)
-            if outcome.best:
-                return outcome
+        if not _must_be_gone(leaving):
+            outcomes = self._decided(victim, leaving)
+            if outcomes[0].feasible:
+                return outcomes
         return self._decided(victim, None)
 
-    def _decided(self, victim: str, leaving: Object | None) -> Outcome:
+    def _decided(self, victim: str, leaving: Object | None) -> tuple[Outcome, ...]:
         new, claims = _replacement(self._pods[victim], self._others)
         pods = [each for name, each in self._pods.items() if name != victim]
         cluster = [*self._others, *claims, *pods, *([leaving] if leaving else []), new]
-        answer = self._scheduler.ask(cluster, place=[*self._binding.items(), (_name(new), "")])
+        if self._starts is None:
+            answer = self._scheduler.ask(cluster, place=[*self._binding.items(), (_name(new), "")])
+        else:
+            answer = self._scheduler.ask(cluster, pod=_name(new), starts=self._starts)
         assert not answer.error, answer.error
-        return answer.pods[-1]
+        return answer.pods[-1:] if self._starts is None else answer.pods
 
     def _carry_out(self, victim: str, node: str) -> None:
         new, claims = _replacement(self._pods[victim], self._others)
@@ -103,10 +118,10 @@ def _name(pod: Object) -> str:
     return f"{pod['metadata'].get('namespace', 'default')}/{pod['metadata']['name']}"
 
 
-def _has_unique_name(pod: Object) -> bool:
+def _must_be_gone(pod: Object) -> bool:
     owners = pod["metadata"].get("ownerReferences") or []
     controlling = [each for each in owners if each.get("controller")] or owners
-    return bool(controlling) and controlling[0]["kind"] == "StatefulSet"
+    return bool(controlling) and controlling[0]["kind"] in _ONE_AT_A_TIME
 
 
 def _replacement(pod: Object, others: Sequence[Object]) -> tuple[Object, list[Object]]:

@@ -147,7 +147,7 @@ def _cluster(objects: Iterable[Object]) -> Cluster:
     for each in objects:
         kind = each["kind"]
         intake.add(kind, [msgspec.json.decode(msgspec.json.encode(each), type=KINDS[kind])])
-    return intake.finish()[0]
+    return intake.snapshot()
 
 
 def _queue(answers: dict[str, Telling]) -> list[str]:

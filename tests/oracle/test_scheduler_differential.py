@@ -48,9 +48,9 @@ def test_restow_schedules_as_kube_scheduler_does(
 
 @pytest.mark.parametrize("subject", [name for name in NAMES if name != PREEMPTION])
 def test_the_cases_have_something_to_decide(subject: str) -> None:
-    """Agreement on doing nothing proves little: in half of the cases some pod may only go to some of the nodes."""
+    """Agreement on doing nothing proves little: in a third of the cases some pod may only go to some of the nodes."""
     told = [(cluster, Restow(cluster).answers().values()) for cluster in map(cases_of(subject), range(50))]
-    assert sum(any(is_choosy(each, cluster) for each in case) for cluster, case in told) > 50 / 2
+    assert sum(any(is_choosy(each, cluster) for each in case) for cluster, case in told) > 50 / 3
 
 
 def cases_of(subject: str) -> Callable[[int], list[Object]]:

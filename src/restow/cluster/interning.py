@@ -53,6 +53,11 @@ class Interner(Generic[K]):
         """The identifiers of many keys, in their order."""
         return list(map(self._ids.__getitem__, keys))
 
+    def forget_after(self, count: int) -> None:
+        """Forget all keys but the first ``count``."""
+        while len(self._ids) > count:
+            self._ids.popitem()
+
     def keys(self) -> list[K]:
         """All keys; the position of a key is its identifier."""
         return list(self._ids)

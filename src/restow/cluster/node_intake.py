@@ -33,27 +33,24 @@ def read_node(node: Node) -> ReadNode:
     )
 
 
-def node_index(nodes: Iterable[ReadNode]) -> dict[str, int]:
+def node_index(names: Iterable[str]) -> dict[str, int]:
     """The position of each node by name: nodes are in order of their names."""
-    return {name: i for i, name in enumerate(sorted({node.wire.metadata.name for node in nodes}))}
+    return {name: i for i, name in enumerate(sorted(names))}
 
 
-def node_columns(
-    nodes: Sequence[ReadNode], index: Mapping[str, int], pod_resources: Iterable[str]
-) -> tuple[Nodes, int]:
-    """The columns, and how many nodes were given twice (the last one counts).
+def node_columns(nodes: Mapping[str, ReadNode], index: Mapping[str, int], pod_resources: Iterable[str]) -> Nodes:
+    """The columns of nodes by name, in the order of ``index``.
 
     ``pod_resources`` are the resource names that pods request: a row is made for each name that either side uses.
     """
-    by_name = {node.wire.metadata.name: node for node in nodes}
-    last = [by_name[name] for name in index]
-    ordered = [node.wire for node in last]
-    allocatable = [node.allocatable for node in last]
-    capacity = [node.capacity for node in last]
+    read = [nodes[name] for name in index]
+    ordered = [node.wire for node in read]
+    allocatable = [node.allocatable for node in read]
+    capacity = [node.capacity for node in read]
     resources = _resource_names(allocatable, capacity, pod_resources)
     taint_sets: Interner[tuple[Taint, ...]] = Interner()
     taints = taint_sets.ids(node.spec.taints or () for node in ordered)
-    columns = Nodes(
+    return Nodes(
         names=tuple(node.metadata.name for node in ordered),
         index=index,
         labels=tuple(node.metadata.labels or {} for node in ordered),
@@ -68,7 +65,6 @@ def node_columns(
         taint_sets=tuple(taint_sets.keys()),
         images=tuple(node.status.images or () for node in ordered),
     )
-    return columns, len(nodes) - len(ordered)
 
 
 def _is_ready(node: Node) -> bool:

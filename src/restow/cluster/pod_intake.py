@@ -1,13 +1,17 @@
 """From wire pods to columns, a page at a time.
 
 The intake takes what it needs of each page and keeps no wire object: numbers go into columns, shared parts are looked
-up by their bytes. Only texts that were never seen before are decoded, at the end of each page, while the page's pods
-are still at hand to be named in an error.
+up by their bytes. Only texts that were never seen before are decoded, while the page's pods are still at hand to be
+named in an error.
+
+A pod that is given again gets a new row, which counts from then on. Rows that no longer count, and the texts that only
+they needed, are dropped when there are more of them than of the others: what is kept does not grow with time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from array import array
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import starmap
 from typing import Any
 
@@ -16,9 +20,9 @@ import numpy.typing as npt
 
 from restow.cluster import pod_parts
 from restow.cluster.interning import IdArray, Interner, by_appearance
-from restow.cluster.pod_holdings import Held, decode_held, held_key
+from restow.cluster.pod_holdings import Held, decode_held
+from restow.cluster.pod_reading import flags_of, keys_of, qos_code, times_of, title_of
 from restow.cluster.pods import (
-    NO_TIME,
     PENDING,
     PHASES,
     UNKNOWN_NODE,
@@ -28,65 +32,141 @@ from restow.cluster.pods import (
     Pods,
     PodStates,
     PodTables,
-    PodVolume,
 )
+from restow.cluster.pods_now import PodNow
 from restow.errors import InputError
-from restow.kube.objects import ABSENT, Container, ContainerStatus, Pod, PodAnnotations, PodSpec, PodStatus, Volume
-from restow.kube.qos import QOS_CLASSES
-from restow.kube.timestamps import SECOND, parse_time
+from restow.kube.objects import ContainerStatus, Pod
 
-TimeArray = npt.NDArray[np.int64]
-
-#: ``spec.schedulerName`` of pods that do not name one.
-DEFAULT_SCHEDULER = "default-scheduler"
-
-#: An RFC 3339 time in UTC without fractions; 0 stands for any digit.
-_PLAIN_TIME = "0000-00-00T00:00:00Z"
-#: The last second that int64 nanoseconds hold.
-_LAST_SECOND = (1 << 63) // SECOND
-_NO_CLAIMS = (b"", b"null", b"[]")
+#: (namespace, name).
+Key = tuple[str, str]
+#: Old rows that are not worth the work of dropping them.
+_FEW_ROWS = 1000
 #: What is read of every pod as it is, in the order of ``_row``.
 _COLUMNS = ("name", "namespace", "uid", "node", "nominated", "phase", "qos", "priority", "flags", "conditions")
 
 
 class PodIntake:
-    """Collects pods; ``finish`` gives the columns in canonical order."""
+    """Collects pods; ``columns`` gives them in canonical order."""
 
     def __init__(self) -> None:
         self._columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
         self._shared = {name: _Shared(decode) for name, decode in _SHARED.items()}
-        self._created: list[TimeArray] = []
-        self._started: list[TimeArray] = []
+        self._created = array("q")
+        self._started = array("q")
+        #: The row that counts, by namespace and name.
+        self._last: dict[Key, int] = {}
+        #: Every namespace and node name once.
+        self._names: dict[str, str] = {}
 
     def __len__(self) -> int:
-        return len(self._columns["name"])
+        return len(self._last)
 
-    def add(self, pods: Sequence[Pod]) -> None:
-        """Take a page of pods; InputError names the first pod with a part that cannot be read."""
+    def keys(self) -> Collection[Key]:
+        """Namespace and name of the pods."""
+        return self._last.keys()
+
+    def add(self, pods: Sequence[Pod]) -> int:
+        """Take a page of pods, of which the last of one name counts; returns how many replace one that was there.
+
+        InputError names the first pod with a part that cannot be read; then nothing of the page was taken.
+        """
         if not pods:
-            return
-        for column, values in zip(self._columns.values(), zip(*map(_row, pods), strict=True), strict=True):
-            column.extend(values)
-        for shared, keys in zip(self._shared.values(), zip(*map(_keys, pods), strict=True), strict=True):
-            shared.add(keys, pods)
-        self._created.append(
-            _times("metadata.creationTimestamp", [pod.metadata.creation_timestamp for pod in pods], pods)
-        )
-        self._started.append(_times("status.startTime", [pod.status.start_time for pod in pods], pods))
+            return 0
+        created = times_of("metadata.creationTimestamp", [pod.metadata.creation_timestamp for pod in pods], pods)
+        started = times_of("status.startTime", [pod.status.start_time for pod in pods], pods)
+        keys = zip(*map(keys_of, pods), strict=True)
+        identifiers = [shared.identify(each, pods) for shared, each in zip(self._shared.values(), keys, strict=True)]
+        for shared, ids in zip(self._shared.values(), identifiers, strict=True):
+            shared.ids.extend(ids)
+        self._created.frombytes(created.tobytes())
+        self._started.frombytes(started.tobytes())
+        return self._append([self._row(pod) for pod in pods])
 
-    def finish(self, nodes: Mapping[str, int]) -> tuple[Pods, int]:
-        """The columns, sorted by (namespace, name), and how many pods were given twice (the last one counts)."""
+    def remove(self, namespace: str, name: str) -> None:
+        """Forget a pod; one that is not there is no error."""
+        self._last.pop((namespace, name), None)
+        self._drop_old_rows()
+
+    def _append(self, rows: Sequence[tuple[Any, ...]]) -> int:
+        first, before = len(self._columns["name"]), len(self._last)
+        for column, values in zip(self._columns.values(), zip(*rows, strict=True), strict=True):
+            column.extend(values)
+        self._last.update(((row[1], row[0]), first + at) for at, row in enumerate(rows))
+        replaced = before + len(rows) - len(self._last)
+        if replaced:
+            self._drop_old_rows()
+        return replaced
+
+    def _drop_old_rows(self) -> None:
+        rows, count = len(self._columns["name"]), len(self._last)
+        if rows <= 2 * count + _FEW_ROWS:
+            return
+        kept = list(self._last.values())
+        order = np.array(kept, dtype=np.int64)
+        for name, column in self._columns.items():
+            self._columns[name] = [column[row] for row in kept]
+        for shared in self._shared.values():
+            shared.keep(order)
+        self._created = array("q", np.array(self._created)[order].tobytes())
+        self._started = array("q", np.array(self._started)[order].tobytes())
+        self._last = dict(zip(self._last, range(count), strict=True))
+        self._names = {name: name for each in ("namespace", "node") for name in self._columns[each] if name}
+
+    def _row(self, pod: Pod) -> tuple[Any, ...]:
+        """The values of ``_COLUMNS`` for one pod."""
+        meta, spec, status, names = pod.metadata, pod.spec, pod.status, self._names
+        return (
+            meta.name,
+            names.setdefault(meta.namespace, meta.namespace),
+            meta.uid,
+            names.setdefault(spec.node_name, spec.node_name) if spec.node_name else None,
+            status.nominated_node_name,
+            PHASES.get(status.phase, Phase.UNKNOWN),
+            qos_code(status.qos_class),
+            spec.priority,
+            flags_of(pod),
+            status.conditions or (),
+        )
+
+    def pod(self, namespace: str, name: str) -> PodNow | None:
+        """A pod as it is now; None if there is none."""
+        row = self._last.get((namespace, name))
+        return None if row is None else self._now(row)
+
+    def pods_of(self, owner: str) -> list[PodNow]:
+        """The pods that name an owner (a uid), in canonical order."""
+        owners = self._shared["owners"]
+        naming = [at for at, each in enumerate(owners.values) if any(one.uid == owner for one in each)]
+        rows = np.flatnonzero(np.isin(np.array(owners.ids, dtype=np.int32), naming)).tolist() if naming else []
+        names, namespaces = self._columns["name"], self._columns["namespace"]
+        found = {(namespaces[row], names[row]): row for row in rows}
+        return [self._now(row) for key, row in sorted(found.items()) if self._last.get(key) == row]
+
+    def _now(self, row: int) -> PodNow:
+        columns, owners = self._columns, self._shared["owners"]
+        return PodNow(
+            namespace=columns["namespace"][row],
+            name=columns["name"][row],
+            uid=columns["uid"][row],
+            node=columns["node"][row],
+            phase=Phase(columns["phase"][row]),
+            flags=Flag(columns["flags"][row]),
+            owners=owners.values[owners.ids[row]],
+            conditions=columns["conditions"][row],
+            created=self._created[row],
+        )
+
+    def columns(self, nodes: Mapping[str, int]) -> Pods:
+        """The pods as they are now, sorted by (namespace, name); ``nodes`` gives the index of each node."""
         columns = self._columns
         namespaces = columns["namespace"]
-        keys = list(zip(namespaces, columns["name"], strict=True))
-        last = dict(zip(keys, range(len(keys)), strict=True))
-        rows = [last[key] for key in sorted(last)]
+        rows = [self._last[key] for key in sorted(self._last)]
         namespace_interner: Interner[str] = Interner()
         namespace_ids = namespace_interner.ids([namespaces[row] for row in rows])
         order = np.array(rows, dtype=np.int64)
         shared = {name: each.column(order) for name, each in self._shared.items()}
         shared["held"] = _without_usual(*shared["held"])
-        pods = Pods(
+        return Pods(
             names=tuple(columns["name"][row] for row in rows),
             uids=tuple(columns["uid"][row] for row in rows),
             namespace=np.array(namespace_ids, dtype=np.int32),
@@ -96,8 +176,8 @@ class PodIntake:
             qos=_qos(*shared["resources"], _numbers(columns["qos"], np.int8, order)),
             priority=_numbers([value or 0 for value in columns["priority"]], np.int64, order),
             has_priority=_numbers([value is not None for value in columns["priority"]], np.bool_, order),
-            created=_joined(self._created)[order],
-            started=_joined(self._started)[order],
+            created=np.array(self._created, dtype=np.int64)[order],
+            started=np.array(self._started, dtype=np.int64)[order],
             flags=_numbers(columns["flags"], np.int16, order),
             observed=np.ones(len(rows), dtype=bool),
             # Their times make those of every pod different.
@@ -109,7 +189,6 @@ class PodIntake:
             ),
             **{name: ids for name, (ids, _) in shared.items()},
         )
-        return pods, len(keys) - len(rows)
 
 
 class _Shared:
@@ -118,112 +197,40 @@ class _Shared:
     def __init__(self, decode: Callable[[Any], Any]) -> None:
         self._decode = decode
         self._interner: Interner[Any] = Interner()
-        self._ids: list[int] = []
+        self.ids = array("i")
         self.values: list[Any] = []
 
-    def add(self, keys: Sequence[Any], pods: Sequence[Pod]) -> None:
+    def identify(self, keys: Sequence[Any], pods: Sequence[Pod]) -> list[int]:
+        """The identifiers of keys; a key that cannot be decoded is forgotten again."""
         ids = self._interner.ids(keys)
-        self._ids.extend(ids)
-        if len(self._interner) == len(self.values):
-            return
-        for position, identifier in enumerate(ids):
-            if identifier == len(self.values):
-                self.values.append(self._value(keys[position], pods[position]))
+        if len(self._interner) > len(self.values):
+            try:
+                for position, identifier in enumerate(ids):
+                    if identifier == len(self.values):
+                        self.values.append(self._value(keys[position], pods[position]))
+            finally:
+                self._interner.forget_after(len(self.values))
+        return ids
+
+    def keep(self, order: npt.NDArray[np.int64]) -> None:
+        """Keep these rows, in this order, and only what they need of the table."""
+        ids, kept = by_appearance(np.array(self.ids, dtype=np.int32)[order])
+        keys = self._interner.keys()
+        self._interner = Interner()
+        self._interner.ids(keys[old] for old in kept)
+        self.ids = array("i", ids.tobytes())
+        self.values = [self.values[old] for old in kept]
 
     def column(self, order: npt.NDArray[np.int64]) -> tuple[IdArray, tuple[Any, ...]]:
         """The column with its rows in this order, and its table; the input's order leaves no trace in either."""
-        ids, kept = by_appearance(np.array(self._ids, dtype=np.int32)[order])
+        ids, kept = by_appearance(np.array(self.ids, dtype=np.int32)[order])
         return ids, tuple(self.values[old] for old in kept)
 
     def _value(self, key: Any, pod: Pod) -> Any:
         try:
             return self._decode(key)
         except pod_parts.PartError as error:
-            raise InputError(f"{_title(pod)}: {error}") from error
-
-
-def _row(pod: Pod) -> tuple[Any, ...]:
-    """The values of ``_COLUMNS`` for one pod."""
-    meta, spec, status = pod.metadata, pod.spec, pod.status
-    return (
-        meta.name,
-        meta.namespace,
-        meta.uid,
-        spec.node_name,
-        status.nominated_node_name,
-        PHASES.get(status.phase, Phase.UNKNOWN),
-        _qos_code(status.qos_class),
-        spec.priority,
-        _flags(pod),
-        status.conditions or (),
-    )
-
-
-def _keys(pod: Pod) -> tuple[Any, ...]:
-    """The keys of ``_SHARED`` for one pod."""
-    meta, spec, status = pod.metadata, pod.spec, pod.status
-    resources = _resources_key(spec)
-    return (
-        bytes(meta.labels),
-        bytes(meta.owner_references),
-        resources,
-        held_key(spec, status, resources),
-        bytes(spec.tolerations),
-        (bytes(spec.node_selector), bytes(spec.affinity)),
-        bytes(spec.topology_spread_constraints),
-        tuple([container.image for container in spec.containers]),
-        tuple([container.image for container in spec.init_containers]) if spec.init_containers else (),
-        tuple([volume.image.reference for volume in spec.volumes if volume.image]) if spec.volumes else (),
-        _ports_key(spec),
-        spec.scheduler_name or DEFAULT_SCHEDULER,
-        b"" if spec.scheduling_gates is ABSENT else bytes(spec.scheduling_gates),
-        _volumes(meta.name, spec.volumes) if spec.volumes else (),
-        _states_key(status),
-    )
-
-
-def _times(field: str, texts: list[str | None], pods: Sequence[Pod]) -> TimeArray:
-    """Nanoseconds since the epoch, or NO_TIME.
-
-    Almost every time is ``2026-11-21T09:30:00Z``, which NumPy reads for a page at once; anything else is read alone.
-    """
-    given = [text for text in texts if text is not None]
-    if _are_plain(given):
-        try:
-            seconds = np.array([text[:-1] for text in given], dtype="datetime64[s]").astype(np.int64)
-            if np.all(np.abs(seconds) < _LAST_SECOND):
-                times = np.full(len(texts), NO_TIME)
-                times[[text is not None for text in texts]] = seconds * SECOND
-                return times
-        except ValueError:
-            pass
-    return np.array([_time(field, text, pod) for text, pod in zip(texts, pods, strict=True)], dtype=np.int64)
-
-
-def _are_plain(texts: list[str]) -> bool:
-    """Whether all texts look like ``_PLAIN_TIME``."""
-    joined = "".join(texts)
-    if not set(map(len, texts)) <= {len(_PLAIN_TIME)} or not joined.isascii():
-        return False
-    characters = np.frombuffer(joined.encode(), dtype=np.uint8).reshape(-1, len(_PLAIN_TIME))
-    template = np.frombuffer(_PLAIN_TIME.encode(), dtype=np.uint8)
-    is_digit = (characters >= ord("0")) & (characters <= ord("9"))
-    return bool(np.where(template == ord("0"), is_digit, characters == template).all())
-
-
-def _time(field: str, text: str | None, pod: Pod) -> int:
-    try:
-        return NO_TIME if text is None else parse_time(text)
-    except ValueError as error:
-        raise InputError(f"{_title(pod)}: {field}: {error}") from error
-
-
-def _joined(pages: list[TimeArray]) -> TimeArray:
-    return np.concatenate(pages) if pages else np.zeros(0, dtype=np.int64)
-
-
-def _title(pod: Pod) -> str:
-    return f"Pod {pod.metadata.namespace}/{pod.metadata.name}"
+            raise InputError(f"{title_of(pod)}: {error}") from error
 
 
 def _numbers(values: list[Any], dtype: Any, order: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
@@ -242,86 +249,6 @@ def _nodes(names: list[str | None], nodes: Mapping[str, int]) -> IdArray:
     return np.array([numbers[name] for name in names], dtype=np.int32)
 
 
-def _flags(pod: Pod) -> int:
-    meta, spec = pod.metadata, pod.spec
-    flags = _annotation_flags(meta.annotations) if meta.annotations else 0
-    if meta.deletion_timestamp is not None:
-        flags |= Flag.TERMINATING
-    for volume in spec.volumes or ():
-        if volume.host_path is not None or volume.empty_dir is not None:
-            flags |= Flag.LOCAL_STORAGE
-        if volume.persistent_volume_claim is not None:
-            flags |= Flag.CLAIMS
-    if spec.preemption_policy == "Never":
-        flags |= Flag.NEVER_PREEMPTS
-    if spec.resource_claims is not ABSENT and bytes(spec.resource_claims) not in _NO_CLAIMS:
-        flags |= Flag.RESOURCE_CLAIMS
-    return int(flags)
-
-
-def _annotation_flags(annotations: PodAnnotations) -> int:
-    flags = Flag(0)
-    if annotations.evict is not None:
-        flags |= Flag.EVICT
-    if annotations.prefer_no_eviction is not None:
-        flags |= Flag.PREFER_NO_EVICTION
-    if annotations.mirror is not None:
-        flags |= Flag.MIRROR
-    if annotations.source is not None and annotations.source != "api":
-        flags |= Flag.STATIC
-    return flags
-
-
-def _resources_key(spec: PodSpec) -> pod_parts.ResourcesKey:
-    return (
-        _container_keys(spec.containers),
-        _container_keys(spec.init_containers) if spec.init_containers else (),
-        bytes(spec.resources),
-        bytes(spec.overhead),
-    )
-
-
-def _ports_key(spec: PodSpec) -> tuple[bytes, ...]:
-    """The ports of regular containers and sidecars; ordinary init containers hold none."""
-    ports = [bytes(each.ports) for each in spec.containers if each.ports is not ABSENT]
-    if spec.init_containers:
-        sidecars = (each for each in spec.init_containers if each.restart_policy == "Always")
-        ports.extend(bytes(each.ports) for each in sidecars if each.ports is not ABSENT)
-    return tuple(ports)
-
-
-def _container_keys(containers: tuple[Container, ...]) -> tuple[pod_parts.ContainerKey, ...]:
-    return tuple([(bytes(container.resources), container.restart_policy) for container in containers])
-
-
-def _volumes(pod: str, volumes: tuple[Volume, ...]) -> tuple[PodVolume, ...]:
-    return tuple([found for volume in volumes if (found := _volume(pod, volume)) is not None])
-
-
-def _volume(pod: str, volume: Volume) -> PodVolume | None:
-    if volume.persistent_volume_claim is not None:
-        return PodVolume(volume.persistent_volume_claim.claim_name)
-    if volume.ephemeral is not None:
-        return PodVolume(f"{pod}-{volume.name}", ephemeral=True)
-    disk = volume.gce_persistent_disk or volume.aws_elastic_block_store or volume.iscsi or volume.rbd
-    return None if disk is None else PodVolume(disk=disk)
-
-
-def _states_key(status: PodStatus) -> tuple[Any, ...]:
-    """The fields of PodStates."""
-    return (
-        status.phase,
-        status.reason or "",
-        _states(status.container_statuses),
-        _states(status.init_container_statuses),
-        _states(status.ephemeral_container_statuses),
-    )
-
-
-def _states(statuses: Sequence[ContainerStatus] | None) -> tuple[tuple[Any, ...], ...]:
-    return tuple([(each.restart_count, each.state) for each in statuses]) if statuses else ()
-
-
 def _decode_states(key: tuple[Any, ...]) -> PodStates:
     phase, reason, *containers = key
     return PodStates(phase, reason, *(tuple(starmap(ContainerStatus, each)) for each in containers))
@@ -333,10 +260,6 @@ def _without_usual(ids: IdArray, table: tuple[Held | None, ...]) -> tuple[IdArra
     renumbered = np.full(len(table) + 1, -1, dtype=np.int32)
     renumbered[kept] = np.arange(len(kept))
     return renumbered[ids], tuple(held for held in table if held is not None)
-
-
-def _qos_code(stated: str | None) -> int:
-    return QOS_CLASSES.index(stated) if stated in QOS_CLASSES else -1
 
 
 def _itself(key: Any) -> Any:

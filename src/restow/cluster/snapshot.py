@@ -1,14 +1,15 @@
 """One cluster as it was observed: the part that never changes while a plan is made.
 
-``ClusterIntake`` takes wire objects in any order and ``finish`` makes the snapshot; ``cluster.state`` lays over it what
-changes. Objects are keyed by name, so the last of two wins, as it does in the API server's own store.
+``ClusterIntake`` takes wire objects in any order and ``snapshot`` makes the cluster of them; ``cluster.state`` lays over
+it what changes. Objects are keyed by name, so the last of two wins, as it does in the API server's own store. The intake
+goes on after a snapshot: objects may be replaced and removed, and a later snapshot tells of that.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
@@ -16,7 +17,11 @@ from restow.cluster.node_intake import ReadNode, node_columns, node_index, read_
 from restow.cluster.nodes import Nodes
 from restow.cluster.pod_intake import PodIntake
 from restow.cluster.pods import Pods
+from restow.cluster.pods_now import PodNow
 from restow.kube import objects
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 #: (namespace, name); the namespace of cluster-wide kinds is empty.
 Key = tuple[str, str]
@@ -64,6 +69,11 @@ class Cluster:
         """Whether the input holds an object of a kind, or a list of it without any: otherwise nobody knows."""
         return kind in self.others
 
+    def counts(self) -> Mapping[str, int]:
+        """How many objects there are, by kind."""
+        others = {kind: len(known) for kind, known in self.others.items()}
+        return {"Node": len(self.nodes), "Pod": len(self.pods)} | others
+
     def namespace_labels(self) -> Mapping[str, Mapping[str, str]]:
         """Labels by name of the namespaces that the input holds."""
         return {name: each.metadata.labels or {} for (_, name), each in self.kind("Namespace").items()}
@@ -78,27 +88,69 @@ class ClusterIntake:
     """Collects wire objects and makes a Cluster of them."""
 
     _pods: PodIntake = field(default_factory=PodIntake)
-    _nodes: list[ReadNode] = field(default_factory=list)
+    _nodes: dict[str, ReadNode] = field(default_factory=dict)
     _others: dict[str, dict[Key, Any]] = field(default_factory=dict)
-    _replaced: int = 0
+    #: How many objects were given again; the last of them counts.
+    replaced: int = field(default=0, init=False)
 
     def add(self, kind: str, wire: Sequence[Any]) -> None:
         """Take objects of one of ``KINDS``; InputError names an object with a part that cannot be read."""
         if kind == "Pod":
-            self._pods.add(wire)
+            self.replaced += self._pods.add(wire)
         elif kind == "Node":
-            self._nodes.extend(map(read_node, wire))
+            self.replaced += _update(self._nodes, [(each.metadata.name, read_node(each)) for each in wire])
         else:
             known = self._others.setdefault(kind, {})
-            before = len(known)
-            known.update(((each.metadata.namespace, each.metadata.name), each) for each in wire)
-            self._replaced += before + len(wire) - len(known)
+            self.replaced += _update(known, [((each.metadata.namespace, each.metadata.name), each) for each in wire])
 
-    def finish(self) -> tuple[Cluster, int]:
-        """The cluster, and how many objects were given more than once."""
+    def remove(self, kind: str, namespace: str, name: str) -> None:
+        """Forget an object; one that is not there is no error."""
+        if kind == "Pod":
+            self._pods.remove(namespace, name)
+        elif kind == "Node":
+            self._nodes.pop(name, None)
+        else:
+            self._others.get(kind, {}).pop((namespace, name), None)
+
+    def restart(self, kind: str) -> None:
+        """Forget a kind: it is listed anew."""
+        self.take_over(kind, ClusterIntake())
+
+    def take_over(self, kind: str, other: ClusterIntake) -> None:
+        """Have of a kind what another intake has, and nothing else; nothing is known of it if the other has no list."""
+        if kind == "Pod":
+            self._pods = other._pods
+        elif kind == "Node":
+            self._nodes = other._nodes
+        elif kind in other._others:
+            self._others[kind] = other._others[kind]
+        else:
+            self._others.pop(kind, None)
+
+    def pod(self, namespace: str, name: str) -> PodNow | None:
+        """A pod as it is now; None if there is none."""
+        return self._pods.pod(namespace, name)
+
+    def pods_of(self, owner: str) -> list[PodNow]:
+        """The pods that name an owner (a uid), in canonical order."""
+        return self._pods.pods_of(owner)
+
+    def other(self, kind: str, namespace: str, name: str) -> Any | None:
+        """An object of another kind than Node and Pod; None if there is none."""
+        return self._others.get(kind, {}).get((namespace, name))
+
+    def snapshot(self) -> Cluster:
+        """The cluster as it is now."""
         index = node_index(self._nodes)
-        pods, replaced_pods = self._pods.finish(index)
+        pods = self._pods.columns(index)
         requested = {name for each in pods.tables.resources for name in each.requests}
-        nodes, replaced_nodes = node_columns(self._nodes, index, requested)
+        nodes = node_columns(self._nodes, index, requested)
         others = {kind: dict(sorted(known.items())) for kind, known in sorted(self._others.items())}
-        return Cluster(nodes, pods, others), self._replaced + replaced_nodes + replaced_pods
+        return Cluster(nodes, pods, others)
+
+
+def _update(known: dict[K, V], given: Sequence[tuple[K, V]]) -> int:
+    """Put objects in by their keys; returns how many of them replace one."""
+    before = len(known)
+    known.update(given)
+    return before + len(given) - len(known)

@@ -157,7 +157,8 @@ class DefaultEvictor:
 
     def _late_refusal(self, pod: int) -> Reason:
         if not self._namespace_ok[pod]:
-            return "evictor", "NamespaceLabelSelector", _NAMESPACE
+            message = _NAMESPACE
+            return "evictor", "NamespaceLabelSelector", message
         message = self._no_fit(pod)
         return "placement", "NoFit", message
 

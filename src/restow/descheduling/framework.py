@@ -156,6 +156,8 @@ class View:
         #: The same as bool[node].
         self.is_listed = np.zeros(len(state.cluster.nodes), dtype=bool)
         self.is_listed[nodes] = True
+        #: Whether moves are proven, so that it matters who leaves: each replacement must find a place.
+        self.proves = not self.pods.observed.all()
         #: Nanoseconds since the epoch.
         self.now = now
         #: Upstream's nodeFit on the state as it is.

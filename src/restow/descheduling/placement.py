@@ -31,8 +31,10 @@ class Landing(NamedTuple):
     target: int = PENDING
     #: None where nobody asked.
     certainty: Certainty | None = None
-    #: The nodes that could win, in order of their names.
+    #: The nodes that could win, in order of their names; of very many only the first, and the target.
     candidates: tuple[int, ...] = ()
+    #: How many nodes could win.
+    candidate_count: int = 0
 
 
 class Placing(Protocol):

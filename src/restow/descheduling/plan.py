@@ -47,6 +47,8 @@ class Move(Struct, frozen=True):
     target: str | None = field(name="to", default=None)
     certainty: Certainty | None = None
     candidates: tuple[str, ...] = ()
+    #: How many nodes could win; more than are listed where there are more than 512.
+    candidate_count: int = field(name="candidateCount", default=0)
     profile: str = ""
     plugin: str = ""
     reason: str = ""

@@ -120,6 +120,7 @@ class _Names:
             target=None if eviction.landing.target == PENDING else self._nodes[eviction.landing.target],
             certainty=eviction.landing.certainty,
             candidates=tuple(self._nodes[node] for node in eviction.landing.candidates),
+            candidate_count=eviction.landing.candidate_count,
             profile=eviction.turn.profile,
             plugin=eviction.turn.plugin,
             reason=eviction.reason,

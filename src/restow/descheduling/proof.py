@@ -26,10 +26,13 @@ from restow.descheduling.refusal_memory import Prospect, RefusalMemory
 from restow.descheduling.succession import Succession, succession
 from restow.scheduling.decision import Decision
 from restow.scheduling.evidence import Evidence, Kinds
+from restow.scheduling.messages import histogram, reason_counts
 from restow.scheduling.schedulers import Schedulers
 
 #: Nodes named in a sentence.
 _TOLD = 3
+#: Candidates of one move that a plan holds.
+MOST_CANDIDATES = 512
 _BUDGETS = "PodDisruptionBudget"
 
 
@@ -64,7 +67,9 @@ class Prover:
         self._evidence = evidence
         self._certainty = certainty
         self._forbidden = forbidden
-        self._memory = RefusalMemory(state.cluster.pods)
+        self._memory = RefusalMemory(state.cluster.pods, len(state.cluster.nodes))
+        #: The same integers for all moves.
+        self._indices = list(range(len(state.cluster.nodes)))
         #: The pod of each move for a better place, by workload, source and target.
         self._made: dict[tuple[int, int, int, int], int] = {}
         #: Who objects to landings, in this round.
@@ -165,7 +170,9 @@ class Prover:
             nowhere = self._no_place(decision)
             self._memory.keep(pod, source, nowhere)
             return nowhere
-        prospect = Prospect(self._schedulers.candidates(decision), decision.best, not self._state.exists[pod])
+        candidates = self._schedulers.candidates(decision)
+        elsewhere = _elsewhere(decision) if _only(candidates, source) else ""
+        prospect = Prospect(candidates, decision.best, not self._state.exists[pod], elsewhere)
         self._memory.keep(pod, source, prospect)
         return self._judge(turn, suggestion, source, prospect)
 
@@ -196,7 +203,7 @@ class Prover:
         candidates = prospect.candidates
         good = self._welcome(suggestion, source, candidates)
         if not good.any():
-            return self._no_use(turn, source, candidates)
+            return self._no_use(turn, source, prospect)
         if not good.all() and self._certainty == "certain":
             return self._not_certain(candidates, good)
         # What the input does not tell of may shift scores: nobody can be certain then, whatever the policy asks.
@@ -204,11 +211,20 @@ class Prover:
         certainty: Certainty = "certain" if known else "possible"
         target = _target(prospect.best, candidates, good)
         landing = self._undisturbed(
-            turn, twin_of(suggestion.pod), Landing(target, certainty, tuple(candidates.tolist()))
+            turn,
+            twin_of(suggestion.pod),
+            Landing(target, certainty, self._kept(candidates, target), len(candidates)),
         )
         if isinstance(landing, Landing) and self._evidence.lacks(_BUDGETS):
             return "budget", "Unknown", f"its eviction depends on {_kinds((_BUDGETS,))}"
         return landing
+
+    def _kept(self, candidates: IntArray, target: int) -> tuple[int, ...]:
+        """The candidates that are written down: in clusters of thousands of equal nodes not all of them."""
+        kept = candidates[:MOST_CANDIDATES]
+        if len(kept) < len(candidates) and target not in kept:
+            kept = np.append(kept[:-1], target)
+        return tuple(map(self._indices.__getitem__, kept.tolist()))
 
     def _schedule(self, pod: int, when: Succession) -> Decision:
         """The scheduler's answer for the replacement of a pod, which is left without a node.
@@ -243,15 +259,16 @@ class Prover:
 
     def _no_place(self, decision: Decision) -> Reason:
         if decision.nominated_node != PENDING:
-            victims = _some([self._pods.full_name(each) for each in decision.victims])
+            victims = _some([self._pods.full_name(each) for each in decision.victims], len(decision.victims))
             node = self._nodes.names[decision.nominated_node]
             return "placement", "NeedsPreemption", f"it would fit only if {victims} left {node}: {decision.message}"
         return "placement", "NoFit", decision.message
 
-    def _no_use(self, turn: Turn, source: int, candidates: IntArray) -> Reason:
-        if candidates.tolist() == [source]:
-            return "placement", "SameNode", f"it would come back to {self._nodes.names[source]}"
-        message = f"it would land on {self._some_nodes(candidates)}, where {turn.plugin} gains nothing"
+    def _no_use(self, turn: Turn, source: int, prospect: Prospect) -> Reason:
+        if _only(prospect.candidates, source):
+            message = f"it would come back to {self._nodes.names[source]}{prospect.elsewhere}"
+            return "placement", "SameNode", message
+        message = f"it would land on {self._some_nodes(prospect.candidates)}, where {turn.plugin} gains nothing"
         return "placement", "NoGain", message
 
     def _not_certain(self, candidates: IntArray, good: BoolArray) -> Reason:
@@ -263,7 +280,12 @@ class Prover:
         return "placement", "NotCertain", message
 
     def _some_nodes(self, nodes: IntArray) -> str:
-        return _some([self._nodes.names[node] for node in nodes.tolist()])
+        return _some([self._nodes.names[node] for node in nodes[:_TOLD].tolist()], len(nodes))
+
+
+def _only(candidates: IntArray, source: int) -> bool:
+    """Whether a replacement could land nowhere but where the old pod is."""
+    return len(candidates) == 1 and int(candidates[0]) == source
 
 
 def _target(best: IntArray, candidates: IntArray, good: BoolArray) -> int:
@@ -278,10 +300,20 @@ def circular(node: str, turn: Turn) -> Reason:
     return "placement", "Circle", f"it would land on {node}, from where {turn.plugin} would move it again"
 
 
+def _elsewhere(decision: Decision) -> str:
+    """What keeps a replacement from all other nodes than the only one that could win."""
+    fitting = int(np.count_nonzero(decision.verdicts.passes)) - 1
+    if fitting:
+        return f", which scores more than {fitting} other node{'s' if fitting > 1 else ''} where it fits"
+    objections = histogram(reason_counts(decision.verdicts)).removesuffix(".")
+    return objections and f"; the other nodes:{objections}"
+
+
 def _kinds(kinds: Kinds) -> str:
     return f"{' and '.join(f'{kind}s' for kind in kinds)}, which the input does not hold"
 
 
-def _some(names: Sequence[str]) -> str:
+def _some(names: Sequence[str], count: int) -> str:
+    """The first of so many names."""
     told = ", ".join(names[:_TOLD])
-    return told if len(names) <= _TOLD else f"{told} and {len(names) - _TOLD} more"
+    return told if count <= _TOLD else f"{told} and {count - _TOLD} more"

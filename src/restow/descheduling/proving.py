@@ -127,7 +127,8 @@ class _Proof:
             if more.keys() <= forbidden.keys():
                 break
             forbidden |= more
-        # Clean slates find the same circles over and over: what was forbidden stays forbidden then.
+        # Clean slates find the same circles over and over: what was forbidden stays forbidden then. The next plan may
+        # move others, but none of these again.
         self._state.undo(0)
         return self._pass(self._allowance(), forbidden, ()).record
 

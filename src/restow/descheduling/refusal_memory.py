@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from restow.cluster.interning import IntArray
 from restow.cluster.pods import Pods
 from restow.descheduling.evictor import Reason
@@ -26,12 +28,44 @@ class Prospect(NamedTuple):
     best: IntArray
     #: Whether it is scheduled only once the old pod is gone.
     afterwards: bool
+    #: What keeps it from all other nodes, where it would come back to its own.
+    elsewhere: str = ""
+
+
+class _Packed(NamedTuple):
+    """A prospect with a bit for each node: a plan may have 100,000 of them, with thousands of nodes each."""
+
+    candidates: bytes
+    best: bytes
+    afterwards: bool
+    elsewhere: str
+
+    @staticmethod
+    def of(prospect: Prospect, nodes: int) -> _Packed:
+        """On a cluster of so many nodes."""
+        candidates, best = _bits(prospect.candidates, nodes), _bits(prospect.best, nodes)
+        return _Packed(candidates, best, prospect.afterwards, prospect.elsewhere)
+
+    def unpacked(self, nodes: int) -> Prospect:
+        """The prospect again."""
+        candidates, best = (
+            np.flatnonzero(np.unpackbits(np.frombuffer(each, dtype=np.uint8), count=nodes))
+            for each in (self.candidates, self.best)
+        )
+        return Prospect(candidates, best, self.afterwards, self.elsewhere)
+
+
+def _bits(found: IntArray, nodes: int) -> bytes:
+    mask = np.zeros(nodes, dtype=bool)
+    mask[found] = True
+    return np.packbits(mask).tobytes()
 
 
 class RefusalMemory:
-    """What was found out since the last move."""
+    """What was found out since the last move, on a cluster of so many nodes."""
 
-    def __init__(self, pods: Pods) -> None:
+    def __init__(self, pods: Pods, nodes: int) -> None:
+        self._nodes = nodes
         self._columns = (
             pods.namespace,
             pods.labels,
@@ -50,16 +84,18 @@ class RefusalMemory:
         )
         self._volumes = pods.volumes
         self._without = [not volumes for volumes in pods.tables.volumes]
-        self._known: dict[_Key, Prospect | Reason] = {}
+        self._known: dict[_Key, _Packed | Reason] = {}
 
     def recall(self, pod: int, source: int) -> Prospect | Reason | None:
         """Where a pod alike could land, or why it cannot land anywhere."""
-        return self._known.get(self._key(pod, source)) if self._known else None
+        known = self._known.get(self._key(pod, source)) if self._known else None
+        return known.unpacked(self._nodes) if isinstance(known, _Packed) else known
 
     def keep(self, pod: int, source: int, known: Prospect | Reason) -> None:
         """Remember what was said of a pod."""
         if self._without[self._volumes[pod]]:
-            self._known[self._key(pod, source)] = known
+            packed = _Packed.of(known, self._nodes) if isinstance(known, Prospect) else known
+            self._known[self._key(pod, source)] = packed
 
     def forget(self) -> None:
         """Something has moved."""

@@ -1,8 +1,9 @@
 """What happens after an eviction: whether a controller creates the pod again, and when.
 
 A ReplicaSet or a Job counts a pod that terminates as gone and replaces it at once, so for a while both are there. A
-StatefulSet cannot: the name is taken until the old pod has vanished. A pod without owner is lost, and one that is over
-has been replaced, if at all, when it ended. Source: Kubernetes 1.36, the controllers' replacement policies.
+StatefulSet cannot: the name is taken until the old pod has vanished. A DaemonSet waits too, and so does a Job that says
+so. A pod without owner is lost, and one that is over has been replaced, if at all, when it ended. Source: Kubernetes
+1.36, the controllers' replacement policies.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import enum
 from restow.cluster.owners import owner_of
 from restow.cluster.pods import Phase
 from restow.cluster.snapshot import Cluster
+from restow.kube.objects import OwnerReference
 
 
 class Succession(enum.Enum):
@@ -27,16 +29,25 @@ class Succession(enum.Enum):
     LOST = "lost"
 
 
-#: Owners whose pods have names of their own that only one can have at a time.
-_UNIQUE_NAMES = ("StatefulSet",)
+#: Owners that have one pod of a name, or of a node, at a time.
+_ONE_AT_A_TIME = ("StatefulSet", "DaemonSet")
 
 
 def succession(cluster: Cluster, pod: int) -> Succession:
     """When the replacement of an observed pod would come."""
     owner = owner_of(cluster.pods, pod)
     over = cluster.pods.phase[pod] in (Phase.SUCCEEDED, Phase.FAILED)
-    if owner is not None and owner.kind in _UNIQUE_NAMES:
+    if owner is not None and owner.kind in _ONE_AT_A_TIME:
         return Succession.AFTERWARDS
     if over:
         return Succession.CLEARED
-    return Succession.LOST if owner is None else Succession.OVERLAPPING
+    if owner is None:
+        return Succession.LOST
+    return Succession.AFTERWARDS if _waits(cluster, pod, owner) else Succession.OVERLAPPING
+
+
+def _waits(cluster: Cluster, pod: int, owner: OwnerReference) -> bool:
+    """Whether a pod belongs to a Job that replaces pods only when they have ended."""
+    namespace = cluster.pods.tables.namespaces[cluster.pods.namespace[pod]]
+    job = cluster.kind("Job").get((namespace, owner.name)) if owner.kind == "Job" else None
+    return job is not None and job.spec.pod_replacement_policy == "Failed"

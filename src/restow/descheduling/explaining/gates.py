@@ -87,11 +87,12 @@ def _limit(scene: Scene, pod: int, uses: Sequence[LimitUse]) -> Gate:
         return Gate("limit", True, "none set")
     worst = min(uses, key=lambda each: each.limit - each.used)
     left = max(0, worst.limit - worst.used)
+    node = scene.state.cluster.nodes.names[int(scene.state.node[pod])]
     where = {
         TOTAL[1]: "in the plan",
-        NODE[1]: f"on {scene.state.cluster.nodes.names[int(scene.state.node[pod])]}",
+        NODE[1]: f"on {node}",
         NAMESPACE[1]: f"in namespace {scene.state.cluster.pods.full_name(pod).partition('/')[0]}",
-        OWN_LIMIT: "of the strategy's own on this node",
+        OWN_LIMIT: f"of the strategy's own on {node}",
     }[worst.code]
     return Gate("limit", left > 0, f"{left} of {worst.limit} left {where}", "" if left else worst.code)
 
@@ -125,7 +126,8 @@ def _placement(scene: Scene, heard: Heard, refusal: Reason | None) -> Gate:
     fitting = _fitting(heard)
     if stage == "budget":
         return Gate("placement", True, fitting)
-    told = "" if code == "NoFit" else f"; {message}"
+    # What is wrong with the other nodes is told node by node.
+    told = "" if code == "NoFit" else f"; {message.partition('; the other nodes:')[0]}"
     return Gate("placement", False, f"{fitting}{told}", code)
 
 
@@ -141,4 +143,5 @@ def _fitting(heard: Heard) -> str:
     passes = np.array([not each for each in heard.answer.opponents], dtype=bool)
     others = len(passes) - 1
     fitting = int(passes.sum()) - int(passes[heard.source])
-    return f"{fitting} of {others} other node{'' if others == 1 else 's'} fit{'s' if fitting == 1 else ''}"
+    nodes = "other node fits" if others == 1 else f"other nodes {'fits' if fitting == 1 else 'fit'}"
+    return f"{fitting} of {others} {nodes}"

@@ -71,15 +71,13 @@ def _views(setting: Setting, node: int) -> tuple[NodeView, ...]:
     turns = dict.fromkeys(turn for turn, _, _ in after.ensemble.turns() if classes_after.sorts(turn))
     unseen = unseen_node(after, node)
     problems = dict(setting.cycle.record.problems)
-    return tuple(
-        _view(
-            turn,
-            classes_before.of(turn).get(node),
-            classes_after.of(turn).get(node),
-            unseen or problems.get(turn) or class_text(setting.cluster.nodes, node, classes_after.of(turn)[node]),
-        )
-        for turn in turns
-    )
+    views = []
+    for turn in turns:
+        found = classes_after.of(turn).get(node)
+        figures = class_text(setting.cluster.nodes, node, found) if found else ""
+        message = unseen or problems.get(turn) or figures
+        views.append(_view(turn, classes_before.of(turn).get(node), found, message))
+    return tuple(views)
 
 
 def _view(turn: Turn, before: NodeClass | None, after: NodeClass | None, message: str) -> NodeView:

@@ -69,20 +69,22 @@ class Options:
         self._in_the_way = InTheWay(scene.state, twin_of(heard.pod))
 
     def all(self) -> list[Option]:
-        """Every option, in the order of nodes; none where a plugin rules out every node at once."""
+        """Every option, in the order of nodes; none where a plugin rules out every node at once.
+
+        Nodes that the strategy does not welcome now come last: the change may make them welcome.
+        """
         if self._answer.decision is not None and self._answer.decision.verdicts.prefilter is not None:
             return []
         elsewhere = self._heard.suggestion.obligation is not Obligation.ANYWHERE
         nodes = [node for node in range(len(self._nodes)) if not (elsewhere and node == self._heard.source)]
-        return [option for node in nodes for option in self._on(node)]
+        welcome = self._answer.welcome.tolist()
+        ranked = sorted(nodes, key=lambda node: not welcome[node])
+        return [option for node in ranked for option in self._on(node)]
 
     def _on(self, node: int) -> Iterator[Option]:
         plugins = frozenset(each.plugin for each in self._answer.opponents[node])
         if plugins <= {node_resources_fit.NAME}:
             yield from self._larger(node)
-        elif not self._answer.welcome[node]:
-            # The strategy would not have the pod there, whatever the scheduler says.
-            return
         elif node_unschedulable.NAME in plugins and plugins <= _CORDON:
             yield from self._uncordoned(node)
         elif plugins == {taint_toleration.NAME}:

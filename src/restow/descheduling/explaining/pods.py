@@ -225,6 +225,4 @@ class _Details:
         far = [each for each in self._claims if zone and each.zones and zone not in each.zones]
         if not far:
             return ""
-        return (
-            f"its volume {far[0].name} is in zone {', '.join(far[0].zones)}, {self._nodes.names[node]} in zone {zone}"
-        )
+        return f"its volume {far[0].name} is in zone {', '.join(far[0].zones)}, the node in zone {zone}"

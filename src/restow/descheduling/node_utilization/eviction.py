@@ -37,8 +37,8 @@ class Transfer:
     why: Callable[[int], str | None]
     #: Pods that come into question at all, bool[pod].
     movable: BoolArray
-    #: Whether a node would do as a landing place for a pod that uses so much (None where nobody knows how much).
-    takes: Callable[[int, Mapping[str, int] | None], bool]
+    #: Which of some nodes would do as landing places for a pod that uses so much (None where nobody knows how much).
+    takes: Callable[[Mapping[str, int] | None, IntArray], BoolArray]
     #: Evictions from one source, unlimited if None.
     limit: int | None = None
 
@@ -85,7 +85,7 @@ def _relieve(view: View, task: Transfer, node: int, pods: IntArray) -> Generator
         used = task.usage.of_pod(pod) if task.usage.of_pod else None
         if used is None and task.usage.of_pod:
             continue
-        verdict = yield Suggestion(pod, reason, Obligation.BETTER, Owed.PRE_EVICTION, partial(_welcome, task, used))
+        verdict = yield Suggestion(pod, reason, Obligation.BETTER, Owed.PRE_EVICTION, partial(task.takes, used))
         if verdict is Verdict.TOTAL_LIMIT:
             return True
         if verdict is Verdict.NODE_LIMIT:
@@ -111,6 +111,7 @@ def _subtract(task: Transfer, node: int, used: Mapping[str, int]) -> None:
     for name in task.usage.names:
         usage[name] -= used[name]
         task.room[name] -= used[name]
+    task.usage.changes.append(node)
 
 
 def _add(task: Transfer, node: int, used: Mapping[str, int]) -> None:
@@ -119,11 +120,7 @@ def _add(task: Transfer, node: int, used: Mapping[str, int]) -> None:
     if usage is not None:
         for name in task.usage.names:
             usage[name] += used[name]
-
-
-def _welcome(task: Transfer, used: Mapping[str, int] | None, nodes: IntArray) -> BoolArray:
-    """Which nodes would do for a pod that uses so much."""
-    return np.array([task.takes(node, used) for node in nodes.tolist()], dtype=bool)
+        task.usage.changes.append(node)
 
 
 def _tolerating(view: View, destinations: Iterable[int]) -> BoolArray:

@@ -7,7 +7,7 @@ Each source gives the same ``Usage``, taken once at the start: the strategies lo
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
@@ -33,6 +33,8 @@ class Usage:
     by_node: dict[int, Amounts]
     #: None for a source that knows nothing of pods.
     of_pod: PodUsage | None
+    #: The nodes whose usage was lowered or raised since it was taken.
+    changes: list[int] = field(default_factory=list)
 
 
 def requested(view: View, names: tuple[str, ...]) -> Usage:

@@ -75,7 +75,7 @@ def suggest(view: View, args: HighNodeUtilizationArgs) -> Suggestions:
     if idle is not None:
         view.note(idle)
         return
-    filled = frozenset(others)
+    filled = np.isin(np.arange(len(view.is_listed)), others)
     reasons = {node: _reason(survey, node, args.thresholds) for node in under}
     task = Transfer(
         usage=usage,
@@ -84,7 +84,7 @@ def suggest(view: View, args: HighNodeUtilizationArgs) -> Suggestions:
         room=room_on(others, usage, survey.ceilings(others, full)),
         why=reasons.get,
         movable=_movable(view, args),
-        takes=lambda node, _used: node in filled,
+        takes=lambda _used, nodes: filled[nodes],
     )
     yield from transfer(view, task)
 

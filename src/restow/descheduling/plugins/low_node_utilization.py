@@ -18,6 +18,7 @@ from restow.cluster.usage import Amounts
 from restow.descheduling.framework import NodeClass, Strategy, StrategyError, Suggestions, View
 from restow.descheduling.node_utilization.capacity import METRIC_RESOURCE, Percentages, percentages
 from restow.descheduling.node_utilization.eviction import Transfer, evictable_in, room_on, transfer
+from restow.descheduling.node_utilization.headroom import Headroom
 from restow.descheduling.node_utilization.survey import Survey
 from restow.descheduling.node_utilization.thresholds import (
     around,
@@ -165,13 +166,6 @@ def level(view: View, args: LowNodeUtilizationArgs, usage: Usage) -> Suggestions
         return
     limits = survey.ceilings(survey.loads, high)
 
-    def takes(node: int, used: Mapping[str, int] | None) -> bool:
-        """Whether a node stays at or below its target with a pod more."""
-        known = usage.by_node.get(node)
-        return known is not None and all(
-            known[name] + (used[name] if used else 0) <= limits[node][name] for name in usage.names
-        )
-
     task = Transfer(
         usage=usage,
         sources=survey.fullest_first(over),
@@ -179,7 +173,7 @@ def level(view: View, args: LowNodeUtilizationArgs, usage: Usage) -> Suggestions
         room=room_on(under, usage, limits),
         why=lambda node: _excess(survey, limits[node], high, node),
         movable=evictable_in(view, args.evictable_namespaces),
-        takes=takes,
+        takes=Headroom(usage, limits, len(view.is_listed)).takes,
         limit=args.eviction_limits.node if args.eviction_limits else None,
     )
     yield from transfer(view, task)

@@ -9,6 +9,7 @@ plugins/removepodsviolatingtopologyspreadconstraint.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -53,6 +54,7 @@ class Balancer:
         self._counted[counted] = True
         self._counted &= ~view.pods.has(Flag.TERMINATING)
         self._rank = _ranks(view)
+        self._standing = _standings(view) if view.proves else []
         self._open = OpenNodes(view.state.cluster.nodes)
         self._domains: dict[_Place, Domains] = {}
         self._of_pod: dict[str, list[int]] = {}
@@ -87,7 +89,19 @@ class Balancer:
     def _in_order_of_leaving(self, pods: list[int], fits: _Fits) -> list[int]:
         """The pods of a domain, the first to leave at the end: those that fit nowhere below the average come last."""
         ranked = sorted(pods, key=self._rank.__getitem__)
+        if self._view.proves:
+            ranked = self._by_turns(ranked)
         return sorted(ranked, key=fits)
+
+    def _by_turns(self, pods: list[int]) -> list[int]:
+        """The same, but of pods alike the fullest nodes give first, so that their replacements find the others level."""
+        seen: Counter[int] = Counter()
+        turns = {}
+        for pod in pods:
+            node = int(self._view.state.node[pod])
+            turns[pod] = self._standing[pod], seen[node]
+            seen[node] += 1
+        return sorted(pods, key=turns.__getitem__)
 
     def _members(self, constraint: SpreadConstraint, domains: Domains) -> dict[int, list[int]]:
         """The counted pods of each domain that has any, including domains of nodes that are not eligible."""
@@ -166,9 +180,21 @@ def _ranks(view: View) -> list[int]:
     low priority: the highest priority goes first. Ties in order of nodes and pods, as they are listed.
     """
     pods = view.pods
-    bound = [rules.has_node_selector or rules.has_node_affinity for rules in pods.tables.rules]
-    free = ~np.array(bound, dtype=bool)[pods.rules]
     ranks = np.empty(len(pods), dtype=np.int64)
-    ranks[np.lexsort((view.state.node, pods.priority, pods.has_priority, free))] = np.arange(len(pods))
+    ranks[np.lexsort((view.state.node, pods.priority, pods.has_priority, _free(view)))] = np.arange(len(pods))
     by_pod: list[int] = ranks.tolist()
     return by_pod
+
+
+def _standings(view: View) -> list[int]:
+    """The same without the ties: equal for pods that domains hold on to alike."""
+    keys = np.stack((_free(view), view.pods.has_priority, view.pods.priority))
+    standings: list[int] = np.unique(keys, axis=1, return_inverse=True)[1].ravel().tolist()
+    return standings
+
+
+def _free(view: View) -> BoolArray:
+    """Pods without node selector and node affinity, bool[pod]."""
+    bound = [rules.has_node_selector or rules.has_node_affinity for rules in view.pods.tables.rules]
+    free: BoolArray = ~np.array(bound, dtype=bool)[view.pods.rules]
+    return free

@@ -1,0 +1,178 @@
+"""What is read of one wire pod: the keys of the parts that pods share, its flags and its times."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from restow.cluster import pod_parts
+from restow.cluster.pod_holdings import held_key
+from restow.cluster.pods import NO_TIME, Flag, PodVolume
+from restow.errors import InputError
+from restow.kube.objects import ABSENT, Container, ContainerStatus, Pod, PodAnnotations, PodSpec, PodStatus, Volume
+from restow.kube.qos import QOS_CLASSES
+from restow.kube.timestamps import SECOND, parse_time
+
+TimeArray = npt.NDArray[np.int64]
+
+#: ``spec.schedulerName`` of pods that do not name one.
+DEFAULT_SCHEDULER = "default-scheduler"
+
+#: An RFC 3339 time in UTC without fractions; 0 stands for any digit.
+_PLAIN_TIME = "0000-00-00T00:00:00Z"
+#: The last second that int64 nanoseconds hold.
+_LAST_SECOND = (1 << 63) // SECOND
+_NO_CLAIMS = (b"", b"null", b"[]")
+
+
+def keys_of(pod: Pod) -> tuple[Any, ...]:
+    """The keys of the parts that pods share, in the order in which the intake has them."""
+    meta, spec, status = pod.metadata, pod.spec, pod.status
+    resources = _resources_key(spec)
+    return (
+        bytes(meta.labels),
+        bytes(meta.owner_references),
+        resources,
+        held_key(spec, status, resources),
+        bytes(spec.tolerations),
+        (bytes(spec.node_selector), bytes(spec.affinity)),
+        bytes(spec.topology_spread_constraints),
+        tuple([container.image for container in spec.containers]),
+        tuple([container.image for container in spec.init_containers]) if spec.init_containers else (),
+        tuple([volume.image.reference for volume in spec.volumes if volume.image]) if spec.volumes else (),
+        _ports_key(spec),
+        spec.scheduler_name or DEFAULT_SCHEDULER,
+        b"" if spec.scheduling_gates is ABSENT else bytes(spec.scheduling_gates),
+        _volumes(meta.name, spec.volumes) if spec.volumes else (),
+        _states_key(status),
+    )
+
+
+def times_of(field: str, texts: list[str | None], pods: Sequence[Pod]) -> TimeArray:
+    """Nanoseconds since the epoch, or NO_TIME.
+
+    Almost every time is ``2026-11-21T09:30:00Z``, which NumPy reads for a page at once; anything else is read alone.
+    """
+    given = [text for text in texts if text is not None]
+    if _are_plain(given):
+        try:
+            seconds = np.array([text[:-1] for text in given], dtype="datetime64[s]").astype(np.int64)
+            if np.all(np.abs(seconds) < _LAST_SECOND):
+                times = np.full(len(texts), NO_TIME)
+                times[[text is not None for text in texts]] = seconds * SECOND
+                return times
+        except ValueError:
+            pass
+    return np.array([_time(field, text, pod) for text, pod in zip(texts, pods, strict=True)], dtype=np.int64)
+
+
+def _are_plain(texts: list[str]) -> bool:
+    """Whether all texts look like ``_PLAIN_TIME``."""
+    joined = "".join(texts)
+    if not set(map(len, texts)) <= {len(_PLAIN_TIME)} or not joined.isascii():
+        return False
+    characters = np.frombuffer(joined.encode(), dtype=np.uint8).reshape(-1, len(_PLAIN_TIME))
+    template = np.frombuffer(_PLAIN_TIME.encode(), dtype=np.uint8)
+    is_digit = (characters >= ord("0")) & (characters <= ord("9"))
+    return bool(np.where(template == ord("0"), is_digit, characters == template).all())
+
+
+def _time(field: str, text: str | None, pod: Pod) -> int:
+    try:
+        return NO_TIME if text is None else parse_time(text)
+    except ValueError as error:
+        raise InputError(f"{title_of(pod)}: {field}: {error}") from error
+
+
+def title_of(pod: Pod) -> str:
+    """The pod in an error."""
+    return f"Pod {pod.metadata.namespace}/{pod.metadata.name}"
+
+
+def flags_of(pod: Pod) -> int:
+    """The bits of ``Flag``."""
+    meta, spec = pod.metadata, pod.spec
+    flags = _annotation_flags(meta.annotations) if meta.annotations else 0
+    if meta.deletion_timestamp is not None:
+        flags |= Flag.TERMINATING
+    for volume in spec.volumes or ():
+        if volume.host_path is not None or volume.empty_dir is not None:
+            flags |= Flag.LOCAL_STORAGE
+        if volume.persistent_volume_claim is not None:
+            flags |= Flag.CLAIMS
+    if spec.preemption_policy == "Never":
+        flags |= Flag.NEVER_PREEMPTS
+    if spec.resource_claims is not ABSENT and bytes(spec.resource_claims) not in _NO_CLAIMS:
+        flags |= Flag.RESOURCE_CLAIMS
+    return int(flags)
+
+
+def _annotation_flags(annotations: PodAnnotations) -> int:
+    flags = Flag(0)
+    if annotations.evict is not None:
+        flags |= Flag.EVICT
+    if annotations.prefer_no_eviction is not None:
+        flags |= Flag.PREFER_NO_EVICTION
+    if annotations.mirror is not None:
+        flags |= Flag.MIRROR
+    if annotations.source is not None and annotations.source != "api":
+        flags |= Flag.STATIC
+    return flags
+
+
+def _resources_key(spec: PodSpec) -> pod_parts.ResourcesKey:
+    return (
+        _container_keys(spec.containers),
+        _container_keys(spec.init_containers) if spec.init_containers else (),
+        bytes(spec.resources),
+        bytes(spec.overhead),
+    )
+
+
+def _ports_key(spec: PodSpec) -> tuple[bytes, ...]:
+    """The ports of regular containers and sidecars; ordinary init containers hold none."""
+    ports = [bytes(each.ports) for each in spec.containers if each.ports is not ABSENT]
+    if spec.init_containers:
+        sidecars = (each for each in spec.init_containers if each.restart_policy == "Always")
+        ports.extend(bytes(each.ports) for each in sidecars if each.ports is not ABSENT)
+    return tuple(ports)
+
+
+def _container_keys(containers: tuple[Container, ...]) -> tuple[pod_parts.ContainerKey, ...]:
+    return tuple([(bytes(container.resources), container.restart_policy) for container in containers])
+
+
+def _volumes(pod: str, volumes: tuple[Volume, ...]) -> tuple[PodVolume, ...]:
+    return tuple([found for volume in volumes if (found := _volume(pod, volume)) is not None])
+
+
+def _volume(pod: str, volume: Volume) -> PodVolume | None:
+    if volume.persistent_volume_claim is not None:
+        return PodVolume(volume.persistent_volume_claim.claim_name)
+    if volume.ephemeral is not None:
+        return PodVolume(f"{pod}-{volume.name}", ephemeral=True)
+    disk = volume.gce_persistent_disk or volume.aws_elastic_block_store or volume.iscsi or volume.rbd
+    return None if disk is None else PodVolume(disk=disk)
+
+
+def _states_key(status: PodStatus) -> tuple[Any, ...]:
+    """The fields of PodStates."""
+    return (
+        status.phase,
+        status.reason or "",
+        _states(status.container_statuses),
+        _states(status.init_container_statuses),
+        _states(status.ephemeral_container_statuses),
+    )
+
+
+def _states(statuses: Sequence[ContainerStatus] | None) -> tuple[tuple[Any, ...], ...]:
+    return tuple([(each.restart_count, each.state) for each in statuses]) if statuses else ()
+
+
+def qos_code(stated: str | None) -> int:
+    """The number of a QoS class, -1 where none is stated."""
+    return QOS_CLASSES.index(stated) if stated in QOS_CLASSES else -1

@@ -1,0 +1,35 @@
+"""One pod as it is at this moment, for whoever acts on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from restow.cluster.pods import Flag, Phase
+from restow.kube.objects import Condition, OwnerReference
+
+
+@dataclass(slots=True, frozen=True)
+class PodNow:
+    """What is asked of a single pod before and after an eviction."""
+
+    namespace: str
+    name: str
+    uid: str
+    #: ``spec.nodeName``; None while it is pending.
+    node: str | None
+    phase: Phase
+    flags: Flag
+    owners: tuple[OwnerReference, ...]
+    conditions: tuple[Condition, ...]
+    #: creationTimestamp, nanoseconds since the epoch.
+    created: int
+
+    @property
+    def is_terminating(self) -> bool:
+        """Whether it is being deleted."""
+        return bool(self.flags & Flag.TERMINATING)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether its condition Ready says so."""
+        return any(each.type == "Ready" and each.status == "True" for each in self.conditions)

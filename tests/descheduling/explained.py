@@ -1,0 +1,69 @@
+"""Explanations of plans of builder objects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from builders import NOW
+from descheduling.harness import Object, a_cluster, a_policy
+from descheduling.proven import TOLD, read_policy
+from restow.descheduling.cycle import run_cycle
+from restow.descheduling.explaining.explanation import Change, NodeExplanation, PodExplanation, StrategyView
+from restow.descheduling.explaining.nodes import explain_node
+from restow.descheduling.explaining.pods import explain_pod
+from restow.descheduling.explaining.scene import Setting
+from restow.descheduling.plan import Placement
+from restow.descheduling.proving import prove_cycle
+from restow.descheduling.registry import strategies
+from restow.kube.timestamps import parse_time
+from restow.scheduling.profiles import DEFAULT_PROFILE
+
+TAINTS = a_policy("RemovePodsViolatingNodeTaints", {})
+
+
+def a_setting(policy: Object, *objects: Object, placement: Placement = "prove") -> Setting:
+    """The plan of a policy on some objects."""
+    cluster, rules, now = a_cluster(*objects), read_policy(policy), parse_time(NOW)
+    decide = prove_cycle if placement == "prove" else run_cycle
+    cycle = decide(cluster, rules, strategies(), now)
+    return Setting(cycle, rules, strategies(), now, placement, (DEFAULT_PROFILE,))
+
+
+def explained(policy: Object, *objects: Object, pod: str = "p", placement: Placement = "prove") -> PodExplanation:
+    """The explanation of a pod in the default namespace, with ``TOLD`` beside the objects; the cycle stays as it was."""
+    setting = a_setting(policy, *objects, *TOLD, placement=placement)
+    pods = setting.cluster.pods
+    where = setting.cycle.state.node.copy()
+    explanation = explain_pod(setting, pods.names.index(pod))
+    assert np.array_equal(setting.cycle.state.node, where)
+    return explanation
+
+
+def node_explained(policy: Object, *objects: Object, node: str, placement: Placement = "prove") -> NodeExplanation:
+    """The explanation of a node, with ``TOLD`` beside the objects."""
+    setting = a_setting(policy, *objects, *TOLD, placement=placement)
+    return explain_node(setting, setting.cluster.nodes.index[node])
+
+
+def view(explanation: PodExplanation) -> StrategyView:
+    """What the only strategy says."""
+    (only,) = explanation.strategies
+    return only
+
+
+def gates(explanation: PodExplanation) -> dict[str, tuple[Any, str]]:
+    """Whether each stage passes and its code, by stage."""
+    return {each.stage: (each.passes, each.code) for each in view(explanation).gates}
+
+
+def told(change: Change) -> list[str]:
+    """The steps of a change, as people read them."""
+    return [each.message for each in change.steps]
+
+
+def helps(explanation: PodExplanation) -> list[str]:
+    """What would help; the steps of one change joined."""
+    assert all(each.verified for each in view(explanation).changes)
+    return [" and ".join(told(each)) for each in view(explanation).changes]
