@@ -96,7 +96,7 @@ def measure(scenario: Scenario, nodes: int, binary: Path) -> Row:
 
 def _dump(scenario: Scenario, nodes: int) -> Path:
     CACHE.mkdir(parents=True, exist_ok=True)
-    dump = CACHE / f"placement-{scenario.name.replace(' ', '-')}-{nodes}.json"
+    dump = CACHE / f"placement-{scenario.name.replace(' ', '-')}-{nodes}-{WAITING}.json"
     if not dump.exists() or dump.stat().st_mtime < Path(__file__).with_name("placement_clusters.py").stat().st_mtime:
         part = dump.with_suffix(".part")
         part.write_bytes(msgspec.json.encode(a_list(*objects(scenario, nodes, WAITING))))

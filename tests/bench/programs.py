@@ -67,7 +67,8 @@ def upstream(limit: float) -> Program:
 
 def _restow(given: Inputs, limit: float) -> Measured:
     command = [sys.executable, "-c", "from restow.cli.main import main; main()", "plan", "-f", str(given.dump)]
-    command += ["--policy-config-file", str(given.policy), "--now", NOW, "--timings", "-o", "json"]
+    command += ["--policy-config-file", str(given.policy), "--placement", "upstream", "--now", NOW]
+    command += ["--timings", "-o", "json"]
     done = processes.run(command, {"PYTHONPATH": str(ROOT / "src")}, limit + _reading(given))
     if done.output is None:
         return Measured(None, None, done.wall, done.cpu, done.peak)

@@ -52,8 +52,12 @@ def test_what_leaves_only_in_arithmetic_matters_to_resources_alone(seed):
             asked = filters.prefilter(pod)
         except CycleError:
             continue
-        unhindered = np.flatnonzero([all(p.judge(pod, np.array([n])).passes.all() for p in asked.plugins
-                                         if filters.is_static(p)) for n in range(len(state.running))])
+        unhindered = np.flatnonzero(
+            [
+                all(p.judge(pod, np.array([n])).passes.all() for p in asked.plugins if filters.is_static(p))
+                for n in range(len(state.running))
+            ]
+        )
         potential = search.potential(HIGHEST, unhindered)
         victims, reasons = DryRuns(filters, asked).run(potential)
         assert (victims.tolist(), +reasons) == by_the_state(filters, asked, potential)

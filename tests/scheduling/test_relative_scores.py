@@ -45,7 +45,7 @@ def test_each_window_is_scored_as_if_it_were_all(plugin, subject, seed, size) ->
             together = None if everywhere is None else everywhere[window]
             assert np.array_equal(alone, together)
         else:
-            scores = relative.scores(tuple(scales[:, start].tolist()))
+            (scores,) = relative.scores([tuple(scales[:, start].tolist())])
             assert np.array_equal(alone, scores[relative.kinds[window]])
 
 
@@ -70,7 +70,7 @@ def test_scales_are_the_extremes_of_each_window() -> None:
     assert peaked is not None
     assert ranged is not None
     assert [tuple(column) for column in ranged.scales(2).T.tolist()] == [(1, 2), (1, 2), (0, 1)]
-    assert [peaked.scores(tuple(column)).tolist() for column in peaked.scales(2).T] == [
+    assert peaked.scores([tuple(column) for column in peaked.scales(2).T]).tolist() == [
         [8, 4, 0],
         [8, 4, 0],
         [4, 0, -4],

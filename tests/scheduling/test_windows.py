@@ -12,7 +12,7 @@ from restow.scheduling import windows
 @st.composite
 def entries(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, int]:
     """Values, which of them count, and a size of windows."""
-    values = draw(st.lists(st.integers(-3, 3), min_size=1, max_size=40))
+    values = draw(st.lists(st.integers(0, draw(st.sampled_from((3, 100)))), min_size=1, max_size=40))
     counted = draw(st.lists(st.booleans(), min_size=len(values), max_size=len(values)))
     return np.array(values), np.array(counted), draw(st.integers(1, len(values)))
 
@@ -37,15 +37,26 @@ def test_what_counts_in_a_window(drawn) -> None:
     assert windows.distinct(values, counted, size).tolist() == [len(set(window[found])) for window, found in both]
 
 
+@given(entries())
+def test_the_lowest_of_the_windows_around_an_entry(drawn) -> None:
+    values, _, size = drawn
+    around = windows.lowest_around(values[: len(values) - size + 1], size)
+    windows_of = [range(max(0, at - size + 1), min(at, len(values) - size) + 1) for at in range(len(values))]
+    assert around.tolist() == [min(values[window] for window in found) for found in windows_of]
+
+
+@given(st.integers(0, 33).flatmap(lambda bits: st.lists(st.integers(-(2**bits), 2**bits), max_size=5)))
+def test_narrow_integers_are_the_same_integers(values) -> None:
+    narrow = windows.narrow(np.array(values, dtype=np.int64))
+    assert narrow.tolist() == values
+    assert (narrow + narrow).tolist() == [2 * each for each in values]
+
+
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1)), min_size=1, max_size=30))
-def test_windows_with_the_same_column_go_together(columns) -> None:
-    found = {column: members.tolist() for column, members in windows.alike(np.array(columns).T)}
-    assert found == {column: [at for at, each in enumerate(columns) if each == column] for column in columns}
-
-
-def test_without_rows_all_windows_are_alike() -> None:
-    ((column, found),) = windows.alike(np.zeros((0, 4), dtype=np.int64))
-    assert (column, found.tolist()) == ((), [0, 1, 2, 3])
+def test_windows_with_the_same_column_have_the_same_number(columns) -> None:
+    distinct, number = windows.numbered(np.array(columns).T)
+    assert [distinct[each] for each in number.tolist()] == columns
+    assert len(set(distinct)) == len(distinct)
 
 
 @given(st.sets(st.integers(0, 60), min_size=1), st.integers(1, 10))

@@ -42,6 +42,8 @@ class Disruption:
     def violating(self, pods: IntArray, group: IntArray) -> BoolArray:
         """Which pods exceed a budget if all of their group go, in this order; groups are numbered in ascending order."""
         violating = np.zeros(len(pods), dtype=bool)
+        if len(self._allowed) == 0:
+            return violating
         counted = self._first[pods + 1] - self._first[pods]
         # One entry for each pod and each of its budgets, in order of the pods.
         place = np.repeat(np.arange(len(pods)), counted)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from restow.cluster.interning import IntArray
 from restow.cluster.snapshot import Cluster
-from restow.scheduling.recent import Recent
+from restow.scheduling.recent import CAPACITY, Recent
 
 Array = npt.NDArray[Any]
 
@@ -50,13 +50,13 @@ class Watched(Protocol):
 class PerNode:
     """Arrays by key, kept up to date with one state; ``compute(key, nodes)`` gives the values of these nodes.
 
-    Nodes are the last axis of an array.
+    Nodes are the last axis of an array. So many arrays are kept as there is ``capacity``.
     """
 
-    def __init__(self, state: Watched, compute: Callable[[Any, IntArray], Array]) -> None:
+    def __init__(self, state: Watched, compute: Callable[[Any, IntArray], Array], capacity: int = CAPACITY) -> None:
         self._state = state
         self._compute = compute
-        self._kept: Recent[Hashable, _Kept] = Recent()
+        self._kept: Recent[Hashable, _Kept] = Recent(capacity)
         self._everywhere: IntArray = np.arange(len(state.cluster.nodes))
 
     def of(self, key: Hashable) -> Array:

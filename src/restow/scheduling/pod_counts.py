@@ -55,6 +55,7 @@ class PodCounts:
 
     def __init__(self, state: ClusterState) -> None:
         self._state = state
+        self._over = state.cluster.pods.terminal
         self._trackers: dict[Hashable, Tracker] = {}
         self._of_pod: dict[int, list[Tracker]] = defaultdict(list)
         self._read = len(state.changes)
@@ -96,7 +97,7 @@ class PodCounts:
     def _track(self, members: IntArray) -> Tracker:
         tracker = Tracker(members)
         # Pods that are over hold nothing wherever they are, though the state's log tells when they come and go.
-        for pod in members[~self._state.cluster.pods.terminal[members]].tolist():
+        for pod in members[~self._over[members]].tolist():
             self._of_pod[pod].append(tracker)
         return tracker
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from restow.cluster.pod_intake import DEFAULT_SCHEDULER
+from restow.cluster.pod_reading import DEFAULT_SCHEDULER
 from restow.scheduling.in_tree import DEFAULT_PLUGINS, IN_TREE, POINTS, Point
 from restow.scheduling.plugin_arguments import DEFAULT_ARGUMENTS, PluginArguments
 

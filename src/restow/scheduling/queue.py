@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from restow.cluster.interning import BoolArray
-from restow.cluster.pod_intake import DEFAULT_SCHEDULER
+from restow.cluster.pod_reading import DEFAULT_SCHEDULER
 from restow.cluster.pods import PENDING
 from restow.cluster.state import ClusterState
 

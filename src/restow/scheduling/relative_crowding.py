@@ -10,12 +10,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 
 from restow.cluster.interning import BoolArray, IntArray
 from restow.scheduling import windows
 from restow.scheduling.framework import Scores
 from restow.scheduling.relative_scores import Scale, sorted_out
-from restow.scheduling.spread_scoring import Crowd, crowding, normalised
+from restow.scheduling.spread_scoring import Crowd, all_normalised, crowding
+
+#: Numbers of kinds up to which some may stand for nothing.
+_FEW = 100
 
 
 @dataclass(slots=True, frozen=True)
@@ -36,39 +40,47 @@ class RelativeCrowding:
     @staticmethod
     def of(crowds: Sequence[Crowd], scored: BoolArray) -> RelativeCrowding | None:
         """``crowds`` are of the nodes that are scored. None where all of those are of one kind."""
-        places: IntArray = np.zeros(int(np.count_nonzero(scored)), dtype=np.int64)
-        for crowd in crowds:
-            _, places = sorted_out(places * (int(crowd.pods.max(initial=0)) + 1) + crowd.pods)
-            _, places = sorted_out(places * 2 + crowd.labelled)
-        count = int(places.max(initial=0)) + 1
-        if count < 2:
+        places = _told_apart(crowds)
+        if places.min(initial=0) == places.max(initial=0):
             return None
+        if places.max() > _FEW:
+            _, places = sorted_out(places)
+        count = int(places.max()) + 1
         example = np.zeros(count, dtype=np.int64)
         example[places] = np.arange(len(places))
-        kinds = np.full(len(scored), count)
-        kinds[scored] = places
-        domains = [None if crowd.domain is None else _scattered(crowd.domain, scored) for crowd in crowds]
-        return RelativeCrowding([crowd.at(example) for crowd in crowds], domains, kinds, scored)
+        found = [crowd.at(example) for crowd in crowds]
+        domains = [None if crowd.domain is None else _scattered(crowd.domain, scored, 0) for crowd in crowds]
+        return RelativeCrowding(found, domains, _scattered(places, scored, count), scored)
 
     def scales(self, size: int) -> IntArray:
         """What speaks against each kind, by number, and the lowest and the highest of that."""
-        sizes = np.stack([self._sizes(domain, size) for domain in self.domains])
-        numbers = np.empty(sizes.shape[1], dtype=np.int64)
-        for column, found in windows.alike(sizes):
-            numbers[found] = self._number(column)
-        extremes = np.zeros((2, sizes.shape[1]), dtype=np.int64)
-        for (number,), found in windows.alike(numbers[None, :]):
-            lowest, highest = np.append(self._raw[number], windows.BEYOND), np.append(self._raw[number], 0)
-            for stretch, part in windows.stretches(found, size):
-                kinds = self.kinds[part]
-                extremes[0, stretch] = windows.lowest(lowest[kinds], size)[stretch - part.start]
-                extremes[1, stretch] = windows.highest(highest[kinds], size)[stretch - part.start]
-        return np.concatenate((numbers[None, :], extremes))
+        sizes = [self._sizes(domain, size) for domain in self.domains]
+        if all(each.min() == each.max() for each in sizes):
+            number = self._number([int(each[0]) for each in sizes])
+            lowest, highest = self._extremes(number, self.kinds, size)
+            return np.stack((np.full_like(lowest, number), lowest, highest))
+        columns, column = windows.numbered(np.stack(sizes))
+        numbers = np.array([self._number(sizes) for sizes in columns])[column]
+        rows = np.stack((numbers, numbers, numbers))
+        for number in range(len(self._raw)):
+            for stretch, part in windows.stretches(np.flatnonzero(numbers == number), size):
+                lowest, highest = self._extremes(number, self.kinds[part], size)
+                rows[1, stretch], rows[2, stretch] = lowest[stretch - part.start], highest[stretch - part.start]
+        return rows
 
-    def scores(self, scale: Scale) -> Scores:
+    def scores(self, scales: Sequence[Scale]) -> Scores:
         """The scored kinds' share of 100, and nothing for the rest."""
-        number, lowest, highest = scale
-        return np.append(normalised(self._raw[number], lowest, highest), 0)
+        number, lowest, highest = np.array(scales).T
+        scores = np.zeros((len(scales), len(self._raw[0]) + 1), dtype=np.int64)
+        scores[:, :-1] = all_normalised(np.array(self._raw)[number], lowest[:, None], highest[:, None])
+        return scores
+
+    def _extremes(self, number: int, kinds: IntArray, size: int) -> tuple[Scores, Scores]:
+        """The lowest and the highest that speaks against a node of each window."""
+        raw = windows.narrow(self._raw[number])
+        lowest = np.append(raw, raw.max())[kinds]
+        highest = lowest if self.scored.all() else np.append(raw, raw.dtype.type(0))[kinds]
+        return windows.lowest(lowest, size), windows.highest(highest, size)
 
     def _sizes(self, domain: IntArray | None, size: int) -> IntArray:
         return windows.count(self.scored, size) if domain is None else windows.distinct(domain, self.scored, size)
@@ -81,7 +93,27 @@ class RelativeCrowding:
         return number
 
 
-def _scattered(domain: IntArray, scored: BoolArray) -> IntArray:
-    everywhere = np.zeros(len(scored), dtype=np.int64)
-    everywhere[scored] = domain
+def _told_apart(crowds: Sequence[Crowd]) -> IntArray:
+    """Numbers that are equal where all constraints find the same."""
+    columns: list[npt.NDArray[np.integer | np.bool]] = []
+    for crowd in crowds:
+        # Fewer numbers are told apart faster, and what is found at a node follows from its domain.
+        by_domain = crowd.domain is not None and crowd.domain.max(initial=0) < crowd.pods.max(initial=0)
+        columns.append(crowd.domain if crowd.domain is not None and by_domain else crowd.pods)
+        if not crowd.labelled.all():
+            columns.append(crowd.labelled)
+    places: IntArray = columns[0].astype(np.int64)
+    for column in columns[1:]:
+        if places.max(initial=0) > len(places):
+            _, places = sorted_out(places)
+        places = places * (int(column.max(initial=0)) + 1) + column
+    return places
+
+
+def _scattered(values: IntArray, scored: BoolArray, others: int) -> IntArray:
+    """What is known of the nodes that are scored, and a number for the others."""
+    if len(values) == len(scored):
+        return values
+    everywhere = np.full(len(scored), others)
+    everywhere[scored] = values
     return everywhere

@@ -8,7 +8,7 @@ are many.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -19,6 +19,9 @@ from restow.scheduling import windows
 from restow.scheduling.framework import ScorePlugin, Scores
 
 Scale = tuple[int, ...]
+
+#: Values within so wide a range are never sorted.
+_NARROW = 256
 
 
 class RelativeScores(Protocol):
@@ -33,8 +36,8 @@ class RelativeScores(Protocol):
         """int64[quantity, window]: all by which scores in a window of this size depend on the window."""
         ...
 
-    def scores(self, scale: Scale) -> Scores:
-        """0..100 for each kind in the windows of a scale, right for the kinds that such a window has."""
+    def scores(self, scales: Sequence[Scale]) -> Scores:
+        """int64[scale, kind]: 0..100 in the windows of each scale, right for the kinds that such a window has."""
         ...
 
 
@@ -66,10 +69,9 @@ class Peaked:
         """The highest kind."""
         return windows.highest(self.kinds, size)[None, :]
 
-    def scores(self, scale: Scale) -> Scores:
+    def scores(self, scales: Sequence[Scale]) -> Scores:
         """The raw scores, normalised."""
-        (highest,) = scale
-        return self.normalise(self.raw, int(self.raw[highest]))
+        return np.stack([self.normalise(self.raw, int(self.raw[highest])) for (highest,) in scales])
 
 
 @dataclass(slots=True, frozen=True)
@@ -91,10 +93,10 @@ class Ranged:
         """The lowest and the highest kind."""
         return np.stack((windows.lowest(self.kinds, size), windows.highest(self.kinds, size)))
 
-    def scores(self, scale: Scale) -> Scores:
+    def scores(self, scales: Sequence[Scale]) -> Scores:
         """The raw scores, normalised."""
-        lowest, highest = scale
-        return self.normalise(self.raw, int(self.raw[lowest]), int(self.raw[highest]))
+        raw = self.raw
+        return np.stack([self.normalise(raw, int(raw[lowest]), int(raw[highest])) for lowest, highest in scales])
 
 
 def sorted_out(values: IntArray) -> tuple[IntArray, IntArray]:
@@ -104,7 +106,7 @@ def sorted_out(values: IntArray) -> tuple[IntArray, IntArray]:
     """
     lowest = int(values.min(initial=0))
     width = int(values.max(initial=0)) - lowest + 1
-    if width > 4 * len(values):
+    if width > max(_NARROW, 4 * len(values)):
         distinct, places = np.unique(values, return_inverse=True)
         return distinct, places
     present = np.zeros(width, dtype=bool)

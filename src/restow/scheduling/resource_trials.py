@@ -33,6 +33,8 @@ _ROWS = 7
 _CANDIDATE, _NO_VICTIMS, _FITS = -1, -2, -3
 #: With more candidates than this, those of the past among them, everything begins anew.
 _CAPACITY = 500_000
+#: For so many sizes of pods the trials are kept.
+_SIZES = 64
 
 
 class ResourceTrials:
@@ -51,14 +53,14 @@ class ResourceTrials:
         self._number = number
         self._sample: dict[Size, tuple[NodeResourcesFit, int]] = {}
         self._candidates: list[Candidate] = []
-        self._tables = PerNode(kept_nodes, self._try_out)
+        self._tables = PerNode(kept_nodes, self._try_out, _SIZES)
 
     def run(self, fit: NodeResourcesFit, pod: int, nodes: IntArray) -> tuple[Found, IntArray]:
         """The candidates among some nodes, and how the trials of the others ended."""
         size = int(self._state.cluster.pods.priority[pod]), fit.key(pod)
         self._sample.setdefault(size, (fit, pod))
         if len(self._candidates) > _CAPACITY:
-            self._candidates, self._tables = [], PerNode(self._kept_nodes, self._try_out)
+            self._candidates, self._tables = [], PerNode(self._kept_nodes, self._try_out, _SIZES)
         table = self._tables.of(size)
         ends = table[_END, nodes]
         is_candidate = ends == _CANDIDATE

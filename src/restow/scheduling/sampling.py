@@ -3,9 +3,10 @@
 In clusters of 100 and more nodes kube-scheduler stops when it has found enough feasible ones, and scores only those.
 It begins where the last search ended, which can be anywhere. So each start in the visiting order
 (``scheduling.node_order``) gives a *window* of feasible nodes, each window a best score, and a node could win if it has
-the best score of some window. Scores are normalised over their window; windows that normalise alike are dealt with
-together (``scheduling.relative_scores``). Most pods have one such group of windows or a few dozen. Only soft constraints
-over a topology of hundreds of domains, of which each window has others, make a group of nearly every window.
+the best score of some window. Scores are normalised over their window (``scheduling.relative_scores``), so each node has
+a least and a most that it can get in any window. From those nearly always follows whether it wins. Where it does not,
+windows are looked at, those that normalise alike together. Only soft constraints over a topology of hundreds of domains,
+of which each window has others, make nearly every window one of its own.
 
 The set is exact for one worker and nodes added in order of their names. Several workers may leave a few nodes of a
 window out for the next ones, and nodes that joined later are visited later in their zone than their name says.
@@ -14,15 +15,17 @@ Source: findNodesThatPassFilters and numFeasibleNodesToFind, Kubernetes 1.36.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 
 import numpy as np
 
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.nodes import Nodes
 from restow.scheduling import windows
-from restow.scheduling.framework import Scores
+from restow.scheduling.framework import MAX_SCORE, Scores
 from restow.scheduling.node_order import visiting_order
 from restow.scheduling.relative_scores import RelativePlugin, RelativeScores, sorted_out
 from restow.scheduling.scoring import Ranking, WeightedPlugin
@@ -31,6 +34,8 @@ _LEAST = 100
 _LEAST_PERCENTAGE = 5
 _MOST_PERCENTAGE = 50
 _NODES_PER_PERCENT = 125
+#: Windows that are faster looked at one by one.
+_FEW = 16
 
 
 def feasible_to_find(nodes: int, percentage: int = 0) -> int:
@@ -61,7 +66,7 @@ class Sampling:
         """
         offered = len(self._nodes) if allowed is None else int(np.count_nonzero(allowed))
         size = feasible_to_find(offered, self._percentage)
-        if len(ranking.nodes) <= size:
+        if np.count_nonzero(ranking.feasible) <= size:
             return ranking.best
         if allowed is not None:
             return self._in_any_order(pod, ranking, size)
@@ -75,20 +80,17 @@ class Sampling:
         return winners
 
     def _in_windows(self, pod: int, ranking: Ranking, size: int) -> IntArray:
-        place = np.full(len(self._nodes), -1)
-        place[ranking.nodes] = np.arange(len(ranking.nodes))
-        visited = self._order[place[self._order] >= 0]
+        visited = self._order[ranking.feasible[self._order]]
         # The last windows go over the end, back to the nodes that were visited first.
         visited = np.concatenate((visited, visited[: size - 1]))
-        fixed = ranking.total
-        relative: list[tuple[int, RelativeScores]] = []
-        for plugin, weight in self._relative:
-            scores = plugin.relative(pod, visited)
-            if scores is not None:
-                fixed = fixed - ranking.by_plugin[plugin.name]
-                relative.append((weight, scores))
+        asked = [(plugin, weight, plugin.relative(pod, visited)) for plugin, weight in self._relative]
+        relative = [(weight, scores) for _, weight, scores in asked if scores is not None]
+        fixed = ranking.without([plugin for plugin, _, scores in asked if scores is not None])
+        entries = _winners(windows.narrow(fixed[visited]), relative, size)
+        count = len(visited) - size + 1
+        entries[: size - 1] |= entries[count:]
         won = np.zeros(len(self._nodes), dtype=bool)
-        won[visited[_winners(fixed[place[visited]], relative, size)]] = True
+        won[visited[:count]] = entries[:count]
         return np.flatnonzero(won)
 
     @cached_property
@@ -97,36 +99,87 @@ class Sampling:
 
 
 def _winners(fixed: Scores, relative: Sequence[tuple[int, RelativeScores]], size: int) -> BoolArray:
-    """Which entries have the highest total in some window of which they are part."""
+    """Which entries have the highest total in some window of which they are part.
+
+    What an entry gets in any window lies between two bounds. Whether it wins nearly always follows from those.
+    """
     if not relative:
-        return _highest_somewhere(fixed, np.arange(len(fixed) - size + 1), size)
-    won = np.zeros(len(fixed), dtype=bool)
-    kinds, members = _joined([scores.kinds for _, scores in relative])
-    scales = [scores.scales(size) for _, scores in relative]
-    bounds = np.cumsum([0, *map(len, scales)]).tolist()
-    for scale, found in windows.alike(np.concatenate(scales)):
-        total = np.zeros(len(members[0]), dtype=np.int64)
-        for (weight, scores), member, start, end in zip(relative, members, bounds, bounds[1:], strict=False):
-            total += weight * scores.scores(scale[start:end])[member]
-        for stretch, part in windows.stretches(found, size):
-            won[part] |= _highest_somewhere(fixed[part] + total[kinds[part]], stretch - part.start, size)
+        return _reaching(fixed, windows.highest(fixed, size), size)
+    added = Added.of(relative, size)
+    lower = fixed + added.table.min(axis=0)[added.kinds]
+    if len(added.table) == 1:
+        return _reaching(lower, windows.highest(lower, size), size)
+    upper = fixed + added.table.max(axis=0)[added.kinds]
+    least, most = windows.highest(lower, size), windows.highest(upper, size)
+    won, contenders = _reaching(lower, most, size), _reaching(upper, least, size)
+    doubtful = contenders & ~won
+    if doubtful.any():
+        reached = windows.highest(np.where(doubtful, upper, np.iinfo(upper.dtype).min), size)
+        for number, found in _by_scale(np.flatnonzero(reached >= least), added):
+            for some, part in windows.stretches(found, size):
+                total = fixed[part] + added.table[number][added.kinds[part]]
+                won[part] |= _highest_in(total, some - part.start, size)
     return won
+
+
+def _by_scale(found: IntArray, added: Added) -> Iterator[tuple[int, IntArray]]:
+    """The windows found by the scale that they have."""
+    scale = added.scale[found]
+    for number in np.unique(scale).tolist():
+        yield number, found[scale == number]
+
+
+def _highest_in(total: Scores, found: IntArray, size: int) -> BoolArray:
+    """Which entries have the highest total of some of the windows found."""
+    if len(found) < _FEW:
+        won = np.zeros(len(total), dtype=bool)
+        for start in found.tolist():
+            window = total[start : start + size]
+            won[start : start + size] |= window == window.max()
+        return won
+    bar = np.full(len(total) - size + 1, np.iinfo(total.dtype).max, dtype=total.dtype)
+    bar[found] = windows.highest(total, size)[found]
+    return _reaching(total, bar, size)
+
+
+def _reaching(total: Scores, bar: Scores, size: int) -> BoolArray:
+    """Which entries are not below the bar of some window of which they are part."""
+    reaching: BoolArray = total >= windows.lowest_around(bar, size)
+    return reaching
+
+
+@dataclass(slots=True, frozen=True)
+class Added:
+    """What relative scores add to each entry in each window."""
+
+    #: The kind of each entry in all respects.
+    kinds: IntArray
+    #: The scale of each window in all respects.
+    scale: IntArray
+    #: By scale and kind; the highest or the lowest possible where windows of the scale have no entry of the kind.
+    table: Scores
+
+    @staticmethod
+    def of(relative: Sequence[tuple[int, RelativeScores]], size: int) -> Added:
+        """``relative`` is not empty; weights come with scores."""
+        kinds, members = _joined([scores.kinds for _, scores in relative])
+        rows = [scores.scales(size) for _, scores in relative]
+        bounds = list(accumulate(map(len, rows), initial=0))
+        scales, scale = windows.numbered(rows[0] if len(rows) == 1 else np.concatenate(rows))
+        table = np.zeros((len(scales), len(members[0])), dtype=np.int64)
+        for (weight, scores), member, start, end in zip(relative, members, bounds, bounds[1:], strict=False):
+            found = scores.scores([each[start:end] for each in scales])
+            table += weight * np.minimum(np.maximum(found, 0), MAX_SCORE)[:, member]
+        return Added(kinds, scale, windows.narrow(table))
 
 
 def _joined(kinds: Sequence[IntArray]) -> tuple[IntArray, list[IntArray]]:
     """The kind of each entry in all respects, and what kind that is in each."""
     joined = kinds[0]
+    if len(kinds) == 1:
+        return joined, [np.arange(int(joined.max()) + 1)]
     for each in kinds[1:]:
         _, joined = sorted_out(joined * (int(each.max()) + 1) + each)
     example = np.zeros(int(joined.max()) + 1, dtype=np.int64)
     example[joined] = np.arange(len(joined))
     return joined, [each[example] for each in kinds]
-
-
-def _highest_somewhere(total: Scores, found: IntArray, size: int) -> BoolArray:
-    """Which entries are the highest in one of the windows found of which they are part."""
-    # What an entry must reach: in other windows, and beyond the first and the last, more than it can.
-    bar = np.full(len(total) + size - 1, windows.BEYOND)
-    bar[found + size - 1] = windows.highest(total, size)[found]
-    highest: BoolArray = total >= windows.lowest(bar, size)
-    return highest

@@ -7,7 +7,7 @@ restow names them all and picks the first by name. Source: prioritizeNodes and s
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -44,7 +44,8 @@ class Ranking:
         constant: int = 0,
     ) -> None:
         # ``total`` is that of all nodes but for the constant, less than any for those that are not feasible.
-        self._feasible = feasible
+        #: bool[node].
+        self.feasible = feasible
         self._total = total
         self._constant = constant
         self._scores = scores
@@ -54,12 +55,20 @@ class Ranking:
     @cached_property
     def nodes(self) -> IntArray:
         """The feasible nodes, in order of their names."""
-        return np.flatnonzero(self._feasible)
+        return np.flatnonzero(self.feasible)
 
     @cached_property
     def total(self) -> Scores:
         """The summed weighted scores, int64[len(nodes)]."""
         return self._total[self.nodes].astype(np.int64) + self._constant
+
+    def without(self, plugins: Collection[ScorePlugin]) -> Scores:
+        """The sum without what some plugins say, int64[node], right for the feasible ones."""
+        rest = self._total + np.int64(self._constant)
+        for each, score in self._scores:
+            if each.plugin in plugins:
+                rest = rest - np.multiply(score, each.weight, dtype=np.int64)
+        return rest
 
     @cached_property
     def by_plugin(self) -> Mapping[str, Scores]:

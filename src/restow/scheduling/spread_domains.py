@@ -16,6 +16,7 @@ from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.node_matching import matches
 from restow.cluster.snapshot import Cluster
 from restow.kube.node_selection import NodeSelection
+from restow.scheduling.recent import Recent
 from restow.scheduling.spread_terms import SpreadTerm
 from restow.scheduling.tolerations import scheduler_tolerates
 from restow.scheduling.topology import NO_DOMAIN, Domains, Topologies
@@ -49,7 +50,7 @@ class SpreadDomains:
         self._nodes = cluster.nodes
         self._pods = cluster.pods
         self._topologies = topologies
-        self._known: dict[_Question, CountedDomains] = {}
+        self._known: Recent[_Question, CountedDomains] = Recent()
         self._with_all: dict[tuple[str, ...], BoolArray] = {}
 
     def counted(self, pod: int, term: SpreadTerm, required_keys: tuple[str, ...]) -> CountedDomains:
@@ -62,7 +63,8 @@ class SpreadDomains:
         )
         known = self._known.get(question)
         if known is None:
-            known = self._known[question] = self._count(question)
+            known = self._count(question)
+            self._known.put(question, known)
         return known
 
     def with_all(self, keys: tuple[str, ...]) -> BoolArray:

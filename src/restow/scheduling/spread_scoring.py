@@ -61,6 +61,11 @@ def normalised(raw: Scores, lowest: int, highest: int) -> Scores:
     return scores
 
 
+def all_normalised(raw: Scores, lowest: Scores, highest: Scores) -> Scores:
+    """The same for several extremes, int64[extremes, 1], each with what it normalises, int64[extremes, node]."""
+    return np.where(highest == 0, MAX_SCORE, MAX_SCORE * (highest + lowest - raw) // np.maximum(highest, 1))
+
+
 def _rounded(values: Floats) -> Scores:
     """To the nearest integer, halves away from zero, as Go does; NumPy would round them to even."""
     whole = values.astype(np.int64)

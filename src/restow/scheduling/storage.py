@@ -11,16 +11,12 @@ import numpy as np
 from restow.cluster.interning import IntArray
 from restow.cluster.pods import PodVolume
 from restow.cluster.snapshot import Cluster, Key
-from restow.kube.objects import PersistentVolume, PersistentVolumeClaim, StorageClass
+from restow.kube.objects import Annotations, PersistentVolume, PersistentVolumeClaim, StorageClass
 from restow.scheduling.framework import Outcome
 
-#: The mark of the controller on a claim that it has bound for good.
-BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
-#: Where the scheduler asked for a claim's volume to be made.
-SELECTED_NODE = "volume.kubernetes.io/selected-node"
 WAIT_FOR_FIRST_CONSUMER = "WaitForFirstConsumer"
 
-_CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
+_NO_ANNOTATIONS = Annotations()
 
 
 class Storage:
@@ -79,20 +75,26 @@ class Storage:
         return found
 
 
+def annotations_of(described: PersistentVolumeClaim | PersistentVolume) -> Annotations:
+    """The annotations of a claim or a volume that mean something."""
+    return described.metadata.annotations or _NO_ANNOTATIONS
+
+
 def class_of_claim(claim: PersistentVolumeClaim) -> str:
     """The name of the class that a claim asks for, or an empty text; the beta annotation goes first."""
-    annotated = (claim.metadata.annotations or {}).get(_CLASS_ANNOTATION)
+    annotated = annotations_of(claim).storage_class
     return annotated if annotated is not None else claim.spec.storage_class_name or ""
 
 
 def class_of_volume(volume: PersistentVolume) -> str:
     """The name of the class of a volume, or an empty text; the beta annotation goes first."""
-    return (volume.metadata.annotations or {}).get(_CLASS_ANNOTATION, volume.spec.storage_class_name)
+    annotated = annotations_of(volume).storage_class
+    return annotated if annotated is not None else volume.spec.storage_class_name
 
 
 def is_bound(claim: PersistentVolumeClaim) -> bool:
     """Whether a claim is bound for good."""
-    return bool(claim.spec.volume_name) and BIND_COMPLETED in (claim.metadata.annotations or {})
+    return bool(claim.spec.volume_name) and annotations_of(claim).bind_completed is not None
 
 
 def not_found(resource: str, name: str) -> Outcome:

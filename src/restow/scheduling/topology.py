@@ -47,7 +47,7 @@ class Domains:
 
     def only(self, nodes: BoolArray) -> Domains:
         """The same domains without the other nodes."""
-        return Domains(np.where(nodes, self.of_node, NO_DOMAIN), self.count)
+        return self if nodes.all() else Domains(np.where(nodes, self.of_node, NO_DOMAIN), self.count)
 
     def existing(self) -> IntArray:
         """The domains that have a node."""

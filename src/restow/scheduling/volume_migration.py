@@ -16,7 +16,6 @@ from restow.cluster.interning import BoolArray
 from restow.cluster.snapshot import Cluster
 from restow.kube.objects import CSINode, LabelSelectorRequirement, NodeSelector, NodeSelectorTerm, PersistentVolume
 
-_REPLACED = "storage.alpha.kubernetes.io/migrated-plugins"
 _ZONE, _REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
 _BETA_ZONE, _BETA_REGION = "failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region"
 #: The label that tells the zone to a driver's successor, by the field of the volume.
@@ -95,4 +94,5 @@ def _renamed(terms: tuple[NodeSelectorTerm, ...], old: str, new: str) -> tuple[N
 
 
 def _replaced(node: CSINode) -> frozenset[str]:
-    return frozenset((node.metadata.annotations or {}).get(_REPLACED, "").split(","))
+    annotations = node.metadata.annotations
+    return frozenset(((annotations and annotations.migrated_plugins) or "").split(","))

@@ -1,34 +1,55 @@
 """Windows: what every run of so many consecutive entries of an array has in common.
 
-All functions take an array of n entries and the size of a window, from 1 to n, and return an entry for each of the
-n - size + 1 windows. None of them loops over windows.
+Most functions take an array of n entries and the size of a window, from 1 to n, and return an entry for each of the
+n - size + 1 windows. None of them loops over windows. Narrow integers take less time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import reduce
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from restow.cluster.interning import BoolArray, IntArray
 
-#: More than any entry of an array whose ``lowest`` is asked for.
-BEYOND = np.iinfo(np.int64).max
+Integers = npt.NDArray[Any]
+
+#: The most different values whose sets fit into the bits of a number.
+_BITS = 63
+_BIT: IntArray = np.left_shift(1, np.arange(_BITS))
+_NARROW = ((1 << 14, np.int16), (1 << 30, np.int32))
 
 
-def highest(values: IntArray, size: int) -> IntArray:
+def highest(values: Integers, size: int) -> Integers:
     """The highest entry of each window."""
     return _merged(np.maximum, values, size)
 
 
-def lowest(values: IntArray, size: int) -> IntArray:
+def lowest(values: Integers, size: int) -> Integers:
     """The lowest entry of each window."""
     return _merged(np.minimum, values, size)
 
 
+def lowest_around(values: Integers, size: int) -> Integers:
+    """The other way round, for each entry: the lowest value that any window has of which it is part."""
+    padded = np.full(len(values) + 2 * (size - 1), np.iinfo(values.dtype).max, dtype=values.dtype)
+    padded[size - 1 : len(values) + size - 1] = values
+    return lowest(padded, size)
+
+
+def narrow(values: Integers) -> Integers:
+    """The same integers in less space, with room to add as many others, where they are small enough for that."""
+    most = max(-int(values.min(initial=0)), int(values.max(initial=0)))
+    return values.astype(next((narrower for bound, narrower in _NARROW if most < bound), values.dtype))
+
+
 def count(mask: BoolArray, size: int) -> IntArray:
     """How many entries of each window are true."""
+    if mask.all():
+        return np.full(len(mask) - size + 1, size)
     sums = np.concatenate(([0], np.cumsum(mask)))
     counts: IntArray = sums[size:] - sums[:-size]
     return counts
@@ -39,6 +60,8 @@ def distinct(values: IntArray, counted: BoolArray, size: int) -> IntArray:
 
     An entry is the first of its value in the windows that begin after the one before it.
     """
+    if values.max() < _BITS and counted.all() and _everywhere(values, size):
+        return np.full(len(values) - size + 1, np.count_nonzero(np.bincount(values)))
     at = np.flatnonzero(counted)
     found = values[at]
     # A stable sort of short integers does not compare them.
@@ -53,18 +76,13 @@ def distinct(values: IntArray, counted: BoolArray, size: int) -> IntArray:
     return counts
 
 
-def alike(rows: IntArray) -> Iterator[tuple[tuple[int, ...], IntArray]]:
-    """The distinct columns of int64[row, window], each with the windows that have it, in ascending order."""
-    if rows.shape[0] == 0:
-        yield (), np.arange(rows.shape[1])
-        return
-    starts = np.flatnonzero(np.concatenate(([True], (rows[:, 1:] != rows[:, :-1]).any(axis=0))))
-    ends = np.append(starts[1:], rows.shape[1])
-    runs: dict[tuple[int, ...], list[IntArray]] = {}
-    for column, start, end in zip(rows[:, starts].T.tolist(), starts.tolist(), ends.tolist(), strict=True):
-        runs.setdefault(tuple(column), []).append(np.arange(start, end))
-    for column, found in runs.items():
-        yield column, np.concatenate(found)
+def numbered(rows: IntArray) -> tuple[list[tuple[int, ...]], IntArray]:
+    """The distinct columns of int64[row, window], at least one row, and which of them each window has."""
+    starts = np.flatnonzero(reduce(np.logical_or, (row[1:] != row[:-1] for row in rows))) + 1
+    bounds = np.concatenate(([0], starts, [rows.shape[1]]))
+    numbers: dict[tuple[int, ...], int] = {}
+    runs = [numbers.setdefault(tuple(column), len(numbers)) for column in rows[:, bounds[:-1]].T.tolist()]
+    return list(numbers), np.repeat(runs, bounds[1:] - bounds[:-1])
 
 
 def stretches(found: IntArray, size: int) -> Iterator[tuple[IntArray, slice]]:
@@ -74,9 +92,21 @@ def stretches(found: IntArray, size: int) -> Iterator[tuple[IntArray, slice]]:
         yield found[start:end], slice(int(found[start]), int(found[end - 1]) + size)
 
 
-def _merged(merge: np.ufunc, values: IntArray, size: int) -> IntArray:
+def _everywhere(values: IntArray, size: int) -> bool:
+    """Whether it is plain that each window has all of the values, which are less than 63.
+
+    A window has a whole block of half its size, wherever it begins. If all blocks have the same values, and those are
+    all that there are, so has every window.
+    """
+    half = (size + 1) // 2
+    bits = _BIT[values]
+    blocks = np.bitwise_or.reduce(bits[: len(bits) // half * half].reshape(-1, half), axis=1)
+    return bool((blocks == np.bitwise_or.reduce(bits)).all())
+
+
+def _merged(merge: np.ufunc, values: Integers, size: int) -> Integers:
     """Windows of 1, 2, 4... entries, each merged from two of half the size; the last two overlap."""
-    merged: npt.NDArray[np.int64] = values
+    merged = values
     width = 1
     while 2 * width <= size:
         merged = merge(merged[:-width], merged[width:])

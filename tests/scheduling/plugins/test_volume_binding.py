@@ -168,6 +168,14 @@ def test_both_a_bound_and_an_unbound_claim_give_their_reason():
     assert statuses(*asked(*cluster))["n1"] == ("UAU", AFFINITY, NONE_FOUND)
 
 
+def test_a_claim_that_is_named_twice_takes_a_volume_and_has_another_made():
+    objects = [MAKES, available("v", storage_class="makes"), a_pvc("c", storage_class="makes")]
+    context, plugin, pod = asked(*objects, incoming("c"), with_claims("first", "c", "c"))
+    assert codes(context, plugin, pod) == "n1:OK n2:OK"
+    context.state.place(pod_index(context, "first"), 0)
+    assert codes(context, plugin, pod) == "n1:OK n2:UAU"
+
+
 def test_a_scheduled_pod_reserves_the_volume_that_it_takes():
     claims = [a_pvc(name, storage_class="local") for name in ("c", "d")]
     pods = [incoming("c"), with_claims("first", "d"), with_claims("second", "d")]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from restow.cluster.pod_intake import DEFAULT_SCHEDULER
+from restow.cluster.pod_reading import DEFAULT_SCHEDULER
 from restow.scheduling.configuration.arguments import read_arguments
 from restow.scheduling.configuration.decoding import decode, did_you_mean
 from restow.scheduling.configuration.document import Document, Path, read_document

@@ -13,6 +13,7 @@ import numpy as np
 from restow.cluster.interning import BoolArray, IntArray
 from restow.scheduling.context import Context
 from restow.scheduling.framework import MAX_SCORE, Scores, among
+from restow.scheduling.recent import Recent
 
 NAME = "ImageLocality"
 
@@ -38,7 +39,7 @@ class ImageLocality:
     def __init__(self, context: Context) -> None:
         self._nodes = context.state.cluster.nodes
         self._pods = context.state.cluster.pods
-        self._scores: dict[tuple[int, int, int], Scores | int] = {}
+        self._scores: Recent[tuple[int, int, int], Scores | int] = Recent()
 
     def score(self, pod: int, nodes: IntArray) -> Scores | None:
         """0 to 100 by the summed size of the images that a node already has."""
@@ -51,7 +52,8 @@ class ImageLocality:
         known = self._scores.get(key)
         if known is None:
             containers = (*tables.init_images[key[1]], *tables.images[key[0]])
-            known = self._scores[key] = _single(self._score(containers, tables.volume_images[key[2]]))
+            known = _single(self._score(containers, tables.volume_images[key[2]]))
+            self._scores.put(key, known)
         return known
 
     def _score(self, containers: tuple[str, ...], volumes: tuple[str, ...]) -> Scores:

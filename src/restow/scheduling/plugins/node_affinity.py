@@ -36,6 +36,7 @@ from restow.scheduling.framework import (
     among,
     scaled,
 )
+from restow.scheduling.recent import Recent
 from restow.scheduling.relative_scores import Peaked, RelativeScores
 
 NAME = "NodeAffinity"
@@ -57,10 +58,10 @@ class NodeAffinity:
         self._enforced = matches(NodeSelection.compile(None, added.required if added else None), self._nodes)
         self._added_preferred = compile_preferred(added.preferred if added else None)
         self._has_added = added is not None
-        self._matching: dict[int, BoolArray] = {}
-        self._weights: dict[int, npt.NDArray[np.int64]] = {}
+        self._matching: Recent[int, BoolArray] = Recent()
+        self._weights: Recent[int, npt.NDArray[np.int64]] = Recent()
         #: By rules and the highest weight.
-        self._scores: dict[tuple[int, int], Scores] = {}
+        self._scores: Recent[tuple[int, int], Scores] = Recent()
 
     def concerns(self, pod: int) -> bool:
         """Pods with a requirement; every pod where the scheduler has one of its own."""
@@ -93,7 +94,8 @@ class NodeAffinity:
         identifier = int(self._pods.rules[pod])
         matching = self._matching.get(identifier)
         if matching is None:
-            matching = self._matching[identifier] = matches(self._rules(pod).selection, self._nodes)
+            matching = matches(self._rules(pod).selection, self._nodes)
+            self._matching.put(identifier, matching)
         category = np.where(~self._enforced[nodes], 0, np.where(matching[nodes], PASSES, 1))
         return Judgement(category, (_ENFORCED, _MISMATCH))
 
@@ -111,7 +113,8 @@ class NodeAffinity:
         key = self.key(pod), int((weights * feasible).max())
         known = self._scores.get(key)
         if known is None:
-            known = self._scores[key] = scaled(weights, key[1])
+            known = scaled(weights, key[1]).astype(np.int16)
+            self._scores.put(key, known)
         return known
 
     def relative(self, pod: int, nodes: IntArray) -> RelativeScores | None:
@@ -126,7 +129,8 @@ class NodeAffinity:
             return None
         weights = self._weights.get(identifier)
         if weights is None:
-            weights = self._weights[identifier] = preferred_weights(terms, self._nodes)
+            weights = preferred_weights(terms, self._nodes)
+            self._weights.put(identifier, weights)
         return weights
 
     def _rules(self, pod: int) -> Rules:

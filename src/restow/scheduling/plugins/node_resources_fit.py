@@ -21,6 +21,7 @@ from restow.scheduling.context import Context
 from restow.scheduling.framework import PASSES, PROCEED, Judgement, Outcome, PreFiltered, Scope, Scores, among
 from restow.scheduling.nonzero_usage import NonzeroUsage
 from restow.scheduling.per_node import PerNode
+from restow.scheduling.relative_scores import sorted_out
 from restow.scheduling.resource_scoring import ScoringStrategy, least_allocated
 
 NAME = "NodeResourcesFit"
@@ -202,7 +203,7 @@ def _judgement(reasons: Sequence[str], fails: BoolArray, hopeless: BoolArray) ->
     # A combination is a number: a bit for each reason, and one above them for hopelessness.
     bits = 1 << np.arange(len(reasons) + 1)
     number = bits[:-1] @ fails[:, rejected] + bits[-1] * hopeless[rejected]
-    combinations, index = np.unique(number, return_inverse=True)
+    combinations, index = sorted_out(number)
     category[rejected] = index
     return Judgement(category, [_outcome(reasons, combination) for combination in combinations.tolist()])
 

@@ -67,6 +67,8 @@ class PodTopologySpread:
         self._domains = SpreadDomains(context.state.cluster, self._topologies)
         #: What a hard constraint with an empty selector found when the cycle began, int64[node] by namespace.
         self._before: dict[int, Counts] = {}
+        #: The pod that was scored last, the number of changes then, and what its soft constraints found.
+        self._crowds: tuple[tuple[int, int], Sequence[Crowd]] = ((-1, -1), ())
 
     def concerns(self, pod: int) -> bool:
         """Pods with hard constraints, or with constraints that cannot be read."""
@@ -113,7 +115,7 @@ class PodTopologySpread:
         number = int(np.count_nonzero(scored))
         if number == 0:
             return 0
-        crowds = [self._crowd(pod, term, keys) for term in terms.soft]
+        crowds = self._found(pod, terms, keys)
         raw = crowding(crowds, [_size(crowd, scored, number) for crowd in crowds])
         lowest, highest = int(np.where(scored, raw, _NO_MINIMUM).min()), int((raw * scored).max())
         scores = normalised(raw, lowest, highest)
@@ -126,7 +128,8 @@ class PodTopologySpread:
             return None
         keys = _required(terms)
         scored = self._domains.with_all(keys)[nodes]
-        return RelativeCrowding.of([self._crowd(pod, term, keys).at(nodes[scored]) for term in terms.soft], scored)
+        counted = nodes if scored.all() else nodes[scored]
+        return RelativeCrowding.of([crowd.at(counted) for crowd in self._found(pod, terms, keys)], scored)
 
     def _violations(self, pod: int, term: SpreadTerm, keys: tuple[str, ...], nodes: IntArray) -> Categories:
         """What one constraint says of some nodes."""
@@ -141,6 +144,13 @@ class PodTopologySpread:
         verdict = np.where(totals > most, _SKEWED, PASSES)
         verdict[NO_DOMAIN] = _UNLABELLED
         return verdict[self._topologies.domains(term.topology_key).of_node[nodes]]
+
+    def _found(self, pod: int, terms: SpreadTerms, keys: tuple[str, ...]) -> Sequence[Crowd]:
+        """What the soft constraints of a pod find at each node; asked for twice where not all nodes are scored."""
+        question = pod, len(self._context.state.changes)
+        if self._crowds[0] != question:
+            self._crowds = question, [self._crowd(pod, term, keys) for term in terms.soft]
+        return self._crowds[1]
 
     def _crowd(self, pod: int, term: SpreadTerm, keys: tuple[str, ...]) -> Crowd:
         """What one constraint finds at each node."""

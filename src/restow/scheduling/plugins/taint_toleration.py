@@ -26,6 +26,7 @@ from restow.scheduling.framework import (
     one_outcome,
     scaled,
 )
+from restow.scheduling.recent import Recent
 from restow.scheduling.relative_scores import Peaked, RelativeScores
 from restow.scheduling.tolerations import scheduler_tolerates
 
@@ -49,7 +50,7 @@ class TaintToleration:
         self._untolerated: dict[int, np.ndarray[tuple[int, int], np.dtype[np.int64]]] = {}
         self._soft: dict[int, Scores | None] = {}
         #: By tolerations and the highest number of soft taints.
-        self._scores: dict[tuple[int, int], Scores] = {}
+        self._scores: Recent[tuple[int, int], Scores] = Recent()
 
     def concerns(self, _pod: int) -> bool:
         """Every pod."""
@@ -83,7 +84,8 @@ class TaintToleration:
         key = self.key(pod), int((raw * feasible).max())
         known = self._scores.get(key)
         if known is None:
-            known = self._scores[key] = scaled(raw, key[1], reverse=True)
+            known = scaled(raw, key[1], reverse=True).astype(np.int16)
+            self._scores.put(key, known)
         return known
 
     def relative(self, pod: int, nodes: IntArray) -> RelativeScores | None:

@@ -21,8 +21,8 @@ from restow.kube.objects import NodeSelector, PersistentVolume, PersistentVolume
 from restow.scheduling.context import Context
 from restow.scheduling.framework import PASSES, PROCEED, SKIP, Categories, Judgement, Outcome, PreFiltered
 from restow.scheduling.storage import (
-    SELECTED_NODE,
     WAIT_FOR_FIRST_CONSUMER,
+    annotations_of,
     class_of_claim,
     is_bound,
     not_found,
@@ -211,7 +211,7 @@ class VolumeBinding:
 
     def _selected_node(self, claim: PersistentVolumeClaim) -> str | None:
         reserved = self._reservations.all.selected.get(_key(claim))
-        return (claim.metadata.annotations or {}).get(SELECTED_NODE) if reserved is None else reserved
+        return annotations_of(claim).selected_node if reserved is None else reserved
 
     def _reserve(self, pod: int, node: int) -> Reservation | None:
         """What a pod takes when it is placed on a node."""
@@ -220,14 +220,12 @@ class VolumeBinding:
         claims = self._claims(pod)
         if isinstance(claims, Outcome) or not claims.delayed:
             return None
-        made = {_key(claim): self._nodes.names[node] for claim in claims.delayed}
-        taken: dict[str, Key] = {}
-        for match in self._matches([claim for claim in claims.delayed if self._selected_node(claim) is None]):
-            volume = match.volume(node)
-            if volume is not None:
-                taken[volume] = _key(match.claim)
-                made.pop(_key(match.claim), None)
-        return Reservation(taken, made)
+        matches = self._matches([claim for claim in claims.delayed if self._selected_node(claim) is None])
+        taken = {volume: _key(match.claim) for match in matches if (volume := match.volume(node)) is not None}
+        # A claim that the pod names twice may take a volume and have another one made.
+        unmatched = [match.claim for match in matches if match.volume(node) is None]
+        chosen = [claim for claim in claims.delayed if self._selected_node(claim) is not None]
+        return Reservation(taken, {_key(claim): self._nodes.names[node] for claim in (*chosen, *unmatched)})
 
 
 def _key(claim: PersistentVolumeClaim) -> Key:

@@ -1,0 +1,45 @@
+"""The table of placements, and the clusters that it is about."""
+
+from __future__ import annotations
+
+import pytest
+
+from bench import placing
+from bench.placement_clusters import SCENARIOS, objects
+from descheduling.harness import a_cluster
+from restow.cluster.state import ClusterState
+from restow.scheduling.context import Context
+from restow.scheduling.decision import Scheduler
+
+ROW = placing.Row("basic", 5_000, restow=8_000.0, all_nodes=100.0, sampled=400.0)
+
+
+def test_a_row_says_how_many_times_as_fast_restow_is() -> None:
+    assert ROW.cells() == ("5,000", "basic", "8,000", "100", "80", "400", "20")
+
+
+def test_the_table_takes_the_place_of_the_one_before(tmp_path) -> None:
+    document = tmp_path / "page.md"
+    document.write_text("above\n<!-- bench placement -->\nold\n<!-- end of bench placement -->\nbelow\n")
+    placing.replace(document, [ROW])
+    placing.replace(document, [ROW])
+    text = document.read_text()
+    assert text.startswith("above\n")
+    assert text.endswith("\nbelow\n")
+    assert "old" not in text
+    assert text.count("| 5,000 | basic |") == 1
+
+
+def test_a_page_without_a_place_for_the_table_is_refused(tmp_path) -> None:
+    (tmp_path / "page.md").write_text("nothing\n")
+    with pytest.raises(ValueError, match="has no lines"):
+        placing.replace(tmp_path / "page.md", [ROW])
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda each: each.name)
+def test_every_pod_of_a_scenario_finds_a_node(scenario) -> None:
+    scheduler = Scheduler(Context.of(ClusterState(a_cluster(*objects(scenario, nodes=12, waiting=9)))))
+    for pod in scheduler.queue().pods:
+        decision = scheduler.decide(pod)
+        assert (decision.nominated_node if scenario.name == "preemption" else decision.node) >= 0
+        scheduler.settle(decision)
