@@ -1,0 +1,36 @@
+"""How long to wait before trying again: longer each time, never in step with others."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+#: Spreads retries, keeps no secret.
+_chance = random.Random()  # noqa: S311
+
+
+#: A server that asks for more than this (seconds) is not obeyed: somebody waits for the answer.
+_LONGEST = 120.0
+
+
+@dataclass(slots=True, frozen=True)
+class BackOff:
+    """Waits that grow by a factor up to a cap, each lengthened by a random share of itself (seconds)."""
+
+    first: float
+    cap: float
+    factor: float = 2.0
+    #: At most this share is added.
+    jitter: float = 1.0
+
+    def wait(self, failures: int, at_least: float | None = None) -> float:
+        """Seconds to wait after so many failures in a row (1, 2, ...), at least what the server asked for."""
+        # Beyond 64 doublings every wait is the cap; the power would overflow.
+        plain = min(self.cap, self.first * self.factor ** min(failures - 1, 64))
+        return max(plain, min(at_least or 0.0, _LONGEST)) * (1 + self.jitter * _chance.random())
+
+
+#: For the repetition of one request: 0.25 to 0.5 s, then up to 10 to 20 s.
+REQUESTS = BackOff(first=0.25, cap=10.0)
+#: For lists and watches that go on for ever. Source: the reflector of client-go v0.36.
+STREAMS = BackOff(first=0.8, cap=30.0)

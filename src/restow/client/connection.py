@@ -1,0 +1,51 @@
+"""From ``--kubeconfig`` and ``--context`` to an ``Api``.
+
+Order of search, as for kubectl: the file that is named, KUBECONFIG, ``~/.kube/config``, the pod's service account.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import aiohttp
+
+from restow.client.endpoint import Endpoint
+from restow.client.in_cluster import in_cluster
+from restow.client.kubeconfig import kubeconfig as read_kubeconfig
+from restow.client.rate_limit import rate_limit
+from restow.client.transport import Api
+from restow.errors import InputError
+
+#: Seconds for which an idle connection is kept.
+_KEEP_ALIVE = 60.0
+
+
+@asynccontextmanager
+async def connect(
+    kubeconfig: str | None = None, context: str | None = None, *, qps: float = 0.0, burst: int = 0
+) -> AsyncIterator[Api]:
+    """The API server that the configuration names; nothing is asked yet.
+
+    ``qps`` and ``burst`` as in ``rate_limit``. InputError says in one sentence what is wrong with the configuration.
+    """
+    endpoint = find_endpoint(kubeconfig, context, os.environ)
+    # No limit on connections: the watches keep one each, and evictions go side by side.
+    connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEEP_ALIVE)
+    async with aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar()) as session:
+        yield Api(endpoint, session, rate_limit(qps, burst))
+
+
+def find_endpoint(kubeconfig: str | None, context: str | None, environ: Mapping[str, str]) -> Endpoint:
+    """The endpoint of the first configuration that there is; InputError if there is none, or it cannot be used."""
+    paths = kubeconfig or environ.get("KUBECONFIG")
+    if paths:
+        return read_kubeconfig(paths, context, environ)
+    own = Path(environ.get("HOME") or "~").expanduser() / ".kube" / "config"
+    if own.is_file() or context:
+        return read_kubeconfig(str(own), context, environ)
+    if environ.get("KUBERNETES_SERVICE_HOST"):
+        return in_cluster(environ)
+    raise InputError(f"no cluster: {own} does not exist and this is no pod; name a file with --kubeconfig")

@@ -1,0 +1,188 @@
+"""Asking the API server to evict one pod.
+
+The request names the pod's uid, so a pod that was replaced under the same name is left alone, and asking twice is safe:
+the second request finds the pod terminating or gone. What the server answers is data, not an exception, because every
+answer is normal. Source: the eviction subresource, Kubernetes 1.36.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import msgspec
+from msgspec import UNSET, Struct, UnsetType
+
+from restow.client.access import missing_right
+from restow.client.errors import (
+    ApiError,
+    Conflict,
+    Forbidden,
+    NotFound,
+    ServerTrouble,
+    StatusCause,
+    TooManyRequests,
+    Unreachable,
+)
+from restow.client.resources import RESOURCES
+from restow.client.transport import Api, Call, Permit
+
+#: The cause that a budget, rather than a busy server, gives.
+_BUDGET = "DisruptionBudget"
+#: What the server says of a pod under more than one budget, with status 500.
+_SEVERAL_BUDGETS = "more than one PodDisruptionBudget"
+#: Of a uid that is not the pod's, in the words of either place that checks it.
+_OTHER_UID = re.compile("UID in (the )?precondition")
+#: Reasons of a 500-type answer after which nothing was done and asking again helps.
+_GATEWAY_TIMEOUT = 504
+_UNAVAILABLE = 503
+
+
+@dataclass(slots=True, frozen=True)
+class Target:
+    """The pod to evict."""
+
+    namespace: str
+    name: str
+    uid: str
+
+
+@dataclass(slots=True, frozen=True)
+class Evicted:
+    """The pod is being deleted (or would be, in a dry run)."""
+
+
+@dataclass(slots=True, frozen=True)
+class AlreadyGone:
+    """There is no such pod any more, or another one has its name."""
+
+    message: str
+
+
+@dataclass(slots=True, frozen=True)
+class Blocked:
+    """A disruption budget has no room now; ask again later."""
+
+    message: str
+    #: What the budget says of itself: "The disruption budget web needs 6 healthy pods and has 6 currently".
+    budget: str
+    #: Seconds, where the server names them.
+    retry_after: float | None
+
+
+@dataclass(slots=True, frozen=True)
+class Busy:
+    """The server had no time, or others changed the budget at the same moment; nothing was done, ask again."""
+
+    message: str
+    retry_after: float | None
+
+
+@dataclass(slots=True, frozen=True)
+class Misconfigured:
+    """The pod belongs to several budgets; asking again does not help before that is changed."""
+
+    message: str
+
+
+@dataclass(slots=True, frozen=True)
+class Denied:
+    """We may not evict pods here, or the namespace is being deleted."""
+
+    message: str
+
+
+@dataclass(slots=True, frozen=True)
+class Unanswered:
+    """No answer: the pod may be going or not. Asking again is safe and tells."""
+
+    message: str
+
+
+@dataclass(slots=True, frozen=True)
+class Failed:
+    """Any other refusal."""
+
+    message: str
+    status: int
+
+
+Outcome = Evicted | AlreadyGone | Blocked | Busy | Misconfigured | Denied | Unanswered | Failed
+
+
+class _Preconditions(Struct, frozen=True):
+    uid: str
+
+
+class _DeleteOptions(Struct, frozen=True, rename="camel"):
+    preconditions: _Preconditions
+    grace_period_seconds: int | UnsetType = UNSET
+    dry_run: tuple[str, ...] | UnsetType = UNSET
+
+
+class _Named(Struct, frozen=True):
+    name: str
+    namespace: str
+
+
+class _Eviction(Struct, frozen=True, rename="camel"):
+    metadata: _Named
+    delete_options: _DeleteOptions
+    api_version: str = "policy/v1"
+    kind: str = "Eviction"
+
+
+async def evict(
+    api: Api, target: Target, *, permit: Permit, grace_period: int | None = None, dry_run: bool = False
+) -> Outcome:
+    """Ask once. ``permit`` is asked when the request goes out; NotPermitted is raised if it says no.
+
+    ``grace_period`` in seconds, None for the pod's own; with ``dry_run`` budgets are checked and nothing is written.
+    """
+    options = _DeleteOptions(
+        preconditions=_Preconditions(target.uid),
+        grace_period_seconds=UNSET if grace_period is None else grace_period,
+        dry_run=("All",) if dry_run else UNSET,
+    )
+    path = RESOURCES["Pod"].path(target.namespace, target.name, "eviction")
+    body = msgspec.json.encode(_Eviction(_Named(target.name, target.namespace), options))
+    try:
+        await api.send(Call("POST", path, body=body), permit=permit)
+    except Unreachable as error:
+        return Unanswered(str(error))
+    except ApiError as error:
+        return _outcome(error)
+    return Evicted()
+
+
+def _outcome(error: ApiError) -> Outcome:
+    if isinstance(error, NotFound) or (isinstance(error, Conflict) and _OTHER_UID.search(error.message)):
+        return AlreadyGone(error.message)
+    if isinstance(error, TooManyRequests):
+        return _too_many(error)
+    if isinstance(error, Conflict):
+        return Busy(error.message, error.retry_after)
+    if isinstance(error, Forbidden):
+        return Denied(missing_right(error, RESOURCES["Pod"], ("create",), "eviction"))
+    if isinstance(error, ServerTrouble):
+        return _server_trouble(error)
+    return Failed(error.message, error.status)
+
+
+def _too_many(error: ApiError) -> Outcome:
+    budget = next((cause for cause in error.causes if _is_budget(cause)), None)
+    if budget is None:
+        return Busy(error.message, error.retry_after)
+    return Blocked(error.message, budget.message, error.retry_after)
+
+
+def _is_budget(cause: StatusCause) -> bool:
+    return cause.reason == _BUDGET
+
+
+def _server_trouble(error: ApiError) -> Outcome:
+    if _SEVERAL_BUDGETS in error.message:
+        return Misconfigured(error.message)
+    if error.status in {_UNAVAILABLE, _GATEWAY_TIMEOUT}:
+        return Busy(error.message, error.retry_after)
+    return Failed(error.message, error.status)

@@ -1,0 +1,139 @@
+"""One kind for ever: a list, then its changes, and a new list whenever the server has forgotten where we were.
+
+What may pass - no answer, too many requests, server errors, an expired token - is waited for with growing pauses, and
+told as ``Interrupted``. What does not pass by itself (no right, no such kind) is raised.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import Any
+
+from restow.client.back_off import STREAMS
+from restow.client.errors import (
+    ClientError,
+    Gone,
+    MalformedReply,
+    NoCredentials,
+    ServerTrouble,
+    TooManyRequests,
+    Unauthorized,
+    Unreachable,
+)
+from restow.client.listing import EVERYTHING, Selection, pages
+from restow.client.resources import Resource
+from restow.client.transport import Api
+from restow.client.watching import Bookmark, Deleted, Watched, watch
+
+#: A stream that ends sooner (seconds) and brought nothing counts as a failure.
+_TOO_SHORT = 1.0
+
+_PASSING = (Unreachable, TooManyRequests, ServerTrouble, Unauthorized, NoCredentials, MalformedReply)
+
+
+@dataclass(slots=True, frozen=True)
+class Listed:
+    """A page of a fresh list; when ``last`` has come, whatever was not listed since ``first`` is gone."""
+
+    objects: Sequence[Any]
+    first: bool
+    last: bool
+
+
+@dataclass(slots=True, frozen=True)
+class Changed:
+    """An object is new, or has this new state; the raw fields of a pod keep the bytes of its event."""
+
+    object: Any
+
+
+@dataclass(slots=True, frozen=True)
+class Removed:
+    """An object is gone; this was its last state."""
+
+    object: Any
+
+
+@dataclass(slots=True, frozen=True)
+class Current:
+    """Nothing is missing up to this moment."""
+
+
+@dataclass(slots=True, frozen=True)
+class Interrupted:
+    """No news for now."""
+
+    error: ClientError
+    #: Seconds until the next try.
+    pause: float
+
+
+News = Listed | Changed | Removed | Current | Interrupted
+
+
+@dataclass(slots=True)
+class _Place:
+    """How far we have come."""
+
+    #: The version that was seen last; None before the first list and when the server has forgotten it.
+    version: str | None = None
+    #: In a row.
+    failures: int = field(default=0)
+
+    def fail(self, error: ClientError) -> Interrupted:
+        self.failures += 1
+        return Interrupted(error, STREAMS.wait(self.failures, getattr(error, "retry_after", None)))
+
+
+async def follow(api: Api, resource: Resource, selection: Selection = EVERYTHING) -> AsyncGenerator[News, None]:
+    """Every object, then every change, for ever; Forbidden, NotFound, Untrusted and other refusals are raised.
+
+    Who stops before the end closes it (``contextlib.aclosing``), or the connection stays open.
+    """
+    place = _Place()
+    while True:
+        try:
+            async with aclosing(_once(api, resource, selection, place)) as news:
+                async for each in news:
+                    yield each
+            continue
+        except Gone as error:
+            # Only a second 410 in a row is worth waiting for.
+            again, place.version = place.failures > 0, None
+            interrupted = place.fail(error)
+            if not again:
+                continue
+        except _PASSING as error:
+            interrupted = place.fail(error)
+        yield interrupted
+        await asyncio.sleep(interrupted.pause)
+
+
+async def _once(api: Api, resource: Resource, selection: Selection, place: _Place) -> AsyncGenerator[News, None]:
+    """The list, if there is no version to go on from, and one stream."""
+    if place.version is None:
+        version = ""
+        async with aclosing(pages(api, resource, selection)) as listed:
+            async for page in listed:
+                version = page.resource_version
+                yield Listed(page.objects, page.first, page.last)
+        place.version = version
+    started = asyncio.get_running_loop().time()
+    heard = False
+    async with aclosing(watch(api, resource, place.version, selection)) as events:
+        async for event in events:
+            place.version, place.failures, heard = event.resource_version, 0, True
+            yield _news(event)
+    if asyncio.get_running_loop().time() - started >= _TOO_SHORT:
+        place.failures = 0
+    elif not heard:
+        raise Unreachable(f"the watch of {resource.plural} ended as soon as it had begun")
+
+
+def _news(event: Watched) -> News:
+    if isinstance(event, Bookmark):
+        return Current()
+    return Removed(event.object) if isinstance(event, Deleted) else Changed(event.object)

@@ -1,0 +1,120 @@
+"""The user of a kubeconfig's context as credentials.
+
+Precedence as in client-go v0.36: a certificate is presented with whatever else there is; a token file goes before a
+token; then an exec plugin, an OpenID provider, a password.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from restow.client.credentials import Credentials, Fixed, Identity, Impersonating, TokenFile, bearer
+from restow.client.exec_plugin import exec_plugin
+from restow.client.official import config_modules
+from restow.client.oidc import OpenID
+from restow.client.trust import Certificate, Trust
+from restow.errors import InputError
+
+
+@dataclass(slots=True, frozen=True)
+class User:
+    """The ``user`` section that a context names."""
+
+    #: The official node; None for an anonymous context.
+    section: Any
+    origin: str
+    #: Writes changed tokens back.
+    save: Callable[[], None]
+
+    def get(self, name: str) -> Any:
+        """A field, or None."""
+        return None if self.section is None else self.section.safe_get(name)
+
+
+def credentials_of(user: User, trust: Trust | None) -> Credentials:
+    """The credentials of a user, ``trust`` being None for a server without TLS; InputError names the bad field."""
+    own = _own(user, trust)
+    headers = tuple(_impersonation(user))
+    return Impersonating(own, headers) if headers else own
+
+
+def pem(section: Any, field: str, origin: str) -> bytes | None:
+    """PEM text from ``FIELD-data`` or the file of ``FIELD``, None where there is neither."""
+    if section is None:
+        return None
+    official = config_modules().kube_config
+    base = Path(section.path).absolute().parent
+    try:
+        encoded = official.FileOrData(section, field, file_base_path=str(base)).as_data()
+        return base64.b64decode(encoded, validate=True) if encoded else None
+    except OSError as error:
+        raise InputError(f"{origin}: {field}: {error}") from error
+    except (binascii.Error, UnicodeDecodeError, ValueError, TypeError, AttributeError) as error:
+        raise InputError(f"{origin}: {field}-data is not base64, or its file is not PEM") from error
+
+
+def _own(user: User, trust: Trust | None) -> Credentials:
+    tls = trust.context(_certificate(user)) if trust is not None else None
+    if file := user.get("tokenFile"):
+        return TokenFile(Path(user.section.path).absolute().parent / file, tls)
+    if token := user.get("token"):
+        return Fixed(Identity((bearer(str(token)),), tls))
+    if user.get("exec"):
+        return exec_plugin(user.section["exec"], trust, user.origin)
+    if provider := user.get("auth-provider"):
+        return _provider(user, provider, tls)
+    if user.get("username") and user.get("password"):
+        pair = f"{user.get('username')}:{user.get('password')}"
+        return Fixed(Identity((("Authorization", f"Basic {base64.b64encode(pair.encode()).decode()}"),), tls))
+    return Fixed(Identity((), tls))
+
+
+def _certificate(user: User) -> Certificate | None:
+    chain = pem(user.section, "client-certificate", user.origin)
+    key = pem(user.section, "client-key", user.origin)
+    if chain is None and key is None:
+        return None
+    if chain is None or key is None:
+        missing = "client-certificate" if chain is None else "client-key"
+        raise InputError(f"{user.origin}: a client certificate needs its key, but {missing} is missing")
+    return Certificate(chain, key, f"{user.origin}: client-certificate and client-key")
+
+
+def _provider(user: User, provider: dict[str, Any], tls: Any) -> Credentials:
+    if provider.get("name") != "oidc":
+        raise InputError(
+            f"{user.origin}: auth-provider {provider.get('name')} is no longer supported by Kubernetes; use exec"
+        )
+    settings = provider.get("config")
+    if not isinstance(settings, dict):
+        raise InputError(f"{user.origin}: auth-provider oidc has no config")
+    return OpenID(settings, tls, lambda: _saved(user.save), user.origin)
+
+
+def _saved(save: Callable[[], None]) -> None:
+    """Write the file, if it may be written."""
+    try:
+        save()
+    except OSError:
+        # A mounted kubeconfig cannot be changed; the tokens stay in memory.
+        return
+
+
+def _impersonation(user: User) -> Iterator[tuple[str, str]]:
+    """The headers of ``as``, ``as-uid``, ``as-groups`` and ``as-user-extra``."""
+    if not user.get("as"):
+        return
+    yield "Impersonate-User", str(user.get("as"))
+    if user.get("as-uid"):
+        yield "Impersonate-Uid", str(user.get("as-uid"))
+    for group in user.get("as-groups") or ():
+        yield "Impersonate-Group", str(group)
+    for key, values in (user.get("as-user-extra") or {}).items():
+        for value in values:
+            yield f"Impersonate-Extra-{quote(key, safe='')}", str(value)

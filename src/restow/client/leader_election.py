@@ -1,0 +1,184 @@
+"""Leader election by a Lease, as client-go does it.
+
+A candidate reads the lease; if it is free, expired, or its own, it writes itself in with the version that it read, so of
+two candidates one gets a Conflict. "Expired" is measured on the candidate's own clock from the moment at which it saw
+the lease change: times written by others are never compared with ours, so clocks may differ by any amount.
+Source: client-go v0.36, tools/leaderelection.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import msgspec
+
+from restow.client.errors import ClientError
+from restow.client.leadership import DESCHEDULER, JITTER, Clock, Leadership, Timing, boot_clock
+from restow.client.leases import Lease, LeaseSpec, Lock, micro_time
+
+T = TypeVar("T")
+
+#: Spreads candidates, keeps no secret.
+_chance = random.Random()  # noqa: S311
+
+
+def _nothing(_: str) -> None:
+    """Nobody wants to know."""
+
+
+@dataclass(slots=True)
+class Election:
+    """One candidate."""
+
+    lock: Lock
+    identity: str
+    timing: Timing = DESCHEDULER
+    clock: Clock = boot_clock
+    #: Seconds since the epoch, only ever written down.
+    wall_clock: Clock = time.time
+    #: Called with the name of each new leader.
+    on_leader: Callable[[str], None] = _nothing
+    #: Called with what went wrong with one try.
+    on_problem: Callable[[str], None] = _nothing
+    leadership: Leadership = field(init=False)
+    _seen: Lease | None = field(init=False, default=None)
+    _seen_at: float = field(init=False, default=float("-inf"))
+    _reported: str = field(init=False, default="")
+
+    def __post_init__(self) -> None:
+        self.timing.check()
+        self.leadership = Leadership(self.clock)
+
+    async def acquire(self) -> None:
+        """Return when we lead; until then try for ever."""
+        while True:
+            if await self._try():
+                return
+            await asyncio.sleep(self.timing.retry * (1 + JITTER * _chance.random()))
+
+    async def hold(self) -> None:
+        """Renew; return when the lease is lost or could not be renewed in time."""
+        while self.leadership.held():
+            await asyncio.sleep(min(self.timing.retry, max(0.0, self.leadership.remaining())))
+            # After a pause the time may be over: the lease is then no longer ours to renew.
+            if self.leadership.held():
+                await self._try()
+        self.leadership.end()
+
+    async def release(self) -> None:
+        """Let the others have it at once; nothing happens if it is not ours."""
+        self.leadership.end()
+        with suppress(ClientError):
+            lease = await self.lock.get()
+            if lease is None or lease.spec.holder_identity != self.identity:
+                return
+            now = micro_time(self.wall_clock())
+            free = LeaseSpec(
+                holder_identity="",
+                lease_duration_seconds=1,
+                acquire_time=now,
+                renew_time=now,
+                lease_transitions=lease.spec.lease_transitions or 0,
+            )
+            self._see(await self.lock.update(lease, free))
+
+    def _holder(self) -> str:
+        return (self._seen.spec.holder_identity or "") if self._seen is not None else ""
+
+    async def _try(self) -> bool:
+        """Write us in, or renew; whether we lead now."""
+        # The permission counts from before the request: nobody can have seen it earlier.
+        sent = self.clock()
+        try:
+            async with asyncio.timeout(self.leadership.remaining() if self.leadership.held() else self.timing.renew):
+                leads = await self._renew() or await self._claim()
+        except (ClientError, TimeoutError) as error:
+            self.on_problem(str(error) or "no answer in time")
+            leads = False
+        if leads:
+            self.leadership.extend(sent + self.timing.renew)
+        elif self._holder() != self.identity:
+            self.leadership.end()
+        self._report()
+        return leads
+
+    async def _renew(self) -> bool:
+        """The quick way of a leader: replace what we wrote last, without reading it again."""
+        if self._seen is None or not self.leadership.held() or self._holder() != self.identity:
+            return False
+        try:
+            self._see(await self.lock.update(self._seen, self._spec(self._seen)))
+        except ClientError as error:
+            self.on_problem(str(error))
+            return False
+        return True
+
+    async def _claim(self) -> bool:
+        """The whole way: read, judge, write."""
+        lease = await self.lock.get()
+        if lease is None:
+            self._see(await self.lock.create(self._spec(None)))
+            return True
+        self._see(lease)
+        if self._is_taken(lease):
+            return False
+        self._see(await self.lock.update(lease, self._spec(lease)))
+        return True
+
+    def _is_taken(self, lease: Lease) -> bool:
+        """Whether somebody else holds it, and may still be there."""
+        if lease.spec.holder_identity in {"", None, self.identity}:
+            return False
+        return self.clock() < self._seen_at + (lease.spec.lease_duration_seconds or 0)
+
+    def _see(self, lease: Lease) -> None:
+        if self._seen is None or msgspec.json.encode(self._seen.spec) != msgspec.json.encode(lease.spec):
+            self._seen_at = self.clock()
+        self._seen = lease
+
+    def _spec(self, before: Lease | None) -> LeaseSpec:
+        now = micro_time(self.wall_clock())
+        old = before.spec if before is not None else LeaseSpec()
+        ours = old.holder_identity == self.identity
+        transitions = old.lease_transitions or 0
+        return msgspec.structs.replace(
+            old,
+            holder_identity=self.identity,
+            lease_duration_seconds=int(self.timing.lease),
+            acquire_time=old.acquire_time if ours else now,
+            renew_time=now,
+            lease_transitions=transitions + (before is not None and not ours),
+        )
+
+    def _report(self) -> None:
+        if (holder := self._holder()) and holder != self._reported:
+            self._reported = holder
+            self.on_leader(holder)
+
+
+async def lead(election: Election, work: Callable[[Leadership], Awaitable[T]]) -> T | None:
+    """Wait until we lead, then do ``work``: its result, or None if leadership was lost and the work cancelled.
+
+    The lease is released at the end, however it comes, after the work has ended.
+    """
+    try:
+        await election.acquire()
+        working = asyncio.ensure_future(work(election.leadership))
+        holding = asyncio.ensure_future(election.hold())
+        try:
+            await asyncio.wait((working, holding), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            working.cancel()
+            holding.cancel()
+            await asyncio.wait((working, holding))
+        if not holding.cancelled():
+            holding.result()
+        return None if working.cancelled() else working.result()
+    finally:
+        await election.release()

@@ -1,0 +1,104 @@
+"""All objects of a kind, page by page.
+
+A page's objects hold on to its bytes where they have raw fields; take what is needed of them before asking for the next
+page, and only one page is ever in memory. A continue token that has become too old (410) starts the list again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import msgspec
+from msgspec import Struct, field
+
+from restow.client.back_off import REQUESTS
+from restow.client.errors import Gone
+from restow.client.resources import Resource
+from restow.client.transport import Api
+from restow.kube import nulls
+
+#: Objects a page, as client-go asks for.
+_PAGE = 500
+#: How often one list is begun in all.
+_BEGINNINGS = 4
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True, frozen=True)
+class Selection:
+    """Which objects of a kind; all of them by default."""
+
+    namespace: str = ""
+    labels: str = ""
+    fields: str = ""
+
+    def params(self) -> dict[str, str]:
+        """The selectors as parameters."""
+        chosen = {"labelSelector": self.labels, "fieldSelector": self.fields}
+        return {name: text for name, text in chosen.items() if text}
+
+
+#: All objects of a kind.
+EVERYTHING = Selection()
+
+
+@dataclass(slots=True, frozen=True)
+class Page:
+    """Some objects of a list."""
+
+    objects: Sequence[Any]
+    #: Begins a list; what an unfinished list before it brought does not count.
+    first: bool
+    #: Completes the list.
+    last: bool
+    #: The version of the list, from which a watch may go on.
+    resource_version: str
+
+
+class _ListMeta(Struct, frozen=True, rename="camel"):
+    resource_version: str = ""
+    proceed: str = field(default="", name="continue")
+
+
+class _List(Struct, Generic[T], frozen=True):
+    metadata: _ListMeta = _ListMeta()
+    items: tuple[T, ...] | None = None
+
+
+async def pages(api: Api, resource: Resource, selection: Selection = EVERYTHING) -> AsyncGenerator[Page, None]:
+    """The pages of one consistent list; Gone if it could not be finished however often it was begun."""
+    for beginning in range(1, _BEGINNINGS + 1):
+        try:
+            async for page in _from_the_start(api, resource, selection):
+                yield page
+        except Gone:
+            if beginning == _BEGINNINGS:
+                raise
+            await asyncio.sleep(REQUESTS.wait(beginning))
+        else:
+            return
+
+
+async def _from_the_start(api: Api, resource: Resource, selection: Selection) -> AsyncGenerator[Page, None]:
+    decoder = msgspec.json.Decoder(_List[resource.type])  # type: ignore[name-defined]
+    params = selection.params() | {"limit": str(_PAGE)}
+    path = resource.path(selection.namespace)
+    first = True
+    while True:
+        listed: _List[Any] = await api.read(path, params, lambda body: nulls.decode(decoder, body))
+        proceed = listed.metadata.proceed
+        page = Page(listed.items or (), first, not proceed, listed.metadata.resource_version)
+        del listed
+        yield page
+        # Nothing of this page is kept while the next one is fetched.
+        del page
+        if not proceed:
+            return
+        params["continue"], first = proceed, False
+        # A list counts once against the limit, as it does for clients that ask for all of it in one request: pages come
+        # one after the other, and five a second would be a minute for 150,000 pods.
+        api = api.without_limit()

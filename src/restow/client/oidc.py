@@ -1,0 +1,137 @@
+"""Tokens of an OpenID provider: used until they expire, then traded for new ones with the refresh token.
+
+The official package talks to the provider, but without verifying its certificate and only where the configuration
+brings an authority of its own; that part is replaced here. A new refresh token is written back to the kubeconfig, as
+kubectl does, because the old one may be worth nothing afterwards.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import os
+import ssl
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote_plus
+
+import aiohttp
+import msgspec
+from msgspec import Struct
+
+from restow.client.credentials import Identity, bearer
+from restow.client.errors import NoCredentials
+from restow.client.official import config_modules
+from restow.client.proxies import proxy_for
+from restow.client.trust import Trust
+from restow.errors import InputError
+
+#: Seconds before its end in which a token is no longer used.
+_MARGIN = 30.0
+#: Seconds for the provider to answer.
+_PATIENCE = 30.0
+
+
+class _Claims(Struct, frozen=True):
+    """What is read of a token."""
+
+    exp: float | None = None
+
+
+class _Granted(Struct, frozen=True):
+    """What the provider answers."""
+
+    id_token: str
+    refresh_token: str | None = None
+
+
+@dataclass(slots=True)
+class OpenID:
+    """The ``oidc`` auth provider of a user."""
+
+    #: The ``config`` section, which changes when tokens do.
+    settings: dict[str, Any] = field(repr=False)
+    #: How to reach the API server; None where it has no TLS.
+    tls: ssl.SSLContext | None
+    #: Writes the changed settings back.
+    save: Callable[[], None]
+    origin: str
+    _running: asyncio.Lock = field(init=False, default_factory=asyncio.Lock)
+    _refused: str | None = field(init=False, default=None)
+
+    async def identity(self) -> Identity:
+        """The token, a new one where it has expired; NoCredentials where the provider gives none."""
+        async with self._running:
+            token = self.settings.get("id-token")
+            if not token or token == self._refused or time.time() >= self._end(token) - _MARGIN:
+                token = await self._refresh()
+            return Identity((bearer(token),), self.tls)
+
+    def rejected(self) -> None:
+        """Ask for another token before the next request."""
+        self._refused = self.settings.get("id-token")
+
+    def _end(self, token: str) -> float:
+        try:
+            part = token.split(".")[1]
+            claims = msgspec.json.decode(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)), type=_Claims)
+        except (IndexError, binascii.Error, msgspec.MsgspecError) as error:
+            raise NoCredentials(f"{self.origin}: id-token is not a JSON web token; log in again") from error
+        return float("inf") if claims.exp is None else claims.exp
+
+    async def _refresh(self) -> str:
+        missing = [name for name in ("idp-issuer-url", "client-id", "refresh-token") if not self.settings.get(name)]
+        if missing:
+            raise NoCredentials(
+                f"{self.origin}: the token has expired and {', '.join(missing)} is missing; log in again"
+            )
+        granted = await self._ask()
+        self.settings["id-token"] = granted.id_token
+        self.settings["refresh-token"] = granted.refresh_token or self.settings["refresh-token"]
+        self.save()
+        return granted.id_token
+
+    async def _ask(self) -> _Granted:
+        issuer = self.settings["idp-issuer-url"]
+        try:
+            requestor = _requestor(self.settings, Trust(self._authorities(), origin=self.origin))
+            return msgspec.convert(await requestor.refresh_token(self.settings["refresh-token"]), type=_Granted)
+        except (config_modules().failure, aiohttp.ClientError, TimeoutError, KeyError, msgspec.MsgspecError) as error:
+            raise NoCredentials(f"{self.origin}: {issuer} gave no new token ({error}); log in again") from error
+        except InputError as error:
+            raise NoCredentials(str(error)) from error
+
+    def _authorities(self) -> bytes | None:
+        data, file = (self.settings.get(f"idp-certificate-authority{end}") for end in ("-data", ""))
+        try:
+            if data:
+                return base64.b64decode(data)
+            if file:
+                with open(file, "rb") as stream:  # noqa: PTH123
+                    return stream.read()
+        except (OSError, binascii.Error) as error:
+            raise NoCredentials(f"{self.origin}: idp-certificate-authority cannot be read: {error}") from error
+        return None
+
+
+def _requestor(settings: dict[str, Any], trust: Trust) -> Any:
+    """The official requestor with sessions that verify."""
+    base: Any = config_modules().openid.OpenIDRequestor
+    # RFC 6749 section 2.3.1: both parts are form-encoded first.
+    client, secret = (quote_plus(settings.get(name) or "") for name in ("client-id", "client-secret"))
+    authorization = base64.b64encode(f"{client}:{secret}".encode()).decode()
+
+    class VerifyingRequestor(base):  # type: ignore[misc]
+        def _client_session(self) -> aiohttp.ClientSession:
+            return aiohttp.ClientSession(
+                headers={"Accept": "application/json", "Authorization": f"Basic {authorization}"},
+                connector=aiohttp.TCPConnector(ssl=trust.context()),
+                proxy=proxy_for(settings["idp-issuer-url"], os.environ),
+                raise_for_status=True,
+                timeout=aiohttp.ClientTimeout(total=_PATIENCE),
+            )
+
+    return VerifyingRequestor(settings["client-id"], settings.get("client-secret") or "", settings["idp-issuer-url"])

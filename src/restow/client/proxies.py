@@ -1,0 +1,60 @@
+"""Which proxy leads to a server, from the environment as Go reads it.
+
+aiohttp's own reading takes passwords from ``~/.netrc`` and knows no address ranges in NO_PROXY, which is how clusters
+write their service network. Source: golang.org/x/net/http/httpproxy.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from restow.errors import InputError
+
+
+def proxy_for(server: str, environ: Mapping[str, str]) -> str | None:
+    """The proxy for a server's URL, or None; InputError for a kind of proxy that is not supported."""
+    scheme = urlsplit(server).scheme
+    name = f"{scheme.upper()}_PROXY"
+    proxy = environ.get(name) or environ.get(name.lower())
+    host = urlsplit(server).hostname or ""
+    if not proxy or _is_local(host):
+        return None
+    exceptions = environ.get("NO_PROXY") or environ.get("no_proxy") or ""
+    if any(_excepts(each.strip().lower(), server) for each in exceptions.split(",") if each.strip()):
+        return None
+    return checked_proxy(proxy if "://" in proxy else f"http://{proxy}", name)
+
+
+def checked_proxy(proxy: str, origin: str) -> str:
+    """The same proxy; InputError if it is none that can be used."""
+    if urlsplit(proxy).scheme not in {"http", "https"} or not urlsplit(proxy).hostname:
+        raise InputError(f"{origin}: {proxy} is not an http:// or https:// proxy; other kinds are not supported")
+    return proxy
+
+
+def _is_local(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _excepts(entry: str, server: str) -> bool:
+    """Whether one entry of NO_PROXY names a server: ``*``, an address or range, a host with its subdomains; ``:port``."""
+    url = urlsplit(server)
+    host = (url.hostname or "").lower()
+    port = str(url.port or (443 if url.scheme == "https" else 80))
+    if entry == "*":
+        return True
+    try:
+        return ipaddress.ip_address(host) in ipaddress.ip_network(entry, strict=False)
+    except ValueError:
+        pass
+    if entry.count(":") == 1 and entry.partition(":")[2] != port:
+        return False
+    name = entry.partition(":")[0].removeprefix("*")
+    return host.endswith(name) if name.startswith(".") else host == name or host.endswith(f".{name}")

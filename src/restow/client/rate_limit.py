@@ -1,0 +1,51 @@
+"""The limit on requests a second, as client-go's token bucket keeps it.
+
+The bucket holds ``burst`` tokens and gains ``qps`` a second. A request takes one at once and, where there was none,
+sleeps until its token has come: requests go out in the order in which they asked.
+Source: flowcontrol.NewTokenBucketRateLimiter, client-go v0.36.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+
+#: What client-go takes for a limit of 0.
+DEFAULT_QPS = 5.0
+DEFAULT_BURST = 10
+
+
+@dataclass(slots=True)
+class TokenBucket:
+    """Counts in the event loop's time."""
+
+    qps: float
+    burst: int
+    #: Below zero: so many requests wait.
+    _tokens: float = field(init=False)
+    _counted_at: float = field(init=False, default=float("-inf"))
+
+    def __post_init__(self) -> None:
+        self._tokens = float(self.burst)
+
+    async def take(self) -> None:
+        """Return when the next request may go out; a cancelled wait gives its token back."""
+        now = asyncio.get_running_loop().time()
+        if self._counted_at < now:
+            gained = (now - self._counted_at) * self.qps
+            self._tokens, self._counted_at = min(float(self.burst), self._tokens + gained), now
+        self._tokens -= 1
+        if self._tokens >= 0:
+            return
+        try:
+            await asyncio.sleep(-self._tokens / self.qps)
+        except asyncio.CancelledError:
+            self._tokens += 1
+            raise
+
+
+def rate_limit(qps: float, burst: int) -> TokenBucket | None:
+    """The limit for the values of ``--client-connection-qps`` and ``-burst``: 0 is the default, below 0 none at all."""
+    if qps < 0:
+        return None
+    return TokenBucket(qps or DEFAULT_QPS, burst or DEFAULT_BURST)

@@ -1,0 +1,79 @@
+"""Where each kind lives in the API: group, version, plural name, and whether it belongs to a namespace.
+
+The one table of API paths. A row also knows what its objects decode to, and the rule of a ClusterRole that permits an
+action on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from urllib.parse import quote
+
+from msgspec import Struct
+
+from restow.cluster.snapshot import KINDS
+
+
+class Resource(Struct, frozen=True):
+    """One kind of objects as the API serves it."""
+
+    kind: str
+    #: The API group; empty for the core group.
+    group: str
+    version: str
+    plural: str
+    namespaced: bool
+
+    @property
+    def type(self) -> type[Struct]:
+        """What an object of this kind decodes to."""
+        return KINDS[self.kind]
+
+    def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
+        """The path of an object, or of all objects (of one namespace, where one is given)."""
+        root = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
+        within = f"/namespaces/{quote(namespace, safe='')}" if namespace and self.namespaced else ""
+        tail = "".join(f"/{quote(part, safe='')}" for part in (name, subresource) if part)
+        return f"{root}{within}/{self.plural}{tail}"
+
+    def rule(self, verbs: Sequence[str], subresource: str = "") -> str:
+        """The rule to add to a ClusterRole, in YAML's flow style."""
+        plural = f"{self.plural}/{subresource}" if subresource else self.plural
+        return f'{{apiGroups: ["{self.group}"], resources: ["{plural}"], verbs: [{", ".join(verbs)}]}}'
+
+
+def _row(kind: str, group_version: str, plural: str, *, namespaced: bool) -> tuple[str, Resource]:
+    group, _, version = group_version.rpartition("/")
+    return kind, Resource(kind=kind, group=group, version=version, plural=plural, namespaced=namespaced)
+
+
+#: Every kind of ``KINDS``.
+RESOURCES: Mapping[str, Resource] = dict(
+    (
+        _row("Node", "v1", "nodes", namespaced=False),
+        _row("Pod", "v1", "pods", namespaced=True),
+        _row("Namespace", "v1", "namespaces", namespaced=False),
+        _row("PriorityClass", "scheduling.k8s.io/v1", "priorityclasses", namespaced=False),
+        _row("PodDisruptionBudget", "policy/v1", "poddisruptionbudgets", namespaced=True),
+        _row("ReplicaSet", "apps/v1", "replicasets", namespaced=True),
+        _row("Deployment", "apps/v1", "deployments", namespaced=True),
+        _row("ReplicationController", "v1", "replicationcontrollers", namespaced=True),
+        _row("StatefulSet", "apps/v1", "statefulsets", namespaced=True),
+        _row("DaemonSet", "apps/v1", "daemonsets", namespaced=True),
+        _row("Job", "batch/v1", "jobs", namespaced=True),
+        _row("CronJob", "batch/v1", "cronjobs", namespaced=True),
+        _row("Service", "v1", "services", namespaced=True),
+        _row("PersistentVolumeClaim", "v1", "persistentvolumeclaims", namespaced=True),
+        _row("PersistentVolume", "v1", "persistentvolumes", namespaced=False),
+        _row("StorageClass", "storage.k8s.io/v1", "storageclasses", namespaced=False),
+        _row("CSINode", "storage.k8s.io/v1", "csinodes", namespaced=False),
+        _row("CSIDriver", "storage.k8s.io/v1", "csidrivers", namespaced=False),
+        _row("CSIStorageCapacity", "storage.k8s.io/v1", "csistoragecapacities", namespaced=True),
+        _row("VolumeAttachment", "storage.k8s.io/v1", "volumeattachments", namespaced=False),
+        _row("NodeMetrics", "metrics.k8s.io/v1beta1", "nodes", namespaced=False),
+        _row("PodMetrics", "metrics.k8s.io/v1beta1", "pods", namespaced=True),
+    )
+)
+
+LEASES = Resource(kind="Lease", group="coordination.k8s.io", version="v1", plural="leases", namespaced=True)
+EVENTS = Resource(kind="Event", group="events.k8s.io", version="v1", plural="events", namespaced=True)

@@ -1,0 +1,194 @@
+"""One API server: bytes out, bytes in, with limits, time-outs and typed errors.
+
+Reads are idempotent, so ``Api.read`` repeats them after what may pass: no answer, half an answer, 429, 5xx. ``Api.send``
+never repeats anything but a request refused with 401, of which nothing was done; who writes must decide. Both fail with
+the exceptions of ``errors``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+import aiohttp
+import msgspec
+from yarl import URL
+
+from restow import __version__
+from restow.client.back_off import REQUESTS
+from restow.client.credentials import Identity
+from restow.client.endpoint import Endpoint
+from restow.client.errors import (
+    ClientError,
+    MalformedReply,
+    NotPermitted,
+    ServerTrouble,
+    TooManyRequests,
+    Unauthorized,
+    Unreachable,
+    Untrusted,
+    refusal,
+)
+from restow.client.rate_limit import TokenBucket
+
+T = TypeVar("T")
+
+#: Seconds that a whole request may take; the API server itself ends every request but a watch after 60.
+TIME_OUT = 65.0
+#: Seconds to reach the server.
+_CONNECT = 15.0
+#: Seconds of silence after which a stream is dead: the server sends a bookmark each minute.
+_SILENCE = 180.0
+#: How often a read is tried in all.
+_TRIES = 5
+_USER_AGENT = f"restow/{__version__}"
+_JSON = "application/json"
+
+#: Seconds for which a write is still allowed; zero or less when it is not.
+Permit = Callable[[], float]
+
+
+@dataclass(slots=True, frozen=True)
+class Call:
+    """One request."""
+
+    method: str
+    path: str
+    params: Mapping[str, str] = field(default_factory=dict)
+    body: bytes | None = None
+    content_type: str = _JSON
+
+
+@dataclass(slots=True)
+class Api:
+    """Made by ``connection.connect``."""
+
+    endpoint: Endpoint
+    session: aiohttp.ClientSession
+    #: None for no limit.
+    limit: TokenBucket | None
+
+    def without_limit(self) -> Api:
+        """The same server for what may not wait behind a queue of other requests, such as the renewal of a lease."""
+        return replace(self, limit=None)
+
+    async def read(self, path: str, params: Mapping[str, str], decode: Callable[[bytes], T]) -> T:
+        """The decoded answer to a GET, asked for again while there is hope."""
+        call = Call("GET", path, params)
+        for failures in range(1, _TRIES):
+            try:
+                return decoded(await self.send(call), decode, call)
+            except (Unreachable, TooManyRequests, ServerTrouble) as error:
+                await asyncio.sleep(REQUESTS.wait(failures, getattr(error, "retry_after", None)))
+        return decoded(await self.send(call), decode, call)
+
+    async def send(self, call: Call, *, permit: Permit | None = None) -> bytes:
+        """The body of the answer; ``permit`` is asked when the request goes out, and bounds it: NotPermitted, unsent."""
+        async with self._open(call, permit, aiohttp.ClientTimeout(total=TIME_OUT, sock_connect=_CONNECT)) as response:
+            return await response.read()
+
+    @asynccontextmanager
+    async def stream(self, path: str, params: Mapping[str, str], seconds: float) -> AsyncIterator[AsyncIterator[bytes]]:
+        """The answer to a GET in pieces as they come, for so many seconds at most."""
+        limits = aiohttp.ClientTimeout(total=seconds, sock_connect=_CONNECT, sock_read=_SILENCE)
+        async with self._open(Call("GET", path, params), None, limits) as response:
+            yield response.content.iter_any()
+
+    @asynccontextmanager
+    async def _open(
+        self, call: Call, permit: Permit | None, limits: aiohttp.ClientTimeout
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
+        """An answer that is no refusal; whatever breaks while it is read becomes a typed error."""
+        try:
+            response = await self._accepted(call, permit, limits)
+            async with response:
+                yield response
+        except aiohttp.ClientError as error:
+            raise self._failure(error) from error
+        except TimeoutError as error:
+            raise Unreachable(f"{self.endpoint.server} did not answer in time ({self.endpoint.origin})") from error
+
+    async def _accepted(
+        self, call: Call, permit: Permit | None, limits: aiohttp.ClientTimeout
+    ) -> aiohttp.ClientResponse:
+        try:
+            return await self._once(call, permit, limits)
+        except Unauthorized:
+            # Nothing was done; the token may just have been replaced.
+            self.endpoint.credentials.rejected()
+            return await self._once(call, permit, limits)
+
+    async def _once(self, call: Call, permit: Permit | None, limits: aiohttp.ClientTimeout) -> aiohttp.ClientResponse:
+        identity = await self.endpoint.credentials.identity()
+        if self.limit is not None:
+            await self.limit.take()
+        response = await self._request(call, identity, _within(permit, limits))
+        if response.status < 300:
+            return response
+        async with response:
+            body = await response.read()
+            raise refusal(response.status, body, response.headers, time.time())
+
+    async def _request(self, call: Call, identity: Identity, limits: aiohttp.ClientTimeout) -> aiohttp.ClientResponse:
+        headers = [
+            ("User-Agent", _USER_AGENT),
+            ("Accept", _JSON),
+            ("Accept-Encoding", "gzip"),
+            *identity.headers,
+        ]
+        if call.body is not None:
+            headers.append(("Content-Type", call.content_type))
+        return await self.session.request(
+            call.method,
+            URL(self.endpoint.server + call.path, encoded=True),
+            params=call.params,
+            data=call.body,
+            headers=headers,
+            timeout=limits,
+            ssl=identity.tls if identity.tls is not None else True,
+            server_hostname=self.endpoint.server_name,
+            proxy=self.endpoint.proxy,
+            # A redirection would carry the token to somebody else.
+            allow_redirects=False,
+        )
+
+    def _failure(self, error: aiohttp.ClientError) -> ClientError:
+        where = f"{self.endpoint.server} ({self.endpoint.origin})"
+        if isinstance(error, aiohttp.ClientConnectorCertificateError):
+            return Untrusted(f"{where}: the server's certificate cannot be verified: {error.certificate_error}")
+        if isinstance(error, aiohttp.ClientConnectorSSLError):
+            return Untrusted(f"{where}: no agreement on TLS: {error.os_error}")
+        if isinstance(error, aiohttp.ClientConnectorError):
+            return Unreachable(f"{where} cannot be reached: {_reason(error.os_error)}")
+        return Unreachable(f"{where}: the connection broke: {str(error) or type(error).__name__}")
+
+
+def decoded(body: bytes, decode: Callable[[bytes], T], call: Call) -> T:
+    """The answer to a call; MalformedReply or Unreachable if it is not what it should be, or not the whole of it."""
+    try:
+        return decode(body)
+    except msgspec.ValidationError as error:
+        raise MalformedReply(f"{call.method} {call.path}: the answer is not what the API promises: {error}") from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise Unreachable(f"{call.method} {call.path}: the answer is not JSON, or only half of it: {error}") from error
+
+
+def _reason(error: OSError) -> str:
+    """The system's words; asyncio has its own for a refused connection."""
+    if error.errno is not None and error.errno > 0:
+        return os.strerror(error.errno).lower()
+    return str(error.strerror or error)
+
+
+def _within(permit: Permit | None, limits: aiohttp.ClientTimeout) -> aiohttp.ClientTimeout:
+    if permit is None:
+        return limits
+    remaining = permit()
+    if remaining <= 0:
+        raise NotPermitted("the permission to write has ended; nothing was sent")
+    return aiohttp.ClientTimeout(total=min(limits.total or remaining, remaining), sock_connect=limits.sock_connect)

@@ -1,0 +1,79 @@
+"""Whom to trust, and how to prove who we are, in TLS.
+
+Verification is always on, unless the kubeconfig itself says ``insecure-skip-tls-verify``.
+"""
+
+from __future__ import annotations
+
+import ssl
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from restow.errors import InputError
+
+
+@dataclass(slots=True, frozen=True)
+class Certificate:
+    """A client certificate with its key, both PEM."""
+
+    chain: bytes = field(repr=False)
+    key: bytes = field(repr=False)
+    #: File and field, for errors.
+    origin: str
+
+
+@dataclass(slots=True, frozen=True)
+class Trust:
+    """What a server's certificate is checked against."""
+
+    #: PEM certificates; None for those of the system.
+    authorities: bytes | None = None
+    #: The name to look for in the certificate instead of the server's own.
+    server_name: str | None = None
+    skip_verification: bool = False
+    #: File and field of the authorities, for errors.
+    origin: str = ""
+
+    def context(self, certificate: Certificate | None = None) -> ssl.SSLContext:
+        """A TLS context; InputError names the file and field of a certificate that cannot be read."""
+        context = self._verifying()
+        # Python 3.13 adds checks of extensions that many clusters' own authorities lack; Go does not ask for them.
+        context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+        if self.skip_verification:
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+        if certificate is not None:
+            _present(context, certificate)
+        return context
+
+    def _verifying(self) -> ssl.SSLContext:
+        if self.authorities is None:
+            return ssl.create_default_context()
+        try:
+            return ssl.create_default_context(cadata=self.authorities.decode("ascii", errors="replace"))
+        except (ssl.SSLError, ValueError) as error:
+            raise InputError(f"{self.origin}: holds no PEM certificate of an authority ({_why(error)})") from error
+
+
+def _present(context: ssl.SSLContext, certificate: Certificate) -> None:
+    """Prove who we are by a certificate; OpenSSL takes it from files only, so it is in one for a moment (mode 0600)."""
+    try:
+        with TemporaryDirectory(prefix="restow-") as directory:
+            file = Path(directory, "client.pem")
+            file.touch(mode=0o600)
+            file.write_bytes(certificate.chain + b"\n" + certificate.key)
+            context.load_cert_chain(file, password=_no_password)
+    except (ssl.SSLError, OSError) as error:
+        raise InputError(
+            f"{certificate.origin}: not a PEM certificate with its unencrypted key ({_why(error)})"
+        ) from error
+
+
+def _no_password() -> str:
+    """OpenSSL would ask the terminal for the password of an encrypted key."""
+    return ""
+
+
+def _why(error: Exception) -> str:
+    return (error.reason if isinstance(error, ssl.SSLError) and error.reason else str(error)).lower()

@@ -1,0 +1,134 @@
+"""Changes of one kind as they happen: one stream of a watch, from a version on.
+
+A stream ends when the server closes it, which it does every few minutes, or raises: Gone when the version is too old,
+Unreachable when the connection breaks, even in the middle of a line.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Raw, Struct
+
+from restow.client.errors import MalformedReply, Status, Unreachable, refusal_of
+from restow.client.listing import EVERYTHING, Selection
+from restow.client.resources import Resource
+from restow.client.transport import Api
+from restow.kube import nulls
+
+#: Seconds that a stream is asked to last, between these two so that not all of them end at once. Source: client-go v0.36.
+_SHORTEST, _LONGEST = 300, 600
+#: Seconds of grace for the server to end it.
+_GRACE = 30.0
+#: Spreads ends, keeps no secret.
+_chance = random.Random()  # noqa: S311
+
+
+@dataclass(slots=True, frozen=True)
+class Added:
+    """A new object, or one that now matches the selection."""
+
+    object: Any
+    resource_version: str
+
+
+@dataclass(slots=True, frozen=True)
+class Modified:
+    """An object in its new state."""
+
+    object: Any
+    resource_version: str
+
+
+@dataclass(slots=True, frozen=True)
+class Deleted:
+    """An object in its last state."""
+
+    object: Any
+    resource_version: str
+
+
+@dataclass(slots=True, frozen=True)
+class Bookmark:
+    """Nothing has happened up to this version that was not sent."""
+
+    resource_version: str
+
+
+Watched = Added | Modified | Deleted | Bookmark
+
+
+class _Event(Struct, frozen=True):
+    type: Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"]
+    object: Raw
+
+
+class _VersionOnly(Struct, frozen=True, rename="camel"):
+    resource_version: str = ""
+
+
+class _Versioned(Struct, frozen=True):
+    metadata: _VersionOnly = _VersionOnly()
+
+
+_OBJECT_EVENTS: Mapping[str, type[Added | Modified | Deleted]] = {
+    "ADDED": Added,
+    "MODIFIED": Modified,
+    "DELETED": Deleted,
+}
+_event = msgspec.json.Decoder(_Event)
+_versioned = msgspec.json.Decoder(_Versioned)
+_status = msgspec.json.Decoder(Status)
+
+
+async def watch(
+    api: Api, resource: Resource, since: str, selection: Selection = EVERYTHING
+) -> AsyncGenerator[Watched, None]:
+    """What happens after version ``since`` until the server ends the stream."""
+    seconds = _chance.randint(_SHORTEST, _LONGEST)
+    params = selection.params() | {
+        "watch": "1",
+        "allowWatchBookmarks": "true",
+        "resourceVersion": since,
+        "timeoutSeconds": str(seconds),
+    }
+    decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(resource.type)
+    async with api.stream(resource.path(selection.namespace), params, seconds + _GRACE) as pieces:
+        async for line in _lines(pieces):
+            yield _read(line, decoder, resource)
+
+
+def _read(line: bytes, decoder: msgspec.json.Decoder[Any], resource: Resource) -> Watched:
+    try:
+        event = _event.decode(line)
+        if event.type == "ERROR":
+            raise refusal_of(_status.decode(event.object))
+        version = _versioned.decode(event.object).metadata.resource_version
+        if event.type == "BOOKMARK":
+            return Bookmark(version)
+        return _OBJECT_EVENTS[event.type](nulls.decode(decoder, event.object), version)
+    except msgspec.ValidationError as error:
+        raise MalformedReply(f"watch of {resource.plural}: not what the API promises: {error}") from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise Unreachable(f"watch of {resource.plural}: not JSON: {error}") from error
+
+
+async def _lines(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Whole lines; Unreachable if the stream ends in the middle of one."""
+    unfinished: list[bytes] = []
+    async for piece in pieces:
+        start = 0
+        while (end := piece.find(b"\n", start)) >= 0:
+            line = b"".join((*unfinished, piece[start:end]))
+            unfinished.clear()
+            start = end + 1
+            if line.strip():
+                yield line
+        if start < len(piece):
+            unfinished.append(piece[start:])
+    if b"".join(unfinished).strip():
+        raise Unreachable("the stream broke off in the middle of an event")

@@ -1,0 +1,226 @@
+"""What a kubeconfig comes down to, and what is said of one that cannot be used."""
+
+from __future__ import annotations
+
+import base64
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trustme
+
+from client.configurations import a_kubeconfig
+from restow.client.connection import find_endpoint
+from restow.client.endpoint import Endpoint
+from restow.client.errors import NoCredentials
+from restow.client.kubeconfig import kubeconfig
+from restow.errors import InputError
+
+AUTHORITY = trustme.CA()
+CERTIFICATE = AUTHORITY.issue_cert("client")
+
+
+def encoded(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+CHAIN = encoded(b"".join(blob.bytes() for blob in CERTIFICATE.cert_chain_pems))
+KEY = encoded(CERTIFICATE.private_key_pem.bytes())
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "config"
+
+
+def read(paths: str, context: str | None = None, environ: Mapping[str, str] | None = None) -> Endpoint:
+    return kubeconfig(paths, context, environ or {})
+
+
+async def headers(endpoint: Endpoint) -> dict[str, str]:
+    return dict((await endpoint.credentials.identity()).headers)
+
+
+def test_server_and_origin(file: Path) -> None:
+    endpoint = read(a_kubeconfig(file, server="https://api.example.com:6443/prefix/"))
+
+    assert endpoint.server == "https://api.example.com:6443/prefix"
+    assert endpoint.origin == f"{file}, context test"
+    assert endpoint.warnings == ()
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    ("user", "expected"),
+    [
+        pytest.param({"token": "t"}, {"Authorization": "Bearer t"}, id="token"),
+        pytest.param({"username": "u", "password": "p"}, {"Authorization": "Basic dTpw"}, id="password"),
+        pytest.param({}, {}, id="nobody"),
+        pytest.param(None, {}, id="empty user"),
+        pytest.param(
+            {"token": "t", "as": "other", "as-uid": "7", "as-groups": ["g"], "as-user-extra": {"sco/pe": ["x"]}},
+            {
+                "Authorization": "Bearer t",
+                "Impersonate-User": "other",
+                "Impersonate-Uid": "7",
+                "Impersonate-Group": "g",
+                "Impersonate-Extra-sco%2Fpe": "x",
+            },
+            id="in the name of another",
+        ),
+    ],
+)
+async def test_users(file: Path, user: dict[str, Any], expected: dict[str, str]) -> None:
+    assert await headers(read(a_kubeconfig(file, user))) == expected
+
+
+@pytest.mark.asyncio
+async def test_a_token_file_goes_before_a_token_and_its_path_begins_at_the_kubeconfig(file: Path) -> None:
+    (file.parent / "token").write_text("from-file\n")
+
+    endpoint = read(a_kubeconfig(file, {"token": "t", "tokenFile": "token"}))
+
+    assert await headers(endpoint) == {"Authorization": "Bearer from-file"}
+
+
+@pytest.mark.asyncio
+async def test_certificates_as_data_and_as_files_beside_the_kubeconfig(file: Path) -> None:
+    AUTHORITY.cert_pem.write_to_path(file.parent / "ca.pem")
+    (file.parent / "chain.pem").write_bytes(base64.b64decode(CHAIN))
+    (file.parent / "key.pem").write_bytes(base64.b64decode(KEY))
+    as_data = {"client-certificate-data": CHAIN, "client-key-data": KEY}
+    as_files = {"client-certificate": "chain.pem", "client-key": "key.pem"}
+
+    for user in (as_data, as_files):
+        endpoint = read(a_kubeconfig(file, user, certificate_authority="ca.pem", tls_server_name="inner"))
+        tls = (await endpoint.credentials.identity()).tls
+        assert tls is not None
+        assert len(tls.get_ca_certs()) == 1
+        assert tls.check_hostname
+    assert endpoint.server_name == "inner"
+
+
+@pytest.mark.asyncio
+async def test_verification_is_off_only_where_the_kubeconfig_says_so_and_with_a_warning(file: Path) -> None:
+    endpoint = read(a_kubeconfig(file, insecure_skip_tls_verify=True))
+    tls = (await endpoint.credentials.identity()).tls
+
+    assert tls is not None
+    assert not tls.check_hostname
+    assert [f"{file}, context test: insecure-skip-tls-verify is set" in each for each in endpoint.warnings] == [True]
+
+
+def test_proxies(file: Path) -> None:
+    environ = {"HTTPS_PROXY": "http://p:1"}
+
+    assert read(a_kubeconfig(file), environ=environ).proxy == "http://p:1"
+    assert read(a_kubeconfig(file, proxy_url="http://own:2"), environ=environ).proxy == "http://own:2"
+
+
+def test_several_files_are_one_and_the_first_current_context_counts(tmp_path: Path) -> None:
+    one = a_kubeconfig(tmp_path / "1", context="a", current="a", server="https://a")
+    other = a_kubeconfig(tmp_path / "2", context="b", current="b", server="https://b")
+    paths = os.pathsep.join([one, str(tmp_path / "absent"), other])
+
+    assert read(paths).server == "https://a"
+    assert read(paths, "b").server == "https://b"
+    assert read(paths, "b").origin == f"{other}, context b"
+
+
+def test_where_configurations_are_looked_for(tmp_path: Path) -> None:
+    home = tmp_path / ".kube"
+    home.mkdir()
+    named = a_kubeconfig(tmp_path / "named", server="https://named")
+    listed = a_kubeconfig(tmp_path / "listed", server="https://listed")
+    environ = {"HOME": str(tmp_path), "KUBECONFIG": listed}
+
+    assert find_endpoint(named, None, environ).server == "https://named"
+    assert find_endpoint(None, None, environ).server == "https://listed"
+    a_kubeconfig(home / "config", server="https://home")
+    assert find_endpoint(None, None, {"HOME": str(tmp_path)}).server == "https://home"
+
+
+def test_no_configuration_at_all(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"no cluster: .* does not exist and this is no pod; name a file"):
+        find_endpoint(None, None, {"HOME": str(tmp_path)})
+
+
+@pytest.mark.parametrize(
+    ("user", "cluster", "message"),
+    [
+        pytest.param({}, {"server": ""}, "context test: cluster.server '' is not an http", id="no server"),
+        pytest.param({}, {"server": "api:6443"}, "cluster.server 'api:6443' is not", id="no scheme"),
+        pytest.param({}, {"current": None}, "has no current-context; choose one with --context: test", id="no current"),
+        pytest.param({}, {"current": "prod"}, "has no context prod; it has test", id="unknown context"),
+        pytest.param({}, {"certificate_authority_data": "@@"}, "certificate-authority-data is not base64", id="base64"),
+        pytest.param(
+            {}, {"certificate_authority_data": encoded(b"x")}, "holds no PEM certificate of an authority", id="no PEM"
+        ),
+        pytest.param({}, {"certificate_authority": "absent.pem"}, "certificate-authority: .*absent.pem", id="no file"),
+        pytest.param({}, {"proxy_url": "socks5://p:1"}, "proxy-url: socks5://p:1 is not", id="proxy"),
+        pytest.param({"client-certificate-data": CHAIN}, {}, "but client-key is missing", id="no key"),
+        pytest.param(
+            {"client-certificate-data": CHAIN, "client-key-data": encoded(b"x")},
+            {},
+            "client-certificate and client-key: not a PEM certificate with its unencrypted key",
+            id="bad key",
+        ),
+        pytest.param({"auth-provider": {"name": "gcp"}}, {}, "gcp is no longer supported by Kubernetes", id="gcp"),
+        pytest.param({"exec": {"apiVersion": "v1"}}, {}, "exec: malformed request. missing key 'command'", id="exec"),
+    ],
+)
+def test_complaints_name_file_context_and_field(
+    file: Path, user: dict[str, Any], cluster: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InputError, match=message) as raised:
+        read(a_kubeconfig(file, user, **cluster))
+    assert str(raised.value).startswith(str(file))
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        pytest.param("a: [", "not valid YAML", id="broken"),
+        pytest.param("- a", "not a kubeconfig", id="a list"),
+        pytest.param("", "not a kubeconfig", id="empty"),
+        pytest.param("clusters: 3", "not a kubeconfig", id="no list"),
+        pytest.param(
+            "clusters: [{}]\ncontexts: []\ncurrent-context: x", "not a kubeconfig|has no context", id="nameless"
+        ),
+        pytest.param(
+            "current-context: x\ncontexts: [{name: x, context: {cluster: c}}]",
+            "names cluster c, which is not",
+            id="ref",
+        ),
+        pytest.param(
+            "current-context: x\nclusters: [{name: c, cluster: {server: 'https://a'}}]\n"
+            "contexts: [{name: x, context: {cluster: c, user: u}}]",
+            "names user u, who is not under users",
+            id="user",
+        ),
+    ],
+)
+def test_files_that_are_no_kubeconfigs(file: Path, text: str, message: str) -> None:
+    file.write_text(text)
+
+    with pytest.raises(InputError, match=message) as raised:
+        read(str(file))
+    assert re.match(re.escape(str(file)), str(raised.value))
+    assert "\n" not in str(raised.value)
+
+
+def test_a_named_file_must_exist(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="absent: no such kubeconfig; name one with --kubeconfig or KUBECONFIG"):
+        read(str(tmp_path / "absent"))
+
+
+@pytest.mark.asyncio
+async def test_a_token_file_that_is_missing_is_told_when_it_is_needed(file: Path) -> None:
+    endpoint = read(a_kubeconfig(file, {"tokenFile": "absent"}))
+
+    with pytest.raises(NoCredentials, match="absent: the token file cannot be read"):
+        await endpoint.credentials.identity()
