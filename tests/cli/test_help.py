@@ -35,7 +35,10 @@ def test_every_command_has_examples(restow, page):
 
 @pytest.mark.parametrize(
     ("page", "commands"),
-    [("", ["plan", "explain", "schedule", "policy", "snapshot", "generate"]), ("policy", ["validate", "lint", "convert"])],
+    [
+        ("", ["plan", "explain", "schedule", "policy", "snapshot", "generate"]),
+        ("policy", ["validate", "lint", "convert"]),
+    ],
 )
 def test_a_group_lists_its_commands(restow, page, commands):
     listed = restow(*page.split(), "-h").out.partition("Commands:\n")[2].splitlines()

@@ -1,0 +1,1 @@
+"""What a running restow is made of: flags, logs, traces, the loop."""

@@ -1,0 +1,108 @@
+"""What flags cannot ask for, in sentences. Where the Descheduler has a text for it, it is the same.
+
+Some of these it does not notice, or notices with a crash; each is a sentence and exit status 2 here.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Callable, Iterator
+from typing import Final, TypeVar
+
+from restow.errors import InputError
+from restow.kube.duration import format_duration
+from restow.running.flag_values import key_pair
+from restow.running.flags import Flags
+from restow.running.gates import gates_of
+from restow.serving.cipher_suites import ciphers, tls_version
+
+Given = TypeVar("Given")
+
+_HIGHEST_PORT: Final = 65535
+#: How much later than agreed a retry may come; the elector spreads them.
+_JITTER: Final = 1.2
+_REMOVED_LOCKS: Final = ("endpoints", "configmaps", "endpointsleases", "configmapsleases")
+_FORMATS: Final = ("text", "json")
+
+
+def check_flags(flags: Flags) -> None:
+    """InputError with the first thing that cannot be."""
+    for problem in _problems(flags):
+        raise InputError(problem)
+
+
+def _problems(flags: Flags) -> Iterator[str]:
+    yield from _general(flags)
+    yield from _server(flags)
+    if flags.leader_elect:
+        yield from _election(flags)
+
+
+def _general(flags: Flags) -> Iterator[str]:
+    if flags.logging_format not in _FORMATS:
+        yield f'--logging-format "{flags.logging_format}" is unknown; there are text and json'
+    if flags.descheduling_interval < 0:
+        yield f"--descheduling-interval {format_duration(flags.descheduling_interval)} is negative; 0 runs one cycle"
+    yield from _refused("feature-gates", gates_of, flags.feature_gates)
+    if flags.client_connection_qps > 0 and flags.client_connection_burst <= 0:
+        yield (
+            "--client-connection-burst: burst is required to be greater than 0 when RateLimiter is not set and QPS is "
+            "set to greater than 0"
+        )
+    if (flags.max_pods_to_evict_per_node or 0) < 0:
+        yield f"--max-pods-to-evict-per-node {flags.max_pods_to_evict_per_node} is negative; 0 is no limit"
+
+
+def _server(flags: Flags) -> Iterator[str]:
+    if flags.secure_port > _HIGHEST_PORT:
+        yield f"--secure-port {flags.secure_port}: invalid port; it must be between 0 and {_HIGHEST_PORT}"
+    yield from _refused("bind-address", ipaddress.ip_address, flags.bind_address)
+    if bool(flags.tls_cert_file) != bool(flags.tls_private_key_file):
+        yield "--tls-cert-file and --tls-private-key-file go together: one of them is missing"
+    yield from _refused("tls-min-version", tls_version, flags.tls_min_version)
+    yield from _refused("tls-cipher-suites", ciphers, flags.tls_cipher_suites)
+    for pair in flags.tls_sni_cert_key:
+        yield from _refused("tls-sni-cert-key", key_pair, pair)
+        if ":" not in pair:
+            yield f'--tls-sni-cert-key "{pair}" does not say for which names: write cert,key:names'
+
+
+def _election(flags: Flags) -> Iterator[str]:
+    if not flags.loops:
+        yield "--leader-elect: leaderElection must be used with deschedulingInterval (--descheduling-interval)"
+    yield from _lock(flags)
+    durations = {
+        "leaseDuration": flags.leader_elect_lease_duration,
+        "renewDeadline": flags.leader_elect_renew_deadline,
+        "retryPeriod": flags.leader_elect_retry_period,
+    }
+    for name, duration in durations.items():
+        if duration <= 0:
+            yield f"--leader-elect: {name} must be greater than zero"
+    lease, renew, retry = durations.values()
+    if lease <= renew:
+        yield "--leader-elect: leaseDuration must be greater than renewDeadline"
+    if renew <= retry * _JITTER:
+        yield f"--leader-elect: renewDeadline must be greater than retryPeriod*JitterFactor ({_JITTER})"
+
+
+def _lock(flags: Flags) -> Iterator[str]:
+    lock = flags.leader_elect_resource_lock
+    if lock in _REMOVED_LOCKS:
+        yield (
+            "leaderElection: unable to create leader election lock: "
+            f"{lock} lock is removed, migrate to leases (--leader-elect-resource-lock)"
+        )
+    elif lock != "leases":
+        yield f"leaderElection: Invalid lock-type {lock} (--leader-elect-resource-lock); it must be leases"
+    if not flags.leader_elect_resource_namespace:
+        yield "leaderElection: namespace may not be empty (--leader-elect-resource-namespace)"
+    if not flags.leader_elect_resource_name:
+        yield "leaderElection: name may not be empty (--leader-elect-resource-name)"
+
+
+def _refused(flag: str, read: Callable[[Given], object], given: Given) -> Iterator[str]:
+    try:
+        read(given)
+    except ValueError as error:
+        yield f"--{flag}: {error}"

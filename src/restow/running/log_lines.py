@@ -1,0 +1,119 @@
+"""The lines that operators search for: the Descheduler's own texts, keys and verbosities.
+
+Source: Descheduler 0.36, packages evictions, descheduler and framework/profile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, Literal
+
+from restow.running.log_entries import Ref
+from restow.running.logs import Log
+
+ExtensionPoint = Literal["Deschedule", "Balance"]
+
+_EXTENSION_POINT: Final = "extension point"
+
+
+def evicted(
+    log: Log, pod: Ref, *, reason: str, strategy: str, node: str, profile: str, dry_run: bool = False, **more: object
+) -> None:
+    """Log that a pod was evicted, or in a dry run would have been; ``more`` follows upstream's keys."""
+    message = "Evicted pod in dry run mode" if dry_run else "Evicted pod"
+    log.info(message, v=1, pod=pod, reason=reason, strategy=strategy, node=node, profile=profile, **more)
+
+
+def not_evicted(log: Log, pod: Ref, error: object, *, reason: str) -> None:
+    """Log that the API server did not evict a pod."""
+    log.failure("Error evicting pod", error, pod=pod, reason=reason)
+
+
+def limit_reached(log: Log, sentence: str, limit: int, **where: object) -> None:
+    """Log that a limit keeps a pod; ``where`` is the node, or the namespace and the pod."""
+    log.failure("Error evicting pod", sentence, limit=limit, **where)
+
+
+def fails_checks(log: Log, pod: Ref, checks: Sequence[str]) -> None:
+    """Log why the evictor keeps a pod."""
+    text = checks[0] if len(checks) == 1 else f"[{', '.join(checks)}]"
+    keys = {"plugin": "DefaultEvictor", "ExtensionPoint": "Filter", "pod": pod, "checks": text}
+    log.info("Pod fails the following checks", v=4, **keys)
+
+
+def node_ignored(log: Log, node: str, condition: str, status: str) -> None:
+    """Log that a node is not handed to strategies."""
+    log.info("Ignoring node", v=1, node=node, condition=condition, status=status)
+
+
+def cycle_begins(log: Log) -> None:
+    """Log that counting starts anew."""
+    log.say("Resetting pod evictor counters", v=3)
+
+
+def strategy_done(log: Log, point: ExtensionPoint, evicted_pods: int, requests: int = 0) -> None:
+    """Log how many evictions one strategy made."""
+    keys: dict[str, object] = {_EXTENSION_POINT: point, "evictedPods": evicted_pods, "evictionRequests": requests}
+    log.info("Total number of evictions/requests", v=1, **keys)
+
+
+def strategy_failed(log: Log, point: ExtensionPoint, profile: str, strategy: str, error: object) -> None:
+    """Log that a strategy could not work."""
+    message = f"running {point.lower()} extension point failed with error"
+    log.failure(message, f'plugin "{strategy}" finished with error: {error}', profile=profile)
+
+
+def cycle_skipped(log: Log, found: int) -> None:
+    """Log that there are too few nodes to do anything."""
+    log.info("Skipping descheduling cycle: requires >=2 nodes", found=found)
+
+
+def cycle_done(log: Log, total_evicted: int, requests: int = 0) -> None:
+    """Log how many evictions a cycle made."""
+    log.info("Number of evictions/requests", v=1, totalEvicted=total_evicted, evictionRequests=requests)
+
+
+def serving(log: Log, address: str, port: int) -> None:
+    """Log where the server listens."""
+    host = f"[{address}]" if ":" in address else address
+    log.say(f"Serving securely on {host}:{port}")
+
+
+def candidate(log: Log, identity: str) -> None:
+    """Log under which name this process applies for the lease."""
+    log.say(f"Assigned unique lease holder id: {identity}", v=3)
+
+
+def leading(log: Log) -> None:
+    """Log that this process leads."""
+    log.say("Started leading", v=1)
+
+
+def leader_lost(log: Log) -> None:
+    """Log that this process leads no more."""
+    log.say("Leader lost", v=1)
+
+
+def new_leader(log: Log, identity: str) -> None:
+    """Log who leads."""
+    log.say(f"New leader elected: {identity}", v=1)
+
+
+def no_election_in_dry_run(log: Log) -> None:
+    """Log that a dry run needs no lease."""
+    log.say("Warning: DryRun is set to True. You need to disable it to use Leader Election.", v=1)
+
+
+def failed(log: Log, error: object) -> None:
+    """Log that the run ends with an error."""
+    log.failure("failed to run descheduler server", error)
+    log.failure("command failed", error)
+
+
+def version_skew(log: Log, own: str, server: str) -> None:
+    """Log that the API server is of a version that was not tried out."""
+    log.caution(
+        f"descheduler version {own} may not be supported on your version of Kubernetes {server}."
+        "See compatibility docs for more info: "
+        "https://github.com/kubernetes-sigs/descheduler#compatibility-matrix"
+    )

@@ -1,0 +1,1 @@
+"""What a running restow serves over HTTPS: health and metrics."""

@@ -1,0 +1,86 @@
+"""Metrics that are made when they are asked for, from what is already known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from prometheus_client import Metric
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.metrics import MetricWrapperBase
+from prometheus_client.registry import Collector
+
+from restow.serving.exposition import series
+from restow.serving.figures import CycleFigures
+
+
+class FormerName(Collector):
+    """A metric under the name that it had before: counted once, told twice."""
+
+    def __init__(self, metric: MetricWrapperBase, now: str, former: str) -> None:
+        self._metric = metric
+        self._now = now
+        self._former = former
+
+    def collect(self) -> Iterator[Metric]:
+        """Return the one family."""
+        for family in self._metric.collect():
+            twin = Metric(self._former, f"The former name of {self._now}.", family.type)
+            twin.samples = [
+                each._replace(name=each.name.replace(self._now, self._former, 1)) for each in series(family)
+            ]
+            yield twin
+
+
+class LastCycle(Collector):
+    """What the last cycle decided. Each cycle replaces the one before, so that no series outlives what it tells of."""
+
+    def __init__(self) -> None:
+        self.figures = CycleFigures(result="done", ended=0, seconds=0)
+
+    def collect(self) -> Iterator[Metric]:
+        """Return moves, refusals and imbalance."""
+        moves = GaugeMetricFamily(
+            "restow_last_cycle_moves",
+            "Moves that the last cycle decided; without certainty where landing places were not asked for.",
+            labels=["profile", "strategy", "certainty"],
+        )
+        for labels, number in self.figures.moves.items():
+            moves.add_metric(labels, number)
+        refusals = GaugeMetricFamily(
+            "restow_last_cycle_refusals",
+            "Pods that a strategy wanted to move in the last cycle and that stay, by the stage and code of the refusal.",
+            labels=["stage", "code"],
+        )
+        for reason, number in self.figures.refusals.items():
+            refusals.add_metric(reason, number)
+        yield from (moves, refusals, self._imbalance())
+
+    def _imbalance(self) -> Metric:
+        family = GaugeMetricFamily(
+            "restow_imbalance",
+            "Standard deviation over the nodes of the share of a resource that is requested, before the last cycle and "
+            "as it decided.",
+            labels=["resource", "moment"],
+        )
+        for resource, (before, after) in self.figures.imbalance.items():
+            family.add_metric((resource, "before"), before)
+            family.add_metric((resource, "after"), after)
+        return family
+
+
+class CacheAges(Collector):
+    """How old the copy of the cluster is."""
+
+    def __init__(self, ages: Callable[[], Mapping[str, float]]) -> None:
+        self._ages = ages
+
+    def collect(self) -> Iterator[Metric]:
+        """Return the one family."""
+        family = GaugeMetricFamily(
+            "restow_cache_age_seconds",
+            "Seconds since the API server was last heard of a kind.",
+            labels=["kind"],
+        )
+        for kind, age in self._ages().items():
+            family.add_metric((kind,), age)
+        yield family

@@ -1,0 +1,239 @@
+"""What restow counts while it runs: the Descheduler's metrics under its names, and restow's own.
+
+A registry belongs to one ``Metrics``, so that nothing is global. Series of pods that were evicted carry the node's name;
+``keep_nodes`` drops those of nodes that are gone, or a cluster that scales up and down would fill the memory.
+Source of the ``descheduler_*`` names, labels and buckets: Descheduler 0.36, package metrics.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final, Literal, NamedTuple
+
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    GCCollector,
+    Histogram,
+    PlatformCollector,
+    ProcessCollector,
+)
+
+import restow
+from restow.serving.collectors import CacheAges, FormerName, LastCycle
+from restow.serving.exposition import exposition
+from restow.serving.figures import CycleFigures
+
+#: What became of an eviction, as the Descheduler tells it; ``limit`` texts are labels too.
+EvictionResult = Literal[
+    "success",
+    "error",
+    "background",
+    "maximum number of evicted pods per a descheduling cycle reached",
+    "maximum number of evicted pods per node reached",
+    "maximum number of evicted pods per namespace reached",
+]
+#: What became of a decided move: evicted (in a dry run, said to be), stale, without leave of its budget, refused by the API.
+MoveResult = Literal["evicted", "dropped", "blocked", "failed"]
+#: Whether a replacement landed where it was expected; ``missing`` is one that did not come, or was not Ready in time.
+Prediction = Literal["hit", "miss", "missing"]
+#: Why a move was not made that would have come to nothing.
+LoopCause = Literal["circle", "back-off"]
+
+#: The version whose behaviour is followed.
+FOLLOWS: Final = "v0.36.0"
+#: The code of refusals that keep plans from going round in circles.
+CIRCLE: Final = "Circle"
+
+_STRATEGY_BUCKETS: Final = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100)
+_LOOP_BUCKETS: Final = (*_STRATEGY_BUCKETS, 250, 500)
+_MOVE_RESULTS: Final[tuple[MoveResult, ...]] = ("evicted", "dropped", "blocked", "failed")
+_PREDICTIONS: Final[tuple[Prediction, ...]] = ("hit", "miss", "missing")
+_CERTAINTIES: Final = ("certain", "possible")
+_LOOP_CAUSES: Final[tuple[LoopCause, ...]] = ("circle", "back-off")
+
+
+class EvictedPod(NamedTuple):
+    """Whose eviction is counted."""
+
+    strategy: str
+    profile: str
+    namespace: str
+    node: str
+
+
+class Metrics:
+    """Everything that ``/metrics`` tells; ``ages`` gives seconds by kind when asked."""
+
+    def __init__(self, ages: Callable[[], Mapping[str, float]] = dict) -> None:
+        self.registry = CollectorRegistry()
+        self._last_cycle = LastCycle()
+        self._series_of: dict[str, set[tuple[str, ...]]] = {}
+        self._count_as_the_descheduler()
+        self._count_moves()
+        self._count_cycles()
+        for collector in (self._last_cycle, CacheAges(ages)):
+            self.registry.register(collector)
+        for process_wide in (ProcessCollector, PlatformCollector, GCCollector):
+            process_wide(registry=self.registry)
+
+    def _count_as_the_descheduler(self) -> None:
+        build = Gauge(
+            "descheduler_build_info",
+            "The program: its version, the version of the Descheduler that it follows, and the version of Python.",
+            ["GoVersion", "AppVersion", "DeschedulerVersion", "GitBranch", "GitSha1"],
+            registry=self.registry,
+        )
+        build.labels(f"python{platform.python_version()}", f"restow-{restow.__version__}", FOLLOWS, "", "").set(1)
+        self._evicted = Counter(
+            "descheduler_pods_evicted",
+            "Pods whose eviction was tried, by result; error is a pod that could not be evicted.",
+            ["result", "strategy", "profile", "namespace", "node"],
+            registry=self.registry,
+        )
+        self._loop_seconds = Histogram(
+            "descheduler_loop_duration_seconds",
+            "Seconds that a whole cycle took.",
+            buckets=_LOOP_BUCKETS,
+            registry=self.registry,
+        )
+        self._strategy_seconds = Histogram(
+            "descheduler_strategy_duration_seconds",
+            "Seconds that one run of a strategy took.",
+            ["strategy", "profile"],
+            buckets=_STRATEGY_BUCKETS,
+            registry=self.registry,
+        )
+        for metric, now, former in (
+            (self._evicted, "descheduler_pods_evicted_total", "descheduler_pods_evicted"),
+            (self._loop_seconds, "descheduler_loop_duration_seconds", "descheduler_descheduler_loop_duration_seconds"),
+            (
+                self._strategy_seconds,
+                "descheduler_strategy_duration_seconds",
+                "descheduler_descheduler_strategy_duration_seconds",
+            ),
+        ):
+            self.registry.register(FormerName(metric, now, former))
+
+    def _count_moves(self) -> None:
+        self._moves = Counter(
+            "restow_moves",
+            "Decided moves by what became of them, with the code of the reason where there is one.",
+            ["result", "reason"],
+            registry=self.registry,
+        )
+        self._predictions = Counter(
+            "restow_predictions",
+            "Replacements of evicted pods: hit landed on a predicted node, miss elsewhere, missing did not come or was "
+            "not Ready in time.",
+            ["result", "certainty"],
+            registry=self.registry,
+        )
+        self._loops = Counter(
+            "restow_loops_suppressed",
+            "Moves not made because they would come to nothing: circle is known beforehand, back-off from experience "
+            "with the workload.",
+            ["cause"],
+            registry=self.registry,
+        )
+        self._backing_off = Gauge(
+            "restow_backed_off_workloads",
+            "Workloads that are left alone for a while because moves of their pods came to nothing.",
+            registry=self.registry,
+        )
+        for result in _MOVE_RESULTS:
+            self._moves.labels(result, "")
+        for prediction in _PREDICTIONS:
+            for certainty in _CERTAINTIES:
+                self._predictions.labels(prediction, certainty)
+        for cause in _LOOP_CAUSES:
+            self._loops.labels(cause)
+
+    def _count_cycles(self) -> None:
+        self._cycles = Counter("restow_cycles", "Cycles by how they ended.", ["result"], registry=self.registry)
+        self._phase_seconds = Histogram(
+            "restow_cycle_phase_duration_seconds",
+            "Seconds that a phase of a cycle took.",
+            ["phase"],
+            buckets=_LOOP_BUCKETS,
+            registry=self.registry,
+        )
+        self._last_ended = Gauge(
+            "restow_last_cycle_timestamp_seconds",
+            "When the last cycle ended, failed ones not counted; 0 before the first.",
+            registry=self.registry,
+        )
+        self._leads = Gauge(
+            "restow_leader",
+            "1 while this process may evict: it holds the lease, or needs none; 0 while it waits.",
+            registry=self.registry,
+        )
+        self._policy_loads = Counter(
+            "restow_policy_loads",
+            "How often the policy file was read; with broken, the policy before it stays in force.",
+            ["result"],
+            registry=self.registry,
+        )
+        for ending in ("done", "skipped", "failed"):
+            self._cycles.labels(ending)
+        for outcome in ("loaded", "broken"):
+            self._policy_loads.labels(outcome)
+
+    def text(self) -> str:
+        """Return all of it in Prometheus' text format."""
+        return exposition(self.registry)
+
+    def evicted(self, result: EvictionResult, pod: EvictedPod) -> None:
+        """Count an eviction that was tried, or in a dry run would have been."""
+        labels = (result, *pod)
+        self._series_of.setdefault(pod.node, set()).add(labels)
+        self._evicted.labels(*labels).inc()
+
+    def keep_nodes(self, existing: Iterable[str]) -> None:
+        """Forget the evictions from nodes that are no more."""
+        for gone in self._series_of.keys() - set(existing):
+            for labels in self._series_of.pop(gone):
+                self._evicted.remove(*labels)
+
+    def moved(self, result: MoveResult, reason: str = "") -> None:
+        """Count what became of a decided move; the reason is a code, never a sentence."""
+        self._moves.labels(result, reason).inc()
+
+    def landed(self, prediction: Prediction, certainty: str) -> None:
+        """Count what became of a replacement."""
+        self._predictions.labels(prediction, certainty).inc()
+
+    def backed_off(self) -> None:
+        """Count a move that was not made because its workload is left alone for a while."""
+        self._loops.labels("back-off").inc()
+
+    def workloads_backing_off(self, number: int) -> None:
+        """Tell how many workloads are left alone now."""
+        self._backing_off.set(number)
+
+    def strategy_done(self, strategy: str, profile: str, seconds: float) -> None:
+        """Count one run of a strategy."""
+        self._strategy_seconds.labels(strategy, profile).observe(seconds)
+
+    def cycle_done(self, figures: CycleFigures) -> None:
+        """Count a cycle; of one that failed only that it did, so that what the last good one decided stays."""
+        self._cycles.labels(figures.result).inc()
+        self._loop_seconds.observe(figures.seconds)
+        if figures.result == "failed":
+            return
+        for phase, seconds in figures.phases.items():
+            self._phase_seconds.labels(phase).observe(seconds)
+        circles = sum(number for (_, code), number in figures.refusals.items() if code == CIRCLE)
+        self._loops.labels("circle").inc(circles)
+        self._last_ended.set(figures.ended)
+        self._last_cycle.figures = figures
+
+    def leads(self, leading: bool) -> None:  # noqa: FBT001 - a gauge's value
+        """Tell whether this process may evict."""
+        self._leads.set(leading)
+
+    def policy_read(self, result: Literal["loaded", "broken"]) -> None:
+        """Count a reading of the policy file."""
+        self._policy_loads.labels(result).inc()

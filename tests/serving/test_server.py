@@ -1,0 +1,107 @@
+"""Real requests over HTTPS."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import ssl
+import time
+import zlib
+
+import pytest
+
+from restow.serving.cipher_suites import ciphers
+from restow.serving.health import Health
+from restow.serving.metrics import Metrics
+from restow.serving.pages import pages
+from restow.serving.self_signed import self_signed
+from restow.serving.server import Endpoint, serving
+from restow.serving.tls import TlsSettings, context_of_pem
+from serving.scraping import HERE, get, served
+
+pytestmark = pytest.mark.asyncio
+
+TLS = context_of_pem(
+    self_signed("restow@1", [HERE], time.time_ns(), secrets.randbelow),
+    TlsSettings(ssl.TLSVersion.TLSv1_2, ciphers(())),
+)
+
+
+async def page(path, *, health=None, metrics=None, **options):
+    async with served(pages(health or Health(), metrics), TLS) as port:
+        return await get(port, path, **options)
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/healthz/Descheduler", "/livez", "/livez/Descheduler"])
+async def test_a_process_that_answers_is_healthy_even_before_it_is_ready(path):
+    assert (await page(path))[::2] == (200, "ok")
+
+
+@pytest.mark.parametrize("name", ["healthz", "livez"])
+async def test_health_in_more_words(name):
+    assert (await page(f"/{name}?verbose")).text == f"[+]Descheduler ok\n{name} check passed\n"
+
+
+async def test_ready_only_when_told_so():
+    health = Health()
+    assert (await page("/readyz", health=health)).status == 503
+    health.ready()
+    assert (await page("/readyz", health=health))[::2] == (200, "ok")
+    health.not_ready("the API server does not answer")
+    answer = await page("/readyz", health=health)
+    assert answer.status == 503
+    assert "not ready: the API server does not answer" in answer.text
+
+
+async def test_metrics_are_prometheus_text():
+    answer = await page("/metrics", metrics=Metrics().text)
+    assert answer.status == 200
+    assert answer.headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
+    assert "\ndescheduler_loop_duration_seconds_count 0\n" in answer.text
+
+
+async def test_metrics_are_compressed_for_who_wants_it():
+    async with served(pages(Health(), lambda: "a 1\n" * 100), TLS) as port:
+        answer = await get(port, "/metrics", headers=["Accept-Encoding: deflate"])
+    assert answer.headers["Content-Encoding"] == "deflate"
+    assert zlib  # the coding is aiohttp's business
+
+
+@pytest.mark.parametrize("path", ["/", "/metrics", "/debug/pprof", "/healthz/other", "//etc/passwd", "/../x"])
+async def test_other_pages_and_metrics_that_are_switched_off_are_not_there(path):
+    assert (await page(path))[::2] == (404, "404 page not found\n")
+
+
+@pytest.mark.parametrize("method", ["POST", "DELETE", "PUT"])
+async def test_nothing_can_be_written(method):
+    assert (await page("/metrics", metrics=Metrics().text, method=method)).status == 405
+
+
+async def test_nobody_is_told_of_what_the_server_is_made():
+    assert "Server" not in (await page("/healthz")).headers
+    assert "Server" not in (await page("/nowhere")).headers
+
+
+async def test_a_port_that_is_taken_is_a_sentence():
+    async with served(pages(Health(), None), TLS) as port:
+        with pytest.raises(OSError, match=rf"cannot listen on 127\.0\.0\.1, port {port} .*in use"):
+            async with serving(pages(Health(), None), Endpoint(HERE, port), TLS):
+                pass
+
+
+async def test_a_server_that_has_stopped_leaves_its_port():
+    async with served(pages(Health(), None), TLS) as port:
+        pass
+    async with serving(pages(Health(), None), Endpoint(HERE, port), TLS) as again:
+        assert again == port
+
+
+async def test_plain_http_is_not_answered():
+    import asyncio
+
+    async with served(pages(Health(), None), TLS) as port:
+        reader, writer = await asyncio.open_connection(HERE, port)
+        writer.write(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        with contextlib.suppress(ConnectionError):
+            assert not (await reader.read()).startswith(b"HTTP/1.1 200")
+        writer.close()
