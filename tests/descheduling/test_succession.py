@@ -6,7 +6,7 @@ import pytest
 
 from builders import a_node, a_pod, a_workload
 from descheduling.harness import a_cluster
-from restow.descheduling.succession import Succession, succession
+from restow.descheduling.succession import Succession, Successions
 
 
 @pytest.mark.parametrize(
@@ -26,11 +26,11 @@ from restow.descheduling.succession import Succession, succession
 )
 def test_succession(owner: tuple[str, str] | None, phase: str, expected: Succession) -> None:
     cluster = a_cluster(a_node("n1"), a_pod("p", node="n1", owner=owner, phase=phase))
-    assert succession(cluster, 0) is expected
+    assert Successions(cluster).of(0) is expected
 
 
 def test_a_job_may_wait_until_its_pods_have_ended() -> None:
     """``podReplacementPolicy: Failed`` counts a terminating pod as one that is still there."""
     job = a_workload("Job", "o", spec={"podReplacementPolicy": "Failed"})
     cluster = a_cluster(a_node("n1"), a_pod("p", node="n1", owner=("Job", "o")), job)
-    assert succession(cluster, 0) is Succession.AFTERWARDS
+    assert Successions(cluster).of(0) is Succession.AFTERWARDS

@@ -23,7 +23,7 @@ from restow.descheduling.framework import Objection, Obligation, Suggestion
 from restow.descheduling.placement import Landing, Turn
 from restow.descheduling.plan import Certainty
 from restow.descheduling.refusal_memory import Prospect, RefusalMemory
-from restow.descheduling.succession import Succession, succession
+from restow.descheduling.succession import Succession, Successions
 from restow.scheduling.decision import Decision
 from restow.scheduling.evidence import Evidence, Kinds
 from restow.scheduling.messages import histogram, reason_counts
@@ -67,9 +67,10 @@ class Prover:
         self._evidence = evidence
         self._certainty = certainty
         self._forbidden = forbidden
+        self._successions = Successions(state.cluster)
         self._memory = RefusalMemory(state.cluster.pods, len(state.cluster.nodes))
         #: The same integers for all moves.
-        self._indices = list(range(len(state.cluster.nodes)))
+        self._indices = np.arange(len(state.cluster.nodes)).astype(object)
         #: The pod of each move for a better place, by workload, source and target.
         self._made: dict[tuple[int, int, int, int], int] = {}
         #: Who objects to landings, in this round.
@@ -102,7 +103,7 @@ class Prover:
 
         None where there is no replacement, or where nobody can tell where it would land.
         """
-        when = succession(self._state.cluster, pod)
+        when = self._successions.of(pod)
         if when in (Succession.LOST, Succession.CLEARED) or self._unprovable(pod) is not None:
             return None
         return self._schedule(pod, when)
@@ -145,7 +146,7 @@ class Prover:
 
     def _land(self, turn: Turn, suggestion: Suggestion, source: int) -> Landing | Reason:
         pod = suggestion.pod
-        match succession(self._state.cluster, pod):
+        match self._successions.of(pod):
             case Succession.LOST:
                 return "placement", "NoReplacement", "nothing would create this pod again"
             case Succession.CLEARED:
@@ -222,9 +223,9 @@ class Prover:
     def _kept(self, candidates: IntArray, target: int) -> tuple[int, ...]:
         """The candidates that are written down: in clusters of thousands of equal nodes not all of them."""
         kept = candidates[:MOST_CANDIDATES]
-        if len(kept) < len(candidates) and target not in kept:
+        if len(kept) < len(candidates) and target > kept[-1]:
             kept = np.append(kept[:-1], target)
-        return tuple(map(self._indices.__getitem__, kept.tolist()))
+        return tuple(self._indices[kept])
 
     def _schedule(self, pod: int, when: Succession) -> Decision:
         """The scheduler's answer for the replacement of a pod, which is left without a node.
@@ -290,9 +291,11 @@ def _only(candidates: IntArray, source: int) -> bool:
 
 def _target(best: IntArray, candidates: IntArray, good: BoolArray) -> int:
     """The landing place that the plan goes on with: of the good ones the first that wins if all nodes are looked at."""
-    welcome = candidates[good]
-    winning = welcome[np.isin(welcome, best)]
-    return int(winning[0] if len(winning) else welcome[0])
+    welcome = np.zeros(int(candidates[-1]) + 1, dtype=bool)
+    welcome[candidates[good]] = True
+    winning = best[best < len(welcome)]
+    winning = winning[welcome[winning]]
+    return int(winning[0] if len(winning) else candidates[good.argmax()])
 
 
 def circular(node: str, turn: Turn) -> Reason:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import enum
 
 from restow.cluster.owners import owner_of
-from restow.cluster.pods import Phase
 from restow.cluster.snapshot import Cluster
 from restow.kube.objects import OwnerReference
 
@@ -33,21 +32,36 @@ class Succession(enum.Enum):
 _ONE_AT_A_TIME = ("StatefulSet", "DaemonSet")
 
 
-def succession(cluster: Cluster, pod: int) -> Succession:
-    """When the replacement of an observed pod would come."""
-    owner = owner_of(cluster.pods, pod)
-    over = cluster.pods.phase[pod] in (Phase.SUCCEEDED, Phase.FAILED)
-    if owner is not None and owner.kind in _ONE_AT_A_TIME:
-        return Succession.AFTERWARDS
-    if over:
-        return Succession.CLEARED
-    if owner is None:
-        return Succession.LOST
-    return Succession.AFTERWARDS if _waits(cluster, pod, owner) else Succession.OVERLAPPING
+class Successions:
+    """When the replacements of one cluster's pods would come."""
 
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._owners = cluster.pods.owners
+        self._over = cluster.pods.terminal
+        self._known: dict[tuple[int, int, bool], Succession] = {}
 
-def _waits(cluster: Cluster, pod: int, owner: OwnerReference) -> bool:
-    """Whether a pod belongs to a Job that replaces pods only when they have ended."""
-    namespace = cluster.pods.tables.namespaces[cluster.pods.namespace[pod]]
-    job = cluster.kind("Job").get((namespace, owner.name)) if owner.kind == "Job" else None
-    return job is not None and job.spec.pod_replacement_policy == "Failed"
+    def of(self, pod: int) -> Succession:
+        """When the replacement of a pod would come."""
+        key = int(self._owners[pod]), int(self._cluster.pods.namespace[pod]), bool(self._over[pod])
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = self._find(pod)
+        return known
+
+    def _find(self, pod: int) -> Succession:
+        owner = owner_of(self._cluster.pods, pod)
+        if owner is not None and owner.kind in _ONE_AT_A_TIME:
+            return Succession.AFTERWARDS
+        if self._over[pod]:
+            return Succession.CLEARED
+        if owner is None:
+            return Succession.LOST
+        return Succession.AFTERWARDS if self._waits(pod, owner) else Succession.OVERLAPPING
+
+    def _waits(self, pod: int, owner: OwnerReference) -> bool:
+        """Whether a pod belongs to a Job that replaces pods only when they have ended."""
+        pods = self._cluster.pods
+        namespace = pods.tables.namespaces[pods.namespace[pod]]
+        job = self._cluster.kind("Job").get((namespace, owner.name)) if owner.kind == "Job" else None
+        return job is not None and job.spec.pod_replacement_policy == "Failed"

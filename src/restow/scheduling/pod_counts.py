@@ -103,7 +103,8 @@ class PodCounts:
 
     def _counted(self, members: IntArray, domains: Domains) -> Count:
         state = self._state
-        placed = members[state.holds_resources()[members] & (state.node[members] >= 0)]
+        placed = members[state.exists[members] & (state.node[members] >= 0)]
+        placed = placed[~self._over[placed]]
         staying = placed[~state.terminating[placed]]
         return Count(domains.listed, self._by_domain(placed, domains), self._by_domain(staying, domains))
 
