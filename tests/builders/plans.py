@@ -5,6 +5,8 @@ from __future__ import annotations
 from random import Random
 from statistics import fmean, pstdev
 
+from msgspec import structs
+
 from restow.descheduling.plan import (
     Certainty,
     Metadata,
@@ -55,22 +57,30 @@ def a_move(
     *,
     owner: str | None = "Deployment/web",
     certainty: Certainty | None = "certain",
+    candidates: tuple[str, ...] | None = None,
     plugin: str = "RemoveDuplicates",
     reason: str = "3 of 5 replicas on node-1, fair share 1",
 ) -> Move:
     """One move along ``route``; a route to None is an eviction in upstream placement."""
     source, target = route
+    winners = candidates if candidates is not None else (target,) if target else ()
     return Move(
         pod=a_pod(pod),
         owner=OwnerRef(*owner.split("/", 1)) if owner else None,
         source=source,
         target=target,
         certainty=certainty if target else None,
-        candidates=(target,) if target else (),
+        candidates=winners,
+        candidate_count=len(winners),
         profile="default",
         plugin=plugin,
         reason=reason,
     )
+
+
+def a_clearance(pod: str, node: str) -> Move:
+    """A pod that is over and only taken away."""
+    return structs.replace(a_move(pod, (node, None), owner="Job/nightly", plugin="PodLifeTime"), certainty="certain")
 
 
 def a_refusal(

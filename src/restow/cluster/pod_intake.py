@@ -89,9 +89,11 @@ class PodIntake:
 
     def _append(self, rows: Sequence[tuple[Any, ...]]) -> int:
         first, before = len(self._columns["name"]), len(self._last)
-        for column, values in zip(self._columns.values(), zip(*rows, strict=True), strict=True):
-            column.extend(values)
-        self._last.update(((row[1], row[0]), first + at) for at, row in enumerate(rows))
+        given = dict(zip(_COLUMNS, zip(*rows, strict=True), strict=True))
+        for name, values in given.items():
+            self._columns[name].extend(values)
+        keys = zip(given["namespace"], given["name"], strict=True)
+        self._last.update(zip(keys, range(first, first + len(rows)), strict=True))
         replaced = before + len(rows) - len(self._last)
         if replaced:
             self._drop_old_rows()
@@ -99,7 +101,7 @@ class PodIntake:
 
     def _drop_old_rows(self) -> None:
         rows, count = len(self._columns["name"]), len(self._last)
-        if rows <= 2 * count + _FEW_ROWS:
+        if rows <= count + count // 4 + _FEW_ROWS:
             return
         kept = list(self._last.values())
         order = np.array(kept, dtype=np.int64)

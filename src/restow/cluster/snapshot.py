@@ -135,6 +135,11 @@ class ClusterIntake:
         """The pods that name an owner (a uid), in canonical order."""
         return self._pods.pods_of(owner)
 
+    def takes_pods(self, node: str) -> bool:
+        """Whether a node is there and not cordoned."""
+        found = self._nodes.get(node)
+        return found is not None and not found.wire.spec.unschedulable
+
     def other(self, kind: str, namespace: str, name: str) -> Any | None:
         """An object of another kind than Node and Pod; None if there is none."""
         return self._others.get(kind, {}).get((namespace, name))

@@ -45,6 +45,19 @@ class OwnerReference(Struct, frozen=True, gc=False):
     controller: bool | None = None
 
 
+class Annotations(Struct, frozen=True, gc=False):
+    """The annotations that decisions read of kinds other than Pod; all others are never decoded."""
+
+    #: Where the scheduler asked for a claim's volume to be made.
+    selected_node: str | None = field(default=None, name="volume.kubernetes.io/selected-node")
+    #: The mark of the controller on a claim that it has bound for good.
+    bind_completed: str | None = field(default=None, name="pv.kubernetes.io/bind-completed")
+    #: The class of a claim or a volume, as it was written before it had a field.
+    storage_class: str | None = field(default=None, name="volume.beta.kubernetes.io/storage-class")
+    #: The built-in drivers that a node has replaced, on its CSINode.
+    migrated_plugins: str | None = field(default=None, name="storage.alpha.kubernetes.io/migrated-plugins")
+
+
 class ObjectMeta(Struct, frozen=True, gc=False, rename="camel"):
     """The metadata of every kind but Pod."""
 
@@ -52,7 +65,7 @@ class ObjectMeta(Struct, frozen=True, gc=False, rename="camel"):
     namespace: str = ""
     uid: str = ""
     labels: dict[str, str] | None = None
-    annotations: dict[str, str] | None = None
+    annotations: Annotations | None = None
     creation_timestamp: str | None = None
     deletion_timestamp: str | None = None
     owner_references: tuple[OwnerReference, ...] | None = None
@@ -466,6 +479,7 @@ class WorkloadSpec(Struct, frozen=True, gc=False, rename="camel"):
     selector: LabelSelector | None = None
     parallelism: Int32 | None = None
     completions: Int32 | None = None
+    pod_replacement_policy: str | None = None
     schedule: str | None = None
 
 

@@ -23,6 +23,8 @@ Int32 = Annotated[int, Meta(extra={"go": "int32"})]
 Int64 = Annotated[int, Meta(extra={"go": "int64"})]
 #: Written as a Go duration ("1h30m"), decoded to nanoseconds.
 Duration = Annotated[int, Meta(extra={"go": "v1.Duration"})]
+#: A number, or text such as "25%".
+IntOrString = Annotated[int | str, Meta(extra={"go": "intstr.IntOrString"})]
 Percentage = Annotated[float, Meta(extra={"go": "api.Percentage"})]
 
 #: Resource name to percentage.

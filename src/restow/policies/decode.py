@@ -29,6 +29,7 @@ RANGES: Final = {
     "int64": (-(2**63), 2**63 - 1),
 }
 _DURATION: Final = "v1.Duration"
+_INT_OR_STRING: Final = "intstr.IntOrString"
 _A_DURATION: Final = "a duration such as 1h30m"
 #: Go package of a struct, by the module that declares ours.
 _PACKAGES: Final = {
@@ -153,6 +154,8 @@ class _Walk:
             return self._choice(shape.type, data, place)
         if shape.go == _DURATION:
             return self._duration(data, place)
+        if shape.go == _INT_OR_STRING:
+            return self._int_or_string(data, place)
         if not _fits(shape, data):
             self._mismatch(shape, data, place, _wanted(shape))
             return data
@@ -194,6 +197,13 @@ class _Walk:
         except ValueError as error:
             self._error(place, str(error), _A_DURATION)
             return 0
+
+    def _int_or_string(self, data: Any, place: _Place) -> Any:
+        if isinstance(data, bool) or not isinstance(data, int | str):
+            self._mismatch(
+                _Shape(inspect.IntType(), _INT_OR_STRING), data, place, "a whole number, or text such as 25%"
+            )
+        return data
 
     def _choice(self, info: inspect.LiteralType, data: Any, place: _Place) -> Any:
         if data not in info.values:

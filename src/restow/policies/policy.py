@@ -10,9 +10,12 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
+from restow.policies.arguments import Duration, IntOrString
 from restow.policies.schema import ExtensionPoint
 
 KUBERNETES_METRICS = "KubernetesMetrics"
+#: Nanoseconds.
+_FIVE_MINUTES = 300_000_000_000
 PROMETHEUS = "Prometheus"
 
 
@@ -66,15 +69,33 @@ class MetricsProvider(Struct, frozen=True):
     prometheus: Prometheus | None = None
 
 
-class RestowSettings(Struct, frozen=True, forbid_unknown_fields=True):
+class Window(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    """A time in which pods may be evicted: from each moment of a cron schedule on, for so long."""
+
+    #: A cron expression of five fields.
+    start: str = ""
+    #: Nanoseconds.
+    duration: Duration = 0
+    #: An IANA name.
+    time_zone: str = "UTC"
+
+
+class RestowSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     """The ``restow:`` section, which upstream does not read.
 
     ``placement`` None leaves the choice to the command. ``certainty`` says which moves may be made: those where every
-    node that could win is good enough, or those where some are.
+    node that could win is good enough, or those where some are. The others say how moves are carried out.
     """
 
     placement: Literal["prove", "upstream"] | None = None
     certainty: Literal["certain", "possible"] = "certain"
+    #: Pods of one workload that may be on their way at a time: a number, or a percentage of them.
+    per_workload: IntOrString = 1
+    #: How long a replacement may take until it is ready, and how long an eviction waits for its budget; nanoseconds.
+    wait_for_ready: Duration = _FIVE_MINUTES
+    wait_for_budget: Duration = _FIVE_MINUTES
+    #: Empty: any time.
+    windows: tuple[Window, ...] = ()
 
 
 class Policy(Struct, frozen=True):

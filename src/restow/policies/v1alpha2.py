@@ -18,6 +18,7 @@ from restow.policies.decode import decode
 from restow.policies.findings import Issue
 from restow.policies.metrics import check_metrics_providers
 from restow.policies.policy import Policy, Profile, RestowSettings
+from restow.policies.restow_section import check_restow
 from restow.policies.schema import DEFAULT_EVICTOR
 from restow.policies.spelling import duplicate_key, ignored_key, unknown_field
 from restow.policies.wire import DeschedulerPolicy, dropped_filters
@@ -58,6 +59,7 @@ def read(document: Document, plugins: Plugins) -> Reading:
     if top.value is None or restow.value is None:
         return Reading(None, tuple(issues))
     configs = [read_configs(profile, ("profiles", index), plugins) for index, profile in enumerate(top.value.profiles)]
+    issues += check_restow(restow.value)
     issues += _problems(top.value, configs, plugins)
     if any(issue.severity == "error" for issue in issues):
         return Reading(None, tuple(issues))

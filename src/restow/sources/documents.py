@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,6 +20,7 @@ from msgspec import Raw, Struct
 from restow.cluster.snapshot import KINDS, Cluster, ClusterIntake
 from restow.errors import InputError
 from restow.kube import nulls
+from restow.kube.api_versions import GROUPS
 from restow.sources.headers import Header, HeaderReader
 from restow.sources.reading import Data, Document, input_files, origin_of, read_documents, split_json
 
@@ -28,24 +29,9 @@ _PAGE = 512
 #: Unknown kinds named in a note.
 _KINDS_TOLD = 5
 _NO_NAME = "(without a readable name)"
-#: API groups of the known kinds that are not in the core group.
-_GROUPS = {
-    "PriorityClass": "scheduling.k8s.io",
-    "PodDisruptionBudget": "policy",
-    "ReplicaSet": "apps",
-    "Deployment": "apps",
-    "StatefulSet": "apps",
-    "DaemonSet": "apps",
-    "Job": "batch",
-    "CronJob": "batch",
-    "StorageClass": "storage.k8s.io",
-    "CSINode": "storage.k8s.io",
-    "CSIDriver": "storage.k8s.io",
-    "CSIStorageCapacity": "storage.k8s.io",
-    "VolumeAttachment": "storage.k8s.io",
-    "NodeMetrics": "metrics.k8s.io",
-    "PodMetrics": "metrics.k8s.io",
-}
+
+#: Takes a page of objects of one kind.
+Take = Callable[[str, Sequence[Any]], None]
 
 
 class _SeveralDocumentsError(Exception):
@@ -108,22 +94,30 @@ def load_cluster(paths: Sequence[str]) -> tuple[Cluster, LoadReport]:
 
     InputError lists every input that cannot be read, one sentence a line, and refuses a cluster without nodes or pods.
     """
-    report, intake = LoadReport(), ClusterIntake()
-    problems: list[str] = []
-    with _garbage_collection_paused():
-        for name in _files(paths, problems):
-            try:
-                _load_file(name, intake, report)
-            except InputError as error:
-                problems.append(str(error))
-                # Half a file was taken: the next files are only read for their problems.
-                intake = ClusterIntake()
-        if problems:
-            raise InputError("\n".join(problems))
-        cluster, report.replaced = intake.finish()
-    _check_complete(cluster, report)
+    intake = ClusterIntake()
+    with garbage_collection_paused():
+        report = read_objects(paths, intake.add)
+        cluster, report.replaced = intake.snapshot(), intake.replaced
+    check_complete(cluster.counts(), report)
     report.on_unknown_nodes = cluster.pods.on_unknown_nodes()
     return cluster, report
+
+
+def read_objects(paths: Sequence[str], take: Take) -> LoadReport:
+    """Hand over all objects of known kinds in the inputs, in pages; a page without objects tells of its kind.
+
+    InputError, after the last input, lists every input that cannot be read, one sentence a line.
+    """
+    report = LoadReport()
+    problems: list[str] = []
+    for name in _files(paths, problems):
+        try:
+            _load_file(name, take, report)
+        except InputError as error:
+            problems.append(str(error))
+    if problems:
+        raise InputError("\n".join(problems))
+    return report
 
 
 def _files(paths: Sequence[str], problems: list[str]) -> list[str]:
@@ -136,17 +130,17 @@ def _files(paths: Sequence[str], problems: list[str]) -> list[str]:
     return names
 
 
-def _load_file(name: str, intake: ClusterIntake, report: LoadReport) -> None:
+def _load_file(name: str, take: Take, report: LoadReport) -> None:
     report.origins.append(origin_of(name))
     for document in read_documents(name):
         try:
-            _take(document, intake, report)
+            _take(document, take, report)
         except _SeveralDocumentsError:
             for part in split_json(document.data, document.origin):
-                _take(part, intake, report)
+                _take(part, take, report)
 
 
-def _take(document: Document, intake: ClusterIntake, report: LoadReport) -> None:
+def _take(document: Document, take: Take, report: LoadReport) -> None:
     by_kind: dict[str, list[Data | Raw]] = {}
     for kind, item in _items(document.data, document.origin, "", ""):
         if kind in KINDS:
@@ -157,12 +151,12 @@ def _take(document: Document, intake: ClusterIntake, report: LoadReport) -> None
             report.unknown_kinds[kind] += 1
     for kind, items in by_kind.items():
         # A list of a kind without items still tells that there are none.
-        intake.add(kind, ())
+        take(kind, ())
         decoder = msgspec.json.Decoder(KINDS[kind])
         for start in range(0, len(items), _PAGE):
             page = _decode_page(decoder, kind, items[start : start + _PAGE], document.origin)
             try:
-                intake.add(kind, page)
+                take(kind, page)
             except InputError as error:
                 raise InputError(f"{document.origin}: {error}") from error
 
@@ -215,7 +209,7 @@ def _qualified(kind: str, api_version: str, origin: str) -> str:
     if not kind:
         raise InputError(f"{origin}: holds an object without kind; kubectl get ... -o json prints one")
     group = api_version.rpartition("/")[0]
-    return kind if not api_version or group == _GROUPS.get(kind, "") else f"{kind}.{group or 'core'}"
+    return kind if not api_version or group == GROUPS.get(kind, "") else f"{kind}.{group or 'core'}"
 
 
 def _header(headers: HeaderReader, item: Raw, origin: str) -> Header:
@@ -258,12 +252,13 @@ def _sentence(error: Exception) -> str:
     return f"{path.rstrip('`')}: {what}" if path else what
 
 
-def _check_complete(cluster: Cluster, report: LoadReport) -> None:
+def check_complete(counts: Mapping[str, int], report: LoadReport) -> None:
+    """Raise InputError unless there are nodes and pods; ``counts`` are objects by kind."""
     where = ", ".join(report.origins)
-    nodes, pods = len(cluster.nodes), len(cluster.pods)
+    nodes, pods = counts.get("Node", 0), counts.get("Pod", 0)
     if nodes and pods:
         return
-    others = sum(len(objects) for objects in cluster.others.values()) + report.unknown_kinds.total()
+    others = sum(counts.values()) + report.unknown_kinds.total()
     if not nodes and not pods:
         found = f"{others} other objects but no nodes and no pods" if others else "no objects"
         raise InputError(f"{where} holds {found}; restow needs both: kubectl get nodes,pods -A -o json > cluster.json")
@@ -272,7 +267,7 @@ def _check_complete(cluster: Cluster, report: LoadReport) -> None:
 
 
 @contextmanager
-def _garbage_collection_paused() -> Iterator[None]:
+def garbage_collection_paused() -> Iterator[None]:
     """Nothing that is loaded is garbage: looking for it again and again only costs time."""
     was_enabled = gc.isenabled()
     gc.disable()

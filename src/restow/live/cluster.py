@@ -1,0 +1,259 @@
+"""The cluster of an API server, kept up to date by watches.
+
+Each kind has a task of its own that follows it. What comes in is applied at once and as a whole: a fresh list replaces
+the old one when its last page has come, never page by page. All of this happens in one event loop, so ``snapshot`` sees
+every kind as it was at one moment. Objects are kept as ``ClusterIntake`` keeps them: pods as rows of interned parts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from restow.client.errors import ApiError, ClientError, Forbidden, NotFound
+from restow.client.following import Changed, Current, Interrupted, Listed, News, Removed, follow
+from restow.client.listing import pages
+from restow.client.resources import RESOURCES
+from restow.client.transport import Api
+from restow.cluster.pods_now import PodNow
+from restow.cluster.snapshot import Cluster, ClusterIntake
+from restow.errors import InputError
+from restow.live.feed import REFUSED, Feed
+from restow.live.kinds import METRICS, READ, refusal_sentence
+
+#: Seconds between two looks at metrics.k8s.io; the metrics server measures every 15 s.
+METRICS_INTERVAL = 15.0
+#: A connection that breaks again within so many seconds could not be made in between.
+_SOON = 30.0
+
+#: Takes a sentence for people.
+Tell = Callable[[str], None]
+
+
+class LiveCluster:
+    """The state of a cluster as the API server last told it.
+
+    ``kinds`` are the kinds to keep; those of metrics.k8s.io are asked for every ``metrics_interval`` seconds instead of
+    being watched. ``tell`` is handed a sentence when a kind is refused, when it is not any more, when news stop coming
+    and for objects that cannot be read.
+    """
+
+    def __init__(
+        self, api: Api, kinds: Sequence[str] = READ, *, tell: Tell, metrics_interval: float = METRICS_INTERVAL
+    ) -> None:
+        self._api = api
+        self._tell = tell
+        self._metrics_interval = metrics_interval
+        self._feeds = {kind: Feed(kind) for kind in kinds}
+        self._intake = ClusterIntake()
+        self._tasks: list[asyncio.Task[None]] = []
+        self._waiting: set[asyncio.Future[None]] = set()
+        #: Kinds of which no news come.
+        self._silent: set[str] = set()
+        #: Of the state as it is now; None when it has changed since.
+        self._snapshot: Cluster | None = None
+
+    async def start(self) -> None:
+        """Begin to follow; returns at once."""
+        self._tasks = [asyncio.create_task(self._keep(feed), name=f"live {feed.kind}") for feed in self._feeds.values()]
+        for task in self._tasks:
+            task.add_done_callback(lambda _: self._wake())
+
+    async def stop(self) -> None:
+        """End all tasks; what is known stays."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    @property
+    def ready(self) -> bool:
+        """Whether every kind is in that may be listed; nodes and pods must be."""
+        return all(feed.settled for feed in self._feeds.values())
+
+    @property
+    def refused(self) -> dict[str, str]:
+        """The kinds that cannot be listed, and why: sentences with the rule to add."""
+        return {kind: feed.refused for kind, feed in self._feeds.items() if feed.refused is not None}
+
+    def age(self, kind: str) -> float:
+        """Seconds since the API server last said something of a kind, be it that nothing has changed."""
+        return asyncio.get_running_loop().time() - self._feeds[kind].heard
+
+    def snapshot(self) -> Cluster:
+        """The cluster as it is now, in canonical order; raises whatever ended one of the tasks.
+
+        Kinds that cannot be listed are not told of (``Cluster.tells_of``). Before ``ready`` there are holes in it.
+        """
+        self._check()
+        if self._snapshot is None:
+            self._snapshot = self._intake.snapshot()
+        return self._snapshot
+
+    def pod(self, namespace: str, name: str) -> PodNow | None:
+        """A pod as it is now, without a snapshot; None if it is gone."""
+        return self._intake.pod(namespace, name)
+
+    def pods_of(self, owner: str) -> list[PodNow]:
+        """The pods that name an owner (a uid), by namespace and name, terminating ones too."""
+        return self._intake.pods_of(owner)
+
+    def takes_pods(self, node: str) -> bool:
+        """Whether a node is there and not cordoned."""
+        return self._intake.takes_pods(node)
+
+    def other(self, kind: str, namespace: str, name: str) -> Any | None:
+        """An object of another kind than Node and Pod as it is now; None if it is gone."""
+        return self._intake.other(kind, namespace, name)
+
+    async def changed(self) -> None:
+        """Wait for the next change of anything; raises whatever ended one of the tasks."""
+        waiter = asyncio.get_running_loop().create_future()
+        self._waiting.add(waiter)
+        try:
+            await waiter
+        finally:
+            self._waiting.discard(waiter)
+        self._check()
+
+    async def wait_for(self, predicate: Callable[[], bool], deadline: float) -> bool:
+        """Wait until something holds; False if it still does not at ``deadline``, in the event loop's time."""
+        try:
+            async with asyncio.timeout_at(deadline):
+                while not predicate():
+                    await self.changed()
+        except TimeoutError:
+            return predicate()
+        return True
+
+    async def wait_ready(self, deadline: float) -> bool:
+        """Wait until ``ready``, as ``wait_for``."""
+        return await self.wait_for(lambda: self.ready, deadline)
+
+    async def _keep(self, feed: Feed) -> None:
+        """Follow a kind for ever, through refusals."""
+        while True:
+            try:
+                await (self._poll(feed) if feed.kind in METRICS else self._follow(feed))
+            except (Forbidden, NotFound) as refused:
+                self._refuse(feed, refusal_sentence(feed.kind, refused))
+            except ClientError as error:
+                # Whatever else a kind may be refused for may pass too.
+                self._fail(feed, error)
+            await asyncio.sleep(REFUSED.wait(feed.refusals))
+
+    async def _follow(self, feed: Feed) -> None:
+        async for news in follow(self._api, RESOURCES[feed.kind]):
+            self._take(feed, news)
+
+    async def _poll(self, feed: Feed) -> None:
+        while True:
+            async for page in pages(self._api, RESOURCES[feed.kind]):
+                self._take(feed, Listed(page.objects, page.first, page.last))
+            await asyncio.sleep(self._metrics_interval)
+
+    def _take(self, feed: Feed, news: News) -> None:
+        """Apply one piece of news."""
+        match news:
+            case Interrupted(error, _):
+                self._interrupt(feed, error)
+                return
+            case Listed():
+                self._list(feed, news)
+            case Changed(changed):
+                self._put(feed.kind, [changed], self._intake)
+                self._wake()
+            case Removed(removed):
+                self._intake.remove(feed.kind, removed.metadata.namespace, removed.metadata.name)
+                self._wake()
+            case Current():
+                pass
+        self._hear(feed)
+
+    def _hear(self, feed: Feed) -> None:
+        feed.heard = asyncio.get_running_loop().time()
+        if feed.kind in self._silent:
+            self._silent.discard(feed.kind)
+            if not self._silent:
+                self._tell("news of the cluster come in again")
+
+    def _interrupt(self, feed: Feed, error: ClientError) -> None:
+        """Tell of an outage once: a connection that is cut and made again is none, and all kinds fail together."""
+        now = asyncio.get_running_loop().time()
+        again, feed.broken = now - feed.broken < _SOON, now
+        if again:
+            if not self._silent:
+                self._tell(f"no news of {RESOURCES[feed.kind].plural} for now: {error}")
+            self._silent.add(feed.kind)
+            self._notify()
+
+    def _list(self, feed: Feed, page: Listed) -> None:
+        if page.first:
+            feed.coming = ClusterIntake()
+        self._put(feed.kind, page.objects, feed.coming)
+        if not page.last:
+            return
+        self._intake.take_over(feed.kind, feed.coming)
+        feed.coming = ClusterIntake()
+        if feed.refused is not None:
+            self._tell(f"{RESOURCES[feed.kind].plural} can be listed now")
+        feed.listed, feed.refused, feed.refusals = True, None, 0
+        self._wake()
+
+    def _put(self, kind: str, objects: Sequence[Any], intake: ClusterIntake) -> None:
+        try:
+            intake.add(kind, objects)
+        except InputError as error:
+            if len(objects) > 1:
+                for each in objects:
+                    self._put(kind, [each], intake)
+                return
+            intake.remove(kind, objects[0].metadata.namespace, objects[0].metadata.name)
+            self._tell(f"{error}; it is left out")
+
+    def _refuse(self, feed: Feed, why: str) -> None:
+        """A kind cannot be listed: nobody knows of it any more."""
+        if feed.refused is None:
+            self._tell(why)
+        feed.refused, feed.listed = why, False
+        feed.refusals += 1
+        self._intake.restart(feed.kind)
+        self._wake()
+
+    def _fail(self, feed: Feed, error: ClientError) -> None:
+        """A kind cannot be had for another reason; what is known of it stays."""
+        feed.refusals += 1
+        trouble = f"{RESOURCES[feed.kind].plural} cannot be listed: {error}"
+        if feed.kind in METRICS and not feed.listed and isinstance(error, ApiError):
+            # Usage comes from somebody else, who may be down for good.
+            self._refuse(feed, trouble)
+        elif feed.refusals == 1:
+            self._tell(trouble)
+
+    def _wake(self) -> None:
+        """Something has changed."""
+        self._snapshot = None
+        self._notify()
+
+    def _notify(self) -> None:
+        for waiter in self._waiting:
+            if not waiter.done():
+                waiter.set_result(None)
+
+    def _check(self) -> None:
+        """Raise what ended a task, for none of them ever ends by itself."""
+        for task in self._tasks:
+            if task.done() and not task.cancelled() and (error := task.exception()) is not None:
+                raise error
+
+
+@asynccontextmanager
+async def live_cluster(api: Api, kinds: Sequence[str] = READ, *, tell: Tell) -> AsyncIterator[LiveCluster]:
+    """A started ``LiveCluster``, stopped at the end."""
+    live = LiveCluster(api, kinds, tell=tell)
+    await live.start()
+    try:
+        yield live
+    finally:
+        await live.stop()

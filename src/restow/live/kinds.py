@@ -1,0 +1,28 @@
+"""Which kinds are read of a live cluster, and what is said of those that cannot be listed."""
+
+from __future__ import annotations
+
+from restow.client.access import missing_right
+from restow.client.errors import ApiError, Forbidden
+from restow.client.resources import RESOURCES
+from restow.cluster.snapshot import KINDS
+
+#: Usage, which metrics.k8s.io serves without watches.
+METRICS = ("NodeMetrics", "PodMetrics")
+#: Kinds that no rule looks at; owners above a ReplicaSet or a Job are told by its own owner reference.
+_UNREAD = ("Deployment", "DaemonSet", "CronJob")
+#: The kinds that decisions depend on.
+READ = tuple(kind for kind in KINDS if kind not in _UNREAD and kind not in METRICS)
+#: Without these there is no cluster.
+REQUIRED = ("Node", "Pod")
+
+_VERBS = ("list", "watch")
+
+
+def refusal_sentence(kind: str, refused: ApiError) -> str:
+    """Why a kind cannot be listed and what adds it, in one sentence."""
+    resource = RESOURCES[kind]
+    if isinstance(refused, Forbidden):
+        return missing_right(refused, resource, _VERBS)
+    served_as = f"{resource.plural}.{resource.group}" if resource.group else resource.plural
+    return f"the API server has no {served_as}: {refused.message}"

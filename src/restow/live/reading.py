@@ -1,0 +1,65 @@
+"""A live cluster, read once: one list of each kind, side by side."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from restow.client.errors import ClientError, Forbidden, NotFound, ServerTrouble
+from restow.client.listing import pages
+from restow.client.resources import RESOURCES
+from restow.client.transport import Api
+from restow.live.kinds import METRICS, REQUIRED, refusal_sentence
+
+
+class Sink(Protocol):
+    """Where objects go: a ClusterIntake or a CompactCluster."""
+
+    def add(self, kind: str, wire: Sequence[Any]) -> None:
+        """Take objects of a kind; none of them tell that the kind was listed."""
+
+    def restart(self, kind: str) -> None:
+        """Forget the objects of a kind: they are listed anew."""
+
+
+@dataclass(slots=True, frozen=True)
+class Unlisted:
+    """A kind that could not be listed, and a sentence that says why and what adds it."""
+
+    kind: str
+    why: str
+
+
+async def read_kinds(api: Api, kinds: Sequence[str], sink: Sink) -> tuple[Unlisted, ...]:
+    """Hand over all objects of these kinds; returns the kinds that the API server refuses or does not have.
+
+    ClientError where nodes or pods cannot be listed, or where the API server does not answer.
+    """
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(_read(api, kind, sink)) for kind in kinds]
+    except BaseExceptionGroup as errors:
+        # What went wrong first has ended the others.
+        raise errors.exceptions[0] from None
+    return tuple(found for task in tasks if (found := task.result()) is not None)
+
+
+async def _read(api: Api, kind: str, sink: Sink) -> Unlisted | None:
+    try:
+        async for page in pages(api, RESOURCES[kind]):
+            if page.first:
+                sink.restart(kind)
+            sink.add(kind, page.objects)
+    except (Forbidden, NotFound) as refused:
+        why = refusal_sentence(kind, refused)
+        if kind in REQUIRED:
+            raise ClientError(why) from refused
+        return Unlisted(kind, why)
+    except ServerTrouble as trouble:
+        # metrics.k8s.io is served by somebody else, who may be down.
+        if kind not in METRICS:
+            raise
+        return Unlisted(kind, f"{RESOURCES[kind].plural}.{RESOURCES[kind].group} cannot be listed: {trouble.message}")
+    return None

@@ -1,0 +1,104 @@
+"""A cluster as one compact file: of every object only the fields that restow reads.
+
+Objects are collected as small JSON texts, by kind and key, and written as one List in canonical order: the same cluster
+gives the same bytes, however it was read. What restow does not read - environment variables, commands, annotations,
+secrets - is not in the structs that objects are decoded to, so it cannot get into the file.
+"""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, lru_cache
+from typing import Any, BinaryIO
+
+import msgspec
+from msgspec import NODEFAULT, Raw, Struct
+
+from restow.cluster.snapshot import KINDS, Key
+from restow.kube.api_versions import API_VERSIONS
+
+#: Texts that pods share (labels, tolerations, resources...) whose short forms are remembered.
+_REMEMBERED = 1 << 14
+
+_encode = msgspec.json.Encoder().encode
+
+
+class CompactCluster:
+    """Objects by kind and key, each as a JSON text of the fields that are read."""
+
+    def __init__(self) -> None:
+        self._kinds: dict[str, dict[Key, bytes]] = {}
+
+    def add(self, kind: str, wire: Sequence[Any]) -> None:
+        """Take objects of one of ``KINDS``, of which the last of one key counts; none of them tell of their kind."""
+        known = self._kinds.setdefault(kind, {})
+        head = {"apiVersion": API_VERSIONS[kind], "kind": kind}
+        for each in wire:
+            known[each.metadata.namespace, each.metadata.name] = _encode(head | _fields(each))
+
+    def restart(self, kind: str) -> None:
+        """Forget the objects of a kind: they are listed anew."""
+        self._kinds.pop(kind, None)
+
+    def counts(self) -> Mapping[str, int]:
+        """How many objects there are, by kind."""
+        return {kind: len(known) for kind, known in self._kinds.items()}
+
+    def write(self, stream: BinaryIO) -> None:
+        """Write a v1 List, an object a line; a kind that has no objects is an empty list of its own."""
+        stream.write(b'{"apiVersion":"v1","kind":"List","metadata":{},"items":[')
+        separator = b"\n"
+        for line in self._lines():
+            stream.write(separator + line)
+            separator = b",\n"
+        stream.write(b"\n]}\n")
+
+    def write_gzip(self, stream: BinaryIO) -> None:
+        """The same, compressed; no name and no time in it, so that the same cluster gives the same bytes."""
+        with gzip.GzipFile(filename="", mode="wb", fileobj=stream, mtime=0, compresslevel=6) as packed:
+            self.write(packed)  # type: ignore[arg-type]
+
+    def _lines(self) -> Iterator[bytes]:
+        for kind in KINDS:
+            known = self._kinds.get(kind)
+            if known:
+                yield from (known[key] for key in sorted(known))
+            elif known is not None:
+                yield _encode({"apiVersion": API_VERSIONS[kind], "kind": f"{kind}List", "items": []})
+
+
+def _fields(value: Struct) -> dict[str, Any]:
+    """The fields that differ from what their absence means, by their names on the wire."""
+    fields = {}
+    for name, wire, default in _layout(type(value)):
+        found = getattr(value, name)
+        if isinstance(found, Raw):
+            if (text := bytes(found)) and text != b"null":
+                fields[wire] = _short(text)
+        elif found is not None and found != default:
+            fields[wire] = _plain(found)
+    return fields
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Struct):
+        return _fields(value)
+    if isinstance(value, tuple):
+        return [_plain(each) for each in value]
+    return value
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _short(text: bytes) -> Raw:
+    """A JSON text without blanks."""
+    return Raw(_encode(msgspec.json.decode(text)))
+
+
+@cache
+def _layout(kind: type[Struct]) -> tuple[tuple[str, str, Any], ...]:
+    """Name, name on the wire and default of each field."""
+    return tuple(
+        (each.name, each.encode_name, None if each.default is NODEFAULT else each.default)
+        for each in msgspec.structs.fields(kind)
+    )

@@ -1,0 +1,104 @@
+"""An intake whose objects are replaced and removed: what it tells is what a new intake of the same objects tells."""
+
+from __future__ import annotations
+
+import random
+
+import msgspec
+import pytest
+
+from builders import Owner, a_node, a_pod, a_service
+from live.telling import told_of
+from restow.cluster.snapshot import KINDS, ClusterIntake
+from restow.errors import InputError
+
+
+def wire(kind, thing):
+    return msgspec.json.decode(msgspec.json.encode(thing), type=KINDS[kind])
+
+
+def a_random_pod(chance, name):
+    return a_pod(
+        name,
+        namespace=chance.choice(["default", "other"]),
+        node=chance.choice([None, "n1", "n2"]),
+        owner=chance.choice([None, Owner("ReplicaSet", "web"), Owner("Job", "etl")]),
+        labels={"v": str(chance.randrange(50))},
+        cpu=chance.choice(["100m", "1", None]),
+    )
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_what_is_left_after_many_changes_is_what_was_given_last(seed):
+    chance, intake = random.Random(seed), ClusterIntake()
+    there = {}
+    for _ in range(4000):
+        kind = chance.choice(["Pod", "Pod", "Pod", "Node", "Service"])
+        name = f"{kind[0].lower()}{chance.randrange(30)}"
+        if kind == "Pod":
+            thing = a_random_pod(chance, name)
+        elif kind == "Node":
+            thing = a_node(f"n{chance.randrange(4)}", labels={"v": str(chance.randrange(9))})
+        else:
+            thing = a_service(name, selector={"v": str(chance.randrange(9))})
+        meta = thing["metadata"]
+        key = (kind, meta.get("namespace", ""), meta["name"])
+        if chance.random() < 0.4:
+            there.pop(key, None)
+            intake.remove(*key)
+        else:
+            there[key] = thing
+            intake.add(kind, [wire(kind, thing)])
+
+    fresh = ClusterIntake()
+    fresh.add("Service", ())
+    for (kind, _, _), thing in sorted(there.items(), key=lambda each: each[0], reverse=True):
+        fresh.add(kind, [wire(kind, thing)])
+
+    assert told_of(intake.snapshot()) == told_of(fresh.snapshot())
+
+
+def test_memory_does_not_grow_with_the_number_of_changes():
+    intake = ClusterIntake()
+    for version in range(20_000):
+        intake.add("Pod", [wire("Pod", a_pod(f"p{version % 10}", labels={"v": str(version)}))])
+
+    pods = intake._pods
+    assert len(pods) == 10
+    assert len(pods._columns["name"]) < 2_000
+    assert len(pods._shared["labels"].values) < 2_000
+
+
+def test_a_page_with_a_pod_that_cannot_be_read_leaves_no_trace():
+    intake, fresh = ClusterIntake(), ClusterIntake()
+    good = [wire("Pod", a_pod("a", labels={"x": "1"})), wire("Pod", a_pod("b", cpu="1"))]
+    with pytest.raises(InputError, match="Pod default/bad"):
+        intake.add("Pod", [*good, wire("Pod", a_pod("bad", cpu="much"))])
+    assert len(intake.snapshot().pods) == 0
+
+    intake.add("Pod", good)
+    fresh.add("Pod", good)
+
+    assert told_of(intake.snapshot()) == told_of(fresh.snapshot())
+
+
+def test_a_pod_as_it_is_now():
+    intake = ClusterIntake()
+    intake.add("Pod", [wire("Pod", a_pod("a", node="n1", owner=Owner("ReplicaSet", "web")))])
+    intake.add("Pod", [wire("Pod", a_pod("a", node="n2", owner=Owner("ReplicaSet", "web")))])
+    pod = intake.pod("default", "a")
+    assert (pod.node, pod.is_terminating) == ("n2", False)
+    assert intake.pods_of(pod.owners[0].uid) == [pod]
+    intake.remove("Pod", "default", "a")
+    assert intake.pod("default", "a") is None
+    assert intake.pods_of(pod.owners[0].uid) == []
+
+
+def test_a_kind_is_taken_over_whole_and_forgotten_whole():
+    intake, fresh = ClusterIntake(), ClusterIntake()
+    intake.add("Service", [wire("Service", a_service("old"))])
+    fresh.add("Service", [wire("Service", a_service("new"))])
+    intake.take_over("Service", fresh)
+    assert list(intake.snapshot().kind("Service")) == [("default", "new")]
+    intake.restart("Service")
+    assert not intake.snapshot().tells_of("Service")

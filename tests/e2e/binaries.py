@@ -1,0 +1,25 @@
+"""Where the programs of the control plane are."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+#: The environment variable with a directory of ready binaries.
+GIVEN = "RESTOW_E2E_BIN"
+PROGRAMS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok")
+
+
+def binaries() -> Path:
+    """The directory with all programs: RESTOW_E2E_BIN, or where build.py puts them.
+
+    Raises FileNotFoundError with what to do where one is missing.
+    """
+    given = os.environ.get(GIVEN)
+    directory = ROOT / (given or "build/e2e/bin")
+    missing = [name for name in PROGRAMS if not os.access(directory / name, os.X_OK)]
+    if missing:
+        remedy = f"correct or unset {GIVEN}" if given else f"run `make e2e`, or set {GIVEN}"
+        raise FileNotFoundError(f"{directory} has no {', '.join(missing)}: {remedy}")
+    return directory

@@ -1,0 +1,114 @@
+"""Builds the real control plane for the end-to-end tests: kube-apiserver, its fellows, etcd and kwok, below build/e2e/bin.
+
+    PYTHONPATH=tests python -m e2e.build
+
+Sources come from the Go module proxy, in the versions of the go.mod files below controlplane/. What is there and made of
+the same sources is left alone; the first build takes minutes. RESTOW_E2E_BIN names a directory of ready binaries instead.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from e2e.binaries import GIVEN, PROGRAMS, ROOT, binaries
+from oracle.build import go_on_the_path, installed_go
+
+MODULES = Path(__file__).resolve().parent / "controlplane"
+BINARIES = ROOT / "build" / "e2e" / "bin"
+_VERSION = "k8s.io/component-base/version"
+
+
+@dataclass(slots=True, frozen=True)
+class Program:
+    """One binary: its package, in one of the modules below controlplane/, and the module that its version is that of."""
+
+    name: str
+    module: str
+    package: str
+    versioned: str
+
+    @property
+    def version(self) -> str:
+        """As go.mod requires it: ``v1.36.1``. Raises LookupError where it does not."""
+        text = (MODULES / self.module / "go.mod").read_text()
+        found = re.search(rf"^\s*(?:require )?{re.escape(self.versioned)} (v\S+)$", text, re.MULTILINE)
+        if found is None:
+            raise LookupError(f"{self.module}/go.mod requires no {self.versioned}")
+        return found[1]
+
+    @property
+    def linking(self) -> str:
+        """The linker's flags; Kubernetes programs are told their version, which they would not know otherwise."""
+        if self.module != "kubernetes":
+            return "-s -w"
+        major, minor = self.version.removeprefix("v").split(".")[:2]
+        told = {"gitVersion": self.version, "gitMajor": major, "gitMinor": minor}
+        return " ".join(["-s -w", *(f"-X {_VERSION}.{name}={value}" for name, value in told.items())])
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes with everything that the binary is made of."""
+        sources = [(MODULES / self.module / name).read_bytes() for name in ("go.mod", "go.sum")]
+        return hashlib.sha256(b"\0".join([*sources, self.package.encode(), self.linking.encode()])).hexdigest()
+
+
+def programs() -> Iterator[Program]:
+    """In the order of building."""
+    yield Program("etcd", "simulation", "go.etcd.io/etcd/server/v3", "go.etcd.io/etcd/server/v3")
+    yield Program("kwok", "simulation", "sigs.k8s.io/kwok/cmd/kwok", "sigs.k8s.io/kwok")
+    for name in ("kube-scheduler", "kube-controller-manager", "kube-apiserver"):
+        yield Program(name, "kubernetes", f"k8s.io/kubernetes/cmd/{name}", "k8s.io/kubernetes")
+
+
+def main() -> None:
+    """Prints each step."""
+    if os.environ.get(GIVEN):
+        print(f"{GIVEN}: the control plane is in {binaries()}")
+        return
+    missing = [program for program in programs() if not _is_current(program)]
+    if missing:
+        go = go_on_the_path() or installed_go()
+        BINARIES.mkdir(parents=True, exist_ok=True)
+        for number, program in enumerate(missing, 1):
+            _build(go, program, f"[{number}/{len(missing)}]")
+    print(f"{BINARIES.relative_to(ROOT)}: {', '.join(f'{program.name} {program.version}' for program in programs())}")
+
+
+def _is_current(program: Program) -> bool:
+    stamp = _stamp(program)
+    return (BINARIES / program.name).exists() and stamp.exists() and stamp.read_text() == program.fingerprint
+
+
+def _build(go: str, program: Program, progress: str) -> None:
+    binary = BINARIES / program.name
+    command = [go, "build", "-trimpath", "-ldflags", program.linking, "-o", str(binary), program.package]
+    source = MODULES / program.module
+    print(f"{progress} {program.name} {program.version}: in {source.relative_to(ROOT)}, {program.package}", flush=True)
+    begin = time.monotonic()
+    _stamp(program).unlink(missing_ok=True)
+    subprocess.run(command, cwd=source, env=os.environ | {"CGO_ENABLED": "0"}, check=True)
+    _stamp(program).write_text(program.fingerprint)
+    size = binary.stat().st_size >> 20
+    print(f"{progress} {program.name} is built: {time.monotonic() - begin:.0f} s, {size} MiB", flush=True)
+
+
+def _stamp(program: Program) -> Path:
+    return BINARIES / f".{program.name}.made-of"
+
+
+if __name__ == "__main__":
+    try:
+        assert {program.name for program in programs()} == set(PROGRAMS)
+        main()
+    except FileNotFoundError as missing:
+        sys.exit(f"build.py: {missing}")
+    except subprocess.CalledProcessError as failed:
+        sys.exit(f"build.py: {' '.join(map(str, failed.cmd))} failed with status {failed.returncode}")

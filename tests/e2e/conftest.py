@@ -1,0 +1,48 @@
+"""Control planes for the tests: one of the whole session, and fresh ones for classes that break things."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from e2e.binaries import binaries
+from e2e.control_plane import ControlPlane
+
+#: Of the session's control plane.
+NODES = 5
+_COUNTER = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def built() -> Path:
+    """The directory of the programs; without them there is nothing to test."""
+    try:
+        return binaries()
+    except FileNotFoundError as missing:
+        pytest.skip(str(missing))
+
+
+@pytest.fixture(scope="session")
+def plane(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """One control plane of five nodes for all tests that leave nodes and programs alone and have their own namespace."""
+    with ControlPlane(tmp_path_factory.mktemp("plane")) as plane:
+        plane.add_nodes(NODES)
+        yield plane
+
+
+@pytest.fixture(scope="class")
+def own_plane(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """A control plane without nodes for the tests of one class, or for one test, to do with as they like."""
+    with ControlPlane(tmp_path_factory.mktemp("own-plane")) as plane:
+        yield plane
+
+
+@pytest.fixture
+def namespace(plane: ControlPlane) -> Iterator[str]:
+    """A new namespace of the session's control plane; its workloads are gone before the next test."""
+    name = plane.namespace(f"test-{next(_COUNTER)}")
+    yield name
+    plane.clear(name)

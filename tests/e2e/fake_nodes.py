@@ -1,0 +1,55 @@
+"""Nodes whose kubelets kwok plays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from builders import HOSTNAME, ZONE, Object, a_node
+
+#: Strings of a node's ``nodeInfo``; the API server wants all of them.
+_INFO = {
+    "architecture": "amd64",
+    "bootID": "none",
+    "containerRuntimeVersion": "kwok",
+    "kernelVersion": "kwok",
+    "kubeProxyVersion": "kwok",
+    "kubeletVersion": "v1.36.1",
+    "machineID": "none",
+    "operatingSystem": "linux",
+    "osImage": "kwok",
+    "systemUUID": "none",
+}
+#: Taints that the API server and the controllers put on nodes that are not ready yet.
+_NOT_YET = "node.kubernetes.io/"
+
+
+def a_fake_node(
+    name: str, *, zone: str = "a", labels: Object | None = None, annotations: Object | None = None, **features: Any
+) -> Object:
+    """A node as its kubelet would register it; ``features`` are those of ``builders.a_node``: cpu, memory, taints..."""
+    own = {HOSTNAME: name, ZONE: zone, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64"}
+    node = a_node(
+        name,
+        labels=own | (labels or {}),
+        annotations={"kwok.x-k8s.io/node": "fake"} | (annotations or {}),
+        **features,
+    )
+    node["status"] |= {
+        "phase": "Running",
+        "addresses": [{"type": "InternalIP", "address": "127.0.0.1"}, {"type": "Hostname", "address": name}],
+        "nodeInfo": _INFO,
+    }
+    return node
+
+
+def is_usable(node: Object) -> bool:
+    """Whether pods can go there as far as its readiness goes; a node that is cordoned is usable."""
+    taints = [taint["key"] for taint in node["spec"].get("taints", ())]
+    watched = [key for key in taints if key.startswith(_NOT_YET) and not key.endswith("/unschedulable")]
+    ready = any(each["type"] == "Ready" and each["status"] == "True" for each in node["status"].get("conditions", ()))
+    return ready and not watched
+
+
+def is_cordoned(node: Object) -> bool:
+    """Whether the taint says so, which is all that the scheduler and the controllers look at in the end."""
+    return any(taint["key"] == f"{_NOT_YET}unschedulable" for taint in node["spec"].get("taints", ()))

@@ -1,0 +1,214 @@
+"""Plans carried out on a real control plane: side by side, within budgets, and where they were foretold to land."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import aclosing, asynccontextmanager, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from builders.policies import Policy, strategy_policy
+from e2e.control_plane import ControlPlane
+from e2e.waiting import wait_until
+from e2e.workloads import budget, deployment, is_ready, wait_for_ready
+from restow.client.connection import connect
+from restow.client.leadership import always
+from restow.descheduling.cycle import run_cycle
+from restow.descheduling.proving import prove_cycle
+from restow.descheduling.registry import plugins, strategies
+from restow.executing.execution import Execution
+from restow.executing.memory import Memory
+from restow.executing.outcomes import ENDINGS, Dropped, Evicted, Failed, Landed, Match, Outcome, Settled, Waiting
+from restow.executing.settings import Settings
+from restow.executing.surroundings import ApiEvictions
+from restow.executing.task import Task
+from restow.executing.tasks import tasks_of
+from restow.live.cluster import LiveCluster, live_cluster
+from restow.policies.load import load_policy
+
+pytestmark = pytest.mark.e2e
+
+NODES = 5
+APPS, REPLICAS = 10, 8
+#: What ``waiting`` does when an outcome is told.
+React = Callable[[Outcome], None]
+
+
+@pytest.fixture(scope="module")
+def cluster(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    with ControlPlane(tmp_path_factory.mktemp("execution")) as plane:
+        plane.add_nodes(NODES)
+        yield plane
+
+
+@pytest.fixture
+def stage(cluster: ControlPlane) -> Iterator[ControlPlane]:
+    yield cluster
+    cluster.clear("default")
+
+
+@dataclass(slots=True)
+class Watchman:
+    """How few pods of each app were ready at a time, as somebody else saw it."""
+
+    fewest: dict[str, int] = field(default_factory=dict)
+
+    @contextmanager
+    def watching(self, plane: ControlPlane) -> Iterator[None]:
+        over = threading.Event()
+        admin = plane.rest(plane.service_account("watchman", roles=("view",)))
+
+        def look() -> None:
+            while not over.wait(0.05):
+                pods = admin.items("Pod", "default")
+                ready = Counter(
+                    pod["metadata"]["labels"]["app"]
+                    for pod in pods
+                    if is_ready(pod) and "deletionTimestamp" not in pod["metadata"]
+                )
+                for app in {pod["metadata"]["labels"]["app"] for pod in pods}:
+                    self.fewest[app] = min(self.fewest.get(app, ready[app]), ready[app])
+
+        thread = threading.Thread(target=look)
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()
+
+
+@asynccontextmanager
+async def connected(kubeconfig: Path, **settings: float) -> AsyncIterator[tuple[LiveCluster, Execution]]:
+    """The live cluster and an execution on it."""
+    async with connect(str(kubeconfig)) as api, live_cluster(api, tell=print) as live:
+        assert await live.wait_ready(asyncio.get_running_loop().time() + 30)
+        evictions = ApiEvictions(api, always)
+        yield live, Execution(live, evictions, always, Settings(**settings), Memory(), time.time)
+
+
+def planned(live: LiveCluster, policy: Policy, *, prove: bool) -> tuple[Task, ...]:
+    read = load_policy(msgspec.json.encode(policy), "policy.json", plugins()).policy
+    decide = prove_cycle if prove else run_cycle
+    return tasks_of(decide(live.snapshot(), read, strategies(), time.time_ns()), read.restow)
+
+
+async def outcomes(execution: Execution, tasks: tuple[Task, ...], react: React = lambda _: None) -> list[Outcome]:
+    told = []
+    async with aclosing(execution.carry_out(tasks)) as stream:
+        async for each in stream:
+            react(each)
+            told.append(each)
+    return told
+
+
+def crowd(plane: ControlPlane, apps: int, replicas: int, **budgets: int) -> None:
+    """All pods are on the first two nodes, and each app has a budget."""
+    names = [f"app-{at}" for at in range(apps)]
+    with plane.cordoned([f"node-{number}" for number in range(3, NODES + 1)]):
+        plane.admin.create_all([deployment(name, replicas, cpu="40m", memory="16Mi") for name in names])
+        for name in names:
+            wait_for_ready(plane.admin, name, replicas)
+    plane.admin.create_all([budget(name, name, **budgets) for name in names])
+    wait_until("the budgets are worked out", lambda: all(is_worked_out(plane, name) for name in names))
+
+
+def is_worked_out(plane: ControlPlane, name: str) -> bool:
+    status = plane.admin.get("PodDisruptionBudget", name).get("status", {})
+    return bool(status.get("expectedPods", 0) and status.get("currentHealthy", 0) == status["expectedPods"])
+
+
+def test_side_by_side_is_faster_and_no_budget_is_violated(stage: ControlPlane) -> None:
+    """Forty evictions of ten workloads, each with a budget of one; every pod is replaced before the next goes."""
+    crowd(stage, APPS, REPLICAS, max_unavailable=1)
+    watchman = Watchman()
+
+    async def run() -> tuple[tuple[Task, ...], list[Outcome], float, float]:
+        async with connected(stage.kubeconfig) as (live, execution):
+            tasks = planned(live, strategy_policy("RemoveDuplicates"), prove=False)
+            few = tuple(replace(each, workload="one") for each in tasks if each.workload == tasks[0].workload)
+            started = time.monotonic()
+            told = await outcomes(execution, few)
+            alone = (time.monotonic() - started) / len(few)
+            rest = tuple(each for each in tasks if each.workload != tasks[0].workload)
+            started = time.monotonic()
+            told += await outcomes(execution, rest)
+            return tasks, told, alone, (time.monotonic() - started) / len(rest)
+
+    stage.audit.restart()
+    with watchman.watching(stage):
+        tasks, told, alone, together = asyncio.run(run())
+    assert len(tasks) >= 30
+    ends = [each for each in told if isinstance(each, ENDINGS)]
+    assert all(isinstance(each, Settled) for each in ends), [each for each in ends if not isinstance(each, Settled)]
+    assert len(ends) == len({each.task.move.pod.uid for each in told if isinstance(each, Evicted)}) == len(tasks)
+    assert set(watchman.fewest.values()) <= {REPLICAS - 1, REPLICAS}, watchman.fewest
+    answers = Counter(call.response_status.code for call in stage.audit.calls("create", "pods", "eviction"))
+    assert answers[201] == len(tasks)
+    assert set(answers) <= {201, 429}
+    print(f"{len(tasks)} evictions: {alone:.2f} s each one after another, {together:.2f} s side by side; {answers}")
+    assert together < alone / 3
+
+
+def test_proven_moves_land_on_their_candidates(stage: ControlPlane) -> None:
+    crowd(stage, 4, 6, min_available=3)
+
+    async def run() -> list[Outcome]:
+        async with connected(stage.kubeconfig) as (live, execution):
+            return await outcomes(execution, planned(live, strategy_policy("RemoveDuplicates"), prove=True))
+
+    landings = [each for each in asyncio.run(run()) if isinstance(each, Landed)]
+    assert len(landings) >= 8
+    assert [each for each in landings if each.match is not Match.PREDICTED] == []
+
+
+def test_a_full_budget_is_waited_for(stage: ControlPlane) -> None:
+    crowd(stage, 1, 6, min_available=6)
+
+    def make_room(outcome: Outcome) -> None:
+        if isinstance(outcome, Waiting):
+            stage.admin.patch("PodDisruptionBudget", "app-0", {"spec": {"minAvailable": 5}})
+
+    async def run() -> list[Outcome]:
+        async with connected(stage.kubeconfig) as (live, execution):
+            tasks = planned(live, strategy_policy("RemoveDuplicates"), prove=False)
+            return await outcomes(execution, tasks, make_room)
+
+    told = asyncio.run(run())
+    assert "needs 6 healthy pods and has 6 currently" in next(
+        each.message for each in told if isinstance(each, Waiting)
+    )
+    assert {type(each) for each in told if isinstance(each, ENDINGS)} == {Settled}
+    assert Counter(type(each) for each in told)[Evicted] >= 2
+
+
+def test_a_pod_that_went_meanwhile_is_dropped_and_a_missing_right_is_named(stage: ControlPlane) -> None:
+    crowd(stage, 1, 6, max_unavailable=1)
+    kubeconfig = stage.kubeconfig_for(stage.service_account("reader", roles=("view", "system:node-reader-of-tests")))
+    rules = [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["get", "list", "watch"]}]
+    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "rules": rules}
+    stage.admin.create(role | {"metadata": {"name": "system:node-reader-of-tests"}})
+
+    async def run() -> list[Outcome]:
+        async with connected(kubeconfig) as (live, execution):
+            first, second, *_ = planned(live, strategy_policy("RemoveDuplicates"), prove=False)
+            stage.admin.delete("Pod", first.move.pod.name, at_once=True)
+            assert await live.wait_for(
+                lambda: live.pod("default", first.move.pod.name) is None, asyncio.get_running_loop().time() + 10
+            )
+            await asyncio.to_thread(wait_for_ready, stage.admin, "app-0", 6)
+            await asyncio.sleep(0.5)
+            return await outcomes(execution, (first, second))
+
+    dropped, failed = asyncio.run(run())
+    assert isinstance(dropped, Dropped)
+    assert dropped.message == "it is gone already"
+    assert isinstance(failed, Failed)
+    assert 'may not create pods/eviction; add the rule {apiGroups: [""]' in failed.message

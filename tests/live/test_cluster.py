@@ -1,0 +1,247 @@
+"""A cluster that follows an API server through everything that connections do; in virtual time, real server elsewhere."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+
+import pytest
+
+from builders import Owner, a_node, a_pod, a_service
+from live.apiserver import ApiServer
+from live.telling import told_of
+from restow.client.transport import Api
+from restow.cluster.snapshot import Cluster, ClusterIntake
+from restow.live.cluster import LiveCluster, live_cluster
+from restow.live.reading import read_kinds
+
+pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]
+
+KINDS = ("Node", "Pod", "Service")
+#: Seconds.
+LONG = 3_600.0
+
+
+def now() -> float:
+    return asyncio.get_running_loop().time()
+
+
+async def fresh(api: Api, kinds: tuple[str, ...] = KINDS) -> Cluster:
+    intake = ClusterIntake()
+    await read_kinds(api, kinds, intake)
+    return intake.snapshot()
+
+
+async def catches_up(live: LiveCluster, api: Api) -> None:
+    wanted = told_of(await fresh(api))
+    assert await live.wait_for(lambda: told_of(live.snapshot()) == wanted, now() + LONG), "it never caught up"
+
+
+def populate(server: ApiServer) -> None:
+    for at in range(4):
+        server.put("Node", a_node(f"n{at}"))
+    for at in range(8):
+        server.put("Pod", a_pod(f"p{at}", node=f"n{at % 4}", owner=Owner("ReplicaSet", "web")))
+    server.put("Service", a_service("web", selector={"app": "web"}))
+
+
+def change(server: ApiServer, chance: random.Random) -> None:
+    """One random change."""
+    name = f"p{chance.randrange(12)}"
+    there = ("default", name) in server.objects["Pod"]
+    match chance.randrange(5):
+        case 0 if there:
+            server.delete("Pod", name, "default")
+        case 1:
+            server.put("Node", a_node(f"n{chance.randrange(5)}", labels={"at": str(server.version)}))
+        case 2:
+            server.put("Service", a_service(chance.choice("ab"), selector={"v": str(server.version)}))
+        case _:
+            server.put("Pod", a_pod(name, node=f"n{chance.randrange(4)}", labels={"v": str(server.version)}))
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_it_follows_random_changes_though_every_watch_is_cut_each_second(
+    server: ApiServer, api: Api, seed: int
+) -> None:
+    chance = random.Random(seed)
+    populate(server)
+    server.cut_after = 1.0
+    async with live_cluster(api, KINDS, tell=lambda _: None) as live:
+        for _ in range(60):
+            change(server, chance)
+            await asyncio.sleep(chance.random())
+            if chance.random() < 0.1:
+                server.forget()
+        await catches_up(live, api)
+
+
+async def test_a_fresh_list_replaces_the_old_one_as_a_whole(server: ApiServer, api: Api) -> None:
+    populate(server)
+    async with live_cluster(api, KINDS, tell=lambda _: None) as live:
+        assert await live.wait_ready(now() + LONG)
+        sizes = []
+        server.on_request = lambda: sizes.append((len(live.snapshot().nodes), len(live.snapshot().pods)))
+        server.cut_after, before = 0.5, server.lists
+        for _ in range(5):
+            server.forget()
+            await asyncio.sleep(120)
+        # Each list of pods has three pages, so it was looked at between them.
+        assert server.lists > before + 15
+        assert set(sizes) == {(4, 8)}
+
+
+async def test_what_was_deleted_while_nobody_listened_is_gone(server: ApiServer, api: Api) -> None:
+    populate(server)
+    async with live_cluster(api, KINDS, tell=lambda _: None) as live:
+        assert await live.wait_ready(now() + LONG)
+        server.die()
+        await asyncio.sleep(5)
+        server.delete("Pod", "p3", "default")
+        server.forget()
+        server.dead = False
+        await catches_up(live, api)
+        assert live.pod("default", "p3") is None
+
+
+async def test_an_outage_is_told_once_and_its_end_too(server: ApiServer, api: Api) -> None:
+    populate(server)
+    server.cut_after = 30.0
+    said: list[str] = []
+    async with live_cluster(api, KINDS, tell=said.append) as live:
+        assert await live.wait_ready(now() + LONG)
+        before = live.snapshot()
+        server.die()
+        await asyncio.sleep(300)
+        assert len(said) == 1
+        assert said[0].startswith("no news of ")
+        assert live.snapshot() is before
+        assert live.age("Pod") > 250
+        server.dead = False
+        await asyncio.sleep(120)
+        for kind, each in (("Node", a_node("new")), ("Pod", a_pod("new")), ("Service", a_service("new"))):
+            server.put(kind, each)
+        await catches_up(live, api)
+        assert said[1:] == ["news of the cluster come in again"]
+
+
+async def test_it_is_ready_when_every_list_is_in(server: ApiServer, api: Api) -> None:
+    populate(server)
+    server.refused["Pod"] = 500
+    async with live_cluster(api, KINDS, tell=lambda _: None) as live:
+        assert not await live.wait_ready(now() + 60)
+        del server.refused["Pod"]
+        assert await live.wait_ready(now() + LONG)
+
+
+async def test_a_refused_kind_is_named_once_and_does_not_hold_up_the_others(server: ApiServer, api: Api) -> None:
+    populate(server)
+    server.refused["Service"] = 403
+    said: list[str] = []
+    async with live_cluster(api, KINDS, tell=said.append) as live:
+        assert await live.wait_ready(now() + LONG)
+        assert not live.snapshot().tells_of("Service")
+        await asyncio.sleep(2_000)
+        rule = '{apiGroups: [""], resources: ["services"], verbs: [list, watch]}'
+        assert said == [f"jane may not list and watch services; add the rule {rule} to its ClusterRole"]
+        assert live.refused == {"Service": said[0]}
+
+        del server.refused["Service"]
+        await asyncio.sleep(400)
+        assert live.snapshot().tells_of("Service")
+        assert said[1:] == ["services can be listed now"]
+
+
+async def test_a_right_that_is_taken_away_leaves_nothing_of_the_kind(server: ApiServer, api: Api) -> None:
+    populate(server)
+    server.cut_after = 1.0
+    async with live_cluster(api, KINDS, tell=lambda _: None) as live:
+        assert await live.wait_ready(now() + LONG)
+        assert live.snapshot().tells_of("Service")
+        server.refused["Service"] = 403
+        assert await live.wait_for(lambda: not live.snapshot().tells_of("Service"), now() + LONG)
+        assert live.ready
+
+
+@pytest.mark.parametrize("kind", ["Node", "Pod"])
+async def test_without_nodes_or_pods_it_is_never_ready(server: ApiServer, api: Api, kind: str) -> None:
+    populate(server)
+    server.refused[kind] = 403
+    async with live_cluster(api, KINDS, tell=lambda _: None) as live:
+        assert not await live.wait_ready(now() + 600)
+        assert "add the rule" in live.refused[kind]
+
+
+@pytest.mark.parametrize("status", [404, 503])
+async def test_metrics_that_are_not_served_are_not_told_of_until_they_are(
+    server: ApiServer, api: Api, status: int
+) -> None:
+    populate(server)
+    server.refused["NodeMetrics"] = status
+    said: list[str] = []
+    async with live_cluster(api, (*KINDS, "NodeMetrics"), tell=said.append) as live:
+        assert await live.wait_ready(now() + LONG)
+        assert not live.snapshot().tells_of("NodeMetrics")
+        assert len(said) == 1
+        del server.refused["NodeMetrics"]
+        server.put("NodeMetrics", {"metadata": {"name": "n1"}, "usage": {"cpu": "1"}})
+        await asyncio.sleep(400)
+        assert list(live.snapshot().kind("NodeMetrics")) == [("", "n1")]
+
+
+async def test_metrics_are_asked_for_again_and_again(server: ApiServer, api: Api) -> None:
+    populate(server)
+    server.put("NodeMetrics", {"metadata": {"name": "n1"}, "usage": {"cpu": "1"}})
+    async with live_cluster(api, (*KINDS, "NodeMetrics"), tell=lambda _: None) as live:
+        assert await live.wait_ready(now() + LONG)
+        server.put("NodeMetrics", {"metadata": {"name": "n1"}, "usage": {"cpu": "2"}})
+        await asyncio.sleep(20)
+        assert live.snapshot().kind("NodeMetrics")["", "n1"].usage == {"cpu": "2"}
+        assert live.age("NodeMetrics") < 16
+
+
+async def test_an_object_that_cannot_be_read_is_left_out_and_told(server: ApiServer, api: Api) -> None:
+    populate(server)
+    said: list[str] = []
+    async with live_cluster(api, KINDS, tell=said.append) as live:
+        assert await live.wait_ready(now() + LONG)
+        server.put("Pod", a_pod("p1", node="n1", cpu="much"))
+        server.put("Pod", a_pod("p9", node="n1"))
+        assert await live.wait_for(lambda: live.pod("default", "p9") is not None, now() + LONG)
+        assert live.pod("default", "p1") is None
+        assert [each.partition(":")[0] for each in said] == ["Pod default/p1"]
+        assert said[0].endswith("; it is left out")
+
+
+async def test_pods_of_an_owner(server: ApiServer, api: Api) -> None:
+    populate(server)
+    server.put("Pod", a_pod("other", owner=Owner("ReplicaSet", "db")))
+    async with live_cluster(api, KINDS, tell=lambda _: None) as live:
+        assert await live.wait_ready(now() + LONG)
+        web = live.pod("default", "p0")
+        assert web is not None
+        found = live.pods_of(web.owners[0].uid)
+        assert [each.name for each in found] == [f"p{at}" for at in range(8)]
+        assert found[1].node == "n1"
+        assert live.pods_of("nobody") == []
+
+
+async def test_a_deadline_that_passes(server: ApiServer, api: Api) -> None:
+    populate(server)
+    async with live_cluster(api, KINDS, tell=lambda _: None) as live:
+        before = now()
+        assert not await live.wait_for(lambda: False, before + 30)
+        assert now() == pytest.approx(before + 30, abs=0.1)
+
+
+async def test_reading_once_asks_each_kind_once(server: ApiServer, api: Api) -> None:
+    populate(server)
+    server.refused["Service"] = 403
+    server.page = 100
+    intake = ClusterIntake()
+
+    unlisted = await read_kinds(api, KINDS, intake)
+
+    assert [each.kind for each in unlisted] == ["Service"]
+    assert server.lists == 2
+    assert not intake.snapshot().tells_of("Service")
