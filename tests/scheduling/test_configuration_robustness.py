@@ -20,11 +20,14 @@ KEYS = [
 LEAVES = (
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.sampled_from([*IN_TREE, "*", "x", ""])
 )
-VALUES = st.recursive(
-    LEAVES,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=4),
-    max_leaves=20,
-)
+
+
+def holding(inner: st.SearchStrategy[object]) -> st.SearchStrategy[object]:
+    """Leaves, and lists and mappings of what is inside."""
+    return LEAVES | st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=4)
+
+
+VALUES = holding(holding(holding(LEAVES)))
 PLUGINS = st.dictionaries(st.sampled_from(["multiPoint", *POINTS]), VALUES, max_size=3)
 CONFIGS = st.lists(st.fixed_dictionaries({"name": st.sampled_from([*IN_TREE]), "args": VALUES}), max_size=3)
 PROFILES = st.lists(st.fixed_dictionaries({"plugins": PLUGINS | VALUES, "pluginConfig": CONFIGS | VALUES}), max_size=2)

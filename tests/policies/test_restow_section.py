@@ -1,0 +1,51 @@
+"""The values of the restow section."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from builders.policies import strategy_policy
+from restow.descheduling.registry import plugins
+from restow.errors import InputError
+from restow.policies.load import load_policy
+from restow.policies.policy import RestowSettings, Window
+
+
+def read(**section: object) -> RestowSettings:
+    policy = strategy_policy("RemoveDuplicates", restow=section)
+    return load_policy(msgspec.json.encode(policy), "policy.json", plugins()).policy.restow
+
+
+def test_all_of_it() -> None:
+    window = {"start": "0 22 * * 1-5", "duration": "8h", "timeZone": "Europe/Berlin"}
+    settings = read(perWorkload="25%", waitForReady="10m", waitForBudget="90s", windows=[window])
+    assert (settings.per_workload, settings.wait_for_ready, settings.wait_for_budget) == ("25%", 600e9, 90e9)
+    assert settings.windows == (Window("0 22 * * 1-5", 8 * 3600 * 10**9, "Europe/Berlin"),)
+
+
+def test_the_defaults() -> None:
+    assert read() == RestowSettings()
+
+
+@pytest.mark.parametrize(
+    ("section", "said"),
+    [
+        ({"perWorkload": 0}, "restow.perWorkload: must be a whole number of 1 or more, or a percentage"),
+        ({"perWorkload": "0%"}, "not '0%'"),
+        ({"perWorkload": "half"}, "not 'half'"),
+        ({"perWorkload": True}, "must be a whole number, or text such as 25%"),
+        ({"perWorkload": 1.5}, "must be a whole number, or text such as 25%"),
+        ({"waitForReady": "0s"}, "restow.waitForReady: must be longer than 0s"),
+        ({"waitForBudget": "soon"}, "restow.waitForBudget: must be a duration"),
+        ({"windows": [{"start": "0 22 * *", "duration": "1h"}]}, "restow.windows[0].start: must be a cron expression"),
+        ({"windows": [{"start": "0 0 22 * * *", "duration": "1h"}]}, "must have five fields"),
+        ({"windows": [{"start": "0 22 * * *"}]}, "restow.windows[0].duration: must be longer than 0s"),
+        ({"windows": [{"start": "0 22 * * *", "duration": "1h", "timeZone": "Mars"}]}, "must be an IANA time zone"),
+        ({"windows": [{"start": "0 22 * * *", "duration": "1h", "zone": "UTC"}]}, "zone"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_with_its_place(section: dict[str, object], said: str) -> None:
+    with pytest.raises(InputError) as refused:
+        read(**section)
+    assert said in str(refused.value)
