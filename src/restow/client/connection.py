@@ -5,6 +5,7 @@ Order of search, as for kubectl: the file that is named, KUBECONFIG, ``~/.kube/c
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -34,8 +35,12 @@ async def connect(
     endpoint = find_endpoint(kubeconfig, context, os.environ)
     # No limit on connections: the watches keep one each, and evictions go side by side.
     connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEEP_ALIVE)
-    async with aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar()) as session:
-        yield Api(endpoint, session, rate_limit(qps, burst))
+    try:
+        async with aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar()) as session:
+            yield Api(endpoint, session, rate_limit(qps, burst))
+    finally:
+        # The session breaks idle TLS connections off; their sockets are closed in the loop's next turn.
+        await asyncio.sleep(0)
 
 
 def find_endpoint(kubeconfig: str | None, context: str | None, environ: Mapping[str, str]) -> Endpoint:

@@ -1,0 +1,153 @@
+"""What may be evicted now: the order of the plan, held back only by what is on its way.
+
+A task that goes out claims its workload until its end, and its budgets until the API server has answered. A proven move
+counts on the landings of all moves before it, so it waits for those as well; moves of which nobody knows where they land
+go side by side. Tasks that claim the same stand in one lane, in the plan's order, and what waits is looked at again only
+when a claim is given back. No clock and no I/O: the time is an argument, in seconds.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterable
+from heapq import heapify, heappop, heappush
+from typing import Literal
+
+from restow.executing.task import Task
+
+#: What is claimed: a workload, a budget.
+Claim = tuple[Literal["workload", "budget", "turn"], str]
+#: What a proven move waits for.
+_TURN: Claim = ("turn", "")
+_Lane = deque[Task]
+
+
+class Agenda:
+    """The tasks of one plan; at most ``width`` of them are being asked of the API server at a time."""
+
+    def __init__(self, tasks: Iterable[Task], width: int) -> None:
+        self._width = width
+        self._claimed: Counter[Claim] = Counter()
+        #: The claims of each task that has begun and not ended, by number.
+        self._holding: dict[int, set[Claim]] = {}
+        self._asking: set[int] = set()
+        #: Tasks to ask again, by time.
+        self._again: list[tuple[float, int, Task]] = []
+        #: When a task was put off for the first time.
+        self._since: dict[int, float] = {}
+        #: Lanes that may go, by the number of their first task, and those that wait for a claim.
+        self._open: list[tuple[int, _Lane]] = []
+        self._parked: defaultdict[Claim, list[_Lane]] = defaultdict(list)
+        #: Proven moves that later ones wait for, in order, and all moves that nobody waits for any more.
+        self._sequence: deque[int] = deque()
+        self._passed: set[int] = set()
+        lanes: defaultdict[object, _Lane] = defaultdict(deque)
+        for task in tasks:
+            lanes[task.workload, task.budgets].append(task)
+            if task.is_proven:
+                self._sequence.append(task.number)
+        self._waiting = sum(map(len, lanes.values()))
+        self._open = [(lane[0].number, lane) for lane in lanes.values()]
+        heapify(self._open)
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether every task has ended."""
+        return not self._waiting and not self._holding
+
+    def start(self, now: float) -> Task | None:
+        """The next task to ask for; it is then being asked until ``postpone``, ``answered`` or ``finish``."""
+        if len(self._asking) >= self._width:
+            return None
+        task = self._repeated(now) or self._fresh()
+        if task is not None:
+            self._asking.add(task.number)
+        return task
+
+    def wakes_at(self) -> float | None:
+        """When the next task is to be asked again; None if that does not depend on the time."""
+        return self._again[0][0] if self._again and len(self._asking) < self._width else None
+
+    def postpone(self, task: Task, now: float, pause: float, patience: float) -> bool:
+        """Ask again after a pause, and let later moves go first; False, and nothing done, if that is too long after the first time."""
+        if now + pause > self._since.setdefault(task.number, now) + patience:
+            return False
+        self._asking.discard(task.number)
+        self._pass(task)
+        heappush(self._again, (now + pause, task.number, task))
+        return True
+
+    def hurry(self) -> None:
+        """Ask again at once what was put off."""
+        self._again = [(float("-inf"), number, task) for _, number, task in self._again]
+        heapify(self._again)
+
+    def answered(self, task: Task) -> None:
+        """The pod is being evicted: others under the same budgets may ask."""
+        self._asking.discard(task.number)
+        self._give_back(task, "budget")
+
+    def landed(self, task: Task) -> None:
+        """The replacement has a node, or will have none."""
+        self._pass(task)
+
+    def finish(self, task: Task) -> None:
+        """The task has ended, however it did."""
+        self._asking.discard(task.number)
+        self._give_back(task, "workload")
+        self._give_back(task, "budget")
+        self._pass(task)
+        del self._holding[task.number]
+
+    def _repeated(self, now: float) -> Task | None:
+        return heappop(self._again)[2] if self._again and self._again[0][0] <= now else None
+
+    def _fresh(self) -> Task | None:
+        while self._open:
+            lane = heappop(self._open)[1]
+            obstacle = self._obstacle(lane[0])
+            if obstacle is None:
+                return self._begin(lane)
+            self._parked[obstacle].append(lane)
+        return None
+
+    def _begin(self, lane: _Lane) -> Task:
+        task = lane.popleft()
+        self._waiting -= 1
+        self._holding[task.number] = claims = {("workload", task.workload), *_budgets(task)}
+        self._claimed.update(claims)
+        if lane:
+            heappush(self._open, (lane[0].number, lane))
+        return task
+
+    def _obstacle(self, task: Task) -> Claim | None:
+        """What has to be given back first."""
+        if task.is_proven and self._sequence[0] < task.number:
+            return _TURN
+        if self._claimed["workload", task.workload] >= task.limit:
+            return "workload", task.workload
+        return next((claim for claim in _budgets(task) if self._claimed[claim]), None)
+
+    def _give_back(self, task: Task, kind: str) -> None:
+        held = self._holding[task.number]
+        for claim in [each for each in held if each[0] == kind]:
+            held.discard(claim)
+            self._claimed[claim] -= 1
+            self._unpark(claim)
+
+    def _pass(self, task: Task) -> None:
+        """No later move has to wait for this one."""
+        self._passed.add(task.number)
+        if not self._sequence or self._sequence[0] not in self._passed:
+            return
+        while self._sequence and self._sequence[0] in self._passed:
+            self._sequence.popleft()
+        self._unpark(_TURN)
+
+    def _unpark(self, claim: Claim) -> None:
+        for lane in self._parked.pop(claim, ()):
+            heappush(self._open, (lane[0].number, lane))
+
+
+def _budgets(task: Task) -> list[Claim]:
+    return [("budget", name) for name in sorted(task.budgets)]

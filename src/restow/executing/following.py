@@ -1,0 +1,125 @@
+"""From the eviction to the replacement: has it come, where did it land, is it ready - each within a deadline.
+
+The state is looked at a few times a second rather than after every change of the cluster: with hundreds of evictions on
+their way, each looking at every change would be hundreds of looks a change.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+from restow.cluster.pods import Phase
+from restow.cluster.pods_now import PodNow
+from restow.descheduling.succession import Succession
+from restow.executing.memory import Awaited, Memory
+from restow.executing.outcomes import Landed, Match, Missing, Outcome, Settled, Unready, Unverified, match_of
+from restow.executing.replacements import Replacements
+from restow.executing.revalidation import is_there
+from restow.executing.settings import Clock, Settings
+from restow.executing.surroundings import Sight
+from restow.executing.task import Task
+from restow.kube.duration import format_duration
+
+#: Seconds between two looks.
+_LOOK = 0.2
+_SECOND = 1_000_000_000
+#: Candidates named in a sentence.
+_TOLD = 3
+
+
+class Following:
+    """Follows the replacements of one plan, and has the memory know how they fared."""
+
+    def __init__(self, sight: Sight, memory: Memory, settings: Settings, clock: Clock) -> None:
+        self._sight = sight
+        self._memory = memory
+        self._settings = settings
+        self._clock = clock
+        self._replacements = Replacements()
+        self._stopped: str | None = None
+        #: Whether every proven move so far has done what the later ones count on.
+        self._on_track = True
+
+    def stop(self, why: str) -> None:
+        """Wait no longer."""
+        self._stopped = why
+
+    def expect(self, task: Task) -> None:
+        """A pod is about to be evicted."""
+        if task.owner is not None:
+            self._replacements.expect(task, self._sight.pods_of(task.owner.uid))
+
+    def stray(self, task: Task) -> None:
+        """A move does not do, or not now, what later ones count on."""
+        self._on_track = self._on_track and not task.is_proven
+
+    def forget(self, task: Task) -> None:
+        """A task has ended."""
+        self._replacements.finish(task)
+
+    async def follow(self, task: Task) -> AsyncIterator[Outcome]:
+        """The landing, if there is one, and the ending."""
+        # What comes after the old pod has to wait for its end first.
+        waits = 2 if task.succession is Succession.AFTERWARDS else 1
+        deadline = self._clock() + waits * self._settings.ready
+        pod: PodNow | None = None
+        landed: Landed | None = None
+        while True:
+            pod = self._now(task, pod)
+            if landed is None and pod is not None and pod.node is not None:
+                landed = self._landed(task, pod.name, pod.node)
+                yield landed
+            ending = self._ending(task, pod, landed, deadline)
+            if ending is not None:
+                yield ending
+                return
+            await asyncio.sleep(_LOOK)
+
+    def _now(self, task: Task, pod: PodNow | None) -> PodNow | None:
+        """The replacement as it is now; another one where that has vanished."""
+        if pod is not None:
+            same = self._sight.pod(pod.namespace, pod.name)
+            if same is not None and same.uid == pod.uid and not same.is_terminating:
+                return same
+        assert task.owner is not None
+        return self._replacements.find(task, self._sight.pods_of(task.owner.uid))
+
+    def _landed(self, task: Task, pod: str, node: str) -> Landed:
+        match = match_of(task, node, on_track=self._on_track)
+        if match is Match.ELSEWHERE:
+            foretold = ", ".join(task.move.candidates[:_TOLD])
+            more = ", ..." if len(task.move.candidates) > _TOLD else ""
+            self._memory.disappoint(task, self._clock(), f"{pod} landed on {node}, foretold was {foretold}{more}")
+        elif match is Match.BACK:
+            self._memory.disappoint(task, self._clock(), f"{pod} came back to {node}")
+        if node != task.move.target:
+            self.stray(task)
+        return Landed(task, pod, node, match)
+
+    def _ending(self, task: Task, pod: PodNow | None, landed: Landed | None, deadline: float) -> Outcome | None:
+        if pod is not None and is_there(pod):
+            self._confirm(task, pod, landed)
+            return Settled(task)
+        if self._stopped is not None:
+            return Unverified(task, self._stopped)
+        if pod is not None and pod.phase == Phase.FAILED:
+            return self._unready(task, pod, "has failed")
+        if self._clock() < deadline:
+            return None
+        within = f"within {format_duration(int(self._settings.ready * _SECOND))}"
+        if pod is not None:
+            return self._unready(task, pod, f"was not {'ready' if pod.node else 'scheduled'} {within}")
+        message = f"no replacement of {task.move.pod} came {within}"
+        self._memory.disappoint(task, self._clock(), message)
+        return Missing(task, message)
+
+    def _confirm(self, task: Task, pod: PodNow, landed: Landed | None) -> None:
+        if landed is not None and landed.match is Match.PREDICTED:
+            self._memory.confirm(task)
+        elif landed is not None and landed.match is Match.UNFORETOLD:
+            self._memory.note(task, pod.uid, self._clock())
+
+    def _unready(self, task: Task, pod: PodNow, what: str) -> Unready:
+        self._memory.wait_for(task, Awaited(pod.namespace, pod.name, pod.uid))
+        return Unready(task, f"{pod.name}, the replacement of {task.move.pod}, {what}")

@@ -1,0 +1,137 @@
+"""What is told while a plan is carried out, one frozen struct an event.
+
+Every task has exactly one ending (``ENDINGS``). Before it, ``Waiting`` may come, then ``Evicted``, then ``Landed``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from restow.executing.task import Task
+
+
+class Match(Enum):
+    """How a landing compares with the plan."""
+
+    #: On one of the candidates.
+    PREDICTED = "predicted"
+    #: On another node.
+    ELSEWHERE = "elsewhere"
+    #: On the node that it was taken from, and nobody had foretold that.
+    BACK = "back"
+    #: On another node, but a move before did not do what the plan counted on.
+    VOID = "void"
+    #: The plan does not say where.
+    UNFORETOLD = "unforetold"
+
+
+@dataclass(slots=True, frozen=True)
+class Waiting:
+    """The budget has no room, or the API server no time; told once, it is asked again."""
+
+    task: Task
+    message: str
+
+
+@dataclass(slots=True, frozen=True)
+class Evicted:
+    """The API server has accepted the eviction."""
+
+    task: Task
+
+
+@dataclass(slots=True, frozen=True)
+class Landed:
+    """The replacement has a node."""
+
+    task: Task
+    pod: str
+    node: str
+    match: Match
+
+
+@dataclass(slots=True, frozen=True)
+class Settled:
+    """An ending: the replacement is ready, or is over already."""
+
+    task: Task
+
+
+@dataclass(slots=True, frozen=True)
+class Cleared:
+    """An ending: evicted, and nothing comes after it."""
+
+    task: Task
+
+
+@dataclass(slots=True, frozen=True)
+class Rehearsed:
+    """An ending of a dry run: it would have been evicted."""
+
+    task: Task
+
+
+@dataclass(slots=True, frozen=True)
+class Dropped:
+    """An ending: not evicted, for the plan is out of date here or the workload is left alone."""
+
+    task: Task
+    message: str
+
+
+@dataclass(slots=True, frozen=True)
+class Blocked:
+    """An ending: not evicted, the budget had no room until the deadline."""
+
+    task: Task
+    message: str
+
+
+@dataclass(slots=True, frozen=True)
+class Failed:
+    """An ending: not evicted, the API server refused or did not answer."""
+
+    task: Task
+    message: str
+
+
+@dataclass(slots=True, frozen=True)
+class Unready:
+    """An ending: evicted, but the replacement was not ready in time."""
+
+    task: Task
+    message: str
+
+
+@dataclass(slots=True, frozen=True)
+class Missing:
+    """An ending: evicted, but no replacement came in time."""
+
+    task: Task
+    message: str
+
+
+@dataclass(slots=True, frozen=True)
+class Unverified:
+    """An ending: evicted, and we had to stop before it was known where the replacement went."""
+
+    task: Task
+    message: str
+
+
+Ending = Settled | Cleared | Rehearsed | Dropped | Blocked | Failed | Unready | Missing | Unverified
+ENDINGS = (Settled, Cleared, Rehearsed, Dropped, Blocked, Failed, Unready, Missing, Unverified)
+Outcome = Waiting | Evicted | Landed | Ending
+
+
+def match_of(task: Task, node: str, *, on_track: bool) -> Match:
+    """How a replacement's node compares with the plan; ``on_track`` while all that the plan counted on has happened."""
+    move = task.move
+    if node in move.candidates or (move.candidate_count > len(move.candidates) and node != move.source):
+        return Match.PREDICTED
+    if move.candidates and not on_track:
+        return Match.VOID
+    if node == move.source:
+        return Match.BACK
+    return Match.ELSEWHERE if move.candidates else Match.UNFORETOLD

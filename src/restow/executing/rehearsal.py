@@ -1,0 +1,28 @@
+"""The dry run: what an execution would evict, without anybody in it who could write."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable
+from dataclasses import dataclass
+
+from restow.executing.memory import Memory
+from restow.executing.outcomes import Dropped, Outcome, Rehearsed
+from restow.executing.settings import Clock, Settings
+from restow.executing.task import Task
+from restow.executing.windows import closed
+
+
+@dataclass(slots=True, frozen=True)
+class Rehearsal:
+    """Tells which moves would be made; a ``Carrying``."""
+
+    settings: Settings
+    memory: Memory
+    clock: Clock
+
+    async def carry_out(self, tasks: Iterable[Task]) -> AsyncIterator[Outcome]:
+        """One ending a task, in the order of the plan."""
+        for task in tasks:
+            now = self.clock()
+            objection = closed(self.settings.windows, now) or self.memory.objection(task, now)
+            yield Rehearsed(task) if objection is None else Dropped(task, objection)

@@ -1,0 +1,81 @@
+"""Whether a move still makes sense on the newest state, asked just before the eviction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from restow.cluster.pods import Phase
+from restow.cluster.pods_now import PodNow
+from restow.descheduling.succession import Succession
+from restow.executing.memory import Memory
+from restow.executing.surroundings import Sight
+from restow.executing.task import Task
+
+_SECOND = 1_000_000_000
+_LIVING = (Phase.PENDING, Phase.RUNNING)
+#: Nodes named in a sentence.
+_TOLD = 3
+
+
+def gone(task: Task, sight: Sight) -> str | None:
+    """Why there is nothing to evict any more."""
+    pod = sight.pod(task.move.pod.namespace, task.move.pod.name)
+    if pod is None:
+        return "it is gone already"
+    if pod.uid != task.move.pod.uid:
+        return "it is gone already, and another pod has its name"
+    return "it is being deleted already" if pod.is_terminating else None
+
+
+def stale(task: Task, sight: Sight, now: float, patience: float) -> str | None:
+    """Why a pod that is still there had better stay; ``patience`` (seconds) is what a new pod gets to become ready."""
+    pod = sight.pod(task.move.pod.namespace, task.move.pod.name)
+    if pod is not None and pod.node != task.move.source:
+        return f"it is on {pod.node}, and the plan takes it from {task.move.source}"
+    return _shut_out(task, sight) or _siblings_starting(task, sight, now, patience)
+
+
+def still_awaited(task: Task, sight: Sight, memory: Memory) -> str | None:
+    """Why a workload whose last replacement came too late has to wait; what has come meanwhile is forgotten."""
+    awaited = memory.awaited(task)
+    if awaited is None:
+        return None
+    pod = sight.pod(awaited.namespace, awaited.name)
+    if pod is None or pod.uid != awaited.uid or pod.is_terminating or is_there(pod):
+        memory.arrived(task)
+        return None
+    return f"the last replacement of its workload, {awaited.namespace}/{awaited.name}, is still not ready"
+
+
+def is_there(pod: PodNow) -> bool:
+    """Whether a pod is ready on a node, or has done its work."""
+    return pod.phase == Phase.SUCCEEDED or (pod.node is not None and pod.is_ready)
+
+
+def _shut_out(task: Task, sight: Sight) -> str | None:
+    candidates = task.move.candidates
+    # Of very many candidates not all are known.
+    if not candidates or task.move.candidate_count > len(candidates) or any(map(sight.takes_pods, candidates)):
+        return None
+    return f"{_listed(candidates)}, where it would land, no longer take{'s' if len(candidates) == 1 else ''} pods"
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = [f"{len(names) - _TOLD} more"] if len(names) > _TOLD else []
+    return ", ".join([*names[:_TOLD], *more])
+
+
+def _siblings_starting(task: Task, sight: Sight, now: float, patience: float) -> str | None:
+    """No outage on top of an outage: this also holds for replacements that a process before this one waited for."""
+    if task.owner is None or task.succession in (Succession.CLEARED, Succession.LOST):
+        return None
+    starting = [pod for pod in sight.pods_of(task.owner.uid) if _is_starting(pod, task, now, patience)]
+    if len(starting) < task.limit:
+        return None
+    return f"{len(starting)} of {task.owner.kind} {task.owner.name}'s pods are not ready yet, {starting[0].name} first"
+
+
+def _is_starting(pod: PodNow, task: Task, now: float, patience: float) -> bool:
+    is_young = now - pod.created / _SECOND < patience
+    living = pod.phase in _LIVING and not pod.is_terminating and not pod.is_ready
+    return is_young and living and pod.uid != task.move.pod.uid

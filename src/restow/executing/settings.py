@@ -1,0 +1,36 @@
+"""How patiently a plan is carried out, in seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from restow.policies.policy import RestowSettings, Window
+
+#: Seconds since the epoch.
+Clock = Callable[[], float]
+
+_SECOND = 1_000_000_000
+
+
+@dataclass(slots=True, frozen=True)
+class Settings:
+    """Taken from the policy's ``restow:`` section."""
+
+    #: How long a replacement may take until it is ready.
+    ready: float = 300.0
+    #: How long an eviction waits for its budget.
+    budget: float = 300.0
+    windows: tuple[Window, ...] = ()
+    #: Evictions that the API server is asked for at a time.
+    #: Each waits for the server's 100 ms tick; beyond 16 little is gained on a busy server.
+    width: int = 16
+
+    @staticmethod
+    def of(policy: RestowSettings) -> Settings:
+        """The settings of a policy."""
+        return Settings(
+            ready=policy.wait_for_ready / _SECOND,
+            budget=policy.wait_for_budget / _SECOND,
+            windows=policy.windows,
+        )

@@ -1,0 +1,62 @@
+"""What an execution needs of the world, as protocols: the newest state of the cluster, and somebody who evicts."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+from restow.client import eviction
+from restow.client.transport import Api, Permit
+from restow.cluster.pods_now import PodNow
+from restow.executing.outcomes import Outcome
+from restow.executing.task import Task
+
+
+class Sight(Protocol):
+    """The cluster as it is now; ``live.cluster.LiveCluster`` is one."""
+
+    def pod(self, namespace: str, name: str) -> PodNow | None:
+        """A pod; None if it is gone."""
+        ...
+
+    def pods_of(self, owner: str) -> list[PodNow]:
+        """The pods that name an owner (a uid), terminating ones too."""
+        ...
+
+    def takes_pods(self, node: str) -> bool:
+        """Whether a node is there and not cordoned."""
+        ...
+
+
+class Evicting(Protocol):
+    """Asks for one eviction."""
+
+    async def evict(self, task: Task) -> eviction.Outcome:
+        """The answer; NotPermitted where leadership has ended, and nothing was sent."""
+        ...
+
+
+class Carrying(Protocol):
+    """Makes the moves of a plan, or tells what it would do."""
+
+    def carry_out(self, tasks: Iterable[Task]) -> AsyncIterator[Outcome]:
+        """What becomes of the tasks, as it happens; each has one ending."""
+        ...
+
+
+@dataclass(slots=True, frozen=True)
+class ApiEvictions:
+    """Evictions through an API server."""
+
+    api: Api
+    #: Asked just before each request goes out.
+    permit: Permit
+    #: Seconds; None for each pod's own.
+    grace_period: int | None = None
+
+    async def evict(self, task: Task) -> eviction.Outcome:
+        """The API server's answer."""
+        pod = task.move.pod
+        target = eviction.Target(pod.namespace, pod.name, pod.uid)
+        return await eviction.evict(self.api, target, permit=self.permit, grace_period=self.grace_period)

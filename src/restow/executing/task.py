@@ -1,0 +1,32 @@
+"""One move of a plan with all that carrying it out depends on; names only, so that it outlives the cluster's columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from restow.descheduling.plan import Move
+from restow.descheduling.succession import Succession
+from restow.kube.objects import OwnerReference
+
+
+@dataclass(slots=True, frozen=True)
+class Task:
+    """A move to make."""
+
+    #: The move's place in the plan.
+    number: int
+    move: Move
+    #: The controller that creates the replacement; None where there is none.
+    owner: OwnerReference | None
+    #: The uid of the workload that the pod belongs to, as far up as is known; the pod's own where it has none.
+    workload: str
+    succession: Succession
+    #: How many pods of the workload may be on their way at a time.
+    limit: int = 1
+    #: The disruption budgets over the pod, as namespace/name.
+    budgets: frozenset[str] = field(default_factory=frozenset)
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether the plan counts on what the moves before this one have done."""
+        return self.move.certainty is not None

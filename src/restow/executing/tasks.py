@@ -1,0 +1,69 @@
+"""From a decided cycle to tasks: who creates the replacement, what limits the workload, which budgets stand over it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from restow.cluster.budgets import covered_pods
+from restow.cluster.label_groups import LabelGroups
+from restow.cluster.owners import OwnerIndex, owner_of, workload_of
+from restow.cluster.snapshot import Cluster
+from restow.descheduling.arbiter import Eviction
+from restow.descheduling.cycle import Cycle
+from restow.descheduling.planning import named_move
+from restow.descheduling.succession import Successions
+from restow.executing.task import Task
+from restow.policies.policy import RestowSettings
+from restow.policies.restow_section import pods_at_a_time
+
+
+def tasks_of(cycle: Cycle, settings: RestowSettings) -> tuple[Task, ...]:
+    """The moves of a cycle in order."""
+    tasks = _Tasks(cycle.state.cluster, settings)
+    return tuple(tasks.task(number, eviction) for number, eviction in enumerate(cycle.record.evictions))
+
+
+class _Tasks:
+    """Tasks on one cluster."""
+
+    def __init__(self, cluster: Cluster, settings: RestowSettings) -> None:
+        self._cluster = cluster
+        self._share = settings.per_workload
+        self._sizes = _Sizes(cluster)
+        self._budgets = _budgets(cluster)
+        self._successions = Successions(cluster)
+
+    def task(self, number: int, eviction: Eviction) -> Task:
+        pod, pods = eviction.pod, self._cluster.pods
+        workload = workload_of(self._cluster, pod)
+        return Task(
+            number=number,
+            move=named_move(self._cluster, eviction),
+            owner=owner_of(pods, pod),
+            workload=workload.uid if workload is not None else pods.uids[pod],
+            succession=self._successions.of(pod),
+            limit=pods_at_a_time(self._share, self._sizes.of(pod)) or 1,
+            budgets=self._budgets.get(pod, frozenset()),
+        )
+
+
+class _Sizes:
+    """How many pods there are of each owner, not counting those that are over."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._index = OwnerIndex.of(cluster.pods)
+        self._counts = self._index.counts(cluster.pods.observed & ~cluster.pods.terminal)
+
+    def of(self, pod: int) -> int:
+        owners = self._index.of_pod(pod)
+        return int(self._counts[owners].max()) if len(owners) else 1
+
+
+def _budgets(cluster: Cluster) -> dict[int, frozenset[str]]:
+    """The budgets over each pod that has any."""
+    labels = LabelGroups(cluster.pods)
+    found: defaultdict[int, list[str]] = defaultdict(list)
+    for key, budget in cluster.kind("PodDisruptionBudget").items():
+        for pod in covered_pods(budget, cluster, labels).tolist():
+            found[pod].append("/".join(key))
+    return {pod: frozenset(names) for pod, names in found.items()}

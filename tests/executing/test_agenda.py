@@ -1,0 +1,197 @@
+"""The agenda: the plan's order, held back only by what is on its way."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from executing.double import a_task, tasks
+from restow.executing.agenda import Agenda
+from restow.executing.task import Task
+
+
+def started(agenda: Agenda, now: float = 0.0) -> list[str]:
+    """All that may go."""
+    found = []
+    while (task := agenda.start(now)) is not None:
+        found.append(task.move.pod.name)
+    return found
+
+
+def test_one_of_each_workload_goes_in_the_order_of_the_plan() -> None:
+    assert started(Agenda([*tasks("web", 2), *tasks("api", 2, 2)], 16)) == ["web-0", "api-0"]
+
+
+def test_as_many_go_as_the_limit_says() -> None:
+    assert started(Agenda(tasks("web", 5, limit=3), 16)) == ["web-0", "web-1", "web-2"]
+
+
+def test_no_more_are_asked_at_a_time_than_the_width() -> None:
+    agenda = Agenda(tasks("web", 5, limit=5), 2)
+    assert started(agenda) == ["web-0", "web-1"]
+
+
+def test_the_next_under_a_budget_goes_when_the_server_has_answered() -> None:
+    first, second = tasks("web", 2, limit=2, budgets=["default/web"])
+    agenda = Agenda([first, second], 16)
+    assert started(agenda) == ["web-0"]
+    agenda.answered(first)
+    assert started(agenda) == ["web-1"]
+
+
+def test_the_next_of_a_workload_goes_when_the_one_before_has_ended() -> None:
+    first, second = tasks("web", 2)
+    agenda = Agenda([first, second], 16)
+    assert started(agenda) == ["web-0"]
+    agenda.answered(first)
+    agenda.landed(first)
+    assert started(agenda) == []
+    agenda.finish(first)
+    assert started(agenda) == ["web-1"]
+
+
+def test_a_proven_move_waits_until_all_before_it_have_landed() -> None:
+    plan = [a_task("web-0", "web", candidates=["b"]), a_task("api-0", "api", number=1, candidates=["c"])]
+    agenda = Agenda([*plan, *tasks("db", 1, 2)], 16)
+    assert started(agenda) == ["web-0", "db-0"]
+    agenda.answered(plan[0])
+    assert started(agenda) == []
+    agenda.landed(plan[0])
+    assert started(agenda) == ["api-0"]
+
+
+def test_a_proven_move_does_not_overtake_one_that_waits_for_its_workload() -> None:
+    plan = [*tasks("web", 2, candidates=["b"]), a_task("api-0", "api", number=2, candidates=["c"])]
+    agenda = Agenda(plan, 16)
+    assert started(agenda) == ["web-0"]
+    agenda.answered(plan[0])
+    agenda.landed(plan[0])
+    assert started(agenda) == []
+    agenda.finish(plan[0])
+    assert started(agenda) == ["web-1"]
+
+
+def test_what_is_put_off_is_asked_again_in_time_and_not_for_ever() -> None:
+    (task,) = tasks("web", 1)
+    agenda = Agenda([task], 16)
+    assert started(agenda) == ["web-0"]
+    assert agenda.postpone(task, 0.0, 2.0, 5.0)
+    assert agenda.wakes_at() == 2.0
+    assert started(agenda, 1.9) == []
+    assert started(agenda, 2.0) == ["web-0"]
+    assert agenda.postpone(task, 2.0, 2.0, 5.0)
+    assert started(agenda, 4.0) == ["web-0"]
+    assert not agenda.postpone(task, 4.0, 2.0, 5.0)
+    agenda.finish(task)
+    assert agenda.is_finished
+
+
+def test_what_is_put_off_keeps_its_workload_and_its_budgets_and_lets_others_go_first() -> None:
+    first = a_task("web-0", candidates=["b"], budgets=["x/y"])
+    others = [
+        a_task("web-1", number=1),
+        a_task("api-0", "api", number=2, budgets=["x/y"]),
+        a_task("db-0", "db", number=3, candidates=["b"]),
+    ]
+    agenda = Agenda([first, *others], 16)
+    assert started(agenda) == ["web-0"]
+    assert agenda.postpone(first, 0.0, 1.0, 5.0)
+    assert started(agenda) == ["db-0"]
+
+
+@st.composite
+def plans(draw: st.DrawFn) -> list[Task]:
+    apps = draw(st.lists(st.sampled_from("vwxyz"), max_size=20))
+    limits = {app: draw(st.integers(1, 3)) for app in "vwxyz"}
+    budgets = {app: draw(st.sets(st.sampled_from(["x/1", "x/2"]), max_size=2)) for app in "vwxyz"}
+    nodes = st.sampled_from("abcd")
+    return [
+        a_task(
+            f"{app}-{at}",
+            app,
+            number=at,
+            limit=limits[app],
+            budgets=budgets[app],
+            source=draw(nodes),
+            candidates=draw(st.sets(nodes, max_size=2)),
+        )
+        for at, app in enumerate(apps)
+    ]
+
+
+@dataclass(slots=True)
+class Model:
+    """What an execution does with an agenda, by the dice, and what has to hold at every start."""
+
+    plan: list[Task]
+    width: int
+    data: st.DataObject
+    asking: list[Task] = field(default_factory=list)
+    put_off: list[Task] = field(default_factory=list)
+    on_the_way: list[Task] = field(default_factory=list)
+    #: In the order of their first starts.
+    begun: list[int] = field(default_factory=list)
+    #: Nobody waits for these any more.
+    passed: set[int] = field(default_factory=set)
+
+    def start(self, task: Task) -> None:
+        if task in self.put_off:
+            self.put_off.remove(task)
+        else:
+            self.begun.append(task.number)
+            before = [each for each in self.plan[: task.number] if each.is_proven and task.is_proven]
+            assert all(each.number in self.passed for each in before)
+        self.asking.append(task)
+        held = [*self.asking, *self.put_off]
+        assert len(self.asking) <= self.width
+        assert max(Counter(budget for each in held for budget in each.budgets).values(), default=1) == 1
+        workloads = Counter((each.workload, each.limit) for each in [*held, *self.on_the_way])
+        assert all(count <= limit for (_, limit), count in workloads.items())
+
+    def step(self, agenda: Agenda, now: float) -> None:
+        """Something happens to one of the tasks that were started."""
+        if not self.asking and not self.on_the_way:
+            assert self.put_off
+            return
+        task = self.data.draw(st.sampled_from([*self.asking, *self.on_the_way]))
+        if task in self.on_the_way:
+            self.on_the_way.remove(task)
+            agenda.finish(task)
+            self.passed.add(task.number)
+        else:
+            self.asking.remove(task)
+            self.answer(agenda, task, now)
+
+    def answer(self, agenda: Agenda, task: Task, now: float) -> None:
+        answer = self.data.draw(st.sampled_from(["evicted", "placed at once", "refused", "again"]))
+        if answer == "evicted":
+            agenda.answered(task)
+            self.on_the_way.append(task)
+            return
+        self.passed.add(task.number)
+        if answer == "placed at once":
+            agenda.answered(task)
+            agenda.landed(task)
+            self.on_the_way.append(task)
+        elif answer == "again" and agenda.postpone(task, now, 1.0, 5.0):
+            self.put_off.append(task)
+        else:
+            agenda.finish(task)
+
+
+@settings(max_examples=200, deadline=None)
+@given(plans(), st.integers(1, 4), st.data())
+def test_no_limit_is_ever_exceeded_and_everything_ends(plan: list[Task], width: int, data: st.DataObject) -> None:
+    agenda, model, now = Agenda(plan, width), Model(plan, width, data), 0.0
+    while not agenda.is_finished:
+        while (task := agenda.start(now)) is not None:
+            model.start(task)
+        now += 1.0
+        model.step(agenda, now)
+    assert sorted(model.begun) == [each.number for each in plan]
+    for workload in {each.workload for each in plan}:
+        mine = [each.number for each in plan if each.workload == workload]
+        assert [number for number in model.begun if number in mine] == mine

@@ -1,0 +1,321 @@
+"""Whole executions on a cluster in memory, in virtual time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from executing.double import (
+    START,
+    Double,
+    an_execution,
+    carry_out,
+    endings,
+    messages,
+    now,
+    outcomes,
+    tasks,
+    virtually,
+)
+from restow.client import eviction
+from restow.client.errors import NotPermitted
+from restow.cluster.pods import Flag
+from restow.descheduling.succession import Succession
+from restow.executing.execution import LEADERSHIP_ENDED
+from restow.executing.memory import Memory
+from restow.executing.outcomes import (
+    Blocked,
+    Dropped,
+    Evicted,
+    Failed,
+    Landed,
+    Match,
+    Missing,
+    Outcome,
+    Settled,
+    Unready,
+    Unverified,
+    Waiting,
+)
+from restow.executing.rehearsal import Rehearsal
+from restow.executing.settings import Settings
+from restow.executing.task import Task
+from restow.policies.policy import Window
+
+
+def test_an_eviction_is_told_from_the_answer_to_the_ready_replacement() -> None:
+    plan = tasks("web", 1, candidates=["b"])
+    told = carry_out(Double.of(plan), plan)
+    assert told == [Evicted(plan[0]), Landed(plan[0], "new-1", "b", Match.PREDICTED), Settled(plan[0])]
+
+
+def test_workloads_go_side_by_side_and_their_pods_one_after_the_other() -> None:
+    plan = [task for at in range(8) for task in tasks(f"app{at}", 2, 2 * at)]
+    double = Double.of(plan)
+    told = carry_out(double, plan)
+    assert set(endings(told).values()) == {"Settled"}
+    assert double.most["requests"] == 8
+    assert all(double.most[f"on the way uid-app{at}"] == 1 for at in range(8))
+    assert double.asked[-1][0] - START < 3.0
+
+
+def test_so_many_pods_of_a_workload_go_at_a_time_as_its_limit_says() -> None:
+    plan = tasks("web", 6, limit=3)
+    double = Double.of(plan)
+    assert set(endings(carry_out(double, plan)).values()) == {"Settled"}
+    assert double.most["on the way uid-web"] == 3
+
+
+def test_a_full_budget_is_waited_for_and_told_once() -> None:
+    plan = [*tasks("web", 1, budgets=["default/all"]), *tasks("api", 1, 1, budgets=["default/all"])]
+    double = Double.of(plan, budgets={"default/all": 1}, ready_after=9.0)
+    told = carry_out(double, plan)
+    assert endings(told) == {"web-0": "Settled", "api-0": "Settled"}
+    assert messages(told, Waiting) == ["The disruption budget default/all needs all"]
+    assert double.most["default/all"] == 1
+
+
+def test_a_budget_that_never_allows_blocks_until_the_deadline() -> None:
+    plan = tasks("web", 2, budgets=["default/web"])
+    double = Double.of(plan, budgets={"default/web": 2})
+    told = carry_out(double, plan, budget=20.0)
+    assert endings(told) == {"web-0": "Blocked", "web-1": "Blocked"}
+    assert messages(told, Blocked)[0] == "The disruption budget default/web needs all, for too long"
+    assert double.evicted == []
+    # Two tasks, each within its deadline, ever more slowly.
+    assert double.asked[-1][0] - START < 41.0
+    assert len(double.asked) < 20
+
+
+@pytest.mark.parametrize(
+    "answer", [eviction.Misconfigured("two budgets"), eviction.Denied("add the rule"), eviction.Failed("odd", 400)]
+)
+def test_a_refusal_that_does_not_pass_ends_the_task(answer: eviction.Outcome) -> None:
+    plan = tasks("web", 2)
+    double = Double.of(plan)
+    double.answers["web-0"] = [answer]
+    told = carry_out(double, plan)
+    assert endings(told) == {"web-0": "Failed", "web-1": "Settled"}
+    assert messages(told, Failed) == [answer.message]  # type: ignore[union-attr]
+
+
+def test_a_pod_that_the_server_no_longer_has_is_dropped() -> None:
+    plan = tasks("web", 1)
+    double = Double.of(plan)
+    double.answers["web-0"] = [eviction.AlreadyGone("not found")]
+    assert messages(carry_out(double, plan), Dropped) == ["not found"]
+
+
+def test_after_a_lost_answer_the_pod_is_not_evicted_again() -> None:
+    class Deaf(Double):
+        async def evict(self, task: Task) -> eviction.Outcome:
+            await super().evict(task)
+            return eviction.Unanswered("no answer")
+
+    plan = tasks("web", 1)
+    double = Deaf({each.move.pod.name: pod for each, pod in zip(plan, Double.of(plan).pods.values(), strict=True)})
+    told = carry_out(double, plan)
+    assert [type(each) for each in told] == [Waiting, Evicted, Landed, Settled]
+    assert double.evicted == ["web-0"]
+    assert len(double.asked) == 1
+
+
+def test_a_busy_server_is_asked_again_when_it_says_so() -> None:
+    plan = tasks("web", 1)
+    double = Double.of(plan)
+    double.answers["web-0"] = [eviction.Busy("too many requests", 10.0)]
+    assert endings(carry_out(double, plan)) == {"web-0": "Settled"}
+    assert double.asked[1][0] - double.asked[0][0] >= 10.0
+
+
+def gone(double: Double) -> None:
+    del double.pods["web-0"]
+
+
+def another(double: Double) -> None:
+    double.pods["web-0"] = replace(double.pods["web-0"], uid="other")
+
+
+def leaving(double: Double) -> None:
+    double.pods["web-0"] = replace(double.pods["web-0"], flags=Flag.TERMINATING)
+
+
+def moved(double: Double) -> None:
+    double.pods["web-0"] = replace(double.pods["web-0"], node="c")
+
+
+def shut(double: Double) -> None:
+    double.closed = {"b"}
+
+
+def starting(double: Double) -> None:
+    double.pods["web-1"] = replace(double.pods["web-1"], conditions=(), created=int(START * 1e9))
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (gone, "it is gone already"),
+        (another, "it is gone already, and another pod has its name"),
+        (leaving, "it is being deleted already"),
+        (moved, "it is on c, and the plan takes it from a"),
+        (shut, "b, where it would land, no longer takes pods"),
+        (starting, "1 of ReplicaSet web's pods are not ready yet, web-1 first"),
+    ],
+)
+def test_a_move_that_the_newest_state_forbids_is_dropped(change: Callable[[Double], None], reason: str) -> None:
+    known = tasks("web", 2, candidates=["b"])
+    double = Double.of(known)
+    change(double)
+    assert messages(carry_out(double, known[:1]), Dropped) == [reason]
+    assert double.asked == []
+
+
+def test_a_stateful_set_is_followed_by_name() -> None:
+    plan = tasks("db", 2, kind="StatefulSet", succession=Succession.AFTERWARDS)
+    told = carry_out(Double.of(plan), plan)
+    assert [each.pod for each in told if isinstance(each, Landed)] == ["db-0", "db-1"]
+
+
+@pytest.mark.parametrize("succession", [Succession.LOST, Succession.CLEARED])
+def test_nothing_is_waited_for_where_nothing_comes(succession: Succession) -> None:
+    plan = tasks("web", 2, succession=succession)
+    assert set(endings(carry_out(Double.of(plan), plan)).values()) == {"Cleared"}
+
+
+def test_pods_that_come_back_stop_their_workload_after_the_first_and_say_why() -> None:
+    plan = tasks("web", 6)
+    double, memory = Double.of(plan, land=lambda _: "a"), Memory()
+    told = carry_out(double, plan, memory=memory)
+    assert double.evicted == ["web-0"]
+    assert [each.match for each in told if isinstance(each, Landed)] == [Match.BACK]
+    assert "left alone for 4m59s (once): new-1 came back to a" in messages(told, Dropped)[0]
+
+
+def test_a_missed_prediction_stops_its_workload() -> None:
+    plan = [*tasks("web", 2, candidates=["b"]), *tasks("api", 1, 2)]
+    double = Double.of(plan, land=lambda pod: "c" if pod.startswith("web") else "d")
+    told = carry_out(double, plan)
+    assert double.evicted == ["web-0", "api-0"]
+    assert "new-1 landed on c, foretold was b" in messages(told, Dropped)[0]
+
+
+def test_a_workload_whose_replacement_is_not_ready_is_not_evicted_again() -> None:
+    """Not in this plan, nor in a later one, before the replacement is ready."""
+    plan, memory = tasks("web", 3), Memory()
+    double = Double.of(plan, ready_after=700.0)
+    told = carry_out(double, plan[:2], memory=memory)
+    assert messages(told, Unready) == ["new-1, the replacement of default/web-0, was not ready within 5m0s"]
+    late = "the last replacement of its workload, default/new-1, is still not ready"
+    assert messages(told, Dropped) == [late]
+    assert messages(carry_out(double, plan[2:], memory=memory), Dropped) == [late]
+    double._become_ready("new-1")
+    assert endings(carry_out(double, plan[2:], memory=memory)) == {"web-2": "Unready"}
+
+
+def test_a_replacement_that_fits_nowhere_and_one_that_never_comes_are_told() -> None:
+    plan = tasks("web", 1)
+    told = carry_out(Double.of(plan, land=lambda _: None), plan)
+    assert messages(told, Unready) == ["new-1, the replacement of default/web-0, was not scheduled within 5m0s"]
+
+    class Scaled(Double):
+        def _create(self, *_: object) -> None:
+            """Nobody wants the pod any more."""
+
+    told = carry_out(Scaled(Double.of(plan).pods), [*plan])
+    assert messages(told, Missing) == ["no replacement of default/web-0 came within 5m0s"]
+
+
+def test_nothing_is_begun_when_leadership_has_ended_and_the_rest_is_dropped() -> None:
+    plan = tasks("web", 5)
+    double = Double.of(plan)
+    told = carry_out(double, plan, permit=lambda: START + 2.0 - now())
+    assert list(endings(told).values()) == ["Settled", "Settled", "Dropped", "Dropped", "Dropped"]
+    assert all(at <= START + 2.0 for at, _ in double.asked)
+    assert set(messages(told, Dropped)) == {LEADERSHIP_ENDED}
+
+
+def test_leadership_that_ends_between_the_look_and_the_request_stops_everything() -> None:
+    class Fenced(Double):
+        async def evict(self, task: Task) -> eviction.Outcome:
+            raise NotPermitted("ended")
+
+    plan = tasks("web", 2)
+    told = carry_out(Fenced(Double.of(plan).pods), plan)
+    assert messages(told, Dropped) == [LEADERSHIP_ENDED] * 2
+
+
+def test_stop_lets_requests_end_and_begins_no_other() -> None:
+    plan = [*tasks("web", 2), *tasks("api", 2, 2, budgets=["default/api"])]
+    double = Double.of(plan, budgets={"default/api": 2})
+    execution = an_execution(double)
+
+    async def stopped() -> list[Outcome]:
+        asyncio.get_running_loop().call_later(0.05, execution.stop, "SIGTERM")
+        return await outcomes(execution, plan)
+
+    told = virtually(stopped())
+    assert endings(told) == {"web-0": "Unverified", "web-1": "Dropped", "api-0": "Dropped", "api-1": "Dropped"}
+    assert messages(told, Unverified) == ["SIGTERM"]
+    assert len(double.asked) == 2
+
+
+def test_outside_its_windows_nothing_is_evicted() -> None:
+    window = Window(start="0 22 * * *", duration=3600 * 10**9)
+    plan = tasks("web", 1)
+    told = carry_out(Double.of(plan), plan, windows=(window,))
+    assert messages(told, Dropped) == [
+        "no window of the policy is open; the next opens at 2027-01-15T22:00:00+00:00",
+    ]
+
+
+def test_a_rehearsal_tells_the_moves_and_has_nobody_to_make_them() -> None:
+    plan = tasks("web", 3)
+    rehearsal = Rehearsal(Settings(), Memory(), lambda: START)
+
+    async def told() -> list[Outcome]:
+        return [each async for each in rehearsal.carry_out(plan)]
+
+    assert endings(virtually(told())) == dict.fromkeys(["web-0", "web-1", "web-2"], "Rehearsed")
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_budgets_and_limits_hold_and_every_task_has_one_ending(data: st.DataObject) -> None:
+    plan: list[Task] = []
+    budgets = {}
+    for app in data.draw(st.lists(st.sampled_from("uvwxyz"), unique=True, max_size=5)):
+        count, limit = data.draw(st.integers(1, 4)), data.draw(st.integers(1, 3))
+        over = [f"default/{app}"] if data.draw(st.booleans()) else []
+        budgets |= {each: data.draw(st.integers(0, count)) for each in over}
+        known = data.draw(st.booleans())
+        plan += tasks(app, count, len(plan), limit=limit, budgets=over, candidates=["b"] if known else [])
+    fates = data.draw(st.lists(st.sampled_from(["b", "a", "c", None]), min_size=1, max_size=8))
+    double = Double.of(plan, budgets=budgets, ready_after=data.draw(st.sampled_from([0.1, 3.0, 90.0])))
+    double.land = lambda pod: fates[sum(map(ord, pod)) % len(fates)]
+    told = carry_out(double, plan, ready=60.0, budget=30.0)
+    assert endings(told).keys() == {each.move.pod.name for each in plan}
+    assert len(double.evicted) == len(set(double.evicted)) == sum(isinstance(each, Evicted) for each in told)
+    assert all(double.most[each] <= 1 for each in budgets)
+    assert all(double.most[f"on the way {each.workload}"] <= max(each.limit, 1) for each in plan)
+
+
+def test_a_pod_without_owner_is_its_own_workload() -> None:
+    plan = [replace(each, workload=each.move.pod.uid) for each in tasks("x", 3, succession=Succession.LOST)]
+    double = Double.of(plan)
+    carry_out(double, plan)
+    assert double.most["requests"] == 3
+
+
+def test_after_a_move_went_astray_later_landings_are_no_misses() -> None:
+    """The second of two equal candidates won, so the next replacement finds another cluster than it was proven on."""
+    plan = [*tasks("web", 1, candidates=["b", "c"]), *tasks("api", 2, 1, candidates=["c"])]
+    double = Double.of(plan, land=lambda pod: "c" if pod == "web-0" else "b")
+    told = carry_out(double, plan)
+    assert [each.match for each in told if isinstance(each, Landed)] == [Match.PREDICTED, Match.VOID, Match.VOID]
+    assert set(endings(told).values()) == {"Settled"}

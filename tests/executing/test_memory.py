@@ -1,0 +1,92 @@
+"""What is remembered of workloads."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from executing.double import a_task
+from restow.executing.memory import FIRST_PAUSE, LONGEST_PAUSE, Memory
+
+TASK = a_task("web-0")
+
+
+def pause(memory: Memory, now: float) -> float:
+    """Seconds until a task of the workload may go again, to the minute."""
+    left = 0.0
+    while memory.objection(TASK, now + left) is not None:
+        left += 60.0
+    return left
+
+
+def test_every_disappointment_doubles_the_pause_up_to_a_longest() -> None:
+    memory, now, pauses = Memory(), 0.0, []
+    for _ in range(8):
+        memory.disappoint(TASK, now, "it came back")
+        pauses.append(pause(memory, now))
+        now += pauses[-1]
+    assert pauses[:3] == [FIRST_PAUSE, 2 * FIRST_PAUSE, 4 * FIRST_PAUSE]
+    assert pauses[-1] == LONGEST_PAUSE
+
+
+def test_the_sentence_says_for_how_long_how_often_and_why() -> None:
+    memory = Memory()
+    memory.disappoint(TASK, 0.0, "it came back")
+    memory.disappoint(TASK, 400.0, "new-2 came back to a")
+    said = "ReplicaSet/web is left alone for 9m40s (2 times in a row): new-2 came back to a"
+    assert memory.objection(TASK, 420.0) == said
+
+
+def test_during_a_pause_only_the_first_disappointment_counts() -> None:
+    memory = Memory()
+    for now in (0.0, 1.0, 2.0):
+        memory.disappoint(TASK, now, "it came back")
+    assert pause(memory, 0.0) == FIRST_PAUSE
+
+
+def test_a_prediction_that_comes_true_ends_the_row() -> None:
+    memory = Memory()
+    memory.disappoint(TASK, 0.0, "it came back")
+    memory.confirm(TASK)
+    assert memory.objection(TASK, 1.0) is None
+    memory.disappoint(TASK, 2.0, "it came back")
+    assert pause(memory, 2.0) == FIRST_PAUSE
+
+
+def test_after_a_day_without_disappointment_the_row_is_forgotten() -> None:
+    memory = Memory()
+    memory.disappoint(TASK, 0.0, "it came back")
+    memory.disappoint(TASK, 100_000.0, "it came back")
+    assert pause(memory, 100_000.0) == FIRST_PAUSE
+
+
+def test_other_workloads_are_not_affected() -> None:
+    memory = Memory()
+    memory.disappoint(TASK, 0.0, "it came back")
+    assert memory.objection(a_task("api-0", "api"), 1.0) is None
+
+
+def test_a_replacement_that_its_strategy_wants_again_soon_goes_in_a_circle() -> None:
+    """One huge pod above the target threshold would be evicted in every cycle for ever."""
+    memory = Memory()
+    memory.note(TASK, "uid-new", 0.0)
+    again = replace(TASK, move=a_task("new").move)
+    said = (
+        "ReplicaSet/web is left alone for 5m0s (once): LowNodeUtilization moved it 1m0s ago and wants to move it again"
+    )
+    assert memory.objection(again, 60.0) == said
+    assert memory.objection(again, 60.0 + FIRST_PAUSE) is None
+
+
+@pytest.mark.parametrize(("plugin", "now"), [("RemoveDuplicates", 60.0), ("LowNodeUtilization", 7200.0)])
+def test_another_strategy_or_a_later_time_is_no_circle(plugin: str, now: float) -> None:
+    memory = Memory()
+    memory.note(TASK, "uid-new", 0.0)
+    assert memory.objection(a_task("new", plugin=plugin), now) is None
+
+
+def test_strategies_that_look_at_age_may_move_a_replacement_again() -> None:
+    memory, old = Memory(), a_task("web-0", plugin="PodLifeTime")
+    memory.note(old, "uid-new", 0.0)
+    assert memory.objection(a_task("new", plugin="PodLifeTime"), 60.0) is None

@@ -1,0 +1,41 @@
+"""From a cycle to tasks."""
+
+from __future__ import annotations
+
+import msgspec
+
+from builders import a_node, a_pdb, a_pod, a_replica_set
+from descheduling.harness import cycle
+from restow.descheduling.succession import Succession
+from restow.executing.tasks import tasks_of
+from restow.policies.policy import RestowSettings
+
+
+def duplicates(count: int):
+    """Pods of one ReplicaSet on one of two nodes."""
+    owner = ("ReplicaSet", "web")
+    pods = [a_pod(f"web-{at}", node="a", owner=owner, images=["app"], labels={"app": "web"}) for at in range(count)]
+    others = [
+        a_replica_set("web", selector={"matchLabels": {"app": "web"}}),
+        a_pdb("web", selector={"matchLabels": {"app": "web"}}),
+        a_pdb("api", selector={"matchLabels": {"app": "api"}}),
+    ]
+    return cycle("RemoveDuplicates", {}, nodes=[a_node("a"), a_node("b")], pods=pods, others=others)
+
+
+def test_a_task_has_the_names_the_owner_and_the_budgets_of_its_move() -> None:
+    first, *_ = tasks_of(duplicates(4), RestowSettings())
+    assert (first.number, first.move.source, first.move.pod.name) == (0, "a", "web-2")
+    assert first.owner is not None
+    assert first.owner.kind == "ReplicaSet"
+    assert first.budgets == {"default/web"}
+    assert first.succession is Succession.OVERLAPPING
+    assert first.limit == 1
+
+
+def test_a_percentage_is_of_the_workloads_pods_and_one_at_least() -> None:
+    limits = [
+        tasks_of(duplicates(10), msgspec.structs.replace(RestowSettings(), per_workload=share))[0].limit
+        for share in (3, "1%", "25%", "100%")
+    ]
+    assert limits == [3, 1, 2, 10]
