@@ -174,8 +174,10 @@ class Prover:
         candidates = self._schedulers.candidates(decision)
         elsewhere = _elsewhere(decision) if _only(candidates, source) else ""
         prospect = Prospect(candidates, decision.best, not self._state.exists[pod], elsewhere)
-        self._memory.keep(pod, source, prospect)
-        return self._judge(turn, suggestion, source, prospect)
+        landing = self._judge(turn, suggestion, source, prospect)
+        if not isinstance(landing, Landing):
+            self._memory.keep(pod, source, prospect)
+        return landing
 
     def _undisturbed(self, turn: Turn, twin: int, landing: Landing) -> Landing | Reason:
         """Refuse a landing from where another strategy would move the replacement again."""
