@@ -47,8 +47,8 @@ class Evidence:
         self._untold = frozenset(kind for kind in KINDS if not cluster.tells_of(kind))
         #: The kinds that were missed in answers so far.
         self.missed: set[str] = set()
-        self._decisive: dict[tuple[int, ...], Kinds] = {}
-        self._scoring: dict[tuple[int, ...], Kinds] = {}
+        self._decisive: dict[tuple[object, ...], Kinds] = {}
+        self._scoring: dict[tuple[object, ...], Kinds] = {}
 
     def lacks(self, kind: str) -> bool:
         """Whether nobody knows if there are objects of a kind."""
@@ -62,20 +62,22 @@ class Evidence:
         if not self._untold:
             return ()
         pods = self._pods
-        key = tuple(int(each[pod]) for each in (pods.namespace, pods.volumes, pods.rules, pods.labels))
-        if key not in self._decisive:
-            self._decisive[key] = self._only_untold(self._ruling_out(pod))
-        return self._decisive[key]
+        key = pods.namespace[pod], pods.volumes[pod], pods.rules[pod], pods.labels[pod]
+        known = self._decisive.get(key)
+        if known is None:
+            known = self._decisive[key] = self._only_untold(self._ruling_out(pod))
+        return known
 
     def scoring(self, pod: int) -> Kinds:
         """The kinds not told of that could shift the scores of nodes for a pod."""
         if not self._untold:
             return ()
         pods = self._pods
-        key = tuple(int(each[pod]) for each in (pods.namespace, pods.spread, pods.rules, pods.labels, pods.owners))
-        if key not in self._scoring:
-            self._scoring[key] = self._only_untold(self._shifting(pod))
-        return self._scoring[key]
+        key = pods.namespace[pod], pods.spread[pod], pods.rules[pod], pods.labels[pod], pods.owners[pod]
+        known = self._scoring.get(key)
+        if known is None:
+            known = self._scoring[key] = self._only_untold(self._shifting(pod))
+        return known
 
     def _only_untold(self, kinds: Iterable[str]) -> Kinds:
         found = set(kinds) & self._untold

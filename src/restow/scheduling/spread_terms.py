@@ -67,6 +67,8 @@ class SpreadCompiler:
         self._selectors = DefaultSelectors(cluster)
         self._own: dict[tuple[int, tuple[tuple[str, str], ...]], SpreadTerms] = {}
         self._default: dict[Selector, SpreadTerms] = {EVERYTHING: SpreadTerms()}
+        #: By namespace, labels and owners of a pod: all that its default selector depends on.
+        self._alike: dict[tuple[int, int, int], SpreadTerms] = {}
 
     def terms(self, pod: int) -> SpreadTerms:
         """What a pod has to say about spreading."""
@@ -83,7 +85,14 @@ class SpreadCompiler:
         return known
 
     def _default_terms(self, pod: int) -> SpreadTerms:
-        selector = self._selectors.selector(pod)
+        pods = self._pods
+        key = int(pods.namespace[pod]), int(pods.labels[pod]), int(pods.owners[pod])
+        found = self._alike.get(key)
+        if found is None:
+            found = self._alike[key] = self._selected_by(self._selectors.selector(pod))
+        return found
+
+    def _selected_by(self, selector: Selector) -> SpreadTerms:
         known = self._default.get(selector)
         if known is None:
             known = self._default[selector] = SpreadTerms(
