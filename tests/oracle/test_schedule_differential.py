@@ -18,6 +18,7 @@ from builders import Object, a_list
 from oracle.random_contests import Contest
 from oracle.scheduler_process import Outcome, Rejection, SchedulerProcess, scheduler_binary
 from oracle.scheduling_cases import NAMES, a_scheduling_case
+from restow.cli.inputs import Where
 from restow.cli.scheduling import Request, answer
 from restow.reporting.schedule_outcomes import ScoresFor
 
@@ -60,7 +61,7 @@ def restow(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> Any:
         dump.write_bytes(msgspec.json.encode(a_list(*cluster)))
         written.write_text(configuration)
         named = str(written) if configuration else None
-        answer(Request((str(dump),), pod, named, "json", scores_for))
+        answer(Request(Where((str(dump),)), pod, named, "json", scores_for))
         return msgspec.json.decode(capfdbinary.readouterr().out)
 
     return document
