@@ -99,11 +99,6 @@ def named_move(cluster: Cluster, eviction: Eviction) -> Move:
     return _Names(cluster).move(eviction)
 
 
-def named_refusal(cluster: Cluster, refused: Refused) -> Refusal:
-    """A refusal with its names."""
-    return _Names(cluster).refusal(refused)
-
-
 class _Names:
     """Names for indices."""
 

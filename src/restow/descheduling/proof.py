@@ -110,7 +110,11 @@ class Prover:
 
     def welcome(self, suggestion: Suggestion, source: int, nodes: IntArray) -> BoolArray:
         """Which of some nodes would do as landing places for a suggestion, bool[len(nodes)]."""
-        return self._welcome(suggestion, source, nodes)
+        elsewhere = suggestion.obligation is not Obligation.ANYWHERE
+        good = nodes != source if elsewhere else np.ones(len(nodes), dtype=bool)
+        if suggestion.welcome is not None and good.any():
+            good[good] = suggestion.welcome(nodes[good])
+        return good
 
     def _foreseen(self, turn: Turn, suggestion: Suggestion, source: int) -> Reason | None:
         """What stands against a move, as far as a pod alike has shown where it would land; the state stays as it is."""
@@ -204,7 +208,7 @@ class Prover:
     def _judge(self, turn: Turn, suggestion: Suggestion, source: int, prospect: Prospect) -> Landing | Reason:
         """Whether the nodes that could win would do, and which of them the plan goes on with."""
         candidates = prospect.candidates
-        good = self._welcome(suggestion, source, candidates)
+        good = self.welcome(suggestion, source, candidates)
         if not good.any():
             return self._no_use(turn, source, prospect)
         if not good.all() and self._certainty == "certain":
@@ -244,14 +248,6 @@ class Prover:
         self._state.remove(pod)
         self._state.place(twin, PENDING)
         return self._schedulers.decide(twin)
-
-    def _welcome(self, suggestion: Suggestion, source: int, nodes: IntArray) -> BoolArray:
-        """Which of the nodes that could win would do, bool[len(nodes)]."""
-        elsewhere = suggestion.obligation is not Obligation.ANYWHERE
-        good = nodes != source if elsewhere else np.ones(len(nodes), dtype=bool)
-        if suggestion.welcome is not None and good.any():
-            good[good] = suggestion.welcome(nodes[good])
-        return good
 
     def _comes_with_volumes(self, pod: int) -> bool:
         """Whether it has volumes of its own, so that its replacement's replacement can land where nobody has asked."""

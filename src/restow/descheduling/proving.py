@@ -108,6 +108,8 @@ class _Proof:
         self._policy = policy
         self._schedulers = Schedulers(Context.of(state), profiles)
         self._evidence = Evidence(state.cluster)
+        #: Of the whole plan, nothing of it used.
+        self._allowance = _Allowance(limits_of(policy), DisruptionBudgets.of(state.cluster, ensemble.labels))
 
     def cycle(self) -> Cycle:
         """What was decided, and the state it left."""
@@ -119,7 +121,7 @@ class _Proof:
         forbidden: _Forbidden = {}
         for _ in range(_PATIENCE):
             self._state.undo(0)
-            plan = self._passes(self._allowance(), forbidden)
+            plan = self._passes(self._allowance, forbidden)
             circles = plan.circles or self._closed_later(plan.record)
             if not circles:
                 return plan.record
@@ -130,10 +132,7 @@ class _Proof:
         # Clean slates find the same circles over and over: what was forbidden stays forbidden then. The next plan may
         # move others, but none of these again.
         self._state.undo(0)
-        return self._pass(self._allowance(), forbidden, ()).record
-
-    def _allowance(self) -> _Allowance:
-        return _Allowance(limits_of(self._policy), DisruptionBudgets.of(self._state.cluster, self._ensemble.labels))
+        return self._pass(self._allowance, forbidden, ()).record
 
     def _closed_later(self, plan: Record) -> tuple[Circle, ...]:
         """Circles that later plans would close with the moves of this one; the state stays as it is."""

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from restow.kube.near_words import did_you_mean
 from restow.policies.configs import first_configs
 from restow.policies.findings import Issue
 from restow.policies.schema import DEFAULT_EVICTOR, EXTENSION_POINTS
-from restow.policies.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -9,9 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from restow.kube.near_words import did_you_mean
 from restow.policies.decode import decode, json_kind
 from restow.policies.findings import Issue
-from restow.policies.spelling import did_you_mean, unknown_field
+from restow.policies.spelling import unknown_field
 
 if TYPE_CHECKING:
     from restow.policies.findings import Path

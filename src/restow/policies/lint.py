@@ -10,6 +10,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from restow.kube.near_words import did_you_mean
 from restow.policies import v1alpha1
 from restow.policies.decode import decode
 from restow.policies.documents import read_document
@@ -18,7 +19,6 @@ from restow.policies.lint_args import lint_args, metrics_source
 from restow.policies.lint_profiles import lint_fights, lint_profile
 from restow.policies.load import read_policy, to_findings
 from restow.policies.policy import KUBERNETES_METRICS, PROMETHEUS, collects_kubernetes_metrics, prometheus_of
-from restow.policies.spelling import did_you_mean
 from restow.policies.wire import DeschedulerPolicy
 
 if TYPE_CHECKING:

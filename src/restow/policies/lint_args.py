@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from restow.kube.labels import parse_selector
+from restow.kube.near_words import did_you_mean
 from restow.policies.findings import Issue
 from restow.policies.lint_thresholds import lint_high_thresholds, lint_low_thresholds
 from restow.policies.policy import KUBERNETES_METRICS, PROMETHEUS
-from restow.policies.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -1,15 +1,13 @@
-"""What to say about a word that is not among the known ones."""
+"""What to say about a key of a policy that is not among the known ones."""
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
+from restow.kube.near_words import did_you_mean
 from restow.policies.findings import Issue, path_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from restow.policies.decode import UnknownKey
     from restow.policies.findings import Path
 
@@ -27,13 +25,6 @@ _ELSEWHERE = {
     "minReplicas": "it is an argument of DefaultEvictor",
     "priorityThreshold": "it is an argument of DefaultEvictor",
 }
-
-
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return ``; did you mean "x"?`` for the nearest known word, or nothing if none is near."""
-    by_case = {name.lower(): name for name in known}
-    near = get_close_matches(word.lower(), by_case, n=1)
-    return f'; did you mean "{by_case[near[0]]}"?' if near else ""
 
 
 def ignored_key(key: UnknownKey) -> Issue:

@@ -12,12 +12,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from restow.errors import InputError
+from restow.kube.near_words import did_you_mean
 from restow.policies import v1alpha2
 from restow.policies.decode import decode
 from restow.policies.documents import Document
 from restow.policies.findings import Issue, path_text
 from restow.policies.schema import DEFAULT_EVICTOR
-from restow.policies.spelling import did_you_mean, duplicate_key, ignored_key
+from restow.policies.spelling import duplicate_key, ignored_key
 from restow.policies.strategies import STRATEGIES, given, max_pod_life_time
 from restow.policies.v1alpha1_wire import DeschedulerPolicy
 from restow.policies.v1alpha2 import Reading

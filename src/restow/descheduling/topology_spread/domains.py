@@ -70,7 +70,8 @@ class Balancer:
         sizes = [0] * empty + sorted(sizes)
         fits = _Fits(self._view, self._below(domains, members, sum(sizes) / len(sizes)))
         values = domains.column.values
-        welcome = partial(self._below_share, domains, members, ceil(sum(sizes) / len(sizes)))
+        pods = np.array([pod for of_domain in members.values() for pod in of_domain])
+        welcome = partial(self._below_share, domains, pods, ceil(sum(sizes) / len(sizes)))
         occupied = sorted(members, key=lambda code: (len(members[code]), values[code]))
         left: dict[int, list[int]] = {}
         for position, count in surrenders(sizes, constraint.max_skew):
@@ -121,9 +122,8 @@ class Balancer:
             below[code] = len(pods) < average
         return domains.eligible & below[domains.column.codes]
 
-    def _below_share(self, domains: Domains, members: dict[int, list[int]], share: int, nodes: IntArray) -> BoolArray:
-        """Nodes of domains that one more pod does not take beyond their share, on the state as it is now."""
-        pods = np.array([pod for of_domain in members.values() for pod in of_domain])
+    def _below_share(self, domains: Domains, pods: IntArray, share: int, nodes: IntArray) -> BoolArray:
+        """Nodes of domains that one more of these pods does not take beyond their share, on the state as it is now."""
         per_node = self._view.counts_on(pods, np.arange(len(domains.column.codes)))
         codes = domains.column.codes
         labelled = codes != NO_LABEL

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from msgspec import structs
 
+from restow.kube.near_words import did_you_mean
 from restow.scheduling.configuration.argument_rules import (
     balanced_allocation_problems,
     default_preemption_problems,
@@ -19,7 +20,7 @@ from restow.scheduling.configuration.argument_rules import (
     pod_topology_spread_problems,
     volume_binding_problems,
 )
-from restow.scheduling.configuration.decoding import decode, did_you_mean
+from restow.scheduling.configuration.decoding import decode
 from restow.scheduling.configuration.document import Path
 from restow.scheduling.configuration.findings import Findings
 from restow.scheduling.configuration.problems import Problem

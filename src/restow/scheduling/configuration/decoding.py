@@ -6,14 +6,14 @@ A null is as good as absent; in a list it stands for an empty mapping.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from difflib import get_close_matches
+from collections.abc import Iterator
 from functools import cache
 from typing import Any, Final, TypeVar
 
 import msgspec
 from msgspec import Struct, inspect
 
+from restow.kube.near_words import did_you_mean
 from restow.scheduling.configuration.document import Document, Path
 
 S = TypeVar("S", bound=Struct)
@@ -42,13 +42,6 @@ def decode(document: Document, data: Any, path: Path, cls: type[S]) -> S:
         what, _, where = str(error).partition(" - at `$")
         steps = tuple(int(index) if index else word for word, index in _STEP.findall(where))
         raise document.error((*path, *steps), _sentence(what)) from None
-
-
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """``; did you mean "x"?`` for the nearest known word, or nothing if none is near."""
-    by_case = {name.lower(): name for name in known}
-    near = get_close_matches(word.lower(), by_case, n=1)
-    return f'; did you mean "{by_case[near[0]]}"?' if near else ""
 
 
 def _sentence(what: str) -> str:

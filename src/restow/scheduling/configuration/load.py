@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from restow.cluster.pod_reading import DEFAULT_SCHEDULER
+from restow.kube.near_words import did_you_mean
 from restow.scheduling.configuration.arguments import read_arguments
-from restow.scheduling.configuration.decoding import decode, did_you_mean
+from restow.scheduling.configuration.decoding import decode
 from restow.scheduling.configuration.document import Document, Path, read_document
 from restow.scheduling.configuration.findings import Findings
 from restow.scheduling.configuration.plugin_sets import MergedPlugins, merge, not_modelled, plugin_set

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from restow.scheduling.configuration.decoding import did_you_mean
+from restow.kube.near_words import did_you_mean
 from restow.scheduling.configuration.document import Path
 from restow.scheduling.configuration.findings import Findings
 from restow.scheduling.configuration.wire import Plugin, Plugins, PluginSet
