@@ -17,9 +17,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-import aiohttp
 from aiohttp import web
 
+from restow.client.connection import open_session
 from restow.client.credentials import Credentials, Fixed, Identity
 from restow.client.endpoint import Endpoint
 from restow.client.rate_limit import TokenBucket
@@ -154,5 +154,5 @@ async def an_api(
 ) -> AsyncIterator[Api]:
     """A client of a double."""
     endpoint = Endpoint(url, credentials or Fixed(Identity()), origin="the test")
-    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session:
+    async with open_session() as session:
         yield Api(endpoint, session, limit)

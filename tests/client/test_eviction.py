@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from client.double import Answer, Double, a_status, an_answer
-from restow.client.errors import NotPermitted
+from client.double import Answer, Double, a_status, an_answer, an_api
+from restow.client.credentials import Identity
+from restow.client.errors import NoCredentials, NotPermitted
 from restow.client.eviction import (
     AlreadyGone,
     Blocked,
@@ -87,7 +88,9 @@ async def test_grace_period_and_dry_run_are_passed_on(api: Api, double: Double) 
         ),
         pytest.param(a_status(429, message="slow down", retry_after=1), Busy("slow down", 1), id="too many requests"),
         pytest.param(a_status(409, message=MODIFIED), Busy(MODIFIED, None), id="others used the budget"),
-        pytest.param(a_status(504, message="late", retry_after=10), Busy("late", 10), id="time-out in the server"),
+        pytest.param(a_status(504, message="late"), Unanswered("late"), id="time-out in the server"),
+        pytest.param(a_status(502, message="bad gateway"), Unanswered("bad gateway"), id="a proxy heard no answer"),
+        pytest.param(a_status(401, message="expired"), Busy("expired", None), id="credentials that have run out"),
         pytest.param(a_status(503, message="starting"), Busy("starting", None), id="server not ready"),
         pytest.param(a_status(500, message=SEVERAL), Misconfigured(SEVERAL), id="several budgets"),
         pytest.param(a_status(500, message="oops"), Failed("oops", 500), id="server error"),
@@ -111,7 +114,8 @@ async def test_answers(api: Api, double: Double, answer: Answer, outcome: Outcom
     double.answers("POST", PATH, answer)
 
     assert await evict(api, POD, permit=always) == outcome
-    assert len(double.asked) == 1
+    # Only credentials may just have been replaced.
+    assert len(double.asked) == (2 if answer.status == 401 else 1)
 
 
 async def test_no_answer_is_an_outcome_too(api: Api, double: Double) -> None:
@@ -123,4 +127,17 @@ async def test_no_answer_is_an_outcome_too(api: Api, double: Double) -> None:
 async def test_a_former_leader_evicts_nothing(api: Api, double: Double) -> None:
     with pytest.raises(NotPermitted):
         await evict(api, POD, permit=lambda: -1)
+    assert not double.asked
+
+
+async def test_without_credentials_nothing_is_sent_and_it_may_be_asked_again(double: Double) -> None:
+    class Nobody:
+        async def identity(self) -> Identity:
+            raise NoCredentials("the plugin failed")
+
+        def rejected(self) -> None:
+            raise AssertionError
+
+    async with an_api(double.url, Nobody()) as api:
+        assert await evict(api, POD, permit=always) == Busy("the plugin failed", None)
     assert not double.asked

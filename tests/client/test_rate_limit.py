@@ -47,7 +47,7 @@ async def test_a_request_that_was_given_up_returns_its_turn() -> None:
 @pytest.mark.parametrize(
     ("qps", "burst", "expected"),
     [
-        pytest.param(0, 0, (5, 10), id="the defaults of client-go"),
+        pytest.param(0, 0, (50, 300), id="the defaults of kubectl"),
         pytest.param(50, 100, (50, 100), id="as given"),
         pytest.param(-1, 10, None, id="negative: no limit"),
     ],

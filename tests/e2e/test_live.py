@@ -16,6 +16,7 @@ import pytest
 
 from builders import Object
 from builders.policies import as_yaml, strategy_policy
+from client.open_sockets import needs_proc, sockets_to
 from e2e.control_plane import ControlPlane
 from e2e.snapshots import write_snapshot
 from e2e.workloads import budget, deployment, stateful_set, wait_for_ready
@@ -150,6 +151,35 @@ def test_an_api_server_that_dies_and_comes_back(own_plane: ControlPlane) -> None
         assert said[0].startswith("no news of ")
 
     in_loop(body)
+
+
+@needs_proc
+class TestTheEnd:
+    """Of the other sockets of this process some are connected to the API server too."""
+
+    def test_no_socket_is_left_open_whenever_it_comes(self, own_plane: ControlPlane) -> None:
+        port = own_plane.layout.ports.apiserver
+        others = len(sockets_to(port))
+
+        async def body(seconds: float) -> None:
+            async with connect(str(own_plane.kubeconfig), qps=-1) as api, live_cluster(api, tell=print):
+                await asyncio.sleep(seconds)
+            assert (seconds, len(sockets_to(port))) == (seconds, others)
+
+        for each in range(20):
+            in_loop(lambda seconds=each / 200: body(seconds))
+
+    def test_no_socket_is_left_open_if_the_server_hangs(self, own_plane: ControlPlane) -> None:
+        port = own_plane.layout.ports.apiserver
+        others = len(sockets_to(port))
+
+        async def body() -> None:
+            async with connect(str(own_plane.kubeconfig), qps=-1) as api, live_cluster(api, tell=print) as live:
+                assert await live.wait_ready(asyncio.get_running_loop().time() + _PATIENCE)
+                own_plane.pause("kube-apiserver")
+            assert len(sockets_to(port)) == others
+
+        in_loop(body)
 
 
 @pytest.fixture(scope="module")

@@ -14,10 +14,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-import aiohttp
 from aiohttp import web
 
 from builders import Object
+from restow.client.connection import open_session
 from restow.client.credentials import Fixed, Identity
 from restow.client.endpoint import Endpoint
 from restow.client.resources import RESOURCES
@@ -149,7 +149,7 @@ async def an_api_server() -> AsyncIterator[tuple[ApiServer, Api]]:
     server.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
     endpoint = Endpoint(server.url, Fixed(Identity()), origin="the test")
     try:
-        async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session:
+        async with open_session() as session:
             yield server, Api(endpoint, session, None)
     finally:
         await runner.cleanup()

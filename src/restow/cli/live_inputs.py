@@ -16,8 +16,6 @@ from restow.live.reading import Sink, Unlisted, read_kinds
 from restow.sources.documents import garbage_collection_paused
 
 _DUMP = "kubectl get nodes,pods -A -o json"
-#: Requests a second; as many as kubectl makes.
-_QPS, _BURST = 50.0, 300
 
 
 def read_live_cluster(kubeconfig: str | None, context: str | None, *, usage: bool) -> tuple[Cluster, str, list[str]]:
@@ -47,7 +45,7 @@ async def _read(
 ) -> tuple[str, tuple[str, ...], tuple[Unlisted, ...]]:
     entered = False
     try:
-        async with connect(kubeconfig, context, qps=_QPS, burst=_BURST) as api:
+        async with connect(kubeconfig, context) as api:
             entered = True
             unlisted = await read_kinds(api, kinds, sink)
             return api.endpoint.server, api.endpoint.warnings, unlisted

@@ -5,7 +5,6 @@ Order of search, as for kubectl: the file that is named, KUBECONFIG, ``~/.kube/c
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -17,6 +16,7 @@ from restow.client.endpoint import Endpoint
 from restow.client.in_cluster import in_cluster
 from restow.client.kubeconfig import kubeconfig as read_kubeconfig
 from restow.client.rate_limit import rate_limit
+from restow.client.sockets import Sockets
 from restow.client.transport import Api
 from restow.errors import InputError
 
@@ -28,19 +28,26 @@ _KEEP_ALIVE = 60.0
 async def connect(
     kubeconfig: str | None = None, context: str | None = None, *, qps: float = 0.0, burst: int = 0
 ) -> AsyncIterator[Api]:
-    """The API server that the configuration names; nothing is asked yet.
+    """The API server that the configuration names; nothing is asked yet, and no socket of it is open afterwards.
 
     ``qps`` and ``burst`` as in ``rate_limit``. InputError says in one sentence what is wrong with the configuration.
     """
     endpoint = find_endpoint(kubeconfig, context, os.environ)
+    async with open_session() as session:
+        yield Api(endpoint, session, rate_limit(qps, burst))
+
+
+@asynccontextmanager
+async def open_session() -> AsyncIterator[aiohttp.ClientSession]:
+    """HTTP without cookies; all its connections are closed at the end."""
+    sockets = Sockets()
     # No limit on connections: the watches keep one each, and evictions go side by side.
-    connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEEP_ALIVE)
+    connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEEP_ALIVE, socket_factory=sockets.make)
     try:
         async with aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar()) as session:
-            yield Api(endpoint, session, rate_limit(qps, burst))
+            yield session
     finally:
-        # The session breaks idle TLS connections off; their sockets are closed in the loop's next turn.
-        await asyncio.sleep(0)
+        await sockets.end()
 
 
 def find_endpoint(kubeconfig: str | None, context: str | None, environ: Mapping[str, str]) -> Endpoint:

@@ -18,11 +18,14 @@ from restow.client.errors import (
     ApiError,
     Conflict,
     Forbidden,
+    NoCredentials,
     NotFound,
     ServerTrouble,
     StatusCause,
     TooManyRequests,
+    Unauthorized,
     Unreachable,
+    Untrusted,
 )
 from restow.client.resources import RESOURCES
 from restow.client.transport import Api, Call, Permit
@@ -33,9 +36,10 @@ _BUDGET = "DisruptionBudget"
 _SEVERAL_BUDGETS = "more than one PodDisruptionBudget"
 #: Of a uid that is not the pod's, in the words of either place that checks it.
 _OTHER_UID = re.compile("UID in (the )?precondition")
-#: Reasons of a 500-type answer after which nothing was done and asking again helps.
-_GATEWAY_TIMEOUT = 504
+#: An answer after which nothing was done and asking again helps.
 _UNAVAILABLE = 503
+#: Answers of those who stand between, or of the server's own clock: the request may still be carried out.
+_BAD_GATEWAY, _GATEWAY_TIMEOUT = 502, 504
 
 
 @dataclass(slots=True, frozen=True)
@@ -72,7 +76,7 @@ class Blocked:
 
 @dataclass(slots=True, frozen=True)
 class Busy:
-    """The server had no time, or others changed the budget at the same moment; nothing was done, ask again."""
+    """Nothing was done, ask again: the server had no time, others changed the budget, our credentials have run out."""
 
     message: str
     retry_after: float | None
@@ -150,6 +154,8 @@ async def evict(
         await api.send(Call("POST", path, body=body), permit=permit)
     except Unreachable as error:
         return Unanswered(str(error))
+    except (NoCredentials, Untrusted) as error:
+        return Busy(str(error), None)
     except ApiError as error:
         return _outcome(error)
     return Evicted()
@@ -160,7 +166,7 @@ def _outcome(error: ApiError) -> Outcome:
         return AlreadyGone(error.message)
     if isinstance(error, TooManyRequests):
         return _too_many(error)
-    if isinstance(error, Conflict):
+    if isinstance(error, (Conflict, Unauthorized)):
         return Busy(error.message, error.retry_after)
     if isinstance(error, Forbidden):
         return Denied(missing_right(error, RESOURCES["Pod"], ("create",), "eviction"))
@@ -183,6 +189,8 @@ def _is_budget(cause: StatusCause) -> bool:
 def _server_trouble(error: ApiError) -> Outcome:
     if _SEVERAL_BUDGETS in error.message:
         return Misconfigured(error.message)
-    if error.status in {_UNAVAILABLE, _GATEWAY_TIMEOUT}:
+    if error.status == _UNAVAILABLE:
         return Busy(error.message, error.retry_after)
+    if error.status in {_BAD_GATEWAY, _GATEWAY_TIMEOUT}:
+        return Unanswered(error.message)
     return Failed(error.message, error.status)

@@ -120,6 +120,8 @@ async def _once(api: Api, resource: Resource, selection: Selection, place: _Plac
             async for page in listed:
                 version = page.resource_version
                 yield Listed(page.objects, page.first, page.last)
+                # Not kept while the next page comes, and not as long as the stream lasts.
+                del page
         place.version = version
     started = asyncio.get_running_loop().time()
     heard = False

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -73,8 +74,10 @@ async def pages(api: Api, resource: Resource, selection: Selection = EVERYTHING)
     """The pages of one consistent list; Gone if it could not be finished however often it was begun."""
     for beginning in range(1, _BEGINNINGS + 1):
         try:
-            async for page in _from_the_start(api, resource, selection):
-                yield page
+            async with aclosing(_from_the_start(api, resource, selection)) as found:
+                async for page in found:
+                    yield page
+                    del page
         except Gone:
             if beginning == _BEGINNINGS:
                 raise

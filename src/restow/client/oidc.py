@@ -26,6 +26,7 @@ from restow.client.credentials import Identity, bearer
 from restow.client.errors import NoCredentials
 from restow.client.official import config_modules
 from restow.client.proxies import proxy_for
+from restow.client.sockets import Sockets
 from restow.client.trust import Trust
 from restow.errors import InputError
 
@@ -95,14 +96,16 @@ class OpenID:
         return granted.id_token
 
     async def _ask(self) -> _Granted:
-        issuer = self.settings["idp-issuer-url"]
+        issuer, sockets = self.settings["idp-issuer-url"], Sockets()
         try:
-            requestor = _requestor(self.settings, Trust(self._authorities(), origin=self.origin))
+            requestor = _requestor(self.settings, Trust(self._authorities(), origin=self.origin), sockets)
             return msgspec.convert(await requestor.refresh_token(self.settings["refresh-token"]), type=_Granted)
         except (config_modules().failure, aiohttp.ClientError, TimeoutError, KeyError, msgspec.MsgspecError) as error:
             raise NoCredentials(f"{self.origin}: {issuer} gave no new token ({error}); log in again") from error
         except InputError as error:
             raise NoCredentials(str(error)) from error
+        finally:
+            await sockets.end()
 
     def _authorities(self) -> bytes | None:
         data, file = (self.settings.get(f"idp-certificate-authority{end}") for end in ("-data", ""))
@@ -117,7 +120,7 @@ class OpenID:
         return None
 
 
-def _requestor(settings: dict[str, Any], trust: Trust) -> Any:
+def _requestor(settings: dict[str, Any], trust: Trust, sockets: Sockets) -> Any:
     """The official requestor with sessions that verify."""
     base: Any = config_modules().openid.OpenIDRequestor
     # RFC 6749 section 2.3.1: both parts are form-encoded first.
@@ -128,7 +131,7 @@ def _requestor(settings: dict[str, Any], trust: Trust) -> Any:
         def _client_session(self) -> aiohttp.ClientSession:
             return aiohttp.ClientSession(
                 headers={"Accept": "application/json", "Authorization": f"Basic {authorization}"},
-                connector=aiohttp.TCPConnector(ssl=trust.context()),
+                connector=aiohttp.TCPConnector(ssl=trust.context(), socket_factory=sockets.make),
                 proxy=proxy_for(settings["idp-issuer-url"], os.environ),
                 raise_for_status=True,
                 timeout=aiohttp.ClientTimeout(total=_PATIENCE),

@@ -10,9 +10,10 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 
-#: What client-go takes for a limit of 0.
-DEFAULT_QPS = 5.0
-DEFAULT_BURST = 10
+#: What a limit of 0 means: kubectl's. client-go's own 5 and 10 date from before API servers shared themselves out
+#: (priority and fairness), and would hold evictions of different workloads back.
+DEFAULT_QPS = 50.0
+DEFAULT_BURST = 300
 
 
 @dataclass(slots=True)

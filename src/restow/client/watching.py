@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -97,8 +98,11 @@ async def watch(
         "timeoutSeconds": str(seconds),
     }
     decoder: msgspec.json.Decoder[Any] = msgspec.json.Decoder(resource.type)
-    async with api.stream(resource.path(selection.namespace), params, seconds + _GRACE) as pieces:
-        async for line in _lines(pieces):
+    async with (
+        api.stream(resource.path(selection.namespace), params, seconds + _GRACE) as pieces,
+        aclosing(_lines(pieces)) as lines,
+    ):
+        async for line in lines:
             yield _read(line, decoder, resource)
 
 
@@ -117,7 +121,7 @@ def _read(line: bytes, decoder: msgspec.json.Decoder[Any], resource: Resource) -
         raise Unreachable(f"watch of {resource.plural}: not JSON: {error}") from error
 
 
-async def _lines(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+async def _lines(pieces: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
     """Whole lines; Unreachable if the stream ends in the middle of one."""
     unfinished: list[bytes] = []
     async for piece in pieces:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
 from restow.client.errors import ApiError, ClientError, Forbidden, NotFound
@@ -57,9 +57,20 @@ class LiveCluster:
 
     async def start(self) -> None:
         """Begin to follow; returns at once."""
-        self._tasks = [asyncio.create_task(self._keep(feed), name=f"live {feed.kind}") for feed in self._feeds.values()]
-        for task in self._tasks:
-            task.add_done_callback(lambda _: self._wake())
+        for feed in self._feeds.values():
+            self._begin(feed)
+
+    def add(self, kinds: Sequence[str]) -> None:
+        """Keep more kinds from now on; those that are kept already stay as they are."""
+        for kind in kinds:
+            if kind not in self._feeds:
+                self._feeds[kind] = Feed(kind)
+                self._begin(self._feeds[kind])
+
+    def _begin(self, feed: Feed) -> None:
+        task = asyncio.create_task(self._keep(feed), name=f"live {feed.kind}")
+        task.add_done_callback(lambda _: self._wake())
+        self._tasks.append(task)
 
     async def stop(self) -> None:
         """End all tasks; what is known stays."""
@@ -76,6 +87,16 @@ class LiveCluster:
     def refused(self) -> dict[str, str]:
         """The kinds that cannot be listed, and why: sentences with the rule to add."""
         return {kind: feed.refused for kind, feed in self._feeds.items() if feed.refused is not None}
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds that are kept."""
+        return tuple(self._feeds)
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The kinds that ``ready`` waits for."""
+        return tuple(kind for kind, feed in self._feeds.items() if not feed.settled)
 
     def age(self, kind: str) -> float:
         """Seconds since the API server last said something of a kind, be it that nothing has changed."""
@@ -144,13 +165,15 @@ class LiveCluster:
             await asyncio.sleep(REFUSED.wait(feed.refusals))
 
     async def _follow(self, feed: Feed) -> None:
-        async for news in follow(self._api, RESOURCES[feed.kind]):
-            self._take(feed, news)
+        async with aclosing(follow(self._api, RESOURCES[feed.kind])) as all_news:
+            async for news in all_news:
+                self._take(feed, news)
 
     async def _poll(self, feed: Feed) -> None:
         while True:
-            async for page in pages(self._api, RESOURCES[feed.kind]):
-                self._take(feed, Listed(page.objects, page.first, page.last))
+            async with aclosing(pages(self._api, RESOURCES[feed.kind])) as listed:
+                async for page in listed:
+                    self._take(feed, Listed(page.objects, page.first, page.last))
             await asyncio.sleep(self._metrics_interval)
 
     def _take(self, feed: Feed, news: News) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -48,10 +49,11 @@ async def read_kinds(api: Api, kinds: Sequence[str], sink: Sink) -> tuple[Unlist
 
 async def _read(api: Api, kind: str, sink: Sink) -> Unlisted | None:
     try:
-        async for page in pages(api, RESOURCES[kind]):
-            if page.first:
-                sink.restart(kind)
-            sink.add(kind, page.objects)
+        async with aclosing(pages(api, RESOURCES[kind])) as listed:
+            async for page in listed:
+                if page.first:
+                    sink.restart(kind)
+                sink.add(kind, page.objects)
     except (Forbidden, NotFound) as refused:
         why = refusal_sentence(kind, refused)
         if kind in REQUIRED:
