@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import secrets
 import ssl
-import time
 import zlib
 
 import pytest
@@ -22,7 +20,7 @@ from serving.scraping import HERE, get, served
 pytestmark = pytest.mark.asyncio
 
 TLS = context_of_pem(
-    self_signed("restow@1", [HERE], time.time_ns(), secrets.randbelow),
+    self_signed("restow@1", [HERE]),
     TlsSettings(ssl.TLSVersion.TLSv1_2, ciphers(())),
 )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 import socket
 import ssl
 import time
@@ -10,7 +9,6 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from restow.kube.duration import SECOND
 from restow.running.flag_values import key_pair
 from restow.running.flags import Flags
 from restow.serving.cipher_suites import ciphers, tls_version
@@ -27,7 +25,7 @@ async def https(
 ) -> AsyncIterator[int | None]:
     """Serve health and metrics while the block runs; gives the port, None where ``--secure-port`` switches it off.
 
-    InputError for a certificate that cannot be used, OSError where it is not possible to listen.
+    InputError for a certificate that cannot be used or made, OSError where it is not possible to listen.
     """
     if not flags.serves:
         yield None
@@ -46,6 +44,5 @@ def tls_context(flags: Flags, warn: Callable[[str], None]) -> ssl.SSLContext:
         pairs.insert(0, KeyPair(Path(flags.tls_cert_file), Path(flags.tls_private_key_file)))
     if pairs:
         return context_of_files(pairs, settings, warn)
-    now = time.time_ns()
     hosts = ["localhost", "127.0.0.1", "::1", socket.gethostname()]
-    return context_of_pem(self_signed(f"restow@{now // SECOND}", hosts, now, secrets.randbelow), settings)
+    return context_of_pem(self_signed(f"restow@{int(time.time())}", hosts), settings)
