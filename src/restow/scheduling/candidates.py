@@ -8,15 +8,22 @@ kube-scheduler takes any. Source: pickOneNodeForPreemption, Kubernetes 1.36.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from restow.cluster.interning import IntArray
+from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.pods import NO_TIME, Pods
+from restow.scheduling.framework import NO_PODS
+
+#: How many criteria there are.
+CRITERIA = 5
+#: One column a candidate, the criteria in turn; less is better.
+Criteria = npt.NDArray[np.int64]
 
 _SHIFT = 2**31
 #: A pod that has not started counts as one that starts now: later than all others.
@@ -33,39 +40,95 @@ class Candidate:
     violations: int
 
 
+@dataclass(slots=True, frozen=True)
+class Candidates:
+    """Several of them: the victims on ``nodes[i]`` are ``victims[first[i]:first[i + 1]]``, at least one."""
+
+    #: In order of their names.
+    nodes: IntArray
+    first: IntArray
+    #: On each node the most important first.
+    victims: IntArray
+    violations: IntArray
+
+    def at(self, position: int) -> Candidate:
+        """One of them."""
+        victims = self.victims[self.first[position] : self.first[position + 1]]
+        return Candidate(int(self.nodes[position]), tuple(victims.tolist()), int(self.violations[position]))
+
+    def criteria(self, pods: Pods) -> Criteria:
+        """What they are compared by, int64[criterion, candidate]."""
+        begins, counted = self.first[:-1], np.diff(self.first)
+        # The most important victim has the highest priority, and started before others that have it too.
+        leading, priority = self.victims[begins], pods.priority[self.victims].astype(np.int64)
+        start = pods.started[leading]
+        return np.stack(
+            (
+                self.violations,
+                priority[begins],
+                np.add.reduceat(priority, begins) + _SHIFT * counted,
+                counted,
+                -np.where(start == NO_TIME, _NOW, start),
+            )
+        )
+
+
+NO_CANDIDATES = Candidates(NO_PODS, np.zeros(1, dtype=np.int64), NO_PODS, NO_PODS)
+
+
+class KnownCandidates:
+    """Candidates by number, in the order in which they were found; what is known of one does not change."""
+
+    def __init__(self) -> None:
+        self._found: list[Candidates] = []
+        #: The number of the first of each of ``_found``.
+        self._starts: list[int] = []
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def add(self, found: Candidates) -> IntArray:
+        """The numbers of some more."""
+        self._found.append(found)
+        self._starts.append(self._count)
+        self._count += len(found.nodes)
+        return np.arange(self._starts[-1], self._count)
+
+    def __getitem__(self, number: int) -> Candidate:
+        place = bisect_right(self._starts, number) - 1
+        return self._found[place].at(number - self._starts[place])
+
+
 @dataclass(frozen=True)
 class Found:
     """The candidates for one pod, each made when it is asked for."""
 
-    #: In order of their names.
-    nodes: IntArray
-    #: Those among which preemption may choose; the first is chosen.
-    best: IntArray
+    #: Which nodes are candidates, bool[node].
+    among: BoolArray
+    #: Those among which preemption may choose, bool[node]; the first is chosen.
+    winning: BoolArray
     #: The candidate of a node; what it looks at must not change.
     candidate: Callable[[int], Candidate]
 
-    @staticmethod
-    def of(candidates: Sequence[Candidate], pods: Pods) -> Found:
-        """Candidates that are at hand."""
-        by_node = {each.node: each for each in sorted(candidates, key=lambda each: each.node)}
-        nodes: IntArray = np.array(list(by_node), dtype=np.int64)
-        criteria = np.array([criteria_of(each, pods) for each in by_node.values()], dtype=np.int64).reshape(-1, 5).T
-        return Found(nodes, nodes[least(criteria, np.arange(len(nodes)))], by_node.__getitem__)
-
     @cached_property
     def candidates(self) -> tuple[Candidate, ...]:
-        """All of them."""
-        return tuple(map(self.candidate, self.nodes.tolist()))
+        """All of them, in order of the nodes' names."""
+        return tuple(map(self.candidate, np.flatnonzero(self.among).tolist()))
 
     @cached_property
-    def best_candidates(self) -> tuple[Candidate, ...]:
+    def best(self) -> tuple[Candidate, ...]:
         """The best of them."""
-        return tuple(map(self.candidate, self.best.tolist()))
+        return tuple(map(self.candidate, np.flatnonzero(self.winning).tolist()))
+
+    @cached_property
+    def chosen(self) -> Candidate | None:
+        """The first of the best; None where there is none."""
+        return self.candidate(int(self.winning.argmax())) if self.winning.any() else None
 
 
-_NONE: IntArray = np.zeros(0, dtype=np.int64)
-_NOWHERE: Mapping[int, Candidate] = {}
-NOTHING_FOUND = Found(_NONE, _NONE, _NOWHERE.__getitem__)
+_NOWHERE: BoolArray = np.zeros(0, dtype=bool)
+NOTHING_FOUND = Found(_NOWHERE, _NOWHERE, dict[int, Candidate]().__getitem__)
 
 
 def starts(pods: Pods) -> IntArray:
@@ -73,25 +136,12 @@ def starts(pods: Pods) -> IntArray:
     return np.where(pods.started == NO_TIME, _NOW, pods.started)
 
 
-def criteria_of(candidate: Candidate, pods: Pods) -> tuple[int, int, int, int, int]:
-    """What a candidate is compared by, one after the other; less is better."""
-    victims = list(candidate.victims)
-    priorities, started = pods.priority[victims].tolist(), pods.started[victims].tolist()
-    highest = priorities[0]
-    first_start = min(
-        _NOW if start == NO_TIME else start
-        for start, priority in zip(started, priorities, strict=True)
-        if priority == highest
-    )
-    return candidate.violations, highest, sum(priorities) + _SHIFT * len(priorities), len(priorities), -first_start
-
-
-def least(criteria: npt.NDArray[np.int64], columns: IntArray) -> IntArray:
-    """Those of some columns that have the least of each criterion in turn, int64[criterion, column]."""
+def least(criteria: Criteria, columns: IntArray) -> IntArray:
+    """Those of some columns that have the least of each criterion in turn."""
     for row in criteria:
         if len(columns) < 2:
             break
-        values = row[columns]
+        values = row.take(columns)
         is_least = values == values.min()
         if not is_least.all():
             columns = columns[is_least]

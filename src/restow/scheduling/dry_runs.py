@@ -19,7 +19,7 @@ from restow.scheduling.framework import PASSES, Categories, FilterPlugin
 from restow.scheduling.local_verdicts import merged
 from restow.scheduling.plugins.node_resources_fit import NodeResourcesFit
 from restow.scheduling.prefiltering import Asked
-from restow.scheduling.resource_trials import try_out_resources
+from restow.scheduling.reprieve import reprieved, without
 from restow.scheduling.trial import Room, Trial
 from restow.scheduling.victims import PotentialVictims
 
@@ -73,8 +73,9 @@ class DryRuns:
         layers: list[Categories] = []
         for plugin in self._plugins:
             if plugin is self._fit:
-                usage = self._state.running[nodes], self._state.requested[:, nodes]
-                victims, judgement = try_out_resources(self._state, self._fit, pod, potential, usage)
+                usage = without(self._state, potential, (self._state.running[nodes], self._state.requested[:, nodes]))
+                judgement = self._fit.judge_usage(pod, nodes, *usage)
+                victims = reprieved(self._state, self._fit, pod, potential, usage)
             else:
                 judgement = plugin.judge(pod, nodes)
             layers.append(self._filters.numbered(plugin, judgement))
@@ -94,7 +95,8 @@ class DryRuns:
             trial = Trial(state, node, None, lambda: filters.run_on(asked, node) == PASSES)
             return trial.run(everyone, [True] * len(everyone), lambda: filters.run_on(asked, node))
         rivals: list[bool] = self._rivals[pods].tolist()
-        room = None if self._fit is None else Room(state, self._fit, asked.pod, node)
+        usage = int(state.running[node]), state.requested[:, node]
+        room = None if self._fit is None else Room(state, self._fit, asked.pod, node, usage)
         trial = Trial(state, node, room, lambda: self._pass_others(node))
         return trial.run(everyone, rivals, lambda: self._judge(node, pods[~self._rivals[pods]]))
 

@@ -13,18 +13,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from restow.cluster.interning import BoolArray, IntArray
+from restow.cluster.interning import BoolArray
 from restow.cluster.pods import Flag
 from restow.kube.objects import Condition
-from restow.scheduling.candidates import NOTHING_FOUND, Candidate, Found
+from restow.scheduling.candidates import NOTHING_FOUND, Candidate, Found, KnownCandidates
 from restow.scheduling.context import Context
 from restow.scheduling.dry_runs import DryRuns
 from restow.scheduling.filtering import Filters
 from restow.scheduling.in_tree import DYNAMIC_RESOURCES
 from restow.scheduling.messages import histogram
 from restow.scheduling.nominations import Nominations
+from restow.scheduling.prefiltering import Asked
 from restow.scheduling.profiles import DEFAULT_PROFILE, SchedulerProfile
-from restow.scheduling.resource_trials import ResourceTrials, failures
+from restow.scheduling.resource_trials import ResourceTrials
+from restow.scheduling.standing import Standing
 from restow.scheduling.verdicts import Verdicts
 from restow.scheduling.victims import VictimSearch
 
@@ -56,12 +58,12 @@ class Preemption:
     @property
     def best(self) -> tuple[Candidate, ...]:
         """Those among which it may choose; the first is chosen."""
-        return self.found.best_candidates
+        return self.found.best
 
     @property
     def chosen(self) -> Candidate | None:
         """The first of the best; None where there is none."""
-        return self.found.candidate(int(self.found.best[0])) if len(self.found.best) else None
+        return self.found.chosen
 
 
 _WITHOUT_CLAIMS = Preemption(message=_NO_CLAIMS, keeps_nomination=True)
@@ -85,6 +87,7 @@ class Preemptor:
         self._context = context
         self._state = context.state
         self._pods = context.state.cluster.pods
+        self._never_preempts = self._pods.has(Flag.NEVER_PREEMPTS)
         self._filters = filters
         self._nominations = nominations
         self._search = VictimSearch(context)
@@ -119,31 +122,37 @@ class Preemptor:
         reason = self._ineligible(pod, verdicts)
         if reason:
             return Preemption(message=reason, keeps_nomination=True)
-        nodes = np.flatnonzero(_resolvable(verdicts))
-        found, reasons = self._try_out(pod, nodes)
-        if len(found.nodes) == 0:
-            reasons[_NOT_HELPFUL] = len(verdicts.verdict) - len(nodes)
-            return Preemption(message=_failure(len(verdicts.verdict), reasons))
+        resolvable = _resolvable(verdicts)
+        found, reasons = self._try_out(pod, resolvable)
+        if found.chosen is None:
+            reasons[_NOT_HELPFUL] = int(np.count_nonzero(~resolvable))
+            return Preemption(message=_failure(len(resolvable), reasons))
         return Preemption(found)
 
-    def _try_out(self, pod: int, nodes: IntArray) -> tuple[Found, Counter[str]]:
+    def _try_out(self, pod: int, wanted: BoolArray) -> tuple[Found, Counter[str]]:
+        """The candidates among some nodes, bool[node]; if there are none, how many nodes are none for which reason."""
         asked = self._filters.prefilter(pod)
         fit = self._filters.only_resources(asked)
-        if fit is not None and self._nominations.node(pod) < 0:
-            found, ends = self._resource_trials.run(fit, pod, nodes)
-            reasons = Counter() if len(found.nodes) else failures(ends, self._filters.objections, _NO_VICTIMS)
-            return found, reasons
-        potential = self._search.potential(int(self._pods.priority[pod]), nodes)
+        if fit is None or self._nominations.node(pod) >= 0:
+            return self._try_out_each(asked, wanted)
+        found = self._resource_trials.run(fit, pod, wanted)
+        if found.chosen is not None:
+            return found, Counter()
+        return found, self._resource_trials.failures(fit, pod, wanted, self._filters.objections, _NO_VICTIMS)
+
+    def _try_out_each(self, asked: Asked, wanted: BoolArray) -> tuple[Found, Counter[str]]:
+        potential = self._search.potential(int(self._pods.priority[asked.pod]), np.flatnonzero(wanted))
         inhabited = np.diff(potential.first) > 0
         part = potential.on(inhabited)
         victims, reasons = DryRuns(self._filters, asked).run(part)
         reasons[_NO_VICTIMS] = int(np.count_nonzero(~inhabited))
-        candidates = [candidate for _, candidate in self._search.candidates(part, victims)]
-        return Found.of(candidates, self._pods), reasons
+        standing = Standing(self._pods, len(wanted), KnownCandidates())
+        standing.replace(part.nodes, self._search.candidates(part, victims))
+        return standing.among(wanted), reasons
 
     def _ineligible(self, pod: int, verdicts: Verdicts) -> str:
         """Why a pod may not preempt; empty where it may."""
-        if self._pods.flags[pod] & Flag.NEVER_PREEMPTS:
+        if self._never_preempts[pod]:
             return _NEVER
         node = self._nominations.node(pod)
         if node < 0:
@@ -168,7 +177,7 @@ def _tells_preemption(condition: Condition) -> bool:
 def _resolvable(verdicts: Verdicts) -> BoolArray:
     """The nodes whose rejection the removal of pods could lift, bool[node]."""
     lasting = np.array([each.outcome.unresolvable for each in verdicts.objections], dtype=bool)
-    resolvable: BoolArray = ~lasting[verdicts.verdict]
+    resolvable: BoolArray = ~lasting.take(verdicts.verdict)
     return resolvable
 
 

@@ -1,40 +1,51 @@
 """Dry runs of preemption where nothing but resources is at stake: kept by node, for all pods of one size and priority.
 
 What a node would have to let go depends on that node alone then. So the nodes are tried out once, all together and in
-arithmetic, and again only where a pod or a nomination came or went.
+arithmetic, and again only where a pod or a nomination came or went. Few nodes are tried out one by one: numbers are
+cheaper there than arrays. Why the others are no candidates is asked only where no node is one.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.state import ClusterState
-from restow.scheduling.candidates import Candidate, Found, criteria_of, least
+from restow.scheduling.candidates import Found, KnownCandidates
 from restow.scheduling.framework import PASSES, Categories, Judgement
 from restow.scheduling.kept_nodes import KeptNodes
 from restow.scheduling.per_node import PerNode
 from restow.scheduling.plugins.node_resources_fit import NodeResourcesFit
+from restow.scheduling.recent import Recent
+from restow.scheduling.reprieve import reprieved, without
+from restow.scheduling.standing import Standing
+from restow.scheduling.trial import Room
 from restow.scheduling.verdicts import Objection
 from restow.scheduling.victims import PotentialVictims, VictimSearch
 
 #: Priority and resources of a pod.
 Size = tuple[int, int]
-Table = npt.NDArray[np.int64]
 
-#: Rows of a table: how the trial of a node ended, what candidates are compared by, and the number of the candidate.
-_END, _CRITERIA, _NUMBER = 0, slice(1, 6), 6
-_ROWS = 7
-#: Ends beside the categories of objections.
-_CANDIDATE, _NO_VICTIMS, _FITS = -1, -2, -3
+#: How the trial of a node without potential victims ends; others end with a category.
+_NO_VICTIMS = -2
 #: With more candidates than this, those of the past among them, everything begins anew.
 _CAPACITY = 500_000
 #: For so many sizes of pods the trials are kept.
 _SIZES = 64
+#: So many nodes are tried out one by one.
+_FEW = 8
+
+
+@dataclass(slots=True)
+class _Kept:
+    """Candidates for one size, and how much of the log of changes they know."""
+
+    standing: Standing
+    read: int
 
 
 class ResourceTrials:
@@ -52,79 +63,77 @@ class ResourceTrials:
         self._search = search
         self._number = number
         self._sample: dict[Size, tuple[NodeResourcesFit, int]] = {}
-        self._candidates: list[Candidate] = []
-        self._tables = PerNode(kept_nodes, self._try_out, _SIZES)
+        self._everywhere: IntArray = np.arange(len(state.cluster.nodes))
+        self._known = KnownCandidates()
+        self._kept: Recent[Size, _Kept] = Recent(_SIZES)
+        self._ends = PerNode(kept_nodes, self._judge_without_victims, _SIZES)
 
-    def run(self, fit: NodeResourcesFit, pod: int, nodes: IntArray) -> tuple[Found, IntArray]:
-        """The candidates among some nodes, and how the trials of the others ended."""
+    def run(self, fit: NodeResourcesFit, pod: int, wanted: BoolArray) -> Found:
+        """The candidates among some nodes, bool[node]."""
+        return self.standing(self._size(fit, pod)).among(wanted)
+
+    def failures(
+        self, fit: NodeResourcesFit, pod: int, wanted: BoolArray, objections: Sequence[Objection], no_victims: str
+    ) -> Counter[str]:
+        """How many of some nodes, none of which is a candidate, are none for which reason."""
+        reasons: Counter[str] = Counter()
+        ends = self._ends.of(self._size(fit, pod))[wanted]
+        for end, count in zip(*np.unique(ends, return_counts=True), strict=True):
+            if end != PASSES:
+                for reason in (no_victims,) if end == _NO_VICTIMS else objections[end].outcome.reasons:
+                    reasons[reason] += int(count)
+        return reasons
+
+    def standing(self, size: Size) -> Standing:
+        """The candidates for pods of a size that was asked about before, on the state as it is."""
+        if len(self._known) > _CAPACITY:
+            self._known, self._kept = KnownCandidates(), Recent(_SIZES)
+        now = len(self._kept_nodes.changes)
+        kept = self._kept.get(size)
+        if kept is None:
+            nodes = self._everywhere
+            kept = _Kept(Standing(self._state.cluster.pods, len(nodes), self._known), now)
+            self._kept.put(size, kept)
+        elif kept.read == now:
+            return kept.standing
+        else:
+            nodes = self._kept_nodes.changed_nodes(kept.read)
+        kept.read = now
+        self._try_out(size, nodes, kept.standing)
+        return kept.standing
+
+    def _size(self, fit: NodeResourcesFit, pod: int) -> Size:
         size = int(self._state.cluster.pods.priority[pod]), fit.key(pod)
         self._sample.setdefault(size, (fit, pod))
-        if len(self._candidates) > _CAPACITY:
-            self._candidates, self._tables = [], PerNode(self._kept_nodes, self._try_out, _SIZES)
-        table = self._tables.of(size)
-        ends = table[_END, nodes]
-        is_candidate = ends == _CANDIDATE
-        candidates = nodes[is_candidate]
-        known, numbers = self._candidates, table[_NUMBER]
-        found = Found(candidates, least(table[_CRITERIA], candidates), lambda node: known[numbers[node]])
-        return found, ends[~is_candidate]
+        return size
 
-    def _try_out(self, size: Size, nodes: IntArray) -> Table:
+    def _try_out(self, size: Size, nodes: IntArray, standing: Standing) -> None:
+        potential = self._search.potential(size[0], nodes)
+        try_out = self._try_out_one_by_one if len(nodes) <= _FEW else self._try_out_all
+        standing.replace(nodes, self._search.candidates(potential, try_out(size, potential)))
+
+    def _try_out_one_by_one(self, size: Size, potential: PotentialVictims) -> BoolArray:
+        """Which of the potential victims have to go."""
+        fit, pod = self._sample[size]
+        running, requested = self._kept_nodes.with_nominated(size[0], potential.nodes)
+        victims = np.zeros(len(potential.pods), dtype=bool)
+        for position, node in enumerate(potential.nodes.tolist()):
+            place = potential.of(position)
+            room = Room(self._state, fit, pod, node, (int(running[position]), requested[:, position]))
+            victims[place] = room.reprieve(potential.pods[place].tolist())
+        return victims
+
+    def _try_out_all(self, size: Size, potential: PotentialVictims) -> BoolArray:
+        """The same, all nodes at once."""
+        fit, pod = self._sample[size]
+        usage = without(self._state, potential, self._kept_nodes.with_nominated(size[0], potential.nodes))
+        return reprieved(self._state, fit, pod, potential, usage)
+
+    def _judge_without_victims(self, size: Size, nodes: IntArray) -> Categories:
+        """What is wrong with some nodes even without all potential victims."""
         fit, pod = self._sample[size]
         potential = self._search.potential(size[0], nodes)
-        usage = self._kept_nodes.with_nominated(size[0], nodes)
-        victims, judgement = try_out_resources(self._state, fit, pod, potential, usage)
-        ends = self._number(fit, judgement).astype(np.int64)
-        table = np.zeros((_ROWS, len(nodes)), dtype=np.int64)
-        table[_END] = np.where(ends == PASSES, _FITS, ends)
-        table[_END, np.diff(potential.first) == 0] = _NO_VICTIMS
-        for position, candidate in self._search.candidates(potential, victims):
-            table[_END, position] = _CANDIDATE
-            table[_CRITERIA, position] = criteria_of(candidate, self._state.cluster.pods)
-            table[_NUMBER, position] = len(self._candidates)
-            self._candidates.append(candidate)
-        return table
-
-
-def failures(ends: IntArray, objections: Sequence[Objection], no_victims: str) -> Counter[str]:
-    """How many trials ended for which reason."""
-    reasons: Counter[str] = Counter()
-    for end, count in zip(*np.unique(ends, return_counts=True), strict=True):
-        if end != _FITS:
-            given = (no_victims,) if end == _NO_VICTIMS else objections[end].outcome.reasons
-            for reason in given:
-                reasons[reason] += int(count)
-    return reasons
-
-
-def try_out_resources(
-    state: ClusterState,
-    fit: NodeResourcesFit,
-    pod: int,
-    potential: PotentialVictims,
-    usage: tuple[IntArray, Table],
-) -> tuple[BoolArray, Judgement]:
-    """Which of the potential victims have to go, and what is wrong even without all of them.
-
-    ``usage`` is how many pods run on the nodes, with the victims, and what they request; both arrays are used up.
-    """
-    running, requested = usage
-    nodes, counted = potential.nodes, np.diff(potential.first)
-    vectors = state.request_vectors()[state.held[potential.pods]].T
-    group = np.repeat(np.arange(len(nodes)), counted)
-    running -= counted
-    for row in range(len(requested)):
-        np.subtract.at(requested[row], group, vectors[row])
-    judgement = fit.judge_usage(pod, nodes, running, requested)
-    victims = np.zeros(len(potential.pods), dtype=bool)
-    left = np.flatnonzero(judgement.passes & (counted > 0))
-    for turn in range(int(counted.max(initial=0))):
-        left = left[counted[left] > turn]
-        position = potential.first[left] + turn
-        running[left] += 1
-        requested[:, left] += vectors[:, position]
-        over = ~fit.fits(pod, nodes[left], running[left], requested[:, left])
-        victims[position[over]] = True
-        running[left[over]] -= 1
-        requested[:, left[over]] -= vectors[:, position[over]]
-    return victims, judgement
+        usage = without(self._state, potential, self._kept_nodes.with_nominated(size[0], nodes))
+        ends = self._number(fit, fit.judge_usage(pod, nodes, *usage))
+        ends[np.diff(potential.first) == 0] = _NO_VICTIMS
+        return ends

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from restow.cluster.interning import IntArray
 from restow.cluster.nodes import PODS
 from restow.cluster.state import Change, ClusterState
 from restow.scheduling.framework import PASSES
@@ -13,12 +14,23 @@ from restow.scheduling.plugins.node_resources_fit import NodeResourcesFit
 class Room:
     """What a node without its potential victims has left beside the pod that wants to come."""
 
-    def __init__(self, state: ClusterState, fit: NodeResourcesFit, pod: int, node: int) -> None:
+    def __init__(
+        self, state: ClusterState, fit: NodeResourcesFit, pod: int, node: int, usage: tuple[int, IntArray]
+    ) -> None:
+        """``usage`` is how many pods are on the node, and what they request, int64[resource]."""
+        running, requested = usage
         self._state = state
         self._rows = fit.filtered_rows(pod)
-        free = state.cluster.nodes.allocatable[:, node] - state.requested[:, node] - state.requests_of(pod)
+        free = state.cluster.nodes.allocatable[:, node] - requested - state.requests_of(pod)
         self._free: list[int] = free[self._rows].tolist()
-        self._slots = int(state.cluster.nodes.allocatable[PODS, node]) - int(state.running[node]) - 1
+        self._slots = int(state.cluster.nodes.allocatable[PODS, node]) - running - 1
+
+    def reprieve(self, pods: Sequence[int]) -> list[bool]:
+        """Which of the potential victims have to go where nothing else is at stake; none if that does not help."""
+        for pod in pods:
+            self.leave(pod)
+        helps = self._slots >= 0 and min(self._free, default=0) >= 0
+        return [helps and not self.enter(pod) for pod in pods]
 
     def leave(self, pod: int) -> None:
         """A pod goes."""

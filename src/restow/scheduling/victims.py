@@ -7,7 +7,6 @@ among equals. Source: SelectVictimsOnNode and MoreImportantPod, Kubernetes 1.36.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,9 +14,10 @@ import numpy as np
 
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.pods import Pods
-from restow.scheduling.candidates import Candidate, starts
+from restow.scheduling.candidates import NO_CANDIDATES, Candidates, starts
 from restow.scheduling.context import Context
 from restow.scheduling.disruption import Disruption
+from restow.scheduling.framework import NO_PODS
 
 #: The pods of so many nodes are looked up node by node.
 _FEW = 64
@@ -72,38 +72,43 @@ class VictimSearch:
 
     def potential(self, priority: int, nodes: IntArray) -> PotentialVictims:
         """The pods of less than a priority on some nodes (in order of their names)."""
-        place, on = self.importance, self._state.node
-        position = np.full(len(self._state.cluster.nodes) + 1, -1)
-        position[nodes] = np.arange(len(nodes))
-        lower = self._below(priority, nodes)
-        lower = lower[position[on[lower]] >= 0]
-        lower = lower[np.lexsort((place[lower], position[on[lower]]))]
-        group = position[on[lower]]
+        lower, group = self._below(priority, nodes)
+        order = np.lexsort((self.importance[lower], group))
+        lower, group = lower[order], group[order]
         violating = self._disruption.violating(lower, group)
-        spared = np.lexsort((place[lower], ~violating, group))
+        if violating.any():
+            spared = np.lexsort((~violating, group))
+            lower, violating = lower[spared], violating[spared]
         first = np.searchsorted(group, np.arange(len(nodes) + 1))
-        return PotentialVictims(nodes, first, lower[spared], violating[spared])
+        return PotentialVictims(nodes, first, lower, violating)
 
-    def candidates(self, potential: PotentialVictims, victims: BoolArray) -> Iterator[tuple[int, Candidate]]:
-        """A candidate for each node with victims, and the position of the node."""
-        group = np.repeat(np.arange(len(potential.nodes)), np.diff(potential.first))
-        for position in np.unique(group[victims]).tolist():
-            place = potential.of(position)
-            chosen = potential.pods[place][victims[place]]
-            yield (
-                position,
-                Candidate(
-                    node=int(potential.nodes[position]),
-                    victims=tuple(chosen[np.argsort(self.importance[chosen])].tolist()),
-                    violations=int(np.count_nonzero(potential.violating[place] & victims[place])),
-                ),
-            )
+    def candidates(self, potential: PotentialVictims, victims: BoolArray) -> Candidates:
+        """The nodes that have victims."""
+        if not victims.any():
+            return NO_CANDIDATES
+        chosen = np.flatnonzero(victims)
+        pods = potential.pods[chosen]
+        group = np.searchsorted(potential.first, chosen, side="right") - 1
+        counted = np.bincount(group, minlength=len(potential.nodes))
+        having = np.flatnonzero(counted)
+        return Candidates(
+            nodes=potential.nodes[having],
+            first=np.concatenate(([0], np.cumsum(counted[having]))),
+            victims=pods[np.lexsort((self.importance[pods], group))],
+            violations=np.bincount(group[potential.violating[chosen]], minlength=len(potential.nodes))[having],
+        )
 
-    def _below(self, priority: int, nodes: IntArray) -> IntArray:
-        """Pods of a lower priority; all that are on some nodes are among them."""
+    def _below(self, priority: int, nodes: IntArray) -> tuple[IntArray, IntArray]:
+        """The pods of a lower priority on some nodes, and for each the place of its node among them."""
         state, priorities = self._state, self._pods.priority
-        if len(nodes) > _FEW:
-            return np.flatnonzero((priorities < priority) & (state.node >= 0) & state.holds_resources())
-        pods = np.concatenate([np.zeros(0, dtype=np.int64), *map(state.pods_on, nodes.tolist())])
-        below: IntArray = pods[priorities[pods] < priority]
-        return below
+        if len(nodes) <= _FEW:
+            residents = [state.pods_on(node) for node in nodes.tolist()]
+            pods = np.concatenate([NO_PODS, *residents])
+            group = np.repeat(np.arange(len(nodes)), [len(each) for each in residents])
+            below = priorities[pods] < priority
+            return pods[below], group[below]
+        position = np.full(len(state.cluster.nodes), -1)
+        position[nodes] = np.arange(len(nodes))
+        pods = np.flatnonzero((priorities < priority) & (state.node >= 0) & state.holds_resources())
+        group = position[state.node[pods]]
+        return pods[group >= 0], group[group >= 0]

@@ -40,6 +40,8 @@ class _Wanted:
     amounts: Amounts
     #: What is said of too many pods, and where each of the resources is lacking.
     reasons: tuple[str, ...]
+    #: A bit for each of the reasons, and for each of the resources one above them if no such node ever has enough.
+    bits: IntArray
 
 
 @dataclass(slots=True, frozen=True)
@@ -109,8 +111,8 @@ class NodeResourcesFit:
         lacking = allocatable - requested[wanted.rows.ravel()] < wanted.amounts
         if not (crowded.any() or lacking.any()):
             return Judgement(np.full(len(nodes), PASSES), ())
-        hopeless: BoolArray = np.logical_or.reduce(allocatable < wanted.amounts, axis=0)
-        return _judgement(wanted.reasons, np.vstack((crowded, lacking)), hopeless)
+        failing = np.concatenate((crowded[None], lacking, allocatable < wanted.amounts))
+        return _judgement(wanted.reasons, wanted.bits @ failing)
 
     def fits(self, pod: int, nodes: IntArray, running: Amounts, requested: Amounts) -> BoolArray:
         """Only whether there is enough, bool[len(nodes)]."""
@@ -143,7 +145,8 @@ class NodeResourcesFit:
             ordered = sorted(named, key=lambda name: (_BASIC.index(name) if name in _BASIC else len(_BASIC), name))
             rows = np.array([[self._nodes.resources.index(name)] for name in ordered], dtype=np.int64).reshape(-1, 1)
             reasons = (_TOO_MANY_PODS, *(f"Insufficient {name}" for name in ordered))
-            known = self._known[key] = _Wanted(rows, self._state.request_vectors()[key][rows], reasons)
+            bits = 1 << np.minimum(np.arange(len(reasons) + len(rows)), len(reasons))
+            known = self._known[key] = _Wanted(rows, self._state.request_vectors()[key][rows], reasons, bits)
         return known
 
     def _filters(self, name: str) -> bool:
@@ -196,18 +199,17 @@ def is_scalar(name: str) -> bool:
     return is_extended(name) or name.startswith(("hugepages-", "attachable-volumes-")) or "kubernetes.io/" in name
 
 
-def _judgement(reasons: Sequence[str], fails: BoolArray, hopeless: BoolArray) -> Judgement:
-    """One category for each combination of failing resources, bool[reason, node]."""
-    category = np.full(fails.shape[1], PASSES)
-    rejected = np.flatnonzero(fails.any(axis=0))
-    # A combination is a number: a bit for each reason, and one above them for hopelessness.
-    bits = 1 << np.arange(len(reasons) + 1)
-    number = bits[:-1] @ fails[:, rejected] + bits[-1] * hopeless[rejected]
-    combinations, index = sorted_out(number)
-    category[rejected] = index
+def _judgement(reasons: tuple[str, ...], number: IntArray) -> Judgement:
+    """One category for each combination of what fails, given for each node as the sum of its bits; some node fails."""
+    if len(number) == 1:
+        return Judgement(np.zeros(1, dtype=np.int64), (_outcome(reasons, int(number[0])),))
+    category = np.full(len(number), PASSES)
+    rejected = np.flatnonzero(number)
+    combinations, category[rejected] = sorted_out(number[rejected])
     return Judgement(category, [_outcome(reasons, combination) for combination in combinations.tolist()])
 
 
-def _outcome(reasons: Sequence[str], combination: int) -> Outcome:
+@cache
+def _outcome(reasons: tuple[str, ...], combination: int) -> Outcome:
     given = tuple(reason for bit, reason in enumerate(reasons) if combination >> bit & 1)
     return Outcome(given, unresolvable=bool(combination >> len(reasons)))
