@@ -19,6 +19,14 @@ LISTED = "harness/listed"
 
 Object = dict[str, Any]
 
+#: For pods c and d on one node and a and b on the next, all in one namespace: which go under a limit.
+WALK_LIMITS: dict[str, tuple[Object, list[str]]] = {
+    "none": ({}, ["c", "d", "a", "b"]),
+    "node": ({"per_node": 1}, ["c", "a"]),
+    "total": ({"total": 3}, ["c", "d", "a"]),
+    "namespace": ({"per_namespace": 1}, ["c"]),
+}
+
 
 def a_cluster(*objects: Object) -> Cluster:
     """The cluster that a dump of these objects would give."""

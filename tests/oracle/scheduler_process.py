@@ -147,3 +147,8 @@ class SchedulerProcess:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def verdict(process: SchedulerProcess, *cluster: Mapping[str, Any], config: str = "") -> Outcome:
+    """What becomes of the only pending pod, with the scores of every feasible node."""
+    return process.ask(cluster, config=config, scores_for="all").only()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from builders import a_list, a_node, a_pdb, a_pod, ago, claim_volume, node_affinity, node_term, selector
-from oracle.scheduler_process import Candidate, Outcome, SchedulerProcess, scheduler_binary
+from oracle.scheduler_process import Candidate, SchedulerProcess, scheduler_binary, verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,11 +27,6 @@ pytestmark = pytest.mark.oracle
 def oracle() -> Iterator[SchedulerProcess]:
     with SchedulerProcess(scheduler_binary()) as process:
         yield process
-
-
-def verdict(oracle: SchedulerProcess, *cluster: Object, config: str = "") -> Outcome:
-    """What becomes of the only pending pod, with the scores of every feasible node."""
-    return oracle.ask(cluster, config=config, scores_for="all").only()
 
 
 def used(node: str, cpu: str, memory: str = "0") -> Object:

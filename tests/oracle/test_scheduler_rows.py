@@ -33,7 +33,7 @@ from builders import (
     selector,
     spread,
 )
-from oracle.scheduler_process import Candidate, Outcome, Rejection, SchedulerProcess, scheduler_binary
+from oracle.scheduler_process import Candidate, Rejection, SchedulerProcess, scheduler_binary, verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,11 +51,6 @@ NOT_HELPFUL = "Preemption is not helpful for scheduling"
 def oracle() -> Iterator[SchedulerProcess]:
     with SchedulerProcess(scheduler_binary()) as process:
         yield process
-
-
-def verdict(oracle: SchedulerProcess, *cluster: Object, config: str = "") -> Outcome:
-    """What becomes of the only pending pod, with the scores of every feasible node."""
-    return oracle.ask(cluster, config=config, scores_for="all").only()
 
 
 def small_node(name: str = "n1", **more: Any) -> Object:

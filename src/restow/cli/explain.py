@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from restow.cli.options import PATHS, Context, Filename, Kubeconfig, Verbosity
+from restow.cli.options import (
+    Context,
+    Filename,
+    Kubeconfig,
+    Now,
+    Placement,
+    PolicyConfigFile,
+    SchedulerConfig,
+    TableOrJson,
+    Verbosity,
+)
 
 app = App(name="explain", help="Say why a pod stays, and what would have to change.", help_epilogue="", sort_key=2)
 
@@ -24,18 +34,11 @@ _NODE = """Examples:
   restow explain node node-2 -f cluster.json -o json | jq .staying
 """
 
-_POLICY = "A DeschedulerPolicy, v1alpha1 or v1alpha2, or - for standard input; without it a bundled one."
 _HOW = "As in restow plan: prove (what is done without it) or upstream, which asks no scheduler."
-_SCHEDULER = "The cluster's KubeSchedulerConfiguration; without it the default profile."
-_TIME = "The time of the plan, such as 2026-11-21T00:00:00Z; without it the clock's."
 
 _Pod = Annotated[str, Parameter(name="NAMESPACE/NAME", help="The pod.")]
 _Node = Annotated[str, Parameter(name="NAME", help="The node.")]
-_Policy = Annotated[str | None, PATHS, Parameter(metavar="FILE", help=_POLICY)]
-_Placement = Annotated[Literal["prove", "upstream"] | None, Parameter(metavar="HOW", help=_HOW)]
-_SchedulerConfig = Annotated[str | None, PATHS, Parameter(metavar="FILE", help=_SCHEDULER)]
-_Output = Annotated[Literal["table", "json"], Parameter(name=["-o", "--output"], metavar="FORM", help="table or json.")]
-_Now = Annotated[str | None, Parameter(metavar="TIME", help=_TIME)]
+_Placement = Annotated[Placement | None, Parameter(metavar="HOW", help=_HOW)]
 
 
 @app.command(usage="restow explain pod NAMESPACE/NAME [OPTIONS]", help_epilogue=_POD, sort_key=1)
@@ -44,11 +47,11 @@ def pod(
     /,
     *,
     filename: Filename = None,
-    policy_config_file: _Policy = None,
-    output: _Output = "table",
+    policy_config_file: PolicyConfigFile = None,
+    output: TableOrJson = "table",
     placement: _Placement = None,
-    scheduler_config: _SchedulerConfig = None,
-    now: _Now = None,
+    scheduler_config: SchedulerConfig = None,
+    now: Now = None,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
     verbose: Verbosity = 0,
@@ -60,10 +63,12 @@ def pod(
     """
     from restow.cli.explaining import Request, explain_one_pod
     from restow.cli.inputs import Where
+    from restow.cli.question import Question
+    from restow.policies.fallbacks import Fallbacks
 
     where = Where(tuple(filename or ()), kubeconfig, context)
-    files = Request(where, policy_config_file, placement, scheduler_config, now, output, verbose)
-    explain_one_pod(files, name)
+    question = Question(where, policy_config_file, placement, scheduler_config, now, Fallbacks())
+    explain_one_pod(Request(question, output, verbose), name)
 
 
 @app.command(usage="restow explain node NAME [OPTIONS]", help_epilogue=_NODE, sort_key=2)
@@ -72,11 +77,11 @@ def node(
     /,
     *,
     filename: Filename = None,
-    policy_config_file: _Policy = None,
-    output: _Output = "table",
+    policy_config_file: PolicyConfigFile = None,
+    output: TableOrJson = "table",
     placement: _Placement = None,
-    scheduler_config: _SchedulerConfig = None,
-    now: _Now = None,
+    scheduler_config: SchedulerConfig = None,
+    now: Now = None,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
     verbose: Verbosity = 0,
@@ -87,7 +92,9 @@ def node(
     """
     from restow.cli.explaining import Request, explain_one_node
     from restow.cli.inputs import Where
+    from restow.cli.question import Question
+    from restow.policies.fallbacks import Fallbacks
 
     where = Where(tuple(filename or ()), kubeconfig, context)
-    files = Request(where, policy_config_file, placement, scheduler_config, now, output, verbose)
-    explain_one_node(files, name)
+    question = Question(where, policy_config_file, placement, scheduler_config, now, Fallbacks())
+    explain_one_node(Request(question, output, verbose), name)

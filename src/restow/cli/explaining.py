@@ -2,51 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from rich.text import Text
 
-from restow.cli.inputs import Where, check_inputs, instant, read_cluster
 from restow.cli.node_names import find_node
 from restow.cli.output import console, write_bytes
-from restow.cli.planning import decided, placement_of
 from restow.cli.pod_names import find_pod
-from restow.cli.policy_files import read_policy_file
 from restow.cli.progress import working
-from restow.cli.scheduler_config import read_scheduler_config
+from restow.cli.question import Question, prepared
 from restow.cli.streams import tell
 from restow.cli.timings import Timings
 from restow.cluster.snapshot import Cluster
-from restow.descheduling.cycle import Cycle, run_cycle
 from restow.descheduling.explaining.explanation import NodeExplanation, PodExplanation
 from restow.descheduling.explaining.nodes import explain_node
 from restow.descheduling.explaining.pods import explain_pod
 from restow.descheduling.explaining.scene import Setting
-from restow.descheduling.plan import Placement
 from restow.descheduling.planning import cycle_notes
-from restow.descheduling.proving import prove_cycle
 from restow.descheduling.registry import strategies
-from restow.policies.fallbacks import Fallbacks
-from restow.policies.policy import Policy, collects_kubernetes_metrics
 from restow.reporting.explain_json import render_explanation
 from restow.reporting.explain_node import node_sections
 from restow.reporting.explain_pod import pod_sections
 from restow.reporting.table import print_sections
-from restow.scheduling.profiles import SchedulerProfile
 
 
 @dataclass(slots=True, frozen=True)
 class Request:
     """What was asked for, as it was written."""
 
-    where: Where
-    policy: str | None
-    placement: Placement | None
-    configuration: str | None
-    now: str | None
+    question: Question
     output: Literal["table", "json"]
     verbosity: int
 
@@ -72,31 +59,14 @@ def explain_one_node(request: Request, name: str) -> None:
 
 def _planned(request: Request, clock: Timings, find: Callable[[Cluster], int]) -> tuple[Setting, int]:
     """Find what is asked about, before the plan is made."""
-    check_inputs(request.where, request.policy, request.configuration)
-    now = instant(request.now)
-    policy = read_policy_file(request.policy, Fallbacks())
-    placement = placement_of(request.placement, policy)
-    tell(policy.loaded.warnings)
-    configuration = read_scheduler_config(request.configuration)
-    tell(configuration.warnings)
-    with clock.phase("load"):
-        found = read_cluster(request.where, usage=collects_kubernetes_metrics(policy.loaded.policy))
-    cluster = found.cluster
-    tell(found.notes)
-    index = find(cluster)
+    asked = prepared(request.question, clock)
+    index = find(asked.found.cluster)
     with clock.phase("plan"), working("making the plan"):
-        cycle = decided(policy, _deciding(cluster, now, placement, configuration.profiles))
-    tell(found.untold_warning(cycle.untold, "moves"))
+        cycle = asked.decide()
+    tell(asked.found.untold_warning(cycle.untold, "moves"))
     tell(cycle_notes(cycle))
-    return Setting(cycle, policy.loaded.policy, strategies(), now, placement, tuple(configuration.profiles)), index
-
-
-def _deciding(
-    cluster: Cluster, now: int, placement: Placement, profiles: Sequence[SchedulerProfile]
-) -> Callable[[Policy], Cycle]:
-    if placement == "prove":
-        return lambda rules: prove_cycle(cluster, rules, strategies(), now, profiles)
-    return lambda rules: run_cycle(cluster, rules, strategies(), now)
+    rules = asked.policy.loaded.policy
+    return Setting(cycle, rules, strategies(), asked.now, asked.placement, asked.profiles), index
 
 
 def _write(

@@ -9,6 +9,9 @@ from cyclopts import Parameter
 #: The forms in which a plan can be written.
 Output = Literal["table", "wide", "json", "yaml", "html"]
 
+#: How moves are placed; the same as in ``descheduling.plan``, which a help text need not wait for.
+Placement = Literal["prove", "upstream"]
+
 #: Stands for standard input wherever a file can be named.
 STDIN = "-"
 
@@ -53,6 +56,33 @@ Context = Annotated[
     str | None, Parameter(metavar="NAME", help="The context of the kubeconfig; without it the current one.")
 ]
 
+#: The policy and the schedulers of a plan, and its time.
+PolicyConfigFile = Annotated[
+    str | None,
+    PATHS,
+    Parameter(
+        metavar="FILE",
+        help="A DeschedulerPolicy, v1alpha1 or v1alpha2, or - for standard input; without it a bundled one.",
+    ),
+]
+SchedulerConfig = Annotated[
+    str | None,
+    PATHS,
+    Parameter(
+        metavar="FILE",
+        help="A KubeSchedulerConfiguration (v1), or - for standard input; without it kube-scheduler's defaults.",
+    ),
+]
+Now = Annotated[
+    str | None,
+    Parameter(metavar="TIME", help="The time of the answer, such as 2026-11-21T00:00:00Z; without it the clock's."),
+]
+
+#: Forms and additions of what is written.
+TableOrJson = Annotated[
+    Literal["table", "json"], Parameter(name=["-o", "--output"], metavar="FORM", help="table or json.")
+]
+WithTimings = Annotated[bool, Parameter(show_default=False, help="Add the seconds of each phase to the metadata.")]
 Verbosity = Annotated[
     int,
     Parameter(

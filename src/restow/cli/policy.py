@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Literal
+from typing import Annotated
 
 from cyclopts import App, Parameter
 
-from restow.cli.options import PATHS, Verbosity
+from restow.cli.options import PATHS, TableOrJson, Verbosity
 from restow.cli.timings import told
 
 app = App(name="policy", help="Check, improve and convert DeschedulerPolicy files.", help_epilogue="", sort_key=4)
 
 _FILE = "A DeschedulerPolicy, v1alpha1 or v1alpha2, or - for standard input."
 _File = Annotated[str, PATHS, Parameter(help=_FILE)]
-_Form = Annotated[Literal["table", "json"], Parameter(name=["-o", "--output"], metavar="FORM", help="table or json.")]
 
 _SCHEMA = """
 The JSON document:
@@ -33,7 +32,7 @@ _VALIDATE = f"""Examples:
 
 
 @app.command(usage="restow policy validate [OPTIONS] FILE...", help_epilogue=_VALIDATE, sort_key=1)
-def validate(*files: _File, output: _Form = "table", verbose: Verbosity = 0) -> int:
+def validate(*files: _File, output: TableOrJson = "table", verbose: Verbosity = 0) -> int:
     """Say everything for which the Descheduler would refuse a policy.
 
     Each problem comes with file, line and field. Exit status 0 if every file would load, else 2.
@@ -54,7 +53,7 @@ _LINT = f"""Examples:
 
 
 @app.command(usage="restow policy lint [OPTIONS] FILE...", help_epilogue=_LINT, sort_key=2)
-def lint(*files: _File, output: _Form = "table", verbose: Verbosity = 0) -> int:
+def lint(*files: _File, output: TableOrJson = "table", verbose: Verbosity = 0) -> int:
     """Say what in a policy is refused, ignored, or probably not meant.
 
     An error is what the Descheduler refuses, a warning what does not do what it says, a note what is rarely meant. Exit

@@ -6,7 +6,16 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from restow.cli.options import PATHS, Context, Filename, Kubeconfig, Verbosity
+from restow.cli.options import (
+    Context,
+    Filename,
+    Kubeconfig,
+    Now,
+    SchedulerConfig,
+    TableOrJson,
+    Verbosity,
+    WithTimings,
+)
 
 EXAMPLES = """Examples:
   restow schedule
@@ -19,30 +28,23 @@ EXAMPLES = """Examples:
 """
 
 _POD = "Explain this pod alone; one that has a node is judged as if it were pending."
-_CONFIG = "A KubeSchedulerConfiguration (v1), or - for standard input; without it kube-scheduler's defaults."
 _SCORES = "Of which pods JSON has scores: needed, those with several feasible nodes, or all with any."
-_TIME = "The time of the answer, such as 2026-11-21T00:00:00Z; without it the clock's."
-_TIMINGS = "Add the seconds of each phase to the metadata."
 
 _Pod = Annotated[str | None, Parameter(metavar="NAMESPACE/NAME", help=_POD)]
-_Config = Annotated[str | None, PATHS, Parameter(metavar="FILE", help=_CONFIG)]
-_Output = Annotated[Literal["table", "json"], Parameter(name=["-o", "--output"], metavar="FORM", help="table or json.")]
 _ScoresFor = Annotated[Literal["all", "needed"], Parameter(metavar="WHICH", help=_SCORES)]
-_Now = Annotated[str | None, Parameter(metavar="TIME", help=_TIME)]
-_Timings = Annotated[bool, Parameter(show_default=False, help=_TIMINGS)]
 
 
 def schedule(
     *,
     filename: Filename = None,
     pod: _Pod = None,
-    scheduler_config: _Config = None,
-    output: _Output = "table",
+    scheduler_config: SchedulerConfig = None,
+    output: TableOrJson = "table",
     scores_for: _ScoresFor = "needed",
-    now: _Now = None,
+    now: Now = None,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
-    timings: _Timings = False,
+    timings: WithTimings = False,
     verbose: Verbosity = 0,
 ) -> None:
     r"""Show where pending pods would go, and why not elsewhere.

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from builders import CRIT, DS, LS, MIRROR, OWN, Object, a_pod, std_node
-from descheduling.harness import cycle, evictions, refusals
+from descheduling.harness import WALK_LIMITS, cycle, evictions, refusals
 
 T1 = "testTaint1=test1:NoSchedule"
 TOLERATED: Object = {"tolerations": [T1]}
@@ -141,15 +141,9 @@ def test_a_toleration_agrees_in_key_value_and_effect(toleration: Object, taint: 
 
 
 PER_NODE = [on("n1", "c"), on("n1", "d"), on("n2", "a"), on("n2", "b")]
-LIMITS: dict[str, tuple[Object, list[str]]] = {
-    "none": ({}, ["c", "d", "a", "b"]),
-    "node": ({"per_node": 1}, ["c", "a"]),
-    "total": ({"total": 3}, ["c", "d", "a"]),
-    "namespace": ({"per_namespace": 1}, ["c"]),
-}
 
 
-@pytest.mark.parametrize(("limits", "expected"), LIMITS.values(), ids=LIMITS.keys())
+@pytest.mark.parametrize(("limits", "expected"), WALK_LIMITS.values(), ids=WALK_LIMITS)
 def test_pods_go_node_by_node_until_a_limit(limits: Object, expected: list[str]) -> None:
     assert found({}, PER_NODE, [N1, N2], **limits) == expected
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from builders import NOW, RS, Object, a_pod, ago, std_node, terminated, waiting
-from descheduling.harness import cycle, evictions, refusals
+from descheduling.harness import WALK_LIMITS, cycle, evictions, refusals
 
 NODES = [std_node("n1"), std_node("n2")]
 HOUR = 3600
@@ -122,15 +122,9 @@ def test_only_failed_pods_that_meet_the_criteria_are_noted_as_refused() -> None:
 
 
 PER_NODE = [failed("c", node="n1"), failed("d", node="n1"), failed("a", node="n2"), failed("b", node="n2")]
-LIMITS: dict[str, tuple[Object, list[str]]] = {
-    "none": ({}, ["c", "d", "a", "b"]),
-    "node": ({"per_node": 1}, ["c", "a"]),
-    "total": ({"total": 3}, ["c", "d", "a"]),
-    "namespace": ({"per_namespace": 1}, ["c"]),
-}
 
 
-@pytest.mark.parametrize(("limits", "expected"), LIMITS.values(), ids=LIMITS.keys())
+@pytest.mark.parametrize(("limits", "expected"), WALK_LIMITS.values(), ids=WALK_LIMITS)
 def test_pods_go_node_by_node_until_a_limit(limits: Object, expected: list[str]) -> None:
     assert found({}, PER_NODE, **limits) == expected
 

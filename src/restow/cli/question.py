@@ -1,0 +1,70 @@
+"""What a plan is asked for with, and the way from there to the decision: plan and explain take the same steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from restow.cli.inputs import Found, Where, check_inputs, instant, read_cluster
+from restow.cli.policy_files import PolicyFile, read_policy_file
+from restow.cli.scheduler_config import read_scheduler_config
+from restow.cli.streams import tell
+from restow.cli.timings import Timings
+from restow.descheduling.cycle import Cycle, run_cycle
+from restow.descheduling.plan import Placement
+from restow.descheduling.proving import prove_cycle
+from restow.descheduling.registry import strategies
+from restow.errors import InputError
+from restow.policies.fallbacks import Fallbacks
+from restow.policies.policy import collects_kubernetes_metrics
+from restow.scheduling.profiles import SchedulerProfile
+
+
+@dataclass(slots=True, frozen=True)
+class Question:
+    """What was asked for, as it was written."""
+
+    where: Where
+    policy: str | None
+    placement: Placement | None
+    configuration: str | None
+    now: str | None
+    fallbacks: Fallbacks
+
+
+@dataclass(slots=True, frozen=True)
+class Prepared:
+    """A question with all that it names: read, checked, and its warnings told."""
+
+    found: Found
+    policy: PolicyFile
+    placement: Placement
+    profiles: tuple[SchedulerProfile, ...]
+    #: Nanoseconds since the epoch.
+    now: int
+
+    def decide(self) -> Cycle:
+        """The decision; InputError names the policy's file where the cluster shows something in it to be wrong."""
+        cluster, rules = self.found.cluster, self.policy.loaded.policy
+        try:
+            if self.placement == "prove":
+                return prove_cycle(cluster, rules, strategies(), self.now, self.profiles)
+            return run_cycle(cluster, rules, strategies(), self.now)
+        except InputError as error:
+            # What only the cluster can show to be wrong in the policy: a priority class that is not there.
+            raise InputError(f"{self.policy.name}: {error}") from error
+
+
+def prepared(question: Question, clock: Timings) -> Prepared:
+    """Read what a question names, the cluster in the phase ``load``; InputError for whatever cannot be used."""
+    check_inputs(question.where, question.policy, question.configuration)
+    now = instant(question.now)
+    policy = read_policy_file(question.policy, question.fallbacks)
+    tell(policy.loaded.warnings)
+    configuration = read_scheduler_config(question.configuration)
+    tell(configuration.warnings)
+    with clock.phase("load"):
+        found = read_cluster(question.where, usage=collects_kubernetes_metrics(policy.loaded.policy))
+    tell(found.notes)
+    # As asked for, else as the policy says, else proven.
+    placement = question.placement or policy.loaded.policy.restow.placement or "prove"
+    return Prepared(found, policy, placement, tuple(configuration.profiles), now)

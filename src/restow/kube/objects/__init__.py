@@ -1,0 +1,123 @@
+"""The Kubernetes objects that decisions read, as the API writes them.
+
+Every kind is a frozen ``msgspec.Struct`` with the API's own field names (camel case on the wire, snake case here).
+Fields that no decision reads are left out: msgspec skips their bytes without building anything, so the size of an
+annotation or of an environment block costs neither memory nor time. Wrong types raise ``msgspec.ValidationError``
+with the path of the field.
+
+Some fields are ``msgspec.Raw``. They are the parts that many pods share to the byte (resources, tolerations,
+affinity, spread constraints, labels): the loader interns those bytes and decodes each distinct text once, with
+``decode_part``. A ``Raw`` keeps its whole page alive, so nothing outside the loader holds one.
+"""
+
+from __future__ import annotations
+
+from restow.kube.objects.budgets import PodDisruptionBudget
+from restow.kube.objects.containers import (
+    Container,
+    ContainerPort,
+    ContainerReport,
+    ContainerStatus,
+    ResourceRequirements,
+)
+from restow.kube.objects.jobs import Job, PodFailurePolicy, PodFailureRule
+from restow.kube.objects.metadata import Annotations, Condition, ObjectMeta, OwnerReference
+from restow.kube.objects.namespaces import Namespace
+from restow.kube.objects.nodes import ContainerImage, Node, NodeStatus, Taint
+from restow.kube.objects.pod_rules import (
+    Affinity,
+    NodeAffinity,
+    PodAffinity,
+    PodAffinityTerm,
+    PreferredSchedulingTerm,
+    SchedulingGate,
+    Toleration,
+    TopologySpreadConstraint,
+    WeightedPodAffinityTerm,
+)
+from restow.kube.objects.pod_volumes import AWSElasticBlockStore, GCEPersistentDisk, ISCSIVolume, RBDVolume, Volume
+from restow.kube.objects.pods import Pod, PodAnnotations, PodSpec, PodStatus
+from restow.kube.objects.priority_classes import PriorityClass
+from restow.kube.objects.selectors import LabelSelector, LabelSelectorRequirement, NodeSelector, NodeSelectorTerm
+from restow.kube.objects.storage import (
+    CSIDriver,
+    CSINode,
+    CSIStorageCapacity,
+    StorageClass,
+    TopologySelectorTerm,
+    VolumeAttachment,
+)
+from restow.kube.objects.usage import ContainerMetrics, NodeMetrics, PodMetrics
+from restow.kube.objects.volumes import (
+    ObjectReference,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    PersistentVolumeClaimStatus,
+)
+from restow.kube.objects.wire import ABSENT, Int32, Int64, WireQuantity, decode_part
+from restow.kube.objects.workloads import ReplicationController, Service, Workload
+
+__all__ = [
+    "ABSENT",
+    "AWSElasticBlockStore",
+    "Affinity",
+    "Annotations",
+    "CSIDriver",
+    "CSINode",
+    "CSIStorageCapacity",
+    "Condition",
+    "Container",
+    "ContainerImage",
+    "ContainerMetrics",
+    "ContainerPort",
+    "ContainerReport",
+    "ContainerStatus",
+    "GCEPersistentDisk",
+    "ISCSIVolume",
+    "Int32",
+    "Int64",
+    "Job",
+    "LabelSelector",
+    "LabelSelectorRequirement",
+    "Namespace",
+    "Node",
+    "NodeAffinity",
+    "NodeMetrics",
+    "NodeSelector",
+    "NodeSelectorTerm",
+    "NodeStatus",
+    "ObjectMeta",
+    "ObjectReference",
+    "OwnerReference",
+    "PersistentVolume",
+    "PersistentVolumeClaim",
+    "PersistentVolumeClaimStatus",
+    "Pod",
+    "PodAffinity",
+    "PodAffinityTerm",
+    "PodAnnotations",
+    "PodDisruptionBudget",
+    "PodFailurePolicy",
+    "PodFailureRule",
+    "PodMetrics",
+    "PodSpec",
+    "PodStatus",
+    "PreferredSchedulingTerm",
+    "PriorityClass",
+    "RBDVolume",
+    "ReplicationController",
+    "ResourceRequirements",
+    "SchedulingGate",
+    "Service",
+    "StorageClass",
+    "Taint",
+    "Toleration",
+    "TopologySelectorTerm",
+    "TopologySpreadConstraint",
+    "Volume",
+    "VolumeAttachment",
+    "WeightedPodAffinityTerm",
+    "WireQuantity",
+    "Workload",
+    "decode_part",
+]

@@ -1,0 +1,68 @@
+"""Job: how its pods are replaced, and how many of them may fail."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from restow.kube.objects.metadata import ObjectMeta
+from restow.kube.objects.wire import Int32
+
+
+class ExitCodes(Struct, frozen=True, gc=False):
+    """``onExitCodes`` of a rule: how containers have to end for it."""
+
+    operator: str = ""
+    values: tuple[Int32, ...] | None = None
+
+
+class PodConditionPattern(Struct, frozen=True, gc=False):
+    """One entry of ``onPodConditions`` of a rule."""
+
+    type: str = ""
+    status: str = "True"
+
+
+class PodFailureRule(Struct, frozen=True, gc=False, rename="camel"):
+    """What becomes of a failed pod that meets ``on_exit_codes`` or one of ``on_pod_conditions``."""
+
+    action: str = ""
+    on_exit_codes: ExitCodes | None = None
+    on_pod_conditions: tuple[PodConditionPattern, ...] | None = None
+
+
+class PodFailurePolicy(Struct, frozen=True, gc=False):
+    """The first rule that a failed pod meets decides; one that meets none counts."""
+
+    rules: tuple[PodFailureRule, ...] | None = None
+
+
+class JobSpec(Struct, frozen=True, gc=False, rename="camel"):
+    """Spec of a Job."""
+
+    completions: Int32 | None = None
+    backoff_limit: Int32 | None = None
+    backoff_limit_per_index: Int32 | None = None
+    pod_replacement_policy: str | None = None
+    pod_failure_policy: PodFailurePolicy | None = None
+
+
+class UncountedPods(Struct, frozen=True, gc=False):
+    """Pods that have ended and are in no count of the status yet, by uid."""
+
+    failed: tuple[str, ...] | None = None
+
+
+class JobStatus(Struct, frozen=True, gc=False, rename="camel"):
+    """Status of a Job."""
+
+    failed: Int32 = 0
+    succeeded: Int32 = 0
+    uncounted_terminated_pods: UncountedPods | None = None
+
+
+class Job(Struct, frozen=True, gc=False):
+    """A batch/v1 Job."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: JobSpec = JobSpec()
+    status: JobStatus = JobStatus()

@@ -1,0 +1,107 @@
+"""PersistentVolumeClaim and PersistentVolume."""
+
+from __future__ import annotations
+
+from msgspec import Struct, field
+
+from restow.kube.objects.metadata import ObjectMeta
+from restow.kube.objects.pod_volumes import AWSElasticBlockStore, GCEPersistentDisk
+from restow.kube.objects.selectors import LabelSelector, NodeSelector
+from restow.kube.objects.wire import WireQuantity
+
+
+class VolumeResources(Struct, frozen=True, gc=False):
+    """``resources`` of a claim."""
+
+    requests: dict[str, WireQuantity] | None = None
+
+
+class PersistentVolumeClaimSpec(Struct, frozen=True, gc=False, rename="camel"):
+    """Spec of a claim."""
+
+    volume_name: str = ""
+    storage_class_name: str | None = None
+    access_modes: tuple[str, ...] | None = None
+    resources: VolumeResources | None = None
+    selector: LabelSelector | None = None
+    volume_mode: str | None = None
+    volume_attributes_class_name: str | None = None
+
+
+class PersistentVolumeClaimStatus(Struct, frozen=True, gc=False):
+    """Status of a claim."""
+
+    phase: str = ""
+
+
+class PersistentVolumeClaim(Struct, frozen=True, gc=False):
+    """A v1 PersistentVolumeClaim."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: PersistentVolumeClaimSpec = PersistentVolumeClaimSpec()
+    status: PersistentVolumeClaimStatus = PersistentVolumeClaimStatus()
+
+
+class VolumeNodeAffinity(Struct, frozen=True, gc=False):
+    """``spec.nodeAffinity`` of a volume."""
+
+    required: NodeSelector | None = None
+
+
+class CSIVolumeSource(Struct, frozen=True, gc=False, rename="camel"):
+    """``spec.csi`` of a volume."""
+
+    driver: str = ""
+    volume_handle: str = ""
+
+
+class AzureDisk(Struct, frozen=True, gc=False):
+    """``spec.azureDisk`` of a volume."""
+
+    disk_uri: str = field(default="", name="diskURI")
+
+
+class DiskByID(Struct, frozen=True, gc=False):
+    """``spec.cinder`` and ``spec.portworxVolume`` of a volume."""
+
+    volume_id: str = field(default="", name="volumeID")
+
+
+class ObjectReference(Struct, frozen=True, gc=False):
+    """``spec.claimRef`` of a volume."""
+
+    namespace: str = ""
+    name: str = ""
+    uid: str = ""
+
+
+class PersistentVolumeStatus(Struct, frozen=True, gc=False):
+    """Status of a volume."""
+
+    phase: str = ""
+
+
+class PersistentVolumeSpec(Struct, frozen=True, gc=False, rename="camel"):
+    """Spec of a volume."""
+
+    capacity: dict[str, WireQuantity] | None = None
+    storage_class_name: str = ""
+    access_modes: tuple[str, ...] | None = None
+    volume_mode: str | None = None
+    volume_attributes_class_name: str | None = None
+    claim_ref: ObjectReference | None = None
+    node_affinity: VolumeNodeAffinity | None = None
+    csi: CSIVolumeSource | None = None
+    gce_persistent_disk: GCEPersistentDisk | None = None
+    aws_elastic_block_store: AWSElasticBlockStore | None = None
+    azure_disk: AzureDisk | None = None
+    cinder: DiskByID | None = None
+    portworx_volume: DiskByID | None = None
+
+
+class PersistentVolume(Struct, frozen=True, gc=False):
+    """A v1 PersistentVolume."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: PersistentVolumeSpec = PersistentVolumeSpec()
+    status: PersistentVolumeStatus = PersistentVolumeStatus()
