@@ -37,16 +37,16 @@ def test_each_window_is_scored_as_if_it_were_all(plugin, subject, seed, size) ->
     nodes = np.random.default_rng(seed).permutation(len(context.state.cluster.nodes))
     relative = asked.relative(pod, nodes)
     everywhere = asked.score(pod, nodes)
-    scales = np.zeros((0, len(nodes))) if relative is None else relative.scales(size)
+    found = None if relative is None else relative.scores(size)
+    scales = [] if found is None else found.of_window.everywhere()
     for start in range(len(nodes) - size + 1):
         window = slice(start, start + size)
         alone = asked.score(pod, nodes[window])
-        if relative is None:
+        if relative is None or found is None:
             together = None if everywhere is None else everywhere[window]
             assert np.array_equal(alone, together)
         else:
-            (scores,) = relative.scores([tuple(scales[:, start].tolist())])
-            assert np.array_equal(alone, scores[relative.kinds[window]])
+            assert np.array_equal(alone, found.table[scales[start], relative.kinds[window]])
 
 
 @given(st.lists(st.one_of(st.integers(-5, 5), st.integers(-(10**9), 10**9)), max_size=30))
@@ -69,9 +69,5 @@ def test_scales_are_the_extremes_of_each_window() -> None:
     peaked, ranged = Peaked.of(raw, lambda values, highest: highest - values), Ranged.of(raw, lambda values, *_: values)
     assert peaked is not None
     assert ranged is not None
-    assert [tuple(column) for column in ranged.scales(2).T.tolist()] == [(1, 2), (1, 2), (0, 1)]
-    assert peaked.scores([tuple(column) for column in peaked.scales(2).T]).tolist() == [
-        [8, 4, 0],
-        [8, 4, 0],
-        [4, 0, -4],
-    ]
+    assert ranged.scores(2).of_window.everywhere().tolist() == [0, 0, 1]
+    assert peaked.scores(2).table.tolist() == [[8, 4, 0], [4, 0, 0]]

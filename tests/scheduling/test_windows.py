@@ -54,9 +54,20 @@ def test_narrow_integers_are_the_same_integers(values) -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1)), min_size=1, max_size=30))
 def test_windows_with_the_same_column_have_the_same_number(columns) -> None:
-    distinct, number = windows.numbered(np.array(columns).T)
-    assert [distinct[each] for each in number.tolist()] == columns
+    distinct, runs = windows.numbered(np.array(columns).T)
+    assert [distinct[each] for each in runs.everywhere().tolist()] == columns
+    assert runs.at(np.arange(len(columns))).tolist() == runs.everywhere().tolist()
     assert len(set(distinct)) == len(distinct)
+
+
+@given(entries())
+def test_windows_with_the_same_values_have_the_same_union(drawn) -> None:
+    values, _, size = drawn
+    values = values % windows.MOST_VALUES
+    unions, runs = windows.unions(windows.bits(windows.MOST_VALUES)[values], size)
+    found = [unions[each] for each in runs.everywhere().tolist()]
+    assert found == [sum(1 << value for value in set(window.tolist())) for window in cut(values, size)]
+    assert len(set(unions)) == len(unions)
 
 
 @given(st.sets(st.integers(0, 60), min_size=1), st.integers(1, 10))

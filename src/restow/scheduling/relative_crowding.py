@@ -1,7 +1,8 @@
 """Soft spread constraints on nodes in visiting order, where only a window of them is scored at a time.
 
 A window decides how many domains there are, hence how much the pods of one weigh, hence what speaks against each node
-before that is normalised. Sizes that differ by little often come to the same whole numbers; they are one scale then.
+before that is normalised. This is for nodes of many kinds, or of which some are not scored (``scheduling.crowd_kinds``
+has the others). Sizes that differ by little often come to the same whole numbers; they are one scale then.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy.typing as npt
 from restow.cluster.interning import BoolArray, IntArray
 from restow.scheduling import windows
 from restow.scheduling.framework import Scores
-from restow.scheduling.relative_scores import Scale, sorted_out
+from restow.scheduling.relative_scores import WindowScores, clipped, sorted_out
 from restow.scheduling.spread_scoring import Crowd, all_normalised, crowding
 
 #: Numbers of kinds up to which some may stand for nothing.
@@ -52,7 +53,15 @@ class RelativeCrowding:
         domains = [None if crowd.domain is None else _scattered(crowd.domain, scored, 0) for crowd in crowds]
         return RelativeCrowding(found, domains, _scattered(places, scored, count), scored)
 
-    def scales(self, size: int) -> IntArray:
+    def scores(self, size: int) -> WindowScores:
+        """The scored kinds' share of 100, and nothing for the rest."""
+        scales, of_window = windows.numbered(self._scales(size))
+        number, lowest, highest = np.array(scales).T
+        scores = np.zeros((len(scales), len(self._raw[0]) + 1), dtype=np.int64)
+        scores[:, :-1] = all_normalised(np.array(self._raw)[number], lowest[:, None], highest[:, None])
+        return clipped(scores, of_window)
+
+    def _scales(self, size: int) -> IntArray:
         """What speaks against each kind, by number, and the lowest and the highest of that."""
         sizes = [self._sizes(domain, size) for domain in self.domains]
         if all(each.min() == each.max() for each in sizes):
@@ -60,20 +69,13 @@ class RelativeCrowding:
             lowest, highest = self._extremes(number, self.kinds, size)
             return np.stack((np.full_like(lowest, number), lowest, highest))
         columns, column = windows.numbered(np.stack(sizes))
-        numbers = np.array([self._number(sizes) for sizes in columns])[column]
+        numbers = np.array([self._number(sizes) for sizes in columns])[column.everywhere()]
         rows = np.stack((numbers, numbers, numbers))
         for number in range(len(self._raw)):
             for stretch, part in windows.stretches(np.flatnonzero(numbers == number), size):
                 lowest, highest = self._extremes(number, self.kinds[part], size)
                 rows[1, stretch], rows[2, stretch] = lowest[stretch - part.start], highest[stretch - part.start]
         return rows
-
-    def scores(self, scales: Sequence[Scale]) -> Scores:
-        """The scored kinds' share of 100, and nothing for the rest."""
-        number, lowest, highest = np.array(scales).T
-        scores = np.zeros((len(scales), len(self._raw[0]) + 1), dtype=np.int64)
-        scores[:, :-1] = all_normalised(np.array(self._raw)[number], lowest[:, None], highest[:, None])
-        return scores
 
     def _extremes(self, number: int, kinds: IntArray, size: int) -> tuple[Scores, Scores]:
         """The lowest and the highest that speaks against a node of each window."""

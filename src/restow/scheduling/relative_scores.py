@@ -8,7 +8,7 @@ are many.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -16,12 +16,21 @@ import numpy as np
 
 from restow.cluster.interning import IntArray
 from restow.scheduling import windows
-from restow.scheduling.framework import ScorePlugin, Scores
-
-Scale = tuple[int, ...]
+from restow.scheduling.framework import MAX_SCORE, ScorePlugin, Scores
+from restow.scheduling.windows import Runs
 
 #: Values within so wide a range are never sorted.
 _NARROW = 256
+
+
+@dataclass(slots=True, frozen=True)
+class WindowScores:
+    """What nodes get in windows: each window has a scale."""
+
+    #: 0..100 by scale and kind, right for the kinds that windows of the scale have.
+    table: Scores
+    #: The scale of each window.
+    of_window: Runs
 
 
 class RelativeScores(Protocol):
@@ -32,12 +41,8 @@ class RelativeScores(Protocol):
         """The kind of each node, from 0, int64[node]."""
         ...
 
-    def scales(self, size: int) -> IntArray:
-        """int64[quantity, window]: all by which scores in a window of this size depend on the window."""
-        ...
-
-    def scores(self, scales: Sequence[Scale]) -> Scores:
-        """int64[scale, kind]: 0..100 in the windows of each scale, right for the kinds that such a window has."""
+    def scores(self, size: int) -> WindowScores:
+        """The scores in each window of this size."""
         ...
 
 
@@ -65,13 +70,10 @@ class Peaked:
         """None where all raw scores are equal: so are the normalised ones then, in every window."""
         return Peaked(*sorted_out(raw), normalise) if _differ(raw) else None
 
-    def scales(self, size: int) -> IntArray:
-        """The highest kind."""
-        return windows.highest(self.kinds, size)[None, :]
-
-    def scores(self, scales: Sequence[Scale]) -> Scores:
-        """The raw scores, normalised."""
-        return np.stack([self.normalise(self.raw, int(self.raw[highest])) for (highest,) in scales])
+    def scores(self, size: int) -> WindowScores:
+        """By the highest kind of each window."""
+        scales, of_window = windows.numbered(windows.highest(self.kinds, size)[None, :])
+        return clipped(np.array([self.normalise(self.raw, int(self.raw[highest])) for (highest,) in scales]), of_window)
 
 
 @dataclass(slots=True, frozen=True)
@@ -89,14 +91,18 @@ class Ranged:
         """None where all raw scores are equal: so are the normalised ones then, in every window."""
         return Ranged(*sorted_out(raw), normalise) if _differ(raw) else None
 
-    def scales(self, size: int) -> IntArray:
-        """The lowest and the highest kind."""
-        return np.stack((windows.lowest(self.kinds, size), windows.highest(self.kinds, size)))
-
-    def scores(self, scales: Sequence[Scale]) -> Scores:
-        """The raw scores, normalised."""
+    def scores(self, size: int) -> WindowScores:
+        """By the lowest and the highest kind of each window."""
+        extremes = np.stack((windows.lowest(self.kinds, size), windows.highest(self.kinds, size)))
+        scales, of_window = windows.numbered(extremes)
         raw = self.raw
-        return np.stack([self.normalise(raw, int(raw[lowest]), int(raw[highest])) for lowest, highest in scales])
+        scores = [self.normalise(raw, int(raw[low]), int(raw[high])) for low, high in scales]
+        return clipped(np.array(scores), of_window)
+
+
+def clipped(scores: Scores, of_window: Runs) -> WindowScores:
+    """By scale; kinds that windows of a scale do not have may have been normalised to anything."""
+    return WindowScores(np.minimum(np.maximum(scores, 0), MAX_SCORE), of_window)
 
 
 def sorted_out(values: IntArray) -> tuple[IntArray, IntArray]:

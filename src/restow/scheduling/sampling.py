@@ -18,22 +18,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate
 
 import numpy as np
 
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.nodes import Nodes
 from restow.scheduling import windows
-from restow.scheduling.framework import MAX_SCORE, Scores
+from restow.scheduling.framework import Scores
 from restow.scheduling.node_order import visiting_order
-from restow.scheduling.relative_scores import RelativePlugin, RelativeScores, sorted_out
+from restow.scheduling.recent import Recent
+from restow.scheduling.relative_scores import RelativePlugin, WindowScores, sorted_out
 from restow.scheduling.scoring import Ranking, WeightedPlugin
 
 _LEAST = 100
 _LEAST_PERCENTAGE = 5
 _MOST_PERCENTAGE = 50
 _NODES_PER_PERCENT = 125
+#: Sets of feasible nodes that are kept in visiting order.
+_CAPACITY = 64
 #: Windows that are faster looked at one by one.
 _FEW = 16
 
@@ -56,6 +58,8 @@ class Sampling:
         self._nodes = nodes
         self._relative = [(each.plugin, each.weight) for each in plugins if isinstance(each.plugin, RelativePlugin)]
         self._percentage = percentage
+        #: By the feasible nodes, of which sets recur.
+        self._feasible: Recent[bytes, IntArray] = Recent(_CAPACITY)
 
     def winners(self, pod: int, ranking: Ranking, allowed: BoolArray | None = None) -> IntArray:
         """The nodes that have the best score in some window, ties included, in order of their names.
@@ -80,36 +84,45 @@ class Sampling:
         return winners
 
     def _in_windows(self, pod: int, ranking: Ranking, size: int) -> IntArray:
-        visited = self._order[ranking.feasible[self._order]]
-        # The last windows go over the end, back to the nodes that were visited first.
-        visited = np.concatenate((visited, visited[: size - 1]))
+        visited = self._visited(ranking.feasible, size)
         asked = [(plugin, weight, plugin.relative(pod, visited)) for plugin, weight in self._relative]
-        relative = [(weight, scores) for _, weight, scores in asked if scores is not None]
+        relative = [(weight, scores.scores(size)) for _, weight, scores in asked if scores is not None]
+        kinds = [scores.kinds for _, _, scores in asked if scores is not None]
         fixed = ranking.without([plugin for plugin, _, scores in asked if scores is not None])
-        entries = _winners(windows.narrow(fixed[visited]), relative, size)
+        entries = _winners(windows.narrow(fixed[visited]), Added.of(relative, kinds) if relative else None, size)
         count = len(visited) - size + 1
         entries[: size - 1] |= entries[count:]
         won = np.zeros(len(self._nodes), dtype=bool)
         won[visited[:count]] = entries[:count]
         return np.flatnonzero(won)
 
+    def _visited(self, feasible: BoolArray, size: int) -> IntArray:
+        """The feasible nodes in the order in which they are visited, round and back to those that were visited first."""
+        key = feasible.tobytes()
+        known = self._feasible.get(key)
+        if known is None:
+            visited = self._order[feasible[self._order]]
+            # The last windows go over the end.
+            known = np.concatenate((visited, visited[: size - 1]))
+            self._feasible.put(key, known)
+        return known
+
     @cached_property
     def _order(self) -> IntArray:
         return visiting_order(self._nodes.labels)
 
 
-def _winners(fixed: Scores, relative: Sequence[tuple[int, RelativeScores]], size: int) -> BoolArray:
+def _winners(fixed: Scores, added: Added | None, size: int) -> BoolArray:
     """Which entries have the highest total in some window of which they are part.
 
     What an entry gets in any window lies between two bounds. Whether it wins nearly always follows from those.
     """
-    if not relative:
+    if added is None:
         return _reaching(fixed, windows.highest(fixed, size), size)
-    added = Added.of(relative, size)
-    lower = fixed + added.table.min(axis=0)[added.kinds]
+    lower = fixed + added.least[added.kinds]
     if len(added.table) == 1:
         return _reaching(lower, windows.highest(lower, size), size)
-    upper = fixed + added.table.max(axis=0)[added.kinds]
+    upper = fixed + added.most[added.kinds]
     least, most = windows.highest(lower, size), windows.highest(upper, size)
     won, contenders = _reaching(lower, most, size), _reaching(upper, least, size)
     doubtful = contenders & ~won
@@ -124,8 +137,8 @@ def _winners(fixed: Scores, relative: Sequence[tuple[int, RelativeScores]], size
 
 def _by_scale(found: IntArray, added: Added) -> Iterator[tuple[int, IntArray]]:
     """The windows found by the scale that they have."""
-    scale = added.scale[found]
-    for number in np.unique(scale).tolist():
+    scale = added.scale.at(found)
+    for number in np.flatnonzero(np.bincount(scale)).tolist():
         yield number, found[scale == number]
 
 
@@ -155,29 +168,32 @@ class Added:
     #: The kind of each entry in all respects.
     kinds: IntArray
     #: The scale of each window in all respects.
-    scale: IntArray
+    scale: windows.Runs
     #: By scale and kind; the highest or the lowest possible where windows of the scale have no entry of the kind.
     table: Scores
+    #: The lowest and the highest of all scales.
+    least: Scores
+    most: Scores
 
     @staticmethod
-    def of(relative: Sequence[tuple[int, RelativeScores]], size: int) -> Added:
+    def of(relative: Sequence[tuple[int, WindowScores]], kinds: Sequence[IntArray]) -> Added:
         """``relative`` is not empty; weights come with scores."""
-        kinds, members = _joined([scores.kinds for _, scores in relative])
-        rows = [scores.scales(size) for _, scores in relative]
-        bounds = list(accumulate(map(len, rows), initial=0))
-        scales, scale = windows.numbered(rows[0] if len(rows) == 1 else np.concatenate(rows))
-        table = np.zeros((len(scales), len(members[0])), dtype=np.int64)
-        for (weight, scores), member, start, end in zip(relative, members, bounds, bounds[1:], strict=False):
-            found = scores.scores([each[start:end] for each in scales])
-            table += weight * np.minimum(np.maximum(found, 0), MAX_SCORE)[:, member]
-        return Added(kinds, scale, windows.narrow(table))
+        if len(relative) == 1:
+            ((weight, scores),) = relative
+            table = windows.narrow(weight * scores.table.astype(np.int64))
+            return Added(kinds[0], scores.of_window, table, table.min(axis=0), table.max(axis=0))
+        joined, members = _joined(kinds)
+        columns, scale = windows.numbered(np.stack([scores.of_window.everywhere() for _, scores in relative]))
+        table = np.zeros((len(columns), len(members[0])), dtype=np.int64)
+        for (weight, scores), member, column in zip(relative, members, np.array(columns).T, strict=True):
+            table += weight * scores.table[column][:, member].astype(np.int64)
+        table = windows.narrow(table)
+        return Added(joined, scale, table, table.min(axis=0), table.max(axis=0))
 
 
 def _joined(kinds: Sequence[IntArray]) -> tuple[IntArray, list[IntArray]]:
     """The kind of each entry in all respects, and what kind that is in each."""
     joined = kinds[0]
-    if len(kinds) == 1:
-        return joined, [np.arange(int(joined.max()) + 1)]
     for each in kinds[1:]:
         _, joined = sorted_out(joined * (int(each.max()) + 1) + each)
     example = np.zeros(int(joined.max()) + 1, dtype=np.int64)

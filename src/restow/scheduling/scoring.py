@@ -16,6 +16,8 @@ import numpy as np
 from restow.cluster.interning import BoolArray, IntArray
 from restow.scheduling.framework import MAX_SCORE, ScorePlugin, Scores, WidePlugin
 
+#: Up to this weight, what all plugins together say fits into narrow integers.
+_LIGHT = 16
 #: Less than any total.
 _INFEASIBLE = -1
 
@@ -31,6 +33,12 @@ class WeightedPlugin:
     def wide(self) -> WidePlugin | None:
         """The plugin, if it scores all nodes at once."""
         return self.plugin if isinstance(self.plugin, WidePlugin) else None
+
+    def weigh(self, score: Scores) -> Scores:
+        """The score, as often as it counts."""
+        if self.weight == 1:
+            return score
+        return np.multiply(score, self.weight, dtype=np.int16 if self.weight <= _LIGHT else np.int64)
 
 
 class Ranking:
@@ -63,11 +71,11 @@ class Ranking:
         return self._total[self.nodes].astype(np.int64) + self._constant
 
     def without(self, plugins: Collection[ScorePlugin]) -> Scores:
-        """The sum without what some plugins say, int64[node], right for the feasible ones."""
-        rest = self._total + np.int64(self._constant)
+        """The sum without what some plugins say, and without what is the same at all nodes; right for the feasible ones."""
+        rest = self._total
         for each, score in self._scores:
-            if each.plugin in plugins:
-                rest = rest - np.multiply(score, each.weight, dtype=np.int64)
+            if each.plugin in plugins and not isinstance(score, int):
+                rest = rest - each.weigh(score)
         return rest
 
     @cached_property
@@ -94,7 +102,7 @@ def rank(pod: int, feasible: BoolArray, plugins: Sequence[WeightedPlugin]) -> Ra
         if isinstance(score, int):
             constant += each.weight * score
         else:
-            weighted = score if each.weight == 1 else np.multiply(score, each.weight, dtype=np.int64)
+            weighted = each.weigh(score)
             total = weighted if total is None else total + weighted
     return Ranking(feasible, scores, np.where(feasible, 0 if total is None else total, _INFEASIBLE), constant)
 

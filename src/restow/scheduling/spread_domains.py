@@ -52,6 +52,7 @@ class SpreadDomains:
         self._topologies = topologies
         self._known: Recent[_Question, CountedDomains] = Recent()
         self._with_all: dict[tuple[str, ...], BoolArray] = {}
+        self._everywhere: dict[str, bool] = {}
 
     def counted(self, pod: int, term: SpreadTerm, required_keys: tuple[str, ...]) -> CountedDomains:
         """Where a constraint of a pod counts. Without required keys an absent label is like an empty one."""
@@ -73,6 +74,13 @@ class SpreadDomains:
         if known is None:
             labelled = (self._topologies.domains(key).of_node != NO_DOMAIN for key in keys)
             known = self._with_all[keys] = reduce(np.logical_and, labelled, np.ones(len(self._nodes), dtype=bool))
+        return known
+
+    def everywhere(self, key: str) -> bool:
+        """Whether all nodes have a label."""
+        known = self._everywhere.get(key)
+        if known is None:
+            known = self._everywhere[key] = bool(self.with_all((key,)).all())
         return known
 
     def _count(self, question: _Question) -> CountedDomains:

@@ -7,6 +7,7 @@ n - size + 1 windows. None of them loops over windows. Narrow integers take less
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
@@ -17,9 +18,14 @@ from restow.cluster.interning import BoolArray, IntArray
 
 Integers = npt.NDArray[Any]
 
+#: The most different values that have ``bits``.
+MOST_VALUES = 64
 #: The most different values whose sets fit into the bits of a number.
 _BITS = 63
 _BIT: IntArray = np.left_shift(1, np.arange(_BITS))
+#: Numbers by how many bits they have.
+_POWERS = np.left_shift(np.uint64(1), np.arange(MOST_VALUES, dtype=np.uint64))
+_BITS_OF = ((8, np.uint8), (16, np.uint16), (32, np.uint32), (64, np.uint64))
 _NARROW = ((1 << 14, np.int16), (1 << 30, np.int32))
 
 
@@ -38,6 +44,38 @@ def lowest_around(values: Integers, size: int) -> Integers:
     padded = np.full(len(values) + 2 * (size - 1), np.iinfo(values.dtype).max, dtype=values.dtype)
     padded[size - 1 : len(values) + size - 1] = values
     return lowest(padded, size)
+
+
+def bits(count: int) -> Integers:
+    """A bit for each of ``count`` values, MOST_VALUES at most, in numbers as narrow as they can be."""
+    return _POWERS[:count].astype(next(dtype for width, dtype in _BITS_OF if count <= width))
+
+
+@dataclass(slots=True, frozen=True)
+class Runs:
+    """Windows one after the other that have a number in common."""
+
+    numbers: IntArray
+    #: Where each run begins, the first at 0, and where the last one ends.
+    bounds: IntArray
+
+    def at(self, found: IntArray) -> IntArray:
+        """The numbers of some windows."""
+        numbers: IntArray = self.numbers[self.bounds.searchsorted(found, side="right") - 1]
+        return numbers
+
+    def everywhere(self) -> IntArray:
+        """The number of each window."""
+        return self.numbers.repeat(self.bounds[1:] - self.bounds[:-1])
+
+
+def unions(values: Integers, size: int) -> tuple[tuple[int, ...], Runs]:
+    """The distinct unions of the bits of each window's entries, and which of them each window has."""
+    found = _merged(np.bitwise_or, values, size)
+    bounds = np.array([0, *((found[1:] != found[:-1]).nonzero()[0] + 1).tolist(), len(found)])
+    numbers: dict[int, int] = {}
+    runs = [numbers.setdefault(each, len(numbers)) for each in found[bounds[:-1]].tolist()]
+    return tuple(numbers), Runs(np.array(runs), bounds)
 
 
 def narrow(values: Integers) -> Integers:
@@ -76,13 +114,13 @@ def distinct(values: IntArray, counted: BoolArray, size: int) -> IntArray:
     return counts
 
 
-def numbered(rows: IntArray) -> tuple[list[tuple[int, ...]], IntArray]:
+def numbered(rows: IntArray) -> tuple[list[tuple[int, ...]], Runs]:
     """The distinct columns of int64[row, window], at least one row, and which of them each window has."""
     starts = np.flatnonzero(reduce(np.logical_or, (row[1:] != row[:-1] for row in rows))) + 1
     bounds = np.concatenate(([0], starts, [rows.shape[1]]))
     numbers: dict[tuple[int, ...], int] = {}
     runs = [numbers.setdefault(tuple(column), len(numbers)) for column in rows[:, bounds[:-1]].T.tolist()]
-    return list(numbers), np.repeat(runs, bounds[1:] - bounds[:-1])
+    return list(numbers), Runs(np.array(runs), bounds)
 
 
 def stretches(found: IntArray, size: int) -> Iterator[tuple[IntArray, slice]]:
@@ -112,4 +150,4 @@ def _merged(merge: np.ufunc, values: Integers, size: int) -> Integers:
         merged = merge(merged[:-width], merged[width:])
         width *= 2
     rest = size - width
-    return merge(merged[: len(merged) - rest], merged[rest:]) if rest else merged
+    return merge(merged[:-rest], merged[rest:]) if rest else merged

@@ -15,6 +15,7 @@ from restow.cluster.interning import BoolArray, IntArray
 from restow.kube.labels import EVERYTHING, Selector
 from restow.kube.objects import TopologySpreadConstraint
 from restow.scheduling.context import Context
+from restow.scheduling.crowd_kinds import CrowdKinds, CrowdScores, Found
 from restow.scheduling.framework import (
     NO_PODS,
     PASSES,
@@ -67,8 +68,9 @@ class PodTopologySpread:
         self._domains = SpreadDomains(context.state.cluster, self._topologies)
         #: What a hard constraint with an empty selector found when the cycle began, int64[node] by namespace.
         self._before: dict[int, Counts] = {}
+        self._crowd_scores = CrowdScores()
         #: The pod that was scored last, the number of changes then, and what its soft constraints found.
-        self._crowds: tuple[tuple[int, int], Sequence[Crowd]] = ((-1, -1), ())
+        self._kinds: tuple[tuple[int, int], CrowdKinds | None] = ((-1, -1), None)
 
     def concerns(self, pod: int) -> bool:
         """Pods with hard constraints, or with constraints that cannot be read."""
@@ -109,13 +111,16 @@ class PodTopologySpread:
             raise CycleError(f"{_SOFT_ERROR}obtaining pod's soft topology spread constraints: {terms.soft_problem}")
         if not terms.soft:
             return None
+        kinds = self._told_apart(pod, terms)
+        if kinds is not None:
+            return kinds.score_all(feasible)
         keys = _required(terms)
         labelled = self._domains.with_all(keys)
         scored = feasible & labelled
         number = int(np.count_nonzero(scored))
         if number == 0:
             return 0
-        crowds = self._found(pod, terms, keys)
+        crowds = [self._crowd(pod, term, keys) for term in terms.soft]
         raw = crowding(crowds, [_size(crowd, scored, number) for crowd in crowds])
         lowest, highest = int(np.where(scored, raw, _NO_MINIMUM).min()), int((raw * scored).max())
         scores = normalised(raw, lowest, highest)
@@ -126,10 +131,14 @@ class PodTopologySpread:
         terms = self._compiler.terms(pod)
         if not terms.soft:
             return None
+        kinds = self._told_apart(pod, terms)
+        if kinds is not None:
+            return kinds.relative(nodes)
         keys = _required(terms)
         scored = self._domains.with_all(keys)[nodes]
         counted = nodes if scored.all() else nodes[scored]
-        return RelativeCrowding.of([crowd.at(counted) for crowd in self._found(pod, terms, keys)], scored)
+        crowds = [self._crowd(pod, term, keys) for term in terms.soft]
+        return RelativeCrowding.of([crowd.at(counted) for crowd in crowds], scored)
 
     def _violations(self, pod: int, term: SpreadTerm, keys: tuple[str, ...], nodes: IntArray) -> Categories:
         """What one constraint says of some nodes."""
@@ -145,12 +154,22 @@ class PodTopologySpread:
         verdict[NO_DOMAIN] = _UNLABELLED
         return verdict[self._topologies.domains(term.topology_key).of_node[nodes]]
 
-    def _found(self, pod: int, terms: SpreadTerms, keys: tuple[str, ...]) -> Sequence[Crowd]:
-        """What the soft constraints of a pod find at each node; asked for twice where not all nodes are scored."""
+    def _told_apart(self, pod: int, terms: SpreadTerms) -> CrowdKinds | None:
+        """The nodes by kind, where all have the labels and are of few kinds; asked for twice where not all are scored."""
         question = pod, len(self._context.state.changes)
-        if self._crowds[0] != question:
-            self._crowds = question, [self._crowd(pod, term, keys) for term in terms.soft]
-        return self._crowds[1]
+        if self._kinds[0] != question:
+            complete = all(self._domains.everywhere(term.topology_key) for term in terms.soft)
+            kinds = self._crowd_scores.kinds([self._found(pod, term) for term in terms.soft]) if complete else None
+            self._kinds = question, kinds
+        return self._kinds[1]
+
+    def _found(self, pod: int, term: SpreadTerm) -> Found:
+        """What one constraint finds in a cluster whose nodes all have the topology key."""
+        if term.topology_key == HOSTNAME:
+            return Found(term.max_skew, self._count(pod, term, self._topologies.nodes)[1:], None)
+        domains = self._domains.counted(pod, term, (term.topology_key,)).domains
+        of_node = self._topologies.domains(term.topology_key).of_node
+        return Found(term.max_skew, self._count(pod, term, domains), of_node)
 
     def _crowd(self, pod: int, term: SpreadTerm, keys: tuple[str, ...]) -> Crowd:
         """What one constraint finds at each node."""
