@@ -5,6 +5,11 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from hypothesis import settings
+
+# How long an example takes says more about the machine than about the code.
+settings.register_profile("restow", deadline=None)
+settings.load_profile("restow")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -6,9 +6,10 @@ from builders.affinity import ZONE, node_term
 from builders.metadata import Object, metadata, present
 
 
-def a_namespace(name: str, *, labels: Object | None = None) -> Object:
+def a_namespace(name: str, *, labels: Object | None = None, annotations: Object | None = None) -> Object:
     """A Namespace."""
-    return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata("Namespace", name, labels=labels)}
+    about = metadata("Namespace", name, labels=labels, annotations=annotations)
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": about}
 
 
 def a_priority_class(name: str, value: int, *, default: bool = False) -> Object:

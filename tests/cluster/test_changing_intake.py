@@ -17,6 +17,13 @@ def wire(kind, thing):
     return msgspec.json.decode(msgspec.json.encode(thing), type=KINDS[kind])
 
 
+#: Uids of the owners of random pods.
+OWNERS = [
+    a_pod("any", owner=owner)["metadata"]["ownerReferences"][0]["uid"]
+    for owner in (Owner("ReplicaSet", "web"), Owner("Job", "etl"))
+]
+
+
 def a_random_pod(chance, name):
     return a_pod(
         name,
@@ -43,6 +50,9 @@ def test_what_is_left_after_many_changes_is_what_was_given_last(seed):
             thing = a_service(name, selector={"v": str(chance.randrange(9))})
         meta = thing["metadata"]
         key = (kind, meta.get("namespace", ""), meta["name"])
+        # From some moment on there is an index by owner, which every change then has to keep true.
+        if chance.random() < 0.01:
+            intake.pods_of(chance.choice(OWNERS))
         if chance.random() < 0.4:
             there.pop(key, None)
             intake.remove(*key)
@@ -56,6 +66,8 @@ def test_what_is_left_after_many_changes_is_what_was_given_last(seed):
         fresh.add(kind, [wire(kind, thing)])
 
     assert told_of(intake.snapshot()) == told_of(fresh.snapshot())
+    for owner in OWNERS:
+        assert intake.pods_of(owner) == fresh.pods_of(owner)
 
 
 def test_memory_does_not_grow_with_the_number_of_changes():
@@ -67,6 +79,22 @@ def test_memory_does_not_grow_with_the_number_of_changes():
     assert len(pods) == 10
     assert len(pods._columns["name"]) < 2_000
     assert len(pods._shared["labels"].values) < 2_000
+
+
+def test_memory_does_not_grow_with_the_pods_that_come_and_go():
+    """Nor with their owners, namespaces, nodes and labels: what only they had goes with them."""
+    intake = ClusterIntake()
+    intake.pods_of("")
+    for at in range(3_000):
+        owner, place = Owner("ReplicaSet", f"rs-{at}"), {"namespace": f"ns-{at}", "node": f"n-{at}"}
+        intake.add("Pod", [wire("Pod", a_pod(f"p{at}", owner=owner, labels={"hash": str(at)}, **place))])
+        intake.remove("Pod", f"ns-{at - 10}", f"p{at - 10}")
+
+    pods = intake._pods
+    assert len(pods) == 10
+    assert len(pods._by_owner) <= 10
+    kept = [pods._columns["name"], pods._names, *(shared.values for shared in pods._shared.values())]
+    assert max(map(len, kept)) < 2_500
 
 
 def test_a_page_with_a_pod_that_cannot_be_read_leaves_no_trace():

@@ -12,10 +12,12 @@ from restow.cluster.label_groups import LabelGroups
 from restow.cluster.state import ClusterState
 from restow.descheduling.evictor import DefaultEvictor
 from restow.descheduling.evictor_args import DefaultEvictorArgs
+from restow.descheduling.namespace_consent import namespace_checks
 from restow.descheduling.node_fit import NodeFit
 from restow.descheduling.registry import plugins
 from restow.kube.timestamps import parse_time
 from restow.policies.load import load_policy
+from restow.policies.policy import Namespaces
 from restow.policies.priority import resolve_priority_threshold
 
 
@@ -26,22 +28,32 @@ def evictor_args(args: dict[str, Any]) -> DefaultEvictorArgs:
     return loaded.policy.profiles[0].args["DefaultEvictor"]
 
 
-def an_evictor(args: dict[str, Any], *objects: dict[str, Any]) -> tuple[DefaultEvictor, ClusterState]:
-    """The evictor and the state that it watches, at NOW."""
+def an_evictor(
+    args: dict[str, Any], *objects: dict[str, Any], namespaces: Namespaces = "all"
+) -> tuple[DefaultEvictor, ClusterState]:
+    """The evictor and the state that it watches, at NOW; ``namespaces`` is the policy's."""
     state = ClusterState(a_cluster(*objects))
     labels = LabelGroups(state.cluster.pods)
     compiled = evictor_args(args)
     threshold = resolve_priority_threshold(compiled.priority_threshold, state.cluster.priority_classes())
     fit = NodeFit(state, labels)
     return (
-        DefaultEvictor(compiled, threshold=threshold, state=state, fit=fit, labels=labels, now=parse_time(NOW)),
+        DefaultEvictor(
+            compiled,
+            threshold=threshold,
+            state=state,
+            fit=fit,
+            labels=labels,
+            consent=namespace_checks(namespaces, state.cluster),
+            now=parse_time(NOW),
+        ),
         state,
     )
 
 
-def reason(args: dict[str, Any], *objects: dict[str, Any]) -> tuple[str, str] | None:
+def reason(args: dict[str, Any], *objects: dict[str, Any], namespaces: Namespaces = "all") -> tuple[str, str] | None:
     """Code and message of why the first pod of the cluster stays; None if it may be evicted."""
-    evictor, _ = an_evictor(args, *objects)
+    evictor, _ = an_evictor(args, *objects, namespaces=namespaces)
     first = np.array([0])
     admitted = evictor.passes_filter(first)[0] and evictor.passes_pre_eviction(first)[0]
     assert bool(admitted) == evictor.passes_all(0)

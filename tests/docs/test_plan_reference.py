@@ -18,16 +18,39 @@ def test_every_field_of_the_plan_has_a_row_and_no_row_is_of_another():
 
 
 def codes_in_the_source() -> set[str]:
-    """Refusal codes: the first argument of Check, and a word before a sentence in a tuple."""
+    """Refusal codes: the first argument of Check, and a word before a sentence in a tuple; or names of such words."""
     found = set()
     for path in (ROOT / "src" / "restow" / "descheduling").glob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        named = named_words(tree)
+        for node in ast.walk(tree):
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Check":
-                found.add(node.args[0])
+                found.add(word(node.args[0], named))
             elif isinstance(node, ast.Tuple):
-                found.update(one for one, other in zip(node.elts, node.elts[1:], strict=False) if is_sentence(other))
-    values = (node.value for node in found if isinstance(node, ast.Constant) and isinstance(node.value, str))
-    return {value for value in values if _CODE.fullmatch(value)}
+                pairs = zip(node.elts, node.elts[1:], strict=False)
+                found.update(word(one, named) for one, other in pairs if is_sentence(other))
+    return {value for value in found if _CODE.fullmatch(value)}
+
+
+def named_words(tree: ast.Module) -> dict[str, str]:
+    """The constants of a module that are texts, also those of one line together."""
+    named = {}
+    for node in tree.body:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=str(text))):
+                named[name] = text
+            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
+                named |= {each.id: text.value for each, text in zip(targets, values, strict=True)}
+    return named
+
+
+def word(node: ast.expr, named: dict[str, str]) -> str:
+    match node:
+        case ast.Constant(value=str(text)):
+            return text
+        case ast.Name(id=name):
+            return named.get(name, "")
+    return ""
 
 
 def is_sentence(node: ast.expr) -> bool:

@@ -170,5 +170,7 @@ def test_args_may_carry_a_type():
 
 
 def test_a_choice_names_the_choices():
-    assert texts({"placement": "proove"}, RestowSettings) == ["must be prove or upstream, not 'proove'"]
+    assert texts({"placement": "proove"}, RestowSettings) == [
+        "must be prove or upstream, not 'proove'; did you mean \"prove\"?"
+    ]
     assert texts({"certainty": []}, RestowSettings) == ["must be certain or possible, not []"]

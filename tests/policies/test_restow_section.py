@@ -19,8 +19,11 @@ def read(**section: object) -> RestowSettings:
 
 def test_all_of_it() -> None:
     window = {"start": "0 22 * * 1-5", "duration": "8h", "timeZone": "Europe/Berlin"}
-    settings = read(perWorkload="25%", waitForReady="10m", waitForBudget="90s", windows=[window])
+    settings = read(
+        namespaces="annotated", perWorkload="25%", waitForReady="10m", waitForBudget="90s", windows=[window]
+    )
     assert (settings.per_workload, settings.wait_for_ready, settings.wait_for_budget) == ("25%", 600e9, 90e9)
+    assert settings.namespaces == "annotated"
     assert settings.windows == (Window("0 22 * * 1-5", 8 * 3600 * 10**9, "Europe/Berlin"),)
 
 
@@ -31,6 +34,9 @@ def test_the_defaults() -> None:
 @pytest.mark.parametrize(
     ("section", "said"),
     [
+        ({"namespaces": "anotated"}, "must be all or annotated, not 'anotated'; did you mean \"annotated\"?"),
+        ({"namespaces": ["shop"]}, "restow.namespaces: must be all or annotated, not ['shop']"),
+        ({"namespace": "all"}, 'did you mean "namespaces"?'),
         ({"perWorkload": 0}, "restow.perWorkload: must be a whole number of 1 or more, or a percentage"),
         ({"perWorkload": "0%"}, "not '0%'"),
         ({"perWorkload": "half"}, "not 'half'"),

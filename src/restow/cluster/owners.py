@@ -6,6 +6,7 @@ the workload that people know (ReplicaSet to Deployment, Job to CronJob) as far 
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -68,6 +69,16 @@ def workload_of(cluster: Cluster, pod: int) -> OwnerReference | None:
     found = cluster.kind(owner.kind).get((pods.tables.namespaces[pods.namespace[pod]], owner.name))
     above = found.metadata.owner_references if found is not None else None
     return _controller(above) if above else owner
+
+
+def pods_of_workloads(cluster: Cluster, workloads: Container[str]) -> Iterator[tuple[int, str]]:
+    """Yield the pods of some workloads (uids), and of which; pods without an owner belong to none."""
+    owners, examples = np.unique(cluster.pods.owners, return_index=True)
+    for owner, example in zip(owners.tolist(), examples.tolist(), strict=True):
+        workload = workload_of(cluster, example)
+        if workload is not None and workload.uid in workloads:
+            for pod in np.flatnonzero(cluster.pods.owners == owner).tolist():
+                yield pod, workload.uid
 
 
 def owner_of(pods: Pods, pod: int) -> OwnerReference | None:

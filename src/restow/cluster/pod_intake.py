@@ -11,6 +11,7 @@ they needed, are dropped when there are more of them than of the others: what is
 from __future__ import annotations
 
 from array import array
+from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import starmap
 from typing import Any
@@ -57,6 +58,8 @@ class PodIntake:
         self._last: dict[Key, int] = {}
         #: Every namespace and node name once.
         self._names: dict[str, str] = {}
+        #: The pods that name each owner (a uid); made when it is asked for, and kept up to date from then on.
+        self._by_owner: defaultdict[str, set[Key]] | None = None
 
     def __len__(self) -> int:
         return len(self._last)
@@ -84,6 +87,7 @@ class PodIntake:
 
     def remove(self, namespace: str, name: str) -> None:
         """Forget a pod; one that is not there is no error."""
+        self._disown((namespace, name))
         self._last.pop((namespace, name), None)
         self._drop_old_rows()
 
@@ -92,8 +96,12 @@ class PodIntake:
         given = dict(zip(_COLUMNS, zip(*rows, strict=True), strict=True))
         for name, values in given.items():
             self._columns[name].extend(values)
-        keys = zip(given["namespace"], given["name"], strict=True)
+        keys = list(zip(given["namespace"], given["name"], strict=True))
+        for key in keys if self._by_owner is not None else ():
+            self._disown(key)
         self._last.update(zip(keys, range(first, first + len(rows)), strict=True))
+        for key in keys if self._by_owner is not None else ():
+            self._own(key)
         replaced = before + len(rows) - len(self._last)
         if replaced:
             self._drop_old_rows()
@@ -137,12 +145,30 @@ class PodIntake:
 
     def pods_of(self, owner: str) -> list[PodNow]:
         """The pods that name an owner (a uid), in canonical order."""
+        if self._by_owner is None:
+            self._by_owner = defaultdict(set)
+            for key in self._last:
+                self._own(key)
+        return [self._now(self._last[key]) for key in sorted(self._by_owner.get(owner, ()))]
+
+    def _own(self, key: Key) -> None:
+        """Enter a pod with its owners."""
+        if self._by_owner is not None:
+            for owner in self._owners(key):
+                self._by_owner[owner].add(key)
+
+    def _disown(self, key: Key) -> None:
+        """Strike a pod off, if it is there."""
+        if self._by_owner is not None and key in self._last:
+            for owner in self._owners(key):
+                self._by_owner[owner].discard(key)
+                if not self._by_owner[owner]:
+                    del self._by_owner[owner]
+
+    def _owners(self, key: Key) -> set[str]:
+        """The uids of a pod's owners."""
         owners = self._shared["owners"]
-        naming = [at for at, each in enumerate(owners.values) if any(one.uid == owner for one in each)]
-        rows = np.flatnonzero(np.isin(np.array(owners.ids, dtype=np.int32), naming)).tolist() if naming else []
-        names, namespaces = self._columns["name"], self._columns["namespace"]
-        found = {(namespaces[row], names[row]): row for row in rows}
-        return [self._now(row) for key, row in sorted(found.items()) if self._last.get(key) == row]
+        return {each.uid for each in owners.values[owners.ids[self._last[key]]]}
 
     def _now(self, row: int) -> PodNow:
         columns, owners = self._columns, self._shared["owners"]

@@ -120,6 +120,10 @@ def _annotation_flags(annotations: PodAnnotations) -> int:
         flags |= Flag.MIRROR
     if annotations.source is not None and annotations.source != "api":
         flags |= Flag.STATIC
+    if annotations.request_evict_only is not None:
+        flags |= Flag.REQUEST_EVICT_ONLY
+    if annotations.index_failures not in {None, "0"}:
+        flags |= Flag.INDEX_FAILED
     return flags
 
 

@@ -61,6 +61,9 @@ class Flag(enum.IntFlag):
     CLAIMS = 64
     RESOURCE_CLAIMS = 128
     NEVER_PREEMPTS = 256
+    REQUEST_EVICT_ONLY = 512
+    #: A pod of its index of a Job has failed before.
+    INDEX_FAILED = 1024
 
 
 @dataclass(slots=True, frozen=True)

@@ -38,7 +38,7 @@ KINDS: Mapping[str, type[Struct]] = {
     "ReplicationController": objects.ReplicationController,
     "StatefulSet": objects.Workload,
     "DaemonSet": objects.Workload,
-    "Job": objects.Workload,
+    "Job": objects.Job,
     "CronJob": objects.Workload,
     "Service": objects.Service,
     "PersistentVolumeClaim": objects.PersistentVolumeClaim,

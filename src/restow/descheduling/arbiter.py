@@ -7,7 +7,9 @@ be. The last two are asked of the placement that the plan is made with (``desche
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
@@ -52,6 +54,8 @@ class Record:
     problems: tuple[tuple[Turn, str], ...]
     #: Strategies that found nothing to do, and why.
     notes: tuple[tuple[Turn, str], ...]
+    #: What hearing each strategy took; no part of what was decided.
+    seconds: Mapping[Turn, float] = field(default_factory=dict, compare=False)
 
 
 class Arbiter:
@@ -68,11 +72,14 @@ class Arbiter:
         self._evictions: list[Eviction] = []
         self._problems: list[tuple[Turn, str]] = []
         self._notes: list[tuple[Turn, str]] = []
+        self._seconds: dict[Turn, float] = {}
 
     def record(self) -> Record:
         """What has been decided so far."""
         staying = (each for each in self._refusals.values() if self._state.exists[each.pod])
-        return Record(tuple(self._evictions), tuple(staying), tuple(self._problems), tuple(self._notes))
+        return Record(
+            tuple(self._evictions), tuple(staying), tuple(self._problems), tuple(self._notes), dict(self._seconds)
+        )
 
     def landing_of(self, pod: int) -> int:
         """Where the replacement of the last moved pod landed; PENDING for any other pod, or where that is not known."""
@@ -86,6 +93,7 @@ class Arbiter:
     def settle(self, turn: Turn, suggestions: Suggestions, evictor: DefaultEvictor) -> None:
         """Hear a strategy to its end; strategies come in the same order in every round of a plan."""
         self._position += 1
+        began = perf_counter()
         try:
             suggestion = next(suggestions)
             while True:
@@ -94,6 +102,7 @@ class Arbiter:
             pass
         except StrategyError as error:
             self._problems.append((turn, str(error)))
+        self._seconds[turn] = self._seconds.get(turn, 0.0) + perf_counter() - began
 
     def refuse(self, turn: Turn, evictor: DefaultEvictor, pods: IntArray) -> None:
         """Note candidates that the evictor's filters hold back."""

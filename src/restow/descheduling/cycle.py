@@ -6,9 +6,10 @@ stop the others. With fewer than two usable nodes nothing is done. Source: Desch
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from types import MappingProxyType
 
 import numpy as np
 
@@ -17,15 +18,17 @@ from restow.cluster.label_groups import LabelGroups
 from restow.cluster.snapshot import Cluster
 from restow.cluster.state import ClusterState
 from restow.descheduling.arbiter import Arbiter, Record
-from restow.descheduling.evictor import DefaultEvictor
+from restow.descheduling.evictor import DefaultEvictor, Reason
 from restow.descheduling.framework import Objection, Strategy, View
-from restow.descheduling.limits import Limits
+from restow.descheduling.limits import Limits, Spent
+from restow.descheduling.namespace_consent import is_untold, namespace_checks
 from restow.descheduling.node_fit import NodeFit
-from restow.descheduling.placement import EvictOnly, Turn
+from restow.descheduling.placement import EvictOnly, Turn, staying_pods
 from restow.errors import InputError
 from restow.kube.labels import parse_selector
 from restow.policies.policy import Policy, Profile, collects_kubernetes_metrics
 from restow.policies.priority import resolve_priority_threshold
+from restow.policies.schema import DEFAULT_EVICTOR
 
 #: Fewer nodes than this and an evicted pod could only come back.
 FEWEST_NODES = 2
@@ -38,7 +41,7 @@ class Cycle:
     record: Record
     state: ClusterState
     nodes: IntArray
-    #: Kinds that the input does not tell of and that landing places depended on.
+    #: Kinds that the input does not tell of and that evictions or landing places depended on.
     untold: frozenset[str] = frozenset()
 
     @property
@@ -47,16 +50,26 @@ class Cycle:
         return len(self.nodes) < FEWEST_NODES
 
 
-def run_cycle(cluster: Cluster, policy: Policy, strategies: Mapping[str, Strategy], now: int) -> Cycle:
+def run_cycle(
+    cluster: Cluster,
+    policy: Policy,
+    strategies: Mapping[str, Strategy],
+    now: int,
+    *,
+    spent: Iterable[Spent] = (),
+    staying: Mapping[str, Reason] = MappingProxyType({}),
+) -> Cycle:
     """Decide for one cluster at one time (nanoseconds since the epoch) as the Descheduler would.
 
-    InputError for what only the cluster can show to be wrong in the policy: a priority class that is not there.
+    Where a cycle is decided anew in its middle, ``spent`` is what it has evicted already, and ``staying`` why pods (by
+    uid) stay that it could not evict. InputError for what only the cluster can show to be wrong in the policy: a
+    priority class that is not there.
     """
     state = ClusterState(cluster, by_status=False)
     ensemble = Ensemble.of(state, policy, strategies, now)
-    arbiter = Arbiter(state, limits_of(policy), EvictOnly(state))
+    arbiter = Arbiter(state, ensemble.limits(spent), EvictOnly(state, staying_pods(cluster, staying)))
     ensemble.perform(arbiter)
-    return Cycle(arbiter.record(), state, ensemble.nodes)
+    return Cycle(arbiter.record(), state, ensemble.nodes, ensemble.untold())
 
 
 def limits_of(policy: Policy) -> Limits:
@@ -90,9 +103,16 @@ class Ensemble:
         thresholds = [_threshold(profile, cluster) for profile in policy.profiles]
         labels = LabelGroups(cluster.pods)
         fit = NodeFit(state, labels)
+        consent = namespace_checks(policy.restow.namespaces, cluster)
         evictors = [
             DefaultEvictor(
-                profile.args["DefaultEvictor"], threshold=threshold, state=state, fit=fit, labels=labels, now=now
+                profile.args[DEFAULT_EVICTOR],
+                threshold=threshold,
+                state=state,
+                fit=fit,
+                labels=labels,
+                consent=consent,
+                now=now,
             )
             for profile, threshold in zip(policy.profiles, thresholds, strict=True)
         ]
@@ -107,6 +127,16 @@ class Ensemble:
                 self.view(arbiter, turn, evictor), profile.args[turn.plugin]
             )
             arbiter.settle(turn, suggestions, evictor)
+
+    def limits(self, spent: Iterable[Spent]) -> Limits:
+        """The limits of the policy, with what was evicted already counted in them."""
+        limits = limits_of(self._policy)
+        limits.spend(spent, self.state, [turn for turn, *_ in self.turns()])
+        return limits
+
+    def untold(self) -> frozenset[str]:
+        """The kinds that the input does not tell of and that the evictors have to know."""
+        return frozenset({"Namespace"} if is_untold(self._policy.restow.namespaces, self.state.cluster) else ())
 
     def sparing(self, pod: int) -> Ensemble:
         """The same, with evictors that let one pod pass whatever it is."""
@@ -160,4 +190,4 @@ def usable_nodes(cluster: Cluster, selector: str | None) -> IntArray:
 
 
 def _threshold(profile: Profile, cluster: Cluster) -> int:
-    return resolve_priority_threshold(profile.args["DefaultEvictor"].priority_threshold, cluster.priority_classes())
+    return resolve_priority_threshold(profile.args[DEFAULT_EVICTOR].priority_threshold, cluster.priority_classes())

@@ -1,8 +1,9 @@
-"""Disruption budgets as the eviction API asks them, for the evictions of one plan.
+"""Disruption budgets as the eviction API asks them, for the evictions of one plan; and the failures that Jobs bear.
 
 A plan may use what ``status.disruptionsAllowed`` says now: what replacements give back once they are ready belongs to
 the next plan. Two budgets over one pod forbid its eviction altogether. A pod that is over, or has not started, needs no
-budget, and one that is not ready needs none where its budget says so. Source: policy/v1 eviction, Kubernetes 1.36.
+budget, and one that is not ready needs none where its budget says so. A Job has a budget of its own
+(``descheduling.job_failures``). Source: policy/v1 eviction, Kubernetes 1.36.
 """
 
 from __future__ import annotations
@@ -15,12 +16,15 @@ from restow.cluster.budgets import covered_pods
 from restow.cluster.label_groups import LabelGroups
 from restow.cluster.pods import Phase
 from restow.cluster.snapshot import Cluster, Key
+from restow.descheduling.job_failures import JobFailures
 from restow.kube.objects import PodDisruptionBudget
 
 #: Code and text of a refusal.
 BudgetRefusal = tuple[str, str]
 
 _KIND = "PodDisruptionBudget"
+#: The code of refusals by a budget that allows no more for now.
+NO_ROOM = "DisruptionBudget"
 #: Phases in which a pod is deleted without any budget.
 _UNBUDGETED = frozenset((Phase.SUCCEEDED, Phase.FAILED, Phase.PENDING))
 
@@ -41,6 +45,8 @@ class DisruptionBudgets:
     _budgets: list[tuple[Key, PodDisruptionBudget]]
     _of_pod: dict[int, list[int]]
     _cluster: Cluster
+    #: None: as if Jobs bore everything.
+    _jobs: JobFailures | None = None
     _used: Counter[int] = field(default_factory=Counter)
 
     @staticmethod
@@ -51,7 +57,7 @@ class DisruptionBudgets:
         for position, (_, budget) in enumerate(budgets):
             for pod in covered_pods(budget, cluster, labels).tolist():
                 of_pod[pod].append(position)
-        return DisruptionBudgets(budgets, dict(of_pod), cluster)
+        return DisruptionBudgets(budgets, dict(of_pod), cluster, JobFailures.of(cluster))
 
     @staticmethod
     def none(cluster: Cluster) -> DisruptionBudgets:
@@ -60,10 +66,13 @@ class DisruptionBudgets:
 
     def copy(self) -> DisruptionBudgets:
         """The same budgets, as much used, counting on their own."""
-        return replace(self, _used=self._used.copy())
+        return replace(self, _used=self._used.copy(), _jobs=None if self._jobs is None else self._jobs.copy())
 
     def refusal(self, pod: int) -> BudgetRefusal | None:
-        """Why the API server would refuse the eviction of one more pod, this one."""
+        """Why one more pod, this one, may not be evicted: the API server would refuse it, or its Job would end."""
+        return self._refused(pod) or (None if self._jobs is None else self._jobs.refusal(pod))
+
+    def _refused(self, pod: int) -> BudgetRefusal | None:
         covering = self._covering(pod)
         if len(covering) > 1:
             names = ", ".join(_name(self._budgets[each][0]) for each in covering)
@@ -73,7 +82,7 @@ class DisruptionBudgets:
             left = budget.status.disruptions_allowed - self._used[position]
             if left <= 0:
                 used = f", all used by this plan: {self._used[position]}" if self._used[position] else ""
-                return "DisruptionBudget", f"{_name(key)} allows {max(0, left)} more disruptions{used}"
+                return NO_ROOM, f"{_name(key)} allows {max(0, left)} more disruptions{used}"
         return None
 
     def uses(self, pod: int) -> list[BudgetUse]:
@@ -92,6 +101,8 @@ class DisruptionBudgets:
     def count(self, pod: int) -> None:
         """One pod is being evicted."""
         self._used.update(self._covering(pod))
+        if self._jobs is not None:
+            self._jobs.count(pod)
 
     def _covering(self, pod: int) -> list[int]:
         """The budgets that the eviction of a pod is counted in."""

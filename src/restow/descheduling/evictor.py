@@ -7,6 +7,7 @@ fits somewhere else (nodeFit). Source: Descheduler 0.36, plugins/defaultevictor.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
 from typing import NamedTuple
 
@@ -19,7 +20,7 @@ from restow.cluster.state import ClusterState
 from restow.descheduling.evictor_args import DefaultEvictorArgs
 from restow.descheduling.node_fit import NodeFit
 from restow.descheduling.plan import Stage
-from restow.descheduling.protections import static_checks
+from restow.descheduling.protections import Check, static_checks
 from restow.kube.labels import parse_selector, selector_from
 
 #: Stage, code and message of a refusal.
@@ -49,18 +50,21 @@ class DefaultEvictor:
         state: ClusterState,
         fit: NodeFit,
         labels: LabelGroups,
+        consent: Sequence[Check],
         now: int,
     ) -> None:
         pods = state.cluster.pods
         self._args = args
         self._state = state
         self._fit = fit
+        #: What namespaces say (``descheduling.namespace_consent``); no annotation of a pod overrides it.
+        self._consent = consent
         self._checks = static_checks(args, threshold, state.cluster, labels, now)
-        #: The annotation that overrides every check, whatever its value.
+        #: The annotation that overrides every other check, whatever its value.
         self._always = pods.has(Flag.EVICT)
         self._never = pods.has(Flag.PREFER_NO_EVICTION) & (args.no_eviction_policy == "Mandatory")
         failing = np.logical_or.reduce([self._never, *(check.fails for check in self._checks)])
-        self._unprotected = ~failing | self._always
+        self._unprotected = np.logical_and.reduce([~failing | self._always, *(~each.fails for each in consent)])
         self._fit_nodes = _ready_nodes(state, args.node_selector) if args.node_fit else None
         self._namespace_ok = _in_matching_namespaces(args, state)
 
@@ -105,7 +109,8 @@ class DefaultEvictor:
     def checks(self, pod: int) -> list[CheckResult]:
         """Every check that this profile makes, and how it goes for one pod now."""
         spared = bool(self._always[pod])
-        results = [CheckResult(*_ASKS_TO_STAY, spared or not self._never[pod])]
+        results = [CheckResult(each.code, each.message, not each.fails[pod]) for each in self._consent]
+        results.append(CheckResult(*_ASKS_TO_STAY, spared or not self._never[pod]))
         results += [CheckResult(each.code, each.message, spared or not each.fails[pod]) for each in self._checks]
         wanted = self._args.min_replicas
         if wanted > 1:
@@ -131,24 +136,34 @@ class DefaultEvictor:
     def _filter_refusals(self, pods: IntArray) -> list[Reason]:
         if len(pods) == 0:
             return []
-        failing = np.stack([self._never[pods], *(check.fails[pods] for check in self._checks)])
+        holds = ~self._always[pods]
+        failing = np.stack(
+            [
+                *(each.fails[pods] for each in self._consent),
+                self._never[pods] & holds,
+                *(check.fails[pods] & holds for check in self._checks),
+            ]
+        )
         patterns, pattern_of = np.unique(failing, axis=1, return_inverse=True)
         texts = [self._pattern(patterns[:, column]) for column in range(patterns.shape[1])]
-        siblings = self._state.siblings(pods).tolist()
+        siblings = np.where(holds, self._state.siblings(pods), -1).tolist()
         return [
             self._reason(texts[pattern], count)
             for pattern, count in zip(pattern_of.ravel().tolist(), siblings, strict=True)
         ]
 
     def _pattern(self, failing: BoolArray) -> list[tuple[str, str]]:
-        """Codes and texts of one combination of failing checks; the first row stands for the annotation."""
-        if failing[0]:
-            return [_ASKS_TO_STAY]
-        return [(check.code, check.message) for check, fails in zip(self._checks, failing[1:], strict=True) if fails]
+        """Codes and texts of one combination of failing checks; the row after consent stands for the annotation."""
+        first = len(self._consent)
+        found = [(each.code, each.message) for each, fails in zip(self._consent, failing[:first], strict=True) if fails]
+        if failing[first]:
+            return [*found, _ASKS_TO_STAY]
+        checks = zip(self._checks, failing[first + 1 :], strict=True)
+        return [*found, *((check.code, check.message) for check, fails in checks if fails)]
 
     def _reason(self, failing: list[tuple[str, str]], siblings: int) -> Reason:
         wanted = self._args.min_replicas
-        if 0 <= siblings < wanted and wanted > 1 and failing != [_ASKS_TO_STAY]:
+        if 0 <= siblings < wanted and wanted > 1 and _ASKS_TO_STAY not in failing:
             text = _few(siblings, wanted)
             # Upstream asks for the age last.
             ages = [each for each in failing if each[0] == "MinPodAge"]

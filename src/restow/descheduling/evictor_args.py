@@ -12,7 +12,7 @@ from msgspec import Meta, Struct, field
 from restow.kube.labels import selector_from
 from restow.kube.objects import LabelSelector
 from restow.policies.arguments import Duration, PluginArgs, PriorityThreshold, Uint
-from restow.policies.schema import PluginSchema
+from restow.policies.schema import DEFAULT_EVICTOR, PluginSchema
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -152,7 +152,7 @@ def construct_default_evictor(args: DefaultEvictorArgs) -> list[str]:
 
 
 SCHEMA = PluginSchema(
-    name="DefaultEvictor",
+    name=DEFAULT_EVICTOR,
     extension_points=("filter", "preEvictionFilter"),
     args=DefaultEvictorArgs,
     validate=validate_default_evictor,

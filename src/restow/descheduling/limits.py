@@ -7,11 +7,13 @@ Source: Descheduler 0.36, evictions.PodEvictor.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from restow.cluster.state import ClusterState
 from restow.descheduling.framework import Verdict
+from restow.descheduling.placement import Turn
 
 #: Verdict, stable code and upstream's text of a refusal.
 LimitRefusal = tuple[Verdict, str, str]
@@ -27,6 +29,15 @@ NAMESPACE: LimitRefusal = (
     "MaxPodsToEvictPerNamespace",
     "maximum number of evicted pods per namespace reached",
 )
+
+
+class Spent(NamedTuple):
+    """An eviction that the same cycle has made already, by names: it counts in the limits of what is decided next."""
+
+    namespace: str
+    node: str
+    profile: str
+    plugin: str
 
 
 class LimitUse(NamedTuple):
@@ -81,6 +92,17 @@ class Limits:
             _in_namespace=self._in_namespace.copy(),
             _by_turn=self._by_turn.copy(),
         )
+
+    def spend(self, spent: Iterable[Spent], state: ClusterState, turns: Sequence[Turn]) -> None:
+        """Count what was evicted before; ``turns`` are the strategies in order. Nodes that are gone have no limit."""
+        nodes = {name: number for number, name in enumerate(state.cluster.nodes.names)}
+        namespaces = {name: number for number, name in enumerate(state.cluster.pods.tables.namespaces)}
+        for each in spent:
+            self._all += 1
+            self._in_namespace[namespaces.get(each.namespace, -1)] += 1
+            if (node := nodes.get(each.node)) is not None:
+                self._on_node[node] += 1
+                self._by_turn[turns.index(Turn(each.profile, each.plugin)), node] += 1
 
     def moved(self, turn: int, node: int) -> int:
         """How many pods left a node when it was the turn of the n-th strategy."""

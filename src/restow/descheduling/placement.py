@@ -8,9 +8,12 @@ says so, through the evictor. ``descheduling.proof`` is the other one.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
 from restow.cluster.pods import PENDING
+from restow.cluster.snapshot import Cluster
 from restow.cluster.state import ClusterState
 from restow.descheduling.evictor import Reason
 from restow.descheduling.framework import Suggestion
@@ -37,6 +40,11 @@ class Landing(NamedTuple):
     candidate_count: int = 0
 
 
+def staying_pods(cluster: Cluster, staying: Mapping[str, Reason]) -> dict[int, Reason]:
+    """The pods that stay, by index, for those that are named by uid."""
+    return {pod: staying[uid] for pod, uid in enumerate(cluster.pods.uids) if uid in staying} if staying else {}
+
+
 class Placing(Protocol):
     """Makes moves on a state."""
 
@@ -46,12 +54,15 @@ class Placing(Protocol):
 
 
 class EvictOnly:
-    """``upstream`` placement."""
+    """``upstream`` placement; ``staying`` are pods that could not be evicted, which strategies hear as they do there."""
 
-    def __init__(self, state: ClusterState) -> None:
+    def __init__(self, state: ClusterState, staying: Mapping[int, Reason] = MappingProxyType({})) -> None:
         self._state = state
+        self._staying = staying
 
-    def move(self, _turn: Turn, suggestion: Suggestion) -> Landing:
+    def move(self, _turn: Turn, suggestion: Suggestion) -> Landing | Reason:
         """Evict the pod; where its replacement lands is not known."""
+        if suggestion.pod in self._staying:
+            return self._staying[suggestion.pod]
         self._state.remove(suggestion.pod)
         return Landing()

@@ -13,6 +13,7 @@ from restow.cluster.snapshot import Cluster
 from restow.cluster.state import ClusterState
 from restow.descheduling.arbiter import Eviction, Refused
 from restow.descheduling.cycle import Cycle
+from restow.descheduling.namespace_consent import namespace_notes
 from restow.descheduling.plan import (
     Metadata,
     Move,
@@ -41,7 +42,6 @@ def make_plan(cycle: Cycle, now: int, placement: Placement) -> Plan:
     refusals = tuple(sorted((names.refusal(each) for each in cycle.record.refusals), key=_refusal_order))
     observed = cluster.pods.observed
     pending = (cluster.pods.node == PENDING) & ~cluster.pods.terminal & observed
-    before = ClusterState(cluster, by_status=state.by_status)
     return Plan(
         metadata=Metadata(generated_at=format_time(now), placement=placement, restow_version=restow.__version__),
         moves=moves,
@@ -54,18 +54,23 @@ def make_plan(cycle: Cycle, now: int, placement: Placement) -> Plan:
             pending_pods=int(pending.sum()),
             moves=len(moves),
             refusals=len(refusals),
-            utilisation=Utilisation(
-                before=_loads(cluster.nodes, before.requested), after=_loads(cluster.nodes, state.requested)
-            ),
+            utilisation=utilisation(state),
         ),
     )
+
+
+def utilisation(state: ClusterState) -> Utilisation:
+    """How a state is loaded now, and how it was before anything moved."""
+    nodes = state.cluster.nodes
+    before = ClusterState(state.cluster, by_status=state.by_status)
+    return Utilisation(before=_loads(nodes, before.requested), after=_loads(nodes, state.requested))
 
 
 def cycle_notes(cycle: Cycle) -> tuple[str, ...]:
     """What is to be said of the cycle as a whole."""
     if cycle.skipped:
         return (f"Skipping descheduling cycle: requires >=2 nodes, found {len(cycle.nodes)} ready and selected",)
-    return ()
+    return tuple(namespace_notes(cycle.state.cluster))
 
 
 def node_loads(cycle: Cycle) -> tuple[NodeLoad, ...]:

@@ -25,7 +25,7 @@ from restow.descheduling.plan import Certainty
 from restow.descheduling.refusal_memory import Prospect, RefusalMemory
 from restow.descheduling.succession import Succession, Successions
 from restow.scheduling.decision import Decision
-from restow.scheduling.evidence import Evidence, Kinds
+from restow.scheduling.evidence import Evidence, Kinds, plural
 from restow.scheduling.messages import histogram, reason_counts
 from restow.scheduling.schedulers import Schedulers
 
@@ -33,7 +33,6 @@ from restow.scheduling.schedulers import Schedulers
 _TOLD = 3
 #: Candidates of one move that a plan holds.
 MOST_CANDIDATES = 512
-_BUDGETS = "PodDisruptionBudget"
 
 
 @dataclass(slots=True, frozen=True)
@@ -222,9 +221,8 @@ class Prover:
             twin_of(suggestion.pod),
             Landing(target, certainty, self._kept(candidates, target), len(candidates)),
         )
-        if isinstance(landing, Landing) and self._evidence.lacks(_BUDGETS):
-            return "budget", "Unknown", f"its eviction depends on {_kinds((_BUDGETS,))}"
-        return landing
+        unknown = self._evidence.evicting(suggestion.pod) if isinstance(landing, Landing) else ()
+        return ("budget", "Unknown", f"its eviction depends on {_kinds(unknown)}") if unknown else landing
 
     def _kept(self, candidates: IntArray, target: int) -> tuple[int, ...]:
         """The candidates that are written down: in clusters of thousands of equal nodes not all of them."""
@@ -311,7 +309,7 @@ def _elsewhere(decision: Decision) -> str:
 
 
 def _kinds(kinds: Kinds) -> str:
-    return f"{' and '.join(f'{kind}s' for kind in kinds)}, which the input does not hold"
+    return f"{plural(kinds)}, which the input does not hold"
 
 
 def _some(names: Sequence[str], count: int) -> str:

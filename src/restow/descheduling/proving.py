@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from msgspec import structs
 
@@ -21,25 +22,26 @@ from restow.cluster.replacements import with_replacements
 from restow.cluster.snapshot import Cluster
 from restow.cluster.state import ClusterState
 from restow.descheduling.arbiter import Arbiter, Record
-from restow.descheduling.cycle import Cycle, Ensemble, limits_of
+from restow.descheduling.cycle import Cycle, Ensemble
 from restow.descheduling.disruption_budgets import DisruptionBudgets
 from restow.descheduling.evictor import Reason
 from restow.descheduling.framework import Strategy
-from restow.descheduling.limits import Limits
+from restow.descheduling.limits import Limits, Spent
+from restow.descheduling.placement import staying_pods
 from restow.descheduling.proof import Circle, Prover, circular
 from restow.policies.policy import Policy
+from restow.policies.schema import DEFAULT_EVICTOR
 from restow.scheduling.context import Context
 from restow.scheduling.evidence import Evidence
 from restow.scheduling.profiles import DEFAULT_PROFILE, SchedulerProfile
 from restow.scheduling.schedulers import Schedulers
 
-_EVICTOR = "DefaultEvictor"
 #: Beginnings after which no clean slate is tried any more; random clusters need three at most.
 _PATIENCE = 12
 #: Stages that a later plan may find open again.
 _FOR_NOW = ("limit", "budget")
 
-#: Why pods must stay that would go round in circles.
+#: Why pods must stay, most of them because they would go round in circles.
 _Forbidden = dict[int, Reason]
 
 
@@ -73,14 +75,19 @@ def prove_cycle(
     strategies: Mapping[str, Strategy],
     now: int,
     profiles: Iterable[SchedulerProfile] = (DEFAULT_PROFILE,),
+    *,
+    spent: Iterable[Spent] = (),
+    staying: Mapping[str, Reason] = MappingProxyType({}),
 ) -> Cycle:
     """Decide for one cluster at one time (nanoseconds since the epoch), each move proven.
 
-    ``profiles`` are those of the cluster's schedulers. Errors as ``run_cycle``.
+    ``profiles`` are those of the cluster's schedulers, ``spent``, ``staying`` and errors as for ``run_cycle``.
     """
     state = ClusterState(with_replacements(cluster, now))
     policy = _without_node_fit(policy)
-    return _Proof(state, Ensemble.of(state, policy, strategies, now), policy, profiles).cycle()
+    return _Proof(
+        state, Ensemble.of(state, policy, strategies, now), policy, profiles, spent=spent, staying=staying
+    ).cycle()
 
 
 def _without_node_fit(policy: Policy) -> Policy:
@@ -90,7 +97,7 @@ def _without_node_fit(policy: Policy) -> Policy:
         profiles=tuple(
             structs.replace(
                 profile,
-                args=profile.args | {_EVICTOR: structs.replace(profile.args[_EVICTOR], node_fit=False)},
+                args=profile.args | {DEFAULT_EVICTOR: structs.replace(profile.args[DEFAULT_EVICTOR], node_fit=False)},
             )
             for profile in policy.profiles
         ),
@@ -101,20 +108,28 @@ class _Proof:
     """The search for a plan on one state."""
 
     def __init__(
-        self, state: ClusterState, ensemble: Ensemble, policy: Policy, profiles: Iterable[SchedulerProfile]
+        self,
+        state: ClusterState,
+        ensemble: Ensemble,
+        policy: Policy,
+        profiles: Iterable[SchedulerProfile],
+        *,
+        spent: Iterable[Spent],
+        staying: Mapping[str, Reason],
     ) -> None:
         self._state = state
         self._ensemble = ensemble
         self._policy = policy
         self._schedulers = Schedulers(Context.of(state), profiles)
         self._evidence = Evidence(state.cluster)
+        self._staying = staying_pods(state.cluster, staying)
         #: Of the whole plan, nothing of it used.
-        self._allowance = _Allowance(limits_of(policy), DisruptionBudgets.of(state.cluster, ensemble.labels))
+        self._allowance = _Allowance(ensemble.limits(spent), DisruptionBudgets.of(state.cluster, ensemble.labels))
 
     def cycle(self) -> Cycle:
         """What was decided, and the state it left."""
         record = self._found()
-        return Cycle(record, self._state, self._ensemble.nodes, frozenset(self._evidence.missed))
+        return Cycle(record, self._state, self._ensemble.nodes, self._ensemble.untold() | self._evidence.missed)
 
     def _found(self) -> Record:
         """Begin anew until no move closes a circle, not even with the plans that would follow."""
@@ -185,6 +200,7 @@ class _Proof:
 
     def _prover(self, budgets: DisruptionBudgets, forbidden: _Forbidden) -> Prover:
         certainty = self._policy.restow.certainty
+        forbidden = self._staying | forbidden
         return Prover(self._state, self._schedulers, budgets, self._evidence, certainty=certainty, forbidden=forbidden)
 
     def _reasons(self, circles: Iterable[Circle]) -> _Forbidden:
@@ -201,4 +217,8 @@ def _joined(first: Record, second: Record) -> Record:
         refusals=tuple(refusals.values()),
         problems=first.problems,
         notes=first.notes,
+        seconds={
+            turn: first.seconds.get(turn, 0.0) + second.seconds.get(turn, 0.0)
+            for turn in (*first.seconds, *second.seconds)
+        },
     )

@@ -2,7 +2,8 @@
 
 A ReplicaSet or a Job counts a pod that terminates as gone and replaces it at once, so for a while both are there. A
 StatefulSet cannot: the name is taken until the old pod has vanished. A DaemonSet waits too, and so does a Job that says
-so. A pod without owner is lost, and one that is over has been replaced, if at all, when it ended. Source: Kubernetes
+so. A pod without owner is lost, and so is one of a Job that only waits for its last pods: without ``completions`` it
+creates none once one has succeeded. A pod that is over has been replaced, if at all, when it ended. Source: Kubernetes
 1.36, the controllers' replacement policies.
 """
 
@@ -12,7 +13,7 @@ import enum
 
 from restow.cluster.owners import owner_of
 from restow.cluster.snapshot import Cluster
-from restow.kube.objects import OwnerReference
+from restow.kube.objects import Job
 
 
 class Succession(enum.Enum):
@@ -57,11 +58,24 @@ class Successions:
             return Succession.CLEARED
         if owner is None:
             return Succession.LOST
-        return Succession.AFTERWARDS if self._waits(pod, owner) else Succession.OVERLAPPING
+        job = job_of(self._cluster, pod)
+        if job is None:
+            return Succession.OVERLAPPING
+        if job.spec.completions is None and job.status.succeeded:
+            return Succession.LOST
+        return Succession.AFTERWARDS if replaces_only_ended(job) else Succession.OVERLAPPING
 
-    def _waits(self, pod: int, owner: OwnerReference) -> bool:
-        """Whether a pod belongs to a Job that replaces pods only when they have ended."""
-        pods = self._cluster.pods
-        namespace = pods.tables.namespaces[pods.namespace[pod]]
-        job = self._cluster.kind("Job").get((namespace, owner.name)) if owner.kind == "Job" else None
-        return job is not None and job.spec.pod_replacement_policy == "Failed"
+
+def job_of(cluster: Cluster, pod: int) -> Job | None:
+    """The Job that controls a pod, if one does and the input holds it."""
+    pods = cluster.pods
+    owner = owner_of(pods, pod)
+    if owner is None or owner.kind != "Job":
+        return None
+    job: Job | None = cluster.kind("Job").get((pods.tables.namespaces[pods.namespace[pod]], owner.name))
+    return job
+
+
+def replaces_only_ended(job: Job) -> bool:
+    """Whether a Job replaces, and counts as failed, only pods that have ended, and none that terminate."""
+    return job.spec.pod_replacement_policy == "Failed" or job.spec.pod_failure_policy is not None

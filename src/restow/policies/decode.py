@@ -17,6 +17,7 @@ import msgspec
 from msgspec import Struct, inspect
 
 from restow.kube.duration import parse_duration
+from restow.kube.near_words import did_you_mean
 from restow.policies.findings import Issue, Path
 
 S = TypeVar("S", bound=Struct)
@@ -208,7 +209,8 @@ class _Walk:
     def _choice(self, info: inspect.LiteralType, data: Any, place: _Place) -> Any:
         if data not in info.values:
             choices = " or ".join(str(value) for value in info.values)
-            self.errors.append(Issue((*self.base, *place.path), f"must be {choices}, not {data!r}"))
+            hint = did_you_mean(data, map(str, info.values)) if isinstance(data, str) else ""
+            self.errors.append(Issue((*self.base, *place.path), f"must be {choices}, not {data!r}{hint}"))
         return data
 
     def _mismatch(self, shape: _Shape, data: Any, place: _Place, wanted: str) -> None:

@@ -13,6 +13,7 @@ from restow.kube.near_words import did_you_mean
 from restow.policies.findings import Issue
 from restow.policies.lint_thresholds import lint_high_thresholds, lint_low_thresholds
 from restow.policies.policy import KUBERNETES_METRICS, PROMETHEUS
+from restow.policies.schema import DEFAULT_EVICTOR
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -156,7 +157,7 @@ def _node_taints(args: Any) -> Iterator[Issue]:
 
 
 _RULES: dict[str, Callable[[Any], Iterator[Issue]]] = {
-    "DefaultEvictor": _default_evictor,
+    DEFAULT_EVICTOR: _default_evictor,
     "LowNodeUtilization": _low_node_utilization,
     "HighNodeUtilization": _high_node_utilization,
     "PodLifeTime": _pod_life_time,

@@ -80,15 +80,21 @@ class Window(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     time_zone: str = "UTC"
 
 
+#: The namespaces whose pods may be evicted: all that do not opt out, or only those that opt in.
+Namespaces = Literal["all", "annotated"]
+
+
 class RestowSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     """The ``restow:`` section, which upstream does not read.
 
     ``placement`` None leaves the choice to the command. ``certainty`` says which moves may be made: those where every
-    node that could win is good enough, or those where some are. The others say how moves are carried out.
+    node that could win is good enough, or those where some are. ``namespaces`` says whose pods may be evicted at all. The
+    others say how moves are carried out.
     """
 
     placement: Literal["prove", "upstream"] | None = None
     certainty: Literal["certain", "possible"] = "certain"
+    namespaces: Namespaces = "all"
     #: Pods of one workload that may be on their way at a time: a number, or a percentage of them.
     per_workload: IntOrString = 1
     #: How long a replacement may take until it is ready, and how long an eviction waits for its budget; nanoseconds.

@@ -21,6 +21,7 @@ _ELSEWHERE = {
     "evictFailedBarePods": "it is an argument of DefaultEvictor: podProtections.defaultDisabled: [FailedBarePods]",
     "evictDaemonSetPods": "it is an argument of DefaultEvictor: podProtections.defaultDisabled: [DaemonSetPods]",
     "ignorePvcPods": "it is an argument of DefaultEvictor: podProtections.extraEnabled: [PodsWithPVC]",
+    "namespaces": "it is an argument of strategies; restow: {namespaces: annotated} asks namespaces to opt in",
     "nodeFit": "it is an argument of DefaultEvictor",
     "minReplicas": "it is an argument of DefaultEvictor",
     "priorityThreshold": "it is an argument of DefaultEvictor",

@@ -30,9 +30,12 @@ KINDS = {
     "ReplicaSet": ("rs", ""),
     "StatefulSet": ("sts", ""),
     "ReplicationController": ("rc", ""),
+    "Job": ("jobs", ""),
 }
 #: Owners whose selector spreads pods without constraints of their own.
 _SPREADING = ("ReplicaSet", "StatefulSet", "ReplicationController")
+
+_BUDGET = "PodDisruptionBudget"
 
 #: Kinds in the order of ``KINDS``.
 Kinds = tuple[str, ...]
@@ -56,6 +59,14 @@ class Evidence:
         if lacks:
             self.missed.add(kind)
         return lacks
+
+    def evicting(self, pod: int) -> Kinds:
+        """The kinds not told of that could forbid the eviction of a pod."""
+        if not self._untold:
+            return ()
+        owner = owner_of(self._pods, pod)
+        of_job = owner is not None and owner.kind == "Job" and not self._pods.terminal[pod]
+        return self._only_untold((_BUDGET, "Job") if of_job else (_BUDGET,))
 
     def decisive(self, pod: int) -> Kinds:
         """The kinds not told of that could rule out nodes for a pod."""
@@ -148,6 +159,11 @@ class Evidence:
 
 def _asks_namespaces(term: AffinityTerm) -> bool:
     return bool(term.namespace_selector.requirements)
+
+
+def plural(kinds: Iterable[str]) -> str:
+    """Kinds in a sentence."""
+    return " and ".join(f"{kind}s" for kind in kinds)
 
 
 def told_by(kinds: Iterable[str]) -> str:

@@ -18,9 +18,12 @@ from restow.descheduling.explaining.explanation import Change, ChangeKind, Step
 from restow.descheduling.explaining.gates import OWN_LIMIT, PLAN_WIDE, Gates
 from restow.descheduling.explaining.options import Option, Options
 from restow.descheduling.explaining.scene import Answer, Heard, Scene
+from restow.descheduling.job_failures import OF_JOBS
 from restow.descheduling.limits import NAMESPACE, NODE, TOTAL, LimitUse
+from restow.descheduling.namespace_consent import ANNOTATION, NOT_OPTED_IN, OPTED_OUT, UNKNOWN
 from restow.descheduling.placement import Landing, Turn
 from restow.policies.policy import Policy
+from restow.scheduling.evidence import plural
 
 #: Nodes tried for each kind of change; each costs about as much as hearing one strategy.
 _TRIES = 2
@@ -42,6 +45,8 @@ _LIFTED = {
     "MinPodAge": "once it is older than minPodAge",
     "LabelSelector": "with labels that the evictor's labelSelector matches",
     "NamespaceLabelSelector": "in a namespace that the evictor's namespaceLabelSelector matches",
+    OPTED_OUT: f"without the annotation {ANNOTATION} of its namespace",
+    NOT_OPTED_IN: f"with the annotation {ANNOTATION}: enabled on its namespace",
     "NoFit": "without nodeFit",
 }
 _FIELDS = {
@@ -80,9 +85,9 @@ class Changes:
         if answer.landing[0] == "budget":
             yield Change(first, None, (), None, verified=False)
         elif code == "Unknown":
-            kinds = " and ".join(f"{each}s" for each in self._scene.evidence.decisive(self._pod))
+            kinds = self._scene.evidence.decisive(self._pod)
             if kinds:
-                step = Step("input", f"if the input told of {kinds}")
+                step = Step("input", f"if the input told of {plural(kinds)}")
                 yield Change((*first, step), None, (), None, verified=False)
         elif code == "UnknownScheduler":
             step = Step("scheduler", "with the profile of its scheduler in --scheduler-config")
@@ -171,6 +176,8 @@ def _without(check: CheckResult) -> Step | None:
         return Step("protection", f"without the protection {check.code}")
     if check.code == "MinReplicas":
         return Step("protection", "with a minReplicas that its owner reaches")
+    if check.code == UNKNOWN:
+        return Step("input", "if the input told of Namespaces")
     return Step("protection", _LIFTED[check.code]) if check.code in _LIFTED else None
 
 
@@ -180,8 +187,10 @@ def _raised(use: LimitUse) -> Step:
 
 def _more_disruptions(gates: Gates) -> Iterator[Step]:
     if gates.budget.code == "Unknown":
-        yield Step("input", "if the input told of PodDisruptionBudgets")
+        yield Step("input", f"if the input told of {plural(gates.untold)}")
     elif gates.budget.code == "SeveralBudgets":
         yield Step("budget", "if only one budget covered it")
+    elif gates.budget.code in OF_JOBS:
+        yield Step("budget", "with a podFailurePolicy of its Job that ignores DisruptionTarget first")
     elif gates.budget.passes is False:
         yield Step("budget", f"if {gates.budgets[0].name} allowed 1 more disruption")

@@ -11,16 +11,18 @@ from restow.descheduling.disruption_budgets import BudgetUse
 from restow.descheduling.evictor import CheckResult, DefaultEvictor
 from restow.descheduling.explaining.explanation import Gate, Reason
 from restow.descheduling.explaining.scene import Heard, Scene
+from restow.descheduling.job_failures import OF_JOBS
 from restow.descheduling.limits import NAMESPACE, NODE, TOTAL, LimitUse
+from restow.descheduling.namespace_consent import UNKNOWN
 from restow.descheduling.placement import Landing, Turn
 from restow.policies.policy import Profile
+from restow.scheduling.evidence import plural
 
 #: A limit that a strategy has of its own.
 OWN_LIMIT = "EvictionLimits"
 #: Refusals that only the plan as a whole can give: the pod itself would find a place.
 PLAN_WIDE = ("Circle", "Undoes")
 
-_BUDGETS = "PodDisruptionBudget"
 _NOT_ASKED = "not asked: placement upstream leaves it to the API server"
 _NOT_PREDICTED = "not asked: placement upstream does not predict where pods land"
 
@@ -36,6 +38,8 @@ class Gates:
     checks: tuple[CheckResult, ...]
     limits: tuple[LimitUse, ...]
     budgets: tuple[BudgetUse, ...]
+    #: The kinds that the input does not tell of and that could forbid the eviction.
+    untold: tuple[str, ...]
 
     def all(self) -> tuple[Gate, ...]:
         """In the arbiter's order."""
@@ -51,11 +55,12 @@ def gates_of(scene: Scene, heard: Heard, cast: tuple[Profile, DefaultEvictor], r
     return Gates(
         evictor=_evictor(checks),
         limit=_limit(scene, pod, limits),
-        budget=_budget(scene, budgets.uses(pod), budgets.refusal(pod)),
+        budget=_budget(scene, pod, budgets.uses(pod), budgets.refusal(pod)),
         placement=_placement(scene, heard, refusal),
         checks=checks,
         limits=limits,
         budgets=tuple(budgets.uses(pod)),
+        untold=scene.evidence.evicting(pod),
     )
 
 
@@ -79,7 +84,8 @@ def _evictor(checks: Sequence[CheckResult]) -> Gate:
     if not failing:
         return Gate("evictor", True, f"passes {len(checks)} of {len(checks)} checks")
     told = "; ".join(each.message for each in failing)
-    return Gate("evictor", False, f"fails {len(failing)} of {len(checks)} checks: {told}", failing[0].code)
+    passes = None if failing[0].code == UNKNOWN else False
+    return Gate("evictor", passes, f"fails {len(failing)} of {len(checks)} checks: {told}", failing[0].code)
 
 
 def _limit(scene: Scene, pod: int, uses: Sequence[LimitUse]) -> Gate:
@@ -97,12 +103,13 @@ def _limit(scene: Scene, pod: int, uses: Sequence[LimitUse]) -> Gate:
     return Gate("limit", left > 0, f"{left} of {worst.limit} left {where}", "" if left else worst.code)
 
 
-def _budget(scene: Scene, uses: Sequence[BudgetUse], refusal: tuple[str, str] | None) -> Gate:
+def _budget(scene: Scene, pod: int, uses: Sequence[BudgetUse], refusal: tuple[str, str] | None) -> Gate:
     if scene.setting.placement != "prove":
         return Gate("budget", None, _NOT_ASKED)
-    if scene.evidence.lacks(_BUDGETS):
-        return Gate("budget", None, "the input does not tell of PodDisruptionBudgets", "Unknown")
-    if refusal is not None and len(uses) > 1:
+    unknown = scene.evidence.evicting(pod)
+    if unknown:
+        return Gate("budget", None, f"the input does not tell of {plural(unknown)}", UNKNOWN)
+    if refusal is not None and (len(uses) > 1 or refusal[0] in OF_JOBS):
         return Gate("budget", False, refusal[1], refusal[0])
     if not uses:
         return Gate("budget", True, "none covers it")

@@ -1,0 +1,139 @@
+"""Evictions as failures of Jobs: a Job whose pods fail too often ends, and what it has worked on is lost.
+
+A pod of a Job that is deleted before it has ended counts as failed. One failure more than ``backoffLimit`` ends the Job,
+and one more than ``backoffLimitPerIndex`` gives its index up. A ``podFailurePolicy`` may say otherwise of pods with the
+condition DisruptionTarget, which every evicted pod gets: that they do not count, or that they end the Job at once. It is
+asked in the order of its rules, so one about the exit codes of a container that is told to stop goes before.
+
+A plan may use what a Job has left now; nothing gives failures back. Source: Kubernetes 1.36, the Job controller's
+isPodFailed and matchPodFailurePolicy.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from restow.cluster.pods import Flag
+from restow.cluster.snapshot import Cluster
+from restow.descheduling.succession import job_of, replaces_only_ended
+from restow.kube.objects import Job, PodFailurePolicy, PodFailureRule
+
+BACKOFF_LIMIT, FAILURE_POLICY = "JobBackoffLimit", "JobFailurePolicy"
+OF_JOBS = (BACKOFF_LIMIT, FAILURE_POLICY)
+#: What the API server puts for an absent limit, unless there is one for each index.
+_DEFAULT_LIMIT = 6
+_COUNT, _IGNORE = "Count", "Ignore"
+#: How a container ends that SIGTERM or SIGKILL ends.
+_KILLED = (143, 137)
+
+#: Namespace and owners of a pod, as in their columns.
+_Workload = tuple[int, int]
+
+
+@dataclass(slots=True, frozen=True)
+class JobFailures:
+    """What the Jobs of a cluster can bear, and what a plan has used of it."""
+
+    _cluster: Cluster
+    #: Pods that terminate and will count once they have ended.
+    _terminating: Mapping[_Workload, int]
+    _used: Counter[_Workload] = field(default_factory=Counter)
+    #: Shared by all copies.
+    _jobs: dict[_Workload, Job | None] = field(default_factory=dict)
+
+    @staticmethod
+    def of(cluster: Cluster) -> JobFailures:
+        """The Jobs of a cluster, nothing of them used."""
+        pods = cluster.pods
+        going = np.flatnonzero(pods.has(Flag.TERMINATING) & ~pods.terminal & pods.observed)
+        return JobFailures(
+            cluster, Counter(zip(pods.namespace[going].tolist(), pods.owners[going].tolist(), strict=True))
+        )
+
+    def copy(self) -> JobFailures:
+        """The same Jobs, as much used, counting on their own."""
+        return replace(self, _used=self._used.copy())
+
+    def refusal(self, pod: int) -> tuple[str, str] | None:
+        """Code and text of why the eviction of one more pod, this one, would end its Job or give its index up."""
+        job = self._job(pod)
+        if job is None:
+            return None
+        name = f"Job {job.metadata.namespace}/{job.metadata.name}"
+        action = _action(job.spec.pod_failure_policy)
+        if action == _IGNORE:
+            return None
+        if action != _COUNT:
+            return FAILURE_POLICY, f"the podFailurePolicy of {name} has {action} for an evicted pod"
+        return self._spent(pod, job, name) or self._index_spent(pod, job, name)
+
+    def count(self, pod: int) -> None:
+        """One pod is being evicted."""
+        if self._job(pod) is not None:
+            self._used[self._workload(pod)] += 1
+
+    def _spent(self, pod: int, job: Job, name: str) -> tuple[str, str] | None:
+        limit = job.spec.backoff_limit
+        if limit is None:
+            limit = _DEFAULT_LIMIT
+            if job.spec.backoff_limit_per_index is not None:
+                return None
+        workload = self._workload(pod)
+        used, failed = self._used[workload], _failed(job)
+        if replaces_only_ended(job):
+            failed += self._terminating.get(workload, 0)
+        if used + failed < limit:
+            return None
+        planned = f", and {used} more by this plan" if used else ""
+        message = f"{name} has backoffLimit {limit} and has had {failed}{planned}: the eviction would count and end it"
+        return BACKOFF_LIMIT, message
+
+    def _index_spent(self, pod: int, job: Job, name: str) -> tuple[str, str] | None:
+        limit = job.spec.backoff_limit_per_index
+        if limit is None:
+            return None
+        # How often an index has failed is not kept, only whether it has.
+        if limit > 0 and not self._cluster.pods.flags[pod] & Flag.INDEX_FAILED:
+            return None
+        had = "; this one has failed before" if limit > 0 else ""
+        return BACKOFF_LIMIT, f"{name} has backoffLimitPerIndex {limit}{had}: the eviction would count"
+
+    def _job(self, pod: int) -> Job | None:
+        """The Job in which the eviction of a pod could count."""
+        workload = self._workload(pod)
+        if workload not in self._jobs:
+            self._jobs[workload] = job_of(self._cluster, pod)
+        job = self._jobs[workload]
+        return None if job is None or self._cluster.pods.terminal[pod] else job
+
+    def _workload(self, pod: int) -> _Workload:
+        return int(self._cluster.pods.namespace[pod]), int(self._cluster.pods.owners[pod])
+
+
+def _failed(job: Job) -> int:
+    uncounted = job.status.uncounted_terminated_pods
+    return job.status.failed + len((uncounted and uncounted.failed) or ())
+
+
+def _action(policy: PodFailurePolicy | None) -> str:
+    """What a policy does about an evicted pod, where that is not sure the worst."""
+    for rule in (policy and policy.rules) or ():
+        if _is_about_disruption(rule) or (_is_about_killed(rule) and rule.action != _IGNORE):
+            return rule.action
+    return _COUNT
+
+
+def _is_about_disruption(rule: PodFailureRule) -> bool:
+    return any(each.type == "DisruptionTarget" and each.status == "True" for each in rule.on_pod_conditions or ())
+
+
+def _is_about_killed(rule: PodFailureRule) -> bool:
+    codes = rule.on_exit_codes
+    if codes is None:
+        return False
+    among = [each in (codes.values or ()) for each in _KILLED]
+    return any(among) if codes.operator == "In" else not all(among)

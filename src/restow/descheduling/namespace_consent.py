@@ -1,0 +1,73 @@
+"""Which namespaces let their pods be evicted: those who own one say so by an annotation on it.
+
+``restow.dev/eviction: disabled`` keeps every pod of a namespace in place, whatever annotation the pod has: who may
+change a namespace has more say than who may change a pod. ``enabled`` is what a policy with ``namespaces: annotated``
+asks for. Any other value is a mistake of somebody who wanted to say something, and counts as ``disabled``.
+
+Where the input tells of no Namespaces, no annotation is known: nobody opts out, and whether somebody opts in is unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from restow.cluster.interning import BoolArray
+from restow.cluster.snapshot import Cluster
+from restow.descheduling.protections import Check
+from restow.kube.near_words import did_you_mean
+from restow.policies.policy import Namespaces
+
+ANNOTATION = "restow.dev/eviction"
+OPTED_OUT, NOT_OPTED_IN, UNKNOWN = "NamespaceOptedOut", "NamespaceNotOptedIn", "Unknown"
+_ENABLED, _DISABLED = "enabled", "disabled"
+_KIND = "Namespace"
+_OUT = f"pod namespace is protected against eviction: its annotation {ANNOTATION} is not {_ENABLED}"
+_NOT_IN = (
+    f"pod namespace lacks the annotation {ANNOTATION}: {_ENABLED}, and the policy's namespaces: annotated asks for it"
+)
+_UNTOLD = f"its eviction depends on the annotation {ANNOTATION} of {_KIND}s, which the input does not hold"
+
+
+def namespace_checks(chosen: Namespaces, cluster: Cluster) -> tuple[Check, ...]:
+    """The checks of a policy, first those that speak first; none where no namespace says anything and none has to."""
+    if is_untold(chosen, cluster):
+        return (Check(UNKNOWN, _UNTOLD, np.ones(len(cluster.pods), dtype=bool)),)
+    said = _said(cluster)
+    out = {name for name, value in said.items() if value != _ENABLED}
+    checks = [Check(OPTED_OUT, _OUT, _among(out, cluster))] if out else []
+    if chosen == "annotated":
+        silent = set(cluster.pods.tables.namespaces) - said.keys()
+        checks.append(Check(NOT_OPTED_IN, _NOT_IN, _among(silent, cluster)))
+    return tuple(checks)
+
+
+def is_untold(chosen: Namespaces, cluster: Cluster) -> bool:
+    """Whether a policy asks for an annotation of which the input does not tell."""
+    return chosen == "annotated" and not cluster.tells_of(_KIND)
+
+
+def namespace_notes(cluster: Cluster) -> Iterator[str]:
+    """Yield one sentence about values of the annotation that are neither of the two, if there are any."""
+    strange = {name: value for name, value in _said(cluster).items() if value not in {_ENABLED, _DISABLED}}
+    if strange:
+        name, value = next(iter(strange.items()))
+        hint = did_you_mean(value, (_ENABLED, _DISABLED))
+        others = f" and {len(strange) - 1} more" if len(strange) > 1 else ""
+        yield (
+            f'namespace {name}{others}: the annotation {ANNOTATION} is "{value}", neither {_ENABLED} nor {_DISABLED}, '
+            f"and counts as {_DISABLED}{hint}"
+        )
+
+
+def _said(cluster: Cluster) -> dict[str, str]:
+    """The annotation's value, by name of the namespaces that have it."""
+    found = ((name, each.metadata.annotations) for (_, name), each in cluster.kind(_KIND).items())
+    return {name: given.eviction for name, given in found if given is not None and given.eviction is not None}
+
+
+def _among(names: set[str], cluster: Cluster) -> BoolArray:
+    """The pods of some namespaces, bool[pod]."""
+    chosen = np.array([name in names for name in cluster.pods.tables.namespaces], dtype=bool)
+    return chosen[cluster.pods.namespace]
