@@ -9,6 +9,7 @@ COMMANDS = [
     "explain pod",
     "explain node",
     "schedule",
+    "run",
     "generate",
     "policy validate",
     "policy lint",
@@ -36,7 +37,7 @@ def test_every_command_has_examples(restow, page):
 @pytest.mark.parametrize(
     ("page", "commands"),
     [
-        ("", ["plan", "explain", "schedule", "policy", "snapshot", "generate"]),
+        ("", ["plan", "explain", "schedule", "policy", "run", "snapshot", "generate"]),
         ("policy", ["validate", "lint", "convert"]),
     ],
 )

@@ -19,6 +19,12 @@ app = App(name="restow", help_formatter=PlainPages(), default_parameter=Paramete
 app.command(run)
 
 
+@pytest.fixture(autouse=True)
+def _nothing_runs(monkeypatch):
+    """The flags are what a command comes to."""
+    monkeypatch.setattr("restow.cli.daemon.deschedule", lambda flags: flags)
+
+
 def flags(line):
     """What a command line comes to."""
     arguments = ["run", *canonical(line.split())]
@@ -70,6 +76,8 @@ def test_nothing_given_is_the_defaults():
         ("--policy-config-file=", {}),
         ("--secure-port=0 --bind-address ::1", {"secure_port": 0, "bind_address": "::1"}),
         ("--logging-format json", {"logging_format": "json"}),
+        ("--placement upstream", {"placement": "upstream"}),
+        ("--placement prove --scheduler-config=s.yaml", {"placement": "prove", "scheduler_config": "s.yaml"}),
         ("--cert-dir /tmp --vmodule a=3 --log-flush-frequency 1s --tls-curve-preferences 23,29", None),
         (
             "--node-selector a=b --max-pods-to-evict-per-node 0",
@@ -106,6 +114,7 @@ def test_the_arguments_of_upstreams_deployment():
         ("--dry-run false", 'Unexpected argument "false"'),
         ("--descheduling-interval", "requires an argument"),
         ("--logging-format xml", "Invalid value"),
+        ("--placement both", "Invalid value"),
         ("foo", 'Unexpected argument "foo"'),
     ],
 )
@@ -127,6 +136,7 @@ class TestCanonical:
             (["--dry-run", "x"], ["--dry-run", "x"]),
             (["--", "--dry-run"], ["--", "--dry-run"]),
             (["--help"], ["--help"]),
+            (["-h"], ["--help"]),
             (["--unknown", "--dry-run"], ["--unknown=--dry-run"]),
             (["--policy-config-file"], ["--policy-config-file"]),
             (["--policy-config-file", "a_b"], ["--policy-config-file=a_b"]),

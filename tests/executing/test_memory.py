@@ -90,3 +90,12 @@ def test_strategies_that_look_at_age_may_move_a_replacement_again() -> None:
     memory, old = Memory(), a_task("web-0", plugin="PodLifeTime")
     memory.note(old, "uid-new", 0.0)
     assert memory.objection(a_task("new", plugin="PodLifeTime"), 60.0) is None
+
+
+def test_a_request_is_remembered_for_a_quarter_of_an_hour() -> None:
+    memory = Memory()
+    assert memory.requested(TASK, 0.0) is None
+    memory.request(TASK, 0.0)
+    assert memory.requested(TASK, 90.0) == "its eviction was requested 1m30s ago"
+    assert memory.requested(a_task("web-1"), 90.0) is None
+    assert memory.requested(TASK, 900.0) is None

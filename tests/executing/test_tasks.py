@@ -39,3 +39,13 @@ def test_a_percentage_is_of_the_workloads_pods_and_one_at_least() -> None:
         for share in (3, "1%", "25%", "100%")
     ]
     assert limits == [3, 1, 2, 10]
+
+
+def test_a_pod_may_ask_that_its_eviction_is_a_request() -> None:
+    owner = ("ReplicaSet", "web")
+    asks = {"descheduler.alpha.kubernetes.io/request-evict-only": ""}
+    pods = [a_pod(f"web-{at}", node="a", owner=owner, images=["app"], annotations=asks) for at in range(2)]
+    pods += [a_pod(f"api-{at}", node="a", owner=("ReplicaSet", "api"), images=["app"]) for at in range(2)]
+    decided = cycle("RemoveDuplicates", {}, nodes=[a_node("a"), a_node("b")], pods=pods)
+    found = {task.move.pod.name: task.request_only for task in tasks_of(decided, RestowSettings())}
+    assert found == {"web-1": True, "api-1": False}

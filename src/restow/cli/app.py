@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from cyclopts import App, CycloptsError, Parameter
 
 import restow
-from restow.cli import explain, generate, plan, policy, schedule, snapshot
+from restow.cli import explain, generate, plan, policy, run, schedule, snapshot
 from restow.cli.help_pages import PlainPages
 from restow.cli.usage_errors import sentence_of
 from restow.errors import InputError
@@ -33,14 +33,22 @@ app.command(plan.plan, help_epilogue=plan.EXAMPLES, sort_key=1)
 app.command(explain.app)
 app.command(schedule.schedule, help_epilogue=schedule.EXAMPLES, sort_key=3)
 app.command(policy.app)
-app.command(snapshot.snapshot, help_epilogue=snapshot.EXAMPLES, sort_key=5)
-app.command(generate.generate, help_epilogue=generate.EXAMPLES, sort_key=6)
+app.command(run.run, help_epilogue=run.EXAMPLES, sort_key=5)
+app.command(snapshot.snapshot, help_epilogue=snapshot.EXAMPLES, sort_key=6)
+app.command(generate.generate, help_epilogue=generate.EXAMPLES, sort_key=7)
 
 
 def call(arguments: Sequence[str]) -> int:
     """Run one command; returns its exit status. InputError where the arguments make no sense."""
     try:
-        result = app(list(arguments), exit_on_error=False, print_error=False, result_action="return_value")
+        result = app(_canonical(arguments), exit_on_error=False, print_error=False, result_action="return_value")
     except CycloptsError as error:
         raise InputError(sentence_of(error)) from error
     return result if isinstance(result, int) else 0
+
+
+def _canonical(arguments: Sequence[str]) -> list[str]:
+    """The arguments as cyclopts takes them; those of ``run`` come from Deployments that were written for a Go program."""
+    if arguments and arguments[0] == "run":
+        return ["run", *run.canonical(arguments[1:])]
+    return list(arguments)

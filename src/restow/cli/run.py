@@ -10,7 +10,7 @@ from cyclopts import Parameter
 
 from restow.cli import run_options as option
 from restow.cli.go_flags import last_ones
-from restow.cli.run_options import API_SERVER, CYCLES, ELECTION, LOGS, OLD, SERVER, TRACES, UNHEEDED
+from restow.cli.run_options import API_SERVER, CYCLES, ELECTION, LOGS, OLD, PLACEMENT, SERVER, TRACES, UNHEEDED
 from restow.running.flag_values import comma_list, duration
 from restow.running.flags import Flags
 
@@ -25,7 +25,7 @@ _KUBECONFIG = Parameter(
     name=["--client-connection-kubeconfig", "--kubeconfig"],
     group=API_SERVER,
     metavar="FILE",
-    help="Which API server, and as whom; without it the service account of the pod.",
+    help="Which API server, and as whom; else KUBECONFIG, ~/.kube/config, or the service account of the pod.",
     show_default=False,
 )
 _V = Parameter(name=["-v", "--v"], group=LOGS, metavar="N", help="How much is told, 0 to 4.", allow_leading_hyphen=True)
@@ -41,15 +41,23 @@ def run(
         option.value(CYCLES, "FILE", "A DeschedulerPolicy, v1alpha1 or v1alpha2; it is read again when it changes."),
     ] = Flags.policy_config_file,
     dry_run: Annotated[bool, option.switch(CYCLES, "Decide and tell, and evict nothing.")] = Flags.dry_run,
+    placement: Annotated[
+        Literal["prove", "upstream"] | None,
+        option.value(PLACEMENT, "HOW", "prove (what is done without it) or upstream, if not as the policy says."),
+    ] = Flags.placement,
+    scheduler_config: Annotated[
+        str,
+        option.value(PLACEMENT, "FILE", "The cluster's KubeSchedulerConfiguration; without it the default profile."),
+    ] = Flags.scheduler_config,
     feature_gates: Annotated[
         tuple[str, ...], option.items(CYCLES, "NAME=BOOL", "EvictionsInBackground, AllAlpha or AllBeta.", comma_list)
     ] = (),
     client_connection_kubeconfig: Annotated[str, _KUBECONFIG] = Flags.client_connection_kubeconfig,
     client_connection_qps: Annotated[
-        float, option.value(API_SERVER, "N", "Requests per second; 0 is the client's own limit, less is no limit.")
+        float, option.value(API_SERVER, "N", "Requests per second; 0 is 50, less is no limit.")
     ] = Flags.client_connection_qps,
     client_connection_burst: Annotated[
-        int, option.value(API_SERVER, "N", "Requests at once before that limit counts; goes with it.")
+        int, option.value(API_SERVER, "N", "Requests at once before that limit counts; 0 is 300.")
     ] = Flags.client_connection_burst,
     leader_elect: Annotated[
         bool, option.switch(ELECTION, "Evict only while holding a lease, so that several can run.")
@@ -144,13 +152,12 @@ def run(
     log_json_split_stream: Annotated[bool, option.switch(UNHEEDED, "")] = Flags.log_json_split_stream,
     log_text_info_buffer_size: Annotated[str, option.value(UNHEEDED, "QUANTITY", "")] = Flags.log_text_info_buffer_size,
     log_json_info_buffer_size: Annotated[str, option.value(UNHEEDED, "QUANTITY", "")] = Flags.log_json_info_buffer_size,
-) -> Flags:
+) -> int:
     """Evict what a policy wants moved, once or again and again."""
     flags = Flags(**locals())
-    from restow.running.flag_checks import check_flags
+    from restow.cli.daemon import deschedule
 
-    check_flags(flags)
-    return flags
+    return deschedule(flags)
 
 
 def canonical(arguments: Sequence[str]) -> list[str]:
@@ -160,5 +167,5 @@ def canonical(arguments: Sequence[str]) -> list[str]:
         arguments,
         switches={"help", *(name for name, default in kinds.items() if isinstance(default, bool))},
         lists={name for name, default in kinds.items() if isinstance(default, tuple)},
-        aliases={"kubeconfig": "client-connection-kubeconfig"},
+        aliases={"kubeconfig": "client-connection-kubeconfig", "h": "help"},
     )

@@ -14,13 +14,14 @@ from restow.cli.options import FlagError
 from restow.kube.duration import format_duration
 
 CYCLES = Group("Cycles and policy", sort_key=1)
-API_SERVER = Group("API server", sort_key=2)
-ELECTION = Group("Leader election", sort_key=3)
-SERVER = Group("HTTPS server", sort_key=4)
-LOGS = Group("Logs", sort_key=5)
-TRACES = Group("Traces", sort_key=6)
-OLD = Group("Flags of Descheduler 0.10 to 0.22", sort_key=7)
-UNHEEDED = Group("Accepted, without effect", sort_key=8)
+PLACEMENT = Group("Placement", sort_key=2)
+API_SERVER = Group("API server", sort_key=3)
+ELECTION = Group("Leader election", sort_key=4)
+SERVER = Group("HTTPS server", sort_key=5)
+LOGS = Group("Logs", sort_key=6)
+TRACES = Group("Traces", sort_key=7)
+OLD = Group("Flags of Descheduler 0.10 to 0.22", sort_key=8)
+UNHEEDED = Group("Accepted, without effect", sort_key=9)
 
 
 def switch(group: Group, meaning: str) -> Parameter:

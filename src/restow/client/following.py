@@ -107,6 +107,9 @@ async def follow(api: Api, resource: Resource, selection: Selection = EVERYTHING
             if not again:
                 continue
         except _PASSING as error:
+            if isinstance(error, MalformedReply):
+                # The same version would give the same answer.
+                place.version = None
             interrupted = place.fail(error)
         yield interrupted
         await asyncio.sleep(interrupted.pause)

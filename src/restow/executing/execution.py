@@ -2,14 +2,16 @@
 
 The agenda says which task may go. Its coroutine looks at the newest state once more, asks for the eviction and follows
 the replacement until it is ready. What is to be told goes through one queue to whoever iterates, so outcomes come in the
-order in which they happened. ``stop`` lets requests that are out come to their end and begins no other.
+order in which they happened. ``stop`` lets requests that are out come to their end and begins no other; ``conclude``
+follows what was evicted to the end as well.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncGenerator, Callable, Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from restow.client import eviction
 from restow.client.back_off import BackOff
@@ -23,15 +25,17 @@ from restow.executing.outcomes import (
     ENDINGS,
     Blocked,
     Cleared,
+    DropCode,
     Dropped,
     Evicted,
     Failed,
     Missing,
     Outcome,
+    Requested,
     Unready,
     Waiting,
 )
-from restow.executing.revalidation import gone, stale, still_awaited
+from restow.executing.revalidation import gone, siblings_starting, stale, still_awaited
 from restow.executing.settings import Clock, Settings
 from restow.executing.surroundings import Evicting, Sight
 from restow.executing.task import Task
@@ -40,7 +44,9 @@ from restow.executing.windows import closed
 #: Between two requests for the same pod (seconds).
 _ASK_AGAIN = BackOff(first=0.25, cap=8.0, jitter=0.25)
 #: After these, later moves do not find the cluster as the plan has it.
-_ASTRAY = (Waiting, Dropped, Blocked, Failed, Missing, Unready)
+_ASTRAY = (Waiting, Dropped, Requested, Blocked, Failed, Missing, Unready)
+#: What a webhook says that does not let a pod be evicted and moves it instead. Source: Descheduler 0.36, evictions.
+_IN_BACKGROUND = "Eviction triggered evacuation"
 LEADERSHIP_ENDED = "leadership has ended"
 
 
@@ -56,7 +62,7 @@ class Execution:
     clock: Clock
     _run: _Run | None = field(default=None, init=False)
 
-    def carry_out(self, tasks: Iterable[Task]) -> AsyncIterator[Outcome]:
+    def carry_out(self, tasks: Iterable[Task]) -> AsyncGenerator[Outcome, None]:
         """What becomes of the tasks, as it happens; each has one ending. One plan at a time."""
         self._run = _Run(self, tasks)
         return self._run.outcomes()
@@ -65,6 +71,18 @@ class Execution:
         """Begin no more evictions, and do not wait for replacements any longer."""
         if self._run is not None:
             self._run.stop(why)
+
+    def conclude(self, why: str) -> None:
+        """Begin no more evictions, and wait for the replacements of those that were made: the rest is planned anew."""
+        if self._run is not None:
+            self._run.conclude(why)
+
+
+class _Objection(NamedTuple):
+    """Why a task is not begun."""
+
+    message: str
+    code: DropCode
 
 
 class _Run:
@@ -80,9 +98,13 @@ class _Run:
         #: How often each task was asked for, and those of which the answer never came.
         self._asked: dict[int, int] = {}
         self._unsure: set[int] = set()
-        self._stopped: str | None = None
+        #: Tasks of which it was told that they wait.
+        self._waiting: set[int] = set()
+        #: Budgets that had no room until a task was given up: others under them are asked for, and not waited for.
+        self._full: set[str] = set()
+        self._stopped: _Objection | None = None
 
-    async def outcomes(self) -> AsyncIterator[Outcome]:
+    async def outcomes(self) -> AsyncGenerator[Outcome, None]:
         try:
             while True:
                 self._changed.clear()
@@ -102,8 +124,15 @@ class _Run:
             await asyncio.gather(*self._coroutines, return_exceptions=True)
 
     def stop(self, why: str) -> None:
-        self._stopped = self._stopped or why
-        self._following.stop(self._stopped)
+        self._following.stop(why)
+        self._begin_no_more(_Objection(why, "Stopped"))
+
+    def conclude(self, why: str) -> None:
+        self._begin_no_more(_Objection(why, "Replanned"))
+
+    def _begin_no_more(self, objection: _Objection) -> None:
+        if self._stopped is None or objection.code == "Stopped":
+            self._stopped = objection
         self._agenda.hurry()
         self._changed.set()
 
@@ -144,24 +173,35 @@ class _Run:
         elif (objection := self._objection(task)) is None:
             await self._ask(task)
         elif unsure:
-            self._tell(Failed(task, f"the API server did not answer, and is not asked again: {objection}"))
+            self._leave(task, objection)
         else:
-            self._tell(Dropped(task, objection))
+            self._tell(Dropped(task, *objection))
 
-    def _objection(self, task: Task) -> str | None:
+    def _leave(self, task: Task, objection: _Objection) -> None:
+        """Do not ask again for what may be going: whether it does, shows in time."""
+        ending = Failed(task, f"the API server did not answer, and is not asked again: {objection.message}")
+        if self._stopped is None or self._stopped.code == "Replanned":
+            self._put_off(task, ending, objection.message, None)
+        else:
+            self._tell(ending)
+
+    def _objection(self, task: Task) -> _Objection | None:
         """Why a task is not begun, or not asked for again."""
         run, now = self._with, self._with.clock()
         if self._stopped is None and run.permit() <= 0:
             self.stop(LEADERSHIP_ENDED)
         if self._stopped is not None:
             return self._stopped
-        return (
-            gone(task, run.sight)
-            or closed(run.settings.windows, now)
-            or run.memory.objection(task, now)
-            or still_awaited(task, run.sight, run.memory)
-            or stale(task, run.sight, now, run.settings.ready)
+        asked: tuple[tuple[DropCode, Callable[[], str | None]], ...] = (
+            ("Gone", lambda: gone(task, run.sight)),
+            ("Window", lambda: closed(run.settings.windows, now)),
+            ("Requested", lambda: run.memory.requested(task, now)),
+            ("BackOff", lambda: run.memory.objection(task, now)),
+            ("NotReady", lambda: still_awaited(task, run.sight, run.memory)),
+            ("Stale", lambda: stale(task, run.sight)),
+            ("NotReady", lambda: siblings_starting(task, run.sight, now, run.settings.ready)),
         )
+        return next((_Objection(message, code) for code, ask in asked if (message := ask()) is not None), None)
 
     async def _ask(self, task: Task) -> None:
         self._following.expect(task)
@@ -176,11 +216,14 @@ class _Run:
             case eviction.Evicted():
                 await self._follow(task)
             case eviction.AlreadyGone(message) if task.number not in self._unsure:
-                self._tell(Dropped(task, message))
+                self._tell(Dropped(task, message, "Gone"))
             case eviction.AlreadyGone():
                 await self._follow(task)
             case eviction.Blocked(message, budget, pause):
-                self._put_off(task, Blocked(task, f"{budget or message}, for too long"), budget or message, pause)
+                self._wait_for_room(task, budget or message, pause)
+            case eviction.Busy(message, _) if self._is_request(task, message):
+                self._with.memory.request(task, self._with.clock())
+                self._tell(Requested(task))
             case eviction.Busy(message, pause):
                 self._put_off(task, Failed(task, message), message, pause)
             case eviction.Unanswered(message):
@@ -189,18 +232,33 @@ class _Run:
             case eviction.Misconfigured(message) | eviction.Denied(message) | eviction.Failed(message):
                 self._tell(Failed(task, message))
 
-    def _put_off(self, task: Task, ending: Outcome, message: str, pause: float | None) -> None:
+    def _is_request(self, task: Task, refusal: str) -> bool:
+        return self._with.settings.in_background and task.request_only and _IN_BACKGROUND in refusal
+
+    def _wait_for_room(self, task: Task, message: str, pause: float | None) -> None:
+        given_up = Blocked(task, f"{message}, for too long")
+        if task.budgets & self._full:
+            self._tell(given_up)
+        elif not self._put_off(task, given_up, message, pause):
+            self._full |= task.budgets
+
+    def _put_off(self, task: Task, ending: Outcome, message: str, pause: float | None) -> bool:
+        """Ask again later; False, and the ending told, if that was done for too long."""
         wait = _ASK_AGAIN.wait(self._asked[task.number], pause)
         if not self._agenda.postpone(task, self._with.clock(), wait, self._with.settings.budget):
             self._tell(ending)
-        elif self._asked[task.number] == 1:
+            return False
+        if task.number not in self._waiting:
+            self._waiting.add(task.number)
             self._tell(Waiting(task, message))
-        if self._stopped is not None:
+        if self._stopped is not None and self._stopped.code == "Stopped":
             self._agenda.hurry()
         self._changed.set()
+        return True
 
     async def _follow(self, task: Task) -> None:
         self._tell(Evicted(task))
+        self._full -= task.budgets
         self._agenda.answered(task)
         if task.succession in (Succession.CLEARED, Succession.LOST):
             self._tell(Cleared(task))

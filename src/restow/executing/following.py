@@ -1,7 +1,8 @@
 """From the eviction to the replacement: has it come, where did it land, is it ready - each within a deadline.
 
 The state is looked at a few times a second rather than after every change of the cluster: with hundreds of evictions on
-their way, each looking at every change would be hundreds of looks a change.
+their way, each looking at every change would be hundreds of looks a change. The first looks come sooner, for the next
+proven move waits until the replacement has landed.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from restow.executing.surroundings import Sight
 from restow.executing.task import Task
 from restow.kube.duration import format_duration
 
-#: Seconds between two looks.
-_LOOK = 0.2
+#: Seconds until the second look, how much longer each pause is than the one before, and the longest.
+_FIRST_PAUSE, _LONGER, _PAUSE = 0.02, 1.5, 0.25
 _SECOND = 1_000_000_000
 #: Candidates named in a sentence.
 _TOLD = 3
@@ -65,6 +66,7 @@ class Following:
         deadline = self._clock() + waits * self._settings.ready
         pod: PodNow | None = None
         landed: Landed | None = None
+        pause = _FIRST_PAUSE
         while True:
             pod = self._now(task, pod)
             if landed is None and pod is not None and pod.node is not None:
@@ -74,7 +76,8 @@ class Following:
             if ending is not None:
                 yield ending
                 return
-            await asyncio.sleep(_LOOK)
+            await asyncio.sleep(pause)
+            pause = min(_PAUSE, pause * _LONGER)
 
     def _now(self, task: Task, pod: PodNow | None) -> PodNow | None:
         """The replacement as it is now; another one where that has vanished."""

@@ -19,8 +19,8 @@ LONGEST_PAUSE = 4 * 3600.0
 _FORGET = 24 * 3600.0
 #: A replacement that is wanted again within this time goes in a circle (seconds).
 _SOON = 3600.0
-#: Strategies that look at a pod's age or history, so that moving its replacement later is no circle.
-_BY_HISTORY = frozenset(("PodLifeTime", "RemoveFailedPods", "RemovePodsHavingTooManyRestarts"))
+#: A request that nobody has fulfilled within this time is forgotten (seconds); the Descheduler's takes 10 to 20 minutes.
+_FULFILLED = 900.0
 _SECOND = 1_000_000_000
 
 
@@ -28,6 +28,7 @@ _SECOND = 1_000_000_000
 class Pause:
     """Why a workload is left alone, and until when."""
 
+    whose: str
     why: str
     since: float
     until: float
@@ -52,6 +53,8 @@ class Memory:
     _awaited: dict[str, Awaited] = field(default_factory=dict)
     #: The strategy and the time of each replacement that nobody had foretold, by uid.
     _moved: dict[str, tuple[str, float]] = field(default_factory=dict)
+    #: When the eviction of a pod was requested of somebody else, by uid.
+    _requested: dict[str, float] = field(default_factory=dict)
 
     def objection(self, task: Task, now: float) -> str | None:
         """Why a workload is left alone for now; noticing a circle is a disappointment."""
@@ -59,11 +62,11 @@ class Memory:
         if plugin == task.move.plugin and now - at < _SOON:
             del self._moved[task.move.pod.uid]
             self.disappoint(task, now, f"{plugin} moved it {_ago(now - at)} ago and wants to move it again")
-        pause = self._pauses.get(task.workload)
-        if pause is None or now >= pause.until:
-            return None
-        times = f"{pause.times} times in a row" if pause.times > 1 else "once"
-        return f"{task.move.owner or task.move.pod} is left alone for {_ago(pause.until - now)} ({times}): {pause.why}"
+        return self.pausing(now).get(task.workload)
+
+    def pausing(self, now: float) -> dict[str, str]:
+        """Why workloads (uids) are left alone now."""
+        return {uid: _sentence(pause, now) for uid, pause in self._pauses.items() if now < pause.until}
 
     def disappoint(self, task: Task, now: float, why: str) -> None:
         """A prediction did not come true; during a pause only the first counts."""
@@ -73,7 +76,8 @@ class Memory:
         times = before.times + 1 if before is not None and now - before.until < _FORGET else 1
         pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(times - 1, 16))
         self._pauses = {each: known for each, known in self._pauses.items() if now - known.until < _FORGET}
-        self._pauses[task.workload] = Pause(why, now, now + pause, times)
+        whose = str(task.move.owner or task.move.pod)
+        self._pauses[task.workload] = Pause(whose, why, now, now + pause, times)
 
     def confirm(self, task: Task) -> None:
         """A replacement is ready where it was foretold to land."""
@@ -82,8 +86,20 @@ class Memory:
     def note(self, task: Task, replacement: str, now: float) -> None:
         """A replacement is ready, and nobody had foretold where; ``replacement`` is its uid."""
         self._moved = {uid: (plugin, at) for uid, (plugin, at) in self._moved.items() if now - at < _SOON}
-        if task.move.plugin not in _BY_HISTORY:
+        if not task.may_return:
             self._moved[replacement] = (task.move.plugin, now)
+
+    def request(self, task: Task, now: float) -> None:
+        """Somebody else is going to evict a pod."""
+        self._requested = {uid: at for uid, at in self._requested.items() if now - at < _FULFILLED}
+        self._requested[task.move.pod.uid] = now
+
+    def requested(self, task: Task, now: float) -> str | None:
+        """Why a pod is not asked for again."""
+        at = self._requested.get(task.move.pod.uid)
+        if at is None or now - at >= _FULFILLED:
+            return None
+        return f"its eviction was requested {_ago(now - at)} ago"
 
     def wait_for(self, task: Task, replacement: Awaited) -> None:
         """A replacement was not ready in time."""
@@ -96,6 +112,11 @@ class Memory:
     def arrived(self, task: Task) -> None:
         """That replacement is ready now, or gone."""
         self._awaited.pop(task.workload, None)
+
+
+def _sentence(pause: Pause, now: float) -> str:
+    times = f"{pause.times} times in a row" if pause.times > 1 else "once"
+    return f"{pause.whose} is left alone for {_ago(pause.until - now)} ({times}): {pause.why}"
 
 
 def _ago(seconds: float) -> str:

@@ -7,8 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import Literal
 
 from restow.executing.task import Task
+
+#: Why a move is not made after all: the pod, or each of its candidates, is gone or is another; a pod of its workload is
+#: not ready; the workload is left alone; its eviction was requested before; no window is open; we are to stop, or the
+#: rest is planned anew.
+DropCode = Literal["Gone", "Stale", "NotReady", "BackOff", "Requested", "Window", "Stopped", "Replanned"]
 
 
 class Match(Enum):
@@ -18,7 +24,7 @@ class Match(Enum):
     PREDICTED = "predicted"
     #: On another node.
     ELSEWHERE = "elsewhere"
-    #: On the node that it was taken from, and nobody had foretold that.
+    #: On the node that it was taken from, although it had to go elsewhere.
     BACK = "back"
     #: On another node, but a move before did not do what the plan counted on.
     VOID = "void"
@@ -78,6 +84,14 @@ class Dropped:
 
     task: Task
     message: str
+    code: DropCode
+
+
+@dataclass(slots=True, frozen=True)
+class Requested:
+    """An ending: not evicted, but somebody has taken the request and moves the pod later."""
+
+    task: Task
 
 
 @dataclass(slots=True, frozen=True)
@@ -120,8 +134,8 @@ class Unverified:
     message: str
 
 
-Ending = Settled | Cleared | Rehearsed | Dropped | Blocked | Failed | Unready | Missing | Unverified
-ENDINGS = (Settled, Cleared, Rehearsed, Dropped, Blocked, Failed, Unready, Missing, Unverified)
+Ending = Settled | Cleared | Rehearsed | Dropped | Requested | Blocked | Failed | Unready | Missing | Unverified
+ENDINGS = (Settled, Cleared, Rehearsed, Dropped, Requested, Blocked, Failed, Unready, Missing, Unverified)
 Outcome = Waiting | Evicted | Landed | Ending
 
 
@@ -132,6 +146,6 @@ def match_of(task: Task, node: str, *, on_track: bool) -> Match:
         return Match.PREDICTED
     if move.candidates and not on_track:
         return Match.VOID
-    if node == move.source:
+    if node == move.source and not task.may_return:
         return Match.BACK
     return Match.ELSEWHERE if move.candidates else Match.UNFORETOLD

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncGenerator, Iterable
 from dataclasses import dataclass
 
 from restow.executing.memory import Memory
@@ -20,9 +20,13 @@ class Rehearsal:
     memory: Memory
     clock: Clock
 
-    async def carry_out(self, tasks: Iterable[Task]) -> AsyncIterator[Outcome]:
+    async def carry_out(self, tasks: Iterable[Task]) -> AsyncGenerator[Outcome, None]:
         """One ending a task, in the order of the plan."""
         for task in tasks:
             now = self.clock()
-            objection = closed(self.settings.windows, now) or self.memory.objection(task, now)
-            yield Rehearsed(task) if objection is None else Dropped(task, objection)
+            if (shut := closed(self.settings.windows, now)) is not None:
+                yield Dropped(task, shut, "Window")
+            elif (why := self.memory.objection(task, now)) is not None:
+                yield Dropped(task, why, "BackOff")
+            else:
+                yield Rehearsed(task)

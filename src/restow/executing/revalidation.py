@@ -27,12 +27,12 @@ def gone(task: Task, sight: Sight) -> str | None:
     return "it is being deleted already" if pod.is_terminating else None
 
 
-def stale(task: Task, sight: Sight, now: float, patience: float) -> str | None:
-    """Why a pod that is still there had better stay; ``patience`` (seconds) is what a new pod gets to become ready."""
+def stale(task: Task, sight: Sight) -> str | None:
+    """Why the plan is out of date for a pod that is still there."""
     pod = sight.pod(task.move.pod.namespace, task.move.pod.name)
     if pod is not None and pod.node != task.move.source:
         return f"it is on {pod.node}, and the plan takes it from {task.move.source}"
-    return _shut_out(task, sight) or _siblings_starting(task, sight, now, patience)
+    return _shut_out(task, sight)
 
 
 def still_awaited(task: Task, sight: Sight, memory: Memory) -> str | None:
@@ -65,8 +65,11 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join([*names[:_TOLD], *more])
 
 
-def _siblings_starting(task: Task, sight: Sight, now: float, patience: float) -> str | None:
-    """No outage on top of an outage: this also holds for replacements that a process before this one waited for."""
+def siblings_starting(task: Task, sight: Sight, now: float, patience: float) -> str | None:
+    """Why a pod has to wait for others of its controller; ``patience`` (seconds) is what a new pod gets to become ready.
+
+    No outage on top of an outage: this also holds for replacements that a process before this one waited for.
+    """
     if task.owner is None or task.succession in (Succession.CLEARED, Succession.LOST):
         return None
     starting = [pod for pod in sight.pods_of(task.owner.uid) if _is_starting(pod, task, now, patience)]

@@ -25,12 +25,15 @@ class Settings:
     #: Evictions that the API server is asked for at a time.
     #: Each waits for the server's 100 ms tick; beyond 16 little is gained on a busy server.
     width: int = 16
+    #: Whether a pod that asks for it may be evicted by somebody else, later (feature gate EvictionsInBackground).
+    in_background: bool = False
 
     @staticmethod
-    def of(policy: RestowSettings) -> Settings:
+    def of(policy: RestowSettings, *, in_background: bool = False) -> Settings:
         """The settings of a policy."""
         return Settings(
             ready=policy.wait_for_ready / _SECOND,
             budget=policy.wait_for_budget / _SECOND,
             windows=policy.windows,
+            in_background=in_background,
         )

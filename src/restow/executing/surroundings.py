@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncGenerator, Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -40,7 +40,7 @@ class Evicting(Protocol):
 class Carrying(Protocol):
     """Makes the moves of a plan, or tells what it would do."""
 
-    def carry_out(self, tasks: Iterable[Task]) -> AsyncIterator[Outcome]:
+    def carry_out(self, tasks: Iterable[Task]) -> AsyncGenerator[Outcome, None]:
         """What becomes of the tasks, as it happens; each has one ending."""
         ...
 

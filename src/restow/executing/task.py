@@ -8,6 +8,9 @@ from restow.descheduling.plan import Move
 from restow.descheduling.succession import Succession
 from restow.kube.objects import OwnerReference
 
+#: Strategies that look at a pod's age or history.
+_BY_HISTORY = frozenset(("PodLifeTime", "RemoveFailedPods", "RemovePodsHavingTooManyRestarts"))
+
 
 @dataclass(slots=True, frozen=True)
 class Task:
@@ -26,7 +29,15 @@ class Task:
     #: The disruption budgets over the pod, as namespace/name.
     budgets: frozenset[str] = field(default_factory=frozenset)
 
+    #: Whether an eviction of the pod may be a request that somebody else fulfils later.
+    request_only: bool = False
+
     @property
     def is_proven(self) -> bool:
         """Whether the plan counts on what the moves before this one have done."""
         return self.move.certainty is not None
+
+    @property
+    def may_return(self) -> bool:
+        """Whether a new pod on the same node is as good as elsewhere, and moving that one later is no circle."""
+        return self.move.plugin in _BY_HISTORY

@@ -7,6 +7,7 @@ from collections import defaultdict
 from restow.cluster.budgets import covered_pods
 from restow.cluster.label_groups import LabelGroups
 from restow.cluster.owners import OwnerIndex, owner_of, workload_of
+from restow.cluster.pods import Flag
 from restow.cluster.snapshot import Cluster
 from restow.descheduling.arbiter import Eviction
 from restow.descheduling.cycle import Cycle
@@ -44,6 +45,7 @@ class _Tasks:
             succession=self._successions.of(pod),
             limit=pods_at_a_time(self._share, self._sizes.of(pod)) or 1,
             budgets=self._budgets.get(pod, frozenset()),
+            request_only=bool(pods.flags[pod] & Flag.REQUEST_EVICT_ONLY),
         )
 
 

@@ -32,6 +32,10 @@ _SOON = 30.0
 Tell = Callable[[str], None]
 
 
+class NewsEndedError(Exception):
+    """A task that follows a kind has ended, which none ever should: what is known will never be up to date again."""
+
+
 class LiveCluster:
     """The state of a cluster as the API server last told it.
 
@@ -103,7 +107,7 @@ class LiveCluster:
         return asyncio.get_running_loop().time() - self._feeds[kind].heard
 
     def snapshot(self) -> Cluster:
-        """The cluster as it is now, in canonical order; raises whatever ended one of the tasks.
+        """The cluster as it is now, in canonical order; raises NewsEndedError if one of the tasks has ended.
 
         Kinds that cannot be listed are not told of (``Cluster.tells_of``). Before ``ready`` there are holes in it.
         """
@@ -129,7 +133,7 @@ class LiveCluster:
         return self._intake.other(kind, namespace, name)
 
     async def changed(self) -> None:
-        """Wait for the next change of anything; raises whatever ended one of the tasks."""
+        """Wait for the next change of anything; raises NewsEndedError if one of the tasks has ended."""
         waiter = asyncio.get_running_loop().create_future()
         self._waiting.add(waiter)
         try:
@@ -268,7 +272,7 @@ class LiveCluster:
         """Raise what ended a task, for none of them ever ends by itself."""
         for task in self._tasks:
             if task.done() and not task.cancelled() and (error := task.exception()) is not None:
-                raise error
+                raise NewsEndedError(f"{task.get_name()}: {type(error).__name__}: {error}") from error
 
 
 @asynccontextmanager

@@ -12,6 +12,7 @@ from typing import Literal
 from restow.kube.duration import SECOND
 
 LoggingFormat = Literal["text", "json"]
+Placement = Literal["prove", "upstream"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +76,10 @@ class Flags:
     log_json_split_stream: bool = False
     log_text_info_buffer_size: str = "0"
     log_json_info_buffer_size: str = "0"
+
+    #: restow's own: how moves are placed, if not as the policy says, and the cluster's KubeSchedulerConfiguration.
+    placement: Placement | None = None
+    scheduler_config: str = ""
 
     #: Until v0.22; they count where the policy does not say.
     node_selector: str | None = None

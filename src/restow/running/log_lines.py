@@ -29,6 +29,11 @@ def not_evicted(log: Log, pod: Ref, error: object, *, reason: str) -> None:
     log.failure("Error evicting pod", error, pod=pod, reason=reason)
 
 
+def requested(log: Log, pod: Ref) -> None:
+    """Log that somebody else has taken the request to evict a pod."""
+    log.info("Eviction in background assumed", v=3, pod=pod)
+
+
 def limit_reached(log: Log, sentence: str, limit: int, **where: object) -> None:
     """Log that a limit keeps a pod; ``where`` is the node, or the namespace and the pod."""
     log.failure("Error evicting pod", sentence, limit=limit, **where)

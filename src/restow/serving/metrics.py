@@ -35,10 +35,12 @@ EvictionResult = Literal[
     "maximum number of evicted pods per node reached",
     "maximum number of evicted pods per namespace reached",
 ]
-#: What became of a decided move: evicted (in a dry run, said to be), stale, without leave of its budget, refused by the API.
-MoveResult = Literal["evicted", "dropped", "blocked", "failed"]
-#: Whether a replacement landed where it was expected; ``missing`` is one that did not come, or was not Ready in time.
-Prediction = Literal["hit", "miss", "missing"]
+#: What became of a decided move: evicted (in a dry run, said to be), left to somebody else, stale, without leave of its
+#: budget, refused by the API.
+MoveResult = Literal["evicted", "requested", "dropped", "blocked", "failed"]
+#: Whether a replacement landed where it was expected; ``void`` is elsewhere, after an earlier move had not done what the
+#: plan counted on; ``missing`` is one that did not come, or was not Ready in time.
+Prediction = Literal["hit", "miss", "void", "missing"]
 #: Why a move was not made that would have come to nothing.
 LoopCause = Literal["circle", "back-off"]
 
@@ -46,11 +48,13 @@ LoopCause = Literal["circle", "back-off"]
 FOLLOWS: Final = "v0.36.0"
 #: The code of refusals that keep plans from going round in circles.
 CIRCLE: Final = "Circle"
+#: The code of refusals of workloads that are left alone.
+BACK_OFF: Final = "BackOff"
 
 _STRATEGY_BUCKETS: Final = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100)
 _LOOP_BUCKETS: Final = (*_STRATEGY_BUCKETS, 250, 500)
-_MOVE_RESULTS: Final[tuple[MoveResult, ...]] = ("evicted", "dropped", "blocked", "failed")
-_PREDICTIONS: Final[tuple[Prediction, ...]] = ("hit", "miss", "missing")
+_MOVE_RESULTS: Final[tuple[MoveResult, ...]] = ("evicted", "requested", "dropped", "blocked", "failed")
+_PREDICTIONS: Final[tuple[Prediction, ...]] = ("hit", "miss", "void", "missing")
 _CERTAINTIES: Final = ("certain", "possible")
 _LOOP_CAUSES: Final[tuple[LoopCause, ...]] = ("circle", "back-off")
 
@@ -126,8 +130,8 @@ class Metrics:
         )
         self._predictions = Counter(
             "restow_predictions",
-            "Replacements of evicted pods: hit landed on a predicted node, miss elsewhere, missing did not come or was "
-            "not Ready in time.",
+            "Replacements of evicted pods: hit landed on a predicted node, miss elsewhere, void elsewhere after an earlier "
+            "move had not gone as planned, missing did not come or was not Ready in time.",
             ["result", "certainty"],
             registry=self.registry,
         )
@@ -225,8 +229,8 @@ class Metrics:
             return
         for phase, seconds in figures.phases.items():
             self._phase_seconds.labels(phase).observe(seconds)
-        circles = sum(number for (_, code), number in figures.refusals.items() if code == CIRCLE)
-        self._loops.labels("circle").inc(circles)
+        for cause, wanted in (("circle", CIRCLE), ("back-off", BACK_OFF)):
+            self._loops.labels(cause).inc(sum(n for (_, code), n in figures.refusals.items() if code == wanted))
         self._last_ended.set(figures.ended)
         self._last_cycle.figures = figures
 

@@ -1,0 +1,39 @@
+"""From the flags of ``restow run`` to its exit status."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import sys
+
+from restow.cli.scheduler_config import read_scheduler_config
+from restow.client.errors import ClientError
+from restow.running import log_lines
+from restow.running.descheduler import Descheduler
+from restow.running.flag_checks import check_flags
+from restow.running.flags import Flags
+from restow.running.ignored_flags import ignored_flags
+from restow.running.library_logs import hear_libraries
+from restow.running.logs import Log
+
+_DONE, _FAILED = 0, 1
+
+
+def deschedule(flags: Flags) -> int:
+    """Run as flags say; InputError for what cannot be used, else the exit status. What happens goes to the log."""
+    check_flags(flags)
+    # Unlike the other commands this one lasts, and has to get rid of what it made.
+    gc.enable()
+    log = Log(sys.stderr, flags.logging_format, flags.v)
+    hear_libraries(log)
+    for sentence in ignored_flags(flags):
+        log.caution(sentence)
+    configuration = read_scheduler_config(flags.scheduler_config or None)
+    for warning in configuration.warnings:
+        log.caution(str(warning))
+    try:
+        asyncio.run(Descheduler(flags, tuple(configuration.profiles), log).run())
+    except (ClientError, OSError) as error:
+        log_lines.failed(log, error)
+        return _FAILED
+    return _DONE

@@ -1,0 +1,279 @@
+"""One cycle: look, decide, carry out, tell.
+
+A proven plan counts on where replacements land. kube-scheduler chooses at random among equals, so a replacement may land
+on another of its candidates than the one the later proofs count on; what is left of the plan is then concluded and the
+cycle decides anew. So that deciding never takes more than half of the time, a plan is carried on for as long as making it
+took. It also decides anew when budgets that kept pods have room again, now that replacements are ready. Everything that
+one cycle evicts counts in the same limits, and what it could not evict stays in all its plans: each of them evicts or
+gives up one more pod at least, so there is a last one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Final
+
+from restow.client.events import Recorder
+from restow.client.transport import Permit
+from restow.descheduling.disruption_budgets import NO_ROOM
+from restow.descheduling.limits import Spent
+from restow.executing.execution import Execution
+from restow.executing.memory import Memory
+from restow.executing.outcomes import (
+    Blocked,
+    Dropped,
+    Evicted,
+    Failed,
+    Landed,
+    Missing,
+    Outcome,
+    Rehearsed,
+    Requested,
+    Unready,
+)
+from restow.executing.rehearsal import Rehearsal
+from restow.executing.settings import Clock, Settings
+from restow.executing.surroundings import Evicting
+from restow.executing.task import Task
+from restow.executing.windows import closed
+from restow.kube.duration import SECOND
+from restow.live.cluster import LiveCluster
+from restow.live.kinds import METRICS, REQUIRED
+from restow.policies.policy import collects_kubernetes_metrics
+from restow.running import log_lines
+from restow.running.cycle_figures import cycle_figures
+from restow.running.deciding import Before, Decision, Rules, decide
+from restow.running.logs import Log
+from restow.running.off_loop import off_loop
+from restow.running.telling import Telling
+from restow.running.tracing import CYCLE, PROFILES, Tracing
+from restow.serving.figures import CycleFigures, CycleResult
+from restow.serving.metrics import Metrics
+
+#: A cluster of which nothing was heard for longer (seconds) is not the one that is there; bookmarks come each minute.
+_STALE: Final = 180.0
+#: How long the watches get to show what was just evicted (seconds).
+_SEEN: Final = 10.0
+#: How long kinds that a new policy needs get to come in (seconds).
+_COMING: Final = 60.0
+#: Endings after which the proofs of later moves count on what has not come about.
+_ASTRAY: Final = (Dropped, Requested, Blocked, Failed, Missing, Unready)
+
+
+@dataclass(slots=True)
+class Cycles:
+    """Performs cycles on a live cluster, one at a time."""
+
+    live: LiveCluster
+    #: None in a dry run.
+    evicting: Callable[[int | None], Evicting] | None
+    permit: Permit
+    memory: Memory
+    log: Log
+    metrics: Metrics
+    events: Recorder | None
+    tracing: Tracing
+    #: Whether pods that ask for it may be evicted by somebody else, later.
+    in_background: bool = False
+    #: Seconds since the epoch.
+    clock: Clock = time.time
+    _deciding: asyncio.Future[Decision] | None = field(init=False, default=None)
+    _execution: Execution | None = field(init=False, default=None)
+    _stopped: str | None = field(init=False, default=None)
+
+    def stop(self, why: str) -> None:
+        """Begin no more evictions, in this cycle or any other; a decision under way is not waited for."""
+        self._stopped = why
+        if self._deciding is not None:
+            self._deciding.cancel()
+        if self._execution is not None:
+            self._execution.stop(why)
+
+    async def perform(self, rules: Rules) -> None:
+        """One cycle. InputError where the cluster shows the policy to be wrong; it counts as failed then."""
+        began = time.monotonic()
+        try:
+            with self.tracing.span(CYCLE):
+                figures = await self._perform(rules, began)
+        except Exception:
+            self.metrics.cycle_done(CycleFigures(result="failed", ended=self.clock(), seconds=time.monotonic() - began))
+            raise
+        if figures is not None:
+            self.metrics.cycle_done(figures)
+            self.metrics.workloads_backing_off(len(self.memory.pausing(self.clock())))
+
+    async def _perform(self, rules: Rules, began: float) -> CycleFigures | None:
+        """The figures of a cycle; None if stopped before anything was decided."""
+        await self._look(rules)
+        log_lines.cycle_begins(self.log)
+        telling = Telling(self.log, self.metrics, self.events, rules.policy)
+        phases = {"decide": 0.0, "execute": 0.0}
+        first: Decision | None = None
+        part = _Part()
+        while (decision := await self._decide(rules, part)) is not None:
+            phases["decide"] += decision.seconds
+            telling.heard(decision.cycle)
+            if first is None:
+                first = decision
+                telling.decided(decision.cycle)
+            entered = time.monotonic()
+            more = await self._carry_out(rules, decision, part, telling)
+            phases["execute"] += time.monotonic() - entered
+            if not more:
+                break
+        if first is None:
+            return None
+        if not first.cycle.skipped:
+            telling.cycle_done()
+        self.metrics.keep_nodes(first.cycle.state.cluster.nodes.names)
+        result: CycleResult = "skipped" if first.cycle.skipped else "done"
+        seconds = time.monotonic() - began
+        return cycle_figures(
+            first.cycle.record, first.utilisation, result=result, ended=self.clock(), seconds=seconds, phases=phases
+        )
+
+    async def _look(self, rules: Rules) -> None:
+        """See to it that what is known of the cluster is enough and new enough; TimeoutError where it is not."""
+        if collects_kubernetes_metrics(rules.policy):
+            self.live.add(METRICS)
+            await self.live.wait_ready(asyncio.get_running_loop().time() + _COMING)
+        age = max(self.live.age(kind) for kind in REQUIRED)
+        if age > _STALE:
+            raise TimeoutError(
+                f"the API server has told nothing for {age:.0f} s; nothing is decided on what was before"
+            )
+
+    async def _decide(self, rules: Rules, part: _Part) -> Decision | None:
+        """What is to be done on the cluster as it is now; None if told to stop before that is known."""
+        if self._stopped is not None:
+            return None
+        with self.tracing.span(PROFILES):
+            now = self.clock()
+            before = Before(tuple(part.spent), frozenset(part.given_up), self.memory.pausing(now))
+            compute = partial(decide, self.live.snapshot(), rules, before, int(now * SECOND))
+            deciding = self._deciding = asyncio.ensure_future(off_loop(compute))
+            try:
+                await asyncio.wait((deciding,))
+            finally:
+                deciding.cancel()
+                self._deciding = None
+            return None if deciding.cancelled() else deciding.result()
+
+    async def _carry_out(self, rules: Rules, decision: Decision, part: _Part, telling: Telling) -> bool:
+        """Carry a plan out; whether to decide anew afterwards."""
+        if self._stopped is not None:
+            return False
+        settings = Settings.of(rules.policy.restow, in_background=self.in_background)
+        if decision.tasks and (shut := closed(settings.windows, self.clock())) is not None:
+            self.log.say(f"{len(decision.tasks)} pods would be evicted, but {shut}")
+            return False
+        before, in_vain = part.progress, len(part.given_up)
+        carrying = self._carrying(rules, settings)
+        timer: asyncio.TimerHandle | None = None
+        try:
+            async with aclosing(carrying.carry_out(decision.tasks)) as outcomes:
+                async for outcome in outcomes:
+                    telling.outcome(outcome)
+                    part.note(outcome)
+                    if timer is None and isinstance(carrying, Execution) and _leads_astray(outcome):
+                        loop = asyncio.get_running_loop()
+                        timer = loop.call_later(decision.seconds, carrying.conclude, "the rest is planned anew")
+        finally:
+            self._execution = None
+            if timer is not None:
+                timer.cancel()
+        if self._stopped is not None:
+            return False
+        await self._see(part)
+        evicted = part.evicted.copy()
+        part.evicted.clear()
+        makes_room = (len(part.given_up) > in_vain and _is_limited(decision)) or await self._has_room(decision, evicted)
+        return (timer is not None or makes_room) and part.progress > before and self.permit() > 0
+
+    async def _has_room(self, decision: Decision, evicted: Sequence[Task]) -> bool:
+        """Whether budgets that kept other pods have room again, now that the replacements are ready.
+
+        The controller of budgets counts them a moment after.
+        """
+        if self.evicting is None or not any(code == NO_ROOM for *_, (_, code, _) in decision.cycle.record.refusals):
+            return False
+        budgets = {tuple(name.split("/", 1)) for task in evicted for name in task.budgets}
+        deadline = asyncio.get_running_loop().time() + _SEEN
+        return bool(budgets) and await self.live.wait_for(
+            lambda: any(self._allows(*each) for each in budgets), deadline
+        )
+
+    def _allows(self, namespace: str, name: str) -> bool:
+        budget = self.live.other("PodDisruptionBudget", namespace, name)
+        return budget is not None and budget.status.disruptions_allowed > 0
+
+    def _carrying(self, rules: Rules, settings: Settings) -> Execution | Rehearsal:
+        if self.evicting is None:
+            return Rehearsal(settings, self.memory, self.clock)
+        evicting = self.evicting(rules.policy.grace_period_seconds)
+        self._execution = Execution(self.live, evicting, self.permit, settings, self.memory, self.clock)
+        return self._execution
+
+    async def _see(self, part: _Part) -> None:
+        """Wait until the watches tell of what was evicted, or it would be evicted again."""
+        deadline = asyncio.get_running_loop().time() + _SEEN
+        await self.live.wait_for(lambda: not any(map(self._is_untouched, part.evicted)), deadline)
+
+    def _is_untouched(self, task: Task) -> bool:
+        pod = self.live.pod(task.move.pod.namespace, task.move.pod.name)
+        return pod is not None and pod.uid == task.move.pod.uid and not pod.is_terminating
+
+
+@dataclass(slots=True)
+class _Part:
+    """What a cycle has done so far."""
+
+    #: Counts in its limits.
+    spent: list[Spent] = field(default_factory=list)
+    #: Pods (uids) that were asked for in vain, or could not be.
+    given_up: set[str] = field(default_factory=set)
+    #: Evicted, and perhaps not known to be.
+    evicted: list[Task] = field(default_factory=list)
+
+    @property
+    def progress(self) -> int:
+        """Grows with whatever a plan comes to."""
+        return len(self.spent) + len(self.given_up)
+
+    def note(self, outcome: Outcome) -> None:
+        """Remember what the next plan of the cycle has to know."""
+        match outcome:
+            case Evicted(task):
+                self.evicted.append(task)
+                self._spend(task)
+            case Rehearsed(task):
+                self._spend(task)
+            case Requested(task) | Dropped(task, _, "Requested"):
+                # What others are going to evict counts, too.
+                self.given_up.add(task.move.pod.uid)
+                self._spend(task)
+            case Blocked(task) | Failed(task):
+                self.given_up.add(task.move.pod.uid)
+            case Dropped(task, _, code) if code != "Replanned":
+                self.given_up.add(task.move.pod.uid)
+
+    def _spend(self, task: Task) -> None:
+        move = task.move
+        self.spent.append(Spent(move.pod.namespace, move.source, move.profile, move.plugin))
+
+
+def _is_limited(decision: Decision) -> bool:
+    """Whether other pods could go in place of those that were asked for in vain: only evictions count in limits."""
+    return any(stage == "limit" for *_, (stage, _, _) in decision.cycle.record.refusals)
+
+
+def _leads_astray(outcome: Outcome) -> bool:
+    """Whether later proofs count on something else than what has come about."""
+    if isinstance(outcome, Landed):
+        return outcome.task.move.target not in (None, outcome.node)
+    return isinstance(outcome, _ASTRAY) and outcome.task.is_proven

@@ -1,0 +1,85 @@
+"""From a snapshot and a policy to what is to be done, and how long that took."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from restow.cluster.owners import pods_of_workloads
+from restow.cluster.snapshot import Cluster
+from restow.descheduling.cycle import Cycle, run_cycle
+from restow.descheduling.evictor import Reason
+from restow.descheduling.limits import Spent
+from restow.descheduling.plan import Placement, Utilisation
+from restow.descheduling.planning import utilisation
+from restow.descheduling.proving import prove_cycle
+from restow.descheduling.registry import strategies
+from restow.executing.task import Task
+from restow.executing.tasks import tasks_of
+from restow.policies.policy import Policy
+from restow.scheduling.profiles import DEFAULT_PROFILE, SchedulerProfile
+from restow.serving.metrics import BACK_OFF
+
+_GIVEN_UP: Final[Reason] = ("placement", "GivenUp", "the cycle has already tried to evict it")
+
+
+@dataclass(slots=True, frozen=True)
+class Rules:
+    """By what is decided."""
+
+    policy: Policy
+    #: None leaves it to the policy.
+    asked_placement: Placement | None = None
+    #: Of the cluster's schedulers.
+    profiles: Sequence[SchedulerProfile] = (DEFAULT_PROFILE,)
+
+    @property
+    def placement(self) -> Placement:
+        """How moves are placed: as asked for, else as the policy says, else proven."""
+        return self.asked_placement or self.policy.restow.placement or "prove"
+
+
+@dataclass(slots=True, frozen=True)
+class Before:
+    """What was before a decision."""
+
+    #: What the cycle has evicted already.
+    spent: Sequence[Spent] = ()
+    #: Pods (uids) that it could not evict.
+    given_up: Collection[str] = ()
+    #: Workloads (uids) that are left alone, and why.
+    resting: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(slots=True, frozen=True)
+class Decision:
+    """What was decided on one snapshot."""
+
+    cycle: Cycle
+    tasks: tuple[Task, ...]
+    utilisation: Utilisation
+    #: What deciding took.
+    seconds: float
+
+
+def decide(cluster: Cluster, rules: Rules, before: Before, now: int) -> Decision:
+    """Decide at a time (nanoseconds since the epoch); InputError for what a policy names and is not there."""
+    began, policy = time.perf_counter(), rules.policy
+    staying = _staying(cluster, before)
+    if rules.placement == "prove":
+        cycle = prove_cycle(cluster, policy, strategies(), now, rules.profiles, spent=before.spent, staying=staying)
+    else:
+        cycle = run_cycle(cluster, policy, strategies(), now, spent=before.spent, staying=staying)
+    tasks = tasks_of(cycle, policy.restow)
+    return Decision(cycle, tasks, utilisation(cycle.state), time.perf_counter() - began)
+
+
+def _staying(cluster: Cluster, before: Before) -> dict[str, Reason]:
+    """Why pods (uids) stay, whatever the strategies say."""
+    staying: dict[str, Reason] = dict.fromkeys(before.given_up, _GIVEN_UP)
+    if before.resting:
+        for pod, workload in pods_of_workloads(cluster, before.resting):
+            staying[cluster.pods.uids[pod]] = ("placement", BACK_OFF, before.resting[workload])
+    return staying

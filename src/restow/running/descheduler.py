@@ -1,0 +1,187 @@
+"""A whole run: everything that a descheduler needs, started in order and ended in the reverse order.
+
+The pages are served first, so that probes are answered while the lists come in; cycles begin when every list is in and,
+where a lease is asked for, when it is held. Watches have a connection of their own: however many evictions wait for
+their turn, the state they are judged by stays fresh. SIGTERM and SIGINT let requests that are out come to their end,
+write the events that wait, and give the lease back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Final
+
+from restow.client.connection import connect
+from restow.client.errors import ClientError
+from restow.client.events import Recorder
+from restow.client.transport import Api, Permit
+from restow.executing.memory import Memory
+from restow.executing.surroundings import ApiEvictions, Evicting
+from restow.kube.duration import SECOND
+from restow.live.cluster import LiveCluster, live_cluster
+from restow.live.kinds import METRICS, READ
+from restow.policies.fallbacks import Fallbacks
+from restow.policies.policy import Policy, collects_kubernetes_metrics
+from restow.running import log_lines
+from restow.running.cycles import Cycles
+from restow.running.deciding import Rules
+from restow.running.electing import with_permission
+from restow.running.evictions import TracedEvictions
+from restow.running.flags import Flags
+from restow.running.gates import is_open
+from restow.running.https import https
+from restow.running.logs import Log
+from restow.running.loop import Loop
+from restow.running.policy_source import PolicySource
+from restow.running.telling import CONTROLLER
+from restow.running.tracing import RUN, Tracing, tracing_of
+from restow.running.version_skew import check_version
+from restow.scheduling.profiles import SchedulerProfile
+from restow.serving.health import Health
+from restow.serving.metrics import Metrics
+
+#: Seconds for the first lists.
+_PATIENCE: Final = 300.0
+_STOPPING: Final = "restow is stopping"
+
+
+@dataclass(slots=True)
+class Descheduler:
+    """One run, as flags ask for it."""
+
+    flags: Flags
+    profiles: tuple[SchedulerProfile, ...]
+    log: Log
+    #: Whether everything is there that cycles need.
+    _is_ready: bool = field(init=False, default=False)
+
+    async def run(self) -> None:
+        """Return when it is done or was told to stop; InputError, ClientError or OSError for what keeps it from working."""
+        stopping = _stopping()
+        everything = asyncio.ensure_future(self._run(stopping))
+        stopped = asyncio.ensure_future(stopping.wait())
+        await asyncio.wait((everything, stopped), return_when=asyncio.FIRST_COMPLETED)
+        stopped.cancel()
+        if self._is_ready:
+            await everything
+            return
+        everything.cancel()
+        with suppress(asyncio.CancelledError):
+            await everything
+
+    async def _run(self, stopping: asyncio.Event) -> None:
+        live: LiveCluster | None = None
+
+        def ages() -> Mapping[str, float]:
+            return {} if live is None else {kind: live.age(kind) for kind in live.kinds}
+
+        flags, log = self.flags, self.log
+        kubeconfig = flags.client_connection_kubeconfig or None
+        metrics, health = Metrics(ages), Health()
+        policies = PolicySource.open(flags.policy_config_file, _fallbacks(flags), log, metrics)
+        async with AsyncExitStack() as stack:
+            port = await stack.enter_async_context(https(flags, health, metrics.text, log.caution))
+            if port is not None:
+                log_lines.serving(log, flags.bind_address, port)
+            tracing = tracing_of(flags, log.caution)
+            stack.callback(tracing.close)
+            stack.enter_context(tracing.span(RUN))
+            watching = await stack.enter_async_context(connect(kubeconfig))
+            await check_version(watching, log)
+            live = await stack.enter_async_context(live_cluster(watching, _kinds(policies.current), tell=log.caution))
+            writing = await stack.enter_async_context(
+                connect(kubeconfig, qps=flags.client_connection_qps, burst=flags.client_connection_burst)
+            )
+            for warning in writing.endpoint.warnings:
+                log.caution(warning)
+            log.say(f"The cluster is {writing.endpoint.server} ({writing.endpoint.origin})")
+            await _first_lists(live)
+            self._is_ready = True
+            work = _Work(self, live, writing, policies, stopping, health, metrics, tracing)
+            health.ready()
+            await with_permission(flags, writing, work.run, stopping, log=log, metrics=metrics)
+
+
+@dataclass(slots=True)
+class _Work:
+    """What is done with the permission to evict."""
+
+    of: Descheduler
+    live: LiveCluster
+    api: Api
+    policies: PolicySource
+    stopping: asyncio.Event
+    health: Health
+    metrics: Metrics
+    tracing: Tracing
+
+    async def run(self, permit: Permit) -> None:
+        """Perform cycles until they are done or ``stopping`` is set."""
+        flags, log = self.of.flags, self.of.log
+        async with _recorder(flags, self.api) as events:
+            cycles = Cycles(
+                live=self.live,
+                evicting=None if flags.dry_run else lambda grace: self._evictions(permit, grace),
+                permit=permit,
+                memory=Memory(),
+                log=log,
+                metrics=self.metrics,
+                events=events,
+                tracing=self.tracing,
+                in_background=is_open(flags.feature_gates, "EvictionsInBackground"),
+            )
+            rules = Rules(self.policies.current, flags.placement, self.of.profiles)
+            interval = flags.descheduling_interval / SECOND
+            loop = Loop(cycles, self.policies, rules, interval, self.stopping, self.health, log)
+            stopped = asyncio.ensure_future(self._stop(cycles))
+            try:
+                await loop.run()
+            finally:
+                stopped.cancel()
+
+    async def _stop(self, cycles: Cycles) -> None:
+        await self.stopping.wait()
+        self.of.log.say(f"{_STOPPING}: evictions that were asked for come to their end")
+        cycles.stop(_STOPPING)
+
+    def _evictions(self, permit: Permit, grace_period: int | None) -> Evicting:
+        return TracedEvictions(ApiEvictions(self.api, permit, grace_period), self.tracing)
+
+
+@asynccontextmanager
+async def _recorder(flags: Flags, api: Api) -> AsyncIterator[Recorder | None]:
+    """Who writes events; nobody in a dry run."""
+    if flags.dry_run:
+        yield None
+        return
+    # Events wait for nobody, and nobody waits for them.
+    async with Recorder(api.without_limit(), CONTROLLER, f"{CONTROLLER}-{socket.gethostname()}") as recorder:
+        yield recorder
+
+
+async def _first_lists(live: LiveCluster) -> None:
+    """Wait until every list is in; ClientError if they do not come."""
+    if not await live.wait_ready(asyncio.get_running_loop().time() + _PATIENCE):
+        raise ClientError(f"no list of {', '.join(live.missing)} came within {_PATIENCE:.0f} s")
+
+
+def _stopping() -> asyncio.Event:
+    """An event that SIGTERM and SIGINT set."""
+    stopping = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for each in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(each, stopping.set)
+    return stopping
+
+
+def _kinds(policy: Policy) -> tuple[str, ...]:
+    return (*READ, *METRICS) if collects_kubernetes_metrics(policy) else READ
+
+
+def _fallbacks(flags: Flags) -> Fallbacks:
+    return Fallbacks(flags.node_selector, flags.max_pods_to_evict_per_node, flags.evict_local_storage_pods)

@@ -1,0 +1,84 @@
+"""Work under a lease, where one is asked for.
+
+Whoever loses the lease ends, as the Descheduler does, with exit status 0: the kubelet starts it anew, and it applies
+again. Whoever is told to stop while it waits for the lease just goes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import uuid
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+
+from restow.client.leader_election import Election, lead
+from restow.client.leadership import Leadership, Timing, always
+from restow.client.leases import LeaseLock
+from restow.client.transport import Api, Permit
+from restow.kube.duration import SECOND
+from restow.running import log_lines
+from restow.running.flags import Flags
+from restow.running.logs import Log
+from restow.serving.metrics import Metrics
+
+#: What is done with a permission to write.
+Work = Callable[[Permit], Awaitable[None]]
+
+
+async def with_permission(
+    flags: Flags, api: Api, work: Work, stopping: asyncio.Event, *, log: Log, metrics: Metrics
+) -> None:
+    """Do the work, under the lease that the flags ask for; returns when it is done, lost or stopped."""
+    if flags.leader_elect and flags.dry_run:
+        log_lines.no_election_in_dry_run(log)
+    if not flags.elects:
+        metrics.leads(True)
+        await work(always)
+        return
+    await _under_a_lease(_election(flags, api, log), work, stopping, log=log, metrics=metrics)
+
+
+async def _under_a_lease(
+    election: Election, work: Work, stopping: asyncio.Event, *, log: Log, metrics: Metrics
+) -> None:
+    log_lines.candidate(log, election.identity)
+    began, done = asyncio.Event(), asyncio.Event()
+
+    async def as_leader(leadership: Leadership) -> None:
+        began.set()
+        log_lines.leading(log)
+        metrics.leads(True)
+        await work(leadership.remaining)
+        done.set()
+
+    leading = asyncio.ensure_future(lead(election, as_leader))
+    stopped = asyncio.ensure_future(stopping.wait())
+    try:
+        await asyncio.wait((leading, stopped), return_when=asyncio.FIRST_COMPLETED)
+        if not began.is_set():
+            leading.cancel()
+        with suppress(asyncio.CancelledError):
+            await leading
+    finally:
+        stopped.cancel()
+        metrics.leads(False)
+    if began.is_set() and not done.is_set():
+        log_lines.leader_lost(log)
+
+
+def _election(flags: Flags, api: Api, log: Log) -> Election:
+    timing = Timing(
+        flags.leader_elect_lease_duration / SECOND,
+        flags.leader_elect_renew_deadline / SECOND,
+        flags.leader_elect_retry_period / SECOND,
+    )
+    # A renewal may not wait behind evictions.
+    lock = LeaseLock(api.without_limit(), flags.leader_elect_resource_namespace, flags.leader_elect_resource_name)
+    return Election(
+        lock,
+        f"{socket.gethostname()}_{uuid.uuid4()}",
+        timing,
+        on_leader=lambda identity: log_lines.new_leader(log, identity),
+        on_problem=lambda problem: log.failure("Lease was not acquired or renewed", problem),
+    )

@@ -1,0 +1,38 @@
+"""Long computations beside the event loop, so that leases are renewed and pages served meanwhile.
+
+The threads of ``asyncio.to_thread`` are waited for when the loop ends. This one is not: a descheduler that is told to
+stop while it decides has nothing to lose, and the kubelet waits for half a minute only.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from threading import Thread
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+async def off_loop(compute: Callable[[], T]) -> T:
+    """What a function returns or raises, computed in a thread of its own; if cancelled, nobody waits for the thread."""
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[T] = loop.create_future()
+
+    def tell(result: Callable[[], None]) -> None:
+        # The loop may have ended meanwhile, and the future been cancelled.
+        with suppress(RuntimeError):
+            loop.call_soon_threadsafe(lambda: None if answer.done() else result())
+
+    def work() -> None:
+        try:
+            result = compute()
+        except BaseException as error:  # noqa: BLE001 - raised where it is awaited
+            raised = error
+            tell(lambda: answer.set_exception(raised))
+        else:
+            tell(lambda: answer.set_result(result))
+
+    Thread(target=work, name="deciding", daemon=True).start()
+    return await answer

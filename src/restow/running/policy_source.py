@@ -1,0 +1,81 @@
+"""The policy file of a run, read again when it changes.
+
+What is compared is the text: a ConfigMap's files are links that are exchanged as a whole, and their times tell nothing.
+A new text that cannot be used is said once; the policy before it stays in force.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from restow.descheduling.registry import plugins
+from restow.errors import InputError
+from restow.policies.documents import read_document
+from restow.policies.fallbacks import Fallbacks, with_fallbacks
+from restow.policies.load import LoadedPolicy, load_document
+from restow.policies.policy import Policy
+from restow.running.logs import Log
+from restow.serving.metrics import Metrics
+
+
+@dataclass(slots=True)
+class PolicySource:
+    """Made by ``open``."""
+
+    path: str
+    fallbacks: Fallbacks
+    log: Log
+    metrics: Metrics
+    #: The policy in force.
+    current: Policy = field(init=False, default_factory=Policy)
+    #: What was read last, be it usable or not.
+    _text: bytes = field(init=False, default=b"")
+    #: What was said last of a file that cannot be read.
+    _unreadable: str = field(init=False, default="")
+
+    @staticmethod
+    def open(path: str, fallbacks: Fallbacks, log: Log, metrics: Metrics) -> PolicySource:
+        """Read a policy for the first time; InputError in a sentence where it cannot be used."""
+        if not path:
+            raise InputError("--policy-config-file is missing: nothing is evicted without a policy")
+        source = PolicySource(path, fallbacks, log, metrics)
+        source._take(_text(path))
+        return source
+
+    def refresh(self) -> None:
+        """Read the file again if its text is another; whatever is wrong with it is logged."""
+        try:
+            text = _text(self.path)
+        except InputError as error:
+            if str(error) != self._unreadable:
+                self._unreadable = str(error)
+                self.log.failure("the policy before stays in force", error)
+            return
+        self._unreadable = ""
+        if text == self._text:
+            return
+        try:
+            self._take(text)
+            self.log.say(f"{self.path} has changed: the new policy is in force")
+        except InputError as error:
+            self.metrics.policy_read("broken")
+            self.log.failure("the changed policy cannot be used, and the policy before stays in force", error)
+
+    def _take(self, text: bytes) -> None:
+        self._text = text
+        loaded = self._loaded(text)
+        self.current = loaded.policy
+        self.metrics.policy_read("loaded")
+        for warning in loaded.warnings:
+            self.log.caution(str(warning))
+
+    def _loaded(self, text: bytes) -> LoadedPolicy:
+        return load_document(with_fallbacks(read_document(text, self.path), self.fallbacks), plugins())
+
+
+def _text(path: str) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error} (--policy-config-file)") from error

@@ -1,0 +1,263 @@
+"""What becomes of moves, told in three ways: lines of the log, metrics, and events on pods and nodes.
+
+The lines and events that operators of the Descheduler search for have its words; source: Descheduler 0.36, package
+evictions. restow's own lines are about what it does beside: moves that are not made, and replacements.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from typing import Final
+
+from restow.client.events import Occurrence, Recorder, Regarding
+from restow.descheduling.arbiter import Refused
+from restow.descheduling.cycle import Cycle
+from restow.descheduling.limits import NAMESPACE, NODE, TOTAL
+from restow.descheduling.namespace_consent import namespace_notes
+from restow.descheduling.placement import Turn
+from restow.executing.outcomes import (
+    Blocked,
+    Dropped,
+    Evicted,
+    Failed,
+    Landed,
+    Match,
+    Missing,
+    Outcome,
+    Rehearsed,
+    Requested,
+    Settled,
+    Unready,
+    Unverified,
+    Waiting,
+)
+from restow.executing.task import Task
+from restow.policies.policy import Policy
+from restow.running import log_lines
+from restow.running.log_entries import Ref
+from restow.running.logs import Log
+from restow.serving.metrics import BACK_OFF, EvictedPod, EvictionResult, Metrics, Prediction
+
+#: As the Descheduler's, so that whoever looks for its events finds them.
+CONTROLLER: Final = "sigs.k8s.io.descheduler"
+_ACTION: Final = "Descheduled"
+_FAILED: Final = "EvictionFailed"
+_LIMITS: Final[dict[str, EvictionResult]] = {
+    TOTAL[1]: "maximum number of evicted pods per a descheduling cycle reached",
+    NODE[1]: "maximum number of evicted pods per node reached",
+    NAMESPACE[1]: "maximum number of evicted pods per namespace reached",
+}
+_PREDICTIONS: Final[dict[Match, Prediction]] = {
+    Match.PREDICTED: "hit",
+    Match.ELSEWHERE: "miss",
+    Match.BACK: "miss",
+    Match.VOID: "void",
+}
+
+
+@dataclass(slots=True)
+class Telling:
+    """Tells of one cycle, and counts it."""
+
+    log: Log
+    metrics: Metrics
+    #: None in a dry run, which writes nothing.
+    events: Recorder | None
+    policy: Policy
+    #: Evictions by strategy.
+    evicted: Counter[Turn] = field(init=False, default_factory=Counter)
+    #: Evictions that somebody else was asked for, by strategy.
+    requested: Counter[Turn] = field(init=False, default_factory=Counter)
+    _by_node: defaultdict[str, Counter[str]] = field(init=False, default_factory=lambda: defaultdict(Counter))
+
+    def decided(self, cycle: Cycle) -> None:
+        """Tell what was decided against, and which strategies could not work."""
+        if cycle.skipped:
+            log_lines.cycle_skipped(self.log, len(cycle.nodes))
+        for note in namespace_notes(cycle.state.cluster):
+            self.log.caution(note)
+        for turn, message in cycle.record.problems:
+            log_lines.strategy_failed(self.log, self._point(turn), turn.profile, turn.plugin, message)
+        for turn, message in cycle.record.notes:
+            self.log.info("Nothing to do", v=2, profile=turn.profile, strategy=turn.plugin, message=message)
+        for refused in cycle.record.refusals:
+            self._refused(cycle, refused)
+        resting = Counter(each.reason[2] for each in cycle.record.refusals if each.reason[1] == BACK_OFF)
+        for message, pods in resting.items():
+            self.log.info("Workload is left alone", pods=pods, message=message)
+
+    def heard(self, cycle: Cycle) -> None:
+        """Count what hearing the strategies took, once for each decision of the cycle."""
+        for turn, seconds in cycle.record.seconds.items():
+            self.metrics.strategy_done(turn.plugin, turn.profile, seconds)
+
+    def outcome(self, outcome: Outcome) -> None:
+        """Tell of one event."""
+        match outcome:
+            case Evicted(task) | Rehearsed(task):
+                self._evicted(task, dry_run=isinstance(outcome, Rehearsed))
+            case Requested(task):
+                self._requested(task)
+            case Waiting(task, message):
+                self.log.info("Waiting to evict pod", v=1, pod=_ref(task), message=message)
+            case Dropped(task, message, code):
+                self._dropped(task, message, code)
+            case Blocked(task, message):
+                self._not_evicted(task, message)
+                self.metrics.moved("blocked", "DisruptionBudget")
+            case Failed(task, message):
+                self._not_evicted(task, message)
+                self.metrics.moved("failed")
+            case _:
+                self._followed(outcome)
+
+    def _followed(self, outcome: Outcome) -> None:
+        """Tell of a replacement."""
+        match outcome:
+            case Landed(task, pod, node, match):
+                self._landed(task, pod, node, match)
+            case Settled(task):
+                self.log.info("Replacement is ready", v=3, pod=_ref(task))
+            case Missing(task, message) | Unready(task, message):
+                self.log.failure("Replacement is not ready", message, pod=_ref(task))
+                self._predicted(task, "missing")
+            case Unverified(task, message):
+                self.log.info("Replacement was not waited for", v=1, pod=_ref(task), message=message)
+
+    def cycle_done(self) -> None:
+        """Tell what each strategy and the cycle came to."""
+        for profile, point, plugin in _order(self.policy):
+            turn = Turn(profile, plugin)
+            log_lines.strategy_done(self.log, point, self.evicted[turn], self.requested[turn])
+        log_lines.cycle_done(self.log, self.evicted.total(), self.requested.total())
+        if self.events is not None:
+            for node, reasons in self._by_node.items():
+                self.events.record(_drained(node, reasons))
+
+    def _refused(self, cycle: Cycle, refused: Refused) -> None:
+        stage, code, message = refused.reason
+        cluster = cycle.state.cluster
+        pods, node = cluster.pods, cluster.nodes.names[refused.node]
+        pod = Ref(pods.tables.namespaces[pods.namespace[refused.pod]], pods.names[refused.pod])
+        if stage == "limit":
+            self._limited(
+                EvictedPod(refused.turn.plugin, refused.turn.profile, pod.namespace, node), pod, code, message
+            )
+            limit, what = _limit(code, self.policy)
+            self._warn(Regarding("Pod", pod.name, pod.namespace, pods.uids[refused.pod]), node, f"{what} ({limit})")
+        elif stage == "evictor" and self.log.tells(4):
+            log_lines.fails_checks(self.log, pod, [message])
+        elif stage != "evictor" and self.log.tells(2):
+            keys = {"pod": pod, "node": node, "strategy": refused.turn.plugin, "code": code, "message": message}
+            self.log.info("Pod stays", v=2, **keys)
+
+    def _limited(self, kept: EvictedPod, pod: Ref, code: str, message: str) -> None:
+        self.metrics.evicted(_LIMITS[code], kept)
+        limit, _ = _limit(code, self.policy)
+        where: dict[str, dict[str, object]] = {
+            NODE[1]: {"node": kept.node},
+            NAMESPACE[1]: {"namespace": kept.namespace, "pod": pod},
+        }
+        log_lines.limit_reached(self.log, message, limit, **where.get(code, {}))
+
+    def _evicted(self, task: Task, *, dry_run: bool) -> None:
+        move = task.move
+        more = {} if move.target is None else {"to": move.target, "certainty": move.certainty}
+        log_lines.evicted(
+            self.log,
+            _ref(task),
+            reason=move.reason,
+            strategy=move.plugin,
+            node=move.source,
+            profile=move.profile,
+            dry_run=dry_run,
+            **more,
+        )
+        self.metrics.evicted("success", EvictedPod(move.plugin, move.profile, move.pod.namespace, move.source))
+        self.metrics.moved("evicted")
+        self.evicted[Turn(move.profile, move.plugin)] += 1
+        if self.events is not None:
+            note = f"pod eviction from {move.source} node by sigs.k8s.io/descheduler: {move.reason}"
+            self.events.record(Occurrence(_pod(task), move.plugin, _ACTION, note))
+            self._by_node[move.source][move.plugin] += 1
+
+    def _requested(self, task: Task) -> None:
+        move = task.move
+        log_lines.requested(self.log, _ref(task))
+        self.metrics.evicted("background", EvictedPod(move.plugin, move.profile, move.pod.namespace, move.source))
+        self.metrics.moved("requested")
+        self.requested[Turn(move.profile, move.plugin)] += 1
+
+    def _not_evicted(self, task: Task, message: str) -> None:
+        move = task.move
+        log_lines.not_evicted(self.log, _ref(task), message, reason=move.reason)
+        self.metrics.evicted("error", EvictedPod(move.plugin, move.profile, move.pod.namespace, move.source))
+        self._warn(_pod(task), move.source, message)
+
+    def _dropped(self, task: Task, message: str, code: str) -> None:
+        if code == "Replanned":
+            # Its next decision tells of it.
+            return
+        self.metrics.moved("dropped", code)
+        if code == "BackOff":
+            self.metrics.backed_off()
+        # That a workload is left alone is what somebody should look at.
+        verbosity = 0 if code == "BackOff" else 1
+        self.log.info("Pod is not evicted after all", v=verbosity, pod=_ref(task), code=code, message=message)
+
+    def _landed(self, task: Task, pod: str, node: str, match: Match) -> None:
+        keys: dict[str, object] = {"pod": _ref(task), "replacement": Ref(task.move.pod.namespace, pod), "node": node}
+        if match in (Match.ELSEWHERE, Match.BACK):
+            foretold = ", ".join(task.move.candidates[:3]) or "another node"
+            self.log.info("Replacement landed elsewhere than foretold", v=0, **keys, foretold=foretold)
+        else:
+            self.log.info("Replacement landed", v=2, **keys, match=match.value)
+        if match in _PREDICTIONS:
+            self._predicted(task, _PREDICTIONS[match])
+
+    def _predicted(self, task: Task, prediction: Prediction) -> None:
+        if task.move.certainty is not None:
+            self.metrics.landed(prediction, task.move.certainty)
+
+    def _warn(self, pod: Regarding, node: str, message: str) -> None:
+        if self.events is not None and self.policy.eviction_failure_event_notification:
+            note = f"pod eviction from {node} node by sigs.k8s.io/descheduler failed: {message}"
+            self.events.record(Occurrence(pod, _FAILED, _ACTION, note, "Warning"))
+
+    def _point(self, turn: Turn) -> log_lines.ExtensionPoint:
+        return next(point for profile, point, plugin in _order(self.policy) if (profile, plugin) == turn)
+
+
+def _order(policy: Policy) -> list[tuple[str, log_lines.ExtensionPoint, str]]:
+    """Profile, extension point and strategy of every turn of a cycle, in order."""
+    first: list[tuple[str, log_lines.ExtensionPoint, str]] = [
+        (profile.name, "Deschedule", plugin) for profile in policy.profiles for plugin in profile.deschedule
+    ]
+    return first + [(profile.name, "Balance", plugin) for profile in policy.profiles for plugin in profile.balance]
+
+
+def _limit(code: str, policy: Policy) -> tuple[int, str]:
+    """The limit that has a code, and the words of the Descheduler's events for reaching it."""
+    limits = {
+        TOTAL[1]: (policy.max_no_of_pods_to_evict_total, "total eviction limit exceeded"),
+        NODE[1]: (policy.max_no_of_pods_to_evict_per_node, "node eviction limit exceeded"),
+        NAMESPACE[1]: (policy.max_no_of_pods_to_evict_per_namespace, "namespace eviction limit exceeded"),
+    }
+    limit, what = limits[code]
+    return limit or 0, what
+
+
+def _ref(task: Task) -> Ref:
+    return Ref(task.move.pod.namespace, task.move.pod.name)
+
+
+def _pod(task: Task) -> Regarding:
+    return Regarding("Pod", task.move.pod.name, task.move.pod.namespace, task.move.pod.uid)
+
+
+def _drained(node: str, reasons: Counter[str]) -> Occurrence:
+    by_strategy = ", ".join(f"{number} by {plugin}" for plugin, number in reasons.items())
+    total = reasons.total()
+    note = f"{total} pod{'s' if total > 1 else ''} evicted from this node: {by_strategy}"
+    return Occurrence(Regarding("Node", node, uid=node), "PodsEvicted", _ACTION, note)

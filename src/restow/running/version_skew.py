@@ -1,0 +1,31 @@
+"""Whether the API server is of a version that restow's rules were tried against; if not, a warning and nothing else."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from restow.client.transport import Api
+from restow.running import log_lines
+from restow.running.logs import Log
+from restow.serving.metrics import FOLLOWS
+
+#: Of Kubernetes, whose rules are followed, and how many minor versions the Descheduler allows for either way.
+_MINOR: Final = 36
+_ALLOWED: Final = 3
+_VERSION: Final = re.compile(r"v\d+\.(\d+)")
+
+
+class _Version(Struct, rename="camel"):
+    git_version: str = ""
+
+
+async def check_version(api: Api, log: Log) -> None:
+    """Ask for the server's version and warn where it is far away; ClientError where there is no answer."""
+    version = await api.read("/version", {}, msgspec.json.Decoder(_Version).decode)
+    found = _VERSION.match(version.git_version)
+    if found is None or abs(int(found[1]) - _MINOR) > _ALLOWED:
+        log_lines.version_skew(log, FOLLOWS.removeprefix("v"), version.git_version)

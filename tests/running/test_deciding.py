@@ -1,0 +1,79 @@
+"""By which rules is decided, and what a cycle knows of its own past."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from builders import HOSTNAME, Object, a_node, a_pod, ago
+from builders.policies import strategy_policy
+from descheduling import harness
+from descheduling.harness import a_cluster
+from descheduling.proven import TOLD
+from restow.cluster.snapshot import Cluster
+from restow.descheduling.limits import Spent
+from restow.descheduling.registry import plugins
+from restow.kube.timestamps import parse_time
+from restow.policies.load import load_policy
+from restow.policies.policy import Policy
+from restow.running.deciding import Before, Decision, Rules, decide
+
+NOW = parse_time(harness.NOW)
+
+
+def a_policy(**restow: Any) -> Policy:
+    document = strategy_policy("RemoveDuplicates", restow=restow)
+    return load_policy(msgspec.json.encode(document), "policy.json", plugins()).policy
+
+
+def duplicates() -> Cluster:
+    """Three replicas on one of three nodes."""
+    nodes: list[Object] = [a_node(f"n{at}", cpu="4", pods="110", labels={HOSTNAME: f"n{at}"}) for at in range(3)]
+    same: dict[str, Any] = {"owner": ("ReplicaSet", "web"), "created": ago(3600), "images": ["web:1"]}
+    return a_cluster(*nodes, *(a_pod(f"web-{at}", node="n0", **same) for at in range(3)), *TOLD)
+
+
+def moves(decision: Decision) -> list[str]:
+    return [task.move.pod.name for task in decision.tasks]
+
+
+@pytest.mark.parametrize(
+    ("policy", "asked", "placement"),
+    [
+        ({}, None, "prove"),
+        ({"placement": "upstream"}, None, "upstream"),
+        ({"placement": "prove"}, None, "prove"),
+        ({"placement": "upstream"}, "prove", "prove"),
+        ({}, "upstream", "upstream"),
+    ],
+)
+def test_the_flag_goes_before_the_policy_and_without_either_moves_are_proven(
+    policy: dict[str, Any], asked: Any, placement: str
+) -> None:
+    rules = Rules(a_policy(**policy), asked)
+    assert rules.placement == placement
+    decision = decide(duplicates(), rules, Before(), NOW)
+    assert {task.is_proven for task in decision.tasks} == {placement == "prove"}
+
+
+@pytest.mark.parametrize("placement", ["prove", "upstream"])
+def test_what_was_evicted_counts_and_the_time_is_told(placement: Any) -> None:
+    policy = msgspec.structs.replace(a_policy(), max_no_of_pods_to_evict_total=2)
+    spent = Spent("default", "n0", "P", "RemoveDuplicates")
+    decision = decide(duplicates(), Rules(policy, placement), Before((spent,)), NOW)
+    assert len(decision.tasks) == 1
+    assert decision.seconds > 0
+    assert set(decision.utilisation.before) == {"cpu", "memory"}
+
+
+def test_no_proof_counts_on_a_pod_that_was_given_up() -> None:
+    rules = Rules(a_policy())
+    first = decide(duplicates(), rules, Before(), NOW)
+    assert len(moves(first)) == 2
+    uid = first.tasks[0].move.pod.uid
+    again = decide(duplicates(), rules, Before(given_up={uid}), NOW)
+    assert first.tasks[0].move.pod.name not in moves(again)
+    refusals = {each.pod: each.reason[1] for each in again.cycle.record.refusals}
+    assert refusals[again.cycle.state.cluster.pods.uids.index(uid)] == "GivenUp"

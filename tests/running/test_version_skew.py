@@ -1,0 +1,44 @@
+"""The version of the API server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from restow.running.version_skew import check_version
+from running.hearing import Heard
+
+pytestmark = pytest.mark.asyncio
+
+
+class Server:
+    """An API server of a version."""
+
+    def __init__(self, version: str) -> None:
+        self._version = version
+
+    async def read(self, path: str, params: Any, decode: Callable[[bytes], Any]) -> Any:
+        assert path == "/version"
+        return decode(b'{"major": "1", "gitVersion": "%s"}' % self._version.encode())
+
+
+@pytest.mark.parametrize(
+    ("version", "is_far"),
+    [
+        ("v1.36.0", False),
+        ("v1.33.9", False),
+        ("v1.39.0+k3s1", False),
+        ("v1.32.0", True),
+        ("v1.40.0-alpha.1", True),
+        ("v1.9.0", True),
+        ("", True),
+        ("unknown", True),
+    ],
+)
+async def test_more_than_three_minor_versions_away_there_is_a_warning(version: str, is_far: bool) -> None:
+    heard = Heard(0)
+    await check_version(Server(version), heard.log)  # type: ignore[arg-type]
+    expected = f"descheduler version 0.36.0 may not be supported on your version of Kubernetes {version}."
+    assert [each.startswith(expected) for each in heard.messages] == [True] * is_far

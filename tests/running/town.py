@@ -1,0 +1,114 @@
+"""A small cluster that decisions are made on and evictions act on: controllers and a scheduler, in virtual time."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from builders import Object, a_condition
+from restow.client import eviction
+from restow.cluster.pods_now import PodNow
+from restow.cluster.snapshot import KINDS, Cluster, ClusterIntake
+from restow.executing.task import Task
+from restow.kube.timestamps import format_time
+
+#: Seconds that an eviction takes, until a replacement has a node, and until it is ready.
+_LATENCY, _PLACED, _READY = 0.1, 0.2, 1.0
+
+
+@dataclass
+class Town:
+    """A ``LiveCluster`` and an ``Evicting``; its objects are those of builders."""
+
+    #: The node of the replacement of a pod.
+    land: Callable[[Task], str] = lambda task: str(task.move.target)
+    #: Seconds since anything was heard of it.
+    silent: float = 0.0
+    #: Answers instead of evictions, by pod, each once.
+    answers: dict[str, eviction.Outcome] = field(default_factory=dict)
+    #: Called before each eviction.
+    on_ask: Callable[[Task], None] = lambda _: None
+    #: Names of pods that were asked for, in order, and the kinds that were added.
+    asked: list[str] = field(default_factory=list)
+    added: list[str] = field(default_factory=list)
+    _intake: ClusterIntake = field(default_factory=ClusterIntake)
+    _pods: dict[str, Object] = field(default_factory=dict)
+    _made: int = 0
+
+    def put(self, *objects: Object) -> Town:
+        """Create or replace."""
+        for each in objects:
+            kind = each["kind"]
+            self._intake.add(kind, [msgspec.json.decode(msgspec.json.encode(each), type=KINDS[kind])])
+            if kind == "Pod":
+                self._pods[each["metadata"]["name"]] = each
+        return self
+
+    def nodes_of_pods(self) -> dict[str, str]:
+        """Where each pod is."""
+        return {name: pod["spec"].get("nodeName", "") for name, pod in self._pods.items()}
+
+    def snapshot(self) -> Cluster:
+        return self._intake.snapshot()
+
+    def pod(self, namespace: str, name: str) -> PodNow | None:
+        return self._intake.pod(namespace, name)
+
+    def pods_of(self, owner: str) -> list[PodNow]:
+        return self._intake.pods_of(owner)
+
+    def takes_pods(self, node: str) -> bool:
+        return self._intake.takes_pods(node)
+
+    def other(self, kind: str, namespace: str, name: str) -> Any | None:
+        return self._intake.other(kind, namespace, name)
+
+    def age(self, kind: str) -> float:
+        return self.silent
+
+    def add(self, kinds: Sequence[str]) -> None:
+        self.added += kinds
+
+    async def wait_ready(self, deadline: float) -> bool:
+        return True
+
+    async def wait_for(self, predicate: Callable[[], bool], deadline: float) -> bool:
+        return predicate()
+
+    async def evict(self, task: Task) -> eviction.Outcome:
+        name = task.move.pod.name
+        self.asked.append(name)
+        self.on_ask(task)
+        await asyncio.sleep(_LATENCY)
+        if name in self.answers:
+            return self.answers.pop(name)
+        old = self._pods.pop(name)
+        self._intake.remove("Pod", task.move.pod.namespace, name)
+        self._replace(old, self.land(task))
+        return eviction.Evicted()
+
+    def _replace(self, old: Object, node: str) -> None:
+        self._made += 1
+        new = copy.deepcopy(old)
+        new["metadata"] |= {"name": f"new-{self._made}", "uid": f"uid-new-{self._made}"}
+        new["metadata"]["creationTimestamp"] = format_time(time.time_ns())
+        new["spec"].pop("nodeName")
+        new["status"] = {"phase": "Pending"}
+        self.put(new)
+        loop = asyncio.get_running_loop()
+        loop.call_later(_PLACED, self._become, new, {"nodeName": node}, {"phase": "Running"})
+        ready = {"phase": "Running", "conditions": [READY]}
+        loop.call_later(_PLACED + _READY, self._become, new, {"nodeName": node}, ready)
+
+    def _become(self, pod: Object, spec: dict[str, Any], status: dict[str, Any]) -> None:
+        if pod["metadata"]["name"] in self._pods:
+            self.put(pod | {"spec": pod["spec"] | spec, "status": status})
+
+
+READY = a_condition("Ready", "True")
