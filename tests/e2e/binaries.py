@@ -8,7 +8,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 #: The environment variable with a directory of ready binaries.
 GIVEN = "RESTOW_E2E_BIN"
-PROGRAMS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok")
+#: The control plane, and the Descheduler that restow is compared with.
+PROGRAMS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok", "descheduler")
+#: Of tests about deploy/: what renders manifests, and what scrapes.
+TOOLS = ("helm", "kustomize", "prometheus", "promtool")
 
 
 def binaries() -> Path:
@@ -23,3 +26,11 @@ def binaries() -> Path:
         remedy = f"correct or unset {GIVEN}" if given else f"run `make e2e`, or set {GIVEN}"
         raise FileNotFoundError(f"{directory} has no {', '.join(missing)}: {remedy}")
     return directory
+
+
+def tool(name: str) -> Path:
+    """One of the ``TOOLS``, beside the programs. Raises FileNotFoundError with what to do where it is missing."""
+    path = binaries() / name
+    if not os.access(path, os.X_OK):
+        raise FileNotFoundError(f"{path} is missing: run `make e2e`")
+    return path

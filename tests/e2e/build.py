@@ -1,9 +1,10 @@
-"""Builds the real control plane for the end-to-end tests: kube-apiserver, its fellows, etcd and kwok, below build/e2e/bin.
+"""Builds the real control plane for the end-to-end tests, and the Descheduler to compare with, below build/e2e/bin.
 
     PYTHONPATH=tests python -m e2e.build
 
-Sources come from the Go module proxy, in the versions of the go.mod files below controlplane/. What is there and made of
-the same sources is left alone; the first build takes minutes. RESTOW_E2E_BIN names a directory of ready binaries instead.
+Sources come from the Go module proxy, in the versions of the go.mod files below controlplane/, for the Descheduler that
+of the oracle. What is there and made of the same sources is left alone; the first build takes minutes. RESTOW_E2E_BIN
+names a directory of ready binaries instead.
 """
 
 from __future__ import annotations
@@ -18,27 +19,31 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from e2e.binaries import GIVEN, PROGRAMS, ROOT, binaries
+from e2e.binaries import GIVEN, PROGRAMS, ROOT, TOOLS, binaries
 from oracle.build import go_on_the_path, installed_go
 
-MODULES = Path(__file__).resolve().parent / "controlplane"
+TESTS = Path(__file__).resolve().parents[1]
 BINARIES = ROOT / "build" / "e2e" / "bin"
 _VERSION = "k8s.io/component-base/version"
+_PACKAGING = "e2e/controlplane/packaging"
 
 
 @dataclass(slots=True, frozen=True)
 class Program:
-    """One binary: its package, in one of the modules below controlplane/, and the module that its version is that of."""
+    """One binary: its package, in a module of the tests, and the module that its version is that of."""
 
     name: str
+    #: Its directory below tests/.
     module: str
     package: str
     versioned: str
+    #: Build tags, for parts that are left out.
+    tags: str = ""
 
     @property
     def version(self) -> str:
         """As go.mod requires it: ``v1.36.1``. Raises LookupError where it does not."""
-        text = (MODULES / self.module / "go.mod").read_text()
+        text = (TESTS / self.module / "go.mod").read_text()
         found = re.search(rf"^\s*(?:require )?{re.escape(self.versioned)} (v\S+)$", text, re.MULTILINE)
         if found is None:
             raise LookupError(f"{self.module}/go.mod requires no {self.versioned}")
@@ -47,7 +52,7 @@ class Program:
     @property
     def linking(self) -> str:
         """The linker's flags; Kubernetes programs are told their version, which they would not know otherwise."""
-        if self.module != "kubernetes":
+        if self.versioned != "k8s.io/kubernetes":
             return "-s -w"
         major, minor = self.version.removeprefix("v").split(".")[:2]
         told = {"gitVersion": self.version, "gitMajor": major, "gitMinor": minor}
@@ -56,16 +61,25 @@ class Program:
     @property
     def fingerprint(self) -> str:
         """Changes with everything that the binary is made of."""
-        sources = [(MODULES / self.module / name).read_bytes() for name in ("go.mod", "go.sum")]
-        return hashlib.sha256(b"\0".join([*sources, self.package.encode(), self.linking.encode()])).hexdigest()
+        sources = [(TESTS / self.module / name).read_bytes() for name in ("go.mod", "go.sum")]
+        options = [text.encode() for text in (self.package, self.linking, self.tags) if text]
+        return hashlib.sha256(b"\0".join([*sources, *options])).hexdigest()
 
 
 def programs() -> Iterator[Program]:
     """In the order of building."""
-    yield Program("etcd", "simulation", "go.etcd.io/etcd/server/v3", "go.etcd.io/etcd/server/v3")
-    yield Program("kwok", "simulation", "sigs.k8s.io/kwok/cmd/kwok", "sigs.k8s.io/kwok")
+    yield Program("etcd", "e2e/controlplane/simulation", "go.etcd.io/etcd/server/v3", "go.etcd.io/etcd/server/v3")
+    yield Program("kwok", "e2e/controlplane/simulation", "sigs.k8s.io/kwok/cmd/kwok", "sigs.k8s.io/kwok")
+    descheduler = "sigs.k8s.io/descheduler"
+    yield Program("descheduler", "oracle/descheduler", f"{descheduler}/cmd/descheduler", descheduler)
+    yield Program("kustomize", _PACKAGING, "sigs.k8s.io/kustomize/kustomize/v5", "sigs.k8s.io/kustomize/kustomize/v5")
+    yield Program("helm", _PACKAGING, "helm.sh/helm/v4/cmd/helm", "helm.sh/helm/v4")
+    prometheus = "github.com/prometheus/prometheus"
+    for name in ("promtool", "prometheus"):
+        # Without the clouds that it could discover targets in, which are most of it.
+        yield Program(name, "e2e/controlplane/monitoring", f"{prometheus}/cmd/{name}", prometheus, "remove_all_sd")
     for name in ("kube-scheduler", "kube-controller-manager", "kube-apiserver"):
-        yield Program(name, "kubernetes", f"k8s.io/kubernetes/cmd/{name}", "k8s.io/kubernetes")
+        yield Program(name, "e2e/controlplane/kubernetes", f"k8s.io/kubernetes/cmd/{name}", "k8s.io/kubernetes")
 
 
 def main() -> None:
@@ -89,8 +103,19 @@ def _is_current(program: Program) -> bool:
 
 def _build(go: str, program: Program, progress: str) -> None:
     binary = BINARIES / program.name
-    command = [go, "build", "-trimpath", "-ldflags", program.linking, "-o", str(binary), program.package]
-    source = MODULES / program.module
+    command = [
+        go,
+        "build",
+        "-trimpath",
+        "-tags",
+        program.tags,
+        "-ldflags",
+        program.linking,
+        "-o",
+        str(binary),
+        program.package,
+    ]
+    source = TESTS / program.module
     print(f"{progress} {program.name} {program.version}: in {source.relative_to(ROOT)}, {program.package}", flush=True)
     begin = time.monotonic()
     _stamp(program).unlink(missing_ok=True)
@@ -106,7 +131,7 @@ def _stamp(program: Program) -> Path:
 
 if __name__ == "__main__":
     try:
-        assert {program.name for program in programs()} == set(PROGRAMS)
+        assert {program.name for program in programs()} == {*PROGRAMS, *TOOLS}
         main()
     except FileNotFoundError as missing:
         sys.exit(f"build.py: {missing}")

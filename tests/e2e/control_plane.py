@@ -40,6 +40,8 @@ _PATIENCE = 90.0
 #: Kinds that would create pods again, from the outside in, and budgets.
 _OWNERS = ("CronJob", "Job", "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "PodDisruptionBudget")
 _DIRECT = ("etcd", "kube-apiserver")
+#: Ends if the API server is not ready within ten seconds.
+_IMPATIENT = "kube-controller-manager"
 
 
 class ControlPlane:
@@ -85,8 +87,10 @@ class ControlPlane:
         self._wait("the API server listens", partial(is_listening, self.admin), *_DIRECT)
         others = [name for name in COMPONENTS if name not in _DIRECT]
         for name in others:
-            self._children[name].start()
+            if name != _IMPATIENT:
+                self._children[name].start()
         self._wait("the API server is ready", partial(is_ready, self.admin), *_DIRECT)
+        self._children[_IMPATIENT].start()
         for name in others:
             self._wait(f"{name} is healthy", partial(is_healthy, self.layout, name), name)
         self.wait_for_accounts("default")

@@ -1,0 +1,36 @@
+"""The page about deploying names files, roles and schedules as they are."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from deploy.manifests import KUBERNETES, ROOT, WAYS, documents, manifests, only
+
+PAGE = (ROOT / "docs" / "how-to" / "deploy.md").read_text()
+
+
+@pytest.mark.parametrize("path", sorted(set(re.findall(r"\bdeploy/[\w./-]*\w", PAGE))))
+def test_every_file_that_it_names_exists(path):
+    assert (ROOT / path).exists()
+
+
+def test_the_roles_of_its_table_are_those_of_the_manifests():
+    objects = [*manifests(KUBERNETES / "deployment"), *documents(KUBERNETES / "metrics-api" / "metrics-api.yaml")]
+    roles = {each["metadata"]["name"] for each in objects if each["kind"] in {"Role", "ClusterRole"}}
+    assert set(re.findall(r"^\| `(restow-[a-z-]+)` \|", PAGE, re.MULTILINE)) == roles
+
+
+def test_it_tells_when_cycles_are_made():
+    deployment = only(manifests(KUBERNETES / "deployment"), "Deployment")
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    assert "--descheduling-interval=5m" in container["args"]
+    assert "one every five minutes; two replicas" in PAGE
+    assert deployment["spec"]["replicas"] == 2
+    assert only(manifests(KUBERNETES / "cronjob"), "CronJob")["spec"]["schedule"] == "*/10 * * * *"
+    assert "one every ten minutes" in PAGE
+
+
+def test_it_tells_of_every_way():
+    assert set(re.findall(r"kubectl apply -k deploy/kubernetes/(\w+)", PAGE)) == set(WAYS)

@@ -1,0 +1,138 @@
+"""The manifests are complete, alike, unprivileged, and grant exactly what restow asks the API server for."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+import restow
+from builders.policies import PLUGINS
+from deploy.manifests import DEPLOY, KUBERNETES, WAYS, documents, granted, manifests, only, pod_of
+from restow.cli.run import canonical, run
+from restow.client.resources import EVENTS, LEASES, RESOURCES, Resource
+from restow.live.kinds import METRICS, READ
+from restow.policies.lint import lint_policy
+from restow.running.flags import Flags
+
+WORKLOADS = {"job": "Job", "cronjob": "CronJob", "deployment": "Deployment"}
+RULES = ("base/reading.yaml", "base/evicting.yaml", "deployment/leader-election.yaml", "metrics-api/metrics-api.yaml")
+YAML = [path for path in sorted(DEPLOY.rglob("*.yaml")) if "templates" not in path.parts]
+
+
+def workload(way):
+    return only(manifests(KUBERNETES / way), WORKLOADS[way])
+
+
+def container(way):
+    (one,) = pod_of(workload(way))["spec"]["containers"]
+    return one
+
+
+def right(resource: Resource, verb: str, subresource: str = "") -> tuple[str, str, str]:
+    return resource.group, f"{resource.plural}/{subresource}" if subresource else resource.plural, verb
+
+
+def rules(file: str):
+    return next(each["rules"] for each in documents(KUBERNETES / file) if each["kind"] in {"ClusterRole", "Role"})
+
+
+@pytest.mark.parametrize("file", YAML, ids=lambda path: str(path.relative_to(DEPLOY)))
+def test_every_file_of_yaml_can_be_read(file: Path):
+    assert documents(file)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_every_resource_of_a_kustomization_is_there(way):
+    kinds = [each["kind"] for each in manifests(KUBERNETES / way)]
+    assert kinds[:1] == ["ServiceAccount"]
+    assert WORKLOADS[way] in kinds
+
+
+def test_reading_is_granted_for_the_kinds_that_restow_reads_and_no_others():
+    wanted = {right(RESOURCES[kind], verb) for kind in READ for verb in ("list", "watch")}
+    assert granted(rules("base/reading.yaml")) == wanted
+
+
+def test_evicting_is_granted_as_the_client_evicts_and_tells():
+    wanted = {right(RESOURCES["Pod"], "create", "eviction"), right(EVENTS, "create"), right(EVENTS, "update")}
+    assert granted(rules("base/evicting.yaml")) == wanted
+
+
+def test_only_the_lease_of_the_flags_defaults_is_granted_and_in_its_namespace_only():
+    file = "deployment/leader-election.yaml"
+    create, rest = rules(file)
+    assert granted([create]) == {right(LEASES, "create")}
+    assert granted([rest]) == {right(LEASES, "get"), right(LEASES, "update")}
+    assert rest["resourceNames"] == [Flags.leader_elect_resource_name]
+    assert documents(KUBERNETES / file)[0]["kind"] == "Role"
+    kustomization = documents(KUBERNETES / "deployment" / "kustomization.yaml")[0]
+    assert kustomization["namespace"] == Flags.leader_elect_resource_namespace
+
+
+def test_usage_is_granted_apart():
+    wanted = {right(RESOURCES[kind], "list") for kind in METRICS}
+    assert granted(rules("metrics-api/metrics-api.yaml")) == wanted
+
+
+@pytest.mark.parametrize("file", RULES)
+def test_every_rule_has_a_comment_that_says_why(file):
+    lines = (KUBERNETES / file).read_text().splitlines()
+    above = [before for before, line in pairwise(lines) if line.startswith("  - apiGroups")]
+    assert len(above) == len(rules(file))
+    assert all(line.startswith("  # ") for line in above)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_pod_has_no_more_rights_on_its_node_than_it_needs(way):
+    pod = pod_of(workload(way))["spec"]
+    assert pod["securityContext"] == {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
+    assert container(way)["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+    assert container(way)["resources"]["requests"].keys() == {"cpu", "memory"}
+
+
+def test_the_three_pods_differ_only_in_what_a_loop_needs():
+    job, cronjob, deployment = (pod_of(workload(way)) for way in WAYS)
+    assert cronjob == job
+    for only_there in ("ports", "livenessProbe", "readinessProbe"):
+        del deployment["spec"]["containers"][0][only_there]
+    for only_there in ("terminationGracePeriodSeconds", "topologySpreadConstraints"):
+        del deployment["spec"][only_there]
+    del job["spec"]["restartPolicy"]
+    shared = job["spec"]["containers"][0]["args"]
+    assert deployment["spec"]["containers"][0].pop("args")[: len(shared)] == job["spec"]["containers"][0].pop("args")
+    assert deployment == job
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_arguments_are_flags_of_restow_run(way):
+    command, *arguments = container(way)["args"]
+    assert command == run.__name__
+    named = {re.split("[ =]", each.removeprefix("--"))[0].replace("-", "_") for each in canonical(arguments)}
+    assert named <= Flags.__dataclass_fields__.keys()
+
+
+def test_probes_and_metrics_are_where_the_server_is():
+    one = container("deployment")
+    (port,) = one["ports"]
+    service = only(manifests(KUBERNETES / "deployment"), "Service")["spec"]
+    assert port["containerPort"] == service["ports"][0]["port"] == Flags.secure_port
+    assert {one[probe]["httpGet"]["port"] for probe in ("livenessProbe", "readinessProbe")} == {port["name"]}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_image_is_of_this_version(way):
+    assert container(way)["image"] == f"restow:{restow.__version__}"
+    (image,) = documents(KUBERNETES / way / "kustomization.yaml")[0]["images"]
+    assert (image["name"], image["newTag"]) == ("restow", restow.__version__)
+
+
+def test_the_policy_is_one_without_a_remark():
+    file = KUBERNETES / "base" / "policy.yaml"
+    assert lint_policy(file.read_bytes(), file.name, PLUGINS) == []

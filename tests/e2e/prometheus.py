@@ -1,0 +1,87 @@
+"""A real Prometheus that scrapes, as a child process.
+
+with Prometheus(tmp_path, targets={"restow": restow.port}, rules=[alerts]) as prometheus:
+    prometheus.ask("restow_leader")   # [{"metric": {...}, "value": [time, "1"]}]
+"""
+
+from __future__ import annotations
+
+import json
+import urllib.parse
+import urllib.request
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import yaml
+
+from e2e.binaries import tool
+from e2e.child import Child
+from e2e.ports import HOST, free_ports
+from e2e.waiting import wait_until
+
+#: Seconds until it answers, on busy cores.
+_PATIENCE = 60.0
+
+
+class Prometheus:
+    """Scrapes HTTPS targets every two seconds, without looking at certificates. Raises FileNotFoundError if it is not built."""
+
+    def __init__(self, directory: Path, *, targets: Mapping[str, int], rules: Sequence[Path] = ()) -> None:
+        #: Its configuration.
+        self.config = directory / "prometheus.yaml"
+        self.config.write_text(yaml.safe_dump(_configuration(targets, rules)))
+        self._address = f"{HOST}:{free_ports(1)[0]}"
+        command = [
+            str(tool("prometheus")),
+            f"--config.file={self.config}",
+            f"--storage.tsdb.path={directory / 'data'}",
+            f"--web.listen-address={self._address}",
+        ]
+        self._child = Child(command, directory / "prometheus.log")
+
+    def __enter__(self) -> Self:
+        self._child.start()
+        try:
+            wait_until("Prometheus is ready", self._is_ready, _PATIENCE)
+        except BaseException:
+            self._child.kill()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._child.kill()
+
+    def ask(self, expression: str) -> list[dict[str, Any]]:
+        """The series that an expression comes to now. Raises HTTPError, of status 400 where it cannot be evaluated."""
+        result: list[dict[str, Any]] = self.get("query", query=expression)["result"]
+        return result
+
+    def get(self, page: str, **query: str) -> Any:
+        """What a page of the API answers: ``rules``, ``targets``..."""
+        url = f"http://{self._address}/api/v1/{page}?{urllib.parse.urlencode(query)}"
+        with urllib.request.urlopen(url, timeout=10) as response:
+            return json.load(response)["data"]
+
+    def _is_ready(self) -> bool:
+        self._child.check()
+        try:
+            with urllib.request.urlopen(f"http://{self._address}/-/ready", timeout=10) as response:
+                return bool(response.status == 200)
+        except OSError:
+            return False
+
+
+def _configuration(targets: Mapping[str, int], rules: Sequence[Path]) -> dict[str, Any]:
+    jobs = [
+        {
+            "job_name": job,
+            "scheme": "https",
+            "tls_config": {"insecure_skip_verify": True},
+            "honor_labels": True,
+            "static_configs": [{"targets": [f"{HOST}:{port}"]}],
+        }
+        for job, port in targets.items()
+    ]
+    every = {"scrape_interval": "2s", "scrape_timeout": "2s", "evaluation_interval": "2s"}
+    return {"global": every, "rule_files": [str(rule) for rule in rules], "scrape_configs": jobs}

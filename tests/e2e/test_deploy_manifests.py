@@ -1,0 +1,165 @@
+"""Every manifest, and what Helm makes of the chart, is taken by a real API server as it stands."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from builders import Object
+from e2e.binaries import tool
+from e2e.control_plane import ControlPlane
+from e2e.shipped import DEPLOY, kustomized, rendered, rights, try_out
+from restow.cli.descheduler import as_restow
+from restow.cli.run import canonical
+from restow.running.flags import Flags
+
+pytestmark = pytest.mark.e2e
+
+WAYS = ("job", "cronjob", "deployment")
+EVERYTHING: dict[str, Any] = {
+    "kind": "Deployment",
+    "replicas": 2,
+    "leaderElection": {"enabled": True, "leaseDuration": "60s", "renewDeadline": "40s", "retryPeriod": "10s"},
+    "commonLabels": {"team": "platform"},
+    "podLabels": {"tier": "infra"},
+    "podAnnotations": {"a": "b"},
+    "imagePullSecrets": [{"name": "registry"}],
+    "nodeSelector": {"kubernetes.io/os": "linux"},
+    "tolerations": [{"operator": "Exists"}],
+    "dnsConfig": {"nameservers": ["10.0.0.1"]},
+    "service": {"enabled": True, "ipFamilyPolicy": "SingleStack", "ipFamilies": ["IPv4"]},
+    "podDisruptionBudget": {"enabled": True, "maxUnavailable": 1, "unhealthyPodEvictionPolicy": "AlwaysAllow"},
+    "serviceAccount": {"create": True, "annotations": {"a": "b"}, "automountServiceAccountToken": False},
+    "automountServiceAccountToken": True,
+    "cmdOptions": {"v": 4, "dry-run": None},
+}
+CHARTS: dict[str, dict[str, Any]] = {
+    "as it is": {},
+    "a CronJob with everything": {
+        "timeZone": "Europe/Berlin",
+        "startingDeadlineSeconds": 60,
+        "successfulJobsHistoryLimit": 0,
+        "failedJobsHistoryLimit": 3,
+        "ttlSecondsAfterFinished": 600,
+        "activeDeadlineSeconds": 300,
+        "cronJobAnnotations": {"a": "b"},
+        "cronJobLabels": {"c": "d"},
+        "jobAnnotations": {"e": "f"},
+        "jobLabels": {"g": "h"},
+    },
+    "a Deployment": {"kind": "Deployment"},
+    "a Deployment with everything": EVERYTHING,
+}
+
+
+@pytest.fixture(autouse=True)
+def _rendering(built: Path) -> None:
+    for name in ("helm", "kustomize"):
+        try:
+            tool(name)
+        except FileNotFoundError as missing:
+            pytest.skip(str(missing))
+
+
+def of_kind(objects: list[Object], kind: str) -> list[Object]:
+    return [each for each in objects if each["kind"] == kind]
+
+
+def rules_of(objects: list[Object]) -> list[Any]:
+    """The rules of all roles, whatever these are called."""
+    return sorted(json.dumps(rule, sort_keys=True) for each in rights(objects) for rule in each.get("rules", ()))
+
+
+def container_of(workload: Object) -> Object:
+    spec = workload["spec"]
+    (container,) = spec.get("jobTemplate", {"spec": spec})["spec"]["template"]["spec"]["containers"]
+    return container  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_kustomization_is_accepted(plane: ControlPlane, way: str) -> None:
+    for thing in kustomized(DEPLOY / "kubernetes" / way):
+        answer = try_out(plane.admin, thing)
+        assert answer.status == 201, (thing["kind"], answer.body)
+
+
+def test_the_component_for_usage_is_accepted(plane: ControlPlane, tmp_path: Path) -> None:
+    link = tmp_path / "kubernetes"
+    link.mkdir()
+    for name in ("base", "job", "metrics-api"):
+        (link / name).mkdir()
+        for file in (DEPLOY / "kubernetes" / name).iterdir():
+            (link / name / file.name).write_text(file.read_text())
+    file = link / "job" / "kustomization.yaml"
+    file.write_text(file.read_text() + "components: [../metrics-api]\n")
+    roles = of_kind(kustomized(link / "job"), "ClusterRole")
+    assert any("metrics.k8s.io" in rule["apiGroups"] for role in roles for rule in role["rules"])
+    assert {try_out(plane.admin, role).status for role in roles} == {201}
+
+
+@pytest.mark.parametrize("values", CHARTS.values(), ids=CHARTS.keys())
+def test_the_chart_is_accepted(plane: ControlPlane, values: dict[str, Any]) -> None:
+    for thing in rendered(**values):
+        answer = try_out(plane.admin, thing)
+        assert answer.status == 201, (thing["kind"], answer.body)
+
+
+@pytest.mark.parametrize("values", CHARTS.values(), ids=CHARTS.keys())
+def test_the_arguments_of_the_chart_are_flags_of_restow_run(values: dict[str, Any]) -> None:
+    (workload,) = (each for each in rendered(**values) if each["kind"] in {"CronJob", "Deployment"})
+    container = container_of(workload)
+    assert container["command"] == ["/bin/descheduler"]
+    _, *flags = as_restow(container["args"])
+    names = {flag.removeprefix("--").partition("=")[0].replace("-", "_") for flag in canonical(flags)}
+    assert names <= Flags.__dataclass_fields__.keys()
+
+
+def test_the_rules_of_the_chart_are_those_of_the_manifests() -> None:
+    usage = {"metricsProviders": [{"source": "KubernetesMetrics"}]}
+    chart = rendered(kind="Deployment", leaderElection={"enabled": True}, deschedulerPolicy=usage)
+    metrics_api = yaml.safe_load_all((DEPLOY / "kubernetes" / "metrics-api" / "metrics-api.yaml").read_text())
+    assert rules_of(chart) == rules_of([*kustomized(DEPLOY / "kubernetes" / "deployment"), *metrics_api])
+
+
+def test_rights_that_are_not_needed_are_not_asked_for() -> None:
+    rules = rules_of(rendered())
+    assert not any("leases" in rule or "metrics.k8s.io" in rule for rule in rules)
+    assert rights(rendered(rbac={"create": False}, serviceAccount={"create": False})) == []
+
+
+def test_a_policy_of_the_old_format_and_with_templates_is_rendered() -> None:
+    policy = {"nodeSelector": "pool={{ .Release.Name }}", "strategies": {"RemoveDuplicates": {"enabled": True}}}
+    objects = rendered("blue", deschedulerPolicy=policy, deschedulerPolicyAPIVersion="descheduler/v1alpha1")
+    (config,) = of_kind(objects, "ConfigMap")
+    written = yaml.safe_load(config["data"]["policy.yaml"])
+    assert (written["apiVersion"], written["nodeSelector"]) == ("descheduler/v1alpha1", "pool=blue")
+
+
+def test_a_service_monitor_selects_the_service() -> None:
+    objects = rendered(
+        kind="Deployment", service={"enabled": True}, serviceMonitor={"enabled": True, "interval": "30s"}
+    )
+    (service,), (monitor,) = of_kind(objects, "Service"), of_kind(objects, "ServiceMonitor")
+    assert monitor["spec"]["selector"]["matchLabels"].items() <= service["metadata"]["labels"].items()
+    (endpoint,) = monitor["spec"]["endpoints"]
+    assert endpoint["port"] == service["spec"]["ports"][0]["name"]
+    assert endpoint["tlsConfig"] == {"insecureSkipVerify": True}
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        pytest.param({"kind": "Deployment", "replicas": 2}, "must set leaderElection", id="replicas without election"),
+        pytest.param({"kind": "DaemonSet"}, "must be one of 'CronJob', 'Deployment'", id="another kind"),
+        pytest.param({"replica": 2}, "additional properties 'replica' not allowed", id="a misspelt value"),
+        pytest.param({"leaderElection": {"enable": True}}, "additional properties 'enable'", id="a misspelt key"),
+        pytest.param({"deschedulingInterval": "5 minutes"}, "does not match pattern", id="no duration"),
+    ],
+)
+def test_values_that_make_no_sense_are_refused(values: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        rendered(**values)
