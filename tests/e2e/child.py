@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -20,11 +20,12 @@ _STARTER = ThreadPoolExecutor(1, thread_name_prefix="starter")
 
 
 class Child:
-    """One program. Any thread may start it."""
+    """One program, in this process's environment or another. Any thread may start it."""
 
-    def __init__(self, command: Sequence[str], log: Path) -> None:
+    def __init__(self, command: Sequence[str], log: Path, *, environment: Mapping[str, str] | None = None) -> None:
         self.command = tuple(command)
         self.log = log
+        self._environment = environment
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -46,7 +47,12 @@ class Child:
 
             def opened() -> subprocess.Popen[bytes]:
                 return subprocess.Popen(
-                    leashed, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+                    leashed,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    start_new_session=True,
+                    env=self._environment,
                 )
 
             self._process = _STARTER.submit(opened).result()

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import aclosing, asynccontextmanager, contextmanager
-from dataclasses import dataclass, field, replace
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -16,8 +15,8 @@ import pytest
 
 from builders.policies import Policy, strategy_policy
 from e2e.control_plane import ControlPlane
-from e2e.waiting import wait_until
-from e2e.workloads import budget, deployment, is_ready, wait_for_ready
+from e2e.crowds import Watchman, crowd
+from e2e.workloads import wait_for_ready
 from restow.client.connection import connect
 from restow.client.leadership import always
 from restow.descheduling.cycle import run_cycle
@@ -54,37 +53,6 @@ def stage(cluster: ControlPlane) -> Iterator[ControlPlane]:
     cluster.clear("default")
 
 
-@dataclass(slots=True)
-class Watchman:
-    """How few pods of each app were ready at a time, as somebody else saw it."""
-
-    fewest: dict[str, int] = field(default_factory=dict)
-
-    @contextmanager
-    def watching(self, plane: ControlPlane) -> Iterator[None]:
-        over = threading.Event()
-        admin = plane.rest(plane.service_account("watchman", roles=("view",)))
-
-        def look() -> None:
-            while not over.wait(0.05):
-                pods = admin.items("Pod", "default")
-                ready = Counter(
-                    pod["metadata"]["labels"]["app"]
-                    for pod in pods
-                    if is_ready(pod) and "deletionTimestamp" not in pod["metadata"]
-                )
-                for app in {pod["metadata"]["labels"]["app"] for pod in pods}:
-                    self.fewest[app] = min(self.fewest.get(app, ready[app]), ready[app])
-
-        thread = threading.Thread(target=look)
-        thread.start()
-        try:
-            yield
-        finally:
-            over.set()
-            thread.join()
-
-
 @asynccontextmanager
 async def connected(kubeconfig: Path, **settings: float) -> AsyncIterator[tuple[LiveCluster, Execution]]:
     """The live cluster and an execution on it."""
@@ -109,22 +77,6 @@ async def outcomes(execution: Execution, tasks: tuple[Task, ...], react: React =
             react(each)
             told.append(each)
     return told
-
-
-def crowd(plane: ControlPlane, apps: int, replicas: int, **budgets: int) -> None:
-    """All pods are on the first two nodes, and each app has a budget."""
-    names = [f"app-{at}" for at in range(apps)]
-    with plane.cordoned([f"node-{number}" for number in range(3, NODES + 1)]):
-        plane.admin.create_all([deployment(name, replicas, cpu="40m", memory="16Mi") for name in names])
-        for name in names:
-            wait_for_ready(plane.admin, name, replicas)
-    plane.admin.create_all([budget(name, name, **budgets) for name in names])
-    wait_until("the budgets are worked out", lambda: all(is_worked_out(plane, name) for name in names))
-
-
-def is_worked_out(plane: ControlPlane, name: str) -> bool:
-    status = plane.admin.get("PodDisruptionBudget", name).get("status", {})
-    return bool(status.get("expectedPods", 0) and status.get("currentHealthy", 0) == status["expectedPods"])
 
 
 def test_side_by_side_is_faster_and_no_budget_is_violated(stage: ControlPlane) -> None:

@@ -11,11 +11,14 @@ T = TypeVar("T")
 _LOOK = 0.03
 
 
-def wait_until(what: str, look: Callable[[], T], timeout: float = 30.0) -> T:
-    """What ``look`` returns once that is true. Raises TimeoutError with ``what`` and the last value seen."""
+def wait_until(what: str, look: Callable[[], T], timeout: float = 30.0, *, every: float = _LOOK) -> T:
+    """What ``look`` returns once that is true; it is called again ``every`` so many seconds.
+
+    Raises TimeoutError with ``what`` and the last value seen.
+    """
     deadline = time.monotonic() + timeout
     while not (seen := look()):
         if time.monotonic() > deadline:
             raise TimeoutError(f"waited {timeout:.0f} s in vain: {what}; last seen: {seen!r}")
-        time.sleep(_LOOK)
+        time.sleep(every)
     return seen
