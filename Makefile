@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 DEMO := build/demo
 
-.PHONY: demo test check fix docs bench bench-placement oracle e2e clean
+.PHONY: demo test check fix docs bench bench-placement bench-live oracle e2e clean
 
 demo: $(VENV)/installed                 ## A plan for a bundled cluster: a table here, and an HTML report.
 	@mkdir -p $(DEMO)
@@ -43,6 +43,10 @@ bench: $(VENV)/developing               ## Time restow and the Go program in one
 bench-placement: $(VENV)/developing     ## Time placements of restow and kube-scheduler in one run.
 	$(BIN)/python tests/oracle/build.py
 	$(BIN)/python -m tests.bench.placement
+
+bench-live: $(VENV)/developing          ## Run restow and the Go program side by side on a real control plane.
+	PYTHONPATH=tests $(BIN)/python -m e2e.build
+	$(BIN)/python -m tests.bench.live $(if $(PART),--part $(PART))
 
 clean:                                  ## Remove everything that was made.
 	rm -rf $(VENV) build .hypothesis .mypy_cache .ruff_cache .pytest_cache .benchmarks

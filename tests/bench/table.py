@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.cases import Size
+from bench.documents import put
 from bench.programs import Measured
 from bench.rows import Row
 
@@ -107,9 +108,4 @@ def machine() -> str:
 
 def replace(document: Path, table: Table) -> None:
     """Put the table between the markers of its size in the document. ValueError where there are none."""
-    begin, end = f"<!-- bench {table.name} -->", f"<!-- end of bench {table.name} -->"
-    before, found, rest = document.read_text().partition(begin)
-    _, closed, after = rest.partition(end)
-    if not (found and closed):
-        raise ValueError(f"{document} has no lines {begin} and {end}")
-    document.write_text(f"{before}{begin}\n{table.markdown()}\n{end}{after}")
+    put(document, table.name, table.markdown())

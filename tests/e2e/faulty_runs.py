@@ -57,7 +57,7 @@ def wait_until_spread(
         return complete and all(map(is_ready, pods)) and max(crowds.values()) <= -(-REPLICAS // nodes)
 
     try:
-        wait_until(f"{', '.join(apps)} are spread", spread, timeout, every=0.2)
+        wait_until(f"{', '.join(apps)} are spread", spread, timeout, every=0.4)
     except TimeoutError as error:
         told = "\n".join(line[:_SHOWN] for run in runs for line in run.lines()[-10:])
         raise TimeoutError(f"{error}\n{told}") from None

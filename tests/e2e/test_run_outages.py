@@ -80,10 +80,9 @@ def test_restow_is_killed_before_it_knows_what_became_of_an_eviction(
     """The next one has no memory; that a replacement is not ready holds it back all the same, without any budget."""
     apps = crowd(stage, APPS, REPLICAS, annotations=SLOW_START)
     with watchman.watching(stage), a_restow(tmp_path, stage.kubeconfig) as restow:
-        for kills in (1, 2):
-            restow.wait_for_line("Evicted pod", times=kills)
-            restow.kill()
-            restow.start()
+        restow.wait_for_line("Evicted pod")
+        restow.kill()
+        restow.start()
         wait_until_spread(stage, apps, "default", restow)
         stop(restow)
     check(stage, watchman, restow)
