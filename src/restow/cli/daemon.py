@@ -6,7 +6,6 @@ import asyncio
 import gc
 import sys
 
-from restow.cli.scheduler_config import read_scheduler_config
 from restow.client.errors import ClientError
 from restow.running import log_lines
 from restow.running.descheduler import Descheduler
@@ -15,6 +14,7 @@ from restow.running.flags import Flags
 from restow.running.ignored_flags import ignored_flags
 from restow.running.library_logs import hear_libraries
 from restow.running.logs import Log
+from restow.scheduling.profiles import DEFAULT_PROFILE, SchedulerProfile
 
 _DONE, _FAILED = 0, 1
 
@@ -28,12 +28,22 @@ def deschedule(flags: Flags) -> int:
     hear_libraries(log)
     for sentence in ignored_flags(flags):
         log.caution(sentence)
-    configuration = read_scheduler_config(flags.scheduler_config or None)
-    for warning in configuration.warnings:
-        log.caution(str(warning))
     try:
-        asyncio.run(Descheduler(flags, tuple(configuration.profiles), log).run())
+        asyncio.run(Descheduler(flags, _profiles(flags, log), log).run())
     except (ClientError, OSError) as error:
         log_lines.failed(log, error)
         return _FAILED
     return _DONE
+
+
+def _profiles(flags: Flags, log: Log) -> tuple[SchedulerProfile, ...]:
+    """The profiles of the cluster's schedulers, as the flag's file has them or as they are by default."""
+    if not flags.scheduler_config:
+        return (DEFAULT_PROFILE,)
+    # Reading a configuration needs a tenth of all modules, and few clusters have one.
+    from restow.cli.scheduler_config import read_scheduler_config
+
+    configuration = read_scheduler_config(flags.scheduler_config)
+    for warning in configuration.warnings:
+        log.caution(str(warning))
+    return tuple(configuration.profiles)
