@@ -33,9 +33,13 @@ def output_of(arguments, **env):
     return process.returncode, out, err
 
 
-def test_both_names_are_the_same_program():
+def test_both_names_are_the_same_program_and_a_third_is_one_command_of_it():
     project = tomllib.loads((Path(main.__file__).parents[3] / "pyproject.toml").read_text())
-    assert project["project"]["scripts"] == {"restow": "restow.cli.main:main", "kubectl-restow": "restow.cli.main:main"}
+    assert project["project"]["scripts"] == {
+        "restow": "restow.cli.main:main",
+        "kubectl-restow": "restow.cli.main:main",
+        "restow-descheduler": "restow.cli.descheduler:main",
+    }
 
 
 def test_the_status_of_a_run_is_the_status_of_the_process(plan_arguments):
