@@ -214,6 +214,14 @@ async def test_permission_is_asked_when_the_turn_has_come_not_before(double: Dou
     assert len(double.asked) == 1
 
 
+async def test_permission_is_asked_once_more_when_the_body_is_written(api: Api, double: Double) -> None:
+    """A process that stood still since it was asked first sends nothing when it goes on."""
+    left = iter([5.0, -1.0])
+    with pytest.raises(NotPermitted):
+        await api.send(Call("POST", PATH, body=b"{}"), permit=lambda: next(left))
+    assert not double.asked
+
+
 async def test_a_request_in_flight_is_given_up_when_its_permission_ends(api: Api, double: Double) -> None:
     double.answers("POST", PATH, Answer((30.0,)))
     time = asyncio.get_running_loop().time

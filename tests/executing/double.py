@@ -13,7 +13,7 @@ import looptime
 
 from restow.client import eviction
 from restow.client.leadership import always
-from restow.client.transport import Permit
+from restow.client.permitted_body import Permit
 from restow.cluster.pods import Flag, Phase
 from restow.cluster.pods_now import PodNow
 from restow.descheduling.plan import Move, OwnerRef, PodRef

@@ -18,7 +18,7 @@ from descheduling.proven import TOLD
 from executing.double import a_task, virtually
 from restow.client import eviction
 from restow.client.leadership import always
-from restow.client.transport import Permit
+from restow.client.permitted_body import Permit
 from restow.descheduling.limits import Spent
 from restow.errors import InputError
 from restow.executing.memory import Memory

@@ -10,7 +10,7 @@ import pytest
 
 from restow.client.errors import Conflict, Unreachable
 from restow.client.leases import Lease, LeaseSpec
-from restow.client.transport import Permit
+from restow.client.permitted_body import Permit
 from restow.kube.duration import SECOND
 from restow.running import electing
 from restow.running.flags import Flags

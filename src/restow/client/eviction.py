@@ -27,8 +27,9 @@ from restow.client.errors import (
     Unreachable,
     Untrusted,
 )
+from restow.client.permitted_body import Permit
 from restow.client.resources import RESOURCES
-from restow.client.transport import Api, Call, Permit
+from restow.client.transport import Api, Call
 
 #: The cause that a budget, rather than a busy server, gives.
 _BUDGET = "DisruptionBudget"

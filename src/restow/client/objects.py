@@ -7,8 +7,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from restow.client.permitted_body import Permit
 from restow.client.resources import Resource
-from restow.client.transport import Api, Call, Permit, decoded
+from restow.client.transport import Api, Call, decoded
 from restow.kube import nulls
 
 T = TypeVar("T")

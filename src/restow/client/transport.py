@@ -34,6 +34,7 @@ from restow.client.errors import (
     Untrusted,
     refusal,
 )
+from restow.client.permitted_body import Permit, PermittedBody
 from restow.client.rate_limit import TokenBucket
 
 T = TypeVar("T")
@@ -48,9 +49,6 @@ _SILENCE = 180.0
 _TRIES = 5
 _USER_AGENT = f"restow/{__version__}"
 _JSON = "application/json"
-
-#: Seconds for which a write is still allowed; zero or less when it is not.
-Permit = Callable[[], float]
 
 
 @dataclass(slots=True, frozen=True)
@@ -109,6 +107,8 @@ class Api:
             async with response:
                 yield response
         except aiohttp.ClientError as error:
+            if isinstance(error.__cause__, NotPermitted):
+                raise error.__cause__ from None
             raise self._failure(error) from error
         except TimeoutError as error:
             raise Unreachable(f"{self.endpoint.server} did not answer in time ({self.endpoint.origin})") from error
@@ -127,14 +127,17 @@ class Api:
         identity = await self.endpoint.credentials.identity()
         if self.limit is not None:
             await self.limit.take()
-        response = await self._request(call, identity, _within(permit, limits))
+        body = call.body if call.body is None or permit is None else PermittedBody(call.body, permit)
+        response = await self._request(call, identity, _within(permit, limits), body)
         if response.status < 300:
             return response
         async with response:
             body = await response.read()
             raise refusal(response.status, body, response.headers, time.time())
 
-    async def _request(self, call: Call, identity: Identity, limits: aiohttp.ClientTimeout) -> aiohttp.ClientResponse:
+    async def _request(
+        self, call: Call, identity: Identity, limits: aiohttp.ClientTimeout, body: bytes | PermittedBody | None
+    ) -> aiohttp.ClientResponse:
         headers = [
             ("User-Agent", _USER_AGENT),
             ("Accept", _JSON),
@@ -147,7 +150,7 @@ class Api:
             call.method,
             URL(self.endpoint.server + call.path, encoded=True),
             params=call.params,
-            data=call.body,
+            data=body,
             headers=headers,
             timeout=limits,
             ssl=identity.tls if identity.tls is not None else True,

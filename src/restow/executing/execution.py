@@ -16,7 +16,7 @@ from typing import NamedTuple
 from restow.client import eviction
 from restow.client.back_off import BackOff
 from restow.client.errors import NotPermitted
-from restow.client.transport import Permit
+from restow.client.permitted_body import Permit
 from restow.descheduling.succession import Succession
 from restow.executing.agenda import Agenda
 from restow.executing.following import Following

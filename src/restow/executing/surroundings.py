@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from restow.client import eviction
-from restow.client.transport import Api, Permit
+from restow.client.permitted_body import Permit
+from restow.client.transport import Api
 from restow.cluster.pods_now import PodNow
 from restow.executing.outcomes import Outcome
 from restow.executing.task import Task

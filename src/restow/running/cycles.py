@@ -19,7 +19,7 @@ from functools import partial
 from typing import Final
 
 from restow.client.events import Recorder
-from restow.client.transport import Permit
+from restow.client.permitted_body import Permit
 from restow.descheduling.disruption_budgets import NO_ROOM
 from restow.descheduling.limits import Spent
 from restow.executing.execution import Execution

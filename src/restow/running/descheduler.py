@@ -19,7 +19,8 @@ from typing import Final
 from restow.client.connection import connect
 from restow.client.errors import ClientError
 from restow.client.events import Recorder
-from restow.client.transport import Api, Permit
+from restow.client.permitted_body import Permit
+from restow.client.transport import Api
 from restow.executing.memory import Memory
 from restow.executing.surroundings import ApiEvictions, Evicting
 from restow.kube.duration import SECOND

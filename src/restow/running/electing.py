@@ -15,7 +15,8 @@ from contextlib import suppress
 from restow.client.leader_election import Election, lead
 from restow.client.leadership import Leadership, Timing, always
 from restow.client.leases import LeaseLock
-from restow.client.transport import Api, Permit
+from restow.client.permitted_body import Permit
+from restow.client.transport import Api
 from restow.kube.duration import SECOND
 from restow.running import log_lines
 from restow.running.flags import Flags
