@@ -123,7 +123,10 @@ def _go_name(info: inspect.Type) -> str:
         case inspect.DictType(value_type=value):
             return f"map[string]{_shape_of(value).go}"
         case inspect.StructType(cls=cls):
-            return f"{_PACKAGES.get(cls.__module__, '')}{cls.__name__}"
+            package = next(
+                (found for room, found in _PACKAGES.items() if f"{cls.__module__}.".startswith(f"{room}.")), ""
+            )
+            return f"{package}{cls.__name__}"
     return _KINDS[type(info)].go if type(info) in _KINDS else ""
 
 
