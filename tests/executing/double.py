@@ -82,6 +82,8 @@ class Double:
     pods: dict[str, PodNow]
     #: Pods that have to stay ready, by budget.
     budgets: dict[str, int] = field(default_factory=dict)
+    #: Whether it is told at once how much room they have.
+    counts: bool = False
     #: The node of the replacement of a pod; None: none fits.
     land: Callable[[str], str | None] = lambda _: "b"
     ready_after: float = 1.0
@@ -108,6 +110,10 @@ class Double:
 
     def takes_pods(self, node: str) -> bool:
         return node not in self.closed
+
+    def has_room(self, budget: str) -> bool:
+        """As far as is known: here nobody says before the API server does, unless ``counts`` is set."""
+        return not self.counts or self._ready(budget) > self.budgets[budget]
 
     async def evict(self, task: Task) -> eviction.Outcome:
         name = task.move.pod.name

@@ -83,6 +83,15 @@ def test_a_full_budget_is_waited_for_and_told_once() -> None:
     assert double.most["default/all"] == 1
 
 
+def test_a_budget_that_is_seen_to_be_full_is_not_asked_before_it_has_room() -> None:
+    """The controller of budgets counts a replacement a moment after it is ready."""
+    plan = [*tasks("web", 1, budgets=["default/all"]), *tasks("api", 1, 1, budgets=["default/all"])]
+    double = Double.of(plan, budgets={"default/all": 1}, ready_after=0.5, counts=True)
+    told = carry_out(double, plan)
+    assert endings(told) == {"web-0": "Settled", "api-0": "Settled"}
+    assert [name for _, name in double.asked] == ["web-0", "api-0"]
+
+
 def test_a_budget_that_never_allows_blocks_until_the_deadline() -> None:
     plan = tasks("web", 2, budgets=["default/web"])
     double = Double.of(plan, budgets={"default/web": 2})

@@ -66,8 +66,10 @@ class Town:
     def takes_pods(self, node: str) -> bool:
         return self._intake.takes_pods(node)
 
-    def other(self, kind: str, namespace: str, name: str) -> Any | None:
-        return self._intake.other(kind, namespace, name)
+    def has_room(self, budget: str) -> bool:
+        namespace, name = budget.split("/", 1)
+        known = self._intake.other("PodDisruptionBudget", namespace, name)
+        return known is None or known.status.disruptions_allowed > 0
 
     def age(self, kind: str) -> float:
         return self.silent

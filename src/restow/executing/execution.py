@@ -47,6 +47,8 @@ _ASK_AGAIN = BackOff(first=0.25, cap=8.0, jitter=0.25)
 _ASTRAY = (Waiting, Dropped, Requested, Blocked, Failed, Missing, Unready)
 #: What a webhook says that does not let a pod be evicted and moves it instead. Source: Descheduler 0.36, evictions.
 _IN_BACKGROUND = "Eviction triggered evacuation"
+#: How often it is looked whether a budget has room before it is asked for, and the seconds between two looks.
+_ROOM_LOOKS, _ROOM_PAUSE = 20, 0.05
 LEADERSHIP_ENDED = "leadership has ended"
 
 
@@ -102,6 +104,8 @@ class _Run:
         self._waiting: set[int] = set()
         #: Budgets that had no room until a task was given up: others under them are asked for, and not waited for.
         self._full: set[str] = set()
+        #: Budgets under which something was evicted.
+        self._used: set[str] = set()
         self._stopped: _Objection | None = None
 
     async def outcomes(self) -> AsyncGenerator[Outcome, None]:
@@ -204,6 +208,7 @@ class _Run:
         return next((_Objection(message, code) for code, ask in asked if (message := ask()) is not None), None)
 
     async def _ask(self, task: Task) -> None:
+        await self._room(task)
         self._following.expect(task)
         self._asked[task.number] = self._asked.get(task.number, 0) + 1
         try:
@@ -232,6 +237,13 @@ class _Run:
             case eviction.Misconfigured(message) | eviction.Denied(message) | eviction.Failed(message):
                 self._tell(Failed(task, message))
 
+    async def _room(self, task: Task) -> None:
+        """Give the controller of budgets a moment to count the replacement before; the API server decides."""
+        looks, used = 0, task.budgets & self._used
+        while looks < _ROOM_LOOKS and self._stopped is None and not all(map(self._with.sight.has_room, used)):
+            looks += 1
+            await asyncio.sleep(_ROOM_PAUSE)
+
     def _is_request(self, task: Task, refusal: str) -> bool:
         return self._with.settings.in_background and task.request_only and _IN_BACKGROUND in refusal
 
@@ -259,6 +271,7 @@ class _Run:
     async def _follow(self, task: Task) -> None:
         self._tell(Evicted(task))
         self._full -= task.budgets
+        self._used |= task.budgets
         self._agenda.answered(task)
         if task.succession in (Succession.CLEARED, Succession.LOST):
             self._tell(Cleared(task))

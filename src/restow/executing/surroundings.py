@@ -29,6 +29,10 @@ class Sight(Protocol):
         """Whether a node is there and not cordoned."""
         ...
 
+    def has_room(self, budget: str) -> bool:
+        """Whether a disruption budget (namespace/name) allows an eviction, as far as is known."""
+        ...
+
 
 class Evicting(Protocol):
     """Asks for one eviction."""

@@ -128,6 +128,11 @@ class LiveCluster:
         """Whether a node is there and not cordoned."""
         return self._intake.takes_pods(node)
 
+    def has_room(self, budget: str) -> bool:
+        """Whether a disruption budget (namespace/name) allows an eviction; one that nobody knows of does."""
+        found = self._intake.other("PodDisruptionBudget", *budget.split("/", 1))
+        return found is None or found.status.disruptions_allowed > 0
+
     def other(self, kind: str, namespace: str, name: str) -> Any | None:
         """An object of another kind than Node and Pod as it is now; None if it is gone."""
         return self._intake.other(kind, namespace, name)

@@ -202,15 +202,9 @@ class Cycles:
         """
         if self.evicting is None or not any(code == NO_ROOM for *_, (_, code, _) in decision.cycle.record.refusals):
             return False
-        budgets = {tuple(name.split("/", 1)) for task in evicted for name in task.budgets}
+        budgets = {budget for task in evicted for budget in task.budgets}
         deadline = asyncio.get_running_loop().time() + _SEEN
-        return bool(budgets) and await self.live.wait_for(
-            lambda: any(self._allows(*each) for each in budgets), deadline
-        )
-
-    def _allows(self, namespace: str, name: str) -> bool:
-        budget = self.live.other("PodDisruptionBudget", namespace, name)
-        return budget is not None and budget.status.disruptions_allowed > 0
+        return bool(budgets) and await self.live.wait_for(lambda: any(map(self.live.has_room, budgets)), deadline)
 
     def _carrying(self, rules: Rules, settings: Settings) -> Execution | Rehearsal:
         if self.evicting is None:
