@@ -148,6 +148,17 @@ def test_no_configuration_at_all(tmp_path: Path) -> None:
         find_endpoint(None, None, {"HOME": str(tmp_path)})
 
 
+def test_whoever_has_no_home_is_in_a_pod_or_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a container's user that has a number and no name."""
+
+    def nobody(_: Path) -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "expanduser", nobody)
+    with pytest.raises(InputError, match="no cluster"):
+        find_endpoint(None, None, {})
+
+
 @pytest.mark.parametrize(
     ("user", "cluster", "message"),
     [

@@ -55,9 +55,18 @@ def find_endpoint(kubeconfig: str | None, context: str | None, environ: Mapping[
     paths = kubeconfig or environ.get("KUBECONFIG")
     if paths:
         return read_kubeconfig(paths, context, environ)
-    own = Path(environ.get("HOME") or "~").expanduser() / ".kube" / "config"
+    own = _own(environ)
     if own.is_file() or context:
         return read_kubeconfig(str(own), context, environ)
     if environ.get("KUBERNETES_SERVICE_HOST"):
         return in_cluster(environ)
     raise InputError(f"no cluster: {own} does not exist and this is no pod; name a file with --kubeconfig")
+
+
+def _own(environ: Mapping[str, str]) -> Path:
+    """The user's own configuration; a container's user may have no home and no name."""
+    try:
+        home = Path(environ.get("HOME") or "~").expanduser()
+    except RuntimeError:
+        home = Path("/")
+    return home / ".kube" / "config"
