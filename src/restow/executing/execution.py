@@ -9,6 +9,7 @@ follows what was evicted to the end as well.
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -106,6 +107,8 @@ class _Run:
         self._full: set[str] = set()
         #: Budgets under which something was evicted.
         self._used: set[str] = set()
+        #: How often it was looked whether a task's budgets have room.
+        self._looks: Counter[int] = Counter()
         self._stopped: _Objection | None = None
 
     async def outcomes(self) -> AsyncGenerator[Outcome, None]:
@@ -175,7 +178,8 @@ class _Run:
         if unsure and gone(task, self._with.sight):
             await self._follow(task)
         elif (objection := self._objection(task)) is None:
-            await self._ask(task)
+            if not self._waits_for_room(task):
+                await self._ask(task)
         elif unsure:
             self._leave(task, objection)
         else:
@@ -208,7 +212,6 @@ class _Run:
         return next((_Objection(message, code) for code, ask in asked if (message := ask()) is not None), None)
 
     async def _ask(self, task: Task) -> None:
-        await self._room(task)
         self._following.expect(task)
         self._asked[task.number] = self._asked.get(task.number, 0) + 1
         try:
@@ -237,12 +240,14 @@ class _Run:
             case eviction.Misconfigured(message) | eviction.Denied(message) | eviction.Failed(message):
                 self._tell(Failed(task, message))
 
-    async def _room(self, task: Task) -> None:
-        """Give the controller of budgets a moment to count the replacement before; the API server decides."""
-        looks, used = 0, task.budgets & self._used
-        while looks < _ROOM_LOOKS and self._stopped is None and not all(map(self._with.sight.has_room, used)):
-            looks += 1
-            await asyncio.sleep(_ROOM_PAUSE)
+    def _waits_for_room(self, task: Task) -> bool:
+        """Give the controller of budgets a moment to count the replacement before, while others ask; False: ask now."""
+        used = task.budgets & self._used
+        if self._looks[task.number] >= _ROOM_LOOKS or all(map(self._with.sight.has_room, used)):
+            return False
+        self._looks[task.number] += 1
+        self._changed.set()
+        return self._agenda.postpone(task, self._with.clock(), _ROOM_PAUSE, self._with.settings.budget)
 
     def _is_request(self, task: Task, refusal: str) -> bool:
         return self._with.settings.in_background and task.request_only and _IN_BACKGROUND in refusal
