@@ -16,6 +16,7 @@ from pathlib import Path
 
 import msgspec
 
+from bench.documents import line, put
 from bench.inputs import CACHE
 from bench.placement_clusters import SCENARIOS, Scenario, objects
 from bench.table import machine
@@ -31,7 +32,6 @@ SIZES = (1_000, 5_000)
 WAITING, FEWER = 1_000, 200
 _RUNS = 3
 _TOLD = re.compile(rb"of (\d+) in ([\d.]+) s")
-_BEGIN, _END = "<!-- bench placement -->", "<!-- end of bench placement -->"
 
 
 @dataclass(slots=True, frozen=True)
@@ -129,22 +129,8 @@ def _upstream(binary: Path, dump: Path, *options: str) -> float:
 
 def replace(document: Path, rows: list[Row]) -> None:
     """Put the table between its markers in a document. ValueError where there are none."""
-    before, found, rest = document.read_text().partition(_BEGIN)
-    _, closed, after = rest.partition(_END)
-    if not (found and closed):
-        raise ValueError(f"{document} has no lines {_BEGIN} and {_END}")
-    lines = [
-        f"{machine()}; the best of {_RUNS} runs.",
-        "",
-        _line(_HEADINGS),
-        _rule(),
-        *(_line(r.cells()) for r in rows),
-    ]
-    document.write_text("\n".join([before + _BEGIN, *lines, _END + after]))
-
-
-def _line(cells: tuple[str, ...]) -> str:
-    return f"| {' | '.join(cells)} |"
+    table = [line(_HEADINGS), _rule(), *(line(row.cells()) for row in rows)]
+    put(document, "placement", "\n".join([f"{machine()}; the best of {_RUNS} runs.", "", *table]))
 
 
 def _rule() -> str:
@@ -152,7 +138,7 @@ def _rule() -> str:
 
 
 def _print(cells: tuple[str, ...], rule: str = "") -> None:
-    print(_line(cells) + (f"\n{_rule()}" if rule else ""), flush=True)
+    print(line(cells) + (f"\n{_rule()}" if rule else ""), flush=True)
 
 
 if __name__ == "__main__":

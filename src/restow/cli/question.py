@@ -9,10 +9,9 @@ from restow.cli.policy_files import PolicyFile, read_policy_file
 from restow.cli.scheduler_config import read_scheduler_config
 from restow.cli.streams import tell
 from restow.cli.timings import Timings
-from restow.descheduling.cycle import Cycle, run_cycle
+from restow.descheduling.cycle import Cycle
+from restow.descheduling.deciding import decided, placement_of
 from restow.descheduling.plan import Placement
-from restow.descheduling.proving import prove_cycle
-from restow.descheduling.registry import strategies
 from restow.errors import InputError
 from restow.policies.fallbacks import Fallbacks
 from restow.policies.policy import collects_kubernetes_metrics
@@ -46,9 +45,7 @@ class Prepared:
         """The decision; InputError names the policy's file where the cluster shows something in it to be wrong."""
         cluster, rules = self.found.cluster, self.policy.loaded.policy
         try:
-            if self.placement == "prove":
-                return prove_cycle(cluster, rules, strategies(), self.now, self.profiles)
-            return run_cycle(cluster, rules, strategies(), self.now)
+            return decided(cluster, rules, self.placement, self.now, self.profiles)
         except InputError as error:
             # What only the cluster can show to be wrong in the policy: a priority class that is not there.
             raise InputError(f"{self.policy.name}: {error}") from error
@@ -65,6 +62,5 @@ def prepared(question: Question, clock: Timings) -> Prepared:
     with clock.phase("load"):
         found = read_cluster(question.where, usage=collects_kubernetes_metrics(policy.loaded.policy))
     tell(found.notes)
-    # As asked for, else as the policy says, else proven.
-    placement = question.placement or policy.loaded.policy.restow.placement or "prove"
+    placement = placement_of(question.placement, policy.loaded.policy)
     return Prepared(found, policy, placement, tuple(configuration.profiles), now)

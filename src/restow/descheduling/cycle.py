@@ -28,7 +28,7 @@ from restow.errors import InputError
 from restow.kube.labels import parse_selector
 from restow.policies.policy import Policy, Profile, collects_kubernetes_metrics
 from restow.policies.priority import resolve_priority_threshold
-from restow.policies.schema import DEFAULT_EVICTOR
+from restow.policies.schema import DEFAULT_EVICTOR, ExtensionPoint
 
 #: Fewer nodes than this and an evicted pod could only come back.
 FEWEST_NODES = 2
@@ -168,13 +168,18 @@ class Ensemble:
 
     def turns(self) -> Iterator[tuple[Turn, Profile, DefaultEvictor]]:
         """Whose turn it is, in order, with the profile and its evictor."""
-        cast = list(zip(self._policy.profiles, self._evictors, strict=True))
-        for profile, evictor in cast:
-            for name in profile.deschedule:
-                yield Turn(profile.name, name), profile, evictor
-        for profile, evictor in cast:
-            for name in profile.balance:
-                yield Turn(profile.name, name), profile, evictor
+        for number, _, turn in turns_of(self._policy):
+            yield turn, self._policy.profiles[number], self._evictors[number]
+
+
+def turns_of(policy: Policy) -> Iterator[tuple[int, ExtensionPoint, Turn]]:
+    """Yield every turn of a cycle in order, with the number of its profile and its extension point."""
+    for number, profile in enumerate(policy.profiles):
+        for name in profile.deschedule:
+            yield number, "deschedule", Turn(profile.name, name)
+    for number, profile in enumerate(policy.profiles):
+        for name in profile.balance:
+            yield number, "balance", Turn(profile.name, name)
 
 
 def usable_nodes(cluster: Cluster, selector: str | None) -> IntArray:

@@ -24,16 +24,15 @@ from restow.executing.following import Following
 from restow.executing.memory import Memory
 from restow.executing.outcomes import (
     ENDINGS,
+    UNFULFILLED,
     Blocked,
     Cleared,
     DropCode,
     Dropped,
     Evicted,
     Failed,
-    Missing,
     Outcome,
     Requested,
-    Unready,
     Waiting,
 )
 from restow.executing.revalidation import gone, siblings_starting, stale, still_awaited
@@ -45,7 +44,7 @@ from restow.executing.windows import closed
 #: Between two requests for the same pod (seconds).
 _ASK_AGAIN = BackOff(first=0.25, cap=8.0, jitter=0.25)
 #: After these, later moves do not find the cluster as the plan has it.
-_ASTRAY = (Waiting, Dropped, Requested, Blocked, Failed, Missing, Unready)
+_ASTRAY = (Waiting, *UNFULFILLED)
 #: What a webhook says that does not let a pod be evicted and moves it instead. Source: Descheduler 0.36, evictions.
 _IN_BACKGROUND = "Eviction triggered evacuation"
 #: How often it is looked whether a budget has room before it is asked for, and the seconds between two looks.
@@ -99,7 +98,7 @@ class _Run:
         self._changed = asyncio.Event()
         self._coroutines: set[asyncio.Task[None]] = set()
         #: How often each task was asked for, and those of which the answer never came.
-        self._asked: dict[int, int] = {}
+        self._asked: Counter[int] = Counter()
         self._unsure: set[int] = set()
         #: Tasks of which it was told that they wait.
         self._waiting: set[int] = set()
@@ -213,7 +212,7 @@ class _Run:
 
     async def _ask(self, task: Task) -> None:
         self._following.expect(task)
-        self._asked[task.number] = self._asked.get(task.number, 0) + 1
+        self._asked[task.number] += 1
         try:
             answer = await self._with.evicting.evict(task)
         except NotPermitted:

@@ -20,11 +20,10 @@ from restow.executing.revalidation import is_there
 from restow.executing.settings import Clock, Settings
 from restow.executing.surroundings import Sight
 from restow.executing.task import Task
-from restow.kube.duration import format_duration
+from restow.kube.duration import SECOND, format_duration
 
 #: Seconds until the second look, how much longer each pause is than the one before, and the longest.
 _FIRST_PAUSE, _LONGER, _PAUSE = 0.02, 1.5, 0.25
-_SECOND = 1_000_000_000
 #: Candidates named in a sentence.
 _TOLD = 3
 
@@ -110,7 +109,7 @@ class Following:
             return self._unready(task, pod, "has failed")
         if self._clock() < deadline:
             return None
-        within = f"within {format_duration(int(self._settings.ready * _SECOND))}"
+        within = f"within {format_duration(int(self._settings.ready * SECOND))}"
         if pod is not None:
             return self._unready(task, pod, f"was not {'ready' if pod.node else 'scheduled'} {within}")
         message = f"no replacement of {task.move.pod} came {within}"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from restow.executing.task import Task
-from restow.kube.duration import format_duration
+from restow.kube.duration import SECOND, format_duration
 
 #: The first pause and the longest (seconds).
 FIRST_PAUSE = 300.0
@@ -21,7 +21,6 @@ _FORGET = 24 * 3600.0
 _SOON = 3600.0
 #: A request that nobody has fulfilled within this time is forgotten (seconds); the Descheduler's takes 10 to 20 minutes.
 _FULFILLED = 900.0
-_SECOND = 1_000_000_000
 
 
 @dataclass(slots=True, frozen=True)
@@ -120,4 +119,4 @@ def _sentence(pause: Pause, now: float) -> str:
 
 
 def _ago(seconds: float) -> str:
-    return format_duration(int(seconds) * _SECOND)
+    return format_duration(int(seconds) * SECOND)

@@ -136,6 +136,8 @@ class Unverified:
 
 Ending = Settled | Cleared | Rehearsed | Dropped | Requested | Blocked | Failed | Unready | Missing | Unverified
 ENDINGS = (Settled, Cleared, Rehearsed, Dropped, Requested, Blocked, Failed, Unready, Missing, Unverified)
+#: Endings after which the proofs of later moves count on what has not come about.
+UNFULFILLED = (Dropped, Requested, Blocked, Failed, Missing, Unready)
 Outcome = Waiting | Evicted | Landed | Ending
 
 

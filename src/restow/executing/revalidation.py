@@ -10,8 +10,8 @@ from restow.descheduling.succession import Succession
 from restow.executing.memory import Memory
 from restow.executing.surroundings import Sight
 from restow.executing.task import Task
+from restow.kube.duration import SECOND
 
-_SECOND = 1_000_000_000
 _LIVING = (Phase.PENDING, Phase.RUNNING)
 #: Nodes named in a sentence.
 _TOLD = 3
@@ -79,6 +79,6 @@ def siblings_starting(task: Task, sight: Sight, now: float, patience: float) -> 
 
 
 def _is_starting(pod: PodNow, task: Task, now: float, patience: float) -> bool:
-    is_young = now - pod.created / _SECOND < patience
+    is_young = now - pod.created / SECOND < patience
     living = pod.phase in _LIVING and not pod.is_terminating and not pod.is_ready
     return is_young and living and pod.uid != task.move.pod.uid

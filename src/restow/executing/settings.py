@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from restow.kube.duration import SECOND
 from restow.policies.policy import RestowSettings, Window
 
 #: Seconds since the epoch.
 Clock = Callable[[], float]
-
-_SECOND = 1_000_000_000
 
 
 @dataclass(slots=True, frozen=True)
@@ -32,8 +31,8 @@ class Settings:
     def of(policy: RestowSettings, *, in_background: bool = False) -> Settings:
         """The settings of a policy."""
         return Settings(
-            ready=policy.wait_for_ready / _SECOND,
-            budget=policy.wait_for_budget / _SECOND,
+            ready=policy.wait_for_ready / SECOND,
+            budget=policy.wait_for_budget / SECOND,
             windows=policy.windows,
             in_background=in_background,
         )

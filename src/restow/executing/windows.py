@@ -8,9 +8,8 @@ from zoneinfo import ZoneInfo
 
 from cronsim import CronSim
 
+from restow.kube.duration import SECOND
 from restow.policies.policy import Window
-
-_SECOND = 1_000_000_000
 
 
 def closed(windows: Sequence[Window], now: float) -> str | None:
@@ -26,7 +25,7 @@ def _is_open(window: Window, now: float) -> bool:
     # The latest start before the next second: a window is open from its very first moment on.
     at = _moment(window, now) + timedelta(seconds=1)
     start = next(CronSim(window.start, at, reverse=True), None)
-    return start is not None and now < start.timestamp() + window.duration / _SECOND
+    return start is not None and now < start.timestamp() + window.duration / SECOND
 
 
 def _next_start(window: Window, now: float) -> datetime | None:

@@ -10,12 +10,12 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
+from restow.kube.duration import MINUTE
 from restow.policies.arguments import Duration, IntOrString
 from restow.policies.schema import ExtensionPoint
 
 KUBERNETES_METRICS = "KubernetesMetrics"
-#: Nanoseconds.
-_FIVE_MINUTES = 300_000_000_000
+_FIVE_MINUTES = 5 * MINUTE
 PROMETHEUS = "Prometheus"
 
 

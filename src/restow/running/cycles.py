@@ -25,16 +25,15 @@ from restow.descheduling.limits import Spent
 from restow.executing.execution import Execution
 from restow.executing.memory import Memory
 from restow.executing.outcomes import (
+    UNFULFILLED,
     Blocked,
     Dropped,
     Evicted,
     Failed,
     Landed,
-    Missing,
     Outcome,
     Rehearsed,
     Requested,
-    Unready,
 )
 from restow.executing.rehearsal import Rehearsal
 from restow.executing.settings import Clock, Settings
@@ -61,8 +60,6 @@ _STALE: Final = 180.0
 _SEEN: Final = 10.0
 #: How long kinds that a new policy needs get to come in (seconds).
 _COMING: Final = 60.0
-#: Endings after which the proofs of later moves count on what has not come about.
-_ASTRAY: Final = (Dropped, Requested, Blocked, Failed, Missing, Unready)
 
 
 @dataclass(slots=True)
@@ -190,8 +187,7 @@ class Cycles:
         if self._stopped is not None:
             return False
         await self._see(part)
-        evicted = part.evicted.copy()
-        part.evicted.clear()
+        evicted, part.evicted = part.evicted, []
         makes_room = (len(part.given_up) > in_vain and _is_limited(decision)) or await self._has_room(decision, evicted)
         return (timer is not None or makes_room) and part.progress > before and self.permit() > 0
 
@@ -270,4 +266,4 @@ def _leads_astray(outcome: Outcome) -> bool:
     """Whether later proofs count on something else than what has come about."""
     if isinstance(outcome, Landed):
         return outcome.task.move.target not in (None, outcome.node)
-    return isinstance(outcome, _ASTRAY) and outcome.task.is_proven
+    return isinstance(outcome, UNFULFILLED) and outcome.task.is_proven

@@ -9,13 +9,12 @@ from typing import Final
 
 from restow.cluster.owners import pods_of_workloads
 from restow.cluster.snapshot import Cluster
-from restow.descheduling.cycle import Cycle, run_cycle
+from restow.descheduling.cycle import Cycle
+from restow.descheduling.deciding import decided, placement_of
 from restow.descheduling.evictor import Reason
 from restow.descheduling.limits import Spent
 from restow.descheduling.plan import Placement, Utilisation
 from restow.descheduling.planning import utilisation
-from restow.descheduling.proving import prove_cycle
-from restow.descheduling.registry import strategies
 from restow.executing.task import Task
 from restow.executing.tasks import tasks_of
 from restow.policies.policy import Policy
@@ -38,7 +37,7 @@ class Rules:
     @property
     def placement(self) -> Placement:
         """How moves are placed: as asked for, else as the policy says, else proven."""
-        return self.asked_placement or self.policy.restow.placement or "prove"
+        return placement_of(self.asked_placement, self.policy)
 
 
 @dataclass(slots=True, frozen=True)
@@ -68,10 +67,7 @@ def decide(cluster: Cluster, rules: Rules, before: Before, now: int) -> Decision
     """Decide at a time (nanoseconds since the epoch); InputError for what a policy names and is not there."""
     began, policy = time.perf_counter(), rules.policy
     staying = _staying(cluster, before)
-    if rules.placement == "prove":
-        cycle = prove_cycle(cluster, policy, strategies(), now, rules.profiles, spent=before.spent, staying=staying)
-    else:
-        cycle = run_cycle(cluster, policy, strategies(), now, spent=before.spent, staying=staying)
+    cycle = decided(cluster, policy, rules.placement, now, rules.profiles, spent=before.spent, staying=staying)
     tasks = tasks_of(cycle, policy.restow)
     return Decision(cycle, tasks, utilisation(cycle.state), time.perf_counter() - began)
 

@@ -12,7 +12,7 @@ from typing import Final
 
 from restow.client.events import Occurrence, Recorder, Regarding
 from restow.descheduling.arbiter import Refused
-from restow.descheduling.cycle import Cycle
+from restow.descheduling.cycle import Cycle, turns_of
 from restow.descheduling.limits import NAMESPACE, NODE, TOTAL
 from restow.descheduling.namespace_consent import namespace_notes
 from restow.descheduling.placement import Turn
@@ -34,6 +34,7 @@ from restow.executing.outcomes import (
 )
 from restow.executing.task import Task
 from restow.policies.policy import Policy
+from restow.policies.schema import ExtensionPoint
 from restow.running import log_lines
 from restow.running.log_entries import Ref
 from restow.running.logs import Log
@@ -48,6 +49,8 @@ _LIMITS: Final[dict[str, EvictionResult]] = {
     NODE[1]: "maximum number of evicted pods per node reached",
     NAMESPACE[1]: "maximum number of evicted pods per namespace reached",
 }
+#: As the log spells them.
+_POINTS: Final[dict[ExtensionPoint, log_lines.ExtensionPoint]] = {"deschedule": "Deschedule", "balance": "Balance"}
 _PREDICTIONS: Final[dict[Match, Prediction]] = {
     Match.PREDICTED: "hit",
     Match.ELSEWHERE: "miss",
@@ -127,9 +130,8 @@ class Telling:
 
     def cycle_done(self) -> None:
         """Tell what each strategy and the cycle came to."""
-        for profile, point, plugin in _order(self.policy):
-            turn = Turn(profile, plugin)
-            log_lines.strategy_done(self.log, point, self.evicted[turn], self.requested[turn])
+        for _, point, turn in turns_of(self.policy):
+            log_lines.strategy_done(self.log, _POINTS[point], self.evicted[turn], self.requested[turn])
         log_lines.cycle_done(self.log, self.evicted.total(), self.requested.total())
         if self.events is not None:
             for node, reasons in self._by_node.items():
@@ -141,25 +143,16 @@ class Telling:
         pods, node = cluster.pods, cluster.nodes.names[refused.node]
         pod = Ref(pods.tables.namespaces[pods.namespace[refused.pod]], pods.names[refused.pod])
         if stage == "limit":
-            self._limited(
-                EvictedPod(refused.turn.plugin, refused.turn.profile, pod.namespace, node), pod, code, message
-            )
             limit, what = _limit(code, self.policy)
+            kept = EvictedPod(refused.turn.plugin, refused.turn.profile, pod.namespace, node)
+            self.metrics.evicted(_LIMITS[code], kept)
+            log_lines.limit_reached(self.log, message, limit, **_where(code, pod, node))
             self._warn(Regarding("Pod", pod.name, pod.namespace, pods.uids[refused.pod]), node, f"{what} ({limit})")
         elif stage == "evictor" and self.log.tells(4):
             log_lines.fails_checks(self.log, pod, [message])
         elif stage != "evictor" and self.log.tells(2):
             keys = {"pod": pod, "node": node, "strategy": refused.turn.plugin, "code": code, "message": message}
             self.log.info("Pod stays", v=2, **keys)
-
-    def _limited(self, kept: EvictedPod, pod: Ref, code: str, message: str) -> None:
-        self.metrics.evicted(_LIMITS[code], kept)
-        limit, _ = _limit(code, self.policy)
-        where: dict[str, dict[str, object]] = {
-            NODE[1]: {"node": kept.node},
-            NAMESPACE[1]: {"namespace": kept.namespace, "pod": pod},
-        }
-        log_lines.limit_reached(self.log, message, limit, **where.get(code, {}))
 
     def _evicted(self, task: Task, *, dry_run: bool) -> None:
         move = task.move
@@ -174,7 +167,7 @@ class Telling:
             dry_run=dry_run,
             **more,
         )
-        self.metrics.evicted("success", EvictedPod(move.plugin, move.profile, move.pod.namespace, move.source))
+        self.metrics.evicted("success", _evicted_pod(task))
         self.metrics.moved("evicted")
         self.evicted[Turn(move.profile, move.plugin)] += 1
         if self.events is not None:
@@ -185,14 +178,14 @@ class Telling:
     def _requested(self, task: Task) -> None:
         move = task.move
         log_lines.requested(self.log, _ref(task))
-        self.metrics.evicted("background", EvictedPod(move.plugin, move.profile, move.pod.namespace, move.source))
+        self.metrics.evicted("background", _evicted_pod(task))
         self.metrics.moved("requested")
         self.requested[Turn(move.profile, move.plugin)] += 1
 
     def _not_evicted(self, task: Task, message: str) -> None:
         move = task.move
         log_lines.not_evicted(self.log, _ref(task), message, reason=move.reason)
-        self.metrics.evicted("error", EvictedPod(move.plugin, move.profile, move.pod.namespace, move.source))
+        self.metrics.evicted("error", _evicted_pod(task))
         self._warn(_pod(task), move.source, message)
 
     def _dropped(self, task: Task, message: str, code: str) -> None:
@@ -226,15 +219,7 @@ class Telling:
             self.events.record(Occurrence(pod, _FAILED, _ACTION, note, "Warning"))
 
     def _point(self, turn: Turn) -> log_lines.ExtensionPoint:
-        return next(point for profile, point, plugin in _order(self.policy) if (profile, plugin) == turn)
-
-
-def _order(policy: Policy) -> list[tuple[str, log_lines.ExtensionPoint, str]]:
-    """Profile, extension point and strategy of every turn of a cycle, in order."""
-    first: list[tuple[str, log_lines.ExtensionPoint, str]] = [
-        (profile.name, "Deschedule", plugin) for profile in policy.profiles for plugin in profile.deschedule
-    ]
-    return first + [(profile.name, "Balance", plugin) for profile in policy.profiles for plugin in profile.balance]
+        return next(_POINTS[point] for _, point, each in turns_of(self.policy) if each == turn)
 
 
 def _limit(code: str, policy: Policy) -> tuple[int, str]:
@@ -246,6 +231,20 @@ def _limit(code: str, policy: Policy) -> tuple[int, str]:
     }
     limit, what = limits[code]
     return limit or 0, what
+
+
+def _where(code: str, pod: Ref, node: str) -> dict[str, object]:
+    """What the Descheduler's log names of a limit that was reached: its node, or its namespace and the pod."""
+    where: dict[str, dict[str, object]] = {
+        NODE[1]: {"node": node},
+        NAMESPACE[1]: {"namespace": pod.namespace, "pod": pod},
+    }
+    return where.get(code, {})
+
+
+def _evicted_pod(task: Task) -> EvictedPod:
+    move = task.move
+    return EvictedPod(move.plugin, move.profile, move.pod.namespace, move.source)
 
 
 def _ref(task: Task) -> Ref:
