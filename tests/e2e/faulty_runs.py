@@ -25,7 +25,7 @@ LIMIT = 2
 #: Seconds for the crowd to be spread, with pauses after faults, on busy cores.
 PATIENCE = 120.0
 #: Characters of a line of the log that an error message holds.
-_SHOWN = 200
+_SHOWN = 600
 
 
 def a_policy(**restow: object) -> Policy:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -44,11 +45,16 @@ class Landing:
 
 
 def plan_of(plane: ControlPlane, policy: Policy, directory: Path) -> Any:
-    """What ``restow plan --placement prove`` says about the cluster as it is now."""
+    """What ``restow plan --placement prove`` says about the cluster as it is now, a minute older.
+
+    Ages are whole seconds: a pod that is ready within its first would not be older than none.
+    """
+    soon = (datetime.now(UTC) + timedelta(minutes=1)).isoformat()
     cluster = write_snapshot(plane.admin, directory / "cluster")
     told = directory / "policy.yaml"
     told.write_bytes(as_yaml(policy))
     arguments = ["plan", "-f", str(cluster), "--policy-config-file", str(told), "--placement", "prove", "-o", "json"]
+    arguments += ["--now", soon]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-c", _RESTOW, *arguments]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)

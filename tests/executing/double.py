@@ -97,6 +97,7 @@ class Double:
     asking: Counter[str] = field(default_factory=Counter)
     most: Counter[str] = field(default_factory=Counter)
     made: int = 0
+    interruptions: int = 0
 
     @staticmethod
     def of(tasks: Iterable[Task], **features: Any) -> Double:

@@ -212,6 +212,21 @@ def test_a_stateful_set_is_followed_by_name() -> None:
     assert [each.pod for each in told if isinstance(each, Landed)] == ["db-0", "db-1"]
 
 
+def test_a_landing_while_the_news_broke_off_says_nothing_about_the_proof() -> None:
+    """The scheduler may have been without the API server just as well, and places pods after others have gone."""
+    plan = tasks("web", 1, candidates=["b"])
+    double, memory = Double.of(plan), Memory()
+
+    def land(_: str) -> str:
+        double.interruptions += 1
+        return "c"
+
+    double.land = land
+    told = carry_out(double, plan, memory=memory)
+    assert [each.match for each in told if isinstance(each, Landed)] == [Match.VOID]
+    assert not memory.pausing(0.0)
+
+
 @pytest.mark.parametrize("succession", [Succession.LOST, Succession.CLEARED])
 def test_nothing_is_waited_for_where_nothing_comes(succession: Succession) -> None:
     plan = tasks("web", 2, succession=succession)

@@ -111,12 +111,14 @@ async def test_an_outage_is_told_once_and_its_end_too(server: ApiServer, api: Ap
     async with live_cluster(api, KINDS, tell=said.append) as live:
         assert await live.wait_ready(now() + LONG)
         before = live.snapshot()
+        assert not live.interruptions
         server.die()
         await asyncio.sleep(300)
         assert len(said) == 1
         assert said[0].startswith("no news of ")
         assert live.snapshot() is before
         assert live.age("Pod") > 250
+        assert live.interruptions
         server.dead = False
         await asyncio.sleep(120)
         for kind, each in (("Node", a_node("new")), ("Pod", a_pod("new")), ("Service", a_service("new"))):

@@ -30,6 +30,7 @@ class Town:
     land: Callable[[Task], str] = lambda task: str(task.move.target)
     #: Seconds since anything was heard of it.
     silent: float = 0.0
+    interruptions: int = 0
     #: Answers instead of evictions, by pod, each once.
     answers: dict[str, eviction.Outcome] = field(default_factory=dict)
     #: Called before each eviction.

@@ -38,6 +38,8 @@ class Following:
         self._clock = clock
         self._replacements = Replacements()
         self._stopped: str | None = None
+        #: The interruptions before each eviction that is followed, by the task's number.
+        self._interruptions: dict[int, int] = {}
         #: Whether every proven move so far has done what the later ones count on.
         self._on_track = True
 
@@ -49,6 +51,7 @@ class Following:
         """A pod is about to be evicted."""
         if task.owner is not None:
             self._replacements.expect(task, self._sight.pods_of(task.owner.uid))
+            self._interruptions[task.number] = self._sight.interruptions
 
     def stray(self, task: Task) -> None:
         """A move does not do, or not now, what later ones count on."""
@@ -57,6 +60,7 @@ class Following:
     def forget(self, task: Task) -> None:
         """A task has ended."""
         self._replacements.finish(task)
+        self._interruptions.pop(task.number, None)
 
     async def follow(self, task: Task) -> AsyncIterator[Outcome]:
         """The landing, if there is one, and the ending."""
@@ -88,7 +92,9 @@ class Following:
         return self._replacements.find(task, self._sight.pods_of(task.owner.uid))
 
     def _landed(self, task: Task, pod: str, node: str) -> Landed:
-        match = match_of(task, node, on_track=self._on_track)
+        # Whoever cuts us off may cut the scheduler off: it places pods late then, on another cluster than the proof's.
+        is_seen = self._sight.interruptions == self._interruptions[task.number]
+        match = match_of(task, node, on_track=self._on_track and is_seen)
         if match is Match.ELSEWHERE:
             foretold = ", ".join(task.move.candidates[:_TOLD])
             more = ", ..." if len(task.move.candidates) > _TOLD else ""

@@ -26,7 +26,7 @@ class Match(Enum):
     ELSEWHERE = "elsewhere"
     #: On the node that it was taken from, although it had to go elsewhere.
     BACK = "back"
-    #: On another node, but a move before did not do what the plan counted on.
+    #: On another node, but a move before did not do what the plan counted on, or the API server was away meanwhile.
     VOID = "void"
     #: The plan does not say where.
     UNFORETOLD = "unforetold"
@@ -142,7 +142,7 @@ Outcome = Waiting | Evicted | Landed | Ending
 
 
 def match_of(task: Task, node: str, *, on_track: bool) -> Match:
-    """How a replacement's node compares with the plan; ``on_track`` while all that the plan counted on has happened."""
+    """How a replacement's node compares with the plan; ``on_track`` while all is as the plan counts on."""
     move = task.move
     if node in move.candidates or (move.candidate_count > len(move.candidates) and node != move.source):
         return Match.PREDICTED

@@ -17,6 +17,11 @@ from restow.executing.task import Task
 class Sight(Protocol):
     """The cluster as it is now; ``live.cluster.LiveCluster`` is one."""
 
+    @property
+    def interruptions(self) -> int:
+        """How often the news of nodes or pods have broken off so far."""
+        ...
+
     def pod(self, namespace: str, name: str) -> PodNow | None:
         """A pod; None if it is gone."""
         ...

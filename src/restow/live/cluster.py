@@ -21,7 +21,7 @@ from restow.cluster.pods_now import PodNow
 from restow.cluster.snapshot import Cluster, ClusterIntake
 from restow.errors import InputError
 from restow.live.feed import REFUSED, Feed
-from restow.live.kinds import METRICS, READ, refusal_sentence
+from restow.live.kinds import METRICS, READ, REQUIRED, refusal_sentence
 
 #: Seconds between two looks at metrics.k8s.io; the metrics server measures every 15 s.
 METRICS_INTERVAL = 15.0
@@ -56,6 +56,7 @@ class LiveCluster:
         self._waiting: set[asyncio.Future[None]] = set()
         #: Kinds of which no news come.
         self._silent: set[str] = set()
+        self._interruptions = 0
         #: Of the state as it is now; None when it has changed since.
         self._snapshot: Cluster | None = None
 
@@ -101,6 +102,11 @@ class LiveCluster:
     def missing(self) -> tuple[str, ...]:
         """The kinds that ``ready`` waits for."""
         return tuple(kind for kind, feed in self._feeds.items() if not feed.settled)
+
+    @property
+    def interruptions(self) -> int:
+        """How often the news of nodes or pods have broken off so far, be it for a moment."""
+        return self._interruptions
 
     def age(self, kind: str) -> float:
         """Seconds since the API server last said something of a kind, be it that nothing has changed."""
@@ -212,6 +218,7 @@ class LiveCluster:
 
     def _interrupt(self, feed: Feed, error: ClientError) -> None:
         """Tell of an outage once: a connection that is cut and made again is none, and all kinds fail together."""
+        self._interruptions += feed.kind in REQUIRED
         now = asyncio.get_running_loop().time()
         again, feed.broken = now - feed.broken < _SOON, now
         if again:

@@ -39,7 +39,7 @@ EvictionResult = Literal[
 #: budget, refused by the API.
 MoveResult = Literal["evicted", "requested", "dropped", "blocked", "failed"]
 #: Whether a replacement landed where it was expected; ``void`` is elsewhere, after an earlier move had not done what the
-#: plan counted on; ``missing`` is one that did not come, or was not Ready in time.
+#: plan counted on or while the API server was out of reach; ``missing`` is one that did not come, or was not Ready in time.
 Prediction = Literal["hit", "miss", "void", "missing"]
 #: Why a move was not made that would have come to nothing.
 LoopCause = Literal["circle", "back-off"]
@@ -131,7 +131,8 @@ class Metrics:
         self._predictions = Counter(
             "restow_predictions",
             "Replacements of evicted pods: hit landed on a predicted node, miss elsewhere, void elsewhere after an earlier "
-            "move had not gone as planned, missing did not come or was not Ready in time.",
+            "move had not gone as planned or while the API server was out of reach, missing did not come or was not Ready "
+            "in time.",
             ["result", "certainty"],
             registry=self.registry,
         )
