@@ -57,7 +57,7 @@ def raising(error):
 
 class TestWhileRunning:
     def test_a_bug_is_told_in_one_line_that_asks_for_a_report(self, restow, monkeypatch, plan_arguments):
-        monkeypatch.setattr(question, "prove_cycle", raising(KeyError("cpu")))
+        monkeypatch.setattr(question, "decided", raising(KeyError("cpu")))
         ran = restow(*plan_arguments)
         assert (ran.status, ran.out) == (1, "")
         (line,) = ran.err.splitlines()
@@ -66,7 +66,7 @@ class TestWhileRunning:
 
     @pytest.mark.parametrize("verbose", [["-v", "2"], ["-v2"], ["-v=2"], ["--v=4"]], ids=" ".join)
     def test_the_traceback_of_a_bug_is_there_for_who_asks(self, restow, monkeypatch, plan_arguments, verbose):
-        monkeypatch.setattr(question, "prove_cycle", raising(KeyError("cpu")))
+        monkeypatch.setattr(question, "decided", raising(KeyError("cpu")))
         told = restow(*plan_arguments, *verbose).err
         assert told.startswith("Traceback")
         assert "please report it" in told.splitlines()[-1]

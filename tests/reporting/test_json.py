@@ -8,12 +8,16 @@ from msgspec import structs
 
 from builders.plans import a_report, small_report, upstream_report
 from restow.descheduling.plan import Plan, ResourceLoad, Utilisation
-from restow.reporting.json import render_json
+from restow.reporting.json import compact_json, render_json
 from restow.reporting.yaml import render_yaml
 
 
+def rendered(plan: Plan) -> bytes:
+    return b"".join(render_json(plan))
+
+
 def test_fields_come_in_the_order_of_the_schema() -> None:
-    document = json.loads(render_json(small_report().plan))
+    document = json.loads(rendered(small_report().plan))
     assert list(document) == ["apiVersion", "kind", "metadata", "moves", "refusals", "summary", "problems", "notes"]
     assert list(document["metadata"]) == ["generatedAt", "placement", "restowVersion"]
     assert list(document["moves"][0]) == [
@@ -24,7 +28,7 @@ def test_fields_come_in_the_order_of_the_schema() -> None:
 
 
 def test_an_eviction_in_upstream_placement_goes_to_null() -> None:
-    move = json.loads(render_json(upstream_report().plan))["moves"][0]
+    move = json.loads(rendered(upstream_report().plan))["moves"][0]
     assert (move["to"], move["certainty"], move["candidates"]) == (None, None, [])
 
 
@@ -36,26 +40,31 @@ def test_fractions_and_seconds_have_four_digits() -> None:
         summary=structs.replace(plan.summary, utilisation=Utilisation(load, load)),
         metadata=structs.replace(plan.metadata, timings={"load": 1.23456}),
     )
-    document = json.loads(render_json(plan))
+    document = json.loads(rendered(plan))
     assert document["summary"]["utilisation"]["before"]["cpu"] == {"max": 0.6667, "mean": 0.3333, "spread": 0.0}
     assert document["metadata"]["timings"] == {"load": 1.2346}
 
 
+def test_the_pieces_are_one_document_indented_by_two_spaces() -> None:
+    for plan in (a_report().plan, small_report().plan, structs.replace(small_report().plan, moves=(), refusals=())):
+        assert rendered(plan) == msgspec.json.format(compact_json(plan), indent=2) + b"\n"
+
+
 def test_the_layout_is_stable() -> None:
-    text = render_json(a_report().plan).decode()
+    text = rendered(a_report().plan).decode()
     assert text.startswith('{\n  "apiVersion": "restow.dev/v1alpha1",\n  "kind": "Plan",\n  "metadata": {\n')
     assert text.endswith("}\n")
-    assert render_json(small_report().plan) == render_json(small_report().plan)
+    assert rendered(small_report().plan) == rendered(small_report().plan)
 
 
 def test_a_stored_plan_can_be_read_again() -> None:
     plan = small_report().plan
-    assert msgspec.json.decode(render_json(plan), type=Plan).moves == plan.moves
+    assert msgspec.json.decode(rendered(plan), type=Plan).moves == plan.moves
 
 
 def test_yaml_is_the_same_document_in_the_same_order() -> None:
     text = render_yaml(small_report().plan)
-    assert list(yaml.safe_load(text).items()) == list(json.loads(render_json(small_report().plan)).items())
+    assert list(yaml.safe_load(text).items()) == list(json.loads(rendered(small_report().plan)).items())
     assert text.startswith("apiVersion: restow.dev/v1alpha1\nkind: Plan\n")
 
 

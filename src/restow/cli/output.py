@@ -20,7 +20,7 @@ def write_plan(output: Output, plan: Plan, report: Callable[[], Report]) -> None
         case "json":
             from restow.reporting.json import render_json
 
-            write_bytes(render_json(plan))
+            write_pieces(render_json(plan))
         case "yaml":
             from restow.reporting.yaml import render_yaml
 

@@ -232,11 +232,9 @@ class View:
 
     def counts_on(self, pods: IntArray, nodes: IntArray) -> IntArray:
         """How many of these pods and of their replacements are on each of some nodes now, int64[len(nodes)]."""
-        counts = np.zeros(len(self.is_listed), dtype=np.int64)
-        for rows in (pods, twin_of(pods)):
-            on = self.state.node[rows[self.state.exists[rows]]]
-            np.add.at(counts, on[on >= 0], 1)
-        found: IntArray = counts[nodes]
+        rows = np.concatenate((pods, twin_of(pods)))
+        on = self.state.node[rows[self.state.exists[rows]]]
+        found: IntArray = np.bincount(on[on >= 0], minlength=len(self.is_listed))[nodes]
         return found
 
     def node_name(self, pod: int) -> str:

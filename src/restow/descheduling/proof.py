@@ -111,8 +111,11 @@ class Prover:
         """Which of some nodes would do as landing places for a suggestion, bool[len(nodes)]."""
         elsewhere = suggestion.obligation is not Obligation.ANYWHERE
         good = nodes != source if elsewhere else np.ones(len(nodes), dtype=bool)
-        if suggestion.welcome is not None and good.any():
-            good[good] = suggestion.welcome(nodes[good])
+        if suggestion.welcome is None:
+            return good
+        if good.all():
+            return suggestion.welcome(nodes)
+        good[good] = suggestion.welcome(nodes[good])
         return good
 
     def _foreseen(self, turn: Turn, suggestion: Suggestion, source: int) -> Reason | None:

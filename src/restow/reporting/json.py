@@ -8,14 +8,24 @@ import msgspec
 from msgspec import UNSET, structs
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from restow.descheduling.plan import Metadata, Plan, ResourceLoad, Utilisation
 
 _DIGITS: Final = 4
 
 
-def render_json(plan: Plan) -> bytes:
-    """Return the document, indented by two spaces, with a final newline."""
-    return msgspec.json.format(compact_json(plan), indent=2) + b"\n"
+def render_json(plan: Plan) -> Iterator[bytes]:
+    """Yield the document, indented by two spaces, with a final newline, in pieces: a large plan is a gigabyte."""
+    between = b"{"
+    for name, value in document(plan).items():
+        yield b'%s\n  "%s": ' % (between, name.encode())
+        if isinstance(value, tuple) and value:
+            yield from _items(value)
+        else:
+            yield _indented(value, b"  ")
+        between = b","
+    yield b"\n}\n"
 
 
 def compact_json(plan: Plan) -> bytes:
@@ -35,6 +45,19 @@ def document(plan: Plan) -> dict[str, object]:
         "problems": plan.problems,
         "notes": plan.notes,
     }
+
+
+def _items(values: Sequence[object]) -> Iterator[bytes]:
+    between = b"["
+    for value in values:
+        yield between + b"\n    " + _indented(value, b"    ")
+        between = b","
+    yield b"\n  ]"
+
+
+def _indented(value: object, margin: bytes) -> bytes:
+    """A value over several lines, all but the first with a margin; line feeds in strings are escaped."""
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).replace(b"\n", b"\n" + margin)
 
 
 def _rounded_metadata(metadata: Metadata) -> Metadata:

@@ -129,8 +129,7 @@ class Scheduler:
         """
         if decision.ranking is None:
             return decision.best
-        allowed = self._filters.prefilter(decision.pod).allowed
-        return self._sampling.winners(decision.pod, decision.ranking, allowed)
+        return self._sampling.winners(decision.pod, decision.ranking, decision.verdicts.allowed)
 
     def settle(self, decision: Decision) -> None:
         """Place the pod on the decision's node, or nominate it where it preempts others."""

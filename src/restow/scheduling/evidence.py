@@ -50,6 +50,7 @@ class Evidence:
         self._untold = frozenset(kind for kind in KINDS if not cluster.tells_of(kind))
         #: The kinds that were missed in answers so far.
         self.missed: set[str] = set()
+        self._evicting: dict[bool, Kinds] = {}
         self._decisive: dict[tuple[object, ...], Kinds] = {}
         self._scoring: dict[tuple[object, ...], Kinds] = {}
 
@@ -66,7 +67,10 @@ class Evidence:
             return ()
         owner = owner_of(self._pods, pod)
         of_job = owner is not None and owner.kind == "Job" and not self._pods.terminal[pod]
-        return self._only_untold((_BUDGET, "Job") if of_job else (_BUDGET,))
+        known = self._evicting.get(of_job)
+        if known is None:
+            known = self._evicting[of_job] = self._only_untold((_BUDGET, "Job") if of_job else (_BUDGET,))
+        return known
 
     def decisive(self, pod: int) -> Kinds:
         """The kinds not told of that could rule out nodes for a pod."""

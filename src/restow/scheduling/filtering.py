@@ -74,7 +74,7 @@ class Filters:
             # Who rejected the nominated node is named at excluded nodes too. Source: Kubernetes 1.36.
             verdict = self._run_everywhere(asked, (*asked.restricting, self.objections[own].plugin)).verdict
         verdict[nominated] = own
-        return Verdicts(verdict, self.objections)
+        return Verdicts(verdict, self.objections, allowed=asked.allowed)
 
     def run_on(self, asked: Asked, node: int) -> int:
         """Judge one node for a pod on a state that may be only tried out; a category as in ``run``.
@@ -149,7 +149,7 @@ class Filters:
                 verdict[node] = category
             return verdict
 
-        return LateVerdicts(passes, tell, self.objections)
+        return LateVerdicts(passes, tell, self.objections, asked.allowed)
 
     def only_resources(self, asked: Asked) -> NodeResourcesFit | None:
         """The plugin that looks at resources, where no other one looks at the pods on nodes; None where one does."""

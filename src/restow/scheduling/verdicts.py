@@ -28,12 +28,18 @@ class Verdicts:
     """Who rejects which node: ``objections[verdict[node]]``, or PASSES."""
 
     def __init__(
-        self, verdict: Categories, objections: Sequence[Objection], prefilter: Objection | None = None
+        self,
+        verdict: Categories,
+        objections: Sequence[Objection],
+        prefilter: Objection | None = None,
+        allowed: BoolArray | None = None,
     ) -> None:
         self._verdict: Categories | None = verdict
         self.objections = objections
         #: What a plugin said before it looked at any node; every node counts as rejected by it.
         self.prefilter = prefilter
+        #: The nodes that PreFilter plugins left, bool[node]; None is all.
+        self.allowed = allowed
 
     @property
     def verdict(self) -> Categories:
@@ -60,8 +66,14 @@ class Verdicts:
 class LateVerdicts(Verdicts):
     """Verdicts that are put together when they are read; ``tell`` must not look at anything that changes."""
 
-    def __init__(self, passes: BoolArray, tell: Callable[[], Categories], objections: Sequence[Objection]) -> None:
-        super().__init__(np.zeros(0, dtype=np.int64), objections)
+    def __init__(
+        self,
+        passes: BoolArray,
+        tell: Callable[[], Categories],
+        objections: Sequence[Objection],
+        allowed: BoolArray | None = None,
+    ) -> None:
+        super().__init__(np.zeros(0, dtype=np.int64), objections, allowed=allowed)
         self._verdict = None
         self._tell = tell
         self.passes = passes

@@ -28,7 +28,8 @@ class _Image:
 
     #: Its size, weighted by the share of nodes that have it, truncated to bytes.
     spread_size: int
-    present: BoolArray
+    #: The nodes that have it, sorted.
+    holders: IntArray
 
 
 class ImageLocality:
@@ -52,19 +53,30 @@ class ImageLocality:
         known = self._scores.get(key)
         if known is None:
             containers = (*tables.init_images[key[1]], *tables.images[key[0]])
-            known = _single(self._score(containers, tables.volume_images[key[2]]))
+            known = self._score(containers, tables.volume_images[key[2]])
             self._scores.put(key, known)
         return known
 
-    def _score(self, containers: tuple[str, ...], volumes: tuple[str, ...]) -> Scores:
-        """Images that are mounted as volumes count, but what is the most is a matter of containers."""
-        total = np.zeros(len(self._nodes), dtype=np.int64)
-        for name in (*containers, *volumes):
-            image = self._images.get(full_name(name))
-            if image is not None:
-                total[image.present] += image.spread_size
+    def _score(self, containers: tuple[str, ...], volumes: tuple[str, ...]) -> Scores | int:
+        """Images that are mounted as volumes count, but what is the most is a matter of containers.
+
+        One number where all nodes get the same.
+        """
+        names = map(full_name, (*containers, *volumes))
+        found = [image for name in names if (image := self._images.get(name)) is not None]
+        if not found:
+            return 0
+        nodes = np.unique(np.concatenate([image.holders for image in found]))
+        total = np.zeros(len(nodes), dtype=np.int64)
+        for image in found:
+            total[nodes.searchsorted(image.holders)] += image.spread_size
         most = max(_MOST_PER_CONTAINER * len(containers), _LEAST + 1)
-        return MAX_SCORE * (np.clip(total, _LEAST, most) - _LEAST) // (most - _LEAST)
+        some = MAX_SCORE * (np.clip(total, _LEAST, most) - _LEAST) // (most - _LEAST)
+        if not some.any():
+            return 0
+        scores = np.zeros(len(self._nodes), dtype=np.int16)
+        scores[nodes] = some
+        return scores
 
     @cached_property
     def _images(self) -> dict[str, _Image]:
@@ -79,14 +91,7 @@ class ImageLocality:
         return {name: self._image(sizes[name], found) for name, found in holders.items()}
 
     def _image(self, size: int, holders: set[int]) -> _Image:
-        present = np.zeros(len(self._nodes), dtype=bool)
-        present[list(holders)] = True
-        return _Image(int(size * (len(holders) / len(self._nodes))), present)
-
-
-def _single(scores: Scores) -> Scores | int:
-    """One number where no node has any of the images."""
-    return scores.astype(np.int16) if scores.any() else 0
+        return _Image(int(size * (len(holders) / len(self._nodes))), np.array(sorted(holders)))
 
 
 def full_name(image: str) -> str:
