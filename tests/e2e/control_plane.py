@@ -12,6 +12,7 @@ Ready after a few seconds. Everything dies with the process that started it, and
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
 from collections.abc import Callable, Iterator
@@ -25,7 +26,7 @@ from e2e.audit import AuditLog
 from e2e.binaries import binaries
 from e2e.certificates import make_certificates
 from e2e.child import Child
-from e2e.components import COMPONENTS, Settings
+from e2e.components import COMPONENTS, ENVIRONMENT, Settings
 from e2e.fake_nodes import a_fake_node, is_cordoned, is_usable
 from e2e.health import is_healthy, is_listening, is_ready
 from e2e.identities import USERS, write_kubeconfig, write_tokens
@@ -248,7 +249,8 @@ class ControlPlane:
 
     def _child(self, component: str) -> Child:
         flags = COMPONENTS[component](self.layout, self._settings)
-        return Child([str(self.layout.binaries / component), *flags], self.layout.log(component))
+        command = [str(self.layout.binaries / component), *flags]
+        return Child(command, self.layout.log(component), environment=os.environ | ENVIRONMENT)
 
     def _write(self, file: Path, token: str) -> Path:
         authority = self.layout.certificates.authority.certificate

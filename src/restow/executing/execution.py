@@ -47,8 +47,9 @@ _ASK_AGAIN = BackOff(first=0.25, cap=8.0, jitter=0.25)
 _ASTRAY = (Waiting, *UNFULFILLED)
 #: What a webhook says that does not let a pod be evicted and moves it instead. Source: Descheduler 0.36, evictions.
 _IN_BACKGROUND = "Eviction triggered evacuation"
-#: How often it is looked whether a budget has room before it is asked for, and the seconds between two looks.
-_ROOM_LOOKS, _ROOM_PAUSE = 20, 0.05
+#: Between two looks whether a budget has room (seconds), and after how many it is told that a pod waits for it.
+_LOOK_AGAIN = BackOff(first=0.05, cap=0.5, factor=1.5, jitter=0.1)
+_TELLING_LOOKS = 10
 LEADERSHIP_ENDED = "leadership has ended"
 
 
@@ -240,13 +241,22 @@ class _Run:
                 self._tell(Failed(task, message))
 
     def _waits_for_room(self, task: Task) -> bool:
-        """Give the controller of budgets a moment to count the replacement before, while others ask; False: ask now."""
-        used = task.budgets & self._used
-        if self._looks[task.number] >= _ROOM_LOOKS or all(map(self._with.sight.has_room, used)):
+        """Let others ask until the controller of budgets has counted the replacement before; False: ask now.
+
+        A budget that nobody of us has used is asked for first: its status may be older than what the API server knows.
+        """
+        watched = task.budgets if self._asked[task.number] else task.budgets & self._used
+        full = [budget for budget in sorted(watched) if not self._with.sight.has_room(budget)]
+        if not full:
             return False
         self._looks[task.number] += 1
+        pause = _LOOK_AGAIN.wait(self._looks[task.number])
+        if not self._agenda.postpone(task, self._with.clock(), pause, self._with.settings.budget):
+            return False
+        if self._looks[task.number] >= _TELLING_LOOKS:
+            self._tell_once(Waiting(task, f"The disruption budget {full[0]} has no room"))
         self._changed.set()
-        return self._agenda.postpone(task, self._with.clock(), _ROOM_PAUSE, self._with.settings.budget)
+        return True
 
     def _is_request(self, task: Task, refusal: str) -> bool:
         return self._with.settings.in_background and task.request_only and _IN_BACKGROUND in refusal
@@ -264,13 +274,16 @@ class _Run:
         if not self._agenda.postpone(task, self._with.clock(), wait, self._with.settings.budget):
             self._tell(ending)
             return False
-        if task.number not in self._waiting:
-            self._waiting.add(task.number)
-            self._tell(Waiting(task, message))
+        self._tell_once(Waiting(task, message))
         if self._stopped is not None and self._stopped.code == "Stopped":
             self._agenda.hurry()
         self._changed.set()
         return True
+
+    def _tell_once(self, waiting: Waiting) -> None:
+        if waiting.task.number not in self._waiting:
+            self._waiting.add(waiting.task.number)
+            self._tell(waiting)
 
     async def _follow(self, task: Task) -> None:
         self._tell(Evicted(task))

@@ -23,7 +23,7 @@ from restow.executing.task import Task
 from restow.kube.duration import SECOND, format_duration
 
 #: Seconds until the second look, how much longer each pause is than the one before, and the longest.
-_FIRST_PAUSE, _LONGER, _PAUSE = 0.02, 1.5, 0.25
+_FIRST_PAUSE, _LONGER, _PAUSE = 0.02, 1.2, 0.25
 #: Candidates named in a sentence.
 _TOLD = 3
 
