@@ -10,6 +10,7 @@ import pytest
 
 from executing.double import a_task, tasks
 from restow.executing.agenda import Agenda
+from restow.executing.pace import Pace
 from restow.executing.task import Task
 
 
@@ -22,21 +23,21 @@ def started(agenda: Agenda, now: float = 0.0) -> list[str]:
 
 
 def test_one_of_each_workload_goes_in_the_order_of_the_plan() -> None:
-    assert started(Agenda([*tasks("web", 2), *tasks("api", 2, 2)], 16)) == ["web-0", "api-0"]
+    assert started(Agenda([*tasks("web", 2), *tasks("api", 2, 2)], Pace(16))) == ["web-0", "api-0"]
 
 
 def test_as_many_go_as_the_limit_says() -> None:
-    assert started(Agenda(tasks("web", 5, limit=3), 16)) == ["web-0", "web-1", "web-2"]
+    assert started(Agenda(tasks("web", 5, limit=3), Pace(16))) == ["web-0", "web-1", "web-2"]
 
 
 def test_no_more_are_asked_at_a_time_than_the_width() -> None:
-    agenda = Agenda(tasks("web", 5, limit=5), 2)
+    agenda = Agenda(tasks("web", 5, limit=5), Pace(2))
     assert started(agenda) == ["web-0", "web-1"]
 
 
 def test_the_next_under_a_budget_goes_when_the_server_has_answered() -> None:
     first, second = tasks("web", 2, limit=2, budgets=["default/web"])
-    agenda = Agenda([first, second], 16)
+    agenda = Agenda([first, second], Pace(16))
     assert started(agenda) == ["web-0"]
     agenda.answered(first)
     assert started(agenda) == ["web-1"]
@@ -44,7 +45,7 @@ def test_the_next_under_a_budget_goes_when_the_server_has_answered() -> None:
 
 def test_the_next_of_a_workload_goes_when_the_one_before_has_ended() -> None:
     first, second = tasks("web", 2)
-    agenda = Agenda([first, second], 16)
+    agenda = Agenda([first, second], Pace(16))
     assert started(agenda) == ["web-0"]
     agenda.answered(first)
     agenda.landed(first)
@@ -55,7 +56,7 @@ def test_the_next_of_a_workload_goes_when_the_one_before_has_ended() -> None:
 
 def test_a_proven_move_waits_until_all_before_it_have_landed() -> None:
     plan = [a_task("web-0", "web", candidates=["b"]), a_task("api-0", "api", number=1, candidates=["c"])]
-    agenda = Agenda([*plan, *tasks("db", 1, 2)], 16)
+    agenda = Agenda([*plan, *tasks("db", 1, 2)], Pace(16))
     assert started(agenda) == ["web-0", "db-0"]
     agenda.answered(plan[0])
     assert started(agenda) == []
@@ -65,7 +66,7 @@ def test_a_proven_move_waits_until_all_before_it_have_landed() -> None:
 
 def test_a_proven_move_does_not_overtake_one_that_waits_for_its_workload() -> None:
     plan = [*tasks("web", 2, candidates=["b"]), a_task("api-0", "api", number=2, candidates=["c"])]
-    agenda = Agenda(plan, 16)
+    agenda = Agenda(plan, Pace(16))
     assert started(agenda) == ["web-0"]
     agenda.answered(plan[0])
     agenda.landed(plan[0])
@@ -76,7 +77,7 @@ def test_a_proven_move_does_not_overtake_one_that_waits_for_its_workload() -> No
 
 def test_what_is_put_off_is_asked_again_in_time_and_not_for_ever() -> None:
     (task,) = tasks("web", 1)
-    agenda = Agenda([task], 16)
+    agenda = Agenda([task], Pace(16))
     assert started(agenda) == ["web-0"]
     assert agenda.postpone(task, 0.0, 2.0, 5.0)
     assert agenda.wakes_at() == 2.0
@@ -96,7 +97,7 @@ def test_what_is_put_off_keeps_its_workload_and_its_budgets_and_lets_others_go_f
         a_task("api-0", "api", number=2, budgets=["x/y"]),
         a_task("db-0", "db", number=3, candidates=["b"]),
     ]
-    agenda = Agenda([first, *others], 16)
+    agenda = Agenda([first, *others], Pace(16))
     assert started(agenda) == ["web-0"]
     assert agenda.postpone(first, 0.0, 1.0, 5.0)
     assert started(agenda) == ["db-0"]
@@ -185,7 +186,7 @@ class Model:
 def test_no_limit_is_ever_exceeded_and_everything_ends(seed: int) -> None:
     chance = random.Random(seed)
     plan, width = a_random_plan(chance), chance.randint(1, 4)
-    agenda, model, now = Agenda(plan, width), Model(plan, width, chance), 0.0
+    agenda, model, now = Agenda(plan, Pace(width)), Model(plan, width, chance), 0.0
     while not agenda.is_finished:
         while (task := agenda.start(now)) is not None:
             model.start(task)

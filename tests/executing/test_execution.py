@@ -58,12 +58,12 @@ def test_an_eviction_is_told_from_the_answer_to_the_ready_replacement() -> None:
 
 
 def test_workloads_go_side_by_side_and_their_pods_one_after_the_other() -> None:
-    plan = [task for at in range(8) for task in tasks(f"app{at}", 2, 2 * at)]
+    plan = [task for at in range(4) for task in tasks(f"app{at}", 2, 2 * at)]
     double = Double.of(plan)
     told = carry_out(double, plan)
     assert set(endings(told).values()) == {"Settled"}
-    assert double.most["requests"] == 8
-    assert all(double.most[f"on the way uid-app{at}"] == 1 for at in range(8))
+    assert double.most["requests"] == 4
+    assert all(double.most[f"on the way uid-app{at}"] == 1 for at in range(4))
     assert double.asked[-1][0] - START < 3.0
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from heapq import heapify, heappop, heappush
 from typing import Literal
 
+from restow.executing.pace import Pace
 from restow.executing.task import Task
 
 #: What is claimed: a workload, a budget.
@@ -23,10 +24,10 @@ _Lane = deque[Task]
 
 
 class Agenda:
-    """The tasks of one plan; at most ``width`` of them are being asked of the API server at a time."""
+    """The tasks of one plan; at most ``pace.width`` of them are being asked of the API server at a time."""
 
-    def __init__(self, tasks: Iterable[Task], width: int) -> None:
-        self._width = width
+    def __init__(self, tasks: Iterable[Task], pace: Pace) -> None:
+        self._pace = pace
         self._claimed: Counter[Claim] = Counter()
         #: The claims of each task that has begun and not ended, by number.
         self._holding: dict[int, set[Claim]] = {}
@@ -57,7 +58,7 @@ class Agenda:
 
     def start(self, now: float) -> Task | None:
         """The next task to ask for; it is then being asked until ``postpone``, ``answered`` or ``finish``."""
-        if len(self._asking) >= self._width:
+        if len(self._asking) >= self._pace.width:
             return None
         task = self._repeated(now) or self._fresh()
         if task is not None:
@@ -66,7 +67,7 @@ class Agenda:
 
     def wakes_at(self) -> float | None:
         """When the next task is to be asked again; None if that does not depend on the time."""
-        return self._again[0][0] if self._again and len(self._asking) < self._width else None
+        return self._again[0][0] if self._again and len(self._asking) < self._pace.width else None
 
     def postpone(self, task: Task, now: float, pause: float, patience: float) -> bool:
         """Ask again after a pause, and let later moves go first; False, and nothing done, if that is too long after the first time."""

@@ -35,6 +35,7 @@ from restow.executing.outcomes import (
     Requested,
     Waiting,
 )
+from restow.executing.pace import Pace
 from restow.executing.revalidation import gone, siblings_starting, stale, still_awaited
 from restow.executing.settings import Clock, Settings
 from restow.executing.surroundings import Evicting, Sight
@@ -93,7 +94,8 @@ class _Run:
 
     def __init__(self, execution: Execution, tasks: Iterable[Task]) -> None:
         self._with = execution
-        self._agenda = Agenda(tasks, execution.settings.width)
+        self._pace = Pace()
+        self._agenda = Agenda(tasks, self._pace)
         self._following = Following(execution.sight, execution.memory, execution.settings, execution.clock)
         self._told: asyncio.Queue[Outcome | BaseException] = asyncio.Queue()
         self._changed = asyncio.Event()
@@ -214,12 +216,14 @@ class _Run:
     async def _ask(self, task: Task) -> None:
         self._following.expect(task)
         self._asked[task.number] += 1
+        began = self._with.clock()
         try:
             answer = await self._with.evicting.evict(task)
         except NotPermitted:
             self.stop(LEADERSHIP_ENDED)
             await self._carry(task)
             return
+        self._pace.answered(self._with.clock() - began)
         match answer:
             case eviction.Evicted():
                 await self._follow(task)

@@ -21,9 +21,6 @@ class Settings:
     #: How long an eviction waits for its budget.
     budget: float = 300.0
     windows: tuple[Window, ...] = ()
-    #: Evictions that the API server is asked for at a time.
-    #: Each waits for the server's 100 ms tick; beyond 16 little is gained on a busy server.
-    width: int = 16
     #: Whether a pod that asks for it may be evicted by somebody else, later (feature gate EvictionsInBackground).
     in_background: bool = False
 
