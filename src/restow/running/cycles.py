@@ -2,8 +2,8 @@
 
 A proven plan counts on where replacements land. kube-scheduler chooses at random among equals, so a replacement may land
 on another of its candidates than the one the later proofs count on; what is left of the plan is then concluded and the
-cycle decides anew. So that deciding never takes more than half of the time, a plan is carried on for as long as making it
-took. It also decides anew when budgets that kept pods have room again, now that replacements are ready. Everything that
+cycle decides anew. So that deciding never takes more than half of the time, a plan that was not made in a moment is carried
+on for as long as making it took. It also decides anew when budgets that kept pods have room again, now that replacements are ready. Everything that
 one cycle evicts counts in the same limits, and what it could not evict stays in all its plans: each of them evicts or
 gives up one more pod at least, so there is a last one.
 """
@@ -58,6 +58,9 @@ from restow.serving.metrics import Metrics
 _STALE: Final = 180.0
 #: How long the watches get to show what was just evicted (seconds).
 _SEEN: Final = 10.0
+#: A plan that was made sooner (seconds) than a replacement lands is made anew before the next move.
+_AT_ONCE: Final = 0.25
+_ANEW: Final = "the rest is planned anew"
 #: How long kinds that a new policy needs get to come in (seconds).
 _COMING: Final = 60.0
 
@@ -172,14 +175,15 @@ class Cycles:
         before, in_vain = part.progress, len(part.given_up)
         carrying = self._carrying(rules, settings)
         timer: asyncio.TimerHandle | None = None
+        astray = False
         try:
             async with aclosing(carrying.carry_out(decision.tasks)) as outcomes:
                 async for outcome in outcomes:
                     telling.outcome(outcome)
                     part.note(outcome)
-                    if timer is None and isinstance(carrying, Execution) and _leads_astray(outcome):
-                        loop = asyncio.get_running_loop()
-                        timer = loop.call_later(decision.seconds, carrying.conclude, "the rest is planned anew")
+                    if not astray and isinstance(carrying, Execution) and _leads_astray(outcome):
+                        astray = True
+                        timer = _conclude(carrying, decision.seconds)
         finally:
             self._execution = None
             if timer is not None:
@@ -189,7 +193,7 @@ class Cycles:
         await self._see(part)
         evicted, part.evicted = part.evicted, []
         makes_room = (len(part.given_up) > in_vain and _is_limited(decision)) or await self._has_room(decision, evicted)
-        return (timer is not None or makes_room) and part.progress > before and self.permit() > 0
+        return (astray or makes_room) and part.progress > before and self.permit() > 0
 
     async def _has_room(self, decision: Decision, evicted: Sequence[Task]) -> bool:
         """Whether budgets that kept other pods have room again, now that the replacements are ready.
@@ -260,6 +264,14 @@ class _Part:
 def _is_limited(decision: Decision) -> bool:
     """Whether other pods could go in place of those that were asked for in vain: only evictions count in limits."""
     return any(stage == "limit" for *_, (stage, _, _) in decision.cycle.record.refusals)
+
+
+def _conclude(execution: Execution, seconds: float) -> asyncio.TimerHandle | None:
+    """Have a plan concluded that took so long to make: before the next move where that was not long."""
+    if seconds < _AT_ONCE:
+        execution.conclude(_ANEW)
+        return None
+    return asyncio.get_running_loop().call_later(seconds, execution.conclude, _ANEW)
 
 
 def _leads_astray(outcome: Outcome) -> bool:
