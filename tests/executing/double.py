@@ -98,6 +98,8 @@ class Double:
     most: Counter[str] = field(default_factory=Counter)
     made: int = 0
     interruptions: int = 0
+    #: What namespaces say of evictions.
+    consents: dict[str, str] = field(default_factory=dict)
 
     @staticmethod
     def of(tasks: Iterable[Task], **features: Any) -> Double:
@@ -111,6 +113,9 @@ class Double:
 
     def takes_pods(self, node: str) -> bool:
         return node not in self.closed
+
+    def consent(self, namespace: str) -> str | None:
+        return self.consents.get(namespace)
 
     def has_room(self, budget: str) -> bool:
         """As far as is known: here nobody says before the API server does, unless ``counts`` is set."""

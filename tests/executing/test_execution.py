@@ -6,6 +6,7 @@ import asyncio
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -221,6 +222,22 @@ def test_a_stateful_set_is_followed_by_name() -> None:
     plan = tasks("db", 2, kind="StatefulSet", succession=Succession.AFTERWARDS)
     told = carry_out(Double.of(plan), plan)
     assert [each.pod for each in told if isinstance(each, Landed)] == ["db-0", "db-1"]
+
+
+@pytest.mark.parametrize(("chosen", "value"), [("all", "disabled"), ("all", "off"), ("annotated", None)])
+def test_a_namespace_that_opts_out_after_the_plan_was_made_keeps_its_pods(chosen: Any, value: str | None) -> None:
+    plan = tasks("web", 2)
+    double = Double.of(plan)
+    double.consents = {} if value is None else {"default": value}
+    told = carry_out(double, plan, namespaces=chosen)
+    assert {each.code for each in told if isinstance(each, Dropped)} == {"OptedOut"}
+    assert not double.asked
+
+
+def test_a_namespace_that_opts_in_lets_its_pods_go() -> None:
+    plan = tasks("web", 2)
+    double = Double.of(plan, consents={"default": "enabled"})
+    assert set(endings(carry_out(double, plan, namespaces="annotated")).values()) == {"Settled"}
 
 
 def test_a_landing_while_the_news_broke_off_says_nothing_about_the_proof() -> None:

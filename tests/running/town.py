@@ -67,6 +67,11 @@ class Town:
     def takes_pods(self, node: str) -> bool:
         return self._intake.takes_pods(node)
 
+    def consent(self, namespace: str) -> str | None:
+        found = self._intake.other("Namespace", "", namespace)
+        annotations = None if found is None else found.metadata.annotations
+        return None if annotations is None else annotations.eviction
+
     def has_room(self, budget: str) -> bool:
         namespace, name = budget.split("/", 1)
         known = self._intake.other("PodDisruptionBudget", namespace, name)

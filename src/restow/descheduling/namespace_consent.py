@@ -43,6 +43,13 @@ def namespace_checks(chosen: Namespaces, cluster: Cluster) -> tuple[Check, ...]:
     return tuple(checks)
 
 
+def withheld(value: str | None, chosen: Namespaces) -> str | None:
+    """Why a namespace whose annotation has a value, or is absent, keeps its pods under a policy; None if it does not."""
+    if value is not None and value != _ENABLED:
+        return _OUT
+    return _NOT_IN if value is None and chosen == "annotated" else None
+
+
 def is_untold(chosen: Namespaces, cluster: Cluster) -> bool:
     """Whether a policy asks for an annotation of which the input does not tell."""
     return chosen == "annotated" and not cluster.tells_of(_KIND)

@@ -18,6 +18,7 @@ from restow.client import eviction
 from restow.client.back_off import BackOff
 from restow.client.errors import NotPermitted
 from restow.client.permitted_body import Permit
+from restow.descheduling.namespace_consent import withheld
 from restow.descheduling.succession import Succession
 from restow.executing.agenda import Agenda
 from restow.executing.following import Following
@@ -207,6 +208,7 @@ class _Run:
             ("Window", lambda: closed(run.settings.windows, now)),
             ("Requested", lambda: run.memory.requested(task, now)),
             ("BackOff", lambda: run.memory.objection(task, now)),
+            ("OptedOut", lambda: withheld(run.sight.consent(task.move.pod.namespace), run.settings.namespaces)),
             ("NotReady", lambda: still_awaited(task, run.sight, run.memory)),
             ("Stale", lambda: stale(task, run.sight)),
             ("NotReady", lambda: siblings_starting(task, run.sight, now, run.settings.ready)),

@@ -11,10 +11,10 @@ from typing import Literal
 
 from restow.executing.task import Task
 
-#: Why a move is not made after all: the pod, or each of its candidates, is gone or is another; a pod of its workload is
-#: not ready; the workload is left alone; its eviction was requested before; no window is open; we are to stop, or the
-#: rest is planned anew.
-DropCode = Literal["Gone", "Stale", "NotReady", "BackOff", "Requested", "Window", "Stopped", "Replanned"]
+#: Why a move is not made after all: the pod, or each of its candidates, is gone or is another; its namespace has opted
+#: out meanwhile; a pod of its workload is not ready; the workload is left alone; its eviction was requested before; no
+#: window is open; we are to stop, or the rest is planned anew.
+DropCode = Literal["Gone", "Stale", "OptedOut", "NotReady", "BackOff", "Requested", "Window", "Stopped", "Replanned"]
 
 
 class Match(Enum):

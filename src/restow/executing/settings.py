@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from restow.kube.duration import SECOND
-from restow.policies.policy import RestowSettings, Window
+from restow.policies.policy import Namespaces, RestowSettings, Window
 
 #: Seconds since the epoch.
 Clock = Callable[[], float]
@@ -21,6 +21,8 @@ class Settings:
     #: How long an eviction waits for its budget.
     budget: float = 300.0
     windows: tuple[Window, ...] = ()
+    #: Whose pods may be evicted at all.
+    namespaces: Namespaces = "all"
     #: Whether a pod that asks for it may be evicted by somebody else, later (feature gate EvictionsInBackground).
     in_background: bool = False
 
@@ -31,5 +33,6 @@ class Settings:
             ready=policy.wait_for_ready / SECOND,
             budget=policy.wait_for_budget / SECOND,
             windows=policy.windows,
+            namespaces=policy.namespaces,
             in_background=in_background,
         )

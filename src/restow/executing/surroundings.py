@@ -34,6 +34,10 @@ class Sight(Protocol):
         """Whether a node is there and not cordoned."""
         ...
 
+    def consent(self, namespace: str) -> str | None:
+        """What a namespace says of evictions, as in ``descheduling.namespace_consent``; None if nothing."""
+        ...
+
     def has_room(self, budget: str) -> bool:
         """Whether a disruption budget (namespace/name) allows an eviction, as far as is known."""
         ...

@@ -134,6 +134,12 @@ class LiveCluster:
         """Whether a node is there and not cordoned."""
         return self._intake.takes_pods(node)
 
+    def consent(self, namespace: str) -> str | None:
+        """The value of a namespace's annotation ``restow.dev/eviction``; None if it has none, or nobody knows."""
+        found = self._intake.other("Namespace", "", namespace)
+        annotations = None if found is None else found.metadata.annotations
+        return None if annotations is None else annotations.eviction
+
     def has_room(self, budget: str) -> bool:
         """Whether a disruption budget (namespace/name) allows an eviction; one that nobody knows of does."""
         found = self._intake.other("PodDisruptionBudget", *budget.split("/", 1))

@@ -2,10 +2,10 @@
 
 A proven plan counts on where replacements land. kube-scheduler chooses at random among equals, so a replacement may land
 on another of its candidates than the one the later proofs count on; what is left of the plan is then concluded and the
-cycle decides anew. So that deciding never takes more than half of the time, a plan that was not made in a moment is carried
-on for as long as making it took. It also decides anew when budgets that kept pods have room again, now that replacements are ready. Everything that
-one cycle evicts counts in the same limits, and what it could not evict stays in all its plans: each of them evicts or
-gives up one more pod at least, so there is a last one.
+cycle decides anew. A plan that took long to make is carried on for as long as that, so that deciding never takes more
+than half of the time. The cycle also decides anew when budgets that kept pods have room again, now that replacements are
+ready. Everything that one cycle evicts counts in the same limits, and what it could not evict stays in all its plans:
+each of them evicts or gives up one more pod at least, so there is a last one.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ from restow.serving.metrics import Metrics
 _STALE: Final = 180.0
 #: How long the watches get to show what was just evicted (seconds).
 _SEEN: Final = 10.0
-#: A plan that was made sooner (seconds) than a replacement lands is made anew before the next move.
-_AT_ONCE: Final = 0.25
+#: A plan that was made sooner (seconds) is made anew before the next move.
+_AT_ONCE: Final = 1.0
 _ANEW: Final = "the rest is planned anew"
 #: How long kinds that a new policy needs get to come in (seconds).
 _COMING: Final = 60.0
@@ -267,7 +267,7 @@ def _is_limited(decision: Decision) -> bool:
 
 
 def _conclude(execution: Execution, seconds: float) -> asyncio.TimerHandle | None:
-    """Have a plan concluded that took so long to make: before the next move where that was not long."""
+    """Have a plan concluded that took so long to make (seconds): before the next move where that was not long."""
     if seconds < _AT_ONCE:
         execution.conclude(_ANEW)
         return None
