@@ -59,7 +59,7 @@ _STALE: Final = 180.0
 #: How long the watches get to show what was just evicted (seconds).
 _SEEN: Final = 10.0
 #: A plan that was made sooner (seconds) is made anew before the next move.
-_AT_ONCE: Final = 1.0
+_AT_ONCE: Final = 2.0
 _ANEW: Final = "the rest is planned anew"
 #: How long kinds that a new policy needs get to come in (seconds).
 _COMING: Final = 60.0
