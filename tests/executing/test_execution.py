@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from executing.double import (
     START,
@@ -33,16 +30,13 @@ from restow.descheduling.succession import Succession
 from restow.executing.execution import LEADERSHIP_ENDED
 from restow.executing.memory import Memory
 from restow.executing.outcomes import (
-    Blocked,
     Dropped,
     Evicted,
     Failed,
     Landed,
     Match,
-    Missing,
     Outcome,
     Settled,
-    Unready,
     Unverified,
     Waiting,
 )
@@ -59,12 +53,12 @@ def test_an_eviction_is_told_from_the_answer_to_the_ready_replacement() -> None:
 
 
 def test_workloads_go_side_by_side_and_their_pods_one_after_the_other() -> None:
-    plan = [task for at in range(4) for task in tasks(f"app{at}", 2, 2 * at)]
+    plan = [task for at in range(8) for task in tasks(f"app{at}", 2, 2 * at)]
     double = Double.of(plan)
     told = carry_out(double, plan)
     assert set(endings(told).values()) == {"Settled"}
     assert double.most["requests"] == 4
-    assert all(double.most[f"on the way uid-app{at}"] == 1 for at in range(4))
+    assert all(double.most[f"on the way uid-app{at}"] == 1 for at in range(8))
     assert double.asked[-1][0] - START < 3.0
 
 
@@ -73,48 +67,6 @@ def test_so_many_pods_of_a_workload_go_at_a_time_as_its_limit_says() -> None:
     double = Double.of(plan)
     assert set(endings(carry_out(double, plan)).values()) == {"Settled"}
     assert double.most["on the way uid-web"] == 3
-
-
-def test_a_full_budget_is_waited_for_and_told_once() -> None:
-    plan = [*tasks("web", 1, budgets=["default/all"]), *tasks("api", 1, 1, budgets=["default/all"])]
-    double = Double.of(plan, budgets={"default/all": 1}, ready_after=9.0)
-    told = carry_out(double, plan)
-    assert endings(told) == {"web-0": "Settled", "api-0": "Settled"}
-    assert messages(told, Waiting) == ["The disruption budget default/all needs all"]
-    assert double.most["default/all"] == 1
-
-
-def test_a_budget_that_is_seen_to_be_full_is_not_asked_before_it_has_room() -> None:
-    """The controller of budgets counts a replacement a moment after it is ready."""
-    plan = [*tasks("web", 1, budgets=["default/all"]), *tasks("api", 1, 1, budgets=["default/all"])]
-    double = Double.of(plan, budgets={"default/all": 1}, ready_after=0.5, counts=True)
-    told = carry_out(double, plan)
-    assert endings(told) == {"web-0": "Settled", "api-0": "Settled"}
-    assert [name for _, name in double.asked] == ["web-0", "api-0"]
-
-
-def test_a_pod_that_waits_long_for_a_budget_says_so_and_asks_only_near_its_deadline() -> None:
-    """As long as the budget is seen to be full, the API server would only say so."""
-    plan = [*tasks("web", 1, budgets=["default/all"]), *tasks("api", 1, 1, budgets=["default/all"])]
-    double = Double.of(plan, budgets={"default/all": 1}, ready_after=60.0, counts=True)
-    told = carry_out(double, plan, budget=30.0)
-    assert messages(told, Waiting) == ["The disruption budget default/all has no room"]
-    assert endings(told)["api-0"] == "Blocked"
-    assert [name for _, name in double.asked][:2] == ["web-0", "api-0"]
-    assert double.asked[1][0] - START > 29.0
-
-
-def test_a_budget_that_never_allows_blocks_until_the_deadline() -> None:
-    plan = tasks("web", 2, budgets=["default/web"])
-    double = Double.of(plan, budgets={"default/web": 2})
-    told = carry_out(double, plan, budget=20.0)
-    assert endings(told) == {"web-0": "Blocked", "web-1": "Blocked"}
-    assert messages(told, Blocked)[0] == "The disruption budget default/web needs all, for too long"
-    assert double.evicted == []
-    # The first one ever more slowly until its deadline, the second one once.
-    assert double.asked[-1][0] - START < 21.0
-    assert [name for _, name in double.asked].count("web-1") == 1
-    assert len(double.asked) < 10
 
 
 @pytest.mark.parametrize(
@@ -218,12 +170,6 @@ def test_a_move_that_the_newest_state_forbids_is_dropped(change: Callable[[Doubl
     assert double.asked == []
 
 
-def test_a_stateful_set_is_followed_by_name() -> None:
-    plan = tasks("db", 2, kind="StatefulSet", succession=Succession.AFTERWARDS)
-    told = carry_out(Double.of(plan), plan)
-    assert [each.pod for each in told if isinstance(each, Landed)] == ["db-0", "db-1"]
-
-
 @pytest.mark.parametrize(("chosen", "value"), [("all", "disabled"), ("all", "off"), ("annotated", None)])
 def test_a_namespace_that_opts_out_after_the_plan_was_made_keeps_its_pods(chosen: Any, value: str | None) -> None:
     plan = tasks("web", 2)
@@ -238,77 +184,6 @@ def test_a_namespace_that_opts_in_lets_its_pods_go() -> None:
     plan = tasks("web", 2)
     double = Double.of(plan, consents={"default": "enabled"})
     assert set(endings(carry_out(double, plan, namespaces="annotated")).values()) == {"Settled"}
-
-
-def test_a_landing_while_the_news_broke_off_says_nothing_about_the_proof() -> None:
-    """The scheduler may have been without the API server just as well, and places pods after others have gone."""
-    plan = tasks("web", 1, candidates=["b"])
-    double, memory = Double.of(plan), Memory()
-
-    def land(_: str) -> str:
-        double.interruptions += 1
-        return "c"
-
-    double.land = land
-    told = carry_out(double, plan, memory=memory)
-    assert [each.match for each in told if isinstance(each, Landed)] == [Match.VOID]
-    assert not memory.pausing(0.0)
-
-
-@pytest.mark.parametrize("succession", [Succession.LOST, Succession.CLEARED])
-def test_nothing_is_waited_for_where_nothing_comes(succession: Succession) -> None:
-    plan = tasks("web", 2, succession=succession)
-    assert set(endings(carry_out(Double.of(plan), plan)).values()) == {"Cleared"}
-
-
-def test_pods_that_come_back_stop_their_workload_after_the_first_and_say_why() -> None:
-    plan = tasks("web", 6)
-    double, memory = Double.of(plan, land=lambda _: "a"), Memory()
-    told = carry_out(double, plan, memory=memory)
-    assert double.evicted == ["web-0"]
-    assert [each.match for each in told if isinstance(each, Landed)] == [Match.BACK]
-    assert re.search(r"left alone for 4m5\ds \(once\): new-1 came back to a", messages(told, Dropped)[0])
-
-
-@pytest.mark.parametrize("plugin", ["PodLifeTime", "RemoveFailedPods", "RemovePodsHavingTooManyRestarts"])
-def test_a_pod_that_was_too_old_or_broken_may_come_back(plugin: str) -> None:
-    plan = tasks("web", 3, plugin=plugin)
-    told = carry_out(Double.of(plan, land=lambda _: "a"), plan)
-    assert [each.match for each in told if isinstance(each, Landed)] == [Match.UNFORETOLD] * 3
-
-
-def test_a_missed_prediction_stops_its_workload() -> None:
-    plan = [*tasks("web", 2, candidates=["b"]), *tasks("api", 1, 2)]
-    double = Double.of(plan, land=lambda pod: "c" if pod.startswith("web") else "d")
-    told = carry_out(double, plan)
-    assert double.evicted == ["web-0", "api-0"]
-    assert "new-1 landed on c, foretold was b" in messages(told, Dropped)[0]
-
-
-def test_a_workload_whose_replacement_is_not_ready_is_not_evicted_again() -> None:
-    """Not in this plan, nor in a later one, before the replacement is ready."""
-    plan, memory = tasks("web", 3), Memory()
-    double = Double.of(plan, ready_after=700.0)
-    told = carry_out(double, plan[:2], memory=memory)
-    assert messages(told, Unready) == ["new-1, the replacement of default/web-0, was not ready within 5m0s"]
-    late = "the last replacement of its workload, default/new-1, is still not ready"
-    assert messages(told, Dropped) == [late]
-    assert messages(carry_out(double, plan[2:], memory=memory), Dropped) == [late]
-    double._become_ready("new-1")
-    assert endings(carry_out(double, plan[2:], memory=memory)) == {"web-2": "Unready"}
-
-
-def test_a_replacement_that_fits_nowhere_and_one_that_never_comes_are_told() -> None:
-    plan = tasks("web", 1)
-    told = carry_out(Double.of(plan, land=lambda _: None), plan)
-    assert messages(told, Unready) == ["new-1, the replacement of default/web-0, was not scheduled within 5m0s"]
-
-    class Scaled(Double):
-        def _create(self, *_: object) -> None:
-            """Nobody wants the pod any more."""
-
-    told = carry_out(Scaled(Double.of(plan).pods), [*plan])
-    assert messages(told, Missing) == ["no replacement of default/web-0 came within 5m0s"]
 
 
 def test_nothing_is_begun_when_leadership_has_ended_and_the_rest_is_dropped() -> None:
@@ -364,41 +239,11 @@ def test_a_rehearsal_tells_the_moves_and_has_nobody_to_make_them() -> None:
     assert endings(virtually(told())) == dict.fromkeys(["web-0", "web-1", "web-2"], "Rehearsed")
 
 
-@settings(max_examples=40, deadline=None)
-@given(st.data())
-def test_budgets_and_limits_hold_and_every_task_has_one_ending(data: st.DataObject) -> None:
-    plan: list[Task] = []
-    budgets = {}
-    for app in data.draw(st.lists(st.sampled_from("uvwxyz"), unique=True, max_size=5)):
-        count, limit = data.draw(st.integers(1, 4)), data.draw(st.integers(1, 3))
-        over = [f"default/{app}"] if data.draw(st.booleans()) else []
-        budgets |= {each: data.draw(st.integers(0, count)) for each in over}
-        known = data.draw(st.booleans())
-        plan += tasks(app, count, len(plan), limit=limit, budgets=over, candidates=["b"] if known else [])
-    fates = data.draw(st.lists(st.sampled_from(["b", "a", "c", None]), min_size=1, max_size=8))
-    double = Double.of(plan, budgets=budgets, ready_after=data.draw(st.sampled_from([0.1, 3.0, 90.0])))
-    double.land = lambda pod: fates[sum(map(ord, pod)) % len(fates)]
-    told = carry_out(double, plan, ready=60.0, budget=30.0)
-    assert endings(told).keys() == {each.move.pod.name for each in plan}
-    assert len(double.evicted) == len(set(double.evicted)) == sum(isinstance(each, Evicted) for each in told)
-    assert all(double.most[each] <= 1 for each in budgets)
-    assert all(double.most[f"on the way {each.workload}"] <= max(each.limit, 1) for each in plan)
-
-
 def test_a_pod_without_owner_is_its_own_workload() -> None:
     plan = [replace(each, workload=each.move.pod.uid) for each in tasks("x", 3, succession=Succession.LOST)]
     double = Double.of(plan)
     carry_out(double, plan)
     assert double.most["requests"] == 3
-
-
-def test_after_a_move_went_astray_later_landings_are_no_misses() -> None:
-    """The second of two equal candidates won, so the next replacement finds another cluster than it was proven on."""
-    plan = [*tasks("web", 1, candidates=["b", "c"]), *tasks("api", 2, 1, candidates=["c"])]
-    double = Double.of(plan, land=lambda pod: "c" if pod == "web-0" else "b")
-    told = carry_out(double, plan)
-    assert [each.match for each in told if isinstance(each, Landed)] == [Match.PREDICTED, Match.VOID, Match.VOID]
-    assert set(endings(told).values()) == {"Settled"}
 
 
 EVACUATION = eviction.Busy('admission webhook "x" denied the request: Eviction triggered evacuation of VMI', None)

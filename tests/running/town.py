@@ -68,14 +68,10 @@ class Town:
         return self._intake.takes_pods(node)
 
     def consent(self, namespace: str) -> str | None:
-        found = self._intake.other("Namespace", "", namespace)
-        annotations = None if found is None else found.metadata.annotations
-        return None if annotations is None else annotations.eviction
+        return self._intake.consent(namespace)
 
     def has_room(self, budget: str) -> bool:
-        namespace, name = budget.split("/", 1)
-        known = self._intake.other("PodDisruptionBudget", namespace, name)
-        return known is None or known.status.disruptions_allowed > 0
+        return self._intake.has_room(budget)
 
     def age(self, kind: str) -> float:
         return self.silent

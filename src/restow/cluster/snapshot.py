@@ -140,6 +140,17 @@ class ClusterIntake:
         found = self._nodes.get(node)
         return found is not None and not found.wire.spec.unschedulable
 
+    def consent(self, namespace: str) -> str | None:
+        """The value of a namespace's annotation ``restow.dev/eviction``; None if it has none, or nobody knows."""
+        found = self.other("Namespace", "", namespace)
+        annotations = None if found is None else found.metadata.annotations
+        return None if annotations is None else annotations.eviction
+
+    def has_room(self, budget: str) -> bool:
+        """Whether a disruption budget (namespace/name) allows an eviction; one that nobody knows of does."""
+        found = self.other("PodDisruptionBudget", *budget.split("/", 1))
+        return found is None or found.status.disruptions_allowed > 0
+
     def other(self, kind: str, namespace: str, name: str) -> Any | None:
         """An object of another kind than Node and Pod; None if there is none."""
         return self._others.get(kind, {}).get((namespace, name))

@@ -35,10 +35,11 @@ def namespace_checks(chosen: Namespaces, cluster: Cluster) -> tuple[Check, ...]:
     if is_untold(chosen, cluster):
         return (Check(UNKNOWN, _UNTOLD, np.ones(len(cluster.pods), dtype=bool)),)
     said = _said(cluster)
-    out = {name for name, value in said.items() if value != _ENABLED}
+    names = said.keys() | cluster.pods.tables.namespaces
+    held = {name: withheld(said.get(name), chosen) for name in names}
+    out, silent = ({name for name, why in held.items() if why == told} for told in (_OUT, _NOT_IN))
     checks = [Check(OPTED_OUT, _OUT, _among(out, cluster))] if out else []
     if chosen == "annotated":
-        silent = set(cluster.pods.tables.namespaces) - said.keys()
         checks.append(Check(NOT_OPTED_IN, _NOT_IN, _among(silent, cluster)))
     return tuple(checks)
 

@@ -136,18 +136,11 @@ class LiveCluster:
 
     def consent(self, namespace: str) -> str | None:
         """The value of a namespace's annotation ``restow.dev/eviction``; None if it has none, or nobody knows."""
-        found = self._intake.other("Namespace", "", namespace)
-        annotations = None if found is None else found.metadata.annotations
-        return None if annotations is None else annotations.eviction
+        return self._intake.consent(namespace)
 
     def has_room(self, budget: str) -> bool:
         """Whether a disruption budget (namespace/name) allows an eviction; one that nobody knows of does."""
-        found = self._intake.other("PodDisruptionBudget", *budget.split("/", 1))
-        return found is None or found.status.disruptions_allowed > 0
-
-    def other(self, kind: str, namespace: str, name: str) -> Any | None:
-        """An object of another kind than Node and Pod as it is now; None if it is gone."""
-        return self._intake.other(kind, namespace, name)
+        return self._intake.has_room(budget)
 
     async def changed(self) -> None:
         """Wait for the next change of anything; raises NewsEndedError if one of the tasks has ended."""

@@ -1,0 +1,110 @@
+"""Where replacements land and whether they get ready, and what that means for their workloads."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from executing.double import (
+    Double,
+    carry_out,
+    endings,
+    messages,
+    tasks,
+)
+from restow.descheduling.succession import Succession
+from restow.executing.memory import Memory
+from restow.executing.outcomes import (
+    Dropped,
+    Landed,
+    Match,
+    Missing,
+    Unready,
+)
+
+
+def test_a_stateful_set_is_followed_by_name() -> None:
+    plan = tasks("db", 2, kind="StatefulSet", succession=Succession.AFTERWARDS)
+    told = carry_out(Double.of(plan), plan)
+    assert [each.pod for each in told if isinstance(each, Landed)] == ["db-0", "db-1"]
+
+
+def test_a_landing_while_the_news_broke_off_says_nothing_about_the_proof() -> None:
+    """The scheduler may have been without the API server just as well, and places pods after others have gone."""
+    plan = tasks("web", 1, candidates=["b"])
+    double, memory = Double.of(plan), Memory()
+
+    def land(_: str) -> str:
+        double.interruptions += 1
+        return "c"
+
+    double.land = land
+    told = carry_out(double, plan, memory=memory)
+    assert [each.match for each in told if isinstance(each, Landed)] == [Match.VOID]
+    assert not memory.pausing(0.0)
+
+
+@pytest.mark.parametrize("succession", [Succession.LOST, Succession.CLEARED])
+def test_nothing_is_waited_for_where_nothing_comes(succession: Succession) -> None:
+    plan = tasks("web", 2, succession=succession)
+    assert set(endings(carry_out(Double.of(plan), plan)).values()) == {"Cleared"}
+
+
+def test_pods_that_come_back_stop_their_workload_after_the_first_and_say_why() -> None:
+    plan = tasks("web", 6)
+    double, memory = Double.of(plan, land=lambda _: "a"), Memory()
+    told = carry_out(double, plan, memory=memory)
+    assert double.evicted == ["web-0"]
+    assert [each.match for each in told if isinstance(each, Landed)] == [Match.BACK]
+    assert re.search(r"left alone for 4m5\ds \(once\): new-1 came back to a", messages(told, Dropped)[0])
+
+
+@pytest.mark.parametrize("plugin", ["PodLifeTime", "RemoveFailedPods", "RemovePodsHavingTooManyRestarts"])
+def test_a_pod_that_was_too_old_or_broken_may_come_back(plugin: str) -> None:
+    plan = tasks("web", 3, plugin=plugin)
+    told = carry_out(Double.of(plan, land=lambda _: "a"), plan)
+    assert [each.match for each in told if isinstance(each, Landed)] == [Match.UNFORETOLD] * 3
+
+
+def test_a_missed_prediction_stops_its_workload() -> None:
+    plan = [*tasks("web", 2, candidates=["b"]), *tasks("api", 1, 2)]
+    double = Double.of(plan, land=lambda pod: "c" if pod.startswith("web") else "d")
+    told = carry_out(double, plan)
+    assert double.evicted == ["web-0", "api-0"]
+    assert "new-1 landed on c, foretold was b" in messages(told, Dropped)[0]
+
+
+def test_a_workload_whose_replacement_is_not_ready_is_not_evicted_again() -> None:
+    """Not in this plan, nor in a later one, before the replacement is ready."""
+    plan, memory = tasks("web", 3), Memory()
+    double = Double.of(plan, ready_after=700.0)
+    told = carry_out(double, plan[:2], memory=memory)
+    assert messages(told, Unready) == ["new-1, the replacement of default/web-0, was not ready within 5m0s"]
+    late = "the last replacement of its workload, default/new-1, is still not ready"
+    assert messages(told, Dropped) == [late]
+    assert messages(carry_out(double, plan[2:], memory=memory), Dropped) == [late]
+    double._become_ready("new-1")
+    assert endings(carry_out(double, plan[2:], memory=memory)) == {"web-2": "Unready"}
+
+
+def test_a_replacement_that_fits_nowhere_and_one_that_never_comes_are_told() -> None:
+    plan = tasks("web", 1)
+    told = carry_out(Double.of(plan, land=lambda _: None), plan)
+    assert messages(told, Unready) == ["new-1, the replacement of default/web-0, was not scheduled within 5m0s"]
+
+    class Scaled(Double):
+        def _create(self, *_: object) -> None:
+            """Nobody wants the pod any more."""
+
+    told = carry_out(Scaled(Double.of(plan).pods), [*plan])
+    assert messages(told, Missing) == ["no replacement of default/web-0 came within 5m0s"]
+
+
+def test_after_a_move_went_astray_later_landings_are_no_misses() -> None:
+    """The second of two equal candidates won, so the next replacement finds another cluster than it was proven on."""
+    plan = [*tasks("web", 1, candidates=["b", "c"]), *tasks("api", 2, 1, candidates=["c"])]
+    double = Double.of(plan, land=lambda pod: "c" if pod == "web-0" else "b")
+    told = carry_out(double, plan)
+    assert [each.match for each in told if isinstance(each, Landed)] == [Match.PREDICTED, Match.VOID, Match.VOID]
+    assert set(endings(told).values()) == {"Settled"}
