@@ -32,7 +32,7 @@ def unexplained(upstream: str, policy: str, refusal: str) -> str:
     """What restow does not say of upstream's refusal; empty if nothing is missing."""
     if upstream.startswith(ONLY_THE_CLUSTER_KNOWS):
         return ""
-    left = sorted_names(upstream)
+    left = one_by_one(sorted_names(upstream))
     for stage in STAGES:
         left = re.sub(stage, "", left)
     for text in sorted(_texts(policy, refusal), key=len, reverse=True):
@@ -45,6 +45,21 @@ def unexplained(upstream: str, policy: str, refusal: str) -> str:
 def sorted_names(text: str) -> str:
     """The text with a list of resources, which Go takes from a map, in order."""
     return re.sub(r"(?<=resource, got )\[(.*?)\]", lambda found: f"[{' '.join(sorted(found[1].split()))}]", text)
+
+
+def one_by_one(text: str) -> str:
+    """The text with names that Go shows as a map listed as for people: each plugin in a text of its own."""
+    text = re.sub(
+        r'(profile "[^"]*" configures \S+ extension point of non-existing plugins: )(map\[.*?\{\}\])',
+        lambda found: ", ".join(found[1] + name for name in _map_keys(found[2])),
+        text,
+    )
+    return re.sub(r"map\[[^\]]*:\{\}\]", lambda found: ", ".join(_map_keys(found[0])), text)
+
+
+def _map_keys(shown: str) -> list[str]:
+    """The keys of a Go map that is shown as ``map[a:{} b:{}]``."""
+    return [key.removesuffix(":{}") for key in shown.removeprefix("map[").removesuffix("]").split(" ")]
 
 
 def _texts(policy: str, refusal: str) -> list[str]:

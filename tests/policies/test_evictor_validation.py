@@ -76,12 +76,13 @@ def test_default_evictor(args, expected):
 
 
 def test_the_evictors_selectors_are_compiled_only_when_it_is_built():
-    """Its label selector is told before its namespace selector, bare."""
+    """Its label selector is told before its namespace selector, bare; upstream stops there."""
     bad = LabelSelector(match_expressions=(LabelSelectorRequirement(key="a", operator="Foo"),))
 
     assert construct_default_evictor(DefaultEvictorArgs()) == []
     assert construct_default_evictor(DefaultEvictorArgs(label_selector=bad, namespace_label_selector=bad)) == [
-        '"Foo" is not a valid label selector operator'
+        '"Foo" is not a valid label selector operator',
+        'unable to convert namespaceLabelSelector to label selector: "Foo" is not a valid label selector operator',
     ]
     assert construct_default_evictor(DefaultEvictorArgs(namespace_label_selector=bad)) == [
         'unable to convert namespaceLabelSelector to label selector: "Foo" is not a valid label selector operator'

@@ -113,11 +113,11 @@ def test_mutated_policies_as_damaged_yaml(policy, cut, junk):
 
 @LIMITS
 @given(policy=mutated(NEW) | mutated(OLD))
-def test_a_policy_loads_if_and_only_if_nothing_is_found(policy):
+def test_a_policy_loads_if_and_only_if_no_error_is_found(policy):
     text = as_json(policy)
     found = ["unreadable"]
     try:
-        found = validate_policy(text, "p.yaml", PLUGINS)
+        found = [each for each in validate_policy(text, "p.yaml", PLUGINS) if each.severity == "error"]
         load_policy(text, "p.yaml", PLUGINS)
     except InputError:
         loads = False

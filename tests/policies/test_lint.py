@@ -110,8 +110,8 @@ class TestGlobals:
     def test_strategies_of_the_old_format(self):
         assert lint(strategy_policy("RemoveDuplicates", strategies={})) == [
             (
-                'warning: strategies: unknown key "strategies" is ignored; it belongs to descheduler/v1alpha1; '
-                "restow policy convert makes profiles of it"
+                'warning: strategies: unknown key "strategies" is ignored; it belongs to descheduler/v1alpha1: '
+                "with that apiVersion it is read, and restow policy convert makes profiles of it"
             )
         ]
 

@@ -87,11 +87,11 @@ profiles:
     )
 
 
-def test_of_several_errors_the_first_is_raised_and_the_rest_counted():
+def test_every_error_is_named_one_a_line():
     policy = strategy_policy("RemovePodsHavingTooManyRestarts", {"states": ["Failed"]})
     assert error_of(as_yaml(policy)) == (
-        "policy.yaml:7: profiles[0].pluginConfig[0].args: in profile P: invalid PodsHavingTooManyRestarts threshold "
-        "(1 more problem: restow policy validate)"
+        "policy.yaml:7: profiles[0].pluginConfig[0].args: in profile P: invalid PodsHavingTooManyRestarts threshold\n"
+        "policy.yaml:7: profiles[0].pluginConfig[0].args: in profile P: states must be one of [CrashLoopBackOff Running]"
     )
 
 

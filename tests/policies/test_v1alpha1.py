@@ -63,7 +63,10 @@ class TestErrors:
             ),
             (
                 "LowNodeUtilization",
-                {"namespaces": {"include": ["a"]}},
+                {
+                    "namespaces": {"include": ["a"]},
+                    "nodeResourceUtilizationThresholds": {"thresholds": {"cpu": 1}, "targetThresholds": {"cpu": 2}},
+                },
                 "only Exclude namespaces can be set, inclusion is not supported",
             ),
         ],
@@ -103,7 +106,7 @@ class TestWarnings:
 
     def test_the_format_itself_is_the_first(self):
         first = load_policy(as_yaml(an_old_policy({})), "old.yaml", PLUGINS).warnings[0]
-        assert first.message.startswith("v1alpha1 API is deprecated and will be removed in a future release.")
+        assert first.message.startswith("v1alpha1 API is deprecated: upstream has not read it since v0.31")
         assert first.line == 1
 
     def test_parameters_that_the_strategy_never_read(self):

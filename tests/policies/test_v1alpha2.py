@@ -150,7 +150,8 @@ class TestPreEvictionFilter:
         assert errors(a_policy(duplicates_profile(preEvictionFilter=["Zed"]))) == []
         assert errors(a_policy(duplicates_profile(preEvictionFilter="Zed"))) == []
         assert errors(a_policy(duplicates_profile(preevictionfilter=["Zed"]))) == [
-            'profile "P" configures preEvictionFilter extension point of non-existing plugins: map[Zed:{}]'
+            'profile "P" configures preEvictionFilter extension point of non-existing plugins: Zed; '
+            "it is not one of the Descheduler's own plugins"
         ]
 
 
@@ -246,22 +247,21 @@ class TestStrictArgs:
 class TestBuilding:
     def test_x_82_an_unregistered_plugin(self):
         assert errors(a_policy(a_profile(a_config("Nope")))) == [
-            "in profile P: plugin Nope in pluginConfig not registered"
+            "in profile P: plugin Nope in pluginConfig not registered; it is not one of the Descheduler's own plugins"
         ]
 
     def test_a_plugin_that_does_not_exist_at_an_extension_point(self):
         profile = duplicates_profile(deschedule=["Zed", "RemoveDuplicates", "Zed"])
+        start = 'profile "P" configures deschedule extension point of non-existing plugins: '
         assert errors(a_policy(profile)) == [
-            (
-                'profile "P" configures deschedule extension point of non-existing plugins: '
-                "map[RemoveDuplicates:{} Zed:{}]; RemoveDuplicates belongs to balance"
-            )
+            f"{start}Zed; it is not one of the Descheduler's own plugins",
+            f"{start}RemoveDuplicates; RemoveDuplicates belongs to balance",
         ]
 
     def test_a_misspelt_plugin(self):
         assert errors(a_policy(a_profile(balance=["RemoveDuplicate"]))) == [
             (
-                'profile "P" configures balance extension point of non-existing plugins: map[RemoveDuplicate:{}]; '
+                'profile "P" configures balance extension point of non-existing plugins: RemoveDuplicate; '
                 'did you mean "RemoveDuplicates"?'
             )
         ]
@@ -280,12 +280,13 @@ class TestBuilding:
         profile = a_profile(a_config("LowNodeUtilization", args))
 
         assert errors(a_policy(profile)) == []
+        start = 'unable to create "P" profile: unable to build LowNodeUtilization plugin: unable to initialize '
         assert errors(strategy_policy("LowNodeUtilization", args)) == [
             (
-                'unable to create "P" profile: unable to build LowNodeUtilization plugin: '
-                'unable to initialize "LowNodeUtilization" plugin: thresholds are expected to specify a single instance of '
+                f'{start}"LowNodeUtilization" plugin: {name} are expected to specify a single instance of '
                 '"MetricResource" resource, got [cpu] instead'
             )
+            for name in ("thresholds", "targetThresholds")
         ]
 
     def test_a_bad_selector_of_the_evictor(self):
@@ -324,8 +325,8 @@ def test_all_problems_are_found_in_upstreams_order():
         "p.yaml:8: profiles[0].pluginConfig[0].args: in profile P: invalid PodsHavingTooManyRestarts threshold",
         "p.yaml:4: metricsProviders[0]: prometheus configuration is required when prometheus source is enabled",
         (
-            'p.yaml:13: profiles[0].plugins.balance: profile "P" configures balance extension point of '
-            "non-existing plugins: map[Zed:{}]"
+            'p.yaml:15: profiles[0].plugins.balance.enabled[0]: profile "P" configures balance extension point of '
+            "non-existing plugins: Zed; it is not one of the Descheduler's own plugins"
         ),
     ]
 

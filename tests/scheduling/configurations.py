@@ -74,7 +74,7 @@ REFUSED = {
     ),
     "plugin without a name": (
         a_configuration(a_profile(score={"enabled": [{}]})),
-        'profiles[0].plugins.score.enabled[0]: unknown plugin ""',
+        'profiles[0].plugins.score.enabled[0]: unknown plugin ""; its name is missing',
     ),
     "plugin at a point that it lacks": (
         a_configuration(a_profile(score=a_set("NodePorts"))),

@@ -7,7 +7,8 @@ from importlib.resources import files
 
 from restow.cli.named_files import file_bytes, file_name
 from restow.descheduling.registry import plugins
-from restow.policies.documents import Document, read_document
+from restow.policies.documents import Document
+from restow.policies.enclosed import read_policy_document
 from restow.policies.fallbacks import Fallbacks, with_fallbacks
 from restow.policies.load import LoadedPolicy, load_document
 from restow.policies.understood import understood
@@ -31,7 +32,7 @@ def read_policy_file(path: str | None, fallbacks: Fallbacks) -> PolicyFile:
     """The policy at a path, or the bundled one; InputError where it cannot be read or is refused."""
     text = files("restow.cli").joinpath(BUNDLED).read_bytes() if path is None else file_bytes(path)
     name = BUNDLED if path is None else file_name(path)
-    document = with_fallbacks(read_document(text, name), fallbacks)
+    document = with_fallbacks(read_policy_document(text, name), fallbacks)
     return PolicyFile(name, path is None, document, load_document(document, plugins()))
 
 

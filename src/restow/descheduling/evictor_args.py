@@ -148,7 +148,7 @@ def construct_default_evictor(args: DefaultEvictorArgs) -> list[str]:
             selector_from(selector)
         except ValueError as error:
             problems.append(f"{prefix}{error}")
-    return problems[:1]
+    return problems
 
 
 SCHEMA = PluginSchema(

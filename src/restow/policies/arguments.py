@@ -99,13 +99,14 @@ def check_pod_selection(args: PodSelectionArgs) -> list[str]:
 
 
 def check_thresholds(thresholds: Mapping[str, float]) -> list[str]:
-    """Return upstream's first error in one set of thresholds; resources are taken by name (upstream: at random)."""
+    """Return upstream's errors in one set of thresholds, by resource; upstream names one, taken at random."""
     if not thresholds:
         return ["no resource threshold is configured"]
-    for resource, percentage in sorted(thresholds.items()):
-        if not MIN_PERCENTAGE <= percentage <= MAX_PERCENTAGE:
-            return [f"{resource} threshold not in [{MIN_PERCENTAGE}, {MAX_PERCENTAGE}] range"]
-    return []
+    return [
+        f"{resource} threshold not in [{MIN_PERCENTAGE}, {MAX_PERCENTAGE}] range"
+        for resource, percentage in sorted(thresholds.items())
+        if not MIN_PERCENTAGE <= percentage <= MAX_PERCENTAGE
+    ]
 
 
 def check_choices(field: str, chosen: Iterable[str], allowed: frozenset[str]) -> list[str]:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from restow.kube.near_words import did_you_mean
+from restow.kube.near_words import misspelled_or_foreign
 from restow.policies.configs import first_configs
 from restow.policies.findings import Issue
-from restow.policies.schema import DEFAULT_EVICTOR, EXTENSION_POINTS
+from restow.policies.schema import DEFAULT_EVICTOR, EXTENSION_POINTS, OWNER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -32,10 +32,10 @@ def check_build(
     """Yield upstream's errors about building the profile that stands at ``path``."""
     for point in EXTENSION_POINTS:
         enabled = _plugin_set(profile, point).enabled
-        unknown = sorted({name for name in enabled if not implements(plugins, name, point)})
-        if unknown:
-            place = (*path, "plugins", _key(point))
-            yield Issue(place, _not_existing(profile.name, point, unknown, plugins))
+        for name in dict.fromkeys(enabled):
+            if not implements(plugins, name, point):
+                place = (*path, "plugins", _key(point), "enabled", enabled.index(name))
+                yield Issue(place, _not_existing(profile.name, point, name, plugins))
     first = first_configs(configs)
     for name, place in _places(profile, path, plugins).items():
         yield from (Issue(place, text) for text in _check_plugin(profile.name, name, first, plugins))
@@ -67,18 +67,12 @@ def _plugin_set(profile: DeschedulerProfile, point: ExtensionPoint) -> PluginSet
     return profile.plugins.preevictionfilter
 
 
-def _not_existing(profile: str, point: ExtensionPoint, names: list[str], plugins: Plugins) -> str:
-    offending = " ".join(f"{name}:{{}}" for name in names)
-    return (
-        f'profile "{profile}" configures {point} extension point of non-existing plugins: map[{offending}]'
-        f"{_where_it_belongs(names[0], plugins)}"
-    )
-
-
-def _where_it_belongs(name: str, plugins: Plugins) -> str:
+def _not_existing(profile: str, point: ExtensionPoint, name: str, plugins: Plugins) -> str:
+    """Return upstream's text, which names all such plugins of a point at once, for one of them."""
+    text = f'profile "{profile}" configures {point} extension point of non-existing plugins: {name}'
     if name in plugins:
-        return f"; {name} belongs to {' and '.join(plugins[name].extension_points)}"
-    return did_you_mean(name, plugins)
+        return f"{text}; {name} belongs to {' and '.join(map(_key, plugins[name].extension_points))}"
+    return f"{text}{misspelled_or_foreign(name, plugins, OWNER)}"
 
 
 def _check_plugin(profile: str, name: str, first: Mapping[str, Config], plugins: Plugins) -> list[str]:

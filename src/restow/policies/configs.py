@@ -9,9 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from restow.kube.near_words import did_you_mean
+from restow.kube.near_words import misspelled_or_foreign
 from restow.policies.decode import decode, json_kind
 from restow.policies.findings import Issue
+from restow.policies.schema import OWNER
 from restow.policies.spelling import unknown_field
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def first_configs(configs: tuple[Config, ...]) -> dict[str, Config]:
 def _read_config(profile: str, entry: PluginConfig, path: Path, plugins: Plugins) -> Config:
     schema = plugins.get(entry.name)
     if schema is None:
-        hint = did_you_mean(entry.name, plugins)
+        hint = misspelled_or_foreign(entry.name, plugins, OWNER)
         text = f"in profile {profile}: plugin {entry.name} in pluginConfig not registered{hint}"
         return Config(entry.name, None, invalid=(Issue((*path, "name"), text),))
     return _read_args(profile, entry, (*path, "args"), schema)

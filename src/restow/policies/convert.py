@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from restow.errors import InputError
 from restow.policies import v1alpha1
-from restow.policies.documents import read_document
+from restow.policies.enclosed import read_policy_document
 from restow.policies.load import load_policy
 from restow.policies.writing import write_policy
 
@@ -24,7 +24,7 @@ def convert_policy(text: bytes, filename: str, plugins: Plugins) -> tuple[str, l
     loaded = load_policy(text, filename, plugins)
     if not loaded.version:
         raise InputError(f"{loaded.warnings[0]}")
-    document = read_document(text, filename)
+    document = read_policy_document(text, filename)
     if loaded.version != v1alpha1.API_VERSION:
         return write_policy(document.data), list(loaded.warnings)
     # That the format is old is why it is being converted.

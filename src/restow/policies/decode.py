@@ -161,7 +161,7 @@ class _Walk:
         if shape.go == _INT_OR_STRING:
             return self._int_or_string(data, place)
         if not _fits(shape, data):
-            self._mismatch(shape, data, place, _wanted(shape))
+            self._mismatch(shape, data, place, _wanted(shape, data))
             return data
         return self._inside(shape.type, data, place)
 
@@ -249,7 +249,9 @@ def _fits(shape: _Shape, data: Any) -> bool:
     return json_kind(data) == _KINDS[type(shape.type)].json
 
 
-def _wanted(shape: _Shape) -> str:
+def _wanted(shape: _Shape, data: Any) -> str:
+    if isinstance(shape.type, inspect.StrType) and isinstance(data, dict) and isinstance(data.get("name"), str):
+        return f"text: write - {data['name']}"
     more = " of 0 or more" if shape.go == "uint" else ""
     return f"{_KINDS[type(shape.type)].wanted}{more}"
 

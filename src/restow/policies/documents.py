@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from restow.policies.findings import path_text
 from restow.policies.json_text import read_json
 from restow.policies.nodes import ListNode, MapNode, Node, ScalarNode, Source
 from restow.policies.yaml_text import read_yaml
@@ -31,13 +32,19 @@ class Document:
     is_json: bool = False
     #: Whether the file goes on with documents that nobody reads.
     has_more: bool = False
+    #: Where in the file this stands, such as ``data.policy.yaml`` of a ConfigMap; empty for the whole file.
+    inside: str = ""
 
     def line(self, path: Path) -> int:
         """Return the line of the path, or of the nearest thing around it that is written down; else 1."""
-        for length in range(len(path), 0, -1):
+        for length in range(len(path), -1, -1):
             if path[:length] in self.lines:
                 return self.lines[path[:length]]
         return 1
+
+    def place(self, path: Path) -> str:
+        """Return the path as people write it, from the top of the file."""
+        return ".".join(filter(None, (self.inside, path_text(path))))
 
 
 def read_document(text: bytes, filename: str) -> Document:

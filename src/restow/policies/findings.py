@@ -7,9 +7,16 @@ points into their file. The two differ for descheduler/v1alpha1, which is conver
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
+
+from restow.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from restow.policies.documents import Document
 
 #: Keys and indexes from the top of a document.
 Path = tuple[str | int, ...]
@@ -50,3 +57,16 @@ def path_text(path: Path) -> str:
         else:
             text += f".{step}" if text else step
     return text
+
+
+def to_findings(document: Document, issues: Iterable[Issue]) -> list[Finding]:
+    """Return the issues with the file's name, lines and fields."""
+    return [
+        Finding(document.filename, document.line(issue.path), issue.severity, document.place(issue.path), issue.message)
+        for issue in issues
+    ]
+
+
+def refusal(document: Document, errors: Iterable[Issue]) -> InputError:
+    """Return the exception that names every error, one a line."""
+    return InputError("\n".join(map(str, to_findings(document, errors))))

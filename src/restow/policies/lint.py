@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 from restow.kube.near_words import did_you_mean
 from restow.policies import v1alpha1
 from restow.policies.decode import decode
-from restow.policies.documents import read_document
-from restow.policies.findings import Issue
+from restow.policies.enclosed import read_policy_document
+from restow.policies.findings import Issue, to_findings
 from restow.policies.lint_args import lint_args, metrics_source
 from restow.policies.lint_profiles import lint_fights, lint_profile
-from restow.policies.load import read_policy, to_findings
+from restow.policies.load import read_policy
 from restow.policies.policy import KUBERNETES_METRICS, PROMETHEUS, collects_kubernetes_metrics, prometheus_of
 from restow.policies.wire import DeschedulerPolicy
 
@@ -39,7 +39,7 @@ def lint_policy(text: bytes, filename: str, plugins: Plugins) -> list[Finding]:
 
     A policy with errors is not examined further. Raises InputError if the file is not even YAML or JSON.
     """
-    document = read_document(text, filename)
+    document = read_policy_document(text, filename)
     reading = read_policy(document, plugins)
     issues = list(reading.issues)
     if reading.policy is not None and document.data.get("apiVersion"):

@@ -9,18 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from restow.errors import InputError
 from restow.policies import v1alpha1, v1alpha2
 from restow.policies.decode import json_kind
-from restow.policies.documents import read_document
-from restow.policies.findings import Finding, Issue, path_text
+from restow.policies.enclosed import read_policy_document, where_to_look
+from restow.policies.findings import Issue, refusal, to_findings
 from restow.policies.policy import Policy
 from restow.policies.v1alpha2 import KIND, Reading
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from restow.policies.documents import Document
+    from restow.policies.findings import Finding
     from restow.policies.schema import Plugins
 
 _VERSIONS = {v1alpha2.API_VERSION: v1alpha2.read, v1alpha1.API_VERSION: v1alpha1.read}
@@ -38,29 +36,29 @@ class LoadedPolicy:
 def load_policy(text: bytes, filename: str, plugins: Plugins) -> LoadedPolicy:
     """Return the policy of a file.
 
-    Raises InputError with the first problem that upstream would stop at, as one sentence with file, line and field.
+    Raises InputError with every reason why upstream would refuse the policy, one a line, with file, line and field.
     """
-    return load_document(read_document(text, filename), plugins)
+    return load_document(read_policy_document(text, filename), plugins)
 
 
 def load_document(document: Document, plugins: Plugins) -> LoadedPolicy:
     """Return the policy of a document; raises InputError as `load_policy` does."""
     reading = read_policy(document, plugins)
     if reading.policy is None:
-        errors = _errors(document, reading)
-        more = len(errors) - 1
-        hint = f" ({more} more problem{'s' if more > 1 else ''}: restow policy validate)" if more else ""
-        raise InputError(f"{errors[0]}{hint}")
+        raise refusal(document, _errors(reading))
     return LoadedPolicy(reading.policy, _version(document), tuple(to_findings(document, reading.issues)))
 
 
 def validate_policy(text: bytes, filename: str, plugins: Plugins) -> list[Finding]:
     """Return every reason why upstream would refuse the policy, in the order in which it would find them.
 
-    Raises InputError if the file is not even YAML or JSON.
+    A file without a version, with which upstream does nothing, is no error but the warning that says so. Raises
+    InputError if the file is not even YAML or JSON.
     """
-    document = read_document(text, filename)
-    return _errors(document, read_policy(document, plugins))
+    document = read_policy_document(text, filename)
+    reading = read_policy(document, plugins)
+    found = _errors(reading)
+    return to_findings(document, found if found or _version(document) else reading.issues)
 
 
 def read_policy(document: Document, plugins: Plugins) -> Reading:
@@ -73,26 +71,23 @@ def read_policy(document: Document, plugins: Plugins) -> Reading:
     if not version and kind == KIND:
         return Reading(Policy(), (_without_version(document),))
     if version not in _VERSIONS or kind != KIND:
-        return Reading(None, (_not_registered(version, kind),))
+        return Reading(None, (_not_registered(version, kind, document),))
     reading = _VERSIONS[version](document, plugins)
-    return Reading(reading.policy, (*reading.issues, *_further_documents(document)))
+    return Reading(reading.policy, (*_enclosed(document), *reading.issues, *_further_documents(document)))
 
 
-def to_findings(document: Document, issues: Iterable[Issue]) -> list[Finding]:
-    """Return the issues with the file's name and lines."""
-    return [
-        Finding(document.filename, document.line(issue.path), issue.severity, path_text(issue.path), issue.message)
-        for issue in issues
-    ]
-
-
-def _errors(document: Document, reading: Reading) -> list[Finding]:
-    return to_findings(document, (issue for issue in reading.issues if issue.severity == "error"))
+def _errors(reading: Reading) -> list[Issue]:
+    return [issue for issue in reading.issues if issue.severity == "error"]
 
 
 def _further_documents(document: Document) -> list[Issue]:
     text = "only the first YAML document of a file is read"
     return [Issue((), text, "warning")] if document.has_more else []
+
+
+def _enclosed(document: Document) -> list[Issue]:
+    text = "this file is not a policy itself; the one that it holds here is read"
+    return [Issue((), text, "note")] if document.inside else []
 
 
 def _version(document: Document) -> str:
@@ -104,12 +99,13 @@ def _not_text(key: str, value: Any) -> Issue:
     return Issue((key,), f"must be text (couldn't get version/kind; json parse error: {text})")
 
 
-def _not_registered(version: str, kind: str) -> Issue:
+def _not_registered(version: str, kind: str, document: Document) -> Issue:
     if version.count("/") > 1:
         return Issue(("apiVersion",), f"unexpected GroupVersion string: {version}")
     wanted = f'version "{version}"' if version else 'the internal version of group "descheduler"'
     known = " and ".join(_VERSIONS)
     text = f'no kind "{kind}" is registered for {wanted} in scheme; restow reads the {KIND} of {known}'
+    text += where_to_look(document)
     return Issue(("apiVersion",) if version else ("kind",), text)
 
 

@@ -23,6 +23,9 @@ EXTENSION_POINTS: tuple[ExtensionPoint, ...] = ("deschedule", "balance", "filter
 #: The plugin that is part of every profile.
 DEFAULT_EVICTOR = "DefaultEvictor"
 
+#: Whose plugins a policy names, for messages about others.
+OWNER = "the Descheduler's"
+
 
 def no_errors(_args: Any) -> list[str]:
     """Accept any arguments."""

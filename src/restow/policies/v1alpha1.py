@@ -12,12 +12,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from restow.errors import InputError
-from restow.kube.near_words import did_you_mean
+from restow.kube.near_words import misspelled_or_foreign
 from restow.policies import v1alpha2
 from restow.policies.decode import decode
 from restow.policies.documents import Document
-from restow.policies.findings import Issue, path_text
-from restow.policies.schema import DEFAULT_EVICTOR
+from restow.policies.findings import Issue, refusal
+from restow.policies.schema import DEFAULT_EVICTOR, OWNER
+from restow.policies.sound_parts import sound_parts
 from restow.policies.spelling import duplicate_key, ignored_key
 from restow.policies.strategies import STRATEGIES, given, max_pod_life_time
 from restow.policies.v1alpha1_wire import DeschedulerPolicy
@@ -36,16 +37,14 @@ API_VERSION = "descheduler/v1alpha1"
 def convert(document: Document) -> dict[str, Any]:
     """Return the descheduler/v1alpha2 document that does what this descheduler/v1alpha1 document does.
 
-    Raises InputError, with file, line and field, if there is none.
+    Raises InputError, with file, line and field of every error, if there is none.
     """
     if document.data.get("apiVersion") != API_VERSION:
         raise InputError(f"{document.filename}: only {API_VERSION} can be converted")
     wire, issues = _decode(document)
     errors = [issue for issue in issues if issue.severity == "error"]
-    if wire is None or errors:
-        first = errors[0]
-        place = f"{document.filename}:{document.line(first.path)}: {path_text(first.path)}"
-        raise InputError(f"{place}: {first.message}")
+    if errors:
+        raise refusal(document, errors)
     return _converted(wire)
 
 
@@ -53,8 +52,6 @@ def read(document: Document, plugins: Plugins) -> Reading:
     """Return the policy of a descheduler/v1alpha1 document, or every reason why there is none, and the warnings."""
     wire, issues = _decode(document)
     issues = [_deprecated(), *issues, *(duplicate_key(path) for path in document.duplicates)]
-    if wire is None:
-        return Reading(None, tuple(issues))
     converted = _converted(wire)
     reading = v1alpha2.read(Document(document.filename, converted), plugins)
     broken = {issue.path[:2] for issue in issues if issue.severity == "error"}
@@ -76,15 +73,17 @@ def in_strategies(issue: Issue, converted: dict[str, Any]) -> Issue:
     return replace(issue, path=("strategies", name, "params"), message=message)
 
 
-def _decode(document: Document) -> tuple[DeschedulerPolicy | None, list[Issue]]:
+def _decode(document: Document) -> tuple[DeschedulerPolicy, list[Issue]]:
+    """Return what could be decoded, and what is to be said; faulty strategies are not all there, and not checked."""
     top = decode(document.data, DeschedulerPolicy, ())
-    issues = [*top.errors, *(ignored_key(key) for key in top.unknown)]
-    if top.value is not None:
-        issues += _dropped_globals(top.value)
-        for name, strategy in (top.value.strategies or {}).items():
+    faults = [issue.path for issue in top.errors]
+    wire = top.value or decode(sound_parts(document.data, faults), DeschedulerPolicy, ()).value or DeschedulerPolicy()
+    issues = [*top.errors, *(ignored_key(key) for key in top.unknown), *_dropped_globals(wire)]
+    for name, strategy in (wire.strategies or {}).items():
+        if ("strategies", name) not in {path[:2] for path in faults}:
             issues += _check_strategy(name, strategy)
             issues += _ineffective(name, document.data["strategies"][name])
-    return top.value, issues
+    return wire, issues
 
 
 def _enabled(wire: DeschedulerPolicy) -> list[str]:
@@ -134,7 +133,7 @@ def _check_strategy(name: str, strategy: DeschedulerStrategy) -> Iterator[Issue]
     """Yield what upstream's converter refused: an unknown name even if it is disabled."""
     path: Path = ("strategies", name)
     if name not in STRATEGIES:
-        yield Issue(path, f"unknown strategy name: {name}{did_you_mean(name, STRATEGIES)}")
+        yield Issue(path, f"unknown strategy name: {name}{misspelled_or_foreign(name, STRATEGIES, OWNER)}")
     elif strategy.enabled:
         params = strategy.params
         if params.threshold_priority is not None and params.threshold_priority_class_name:
@@ -149,8 +148,8 @@ def _param_problem(name: str, problem: str) -> str:
 
 def _deprecated() -> Issue:
     text = (
-        "v1alpha1 API is deprecated and will be removed in a future release. Use v1alpha2 API instead: "
-        "upstream has not read it since v0.31; restow policy convert writes the same policy as v1alpha2"
+        "v1alpha1 API is deprecated: upstream has not read it since v0.31; "
+        "restow policy convert writes the same policy as v1alpha2"
     )
     return Issue(("apiVersion",), text, "warning")
 

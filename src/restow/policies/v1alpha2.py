@@ -20,6 +20,7 @@ from restow.policies.metrics import check_metrics_providers
 from restow.policies.policy import Policy, Profile, RestowSettings
 from restow.policies.restow_section import check_restow
 from restow.policies.schema import DEFAULT_EVICTOR
+from restow.policies.sound_parts import sound_parts
 from restow.policies.spelling import duplicate_key, ignored_key, unknown_field
 from restow.policies.wire import DeschedulerPolicy, dropped_filters
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from restow.policies.configs import Config
     from restow.policies.documents import Document
+    from restow.policies.findings import Path
     from restow.policies.schema import Plugins
     from restow.policies.wire import DeschedulerProfile
 
@@ -56,14 +58,15 @@ def read(document: Document, plugins: Plugins) -> Reading:
     issues = [*top.errors, *restow.errors, *(unknown_field(key, "the restow section") for key in restow.unknown)]
     issues += [ignored_key(key) for key in top.unknown]
     issues += _duplicates(document)
-    if top.value is None or restow.value is None:
-        return Reading(None, tuple(issues))
-    configs = [read_configs(profile, ("profiles", index), plugins) for index, profile in enumerate(top.value.profiles)]
-    issues += check_restow(restow.value)
-    issues += _problems(top.value, configs, plugins)
+    faults = [issue.path for issue in top.errors]
+    wire = top.value or decode(sound_parts(document.data, faults), DeschedulerPolicy, ()).value or DeschedulerPolicy()
+    settings = restow.value or RestowSettings()
+    configs = [read_configs(profile, ("profiles", index), plugins) for index, profile in enumerate(wire.profiles)]
+    issues += check_restow(settings)
+    issues += _problems(wire, configs, plugins, {path[:2] for path in faults})
     if any(issue.severity == "error" for issue in issues):
         return Reading(None, tuple(issues))
-    return Reading(_policy(top.value, configs, restow.value, plugins), tuple(issues))
+    return Reading(_policy(wire, configs, settings, plugins), tuple(issues))
 
 
 def _duplicates(document: Document) -> Iterator[Issue]:
@@ -74,8 +77,10 @@ def _duplicates(document: Document) -> Iterator[Issue]:
             yield duplicate_key(path)
 
 
-def _problems(wire: DeschedulerPolicy, configs: list[tuple[Config, ...]], plugins: Plugins) -> Iterator[Issue]:
-    """Yield the errors beyond the outer document, stage by stage."""
+def _problems(
+    wire: DeschedulerPolicy, configs: list[tuple[Config, ...]], plugins: Plugins, faulty: set[Path]
+) -> Iterator[Issue]:
+    """Yield the errors beyond the outer document, stage by stage; faulty profiles are not all there, and not built."""
     for profile_configs in configs:
         for config in profile_configs:
             yield from config.undecodable
@@ -85,7 +90,8 @@ def _problems(wire: DeschedulerPolicy, configs: list[tuple[Config, ...]], plugin
     yield from check_metrics_providers(wire)
     yield from _check_node_selector(wire)
     for index, (profile, profile_configs) in enumerate(zip(wire.profiles, configs, strict=True)):
-        yield from check_build(profile, ("profiles", index), profile_configs, plugins)
+        if ("profiles", index) not in faulty:
+            yield from check_build(profile, ("profiles", index), profile_configs, plugins)
 
 
 def _check_node_selector(wire: DeschedulerPolicy) -> Iterator[Issue]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from restow.descheduling.registry import plugins
 from restow.errors import InputError
-from restow.policies.documents import read_document
+from restow.policies.enclosed import read_policy_document
 from restow.policies.fallbacks import Fallbacks, with_fallbacks
 from restow.policies.load import LoadedPolicy, load_document
 from restow.policies.policy import Policy
@@ -71,7 +71,7 @@ class PolicySource:
             self.log.caution(str(warning))
 
     def _loaded(self, text: bytes) -> LoadedPolicy:
-        return load_document(with_fallbacks(read_document(text, self.path), self.fallbacks), plugins())
+        return load_document(with_fallbacks(read_policy_document(text, self.path), self.fallbacks), plugins())
 
 
 def _text(path: str) -> bytes:

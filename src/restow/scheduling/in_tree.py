@@ -101,6 +101,9 @@ IN_TREE: Final[Mapping[str, InTreePlugin]] = {
     "PodGroupPodsCount": InTreePlugin(("placementScore",), not_modelled=_GANGS),
 }
 
+#: Whose plugins these are, for messages about others.
+OWNER: Final = "kube-scheduler's"
+
 #: Behind a feature gate that is off: only a configuration enables them.
 GATED: Final = frozenset({"GangScheduling", "TopologyPlacementGenerator", "PodGroupPodsCount"})
 

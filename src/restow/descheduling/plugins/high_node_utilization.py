@@ -48,11 +48,11 @@ class HighNodeUtilizationArgs(PluginArgs, frozen=True, rename="camel", forbid_un
 
 
 def validate_high_node_utilization(args: HighNodeUtilizationArgs) -> list[str]:
-    """Return the first of upstream's validation texts that applies."""
+    """Return upstream's validation texts, in upstream's order, of which upstream itself stops at the first."""
     problems = check_evictable_namespaces(args.evictable_namespaces)
     problems += check_thresholds(args.thresholds)
     problems += [f"invalid eviction mode {mode}" for mode in args.eviction_modes if mode != ONLY_THRESHOLDING_RESOURCES]
-    return problems[:1]
+    return problems
 
 
 SCHEMA = PluginSchema(

@@ -74,13 +74,14 @@ class LowNodeUtilizationArgs(PluginArgs, frozen=True, rename="camel", forbid_unk
 
 
 def validate_low_node_utilization(args: LowNodeUtilizationArgs) -> list[str]:
-    """Return the first of upstream's validation texts that applies."""
-    problems = check_evictable_namespaces(args.evictable_namespaces)
-    problems += [f"thresholds config is not valid: {error}" for error in check_thresholds(args.thresholds)]
-    problems += [f"targetThresholds config is not valid: {error}" for error in check_thresholds(args.target_thresholds)]
-    problems += _compare_thresholds(args)
-    problems += _check_metrics(args.metrics_utilization)
-    return problems[:1]
+    """Return upstream's validation texts, in upstream's order, of which upstream itself stops at the first."""
+    levels = [f"thresholds config is not valid: {error}" for error in check_thresholds(args.thresholds)]
+    levels += [f"targetThresholds config is not valid: {error}" for error in check_thresholds(args.target_thresholds)]
+    return (
+        check_evictable_namespaces(args.evictable_namespaces)
+        + (levels or _compare_thresholds(args))
+        + _check_metrics(args.metrics_utilization)
+    )
 
 
 def _compare_thresholds(args: LowNodeUtilizationArgs) -> list[str]:
@@ -108,16 +109,16 @@ def _check_metrics(metrics: MetricsUtilization | None) -> list[str]:
 
 
 def construct_low_node_utilization(args: LowNodeUtilizationArgs) -> list[str]:
-    """Upstream's error if Prometheus is asked for anything but its one resource."""
+    """Upstream's errors if Prometheus is asked for anything but its one resource."""
     if args.metrics_utilization is None or args.metrics_utilization.source != PROMETHEUS:
         return []
-    for name, thresholds in (("thresholds", args.thresholds), ("targetThresholds", args.target_thresholds)):
-        if set(thresholds) != {METRIC_RESOURCE}:
-            got = " ".join(sorted(thresholds))
-            return [
-                f'{name} are expected to specify a single instance of "{METRIC_RESOURCE}" resource, got [{got}] instead'
-            ]
-    return []
+    sets = (("thresholds", args.thresholds), ("targetThresholds", args.target_thresholds))
+    return [
+        f'{name} are expected to specify a single instance of "{METRIC_RESOURCE}" resource, '
+        f"got [{' '.join(sorted(thresholds))}] instead"
+        for name, thresholds in sets
+        if set(thresholds) != {METRIC_RESOURCE}
+    ]
 
 
 SCHEMA = PluginSchema(

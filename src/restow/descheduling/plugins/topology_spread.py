@@ -40,7 +40,7 @@ def validate_topology_spread(args: RemovePodsViolatingTopologySpreadConstraintAr
     """Upstream's validation texts, in upstream's order."""
     problems = check_pod_selection(args)
     problems += [
-        f"constraint {constraint} is not one of map[{DO_NOT_SCHEDULE}:{{}} {SCHEDULE_ANYWAY}:{{}}]"
+        f"constraint {constraint} is not one of {DO_NOT_SCHEDULE}, {SCHEDULE_ANYWAY}"
         for constraint in args.constraints
         if constraint not in {DO_NOT_SCHEDULE, SCHEDULE_ANYWAY}
     ]

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from msgspec import structs
 
-from restow.kube.near_words import did_you_mean
+from restow.kube.near_words import misspelled_or_foreign
 from restow.scheduling.configuration.argument_rules import (
     balanced_allocation_problems,
     default_preemption_problems,
@@ -25,7 +25,7 @@ from restow.scheduling.configuration.document import Path
 from restow.scheduling.configuration.findings import Findings
 from restow.scheduling.configuration.problems import Problem
 from restow.scheduling.configuration.wire import PluginConfig
-from restow.scheduling.in_tree import IN_TREE, REMOVED
+from restow.scheduling.in_tree import IN_TREE, OWNER, REMOVED
 from restow.scheduling.plugin_arguments import (
     DEFAULT_RESOURCES,
     DefaultPreemptionArgs,
@@ -97,7 +97,7 @@ def _of(found: Mapping[str, PluginArgs], name: str, default: Any) -> Any:
 def _unused(name: str) -> str:
     if name in IN_TREE:
         return f"{name} takes no arguments; these are ignored"
-    return f'unknown plugin "{name}": its arguments are ignored{did_you_mean(name, _TYPES)}'
+    return f'unknown plugin "{name}": its arguments are ignored{misspelled_or_foreign(name, _TYPES, OWNER)}'
 
 
 def _read(

@@ -16,9 +16,9 @@ from restow.scheduling.configuration.arguments import read_arguments
 from restow.scheduling.configuration.decoding import decode
 from restow.scheduling.configuration.document import Document, Path, read_document
 from restow.scheduling.configuration.findings import Findings
-from restow.scheduling.configuration.plugin_sets import MergedPlugins, merge, not_modelled, plugin_set
+from restow.scheduling.configuration.plugin_sets import MergedPlugins, merge
 from restow.scheduling.configuration.wire import KubeSchedulerConfiguration, KubeSchedulerProfile
-from restow.scheduling.in_tree import DEFAULT_PLUGINS, IN_TREE, Point
+from restow.scheduling.in_tree import IN_TREE, Point
 from restow.scheduling.profiles import SchedulerProfile
 
 API_VERSION: Final = "kubescheduler.config.k8s.io/v1"
@@ -123,7 +123,6 @@ def _read_profile(
     _check_percentage(wire.percentage_of_nodes_to_score, path, findings)
     merged = merge(wire.plugins, (*path, "plugins"), findings)
     _check_points(merged, (*path, "plugins"), findings)
-    _warn_of_defaults(wire, merged, findings)
     running = {name for names in merged.points.values() for name in names}
     arguments = read_arguments(wire.plugin_config, (*path, "pluginConfig"), running, API_VERSION, findings)
     percentage = wire.percentage_of_nodes_to_score
@@ -150,17 +149,6 @@ def _check_points(merged: MergedPlugins, path: Path, findings: Findings) -> None
                 findings.refuse((*path, before), f"{text}; disable it at both")
     if "VolumeBinding" in merged.points["filter"] and "VolumeBinding" not in merged.points["reserve"]:
         findings.warn((*path, "reserve"), "restow reserves the volumes of placed pods even without VolumeBinding here")
-
-
-def _warn_of_defaults(wire: KubeSchedulerProfile, merged: MergedPlugins, findings: Findings) -> None:
-    """Tell of the plugins that run, by default, and that restow does not have."""
-    running = {name for names in merged.points.values() for name in names}
-    written = {
-        each.name for point in ("multiPoint", *merged.points) for each in plugin_set(wire.plugins, point).enabled
-    }
-    for name, _ in DEFAULT_PLUGINS:
-        if IN_TREE[name].not_modelled and name in running and name not in written:
-            findings.warn((), not_modelled(name))
 
 
 def _invalid(value: int, detail: str) -> str:

@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from restow.kube.near_words import did_you_mean
+from restow.kube.near_words import misspelled_or_foreign
 from restow.scheduling.configuration.document import Path
 from restow.scheduling.configuration.findings import Findings
 from restow.scheduling.configuration.wire import Plugin, Plugins, PluginSet
-from restow.scheduling.in_tree import DEFAULT_PLUGINS, GATED, IN_TREE, POINTS, REMOVED, Point
+from restow.scheduling.in_tree import DEFAULT_PLUGINS, GATED, IN_TREE, OWNER, POINTS, REMOVED, Point
 
 MULTI_POINT: Final = "multiPoint"
 _ALL: Final = "*"
@@ -36,7 +36,7 @@ class MergedPlugins:
     weights: Mapping[str, int]
 
 
-def plugin_set(plugins: Plugins, point: str) -> PluginSet:
+def _plugin_set(plugins: Plugins, point: str) -> PluginSet:
     """What a profile changes at a point, or at all of them (multiPoint)."""
     found: PluginSet = getattr(plugins, _FIELDS[point])
     return found
@@ -45,9 +45,9 @@ def plugin_set(plugins: Plugins, point: str) -> PluginSet:
 def merge(plugins: Plugins, path: Path, findings: Findings) -> MergedPlugins:
     """What is left of the sets that stand at a path; what is wrong with them goes to the findings."""
     for point in (MULTI_POINT, *POINTS):
-        _check(point, plugin_set(plugins, point), (*path, point), findings)
+        _check(point, _plugin_set(plugins, point), (*path, point), findings)
     everywhere = _merge_multi_point(plugins.multi_point)
-    points = {point: tuple(_expand(point, plugin_set(plugins, point), everywhere)) for point in POINTS}
+    points = {point: tuple(_expand(point, _plugin_set(plugins, point), everywhere)) for point in POINTS}
     weights = _weights([*plugins.score.enabled, *everywhere])
     return MergedPlugins(points, {name: weights.get(name, 1) for name in points["score"]})
 
@@ -105,15 +105,15 @@ def _check(point: str, written: PluginSet, path: Path, findings: Findings) -> No
         elif each.weight < 0:
             findings.refuse((*place, "weight"), "must not be negative: the scores that it takes away could overflow")
         elif IN_TREE[each.name].not_modelled:
-            findings.warn(place, not_modelled(each.name))
+            findings.warn(place, _not_modelled(each.name))
         seen.add(each.name)
     for index, each in enumerate(written.disabled):
         if each.name not in (_ALL, *IN_TREE):
-            hint = did_you_mean(each.name, IN_TREE)
+            hint = misspelled_or_foreign(each.name, IN_TREE, OWNER)
             findings.warn((*path, "disabled", index), f'unknown plugin "{each.name}": nothing is disabled{hint}')
 
 
-def not_modelled(name: str) -> str:
+def _not_modelled(name: str) -> str:
     """What restow leaves out where a plugin runs."""
     return f"restow does not model {name}: {IN_TREE[name].not_modelled}"
 
@@ -123,9 +123,9 @@ def _problem(name: str, point: str) -> str:
     if name in REMOVED:
         return f'plugin "{name}" is no longer part of kube-scheduler'
     if name not in IN_TREE:
-        return f'unknown plugin "{name}"{did_you_mean(name, IN_TREE)}'
+        return f'unknown plugin "{name}"{misspelled_or_foreign(name, IN_TREE, OWNER)}'
     if name in GATED:
-        return f"{not_modelled(name)}, so it cannot be enabled"
+        return f"{_not_modelled(name)}, so it cannot be enabled"
     points = IN_TREE[name].points
     if point != MULTI_POINT and point not in points:
         return f"{name} does not run at {point}; it runs at {' and '.join(points)}"
