@@ -271,3 +271,72 @@ class TestUnusable:
         told = complaint("-f", cluster, "--policy-config-file", policy)
         assert told.startswith(f"{policy}: ")
         assert '"gold" not found' in told
+
+
+UTILISATION = {"thresholds": {"cpu": 20}, "targetThresholds": {"cpu": 50}}
+MEASURED = UTILISATION | {"metricsUtilization": {"source": "KubernetesMetrics"}}
+
+
+@pytest.fixture
+def plan_of(restow, tmp_path, policy, plan_arguments):
+    """The plan of another policy for the same cluster."""
+
+    def made(made_of, *more):
+        (tmp_path / "other.yaml").write_bytes(as_yaml(made_of))
+        arguments = ["other.yaml" if each == str(policy) else each for each in plan_arguments]
+        return restow(*arguments, *more)
+
+    return made
+
+
+def test_strategies_that_are_configured_and_not_enabled_are_named(plan_of):
+    """Whoever forgets plugins hears so, where before there was only nothing to move."""
+    ran = plan_of(a_policy(a_profile(a_config("RemoveDuplicates"), a_config("LowNodeUtilization", UTILISATION))))
+    told = " ".join(ran.out.split())
+    assert "no enabled strategy found a pod that should move; RemoveDuplicates and LowNodeUtilization are" in told
+    assert "RemoveDuplicates: configured, but not enabled: add it to plugins.balance.enabled" in told
+
+
+def test_the_json_names_them_too(plan_of):
+    policy = a_policy(a_profile(a_config("RemoveDuplicates")))
+    assert json.loads(plan_of(policy, "-o", "json").out)["notes"] == [
+        {
+            "profile": "P",
+            "plugin": "RemoveDuplicates",
+            "message": "configured, but not enabled: add it to plugins.balance.enabled",
+        }
+    ]
+
+
+def test_usage_that_the_input_does_not_hold_comes_with_the_commands_that_get_it(plan_of):
+    ran = plan_of(strategy_policy("LowNodeUtilization", MEASURED, metricsProviders=[{"source": "KubernetesMetrics"}]))
+    assert ran.status == 0
+    assert ran.err.splitlines()[-1] == (
+        "LowNodeUtilization goes by usage, which is missing of 3 nodes; "
+        "kubectl get --raw /apis/metrics.k8s.io/v1beta1/nodes > node-metrics.json and "
+        "kubectl get --raw /apis/metrics.k8s.io/v1beta1/pods > pod-metrics.json get it, "
+        "and -f node-metrics.json -f pod-metrics.json add it"
+    )
+
+
+def test_a_policy_that_names_no_source_of_usage_is_told_how_to(plan_of):
+    ran = plan_of(strategy_policy("LowNodeUtilization", MEASURED))
+    assert ran.err.splitlines()[-1] == (
+        "LowNodeUtilization goes by usage, of which the policy names no source; "
+        "metricsProviders: [{source: KubernetesMetrics}] at its top names one"
+    )
+
+
+def test_usage_that_is_not_asked_for_is_not_missed(plan_of):
+    assert plan_of(strategy_policy("LowNodeUtilization", UTILISATION)).err == ""
+
+
+def test_every_problem_of_a_policy_is_named(plan_of):
+    policy = a_policy(a_profile(a_config("RemoveDuplicates", {"a": 1}), a_config("Zed")), nodeSelector="a in b")
+    ran = plan_of(policy)
+    assert (ran.status, ran.out) == (2, "")
+    assert [line.split(": ")[1] for line in ran.err.splitlines()] == [
+        "profiles[0].pluginConfig[0].args.a",
+        "profiles[0].pluginConfig[1].name",
+        "nodeSelector",
+    ]

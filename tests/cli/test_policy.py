@@ -65,6 +65,15 @@ class TestValidate:
     def test_a_file_named_twice_is_read_once(self, restow):
         assert restow("policy", "validate", "good.yaml", "good.yaml").out == "good.yaml: valid\n"
 
+    def test_helm_values_are_read_and_other_values_are_not_called_valid(self, restow, tmp_path):
+        (tmp_path / "values.yaml").write_text("deschedulerPolicy:\n  nodeSelector: a in b\n")
+        (tmp_path / "other.yaml").write_text("replicas: 1\n")
+        ran = restow("policy", "validate", "values.yaml", "other.yaml")
+        assert ran.status == 2
+        first, second = ran.out.splitlines()
+        assert first.startswith("values.yaml:2: deschedulerPolicy.nodeSelector: unable to parse requirement")
+        assert second.startswith("other.yaml:1: no apiVersion: upstream runs nothing with it")
+
 
 @pytest.mark.usefixtures("files")
 class TestLint:
@@ -151,6 +160,20 @@ class TestConvert:
 
     def test_standard_input(self, restow):
         assert restow("policy", "convert", "-", stdin=GOOD) == (0, GOOD.decode(), "")
+
+    def test_every_error_is_named(self, restow):
+        policy = as_yaml(a_policy(a_profile(a_config("Zed"), balance=["Zed"])))
+        ran = restow("policy", "convert", "-", stdin=policy)
+        assert (ran.status, ran.out) == (2, "")
+        assert [line.split(": ")[1] for line in ran.err.splitlines()] == [
+            "profiles[0].pluginConfig[0].name",
+            "profiles[0].plugins.balance.enabled[0]",
+        ]
+
+    def test_the_policy_of_a_config_map_is_converted(self, restow):
+        inner = "".join(f"    {line}\n" for line in OLD.decode().splitlines())
+        ran = restow("policy", "convert", "-", stdin=f"kind: ConfigMap\ndata:\n  policy.yaml: |\n{inner}".encode())
+        assert (ran.status, ran.out) == (0, restow("policy", "convert", "old.yaml").out)
 
     @pytest.mark.parametrize("file", ["refused.yaml", "empty.yaml", "nope.yaml", "broken.yaml"])
     def test_what_cannot_be_converted(self, restow, file):

@@ -108,7 +108,11 @@ def test_json_integers_and_floats_are_told_apart():
         pytest.param("a: 1\nb: {<<: 5}", "p.yaml:2: yaml: map merge requires map", id="merge of a number"),
         pytest.param("? [a]\n: 1", "p.yaml:1: yaml: a key must be a word", id="list as key"),
         pytest.param("~: 1", "p.yaml:1: yaml: a key must be a word", id="null as key"),
-        pytest.param("a: .nan", "p.yaml:1: json: unsupported value: .nan", id="not a number"),
+        pytest.param("a: .nan", "p.yaml:1: a: must be a number (json: unsupported value: .nan)", id="not a number"),
+        pytest.param(
+            "a:\n- b: -.inf", "p.yaml:2: a[0].b: must be a number (json: unsupported value: .inf)", id="infinite"
+        ),
+        pytest.param(".nan: 1", "p.yaml:1: json: unsupported value: a key that is no number", id="key"),
         pytest.param("- a", "p.yaml:1: a list, not a DeschedulerPolicy", id="list"),
         pytest.param("\n\nfoo", "p.yaml:3: a single value, not a DeschedulerPolicy", id="scalar"),
         pytest.param(b"a: \xff", "p.yaml:1: not UTF-8 text: invalid start byte at byte 3", id="not UTF-8"),

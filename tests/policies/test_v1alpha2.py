@@ -150,8 +150,10 @@ class TestPreEvictionFilter:
         assert errors(a_policy(duplicates_profile(preEvictionFilter=["Zed"]))) == []
         assert errors(a_policy(duplicates_profile(preEvictionFilter="Zed"))) == []
         assert errors(a_policy(duplicates_profile(preevictionfilter=["Zed"]))) == [
-            'profile "P" configures preEvictionFilter extension point of non-existing plugins: Zed; '
-            "it is not one of the Descheduler's own plugins"
+            (
+                'profile "P" configures preEvictionFilter extension point of non-existing plugins: Zed; '
+                "it is not one of the Descheduler's own plugins"
+            )
         ]
 
 

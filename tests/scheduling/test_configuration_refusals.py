@@ -80,7 +80,7 @@ def test_a_plugin_behind_a_gate_is_refused():
         pytest.param("a: &x\n  b: *x", "config.yaml:", id="in a circle"),
         pytest.param("[" * 1000, "config.yaml:", id="bottomless"),
         pytest.param("a: \x00", "config.yaml: not valid YAML:", id="control character"),
-        pytest.param("a: .inf", "config.yaml:1: .inf is not a number that JSON can hold", id="infinite"),
+        pytest.param("a: .inf", "config.yaml:1: a: .inf is not a number that JSON can hold", id="infinite"),
     ],
 )
 def test_what_is_no_configuration_is_refused(text, sentence):

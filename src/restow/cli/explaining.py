@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 from rich.text import Text
 
+from restow.cli.missing_usage import missing_usage
 from restow.cli.node_names import find_node
 from restow.cli.output import console, write_bytes
 from restow.cli.pod_names import find_pod
@@ -66,6 +67,7 @@ def _planned(request: Request, clock: Timings, find: Callable[[Cluster], int]) -
     tell(asked.found.untold_warning(cycle.untold, "moves"))
     tell(cycle_notes(cycle))
     rules = asked.policy.loaded.policy
+    tell(missing_usage(asked.found, rules, cycle))
     return Setting(cycle, rules, strategies(), asked.now, asked.placement, asked.profiles), index
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from msgspec import structs
 
+from restow.cli.missing_usage import missing_usage
 from restow.cli.options import Output
 from restow.cli.output import write_plan
 from restow.cli.policy_files import policy_view
@@ -14,7 +15,8 @@ from restow.cli.question import Prepared, Question, prepared
 from restow.cli.streams import tell
 from restow.cli.timings import Timings
 from restow.descheduling.cycle import Cycle
-from restow.descheduling.planning import cycle_notes, make_plan, node_loads
+from restow.descheduling.planning import cycle_notes, idle_strategies, make_plan, node_loads
+from restow.descheduling.registry import plugins
 from restow.reporting.report import Report
 
 #: These forms hold the plan alone; the others tell the reader of the notes themselves.
@@ -38,7 +40,10 @@ def answer(request: Request) -> None:
     cycle = _decided(asked, clock)
     with clock.phase("report"), working("making the plan"):
         plan = make_plan(cycle, asked.now, asked.placement)
+        idle = idle_strategies(asked.policy.loaded.policy, plugins())
+        plan = structs.replace(plan, notes=(*plan.notes, *idle))
     tell(plan.problems)
+    tell(missing_usage(asked.found, asked.policy.loaded.policy, cycle))
     untold = asked.found.untold_warning(cycle.untold, "moves")
     tell(untold)
     origin = asked.found.origin

@@ -16,6 +16,9 @@ Stage = Literal["evictor", "limit", "budget", "placement"]
 
 API_VERSION = "restow.dev/v1alpha1"
 
+#: How the remark on a strategy begins that a profile configures and that never runs.
+NOT_ENABLED = "configured, but not enabled"
+
 
 class PodRef(Struct, frozen=True):
     """Which pod."""

@@ -15,6 +15,7 @@ from restow.descheduling.arbiter import Eviction, Refused
 from restow.descheduling.cycle import Cycle
 from restow.descheduling.namespace_consent import namespace_notes
 from restow.descheduling.plan import (
+    NOT_ENABLED,
     Metadata,
     Move,
     NodeLoad,
@@ -29,6 +30,8 @@ from restow.descheduling.plan import (
     Utilisation,
 )
 from restow.kube.timestamps import format_time
+from restow.policies.policy import Policy
+from restow.policies.schema import DEFAULT_EVICTOR, Plugins
 
 Amounts = npt.NDArray[np.int64]
 
@@ -56,6 +59,16 @@ def make_plan(cycle: Cycle, now: int, placement: Placement) -> Plan:
             refusals=len(refusals),
             utilisation=utilisation(state),
         ),
+    )
+
+
+def idle_strategies(policy: Policy, plugins: Plugins) -> tuple[Remark, ...]:
+    """What is to be said of the strategies that a profile configures and does not enable."""
+    return tuple(
+        Remark(profile.name, name, f"{NOT_ENABLED}: add it to plugins.{plugins[name].extension_points[0]}.enabled")
+        for profile in policy.profiles
+        for name in profile.args
+        if name not in (DEFAULT_EVICTOR, *profile.deschedule, *profile.balance)
     )
 
 

@@ -7,6 +7,7 @@ more than any policy holds is refused.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -86,10 +87,17 @@ class _Flattening:
         self.source.count(1, node.line)
         self.source.check_depth(len(path), node.line)
         if isinstance(node, ScalarNode):
-            return node.value
+            return self._finite(node, path)
         if isinstance(node, ListNode):
             return [self._item(item, (*path, index)) for index, item in enumerate(node.items)]
         return self._mapping(node, path)
+
+    def _finite(self, node: ScalarNode, path: Path) -> Any:
+        if isinstance(node.value, float) and not math.isfinite(node.value):
+            place = f"{path_text(path)}: " if path else ""
+            shown = ".nan" if math.isnan(node.value) else ".inf"
+            raise self.source.error(node.line, f"{place}must be a number (json: unsupported value: {shown})")
+        return node.value
 
     def _item(self, item: Node, path: Path) -> Any:
         self.lines[path] = item.line

@@ -11,7 +11,10 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from restow.errors import InputError
+from restow.kube.labels import parse_selector
 from restow.policies import v1alpha1
+from restow.policies.decode import RANGES
 from restow.policies.schema import DEFAULT_EVICTOR
 
 if TYPE_CHECKING:
@@ -31,15 +34,29 @@ class Fallbacks:
 
 
 def with_fallbacks(document: Document, fallbacks: Fallbacks) -> Document:
-    """Return the document as if the flags stood in it wherever it leaves their settings out."""
+    """Return the document as if the flags stood in it wherever it leaves their settings out.
+
+    Raises InputError for a flag that could stand in no document.
+    """
     if fallbacks == Fallbacks():
         return document
+    _check(fallbacks)
     data = deepcopy(document.data)
     _fill(data, "nodeSelector", fallbacks.node_selector)
     _fill(data, "maxNoOfPodsToEvictPerNode", fallbacks.max_pods_to_evict_per_node or None)
     if fallbacks.evict_local_storage_pods:
         _evict_local_storage_pods(data)
     return replace(document, data=data)
+
+
+def _check(fallbacks: Fallbacks) -> None:
+    most = RANGES["uint"][1]
+    if (fallbacks.max_pods_to_evict_per_node or 0) > most:
+        raise InputError(f"--max-pods-to-evict-per-node must be at most {most}; 0 is no limit")
+    try:
+        parse_selector(fallbacks.node_selector or "")
+    except ValueError as error:
+        raise InputError(f'--node-selector "{fallbacks.node_selector}": {error}') from error
 
 
 def _fill(data: dict[str, Any], key: str, value: object) -> None:

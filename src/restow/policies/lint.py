@@ -15,9 +15,10 @@ from restow.policies import v1alpha1
 from restow.policies.decode import decode
 from restow.policies.enclosed import read_policy_document
 from restow.policies.findings import Issue, to_findings
-from restow.policies.lint_args import lint_args, metrics_source
+from restow.policies.lint_args import lint_args
 from restow.policies.lint_profiles import lint_fights, lint_profile
 from restow.policies.load import read_policy
+from restow.policies.metrics import METRICS_STRATEGY, metrics_source
 from restow.policies.policy import KUBERNETES_METRICS, PROMETHEUS, collects_kubernetes_metrics, prometheus_of
 from restow.policies.wire import DeschedulerPolicy
 
@@ -110,7 +111,7 @@ def _lint_profile_names(policy: Policy) -> Iterator[Issue]:
 
 def _missing_provider(name: str, args: Any, policy: Policy) -> Iterator[Issue]:
     """Yield a warning if a strategy asks a metrics provider that the policy does not configure."""
-    if name != "LowNodeUtilization":
+    if name != METRICS_STRATEGY:
         return
     source = metrics_source(args)
     text = f"the strategy fails in every cycle without metricsProviders: [{{source: {source}}}]"
@@ -122,9 +123,9 @@ def _missing_provider(name: str, args: Any, policy: Policy) -> Iterator[Issue]:
 
 def _unused_providers(policy: Policy) -> Iterator[Issue]:
     used = {
-        metrics_source(profile.args["LowNodeUtilization"])
+        metrics_source(profile.args[METRICS_STRATEGY])
         for profile in policy.profiles
-        if "LowNodeUtilization" in profile.balance
+        if METRICS_STRATEGY in profile.balance
     }
     for index, provider in enumerate(policy.metrics_providers):
         if provider.source in _PROVIDERS and provider.source not in used:

@@ -12,6 +12,7 @@ from restow.kube.labels import parse_selector
 from restow.kube.near_words import did_you_mean
 from restow.policies.findings import Issue
 from restow.policies.lint_thresholds import lint_high_thresholds, lint_low_thresholds
+from restow.policies.metrics import metrics_source
 from restow.policies.policy import KUBERNETES_METRICS, PROMETHEUS
 from restow.policies.schema import DEFAULT_EVICTOR
 
@@ -97,14 +98,6 @@ def _metrics(args: Any) -> Iterator[Issue]:
         yield Issue((*path, "source"), text, "note")
     if metrics_source(args) == KUBERNETES_METRICS:
         yield from _unmeasured(args)
-
-
-def metrics_source(args: Any) -> str:
-    """Return the provider that a utilisation strategy will ask; "" if it counts requests or asks nobody."""
-    metrics = args.metrics_utilization
-    if metrics is None:
-        return ""
-    return KUBERNETES_METRICS if metrics.metrics_server else str(metrics.source)
 
 
 def _unmeasured(args: Any) -> Iterator[Issue]:

@@ -1,18 +1,25 @@
-"""Validation of ``metricsProviders``. Source: descheduler v0.36, validateDeschedulerConfiguration."""
+"""Sources of usage: validation of ``metricsProviders``, and which of them a strategy asks.
+
+Source: descheduler v0.36, validateDeschedulerConfiguration.
+"""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from restow.policies.findings import Issue
 from restow.policies.policy import KUBERNETES_METRICS, PROMETHEUS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from restow.policies.findings import Path
-    from restow.policies.policy import AuthToken, MetricsProvider, Prometheus
+    from restow.policies.policy import AuthToken, MetricsProvider, Policy, Prometheus
     from restow.policies.wire import DeschedulerPolicy
 
+#: The one strategy that asks a provider for usage.
+METRICS_STRATEGY: Final = "LowNodeUtilization"
 _PROVIDERS: Path = ("metricsProviders",)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _ESCAPE = re.compile(r"%(?![0-9a-fA-F]{2}).{0,2}")
@@ -38,6 +45,35 @@ def check_metrics_providers(wire: DeschedulerPolicy) -> list[Issue]:
         path = (*_PROVIDERS, index)
         issues += [Issue(path, text) for text in _check_prometheus(wire.metrics_providers[index])]
     return issues
+
+
+def metrics_source(args: Any) -> str:
+    """Return the provider that a utilisation strategy will ask; "" if it counts requests or asks nobody."""
+    metrics = args.metrics_utilization
+    if metrics is None:
+        return ""
+    return KUBERNETES_METRICS if metrics.metrics_server else str(metrics.source)
+
+
+def asks_for_metrics(policy: Policy, source: str) -> bool:
+    """Whether a strategy that runs goes by the usage that a provider tells."""
+    return any(
+        METRICS_STRATEGY in profile.balance and metrics_source(profile.args[METRICS_STRATEGY]) == source
+        for profile in policy.profiles
+    )
+
+
+def unread_prometheus(wire: DeschedulerPolicy, policy: Policy) -> Iterator[Issue]:
+    """Yield a warning where a strategy that runs asks Prometheus, which restow does not read."""
+    for index, (written, profile) in enumerate(zip(wire.profiles, policy.profiles, strict=True)):
+        names = [entry.name for entry in written.plugin_config]
+        if METRICS_STRATEGY in profile.balance and metrics_source(profile.args[METRICS_STRATEGY]) == PROMETHEUS:
+            path = ("profiles", index, "pluginConfig", names.index(METRICS_STRATEGY), "args", "metricsUtilization")
+            text = (
+                f"restow does not read Prometheus yet, so {METRICS_STRATEGY} finds nothing: write source: "
+                f"{KUBERNETES_METRICS}, or leave metricsUtilization out to go by what pods request"
+            )
+            yield Issue((*path, "source"), text, "warning")
 
 
 def _check_prometheus(provider: MetricsProvider) -> list[str]:

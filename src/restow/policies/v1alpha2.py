@@ -16,7 +16,7 @@ from restow.policies.building import check_build, implements
 from restow.policies.configs import first_configs, read_configs
 from restow.policies.decode import decode
 from restow.policies.findings import Issue
-from restow.policies.metrics import check_metrics_providers
+from restow.policies.metrics import check_metrics_providers, unread_prometheus
 from restow.policies.policy import Policy, Profile, RestowSettings
 from restow.policies.restow_section import check_restow
 from restow.policies.schema import DEFAULT_EVICTOR
@@ -66,7 +66,8 @@ def read(document: Document, plugins: Plugins) -> Reading:
     issues += _problems(wire, configs, plugins, {path[:2] for path in faults})
     if any(issue.severity == "error" for issue in issues):
         return Reading(None, tuple(issues))
-    return Reading(_policy(wire, configs, settings, plugins), tuple(issues))
+    policy = _policy(wire, configs, settings, plugins)
+    return Reading(policy, (*issues, *unread_prometheus(wire, policy)))
 
 
 def _duplicates(document: Document) -> Iterator[Issue]:

@@ -73,7 +73,7 @@ class _Reader:
 
     def _content(self, event: Any, line: int, depth: int) -> Node:
         if isinstance(event, yaml.ScalarEvent):
-            return ScalarNode(self._scalar(event, line), line)
+            return ScalarNode(self._scalar(event), line)
         if isinstance(event, yaml.SequenceStartEvent):
             return ListNode(tuple(self._items(depth)), line)
         return MapNode(tuple(self._entries(depth)), line)
@@ -115,13 +115,12 @@ class _Reader:
         value = node.value if isinstance(node, ScalarNode) else None
         if value is None:
             raise self.source.error(node.line, "yaml: a key must be a word, not null, a list or a mapping")
+        if isinstance(value, float) and not math.isfinite(value):
+            raise self.source.error(node.line, "json: unsupported value: a key that is no number")
         if isinstance(value, bool):
             return "true" if value else "false"
         return str(value)
 
-    def _scalar(self, event: Any, line: int) -> Scalar:
+    def _scalar(self, event: Any) -> Scalar:
         resolved = event.implicit[0] if event.tag is None else event.tag in _RESOLVED_TAGS
-        value = resolve(event.value) if resolved else str(event.value)
-        if isinstance(value, float) and not math.isfinite(value):
-            raise self.source.error(line, f"json: unsupported value: {event.value}")
-        return value
+        return resolve(event.value) if resolved else str(event.value)

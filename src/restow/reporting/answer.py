@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from restow.descheduling.plan import NOT_ENABLED
 from restow.reporting.refusal_groups import group_refusals, staying_pods
 from restow.reporting.wording import counted, percent, printable, resource_order, resource_title
 
@@ -80,6 +81,10 @@ def _why_nothing(plan: Plan) -> str:
         return f"{printable(plan.problems[0].plugin)} could not work"
     if plan.problems:
         return f"{counted(len(plan.problems), 'strategy', 'strategies')} could not work"
+    idle = dict.fromkeys(printable(each.plugin) for each in plan.notes if each.message.startswith(NOT_ENABLED))
+    if idle:
+        names = f"{' and '.join(idle)} {'is' if len(idle) == 1 else 'are'}"
+        return f"no enabled strategy found a pod that should move; {names} {NOT_ENABLED}"
     return "no strategy found a pod that should move"
 
 

@@ -120,8 +120,10 @@ def test_pods_have_the_size_of_their_style(profile, low, high):
         (("mixd", 1, 1, 1), "--profile mixd: there is no such profile; did you mean mixed?"),
         (("mixed", 0, 1, 1), "--nodes 0: a cluster needs at least one node"),
         (("mixed", 1, -1, 1), "--pods -1: the number of pods cannot be negative"),
+        (("mixed", 99999999999999, 1, 1), "--nodes can be 50,000 at most, and --pods 1,500,000"),
+        (("mixed", 1, 1_500_001, 1), "--nodes can be 50,000 at most, and --pods 1,500,000"),
     ],
-    ids=["profile", "nodes", "pods"],
+    ids=["profile", "nodes", "pods", "too many nodes", "too many pods"],
 )
 def test_unusable_arguments_are_told_in_a_sentence(arguments, message):
     with pytest.raises(InputError) as error:

@@ -111,7 +111,7 @@ class _Reader:
             return self._mapping(node, path)
         if isinstance(node, yaml.SequenceNode):
             return [self._inside(item, item, (*path, index)) for index, item in enumerate(node.value)]
-        return self._scalar(node)
+        return self._scalar(node, path)
 
     def _inside(self, place: yaml.Node, node: yaml.Node, path: Path) -> Any:
         self.lines[path] = place.start_mark.line + 1
@@ -140,16 +140,17 @@ class _Reader:
         return merged
 
     def _key(self, node: yaml.Node) -> str:
-        value = self._scalar(node) if isinstance(node, yaml.ScalarNode) else None
+        value = self._scalar(node, ()) if isinstance(node, yaml.ScalarNode) else None
         if value is None:
             raise self._error(node, "a key must be a word, not null, a list or a mapping")
         return str(value).lower() if isinstance(value, bool) else str(value)
 
-    def _scalar(self, node: yaml.Node) -> Any:
+    def _scalar(self, node: yaml.Node, path: Path) -> Any:
         assert isinstance(node, yaml.ScalarNode), "mappings and sequences have been dealt with"
         value = node.value if node.style else resolve(node.value)
         if isinstance(value, float) and not math.isfinite(value):
-            raise self._error(node, f"{node.value} is not a number that JSON can hold")
+            place = f"{path_text(path)}: " if path else ""
+            raise self._error(node, f"{place}{node.value} is not a number that JSON can hold")
         return value
 
     def _error(self, node: yaml.Node, message: str) -> InputError:

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from functools import cache, partial
 from random import Random
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from restow.errors import InputError
 from restow.sources.synthetic.benchmarks import BENCHMARKS
@@ -39,6 +39,11 @@ EVERYTHING = Strategies(
 )
 
 
+#: Ten times what Kubernetes supports.
+MOST_NODES: Final = 50_000
+MOST_PODS: Final = 1_500_000
+
+
 @dataclass(slots=True, frozen=True)
 class Profile:
     """A kind of cluster."""
@@ -65,12 +70,14 @@ def profiles() -> Mapping[str, Profile]:
 def generate(profile: str, nodes: int, pods: int, seed: int) -> Iterator[Object]:
     """Yield the objects of a synthetic cluster; the same arguments give the same objects in every run.
 
-    Raises InputError for an unknown profile and for a cluster without nodes.
+    Raises InputError for an unknown profile, and for a cluster without nodes or far beyond what Kubernetes supports.
     """
     if nodes < 1:
         raise InputError(f"--nodes {nodes}: a cluster needs at least one node")
     if pods < 0:
         raise InputError(f"--pods {pods}: the number of pods cannot be negative")
+    if nodes > MOST_NODES or pods > MOST_PODS:
+        raise InputError(f"--nodes can be {MOST_NODES:,} at most, and --pods {MOST_PODS:,}")
     return _find(profile).generate(nodes, pods, Random(seed))  # noqa: S311 - reproducible on purpose
 
 

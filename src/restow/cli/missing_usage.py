@@ -1,0 +1,36 @@
+"""What adds the usage that a policy goes by, where the input does not hold it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from restow.policies.metrics import METRICS_STRATEGY, asks_for_metrics
+from restow.policies.policy import KUBERNETES_METRICS, collects_kubernetes_metrics
+from restow.reporting.wording import counted
+
+if TYPE_CHECKING:
+    from restow.cli.inputs import Found
+    from restow.descheduling.cycle import Cycle
+    from restow.policies.policy import Policy
+
+_RAW: Final = "kubectl get --raw /apis/metrics.k8s.io/v1beta1"
+
+
+def missing_usage(found: Found, policy: Policy, cycle: Cycle) -> list[str]:
+    """One sentence where a strategy could not work for want of nodes' usage, with what gets it."""
+    failed = any(turn.plugin == METRICS_STRATEGY for turn, _ in cycle.record.problems)
+    if not (failed and asks_for_metrics(policy, KUBERNETES_METRICS)):
+        return []
+    wish = f"{METRICS_STRATEGY} goes by usage"
+    if not collects_kubernetes_metrics(policy):
+        provider = f"metricsProviders: [{{source: {KUBERNETES_METRICS}}}]"
+        return [f"{wish}, of which the policy names no source; {provider} at its top names one"]
+    measured = {name for _, name in found.cluster.kind("NodeMetrics")}
+    missing = sum(name not in measured for name in found.cluster.nodes.names)
+    if not missing:
+        return []
+    lacking = f"{wish}, which is missing of {counted(missing, 'node')}"
+    if found.is_live:
+        return [f"{lacking}; kubectl top nodes shows what the cluster's metrics.k8s.io serves"]
+    commands = f"{_RAW}/nodes > node-metrics.json and {_RAW}/pods > pod-metrics.json"
+    return [f"{lacking}; {commands} get it, and -f node-metrics.json -f pod-metrics.json add it"]
