@@ -40,12 +40,13 @@ def test_faults_of_the_outer_document_do_not_hide_those_of_arguments():
     ]
 
 
-def test_a_faulty_profile_is_not_built_and_the_others_are():
-    """The plugins of a profile whose lists are not all there would seem to be missing."""
+def test_of_a_faulty_profile_only_what_is_there_is_judged():
+    """Plugins and configurations of a profile whose lists are not all there would seem to be missing."""
     faulty = a_profile(a_config("RemoveDuplicates"), balance=[{"name": "RemoveDuplicates"}], deschedule=["Zed"])
     other = a_profile(balance=["RemoveDuplicates"])
     assert places(a_policy(faulty, other)) == [
         "profiles[0].plugins.balance.enabled[0]",
+        "profiles[0].plugins.deschedule.enabled[0]",
         "profiles[1].plugins.balance.enabled[0]",
     ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -97,3 +98,19 @@ def test_text_that_is_no_text_is_refused():
 def test_a_small_file_that_expands_is_refused():
     lines = ["a0: &a0 [x]", *(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 9))]
     assert "too large" in refusal("\n".join(lines))
+
+
+def test_every_unknown_key_is_named_and_what_else_is_wrong():
+    args = {"NodeResourcesFit": {"a": 1, "scoringStrategy": {"b": 1}}, "NodeAffinity": {"c": 1}}
+    places = [line.split(": ")[1] for line in refusal(a_configuration(a_profile(args=args), parallelism=0)).split("\n")]
+    assert places == [
+        "parallelism",
+        "profiles[0].pluginConfig[0].args.a",
+        "profiles[0].pluginConfig[0].args.scoringStrategy.b",
+        "profiles[0].pluginConfig[1].args.c",
+    ]
+
+
+def test_a_configuration_inside_a_config_map_is_pointed_at():
+    text = json.dumps({"kind": "ConfigMap", "apiVersion": "v1", "data": {"a": "", "config.yaml": a_configuration()}})
+    assert refusal(text).endswith('not "ConfigMap"; data.config.yaml holds one: write that text into a file of its own')

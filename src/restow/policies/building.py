@@ -26,16 +26,20 @@ def implements(plugins: Plugins, name: str, point: ExtensionPoint) -> bool:
     return name in plugins and point in plugins[name].extension_points
 
 
-def check_build(
-    profile: DeschedulerProfile, path: Path, configs: tuple[Config, ...], plugins: Plugins
-) -> Iterator[Issue]:
-    """Yield upstream's errors about building the profile that stands at ``path``."""
+def check_points(profile: DeschedulerProfile, path: Path, plugins: Plugins) -> Iterator[Issue]:
+    """Yield upstream's errors about plugins of the profile at ``path`` that do not run where they are enabled."""
     for point in EXTENSION_POINTS:
         enabled = _plugin_set(profile, point).enabled
         for name in dict.fromkeys(enabled):
             if not implements(plugins, name, point):
                 place = (*path, "plugins", _key(point), "enabled", enabled.index(name))
                 yield Issue(place, _not_existing(profile.name, point, name, plugins))
+
+
+def check_build(
+    profile: DeschedulerProfile, path: Path, configs: tuple[Config, ...], plugins: Plugins
+) -> Iterator[Issue]:
+    """Yield upstream's errors about making the plugins of the profile that stands at ``path``."""
     first = first_configs(configs)
     for name, place in _places(profile, path, plugins).items():
         yield from (Issue(place, text) for text in _check_plugin(profile.name, name, first, plugins))

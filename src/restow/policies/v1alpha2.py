@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from restow.kube.labels import parse_selector
-from restow.policies.building import check_build, implements
+from restow.policies.building import check_build, check_points, implements
 from restow.policies.configs import first_configs, read_configs
 from restow.policies.decode import decode
 from restow.policies.findings import Issue
@@ -81,7 +81,7 @@ def _duplicates(document: Document) -> Iterator[Issue]:
 def _problems(
     wire: DeschedulerPolicy, configs: list[tuple[Config, ...]], plugins: Plugins, faulty: set[Path]
 ) -> Iterator[Issue]:
-    """Yield the errors beyond the outer document, stage by stage; faulty profiles are not all there, and not built."""
+    """Yield the errors beyond the outer document, stage by stage; of faulty profiles only what is there is judged."""
     for profile_configs in configs:
         for config in profile_configs:
             yield from config.undecodable
@@ -91,8 +91,10 @@ def _problems(
     yield from check_metrics_providers(wire)
     yield from _check_node_selector(wire)
     for index, (profile, profile_configs) in enumerate(zip(wire.profiles, configs, strict=True)):
-        if ("profiles", index) not in faulty:
-            yield from check_build(profile, ("profiles", index), profile_configs, plugins)
+        path = ("profiles", index)
+        yield from check_points(profile, path, plugins)
+        if path not in faulty:
+            yield from check_build(profile, path, profile_configs, plugins)
 
 
 def _check_node_selector(wire: DeschedulerPolicy) -> Iterator[Issue]:

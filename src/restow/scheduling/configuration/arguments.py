@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from msgspec import structs
 
+from restow.errors import InputError
 from restow.kube.near_words import misspelled_or_foreign
 from restow.scheduling.configuration.argument_rules import (
     balanced_allocation_problems,
@@ -68,7 +69,7 @@ def read_arguments(
 ) -> PluginArguments:
     """The arguments that stand at a path; what is wrong with them goes to the findings.
 
-    ``running`` are the plugins that run at some point. Raises InputError where arguments cannot even be decoded.
+    ``running`` are the plugins that run at some point.
     """
     found: dict[str, PluginArgs] = {}
     for index, config in enumerate(configs):
@@ -103,7 +104,11 @@ def _unused(name: str) -> str:
 def _read(
     config: PluginConfig, path: Path, running: Collection[str], api_version: str, findings: Findings
 ) -> PluginArgs:
-    args = decode(findings.document, config.args, path, _TYPES[config.name])
+    try:
+        args = decode(findings.document, config.args, path, _TYPES[config.name])
+    except InputError as error:
+        findings.problems += str(error).splitlines()
+        return _TYPES[config.name]()
     if args.api_version not in ("", api_version):
         findings.refuse((*path, "apiVersion"), f'must be {api_version}, not "{args.api_version}"')
     if args.kind not in ("", f"{config.name}Args"):

@@ -13,6 +13,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 from msgspec import Struct, inspect
 
+from restow.errors import InputError
 from restow.kube.near_words import did_you_mean
 from restow.scheduling.configuration.document import Document, Path
 
@@ -32,16 +33,22 @@ _BOUNDS: Final = {"<=": "at most", ">=": "at least"}
 
 
 def decode(document: Document, data: Any, path: Path, cls: type[S]) -> S:
-    """What stands at a path of a document as a struct; InputError with file, line and field where it does not fit."""
+    """What stands at a path of a document as a struct.
+
+    InputError with file, line and field, one a line, where it does not fit: of all unknown keys, and of one wrong type.
+    """
     if data is None:
         data = {}
-    _check_keys(document, _info(cls), data, path)
+    problems = list(_unknown_keys(document, _info(cls), data, path))
     try:
-        return msgspec.convert(_without_nulls(data), cls)
+        decoded = msgspec.convert(_without_nulls(data), cls)
     except msgspec.ValidationError as error:
         what, _, where = str(error).partition(" - at `$")
         steps = tuple(int(index) if index else word for word, index in _STEP.findall(where))
-        raise document.error((*path, *steps), _sentence(what)) from None
+        problems.append(document.sentence((*path, *steps), _sentence(what)))
+    if problems:
+        raise InputError("\n".join(problems))
+    return decoded
 
 
 def _sentence(what: str) -> str:
@@ -59,18 +66,19 @@ def _info(cls: type[Struct]) -> inspect.Type:
     return inspect.type_info(cls)
 
 
-def _check_keys(document: Document, info: inspect.Type, data: Any, path: Path) -> None:
-    """Refuse keys that the struct of a mapping does not have; wrong types are left to the decoder."""
+def _unknown_keys(document: Document, info: inspect.Type, data: Any, path: Path) -> Iterator[str]:
+    """Yield a sentence for each key that the struct of a mapping does not have; wrong types are left to the decoder."""
     for kind in _choices(info):
         if isinstance(kind, inspect.VarTupleType) and isinstance(data, list):
             for index, item in enumerate(data):
-                _check_keys(document, kind.item_type, item, (*path, index))
+                yield from _unknown_keys(document, kind.item_type, item, (*path, index))
         elif isinstance(kind, inspect.StructType) and isinstance(data, dict):
             fields = {each.encode_name: each.type for each in kind.fields}
             for key, value in data.items():
-                if key not in fields:
-                    raise document.error((*path, key), f'unknown field "{key}"{did_you_mean(key, fields)}')
-                _check_keys(document, fields[key], value, (*path, key))
+                if key in fields:
+                    yield from _unknown_keys(document, fields[key], value, (*path, key))
+                else:
+                    yield document.sentence((*path, key), f'unknown field "{key}"{did_you_mean(key, fields)}')
 
 
 def _choices(info: inspect.Type) -> Iterator[inspect.Type]:

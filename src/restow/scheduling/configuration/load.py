@@ -69,11 +69,21 @@ def _check_type(document: Document) -> None:
         missing = "kind" if kind is None else "apiVersion"
         raise document.error((), f"no {missing}; add apiVersion: {API_VERSION} and kind: {KIND}")
     if kind != KIND:
-        raise document.error(("kind",), f'must be {KIND}, not "{kind}"{did_you_mean(str(kind), (KIND,))}')
+        hint = _inside(data) or did_you_mean(str(kind), (KIND,))
+        raise document.error(("kind",), f'must be {KIND}, not "{kind}"{hint}')
     if version != API_VERSION:
         removed = str(version).startswith(f"{_GROUP}/")
         why = "kube-scheduler 1.36 reads no other version" if removed else "this is another API"
         raise document.error(("apiVersion",), f'must be {API_VERSION}, not "{version}": {why}')
+
+
+def _inside(data: dict[str, Any]) -> str:
+    """Where in a ConfigMap there is a configuration; empty where there is none."""
+    texts = data.get("data")
+    for key, value in texts.items() if isinstance(texts, dict) else ():
+        if isinstance(value, str) and KIND in value:
+            return f"; data.{key} holds one: write that text into a file of its own"
+    return ""
 
 
 def _check_settings(wire: KubeSchedulerConfiguration, findings: Findings) -> None:
