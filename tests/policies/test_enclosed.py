@@ -114,6 +114,12 @@ def test_further_documents_are_not_searched_and_that_is_told():
     assert "put the policy into a file of its own" in only_error(text).message
 
 
+def test_values_without_a_policy_say_where_it_belongs():
+    """The chart's values have a kind, which is that of its workload."""
+    message = only_error(b"kind: CronJob\nreplicas: 1\n").message
+    assert message.endswith("; if these are Helm values, their policy belongs under deschedulerPolicy")
+
+
 def test_a_policy_that_quotes_another_is_that_policy():
     policy = strategy_policy("RemoveDuplicates") | {"notes": SOUND}
     assert read_policy_document(as_yaml(policy), "p.yaml").inside == ""

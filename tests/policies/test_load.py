@@ -43,6 +43,11 @@ def test_without_a_version_nothing_runs_and_that_is_said_loudly(text, what):
     ]
 
 
+def test_strategies_without_a_version_are_of_the_old_one():
+    (warning,) = load_policy(b"strategies: {}\n", "policy.yaml", PLUGINS).warnings
+    assert warning.message.endswith("add apiVersion: descheduler/v1alpha1")
+
+
 def test_a_missing_kind_is_no_matter():
     assert load_policy(b"apiVersion: descheduler/v1alpha2", "policy.yaml", PLUGINS).warnings == ()
 

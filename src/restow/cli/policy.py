@@ -26,8 +26,9 @@ The JSON document:
 
 _VALIDATE = f"""Examples:
   restow policy validate policy.yaml
+  restow policy validate values.yaml
   kubectl -n kube-system get cm descheduler -o yaml |
-    yq '.data["policy.yaml"]' | restow policy validate -
+    restow policy validate -
 {_SCHEMA}"""
 
 
@@ -35,7 +36,8 @@ _VALIDATE = f"""Examples:
 def validate(*files: _File, output: TableOrJson = "table", verbose: Verbosity = 0) -> int:
     """Say everything for which the Descheduler would refuse a policy.
 
-    Each problem comes with file, line and field. Exit status 0 if every file would load, else 2.
+    Each problem comes with file, line and field. A policy inside a ConfigMap or Helm values is found there. Exit status
+    0 if every file would load, else 2.
     """
     from restow.cli import policy_findings
     from restow.policies.load import validate_policy

@@ -57,6 +57,8 @@ def where_to_look(document: Document) -> str:
         kind, namespace = document.data.get("kind"), (document.data.get("metadata") or {}).get("namespace")
         kubectl = f"kubectl -n {namespace} get" if namespace else "kubectl get"
         return f"; what this {kind} mounts: {kubectl} configmap {' '.join(mounted)} -o yaml"
+    if not document.data.get("apiVersion"):
+        return f"; if these are Helm values, their policy belongs under {_VALUES_KEY}"
     return ""
 
 

@@ -111,6 +111,6 @@ def _not_registered(version: str, kind: str, document: Document) -> Issue:
 
 def _without_version(document: Document) -> Issue:
     what = "no apiVersion" if document.data else "an empty file"
-    return Issue(
-        (), f"{what}: upstream runs nothing with it and says nothing; add apiVersion: {v1alpha2.API_VERSION}", "warning"
-    )
+    version = v1alpha1.API_VERSION if "strategies" in document.data else v1alpha2.API_VERSION
+    text = f"{what}: upstream runs nothing with it and says nothing; add apiVersion: {version}"
+    return Issue((), text, "warning")
