@@ -112,6 +112,15 @@ def test_mutated_policies_as_damaged_yaml(policy, cut, junk):
 
 
 @LIMITS
+@given(policy=mutated(NEW) | mutated(OLD), other=mutated(OLD), cut=st.integers(0, 400), junk=st.text(max_size=3))
+def test_mutated_policies_inside_other_files(policy, other, cut, junk):
+    text = as_json(policy).decode()
+    try_everything(as_json({"kind": "ConfigMap", "data": {"policy.yaml": text[:cut] + junk + text[cut:]}}))
+    try_everything(as_yaml({"deschedulerPolicy": policy, "metadata": other}))
+    try_everything(as_yaml({"kind": "Job", "metadata": other, "spec": {"configMap": {"name": "p"}, "x": other}}))
+
+
+@LIMITS
 @given(policy=mutated(NEW) | mutated(OLD))
 def test_a_policy_loads_if_and_only_if_no_error_is_found(policy):
     text = as_json(policy)

@@ -84,6 +84,14 @@ def test_a_broken_one_keeps_the_old_one_and_is_said_once(file: Path, text: bytes
     assert (read.total, read.counted) == (1, (1, 1))
 
 
+def test_every_error_of_a_broken_one_is_said(file: Path) -> None:
+    read = Read(file)
+    file.write_bytes(as_yaml(strategy_policy("RemoveDuplicates", {"a": 1, "b": 1})))
+    read.refresh()
+    first, second = read.heard.of(BROKEN)[0]["err"].splitlines()
+    assert (".args.a: " in first, ".args.b: " in second) == (True, True)
+
+
 def test_a_broken_one_that_is_repaired_is_in_force_even_if_it_is_the_old_one(file: Path) -> None:
     read, old = Read(file), file.read_bytes()
     file.write_bytes(b"profiles: [")

@@ -54,9 +54,10 @@ def where_to_look(document: Document) -> str:
         return "; only the first YAML document of a file is read: put the policy into a file of its own"
     mounted = sorted(set(_mounted(document.data)))
     if mounted:
-        kind, namespace = document.data.get("kind"), (document.data.get("metadata") or {}).get("namespace")
+        metadata = document.data.get("metadata")
+        namespace = metadata.get("namespace") if isinstance(metadata, dict) else None
         kubectl = f"kubectl -n {namespace} get" if namespace else "kubectl get"
-        return f"; what this {kind} mounts: {kubectl} configmap {' '.join(mounted)} -o yaml"
+        return f"; what this {document.data['kind']} mounts: {kubectl} configmap {' '.join(mounted)} -o yaml"
     if not document.data.get("apiVersion"):
         return f"; if these are Helm values, their policy belongs under {_VALUES_KEY}"
     return ""
