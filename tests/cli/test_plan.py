@@ -312,18 +312,18 @@ def test_usage_that_the_input_does_not_hold_comes_with_the_commands_that_get_it(
     ran = plan_of(strategy_policy("LowNodeUtilization", MEASURED, metricsProviders=[{"source": "KubernetesMetrics"}]))
     assert ran.status == 0
     assert ran.err.splitlines()[-1] == (
-        "LowNodeUtilization goes by usage, which is missing of 3 nodes; "
+        "LowNodeUtilization needs usage, and the input has none of 3 nodes: "
+        "add -f node-metrics.json -f pod-metrics.json after "
         "kubectl get --raw /apis/metrics.k8s.io/v1beta1/nodes > node-metrics.json and "
-        "kubectl get --raw /apis/metrics.k8s.io/v1beta1/pods > pod-metrics.json get it, "
-        "and -f node-metrics.json -f pod-metrics.json add it"
+        "kubectl get --raw /apis/metrics.k8s.io/v1beta1/pods > pod-metrics.json"
     )
 
 
 def test_a_policy_that_names_no_source_of_usage_is_told_how_to(plan_of):
     ran = plan_of(strategy_policy("LowNodeUtilization", MEASURED))
     assert ran.err.splitlines()[-1] == (
-        "LowNodeUtilization goes by usage, of which the policy names no source; "
-        "metricsProviders: [{source: KubernetesMetrics}] at its top names one"
+        "LowNodeUtilization needs usage, and the policy names no source of it: "
+        "add metricsProviders: [{source: KubernetesMetrics}]"
     )
 
 

@@ -88,7 +88,7 @@ def test_helm_values_name_the_version_of_their_policy():
 
 def test_that_a_policy_was_found_inside_is_told():
     told = load_policy(values(strategy_policy("RemoveDuplicates")), "values.yaml", PLUGINS).warnings
-    sentence = "values.yaml:2: deschedulerPolicy: this file is not a policy itself; the one that it holds here is read"
+    sentence = "values.yaml:2: deschedulerPolicy: this file is not itself a policy; the policy inside it is read"
     assert [str(each) for each in told] == [sentence]
     (note,) = lint_policy(values(strategy_policy("RemoveDuplicates")), "values.yaml", PLUGINS)
     assert note.severity == "note"

@@ -32,7 +32,7 @@ def errors(policy):
         (
             "RemovePodsHavingTooManyRestarts",
             "podsHavingTooManyRestarts",
-            "leave it out: what stands inside it belongs right into args",
+            "write what is inside it directly into args",
         ),
     ],
 )

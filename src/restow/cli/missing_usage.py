@@ -21,16 +21,16 @@ def missing_usage(found: Found, policy: Policy, cycle: Cycle) -> list[str]:
     failed = any(turn.plugin == METRICS_STRATEGY for turn, _ in cycle.record.problems)
     if not (failed and asks_for_metrics(policy, KUBERNETES_METRICS)):
         return []
-    wish = f"{METRICS_STRATEGY} goes by usage"
+    wish = f"{METRICS_STRATEGY} needs usage"
     if not collects_kubernetes_metrics(policy):
         provider = f"metricsProviders: [{{source: {KUBERNETES_METRICS}}}]"
-        return [f"{wish}, of which the policy names no source; {provider} at its top names one"]
+        return [f"{wish}, and the policy names no source of it: add {provider}"]
     measured = {name for _, name in found.cluster.kind("NodeMetrics")}
     missing = sum(name not in measured for name in found.cluster.nodes.names)
     if not missing:
         return []
-    lacking = f"{wish}, which is missing of {counted(missing, 'node')}"
+    nodes = counted(missing, "node")
     if found.is_live:
-        return [f"{lacking}; kubectl top nodes shows what the cluster's metrics.k8s.io serves"]
+        return [f"{wish}, and metrics.k8s.io has none of {nodes}: kubectl top nodes shows which"]
     commands = f"{_RAW}/nodes > node-metrics.json and {_RAW}/pods > pod-metrics.json"
-    return [f"{lacking}; {commands} get it, and -f node-metrics.json -f pod-metrics.json add it"]
+    return [f"{wish}, and the input has none of {nodes}: add -f node-metrics.json -f pod-metrics.json after {commands}"]

@@ -43,7 +43,8 @@ def answer(request: Request) -> None:
         idle = idle_strategies(asked.policy.loaded.policy, plugins())
         plan = structs.replace(plan, notes=(*plan.notes, *idle))
     tell(plan.problems)
-    tell(missing_usage(asked.found, asked.policy.loaded.policy, cycle))
+    usage = missing_usage(asked.found, asked.policy.loaded.policy, cycle)
+    tell(usage)
     untold = asked.found.untold_warning(cycle.untold, "moves")
     tell(untold)
     origin = asked.found.origin
@@ -57,7 +58,7 @@ def answer(request: Request) -> None:
         tell(notes)
     if request.output == "html":
         # Who is handed the page has not seen what was told beside it.
-        notes = (*notes, *untold)
+        notes = (*notes, *usage, *untold)
     write_plan(request.output, plan, lambda: Report(plan, node_loads(cycle), origin, policy_view(asked.policy), notes))
 
 

@@ -86,7 +86,7 @@ def _further_documents(document: Document) -> list[Issue]:
 
 
 def _enclosed(document: Document) -> list[Issue]:
-    text = "this file is not a policy itself; the one that it holds here is read"
+    text = "this file is not itself a policy; the policy inside it is read"
     return [Issue((), text, "note")] if document.inside else []
 
 

@@ -35,7 +35,7 @@ _ELSEWHERE: Final = {
     "namespaces": "it is an argument of strategies; restow: {namespaces: annotated} asks namespaces to opt in",
 } | _EVICTOR_SETTINGS
 
-_FLATTENED: Final = "leave it out: what stands inside it belongs right into args"
+_FLATTENED: Final = "write what is inside it directly into args"
 _UTILISATION: Final = {
     "namespaces": "write evictableNamespaces: {exclude: [...]}",
     "nodeResourceUtilizationThresholds": _FLATTENED,
