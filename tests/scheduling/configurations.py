@@ -72,6 +72,11 @@ REFUSED = {
         a_configuration(a_profile(score=a_set("ImageLocality", "NodeResourceFit"))),
         'profiles[0].plugins.score.enabled[1]: unknown plugin "NodeResourceFit"; did you mean "NodeResourcesFit"?',
     ),
+    "plugin of another project": (
+        a_configuration(a_profile(score=a_set("NodeResourcesAllocatable"))),
+        'profiles[0].plugins.score.enabled[0]: unknown plugin "NodeResourcesAllocatable"; '
+        "it is not one of kube-scheduler's own plugins",
+    ),
     "plugin without a name": (
         a_configuration(a_profile(score={"enabled": [{}]})),
         'profiles[0].plugins.score.enabled[0]: unknown plugin ""; its name is missing',
