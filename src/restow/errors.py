@@ -4,4 +4,12 @@ from __future__ import annotations
 
 
 class InputError(Exception):
-    """Unusable arguments, policy or input: the message names file, object and field. The CLI prints it and exits with 2."""
+    """Unusable arguments, policy or input: each sentence names file, object and field. The CLI prints them and exits with 2."""
+
+    def __init__(self, *sentences: str) -> None:
+        super().__init__(*sentences)
+        #: One a line. Line feeds within a sentence are somebody's input.
+        self.sentences = sentences
+
+    def __str__(self) -> str:
+        return "\n".join(self.sentences)

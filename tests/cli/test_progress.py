@@ -44,6 +44,17 @@ def test_longer_work_is_shown_until_it_is_done(monkeypatch):
     assert terminal.getvalue().endswith("\x1b[?25h\r\x1b[1A\x1b[2K")
 
 
+def test_what_is_worked_on_is_shown_and_not_obeyed(monkeypatch):
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr(progress, "_PATIENCE", 0)
+    monkeypatch.setenv("TERM", "xterm")
+    with progress.working("reading \x1b]0;owned\x07 [red]a"):
+        assert terminal.shown.wait(timeout=30)
+    assert "\x1b]0" not in terminal.getvalue()
+    assert "[red]a" in terminal.getvalue()
+
+
 def test_nothing_is_written_into_a_file(monkeypatch):
     file = io.StringIO()
     monkeypatch.setattr(sys, "stderr", file)

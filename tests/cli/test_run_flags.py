@@ -11,7 +11,7 @@ from cyclopts import App, CycloptsError, Parameter
 
 from restow.cli.help_pages import PlainPages
 from restow.cli.run import canonical, run
-from restow.cli.usage_errors import sentence_of
+from restow.cli.usage_errors import sentences_of
 from restow.kube.duration import SECOND
 from restow.running.flags import Flags
 
@@ -34,7 +34,7 @@ def flags(line):
 def sentence(line):
     with pytest.raises(CycloptsError) as raised:
         flags(line)
-    return sentence_of(raised.value).partition("\n")[0]
+    return sentences_of(raised.value)[0]
 
 
 def test_every_flag_is_declared_with_its_default():

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
+from builders.hostile import HALF, OBEYED
 from client.double import Answer, Double, a_status, an_answer
 from restow.client.events import Occurrence, Recorder, Regarding
 from restow.client.transport import Api
@@ -176,3 +178,13 @@ async def test_a_long_note_is_shortened_to_what_the_api_takes(api: Api, double: 
     note = double.asked[0].json["note"]
     assert len(note.encode()) <= 1_024
     assert note.endswith("ä...")
+
+
+async def test_a_note_is_one_line_that_shows_what_it_quotes(api: Api, double: Double) -> None:
+    double.answers("POST", PATH, OK)
+    async with recorder(api) as events:
+        events.record(replace(MOVED, note=f"said {OBEYED}{HALF} at https://me:hunter2@proxy"))
+
+    note = double.asked[0].json["note"]
+    assert note.isprintable()
+    assert note.endswith("https://[hidden]@proxy")

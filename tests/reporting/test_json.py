@@ -8,7 +8,7 @@ from msgspec import structs
 
 from builders.plans import a_report, small_report, upstream_report
 from restow.descheduling.plan import Plan, ResourceLoad, Utilisation
-from restow.reporting.json import compact_json, render_json
+from restow.reporting.json import compact_json, document, render_json
 from restow.reporting.yaml import render_yaml
 
 
@@ -47,7 +47,7 @@ def test_fractions_and_seconds_have_four_digits() -> None:
 
 def test_the_pieces_are_one_document_indented_by_two_spaces() -> None:
     for plan in (a_report().plan, small_report().plan, structs.replace(small_report().plan, moves=(), refusals=())):
-        assert rendered(plan) == msgspec.json.format(compact_json(plan), indent=2) + b"\n"
+        assert rendered(plan) == msgspec.json.format(compact_json(document(plan)), indent=2) + b"\n"
 
 
 def test_the_layout_is_stable() -> None:

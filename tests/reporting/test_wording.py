@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from restow.reporting.wording import counted, percent, printable, resource_order, why
+from restow.reporting.wording import counted, percent, resource_order, why
 
 
 @pytest.mark.parametrize(
@@ -26,21 +26,6 @@ def test_percentages_are_whole(fraction: float, expected: str) -> None:
 
 def test_cpu_and_memory_come_first() -> None:
     assert sorted(["pods", "memory", "a", "cpu"], key=resource_order) == ["cpu", "memory", "a", "pods"]
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("shop/web-1", "shop/web-1"),
-        ("größe …", "größe …"),
-        ("two\nlines\tand a tab", "two lines and a tab"),
-        ("\x1b[31mred", "\ufffd[31mred"),
-        ("a\u202eb\x00c", "a\ufffdb\ufffdc"),
-    ],
-    ids=["plain", "unicode", "white space", "terminal escape", "bidi and null"],
-)
-def test_nothing_invisible_reaches_a_terminal(text: str, expected: str) -> None:
-    assert printable(text) == expected
 
 
 def test_a_strategy_without_a_reason_stands_alone() -> None:

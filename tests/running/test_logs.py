@@ -8,6 +8,7 @@ import re
 
 import pytest
 
+from builders.hostile import HALF, OBEYED, is_harmless
 from restow.kube.timestamps import parse_time
 from restow.running import log_lines
 from restow.running.log_entries import Ref
@@ -237,6 +238,42 @@ class TestJson:
         jsons.log.info("a\nb", key="c\nd", other=object(), nested={"x": ["\n"]})
         assert jsons.lines.count("\n") == 1
         assert jsons.object["key"] == "c\nd"
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+class TestHostileText:
+    """Names and messages are other people's words."""
+
+    def test_is_shown_and_not_obeyed_wherever_it_stands(self, form):
+        written, text = Written(form), f"größe {OBEYED}{HALF}"
+        written.log.info(text, v=0, key=text, pod=Ref(text, text), list=[text], map={text: text}, other=OSError(text))
+        written.log.say(text)
+        written.log.caution(text)
+        written.log.failure(text, ValueError(text), key=text)
+        assert is_harmless(written.lines)
+        assert "größe" in written.lines
+
+    def test_is_on_one_line_of_a_sentence(self, form):
+        written = Written(form)
+        written.log.say(f"pod {OBEYED}")
+        assert written.lines.count("\n") == 1
+
+
+class TestJsonIsJson:
+    def test_whatever_is_logged(self, jsons):
+        values = {"text": f"{OBEYED}{HALF}", "inf": float("inf"), "nan": float("nan"), "none": None, "bytes": b"\xff"}
+        jsons.log.info("x", **values, nested={"list": [float("nan")]})
+        told = json.loads(jsons.lines, parse_constant=pytest.fail)
+        assert told["text"] == f"{OBEYED}{HALF}"
+        assert (told["inf"], told["none"]) == ("inf", None)
+
+    def test_a_secret_in_any_object_is_hidden(self, jsons):
+        class Proxy:
+            def __str__(self):
+                return "http://me:hunter2@proxy"
+
+        jsons.log.info("x", key=Proxy())
+        assert "hunter2" not in jsons.lines
 
 
 SECRETS = [

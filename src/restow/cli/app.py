@@ -9,7 +9,7 @@ from cyclopts import App, CycloptsError, Parameter
 import restow
 from restow.cli import explain, generate, plan, policy, run, schedule, snapshot
 from restow.cli.help_pages import PlainPages
-from restow.cli.usage_errors import sentence_of
+from restow.cli.usage_errors import sentences_of
 from restow.errors import InputError
 
 _HELP = """A Kubernetes descheduler that says where every pod goes and why, before it evicts one.
@@ -43,7 +43,7 @@ def call(arguments: Sequence[str]) -> int:
     try:
         result = app(_canonical(arguments), exit_on_error=False, print_error=False, result_action="return_value")
     except CycloptsError as error:
-        raise InputError(sentence_of(error)) from error
+        raise InputError(*sentences_of(error)) from error
     return result if isinstance(result, int) else 0
 
 

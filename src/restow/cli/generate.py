@@ -40,8 +40,8 @@ def generate(
 
     known = profiles()
     if profile not in known:
-        listed = "\n".join(f"  {name:<28} {each.description}" for name, each in known.items())
-        raise InputError(f"--profile: there is no profile {profile}; there are:\n{listed}")
+        listed = (f"  {name:<28} {each.description}" for name, each in known.items())
+        raise InputError(f"--profile: there is no profile {profile}; there are:", *listed)
     if policy:
         sys.stdout.write(policy_for(profile))
         return

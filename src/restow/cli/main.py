@@ -47,24 +47,24 @@ def run(arguments: Sequence[str]) -> int:
         # Whoever read the output has seen enough; rich turns the one error into the other.
         return 0
     except Exception as error:  # noqa: BLE001 - no error, however unforeseen, ends in a traceback
-        sentence, status = _verdict(error, arguments)
-        tell([sentence])
+        lines, status = _verdict(error, arguments)
+        tell(lines)
     return status
 
 
-def _verdict(error: Exception, arguments: Sequence[str]) -> tuple[str, int]:
+def _verdict(error: Exception, arguments: Sequence[str]) -> tuple[Sequence[str], int]:
     """Return what to say of an error, and the exit status."""
     match error:
         case InputError():
-            return str(error), UNUSABLE
+            return error.sentences, UNUSABLE
         case OSError():
-            return f"restow failed: {error.strerror or error}", FAILED
+            return [f"restow failed: {error.strerror or error}"], FAILED
         case MemoryError():
-            return "restow failed: there is not enough memory for this input", FAILED
+            return ["restow failed: there is not enough memory for this input"], FAILED
     from restow.client.errors import ClientError
 
     if isinstance(error, ClientError):
-        return f"restow failed: {error}", FAILED
+        return [f"restow failed: {error}"], FAILED
 
     from restow.cli.unexpected import describe
 

@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-import msgspec
 from msgspec import Struct
 from rich.text import Text
 
@@ -18,9 +17,11 @@ from restow.cli.output import console, write_bytes
 from restow.descheduling.plan import API_VERSION
 from restow.descheduling.registry import plugins
 from restow.errors import InputError
+from restow.plain_text import printable
 from restow.policies.findings import Finding, Severity
 from restow.policies.schema import Plugins
-from restow.reporting.wording import counted, printable
+from restow.reporting.json import indented_json
+from restow.reporting.wording import counted
 
 UNUSABLE: Final = 2
 _COLOURS: Final[dict[Severity, str]] = {"error": "red", "warning": "yellow", "note": "dim"}
@@ -91,7 +92,7 @@ def _unreadable(name: str, sentence: str) -> Finding:
 def write(found: Found, output: str, lines: Callable[[Found, int], Iterator[Text]]) -> None:
     """Write the findings to stdout as JSON, or else the lines made of them for this width."""
     if output == "json":
-        write_bytes(msgspec.json.format(msgspec.json.encode(_document(found)), indent=2) + b"\n")
+        write_bytes(indented_json(_document(found)) + b"\n")
         return
     page = console()
     page.print(*lines(found, page.width), sep="\n", soft_wrap=True, highlight=False)

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from restow.redaction import public_line
+
 if TYPE_CHECKING:
     from rich.status import Status
 
@@ -35,7 +37,8 @@ def working(what: str) -> Iterator[None]:
 
 def _spinner(what: str) -> Status:
     from rich.console import Console
+    from rich.text import Text
 
-    status = Console(stderr=True).status(what)
+    status = Console(stderr=True).status(Text(public_line(what)))
     status.start()
     return status

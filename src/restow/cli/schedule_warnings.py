@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 
 from restow.cli.inputs import Found
 from restow.cluster.snapshot import Cluster
-from restow.reporting.wording import counted, printable
+from restow.plain_text import printable
+from restow.reporting.wording import counted
 from restow.scheduling.evidence import Evidence
 
 

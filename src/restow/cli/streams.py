@@ -11,6 +11,8 @@ import sys
 from collections.abc import Iterable
 from io import TextIOWrapper
 
+from restow.redaction import public_line
+
 _PLAIN = str.maketrans("▁▂▃▄▅▆▇█…⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", "_.:-=+*#~..........")
 
 
@@ -23,9 +25,9 @@ def degrade_gracefully() -> None:
 
 
 def tell(lines: Iterable[object]) -> None:
-    """Write lines to stderr: whatever is no part of the result."""
+    """Write lines to stderr: whatever is no part of the result. Each is one line, whatever it quotes."""
     for line in lines:
-        sys.stderr.write(f"{line}\n")
+        sys.stderr.write(f"{public_line(str(line))}\n")
 
 
 def _plain(error: UnicodeError) -> tuple[str, int]:

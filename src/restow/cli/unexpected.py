@@ -14,8 +14,8 @@ _TRACEBACK_FROM = 2
 _VERBOSE = re.compile(r"--?v[= ]?(\d+)")
 
 
-def describe(error: Exception, arguments: Sequence[str]) -> str:
-    """Return the sentence, and under it the traceback where the arguments ask for one."""
+def describe(error: Exception, arguments: Sequence[str]) -> list[str]:
+    """Return the sentence, and before it the lines of the traceback where the arguments ask for one."""
     frame = traceback.extract_tb(error.__traceback__)[-1]
     place = f"{Path(frame.filename).name}:{frame.lineno} {frame.name}"
     sentence = (
@@ -23,8 +23,8 @@ def describe(error: Exception, arguments: Sequence[str]) -> str:
         "please report it with this line, the command, and what the command prints with -v 2"
     )
     if _verbosity(arguments) < _TRACEBACK_FROM:
-        return sentence
-    return f"{''.join(traceback.format_exception(error))}{sentence}"
+        return [sentence]
+    return [*"".join(traceback.format_exception(error)).splitlines(), sentence]
 
 
 def _verbosity(arguments: Sequence[str]) -> int:

@@ -11,10 +11,10 @@ from restow.cli.options import FlagError, NotAPathError
 _READING = {("plan",), ("schedule",), ("explain", "pod"), ("explain", "node")}
 
 
-def sentence_of(error: CycloptsError) -> str:
-    """Return what is wrong, and on a second line what to ask for help."""
+def sentences_of(error: CycloptsError) -> tuple[str, str]:
+    """Return what is wrong, and what to ask for help."""
     command = " ".join(("restow", *(error.command_chain or ())))
-    return f"{_sentence(error)}\n{command} --help shows what there is"
+    return _sentence(error), f"{command} --help shows what there is"
 
 
 def _sentence(error: CycloptsError) -> str:

@@ -24,6 +24,7 @@ from restow.client.errors import ApiError, ClientError, NotFound, ServerTrouble,
 from restow.client.leases import micro_time
 from restow.client.resources import EVENTS
 from restow.client.transport import Api
+from restow.redaction import public_line
 
 #: Seconds for which a repetition still belongs to a series.
 _SERIES_AGE = 360.0
@@ -33,7 +34,7 @@ _REMEMBERED = 4_096
 #: How often one event is tried in all.
 _TRIES = 4
 #: The longest note and reason that the API takes, in bytes of UTF-8.
-_NOTE = 1_024
+_LONGEST_NOTE = 1_024
 #: What is left of 253 characters beside a dot and the time in hexadecimal digits.
 _LONGEST_NAME = 253 - 17
 #: Where events about objects without a namespace are kept.
@@ -211,7 +212,7 @@ class Recorder:
             action=occurrence.action,
             reason=occurrence.reason,
             regarding=about,
-            note=_shortened(occurrence.note),
+            note=_note(occurrence.note),
             type=occurrence.type,
             related=occurrence.related,
         )
@@ -222,8 +223,10 @@ def _likeness(occurrence: Occurrence) -> _Likeness:
     return occurrence.regarding, occurrence.type, occurrence.action, occurrence.reason, occurrence.related
 
 
-def _shortened(note: str) -> str:
+def _note(said: str) -> str:
+    """Return what people read: one line, as long as the API takes."""
+    note = public_line(said)
     encoded = note.encode()
-    if len(encoded) <= _NOTE:
+    if len(encoded) <= _LONGEST_NOTE:
         return note
-    return encoded[: _NOTE - 3].decode(errors="ignore") + "..."
+    return encoded[: _LONGEST_NOTE - 3].decode(errors="ignore") + "..."

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from restow.descheduling.plan import NOT_ENABLED
+from restow.plain_text import printable
 from restow.reporting.refusal_groups import group_refusals, staying_pods
-from restow.reporting.wording import counted, percent, printable, resource_order, resource_title
+from restow.reporting.wording import counted, percent, resource_order, resource_title
 
 if TYPE_CHECKING:
     from restow.descheduling.plan import Move, NodeLoad, Plan

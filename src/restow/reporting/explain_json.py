@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from restow.reporting.json import indented_json
+
 if TYPE_CHECKING:
     from restow.descheduling.explaining.explanation import NodeExplanation, PodExplanation
 
@@ -17,4 +19,4 @@ def render_explanation(explanation: PodExplanation | NodeExplanation) -> bytes:
     """Return the document, indented by two spaces, with a final newline."""
     fields = msgspec.to_builtins(explanation)
     ordered = {name: fields[name] for name in (*_HEAD, *(name for name in fields if name not in _HEAD))}
-    return msgspec.json.format(msgspec.json.encode(ordered), indent=2) + b"\n"
+    return indented_json(ordered) + b"\n"

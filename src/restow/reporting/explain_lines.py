@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 
+from restow.plain_text import printable
 from restow.reporting.columns import GAP, wrapped
-from restow.reporting.wording import percent, printable, resource_order
+from restow.reporting.wording import percent, resource_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 
+from restow.plain_text import printable
 from restow.reporting.columns import GAP, wrapped
 from restow.reporting.explain_lines import headline, labelled_line, load_text, some
 from restow.reporting.next_commands import next_commands
-from restow.reporting.wording import counted, printable
+from restow.reporting.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

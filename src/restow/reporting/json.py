@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 from msgspec import UNSET, structs
 
+from restow.plain_text import printable_json
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from restow.descheduling.plan import Metadata, Plan, ResourceLoad, Utilisation
 
 _DIGITS: Final = 4
+#: The one character of ASCII that JSON leaves as it is and that does not print.
+_DELETE: Final = b"\x7f"
 
 
 def render_json(plan: Plan) -> Iterator[bytes]:
@@ -28,9 +32,20 @@ def render_json(plan: Plan) -> Iterator[bytes]:
     yield b"\n}\n"
 
 
-def compact_json(plan: Plan) -> bytes:
-    """Return the document without any white space."""
-    return msgspec.json.encode(document(plan))
+def compact_json(value: object) -> bytes:
+    """Return any document without white space, and without a character that a terminal would obey."""
+    return _shown(msgspec.json.encode(value))
+
+
+def indented_json(value: object) -> bytes:
+    """Return any document indented by two spaces, without a character that a terminal would obey."""
+    return _shown(msgspec.json.format(msgspec.json.encode(value), indent=2))
+
+
+def _shown(encoded: bytes) -> bytes:
+    if encoded.isascii() and _DELETE not in encoded:
+        return encoded
+    return printable_json(encoded.decode()).encode()
 
 
 def document(plan: Plan) -> dict[str, object]:
@@ -57,7 +72,7 @@ def _items(values: Sequence[object]) -> Iterator[bytes]:
 
 def _indented(value: object, margin: bytes) -> bytes:
     """A value over several lines, all but the first with a margin; line feeds in strings are escaped."""
-    return msgspec.json.format(msgspec.json.encode(value), indent=2).replace(b"\n", b"\n" + margin)
+    return indented_json(value).replace(b"\n", b"\n" + margin)
 
 
 def _rounded_metadata(metadata: Metadata) -> Metadata:

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 
+from restow.plain_text import printable
 from restow.reporting.answer import landing_of, predicts
 from restow.reporting.columns import GAP, joined, narrowed, total_width, widths, without_shared_domain, wrapped
-from restow.reporting.wording import counted, printable, why
+from restow.reporting.wording import counted, why
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

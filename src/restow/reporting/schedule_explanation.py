@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Final
 from rich.text import Text
 
 from restow.cluster.pods import PENDING
+from restow.plain_text import printable
 from restow.reporting.columns import GAP, wrapped
 from restow.reporting.schedule_rows import margin, told
 from restow.reporting.schedule_scores import score_lines
 from restow.reporting.schedule_table import victims_text
 from restow.reporting.table import labelled
-from restow.reporting.wording import counted, printable
+from restow.reporting.wording import counted
 from restow.scheduling.framework import NOT_ASKED
 
 if TYPE_CHECKING:

@@ -10,25 +10,25 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from restow.descheduling.plan import API_VERSION
+from restow.reporting.json import compact_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from restow.reporting.schedule_result import PodOutcome, ScheduleMetadata
 
-_ENCODER: Final = msgspec.json.Encoder()
 _DIGITS: Final = 4
 
 
 def render_pod(outcome: PodOutcome) -> bytes:
     """Return the outcome of one pod on one line."""
-    return _ENCODER.encode(outcome)
+    return compact_json(outcome)
 
 
 def render_result(metadata: ScheduleMetadata, pods: Iterable[bytes]) -> Iterator[bytes]:
     """Yield the document in pieces; ``pods`` come from ``render_pod``."""
     head = {"apiVersion": API_VERSION, "kind": "ScheduleResult", "metadata": _rounded(metadata)}
-    fields = ",\n".join(f'  "{name}": {_ENCODER.encode(value).decode()}' for name, value in head.items())
+    fields = ",\n".join(f'  "{name}": {compact_json(value).decode()}' for name, value in head.items())
     yield f'{{\n{fields},\n  "pods": ['.encode()
     separator = b"\n    "
     for pod in pods:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from restow.plain_text import printable
 from restow.reporting.table import labelled
-from restow.reporting.wording import counted, printable
+from restow.reporting.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

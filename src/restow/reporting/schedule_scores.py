@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Final
 from rich.cells import cell_len
 from rich.text import Text
 
+from restow.plain_text import printable
 from restow.reporting.columns import GAP, cut_middle, total_width, wrapped
-from restow.reporting.wording import counted, printable
+from restow.reporting.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

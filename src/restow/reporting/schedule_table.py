@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 
+from restow.plain_text import printable
 from restow.reporting.columns import GAP, joined, narrowed, total_width, widths, without_shared_domain, wrapped
 from restow.reporting.schedule_rows import told
 from restow.reporting.table import print_sections
-from restow.reporting.wording import counted, printable
+from restow.reporting.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 
+from restow.plain_text import printable
 from restow.reporting.answer import headline, note_sentences, problem_sentences, stays
 from restow.reporting.columns import GAP, widths, wrapped
 from restow.reporting.load_lines import load_lines, node_lines
 from restow.reporting.move_lines import move_lines
 from restow.reporting.next_commands import next_commands
 from restow.reporting.refusal_groups import group_refusals
-from restow.reporting.wording import counted, printable
+from restow.reporting.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

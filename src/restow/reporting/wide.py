@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from restow.plain_text import printable
 from restow.reporting.answer import headline, landing_of, stays
 from restow.reporting.columns import GAP, widths
 from restow.reporting.load_lines import load_lines, node_lines
 from restow.reporting.table import header_lines, print_sections, problem_lines
-from restow.reporting.wording import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

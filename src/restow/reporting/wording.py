@@ -1,8 +1,10 @@
-"""Numbers and untrusted text as Kubernetes people write them: 3 moves, 61 %."""
+"""Numbers and reasons as Kubernetes people write them: 3 moves, 61 %."""
 
 from __future__ import annotations
 
 from typing import Final
+
+from restow.plain_text import printable
 
 _RESOURCES_FIRST: Final = ("cpu", "memory")
 
@@ -26,17 +28,6 @@ def resource_order(resource: str) -> tuple[int, str]:
     """Return a sort key: CPU, memory, then the others by name."""
     known = resource in _RESOURCES_FIRST
     return (_RESOURCES_FIRST.index(resource) if known else len(_RESOURCES_FIRST), resource)
-
-
-def printable(text: str) -> str:
-    """Return one line without control characters.
-
-    A dump can hold anything, and a terminal obeys escape sequences: white space becomes a space, every other character
-    that does not print (also the invisible ones that reorder a line) the replacement character.
-    """
-    if text.isprintable():
-        return text
-    return "".join(each if each.isprintable() else " " if each.isspace() else "\ufffd" for each in text)
 
 
 def why(plugin: str, reason: str) -> str:

@@ -10,19 +10,16 @@ here. Source: klog 2.130, internal/serialize; component-base/logs/json.
 from __future__ import annotations
 
 import json
+import math
 import os
 import time
 from collections.abc import Iterator, Mapping
-from typing import Final
 
 from restow.kube.duration import MILLISECOND, SECOND
+from restow.kube.field_errors import quote
+from restow.plain_text import printable, printable_json
+from restow.redaction import HIDDEN, names_a_secret, public_line, without_secrets
 from restow.running.log_entries import Entry, Ref
-from restow.running.secrecy import HIDDEN, names_a_secret, without_secrets
-
-_ESCAPES: Final = {ord(char): f"\\x{ord(char):02x}" for char in map(chr, [*range(0x20), 0x7F])} | {
-    ord(char): escape
-    for char, escape in zip('"\\\a\b\f\n\r\t\v', ('\\"', "\\\\", *map("\\".__add__, "abfnrtv")), strict=True)
-}
 
 
 def as_text(entry: Entry) -> str:
@@ -31,9 +28,9 @@ def as_text(entry: Entry) -> str:
     when = time.strftime("%m%d %H:%M:%S", time.localtime(seconds))
     head = f"{entry.severity}{when}.{rest // 1000:06d} {os.getpid():7d} {entry.caller.rpartition('/')[2]}] "
     if entry.keys is None:
-        return f"{head}{_on_one_line(without_secrets(entry.message))}\n"
+        return f"{head}{public_line(entry.message)}\n"
     pairs = "".join(f" {key}={_text_value(key, value)}" for key, value in _all_keys(entry))
-    return f"{head}{quoted(without_secrets(entry.message))}{pairs}\n"
+    return f"{head}{quote(without_secrets(entry.message))}{pairs}\n"
 
 
 def as_json(entry: Entry) -> str:
@@ -47,7 +44,7 @@ def as_json(entry: Entry) -> str:
         line["v"] = entry.verbosity
     for key, value in _all_keys(entry):
         line[key] = _json_value(key, value)
-    return json.dumps(line, ensure_ascii=False, separators=(",", ":"), default=str) + "\n"
+    return printable_json(json.dumps(line, ensure_ascii=False, separators=(",", ":"))) + "\n"
 
 
 def _all_keys(entry: Entry) -> Iterator[tuple[str, object]]:
@@ -56,20 +53,10 @@ def _all_keys(entry: Entry) -> Iterator[tuple[str, object]]:
     yield from (entry.keys or {}).items()
 
 
-def quoted(text: str) -> str:
-    """Return a text as Go quotes it."""
-    return f'"{text.translate(_ESCAPES)}"'
-
-
-def _on_one_line(text: str) -> str:
-    """Return a plain sentence that cannot be mistaken for two lines of the log."""
-    return text.replace("\n", " ").replace("\r", " ")
-
-
 def _text_value(key: str, value: object) -> str:
     match value:
         case _ if names_a_secret(key):
-            return quoted(HIDDEN)
+            return quote(HIDDEN)
         case bool():
             return "true" if value else "false"
         case int() | float():
@@ -79,13 +66,13 @@ def _text_value(key: str, value: object) -> str:
         case str() | Ref() | BaseException():
             return _string(without_secrets(str(value)))
         case _:
-            return json.dumps(_json_value(key, value), ensure_ascii=False, default=str)
+            return printable_json(json.dumps(_json_value(key, value), ensure_ascii=False))
 
 
 def _string(text: str) -> str:
     if "\n" not in text:
-        return quoted(text)
-    lines = "".join(f"\t{line}\n" for line in text.split("\n"))
+        return quote(text)
+    lines = "".join(f"\t{printable(line)}\n" for line in text.split("\n"))
     return f"<\n{lines} >"
 
 
@@ -95,11 +82,11 @@ def _json_value(key: str, value: object) -> object:
             return HIDDEN
         case Ref():
             return {"name": value.name} | ({"namespace": value.namespace} if value.namespace else {})
-        case str() | BaseException():
-            return without_secrets(str(value))
+        case None | bool() | int() | float() if not isinstance(value, float) or math.isfinite(value):
+            return value
         case Mapping():
             return {str(inner): _json_value(str(inner), each) for inner, each in value.items()}
         case list() | tuple():
             return [_json_value("", each) for each in value]
         case _:
-            return value
+            return without_secrets(str(value))

@@ -114,9 +114,9 @@ def read_objects(paths: Sequence[str], take: Take) -> LoadReport:
         try:
             _load_file(name, take, report)
         except InputError as error:
-            problems.append(str(error))
+            problems.extend(error.sentences)
     if problems:
-        raise InputError("\n".join(problems))
+        raise InputError(*problems)
     return report
 
 
@@ -126,7 +126,7 @@ def _files(paths: Sequence[str], problems: list[str]) -> list[str]:
         try:
             names.extend(input_files([path]))
         except InputError as error:
-            problems.append(str(error))
+            problems.extend(error.sentences)
     return names
 
 

@@ -23,7 +23,7 @@ from builders.plans import (
 )
 from restow.descheduling.plan import Remark
 from restow.reporting.html.page import render_html
-from restow.reporting.json import compact_json
+from restow.reporting.json import compact_json, document
 from restow.reporting.report import Report
 
 VOID = {"meta", "input"}
@@ -162,7 +162,7 @@ def test_only_the_first_moves_are_rows_and_the_page_says_so() -> None:
 
 def test_the_page_carries_the_plan() -> None:
     report = small_report()
-    assert json.loads(page(report).scripts["plan"]) == json.loads(compact_json(report.plan))
+    assert json.loads(page(report).scripts["plan"]) == json.loads(compact_json(document(report.plan)))
 
 
 def test_in_upstream_placement_no_landing_place_is_shown() -> None:

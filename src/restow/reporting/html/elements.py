@@ -9,7 +9,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Final, NewType
 
-from restow.reporting.wording import printable
+from restow.plain_text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

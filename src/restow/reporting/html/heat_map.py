@@ -10,10 +10,9 @@ from collections import defaultdict
 from statistics import fmean
 from typing import TYPE_CHECKING, Final
 
-import msgspec
-
 from restow.reporting.answer import predicts_load
 from restow.reporting.html.elements import Markup, joined, tag, text
+from restow.reporting.json import compact_json
 from restow.reporting.load_lines import shown_resources
 from restow.reporting.wording import counted, percent, resource_title
 
@@ -47,7 +46,7 @@ def heat_data(report: Report) -> bytes:
         for resource in shown_resources(report)[:_MOST_RESOURCES]
     }
     names = [each.name for each in report.loads]
-    return msgspec.json.encode({"columns": COLUMNS, "names": names, "blocks": blocks})
+    return compact_json({"columns": COLUMNS, "names": names, "blocks": blocks})
 
 
 def _in_percent(cell: _Cell) -> tuple[int, int, int]:

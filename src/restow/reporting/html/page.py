@@ -19,7 +19,7 @@ from restow.reporting.html.elements import EMPTY, Markup, tag, text
 from restow.reporting.html.heat_map import heat_data
 from restow.reporting.html.moves import moves
 from restow.reporting.html.refusals import refusals
-from restow.reporting.json import compact_json
+from restow.reporting.json import compact_json, document
 
 if TYPE_CHECKING:
     from restow.reporting.report import Report
@@ -53,7 +53,7 @@ def _hash(source: str) -> str:
 
 def _body(report: Report, script: Markup) -> Markup:
     main = (cluster(report), moves(report.plan), refusals(report.plan), policy(report.policy), versions(report))
-    data = _data("plan", compact_json(report.plan))
+    data = _data("plan", compact_json(document(report.plan)))
     heat = _data("heat", heat_data(report)) if len(report.loads) > MOST_CARDS else EMPTY
     return tag("body", answer(report), _contents(report), tag("main", *main), data, heat, tag("script", script))
 
@@ -65,7 +65,7 @@ def _contents(report: Report) -> Markup:
     return tag("nav", *links, aria_label="Contents")
 
 
-def _data(name: str, document: bytes) -> Markup:
+def _data(name: str, data: bytes) -> Markup:
     """Embed JSON; an escaped ``<`` cannot end the element, whatever a string in the document says."""
-    safe = Markup(document.replace(b"<", rb"\u003c").decode())
+    safe = Markup(data.replace(b"<", rb"\u003c").decode())
     return tag("script", safe, id=name, type="application/json")

@@ -2,7 +2,10 @@
 // Adds to a page that is complete without it: sorting, filtering over all of the plan, and each move's line in the picture.
 (() => {
   const byId = (id) => document.getElementById(id);
-  const read = (id) => JSON.parse(byId(id)?.textContent ?? "null");
+  // Other people's words: what does not print is shown, not obeyed, as in the rest of the page.
+  const printable = (text) => text.replace(/[\p{C}\p{Z}]/gu, (each) => (/\s/u.test(each) ? " " : "\ufffd"));
+  const shown = (_, value) => (typeof value === "string" ? printable(value) : value);
+  const read = (id) => JSON.parse(byId(id)?.textContent ?? "null", shown);
   const plan = read("plan");
   const heat = read("heat");
   const picture = document.querySelector(".picture");

@@ -27,7 +27,7 @@ class Findings:
     def check(self) -> None:
         """Raise InputError with all the problems, one a line, if there are any."""
         if self.problems:
-            raise InputError("\n".join(self.problems))
+            raise InputError(*self.problems)
 
     def _note(self, notes: list[str], path: Path, message: str) -> None:
         sentence = self.document.sentence(path, message)

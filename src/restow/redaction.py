@@ -1,9 +1,15 @@
-"""Nothing that opens a door is written to a log, wherever it comes from: the text of an error, a URL, a flag."""
+"""Nothing that opens a door is shown, wherever it comes from: the text of an error, a URL, a flag.
+
+Whatever is written for people passes here: lines on stderr, logs, events. ``without_password`` is for a text that is
+known to be a URL, where a password may hold what would end it in prose.
+"""
 
 from __future__ import annotations
 
 import re
 from typing import Final
+
+from restow.plain_text import printable
 
 HIDDEN: Final = "[hidden]"
 
@@ -13,12 +19,14 @@ _VALUES: Final = (
     (re.compile(r"\b(bearer|basic)\s+[\w.~+/=-]{8,}", re.IGNORECASE), rf"\1 {HIDDEN}"),
     # A JSON web token, such as those of service accounts.
     (re.compile(r"\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*"), HIDDEN),
-    (re.compile(r"://[^/\s@]+@"), f"://{HIDDEN}@"),
+    # A password may hold an @ or a / that nobody encoded: it ends at the last @ of the word.
+    (re.compile(r"://(?:[^\s/:@]*:\S*|[^\s/@]+)@"), f"://{HIDDEN}@"),
     (
         re.compile(r"\b((?:access_|id_|refresh_)?token|password|client_secret)=[^\s&\"]+", re.IGNORECASE),
         rf"\1={HIDDEN}",
     ),
 )
+_USER_OF_URL: Final = re.compile(r"^([^@]*?://)?.*@", re.DOTALL)
 
 
 def without_secrets(text: str) -> str:
@@ -26,6 +34,16 @@ def without_secrets(text: str) -> str:
     for pattern, shown in _VALUES:
         text = pattern.sub(shown, text)
     return text
+
+
+def without_password(url: str) -> str:
+    """Return a URL, be it a broken one, with user and password hidden."""
+    return _USER_OF_URL.sub(rf"\1{HIDDEN}@", url)
+
+
+def public_line(text: str) -> str:
+    """Return a text as one line that anybody may see: without secrets and without what does not print."""
+    return printable(without_secrets(text))
 
 
 def names_a_secret(key: str) -> bool:

@@ -1,0 +1,38 @@
+"""What does not print is shown, not obeyed."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from builders.hostile import HALF, OBEYED, is_harmless
+from restow.plain_text import printable, printable_json
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("shop/web-1", "shop/web-1"),
+        ("größe …", "größe …"),
+        ("two\nlines\tand a tab", "two lines and a tab"),
+        ("\x1b[31mred", "\ufffd[31mred"),
+        ("a\u202eb\x00c", "a\ufffdb\ufffdc"),
+        ("a\u2028b\x85c\xa0d", "a b c d"),
+        ("\x9b31m\x7f", "\ufffd31m\ufffd"),
+        (f"half {HALF}", "half \ufffd"),
+    ],
+    ids=["plain", "unicode", "white space", "terminal escape", "bidi and null", "separators", "C1, DEL", "surrogate"],
+)
+def test_nothing_invisible_reaches_a_terminal(text: str, expected: str) -> None:
+    assert printable(text) == expected
+
+
+def test_a_json_document_says_the_same_without_characters_that_do_not_print() -> None:
+    value = {"name": f"größe 日本 {OBEYED}{HALF}\U000e0001", "list": ["\x7f"]}
+
+    shown = printable_json(json.dumps(value, ensure_ascii=False, indent=1))
+
+    assert is_harmless(shown)
+    assert "größe 日本" in shown
+    assert json.loads(shown) == value
