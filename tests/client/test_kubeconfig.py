@@ -171,6 +171,7 @@ def test_whoever_has_no_home_is_in_a_pod_or_nowhere(monkeypatch: pytest.MonkeyPa
             {}, {"certificate_authority_data": encoded(b"x")}, "holds no PEM certificate of an authority", id="no PEM"
         ),
         pytest.param({}, {"certificate_authority": "absent.pem"}, "certificate-authority: .*absent.pem", id="no file"),
+        pytest.param({}, {"server": "https://api:port"}, "cluster.server 'https://api:port' is not", id="port"),
         pytest.param({}, {"proxy_url": "socks5://p:1"}, "proxy-url: socks5://p:1 is not", id="proxy"),
         pytest.param({"client-certificate-data": CHAIN}, {}, "but client-key is missing", id="no key"),
         pytest.param(
@@ -235,3 +236,32 @@ async def test_a_token_file_that_is_missing_is_told_when_it_is_needed(file: Path
 
     with pytest.raises(NoCredentials, match="absent: the token file cannot be read"):
         await endpoint.credentials.identity()
+
+
+PASSWORDS = {
+    "a kind of proxy": {"proxy_url": "socks5://me:hunter2@p:1"},
+    "no scheme": {"proxy_url": "me:hunter2@p:1"},
+    "a slash": {"proxy_url": "http://me:hunter2/hunter2@p:1"},
+    "a space": {"server": "ftp://me:hunter2 hunter2@api:6443"},
+    "a port": {"server": "https://me:hunter2@api:hunter2"},
+}
+
+
+@pytest.mark.parametrize("cluster", PASSWORDS.values(), ids=PASSWORDS)
+def test_a_password_is_in_no_error(file: Path, cluster: dict[str, str]) -> None:
+    with pytest.raises(InputError) as raised:
+        read(a_kubeconfig(file, **cluster))
+    assert "me:" not in str(raised.value)
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("user", [{}, {"token": "t"}], ids=["alone", "beside a token"])
+async def test_a_password_in_the_url_of_the_server_is_sent_and_not_told(file: Path, user: dict[str, str]) -> None:
+    """As Go's client does; aiohttp would refuse to send it beside a token."""
+    endpoint = read(a_kubeconfig(file, user, server="https://me:p%40ss@api:6443/prefix"))
+
+    assert endpoint.server == "https://api:6443/prefix"
+    assert (await endpoint.credentials.identity()).headers == (
+        ("Authorization", f"Basic {base64.b64encode(b'me:p@ss').decode()}"),
+    )
+    assert "p@ss" not in repr(endpoint)

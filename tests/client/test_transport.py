@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from itertools import pairwise
 
 import msgspec
@@ -146,6 +147,20 @@ async def test_a_server_that_is_not_there_is_named_with_the_configuration(double
     async with an_api("http://127.0.0.1:1") as api:
         with pytest.raises(Unreachable, match=r"^http://127.0.0.1:1 \(the test\) cannot be reached: .*refused"):
             await api.send(Call("GET", PATH))
+
+
+async def test_a_proxy_that_refuses_is_told_without_its_password(double: Double) -> None:
+    async def refuse(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n")
+        writer.close()
+
+    proxy = await asyncio.start_server(refuse, "127.0.0.1", 0)
+    port = proxy.sockets[0].getsockname()[1]
+    async with proxy, an_api("https://api:1") as api:
+        through = replace(api, endpoint=replace(api.endpoint, proxy=f"http://me:hunter2@127.0.0.1:{port}"))
+        with pytest.raises(Unreachable, match="407") as raised:
+            await through.send(Call("GET", PATH))
+    assert "hunter2" not in str(raised.value)
 
 
 async def test_tokens_do_not_follow_redirections(api: Api, double: Double) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from restow.client.credentials import Credentials
 
@@ -11,13 +11,13 @@ from restow.client.credentials import Credentials
 class Endpoint:
     """One API server and who we are to it."""
 
-    #: URL without a slash at its end.
+    #: URL without a password, and without a slash at its end.
     server: str
     credentials: Credentials
     #: The name that the server's certificate must have, where it is not the one in the URL.
     server_name: str | None = None
-    #: URL of a proxy; None for a direct connection.
-    proxy: str | None = None
+    #: URL of a proxy, maybe with a password; None for a direct connection.
+    proxy: str | None = field(default=None, repr=False)
     #: File and context, or the service account: for errors.
     origin: str = ""
     #: Sentences to tell people before the first request.

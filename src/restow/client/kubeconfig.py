@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import yaml
 
@@ -20,7 +19,9 @@ from restow.client.kubeconfig_user import User, credentials_of, pem
 from restow.client.official import config_modules
 from restow.client.proxies import checked_proxy, proxy_for
 from restow.client.trust import Trust
+from restow.client.urls import is_http, split_user
 from restow.errors import InputError
+from restow.redaction import without_password
 
 
 @dataclass(slots=True, frozen=True)
@@ -38,9 +39,9 @@ def kubeconfig(paths: str, context: str | None, environ: Mapping[str, str]) -> E
     try:
         chosen = _context(_merged(paths), context, paths)
         trust = _trust(chosen)
-        server = _server(chosen)
+        server, password = split_user(_server(chosen))
         secure = trust if server.startswith("https://") else None
-        user = User(chosen.user, chosen.origin, chosen.save)
+        user = User(chosen.user, chosen.origin, chosen.save, password)
         return Endpoint(
             server=server,
             credentials=credentials_of(user, secure),
@@ -106,8 +107,10 @@ def _names(config: Any) -> str:
 
 def _server(context: _Context) -> str:
     server = str(context.cluster.safe_get("server") or "").rstrip("/")
-    if urlsplit(server).scheme not in {"http", "https"} or not urlsplit(server).hostname:
-        raise InputError(f"{context.origin}: cluster.server {server!r} is not an http:// or https:// URL")
+    if not is_http(server):
+        raise InputError(
+            f"{context.origin}: cluster.server {without_password(server)!r} is not an http:// or https:// URL"
+        )
     return server
 
 

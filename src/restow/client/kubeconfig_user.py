@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -31,6 +31,8 @@ class User:
     origin: str
     #: Writes changed tokens back.
     save: Callable[[], None]
+    #: User and password in the URL of the server, which count before all else. Source: net/http, Go 1.26.
+    in_url: tuple[str, str] | None = field(default=None, repr=False)
 
     def get(self, name: str) -> Any:
         """A field, or None."""
@@ -61,6 +63,8 @@ def pem(section: Any, field: str, origin: str) -> bytes | None:
 
 def _own(user: User, trust: Trust | None) -> Credentials:
     tls = trust.context(_certificate(user)) if trust is not None else None
+    if user.in_url is not None:
+        return Fixed(Identity((_basic(*user.in_url),), tls))
     if file := user.get("tokenFile"):
         return TokenFile(Path(user.section.path).absolute().parent / file, tls)
     if token := user.get("token"):
@@ -70,9 +74,12 @@ def _own(user: User, trust: Trust | None) -> Credentials:
     if provider := user.get("auth-provider"):
         return _provider(user, provider, tls)
     if user.get("username") and user.get("password"):
-        pair = f"{user.get('username')}:{user.get('password')}"
-        return Fixed(Identity((("Authorization", f"Basic {base64.b64encode(pair.encode()).decode()}"),), tls))
+        return Fixed(Identity((_basic(user.get("username"), user.get("password")),), tls))
     return Fixed(Identity((), tls))
+
+
+def _basic(name: object, password: object) -> tuple[str, str]:
+    return "Authorization", f"Basic {base64.b64encode(f'{name}:{password}'.encode()).decode()}"
 
 
 def _certificate(user: User) -> Certificate | None:

@@ -10,7 +10,9 @@ import ipaddress
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
+from restow.client.urls import is_http
 from restow.errors import InputError
+from restow.redaction import without_password
 
 
 def proxy_for(server: str, environ: Mapping[str, str]) -> str | None:
@@ -29,8 +31,10 @@ def proxy_for(server: str, environ: Mapping[str, str]) -> str | None:
 
 def checked_proxy(proxy: str, origin: str) -> str:
     """The same proxy; InputError if it is none that can be used."""
-    if urlsplit(proxy).scheme not in {"http", "https"} or not urlsplit(proxy).hostname:
-        raise InputError(f"{origin}: {proxy} is not an http:// or https:// proxy; other kinds are not supported")
+    if not is_http(proxy):
+        raise InputError(
+            f"{origin}: {without_password(proxy)} is not an http:// or https:// proxy; other kinds are not supported"
+        )
     return proxy
 
 

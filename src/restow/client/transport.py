@@ -36,6 +36,7 @@ from restow.client.errors import (
 )
 from restow.client.permitted_body import Permit, PermittedBody
 from restow.client.rate_limit import TokenBucket
+from restow.redaction import without_secrets
 
 T = TypeVar("T")
 
@@ -168,7 +169,7 @@ class Api:
             return Untrusted(f"{where}: no agreement on TLS: {error.os_error}")
         if isinstance(error, aiohttp.ClientConnectorError):
             return Unreachable(f"{where} cannot be reached: {_reason(error.os_error)}")
-        return Unreachable(f"{where}: the connection broke: {str(error) or type(error).__name__}")
+        return Unreachable(f"{where}: the connection broke: {without_secrets(str(error)) or type(error).__name__}")
 
 
 def decoded(body: bytes, decode: Callable[[bytes], T], call: Call) -> T:
