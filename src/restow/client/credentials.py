@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
 from restow.client.errors import NoCredentials
+from restow.renewed import Renewed
 
 #: Seconds for which a token file is believed. Source: cachingTokenSource, client-go v0.36.
 _TOKEN_FILE_AGE = 60.0
@@ -25,6 +27,8 @@ class Identity:
     headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     #: None for a server without TLS.
     tls: ssl.SSLContext | None = None
+    #: Why ``tls`` is not made of the files as they are now; empty where it is.
+    outdated: str = ""
 
 
 class Credentials(Protocol):
@@ -56,8 +60,7 @@ class TokenFile:
     """A token in a file that somebody else replaces, as the kubelet does with a service account's."""
 
     path: Path
-    tls: ssl.SSLContext | None
-    _token: str = field(init=False, default="", repr=False)
+    _header: tuple[str, str] | None = field(init=False, default=None, repr=False)
     _read_at: float = field(init=False, default=float("-inf"))
 
     async def identity(self) -> Identity:
@@ -66,7 +69,7 @@ class TokenFile:
         if now - self._read_at >= _TOKEN_FILE_AGE:
             self._read()
             self._read_at = now
-        return Identity((bearer(self._token),), self.tls)
+        return Identity(() if self._header is None else (self._header,))
 
     def rejected(self) -> None:
         """Read the file again before the next request."""
@@ -74,14 +77,19 @@ class TokenFile:
 
     def _read(self) -> None:
         try:
+            self._header = self._in_file()
+        except NoCredentials:
+            if self._header is None:
+                raise
+
+    def _in_file(self) -> tuple[str, str]:
+        try:
             token = self.path.read_text(encoding="utf-8").strip()
         except (OSError, UnicodeDecodeError) as error:
-            if not self._token:
-                raise NoCredentials(f"{self.path}: the token file cannot be read: {error}") from error
-            return
-        if not token and not self._token:
+            raise NoCredentials(f"{self.path}: the token file cannot be read: {error}") from error
+        if not token:
             raise NoCredentials(f"{self.path}: the token file is empty")
-        self._token = token or self._token
+        return bearer(token, str(self.path))
 
 
 @dataclass(slots=True, frozen=True)
@@ -94,13 +102,32 @@ class Impersonating:
     async def identity(self) -> Identity:
         """Our own identity with the headers that name the other user."""
         known = await self.own.identity()
-        return Identity(known.headers + self.headers, known.tls)
+        return replace(known, headers=known.headers + self.headers)
 
     def rejected(self) -> None:
         """Tell our own credentials."""
         self.own.rejected()
 
 
-def bearer(token: str) -> tuple[str, str]:
-    """The header that carries a token."""
+class OverTls:
+    """Credentials with the TLS context of the server, made anew when a certificate's file is replaced."""
+
+    def __init__(self, own: Credentials, files: Sequence[Path], make: Callable[[], ssl.SSLContext]) -> None:
+        self._own = own
+        self._tls = Renewed(files, make)
+
+    async def identity(self) -> Identity:
+        """Our own identity, with a TLS context if it brings none."""
+        known = await self._own.identity()
+        return known if known.tls is not None else replace(known, tls=self._tls.current(), outdated=self._tls.trouble)
+
+    def rejected(self) -> None:
+        """Tell our own credentials; files are looked at before every request anyway."""
+        self._own.rejected()
+
+
+def bearer(token: str, origin: str) -> tuple[str, str]:
+    """The header that carries a token; NoCredentials for one that no header can hold."""
+    if not (token.isascii() and token.isprintable()):
+        raise NoCredentials(f"{origin}: the token holds characters that no HTTP header can hold")
     return "Authorization", f"Bearer {token}"

@@ -1,43 +1,84 @@
 """Credentials from a program that the kubeconfig names, kept until they expire.
 
-The official package runs the program and checks its answer; keeping the answer, and certificates as an answer, are
-added here. Source: client.authentication.k8s.io/v1.
+The official package reads the ``exec`` section. What the program is told of the cluster, how long it may run and what
+becomes of its answer is decided here. Source: client.authentication.k8s.io/v1.
 """
 
 from __future__ import annotations
 
 import asyncio
+import base64
 import os
+import ssl
+import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
+from msgspec import Struct
 
 from restow.client.credentials import Identity, bearer
 from restow.client.errors import NoCredentials
 from restow.client.official import config_modules
+from restow.client.programs import run_program
 from restow.client.trust import Certificate, Trust
 from restow.errors import InputError
 from restow.kube.timestamps import parse_time
+from restow.renewed import Renewed
 
 #: Seconds before their end in which credentials are no longer used.
 _MARGIN = 30.0
-#: Seconds for the program, which may wait for somebody to log in.
-_PATIENCE = 300.0
+#: Seconds for the program, and for one that may ask somebody to log in.
+_PATIENCE = 60.0
+_PATIENCE_WITH_PEOPLE = 300.0
 _NANO = 1_000_000_000
+#: Fields of a cluster that a program is told as they are. Source: client.authentication.k8s.io/v1 Cluster.
+_TOLD = ("server", "tls-server-name", "insecure-skip-tls-verify", "proxy-url", "disable-compression")
+#: The name of the extension of a cluster that is meant for programs.
+_EXTENSION = "client.authentication.k8s.io/exec"
+
+
+class _Status(Struct, frozen=True, rename="camel"):
+    """What the program grants; secrets are not in its text."""
+
+    token: str | None = None
+    client_certificate_data: str | None = None
+    client_key_data: str | None = None
+    expiration_timestamp: str | None = None
+
+    def __repr__(self) -> str:
+        return "_Status()"
+
+
+class _Answer(Struct, frozen=True, rename="camel"):
+    """An ExecCredential."""
+
+    api_version: str
+    kind: str
+    status: _Status
 
 
 @dataclass(slots=True)
 class ExecPlugin:
     """Runs the program when there is nothing, or nothing fresh, to show."""
 
-    #: The official provider, ready to run.
-    provider: Any
+    #: Program and arguments.
+    command: Sequence[str]
+    #: Of the program, without what it is told of the cluster.
+    environment: Mapping[str, str]
+    api_version: str
+    interactive: bool
+    #: What it is told of the cluster now; None where it is told nothing.
+    cluster: Callable[[], dict[str, Any]] | None
     #: None for a server without TLS.
-    trust: Trust | None
+    trust: Renewed[Trust] | None
     #: File and user, for errors.
     origin: str
-    _known: Identity | None = field(init=False, default=None)
+    _known: _Status | None = field(init=False, default=None)
+    #: The certificate in ``_known``, presented to a server of these authorities.
+    _tls: tuple[Trust, ssl.SSLContext] | None = field(init=False, default=None)
     #: Seconds since the epoch.
     _until: float = field(init=False, default=float("inf"))
     _running: asyncio.Lock = field(init=False, default_factory=asyncio.Lock)
@@ -47,53 +88,80 @@ class ExecPlugin:
         async with self._running:
             if self._known is None or time.time() >= self._until - _MARGIN:
                 status = await self._run()
-                self._known, self._until = self._identity(status), self._end(status)
-            return self._known
+                self._until, self._tls = self._end(status), None
+                identity, self._known = self._identity(status), status
+                return identity
+            return self._identity(self._known)
 
     def rejected(self) -> None:
         """Run the program again before the next request."""
         self._known = None
 
-    async def _run(self) -> Mapping[str, Any]:
-        command = self.provider.args[0]
+    async def _run(self) -> _Status:
+        name, seconds = self.command[0], _PATIENCE_WITH_PEOPLE if self.interactive else _PATIENCE
+        environment = {**self.environment, "KUBERNETES_EXEC_INFO": self._info()}
         try:
-            async with asyncio.timeout(_PATIENCE):
-                status = await self.provider.run()
+            ended = await run_program(self.command, environment, seconds, interactive=self.interactive)
         except FileNotFoundError as error:
-            raise NoCredentials(f"{self.origin}: the credential plugin {command} is not installed") from error
+            raise NoCredentials(f"{self.origin}: the credential plugin {name} is not installed") from error
         except TimeoutError as error:
-            raise NoCredentials(f"{self.origin}: {command} gave no answer within {_PATIENCE:.0f} s") from error
-        except (config_modules().failure, OSError) as error:
-            raise NoCredentials(f"{self.origin}: the credential plugin {command} failed: {error}") from error
-        if not isinstance(status, dict):
-            raise NoCredentials(f"{self.origin}: the credential plugin {command} answered without a status")
-        return status
+            raise NoCredentials(f"{self.origin}: {name} gave no answer within {seconds:.0f} s and was ended") from error
+        except (OSError, ValueError) as error:
+            raise NoCredentials(f"{self.origin}: the credential plugin {name} failed: {error}") from error
+        if ended.status != 0:
+            words = f": {ended.last_words}" if ended.last_words else ""
+            raise NoCredentials(f"{self.origin}: the credential plugin {name} failed with status {ended.status}{words}")
+        return self._status(ended.answer)
 
-    def _identity(self, status: Mapping[str, Any]) -> Identity:
-        token, chain, key = (status.get(name) for name in ("token", "clientCertificateData", "clientKeyData"))
-        if not token and not (chain and key):
-            raise NoCredentials(
-                f"{self.origin}: the credential plugin {self.provider.args[0]} gave neither a token nor a certificate"
-            )
-        certificate = Certificate(str(chain).encode(), str(key).encode(), self.origin) if chain and key else None
+    def _info(self) -> str:
+        spec: dict[str, Any] = {"interactive": self.interactive}
+        if self.cluster is not None:
+            spec["cluster"] = self.cluster()
+        info = {"apiVersion": self.api_version, "kind": "ExecCredential", "spec": spec}
+        return msgspec.json.encode(info).decode()
+
+    def _status(self, answer: bytes) -> _Status:
         try:
-            tls = self.trust.context(certificate) if self.trust is not None else None
+            said = msgspec.json.decode(answer, type=_Answer)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise self._useless(f"is no ExecCredential: {error}") from error
+        if said.api_version != self.api_version:
+            raise self._useless(f"has apiVersion {said.api_version}, not {self.api_version}")
+        if not said.status.token and not (said.status.client_certificate_data and said.status.client_key_data):
+            raise self._useless("holds neither a token nor a certificate with its key")
+        return said.status
+
+    def _useless(self, why: str) -> NoCredentials:
+        return NoCredentials(f"{self.origin}: the answer of the credential plugin {self.command[0]} {why}")
+
+    def _identity(self, status: _Status) -> Identity:
+        headers = (bearer(status.token, f"{self.origin}: {self.command[0]}"),) if status.token else ()
+        try:
+            return Identity(headers, self._context(status))
         except InputError as error:
             raise NoCredentials(str(error)) from error
-        return Identity((bearer(str(token)),) if token else (), tls)
 
-    def _end(self, status: Mapping[str, Any]) -> float:
-        stated = status.get("expirationTimestamp")
-        if not stated:
+    def _context(self, status: _Status) -> ssl.SSLContext | None:
+        """The context that presents the program's certificate; None where it gave none."""
+        chain, key = status.client_certificate_data, status.client_key_data
+        if self.trust is None or not (chain and key):
+            return None
+        trust = self.trust.current()
+        if self._tls is None or self._tls[0] is not trust:
+            self._tls = (trust, trust.context(Certificate(chain.encode(), key.encode(), self.origin)))
+        return self._tls[1]
+
+    def _end(self, status: _Status) -> float:
+        if not status.expiration_timestamp:
             return float("inf")
         try:
-            return parse_time(str(stated)) / _NANO
+            return parse_time(status.expiration_timestamp) / _NANO
         except ValueError as error:
-            raise NoCredentials(f"{self.origin}: expirationTimestamp of the credential plugin: {error}") from error
+            raise self._useless(f"has a bad expirationTimestamp: {error}") from error
 
 
-def exec_plugin(settings: Any, trust: Trust | None, origin: str) -> ExecPlugin:
-    """The plugin of a user's ``exec`` section (an official ConfigNode); InputError for one without a command."""
+def exec_plugin(settings: Any, cluster: Any, trust: Renewed[Trust] | None, origin: str) -> ExecPlugin:
+    """The plugin of a user's ``exec`` section (official nodes); InputError for one that cannot be run."""
     try:
         provider = config_modules().exec_provider.ExecProvider(settings)
     except config_modules().failure as error:
@@ -102,4 +170,32 @@ def exec_plugin(settings: Any, trust: Trust | None, origin: str) -> ExecPlugin:
     command = str(provider.args[0])
     if os.sep in command:
         provider.args[0] = os.path.join(os.path.dirname(os.path.abspath(settings.path)), command)  # noqa: PTH118, PTH120, PTH100
-    return ExecPlugin(provider, trust, origin)
+    return ExecPlugin(
+        command=provider.args,
+        environment=provider.env,
+        api_version=str(provider.api_version),
+        interactive=_interactive(settings.safe_get("interactiveMode"), origin),
+        cluster=(lambda: _cluster_info(cluster, trust)) if settings.safe_get("provideClusterInfo") is True else None,
+        trust=trust,
+        origin=origin,
+    )
+
+
+def _interactive(mode: str | None, origin: str) -> bool:
+    """Whether the program may ask somebody: a person is there, and the section does not forbid it."""
+    present = sys.stdin is not None and sys.stdin.isatty()
+    if mode == "Always" and not present:
+        raise InputError(f"{origin}: exec.interactiveMode is Always, but standard input is no terminal")
+    return present and mode != "Never"
+
+
+def _cluster_info(cluster: Any, trust: Renewed[Trust] | None) -> dict[str, Any]:
+    """What a program is told of the cluster: the fields of its section, the authorities as data, and its own settings."""
+    authorities = None if trust is None else trust.current().authorities
+    told = {name: cluster.safe_get(name) for name in _TOLD if cluster.safe_get(name)}
+    if authorities:
+        told["certificate-authority-data"] = base64.b64encode(authorities).decode()
+    for each in cluster.safe_get("extensions") or ():
+        if isinstance(each, dict) and each.get("name") == _EXTENSION:
+            told["config"] = each.get("extension")
+    return told

@@ -22,6 +22,7 @@ from restow.client.errors import (
     TooManyRequests,
     Unauthorized,
     Unreachable,
+    Untrusted,
 )
 from restow.client.listing import EVERYTHING, Selection, pages
 from restow.client.resources import Resource
@@ -31,7 +32,7 @@ from restow.client.watching import Bookmark, Deleted, Watched, watch
 #: A stream that ends sooner (seconds) and brought nothing counts as a failure.
 _TOO_SHORT = 1.0
 
-_PASSING = (Unreachable, TooManyRequests, ServerTrouble, Unauthorized, NoCredentials, MalformedReply)
+_PASSING = (Unreachable, TooManyRequests, ServerTrouble, Unauthorized, NoCredentials, MalformedReply, Untrusted)
 
 
 @dataclass(slots=True, frozen=True)
@@ -89,7 +90,7 @@ class _Place:
 
 
 async def follow(api: Api, resource: Resource, selection: Selection = EVERYTHING) -> AsyncGenerator[News, None]:
-    """Every object, then every change, for ever; Forbidden, NotFound, Untrusted and other refusals are raised.
+    """Every object, then every change, for ever; Forbidden, NotFound and other refusals are raised.
 
     Who stops before the end closes it (``contextlib.aclosing``), or the connection stays open.
     """

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from urllib.parse import urlsplit
 
-from restow.client.credentials import TokenFile
+from restow.client.credentials import OverTls, TokenFile
 from restow.client.endpoint import Endpoint
 from restow.client.official import config_modules
 from restow.client.proxies import proxy_for
@@ -27,12 +27,16 @@ def in_cluster(environ: Mapping[str, str], directory: Path = SERVICE_ACCOUNT) ->
     found = SimpleNamespace(api_key={})
     try:
         loader.load_and_set(found)
-        trust = Trust(authorities.read_bytes(), origin=str(authorities))
+        credentials = OverTls(
+            TokenFile(token),
+            [authorities],
+            lambda: Trust(authorities.read_bytes(), origin=str(authorities)).context(),
+        )
     except (config_modules().failure, OSError) as error:
         raise InputError(f"the service account in {directory} cannot be used: {error}") from error
     return Endpoint(
         server=found.host,
-        credentials=TokenFile(token, trust.context()),
+        credentials=credentials,
         proxy=proxy_for(found.host, environ),
         origin=f"service account in {directory}, server {urlsplit(found.host).netloc}",
     )

@@ -15,13 +15,15 @@ from typing import Any
 import yaml
 
 from restow.client.endpoint import Endpoint
-from restow.client.kubeconfig_user import User, credentials_of, pem
+from restow.client.errors import NoCredentials
+from restow.client.kubeconfig_user import User, credentials_of, files_of, pem
 from restow.client.official import config_modules
 from restow.client.proxies import checked_proxy, proxy_for
 from restow.client.trust import Trust
 from restow.client.urls import is_http, split_user
 from restow.errors import InputError
 from restow.redaction import without_password
+from restow.renewed import Renewed
 
 
 @dataclass(slots=True, frozen=True)
@@ -38,20 +40,21 @@ def kubeconfig(paths: str, context: str | None, environ: Mapping[str, str]) -> E
     """The endpoint of a context (the current one for None) of files, separated as in KUBECONFIG."""
     try:
         chosen = _context(_merged(paths), context, paths)
-        trust = _trust(chosen)
+        trust = Renewed(files_of(chosen.cluster, "certificate-authority"), lambda: _trust(chosen))
         server, password = split_user(_server(chosen))
-        secure = trust if server.startswith("https://") else None
-        user = User(chosen.user, chosen.origin, chosen.save, password)
+        user = User(chosen.user, chosen.cluster, chosen.origin, chosen.save, password)
         return Endpoint(
             server=server,
-            credentials=credentials_of(user, secure),
-            server_name=trust.server_name,
+            credentials=credentials_of(user, trust if server.startswith("https://") else None),
+            server_name=trust.current().server_name,
             proxy=_proxy(chosen, server, environ),
             origin=chosen.origin,
-            warnings=_warnings(chosen, trust),
+            warnings=_warnings(chosen, trust.current()),
         )
     except config_modules().failure as error:
         raise InputError(f"{paths}: {error}") from error
+    except NoCredentials as error:
+        raise InputError(str(error)) from error
 
 
 def _merged(paths: str) -> Any:

@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from restow.client.credentials import Credentials, Fixed, Identity, Impersonating, TokenFile, bearer
+from restow.client.credentials import Credentials, Fixed, Identity, Impersonating, OverTls, TokenFile, bearer
 from restow.client.exec_plugin import exec_plugin
 from restow.client.official import config_modules
 from restow.client.oidc import OpenID
 from restow.client.trust import Certificate, Trust
 from restow.errors import InputError
+from restow.renewed import Renewed
 
 
 @dataclass(slots=True, frozen=True)
@@ -28,6 +29,8 @@ class User:
 
     #: The official node; None for an anonymous context.
     section: Any
+    #: The official node of the cluster.
+    cluster: Any
     origin: str
     #: Writes changed tokens back.
     save: Callable[[], None]
@@ -39,9 +42,16 @@ class User:
         return None if self.section is None else self.section.safe_get(name)
 
 
-def credentials_of(user: User, trust: Trust | None) -> Credentials:
+def credentials_of(user: User, trust: Renewed[Trust] | None) -> Credentials:
     """The credentials of a user, ``trust`` being None for a server without TLS; InputError names the bad field."""
     own = _own(user, trust)
+    if trust is not None:
+        files = [
+            *files_of(user.cluster, "certificate-authority"),
+            *files_of(user.section, "client-certificate"),
+            *files_of(user.section, "client-key"),
+        ]
+        own = OverTls(own, files, lambda: trust.make().context(_certificate(user)))
     headers = tuple(_impersonation(user))
     return Impersonating(own, headers) if headers else own
 
@@ -61,25 +71,31 @@ def pem(section: Any, field: str, origin: str) -> bytes | None:
         raise InputError(f"{origin}: {field}-data is not base64, or its file is not PEM") from error
 
 
-def _own(user: User, trust: Trust | None) -> Credentials:
-    tls = trust.context(_certificate(user)) if trust is not None else None
+def files_of(section: Any, field: str) -> tuple[Path, ...]:
+    """The file that ``pem`` reads for a field, if it reads one."""
+    if section is None or f"{field}-data" in section or not section.safe_get(field):
+        return ()
+    return (Path(section.path).absolute().parent / section.safe_get(field),)
+
+
+def _own(user: User, trust: Renewed[Trust] | None) -> Credentials:
     if user.in_url is not None:
-        return Fixed(Identity((_basic(*user.in_url),), tls))
+        return _basic(*user.in_url)
     if file := user.get("tokenFile"):
-        return TokenFile(Path(user.section.path).absolute().parent / file, tls)
+        return TokenFile(Path(user.section.path).absolute().parent / file)
     if token := user.get("token"):
-        return Fixed(Identity((bearer(str(token)),), tls))
+        return Fixed(Identity((bearer(str(token), f"{user.origin}: token"),)))
     if user.get("exec"):
-        return exec_plugin(user.section["exec"], trust, user.origin)
+        return exec_plugin(user.section["exec"], user.cluster, trust, user.origin)
     if provider := user.get("auth-provider"):
-        return _provider(user, provider, tls)
-    if user.get("username") and user.get("password"):
-        return Fixed(Identity((_basic(user.get("username"), user.get("password")),), tls))
-    return Fixed(Identity((), tls))
+        return _provider(user, provider)
+    return _basic(user.get("username") or "", user.get("password") or "")
 
 
-def _basic(name: object, password: object) -> tuple[str, str]:
-    return "Authorization", f"Basic {base64.b64encode(f'{name}:{password}'.encode()).decode()}"
+def _basic(name: object, password: object) -> Fixed:
+    if not name or not password:
+        return Fixed(Identity())
+    return Fixed(Identity((("Authorization", f"Basic {base64.b64encode(f'{name}:{password}'.encode()).decode()}"),)))
 
 
 def _certificate(user: User) -> Certificate | None:
@@ -93,7 +109,7 @@ def _certificate(user: User) -> Certificate | None:
     return Certificate(chain, key, f"{user.origin}: client-certificate and client-key")
 
 
-def _provider(user: User, provider: dict[str, Any], tls: Any) -> Credentials:
+def _provider(user: User, provider: dict[str, Any]) -> Credentials:
     if provider.get("name") != "oidc":
         raise InputError(
             f"{user.origin}: auth-provider {provider.get('name')} is no longer supported by Kubernetes; use exec"
@@ -101,7 +117,7 @@ def _provider(user: User, provider: dict[str, Any], tls: Any) -> Credentials:
     settings = provider.get("config")
     if not isinstance(settings, dict):
         raise InputError(f"{user.origin}: auth-provider oidc has no config")
-    return OpenID(settings, tls, lambda: _saved(user.save), user.origin)
+    return OpenID(settings, lambda: _saved(user.save), user.origin)
 
 
 def _saved(save: Callable[[], None]) -> None:

@@ -11,7 +11,6 @@ import asyncio
 import base64
 import binascii
 import os
-import ssl
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -55,8 +54,6 @@ class OpenID:
 
     #: The ``config`` section, which changes when tokens do.
     settings: dict[str, Any] = field(repr=False)
-    #: How to reach the API server; None where it has no TLS.
-    tls: ssl.SSLContext | None
     #: Writes the changed settings back.
     save: Callable[[], None]
     origin: str
@@ -69,7 +66,7 @@ class OpenID:
             token = self.settings.get("id-token")
             if not token or token == self._refused or time.time() >= self._end(token) - _MARGIN:
                 token = await self._refresh()
-            return Identity((bearer(token),), self.tls)
+            return Identity((bearer(token, f"{self.origin}: id-token"),))
 
     def rejected(self) -> None:
         """Ask for another token before the next request."""

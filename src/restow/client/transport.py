@@ -128,17 +128,29 @@ class Api:
         identity = await self.endpoint.credentials.identity()
         if self.limit is not None:
             await self.limit.take()
-        body = call.body if call.body is None or permit is None else PermittedBody(call.body, permit)
-        response = await self._request(call, identity, _within(permit, limits), body)
+        response = await self._agreed(call, identity, permit, limits)
         if response.status < 300:
             return response
         async with response:
             body = await response.read()
             raise refusal(response.status, body, response.headers, time.time())
 
-    async def _request(
-        self, call: Call, identity: Identity, limits: aiohttp.ClientTimeout, body: bytes | PermittedBody | None
+    async def _agreed(
+        self, call: Call, identity: Identity, permit: Permit | None, limits: aiohttp.ClientTimeout
     ) -> aiohttp.ClientResponse:
+        """The answer, if both sides trust each other; certificates may just have been replaced, and nothing was sent."""
+        try:
+            return await self._request(call, identity, permit, limits)
+        except aiohttp.ClientSSLError as error:
+            now = await self.endpoint.credentials.identity()
+            if now.tls is identity.tls:
+                raise self._distrust(error, identity) from error
+        return await self._request(call, now, permit, limits)
+
+    async def _request(
+        self, call: Call, identity: Identity, permit: Permit | None, limits: aiohttp.ClientTimeout
+    ) -> aiohttp.ClientResponse:
+        body = call.body if call.body is None or permit is None else PermittedBody(call.body, permit)
         headers = [
             ("User-Agent", _USER_AGENT),
             ("Accept", _JSON),
@@ -153,7 +165,7 @@ class Api:
             params=call.params,
             data=body,
             headers=headers,
-            timeout=limits,
+            timeout=_within(permit, limits),
             ssl=identity.tls if identity.tls is not None else True,
             server_hostname=self.endpoint.server_name,
             proxy=self.endpoint.proxy,
@@ -162,14 +174,21 @@ class Api:
         )
 
     def _failure(self, error: aiohttp.ClientError) -> ClientError:
+        if isinstance(error, aiohttp.ClientSSLError):
+            return self._distrust(error, Identity())
         where = f"{self.endpoint.server} ({self.endpoint.origin})"
-        if isinstance(error, aiohttp.ClientConnectorCertificateError):
-            return Untrusted(f"{where}: the server's certificate cannot be verified: {error.certificate_error}")
-        if isinstance(error, aiohttp.ClientConnectorSSLError):
-            return Untrusted(f"{where}: no agreement on TLS: {error.os_error}")
         if isinstance(error, aiohttp.ClientConnectorError):
             return Unreachable(f"{where} cannot be reached: {_reason(error.os_error)}")
         return Unreachable(f"{where}: the connection broke: {without_secrets(str(error)) or type(error).__name__}")
+
+    def _distrust(self, error: aiohttp.ClientSSLError, identity: Identity) -> Untrusted:
+        where = f"{self.endpoint.server} ({self.endpoint.origin})"
+        outdated = f"; newer files cannot be used: {identity.outdated}" if identity.outdated else ""
+        if isinstance(error, aiohttp.ClientConnectorCertificateError):
+            why = f"the server's certificate cannot be verified: {error.certificate_error}"
+        else:
+            why = f"no agreement on TLS: {error.os_error}"
+        return Untrusted(f"{where}: {why}{outdated}")
 
 
 def decoded(body: bytes, decode: Callable[[bytes], T], call: Call) -> T:

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import ssl
 from dataclasses import dataclass, field
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from restow.errors import InputError
+from restow.memory_files import memory_file
 
 
 @dataclass(slots=True, frozen=True)
@@ -57,16 +56,17 @@ class Trust:
 
 
 def _present(context: ssl.SSLContext, certificate: Certificate) -> None:
-    """Prove who we are by a certificate; OpenSSL takes it from files only, so it is in one for a moment (mode 0600)."""
+    """Prove who we are by a certificate."""
     try:
-        with TemporaryDirectory(prefix="restow-") as directory:
-            file = Path(directory, "client.pem")
-            file.touch(mode=0o600)
-            file.write_bytes(certificate.chain + b"\n" + certificate.key)
+        with memory_file(certificate.chain + b"\n" + certificate.key) as file:
             context.load_cert_chain(file, password=_no_password)
-    except (ssl.SSLError, OSError) as error:
+    except ssl.SSLError as error:
         raise InputError(
             f"{certificate.origin}: not a PEM certificate with its unencrypted key ({_why(error)})"
+        ) from error
+    except OSError as error:
+        raise InputError(
+            f"{certificate.origin}: there is neither /proc nor a temporary directory to hand it to OpenSSL ({error})"
         ) from error
 
 

@@ -1,24 +1,19 @@
 """The server's side of TLS: which certificate is shown, and that new ones are taken up while it runs.
 
-OpenSSL asks at the beginning of each handshake. Then it is looked whether the files are still those that were loaded -
-which costs two calls of the operating system - so that a renewed certificate is shown from the next connection on, and
-no task has to watch anything. Files that do not go together yet (one of them is written first) leave the old pair.
+OpenSSL asks at the beginning of each handshake, so a renewed certificate is shown from the next connection on.
 """
 
 from __future__ import annotations
 
-import os
 import ssl
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 
 from restow.errors import InputError
-
-_Stamp = tuple[int, int, int]
+from restow.memory_files import memory_file
+from restow.renewed import Renewed
 
 
 @dataclass(slots=True, frozen=True)
@@ -47,43 +42,23 @@ class TlsSettings:
         return context
 
 
-class _Renewing:
+def _renewed(pair: KeyPair, settings: TlsSettings, warn: Callable[[str], None]) -> Renewed[ssl.SSLContext]:
     """The context of a pair of files."""
 
-    def __init__(self, pair: KeyPair, settings: TlsSettings, warn: Callable[[str], None]) -> None:
-        self.names = pair.names
-        self._pair = pair
-        self._settings = settings
-        self._warn = warn
-        self._stamps = self._seen()
-        self._context = self._loaded()
-
-    def context(self) -> ssl.SSLContext:
-        """Return the context of the files as they are now, or as they last made sense."""
-        try:
-            stamps = self._seen()
-        except OSError:
-            return self._context
-        if stamps != self._stamps:
-            self._stamps = stamps
-            try:
-                self._context = self._loaded()
-            except OSError as error:
-                self._warn(f"{self._pair.certificate}: the certificate that was loaded before stays: {error}")
-        return self._context
-
-    def _loaded(self) -> ssl.SSLContext:
-        context = self._settings.context()
-        context.load_cert_chain(self._pair.certificate, self._pair.key)
+    def load() -> ssl.SSLContext:
+        context = settings.context()
+        context.load_cert_chain(pair.certificate, pair.key)
         return context
 
-    def _seen(self) -> tuple[_Stamp, _Stamp]:
-        return _stamp(self._pair.certificate), _stamp(self._pair.key)
+    def complain(trouble: str) -> None:
+        warn(f"{pair.certificate}: the certificate that was loaded before stays: {trouble}")
 
-
-def _stamp(path: Path) -> _Stamp:
-    stat = path.stat()
-    return stat.st_mtime_ns, stat.st_ino, stat.st_size
+    try:
+        return Renewed((pair.certificate, pair.key), load, complain)
+    except OSError as error:
+        raise InputError(
+            f"the certificate {pair.certificate} with the key {pair.key} cannot be used: {error.strerror or error}"
+        ) from error
 
 
 def context_of_files(
@@ -93,24 +68,15 @@ def context_of_files(
 
     InputError if a pair cannot be loaded.
     """
-    renewing = [_loaded(pair, settings, warn) for pair in pairs]
+    renewing = [(pair.names, _renewed(pair, settings, warn)) for pair in pairs]
 
     def choose(connection: ssl.SSLObject, name: str | None, _listening: ssl.SSLContext) -> None:
-        chosen = next((each for each in renewing if name and _matches(each.names, name)), renewing[0])
-        connection.context = chosen.context()
+        _, chosen = next((each for each in renewing if name and _matches(each[0], name)), renewing[0])
+        connection.context = chosen.current()
 
     context = settings.context()
     context.sni_callback = choose
     return context
-
-
-def _loaded(pair: KeyPair, settings: TlsSettings, warn: Callable[[str], None]) -> _Renewing:
-    try:
-        return _Renewing(pair, settings, warn)
-    except OSError as error:
-        raise InputError(
-            f"the certificate {pair.certificate} with the key {pair.key} cannot be used: {error.strerror or error}"
-        ) from error
 
 
 def _matches(names: Sequence[str], asked: str) -> bool:
@@ -121,23 +87,6 @@ def _matches(names: Sequence[str], asked: str) -> bool:
 def context_of_pem(pem: str, settings: TlsSettings) -> ssl.SSLContext:
     """Return a context that shows a certificate that is in no file, given together with its key."""
     context = settings.context()
-    with _as_file(pem.encode()) as path:
+    with memory_file(pem.encode()) as path:
         context.load_cert_chain(path)
     return context
-
-
-@contextmanager
-def _as_file(content: bytes) -> Iterator[str]:
-    """Give a path to bytes, since OpenSSL is only told of paths: in memory, or for a moment on disk where it must be."""
-    if not hasattr(os, "memfd_create"):
-        with NamedTemporaryFile() as file:
-            file.write(content)
-            file.flush()
-            yield file.name
-        return
-    memory = os.memfd_create("certificate")
-    try:
-        os.write(memory, content)
-        yield f"/proc/self/fd/{memory}"
-    finally:
-        os.close(memory)

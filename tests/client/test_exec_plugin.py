@@ -1,0 +1,150 @@
+"""Programs that give credentials: what they are told, and that none of them holds anything up."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import os
+import select
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trustme
+
+from client.configurations import a_kubeconfig
+from restow.client import exec_plugin, programs
+from restow.client.credentials import Credentials, Identity
+from restow.client.errors import NoCredentials
+from restow.client.kubeconfig import kubeconfig
+from restow.errors import InputError
+
+pytestmark = pytest.mark.asyncio
+
+GOOD = '{"apiVersion": "v1", "kind": "ExecCredential", "status": {"token": "t"}}'
+AUTHORITY = trustme.CA().cert_pem.bytes()
+
+
+def a_shell(directory: Path, script: str, exec_fields: dict[str, Any] | None = None, **cluster: Any) -> Credentials:
+    """Credentials of a script in a folder."""
+    section = {"apiVersion": "v1", "command": "sh", "args": ["-c", f"cd {directory}; {script}"]} | (exec_fields or {})
+    return kubeconfig(a_kubeconfig(directory / "config", {"exec": section}, **cluster), None, {}).credentials
+
+
+async def processes_of(script: Path, asking: asyncio.Future[Identity]) -> list[int]:
+    """The processes whose numbers a script writes to pipes, as what can be waited for."""
+    numbers = [await asyncio.to_thread((script / name).read_text) for name in ("own", "child")]
+    assert not asking.done()
+    return [os.pidfd_open(int(each)) for each in numbers]
+
+
+def has_ended(process: int) -> bool:
+    ready, _, _ = select.select([process], [], [], 30)
+    os.close(process)
+    return bool(ready)
+
+
+WITH_A_CHILD = "sleep 600 & echo $$ > own; echo $! > child; wait"
+
+
+async def test_a_program_that_does_not_answer_is_ended_with_its_children(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exec_plugin, "_PATIENCE", 2.0)
+    for name in ("own", "child"):
+        os.mkfifo(tmp_path / name)
+    asking = asyncio.ensure_future(a_shell(tmp_path, WITH_A_CHILD).identity())
+    processes = await processes_of(tmp_path, asking)
+
+    with pytest.raises(NoCredentials, match="sh gave no answer within 2 s and was ended"):
+        await asking
+    assert [has_ended(each) for each in processes] == [True, True]
+
+
+async def test_a_program_whose_answer_nobody_waits_for_is_ended_with_its_children(tmp_path: Path) -> None:
+    for name in ("own", "child"):
+        os.mkfifo(tmp_path / name)
+    asking = asyncio.ensure_future(a_shell(tmp_path, WITH_A_CHILD).identity())
+    processes = await processes_of(tmp_path, asking)
+
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    assert [has_ended(each) for each in processes] == [True, True]
+
+
+async def test_much_on_stderr_holds_nothing_up_and_its_end_is_told(tmp_path: Path) -> None:
+    flood = "head -c 300000 /dev/zero | tr '\\0' x >&2; echo log in first >&2"
+    assert (await a_shell(tmp_path, f"{flood}; echo '{GOOD}'").identity()).headers
+
+    with pytest.raises(NoCredentials, match=r"log in first$") as raised:
+        await a_shell(tmp_path, f"{flood}; exit 1").identity()
+    assert len(str(raised.value)) < 1_500
+
+
+async def test_an_answer_without_end_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(NoCredentials, match="its answer is longer than 1,048,576 bytes"):
+        await a_shell(tmp_path, "exec cat /dev/zero").identity()
+
+
+async def test_a_child_that_stays_holds_up_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some programs leave an agent behind, which inherits what they write to."""
+    monkeypatch.setattr(programs, "_AFTERMATH", 0.1)
+    identity = await a_shell(tmp_path, f"sleep 600 & echo $! > child; echo '{GOOD}'").identity()
+
+    assert identity.headers == (("Authorization", "Bearer t"),)
+    os.kill(int((tmp_path / "child").read_text()), 9)
+
+
+async def test_a_program_has_no_input(tmp_path: Path) -> None:
+    assert (await a_shell(tmp_path, f"cat; echo '{GOOD}'").identity()).headers
+
+
+async def told(directory: Path, **fields: Any) -> Any:
+    script = f"echo \"$KUBERNETES_EXEC_INFO\" > info; echo '{GOOD}'"
+    cluster = fields.pop("cluster", {})
+    await a_shell(directory, script, fields, **cluster).identity()
+    return json.loads((directory / "info").read_text())
+
+
+async def test_a_program_is_told_nothing_of_the_cluster_unless_it_asks(tmp_path: Path) -> None:
+    assert await told(tmp_path) == {
+        "apiVersion": "v1",
+        "kind": "ExecCredential",
+        "spec": {"interactive": False},
+    }
+
+
+async def test_a_program_that_asks_is_told_of_the_cluster(tmp_path: Path) -> None:
+    (tmp_path / "ca.pem").write_bytes(AUTHORITY)
+    settings = {"audience": "restow"}
+    cluster = {
+        "certificate_authority": "ca.pem",
+        "tls_server_name": "inner",
+        "proxy_url": "http://proxy:1",
+        "extensions": [
+            {"name": "other", "extension": {}},
+            {"name": "client.authentication.k8s.io/exec", "extension": settings},
+        ],
+    }
+    info = await told(tmp_path, provideClusterInfo=True, cluster=cluster)
+
+    assert info["spec"]["cluster"] == {
+        "server": "https://api.example.com:6443",
+        "tls-server-name": "inner",
+        "proxy-url": "http://proxy:1",
+        "certificate-authority-data": base64.b64encode(AUTHORITY).decode(),
+        "config": settings,
+    }
+
+
+async def test_a_program_that_must_ask_somebody_needs_a_terminal(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"exec\.interactiveMode is Always, but standard input is no terminal"):
+        a_shell(tmp_path, "", {"interactiveMode": "Always"})
+
+
+async def test_a_token_that_no_header_can_hold(tmp_path: Path) -> None:
+    bad = GOOD.replace('"t"', '"t\\\\r\\\\nX-Evil: 1"')
+    with pytest.raises(NoCredentials, match="the token holds characters that no HTTP header can hold"):
+        await a_shell(tmp_path, f"printf '%b' '{bad}'").identity()
