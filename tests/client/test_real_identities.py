@@ -21,6 +21,7 @@ from e2e.certificates import sign
 from e2e.control_plane import ControlPlane
 from restow.client import connection
 from restow.client.connection import connect
+from restow.client.credentials import bearer
 from restow.client.errors import Forbidden, NoCredentials, Unauthorized, Unreachable, Untrusted
 from restow.client.in_cluster import in_cluster
 from restow.client.transport import Api, Call
@@ -87,13 +88,18 @@ async def test_contexts_of_several_files(
         assert await whoami(api) == "jane"
 
 
+def with_token(api: Api, token: str) -> None:
+    """As if the file had held this token when it was read last."""
+    api.endpoint.credentials.own._header = bearer(token, "the test")  # type: ignore[attr-defined]
+
+
 async def test_a_token_file_whose_token_was_rotated(plane: ControlPlane, account: str, tmp_path: Path) -> None:
     """A token that the server no longer takes is read again before anybody hears of it."""
     file = tmp_path / "token"
     file.write_text(account)
     async with connect(configured(plane, tmp_path / "c", {"tokenFile": "token"}), qps=-1) as api:
         before = await whoami(api)
-        api.endpoint.credentials._token = "expired"  # type: ignore[attr-defined]
+        with_token(api, "expired")
         assert await whoami(api) == before
         file.write_text("expired too")
         api.endpoint.credentials.rejected()
@@ -119,7 +125,7 @@ async def test_the_service_account_of_a_pod(
         assert await whoami(api) == f"system:serviceaccount:{namespace}:restow"
         # The kubelet has replaced it, and the old one has been revoked.
         (tmp_path / "token").write_text(plane.token_of("restow", namespace))
-        api.endpoint.credentials._token = "revoked"  # type: ignore[attr-defined]
+        with_token(api, "revoked")
         assert await whoami(api) == f"system:serviceaccount:{namespace}:restow"
 
 

@@ -35,11 +35,11 @@ class Certificates:
 
 def make_certificates(directory: Path) -> Certificates:
     """Writes all of them there."""
-    authority = _self_signed(directory, "ca")
-    front_proxy_authority = _self_signed(directory, "front-proxy-ca")
+    authority = self_signed(directory, "ca")
+    front_proxy_authority = self_signed(directory, "front-proxy-ca")
     return Certificates(
         authority=authority,
-        serving=sign(directory, "serving", authority, extensions=(_NAMES,)),
+        serving=sign_serving(directory, authority),
         front_proxy_authority=front_proxy_authority,
         front_proxy=sign(directory, "front-proxy-client", front_proxy_authority),
         accounts=_account_keys(directory),
@@ -58,7 +58,13 @@ def sign(directory: Path, name: str, authority: Pair, *, subject: str = "", exte
     return pair
 
 
-def _self_signed(directory: Path, name: str) -> Pair:
+def sign_serving(directory: Path, authority: Pair) -> Pair:
+    """The certificate of the API server."""
+    return sign(directory, "serving", authority, extensions=(_NAMES,))
+
+
+def self_signed(directory: Path, name: str) -> Pair:
+    """An authority of a name."""
     pair = Pair(directory / f"{name}.crt", directory / f"{name}.key")
     extensions = [word for each in _AUTHORITY for word in ("-addext", each)]
     made = ("-subj", f"/CN={name}", "-keyout", pair.key, "-out", pair.certificate)

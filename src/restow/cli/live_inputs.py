@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
+from restow.cli.library_warnings import tell_library_warnings
 from restow.client.connection import connect
 from restow.cluster.snapshot import Cluster, ClusterIntake
 from restow.errors import InputError
@@ -36,6 +37,7 @@ def read_live_cluster(kubeconfig: str | None, context: str | None, *, usage: boo
 
 def read_into(sink: Sink, kinds: Sequence[str], kubeconfig: str | None, context: str | None) -> tuple[str, list[str]]:
     """Hand over all objects of these kinds; returns where they came from, and what is to be told."""
+    tell_library_warnings()
     api_server, warnings, unlisted = asyncio.run(_read(sink, kinds, kubeconfig, context))
     return f"the cluster at {urlsplit(api_server).netloc}", [*warnings, *(each.why for each in unlisted)]
 

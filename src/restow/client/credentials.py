@@ -113,17 +113,18 @@ class OverTls:
     """Credentials with the TLS context of the server, made anew when a certificate's file is replaced."""
 
     def __init__(self, own: Credentials, files: Sequence[Path], make: Callable[[], ssl.SSLContext]) -> None:
-        self._own = own
+        #: Who we are, but for the connection.
+        self.own = own
         self._tls = Renewed(files, make)
 
     async def identity(self) -> Identity:
         """Our own identity, with a TLS context if it brings none."""
-        known = await self._own.identity()
+        known = await self.own.identity()
         return known if known.tls is not None else replace(known, tls=self._tls.current(), outdated=self._tls.trouble)
 
     def rejected(self) -> None:
         """Tell our own credentials; files are looked at before every request anyway."""
-        self._own.rejected()
+        self.own.rejected()
 
 
 def bearer(token: str, origin: str) -> tuple[str, str]:
