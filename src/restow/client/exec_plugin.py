@@ -41,15 +41,12 @@ _EXTENSION = "client.authentication.k8s.io/exec"
 
 
 class _Status(Struct, frozen=True, rename="camel"):
-    """What the program grants; secrets are not in its text."""
+    """What the program grants."""
 
     token: str | None = None
     client_certificate_data: str | None = None
     client_key_data: str | None = None
     expiration_timestamp: str | None = None
-
-    def __repr__(self) -> str:
-        return "_Status()"
 
 
 class _Answer(Struct, frozen=True, rename="camel"):
@@ -65,9 +62,9 @@ class ExecPlugin:
     """Runs the program when there is nothing, or nothing fresh, to show."""
 
     #: Program and arguments.
-    command: Sequence[str]
+    command: Sequence[str] = field(repr=False)
     #: Of the program, without what it is told of the cluster.
-    environment: Mapping[str, str]
+    environment: Mapping[str, str] = field(repr=False)
     api_version: str
     interactive: bool
     #: What it is told of the cluster now; None where it is told nothing.
@@ -76,7 +73,7 @@ class ExecPlugin:
     trust: Renewed[Trust] | None
     #: File and user, for errors.
     origin: str
-    _known: _Status | None = field(init=False, default=None)
+    _known: _Status | None = field(init=False, default=None, repr=False)
     #: The certificate in ``_known``, presented to a server of these authorities.
     _tls: tuple[Trust, ssl.SSLContext] | None = field(init=False, default=None)
     #: Seconds since the epoch.
