@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from builders.hostile import HALF, OBEYED, is_harmless
 from restow.plain_text import printable, printable_json
@@ -26,6 +28,19 @@ from restow.plain_text import printable, printable_json
 )
 def test_nothing_invisible_reaches_a_terminal(text: str, expected: str) -> None:
     assert printable(text) == expected
+
+
+@given(st.text(st.characters()))
+def test_any_text_becomes_one_line_that_prints(text: str) -> None:
+    assert printable(text).isprintable()
+    assert len(printable(text)) == len(text)
+
+
+@given(st.recursive(st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)))
+def test_any_json_document_stays_the_same_document(value: object) -> None:
+    shown = printable_json(json.dumps(value, ensure_ascii=False))
+    assert shown.isprintable()
+    assert json.loads(shown) == value
 
 
 def test_a_json_document_says_the_same_without_characters_that_do_not_print() -> None:

@@ -14,13 +14,14 @@ from restow.plain_text import printable
 HIDDEN: Final = "[hidden]"
 
 _NAMES: Final = re.compile(r"token|password|passwd|authorization|private.?key|client.?secret|credential", re.IGNORECASE)
+#: Lengths are limited where something could begin anywhere: a long text that somebody made up would take hours.
 _VALUES: Final = (
     (re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL), HIDDEN),
     (re.compile(r"\b(bearer|basic)\s+[\w.~+/=-]{8,}", re.IGNORECASE), rf"\1 {HIDDEN}"),
     # A JSON web token, such as those of service accounts.
-    (re.compile(r"\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*"), HIDDEN),
+    (re.compile(r"\beyJ[\w-]{8,2048}\.[\w-]+\.[\w-]*"), HIDDEN),
     # A password may hold an @ or a / that nobody encoded: it ends at the last @ of the word.
-    (re.compile(r"://(?:[^\s/:@]*:\S*|[^\s/@]+)@"), f"://{HIDDEN}@"),
+    (re.compile(r"://(?:[^\s/:@]{0,256}:\S{0,1024}|[^\s/@]{1,1024})@"), f"://{HIDDEN}@"),
     (
         re.compile(r"\b((?:access_|id_|refresh_)?token|password|client_secret)=[^\s&\"]+", re.IGNORECASE),
         rf"\1={HIDDEN}",
