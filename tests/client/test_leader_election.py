@@ -271,9 +271,10 @@ async def test_a_paused_process_finds_its_time_over() -> None:
 
 
 @pytest.mark.parametrize("offset", [-3_600.0, 3_600.0], ids=["an hour behind", "an hour ahead"])
-async def test_wall_clocks_may_differ_by_any_amount(offset: float) -> None:
+@pytest.mark.parametrize("since", [0.0, 30.0], ids=["always", "set while it leads"])
+async def test_wall_clocks_may_differ_by_any_amount(offset: float, since: float) -> None:
     store = Store()
-    leader = election(Wire(store), "a", wall_clock=lambda: 1_800_000_000 + offset + now())
+    leader = election(Wire(store), "a", wall_clock=lambda: 1_800_000_000 + now() + (offset if now() >= since else 0))
     working = asyncio.create_task(lead(leader, forever))
     await asyncio.sleep(1)
     other = Candidate(store, "b")

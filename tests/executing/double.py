@@ -194,9 +194,14 @@ def a_pod(task: Task) -> PodNow:
 
 
 def an_execution(
-    double: Double, *, memory: Memory | None = None, permit: Permit = always, **settings: Any
+    double: Double,
+    *,
+    memory: Memory | None = None,
+    permit: Permit = always,
+    clock: Callable[[], float] = now,
+    **settings: Any,
 ) -> Execution:
-    return Execution(double, double, permit, Settings(**settings), memory or Memory(), now)
+    return Execution(double, double, permit, Settings(**settings), memory or Memory(), clock)
 
 
 async def outcomes(execution: Execution, tasks: Iterable[Task]) -> list[Outcome]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -80,6 +81,7 @@ class Run:
             metrics=self.metrics,
             events=events,
             tracing=NoTracing(),
+            clock=time.time,
             in_background=self.in_background,
         )
 
@@ -201,7 +203,7 @@ def test_a_workload_that_is_left_alone_takes_nobody_else_with_it(decided: Decide
     """The plan is made without it, and says so once."""
     town, memory = a_town(*crowd("web"), *crowd("api")), Memory()
     api = replace(a_task("api-1", "api"), workload=uid_of("ReplicaSet", "default", "api"))
-    memory.disappoint(api, module.time.time(), "new-1 came back to n0")
+    memory.disappoint(api, 0.0, "new-1 came back to n0")
     run = Run(town, memory=memory).perform(rules())
     assert sorted(run.asked) == ["web-1", "web-2"]
     assert (run.predicted("hit"), run.predicted("miss"), run.predicted("void")) == (2, 0, 0)

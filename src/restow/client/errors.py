@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC
-from email.utils import parsedate_to_datetime
 
 import msgspec
 from msgspec import Struct
+
+from restow.client.server_time import http_date
 
 #: Characters of a reply that is no Status which are worth repeating to people.
 _QUOTED = 200
@@ -154,9 +154,5 @@ def _seconds(header: str | None, now: float) -> float | None:
         return None
     if header.strip().isdigit():
         return float(header)
-    try:
-        until = parsedate_to_datetime(header)
-    except ValueError:
-        return None
-    # A date without a zone is in UTC.
-    return max(0.0, (until if until.tzinfo else until.replace(tzinfo=UTC)).timestamp() - now)
+    until = http_date(header)
+    return None if until is None else max(0.0, until - now)

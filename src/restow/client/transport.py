@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -36,6 +35,7 @@ from restow.client.errors import (
 )
 from restow.client.permitted_body import Permit, PermittedBody
 from restow.client.rate_limit import TokenBucket
+from restow.client.server_time import ServerTime
 from restow.redaction import without_secrets
 
 T = TypeVar("T")
@@ -71,6 +71,8 @@ class Api:
     session: aiohttp.ClientSession
     #: None for no limit.
     limit: TokenBucket | None
+    #: What time it is for the server.
+    server_time: ServerTime = field(default_factory=ServerTime)
 
     def without_limit(self) -> Api:
         """The same server for what may not wait behind a queue of other requests, such as the renewal of a lease."""
@@ -129,11 +131,12 @@ class Api:
         if self.limit is not None:
             await self.limit.take()
         response = await self._agreed(call, identity, permit, limits)
+        self.server_time.answered(response.headers.get("Date"))
         if response.status < 300:
             return response
         async with response:
             body = await response.read()
-            raise refusal(response.status, body, response.headers, time.time())
+            raise refusal(response.status, body, response.headers, self.server_time.now())
 
     async def _agreed(
         self, call: Call, identity: Identity, permit: Permit | None, limits: aiohttp.ClientTimeout

@@ -38,7 +38,7 @@ from restow.executing.outcomes import (
 )
 from restow.executing.pace import Pace
 from restow.executing.revalidation import gone, siblings_starting, stale, still_awaited
-from restow.executing.settings import Clock, Settings
+from restow.executing.settings import Clock, Settings, elapsed
 from restow.executing.surroundings import Evicting, Sight
 from restow.executing.task import Task
 from restow.executing.windows import closed
@@ -97,7 +97,7 @@ class _Run:
         self._with = execution
         self._pace = Pace()
         self._agenda = Agenda(tasks, self._pace)
-        self._following = Following(execution.sight, execution.memory, execution.settings, execution.clock)
+        self._following = Following(execution.sight, execution.memory, execution.settings)
         self._told: asyncio.Queue[Outcome | BaseException] = asyncio.Queue()
         self._changed = asyncio.Event()
         self._coroutines: set[asyncio.Task[None]] = set()
@@ -118,7 +118,7 @@ class _Run:
         try:
             while True:
                 self._changed.clear()
-                while (task := self._agenda.start(self._with.clock())) is not None:
+                while (task := self._agenda.start(elapsed())) is not None:
                     self._begin(task)
                 while not self._told.empty():
                     told = self._told.get_nowait()
@@ -148,10 +148,8 @@ class _Run:
 
     async def _news(self) -> None:
         """Wait until something has changed, or a task is to be asked again."""
-        wakes_at = self._agenda.wakes_at()
-        pause = None if wakes_at is None else max(0.0, wakes_at - self._with.clock())
         try:
-            async with asyncio.timeout(pause):
+            async with asyncio.timeout_at(self._agenda.wakes_at()):
                 await self._changed.wait()
         except TimeoutError:
             return
@@ -198,7 +196,7 @@ class _Run:
 
     def _objection(self, task: Task) -> _Objection | None:
         """Why a task is not begun, or not asked for again."""
-        run, now = self._with, self._with.clock()
+        run, now, since_start = self._with, self._with.clock(), elapsed()
         if self._stopped is None and run.permit() <= 0:
             self.stop(LEADERSHIP_ENDED)
         if self._stopped is not None:
@@ -206,8 +204,8 @@ class _Run:
         asked: tuple[tuple[DropCode, Callable[[], str | None]], ...] = (
             ("Gone", lambda: gone(task, run.sight)),
             ("Window", lambda: closed(run.settings.windows, now)),
-            ("Requested", lambda: run.memory.requested(task, now)),
-            ("BackOff", lambda: run.memory.objection(task, now)),
+            ("Requested", lambda: run.memory.requested(task, since_start)),
+            ("BackOff", lambda: run.memory.objection(task, since_start)),
             ("OptedOut", lambda: withheld(run.sight.consent(task.move.pod.namespace), run.settings.namespaces)),
             ("NotReady", lambda: still_awaited(task, run.sight, run.memory)),
             ("Stale", lambda: stale(task, run.sight)),
@@ -218,14 +216,14 @@ class _Run:
     async def _ask(self, task: Task) -> None:
         self._following.expect(task)
         self._asked[task.number] += 1
-        began = self._with.clock()
+        began = elapsed()
         try:
             answer = await self._with.evicting.evict(task)
         except NotPermitted:
             self.stop(LEADERSHIP_ENDED)
             await self._carry(task)
             return
-        self._pace.answered(self._with.clock() - began)
+        self._pace.answered(elapsed() - began)
         match answer:
             case eviction.Evicted():
                 await self._follow(task)
@@ -236,7 +234,7 @@ class _Run:
             case eviction.Blocked(message, budget, pause):
                 self._wait_for_room(task, budget or message, pause)
             case eviction.Busy(message, _) if self._is_request(task, message):
-                self._with.memory.request(task, self._with.clock())
+                self._with.memory.request(task, elapsed())
                 self._tell(Requested(task))
             case eviction.Busy(message, pause):
                 self._put_off(task, Failed(task, message), message, pause)
@@ -257,7 +255,7 @@ class _Run:
             return False
         self._looks[task.number] += 1
         pause = _LOOK_AGAIN.wait(self._looks[task.number])
-        if not self._agenda.postpone(task, self._with.clock(), pause, self._with.settings.budget):
+        if not self._agenda.postpone(task, elapsed(), pause, self._with.settings.budget):
             return False
         if self._looks[task.number] >= _TELLING_LOOKS:
             self._tell_once(Waiting(task, f"The disruption budget {full[0]} has no room"))
@@ -277,7 +275,7 @@ class _Run:
     def _put_off(self, task: Task, ending: Outcome, message: str, pause: float | None) -> bool:
         """Ask again later; False, and the ending told, if that was done for too long."""
         wait = _ASK_AGAIN.wait(self._asked[task.number], pause)
-        if not self._agenda.postpone(task, self._with.clock(), wait, self._with.settings.budget):
+        if not self._agenda.postpone(task, elapsed(), wait, self._with.settings.budget):
             self._tell(ending)
             return False
         self._tell_once(Waiting(task, message))

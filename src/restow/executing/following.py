@@ -17,7 +17,7 @@ from restow.executing.memory import Awaited, Memory
 from restow.executing.outcomes import Landed, Match, Missing, Outcome, Settled, Unready, Unverified, match_of
 from restow.executing.replacements import Replacements
 from restow.executing.revalidation import is_there
-from restow.executing.settings import Clock, Settings
+from restow.executing.settings import Settings, elapsed
 from restow.executing.surroundings import Sight
 from restow.executing.task import Task
 from restow.kube.duration import SECOND, format_duration
@@ -31,11 +31,10 @@ _TOLD = 3
 class Following:
     """Follows the replacements of one plan, and has the memory know how they fared."""
 
-    def __init__(self, sight: Sight, memory: Memory, settings: Settings, clock: Clock) -> None:
+    def __init__(self, sight: Sight, memory: Memory, settings: Settings) -> None:
         self._sight = sight
         self._memory = memory
         self._settings = settings
-        self._clock = clock
         self._replacements = Replacements()
         self._stopped: str | None = None
         #: The interruptions before each eviction that is followed, by the task's number.
@@ -66,7 +65,7 @@ class Following:
         """The landing, if there is one, and the ending."""
         # What comes after the old pod has to wait for its end first.
         waits = 2 if task.succession is Succession.AFTERWARDS else 1
-        deadline = self._clock() + waits * self._settings.ready
+        deadline = elapsed() + waits * self._settings.ready
         pod: PodNow | None = None
         landed: Landed | None = None
         pause = _FIRST_PAUSE
@@ -98,9 +97,9 @@ class Following:
         if match is Match.ELSEWHERE:
             foretold = ", ".join(task.move.candidates[:_TOLD])
             more = ", ..." if len(task.move.candidates) > _TOLD else ""
-            self._memory.disappoint(task, self._clock(), f"{pod} landed on {node}, foretold was {foretold}{more}")
+            self._memory.disappoint(task, elapsed(), f"{pod} landed on {node}, foretold was {foretold}{more}")
         elif match is Match.BACK:
-            self._memory.disappoint(task, self._clock(), f"{pod} came back to {node}")
+            self._memory.disappoint(task, elapsed(), f"{pod} came back to {node}")
         if node != task.move.target:
             self.stray(task)
         return Landed(task, pod, node, match)
@@ -113,20 +112,20 @@ class Following:
             return Unverified(task, self._stopped)
         if pod is not None and pod.phase == Phase.FAILED:
             return self._unready(task, pod, "has failed")
-        if self._clock() < deadline:
+        if elapsed() < deadline:
             return None
         within = f"within {format_duration(int(self._settings.ready * SECOND))}"
         if pod is not None:
             return self._unready(task, pod, f"was not {'ready' if pod.node else 'scheduled'} {within}")
         message = f"no replacement of {task.move.pod} came {within}"
-        self._memory.disappoint(task, self._clock(), message)
+        self._memory.disappoint(task, elapsed(), message)
         return Missing(task, message)
 
     def _confirm(self, task: Task, pod: PodNow, landed: Landed | None) -> None:
         if landed is not None and landed.match is Match.PREDICTED:
             self._memory.confirm(task)
         elif landed is not None and landed.match is Match.UNFORETOLD:
-            self._memory.note(task, pod.uid, self._clock())
+            self._memory.note(task, pod.uid, elapsed())
 
     def _unready(self, task: Task, pod: PodNow, what: str) -> Unready:
         self._memory.wait_for(task, Awaited(pod.namespace, pod.name, pod.uid))

@@ -2,7 +2,7 @@
 
 A *disappointment* is a replacement that landed elsewhere than foretold, came back to the node it was taken from, never
 came, or is wanted again by the strategy that has just moved it. Each doubles the pause of its workload. A replacement
-that comes true ends that. Time is an argument, in seconds.
+that comes true ends that. Time is an argument, in seconds of the event loop's time.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from restow.executing.memory import Memory
 from restow.executing.outcomes import Dropped, Outcome, Rehearsed
-from restow.executing.settings import Clock, Settings
+from restow.executing.settings import Clock, Settings, elapsed
 from restow.executing.task import Task
 from restow.executing.windows import closed
 
@@ -23,10 +23,9 @@ class Rehearsal:
     async def carry_out(self, tasks: Iterable[Task]) -> AsyncGenerator[Outcome, None]:
         """One ending a task, in the order of the plan."""
         for task in tasks:
-            now = self.clock()
-            if (shut := closed(self.settings.windows, now)) is not None:
+            if (shut := closed(self.settings.windows, self.clock())) is not None:
                 yield Dropped(task, shut, "Window")
-            elif (why := self.memory.objection(task, now)) is not None:
+            elif (why := self.memory.objection(task, elapsed())) is not None:
                 yield Dropped(task, why, "BackOff")
             else:
                 yield Rehearsed(task)

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from restow.kube.duration import SECOND
 from restow.policies.policy import Namespaces, RestowSettings, Window
 
-#: Seconds since the epoch.
+#: Seconds since the epoch, for what the clocks of the cluster say: windows, and timestamps of objects.
 Clock = Callable[[], float]
+
+
+def elapsed() -> float:
+    """The event loop's time (seconds), by which all durations are measured: nobody sets it, forward or back."""
+    return asyncio.get_running_loop().time()
 
 
 @dataclass(slots=True, frozen=True)

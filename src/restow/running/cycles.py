@@ -11,7 +11,6 @@ each of them evicts or gives up one more pod at least, so there is a last one.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -36,7 +35,7 @@ from restow.executing.outcomes import (
     Requested,
 )
 from restow.executing.rehearsal import Rehearsal
-from restow.executing.settings import Clock, Settings
+from restow.executing.settings import Clock, Settings, elapsed
 from restow.executing.surroundings import Evicting
 from restow.executing.task import Task
 from restow.executing.windows import closed
@@ -78,10 +77,10 @@ class Cycles:
     metrics: Metrics
     events: Recorder | None
     tracing: Tracing
+    #: What time it is in the cluster.
+    clock: Clock
     #: Whether pods that ask for it may be evicted by somebody else, later.
     in_background: bool = False
-    #: Seconds since the epoch.
-    clock: Clock = time.time
     _deciding: asyncio.Future[Decision] | None = field(init=False, default=None)
     _execution: Execution | None = field(init=False, default=None)
     _stopped: str | None = field(init=False, default=None)
@@ -96,16 +95,16 @@ class Cycles:
 
     async def perform(self, rules: Rules) -> None:
         """One cycle. InputError where the cluster shows the policy to be wrong; it counts as failed then."""
-        began = time.monotonic()
+        began = elapsed()
         try:
             with self.tracing.span(CYCLE):
                 figures = await self._perform(rules, began)
         except Exception:
-            self.metrics.cycle_done(CycleFigures(result="failed", ended=self.clock(), seconds=time.monotonic() - began))
+            self.metrics.cycle_done(CycleFigures(result="failed", ended=self.clock(), seconds=elapsed() - began))
             raise
         if figures is not None:
             self.metrics.cycle_done(figures)
-            self.metrics.workloads_backing_off(len(self.memory.pausing(self.clock())))
+            self.metrics.workloads_backing_off(len(self.memory.pausing(elapsed())))
 
     async def _perform(self, rules: Rules, began: float) -> CycleFigures | None:
         """The figures of a cycle; None if stopped before anything was decided."""
@@ -121,9 +120,9 @@ class Cycles:
             if first is None:
                 first = decision
                 telling.decided(decision.cycle)
-            entered = time.monotonic()
+            entered = elapsed()
             more = await self._carry_out(rules, decision, part, telling)
-            phases["execute"] += time.monotonic() - entered
+            phases["execute"] += elapsed() - entered
             if not more:
                 break
         if first is None:
@@ -132,7 +131,7 @@ class Cycles:
             telling.cycle_done()
         self.metrics.keep_nodes(first.cycle.state.cluster.nodes.names)
         result: CycleResult = "skipped" if first.cycle.skipped else "done"
-        seconds = time.monotonic() - began
+        seconds = elapsed() - began
         return cycle_figures(
             first.cycle.record, first.utilisation, result=result, ended=self.clock(), seconds=seconds, phases=phases
         )
@@ -141,7 +140,7 @@ class Cycles:
         """See to it that what is known of the cluster is enough and new enough; TimeoutError where it is not."""
         if collects_kubernetes_metrics(rules.policy):
             self.live.add(METRICS)
-            await self.live.wait_ready(asyncio.get_running_loop().time() + _COMING)
+            await self.live.wait_ready(elapsed() + _COMING)
         age = max(self.live.age(kind) for kind in REQUIRED)
         if age > _STALE:
             raise TimeoutError(
@@ -153,9 +152,8 @@ class Cycles:
         if self._stopped is not None:
             return None
         with self.tracing.span(PROFILES):
-            now = self.clock()
-            before = Before(tuple(part.spent), frozenset(part.given_up), self.memory.pausing(now))
-            compute = partial(decide, self.live.snapshot(), rules, before, int(now * SECOND))
+            before = Before(tuple(part.spent), frozenset(part.given_up), self.memory.pausing(elapsed()))
+            compute = partial(decide, self.live.snapshot(), rules, before, int(self.clock() * SECOND))
             deciding = self._deciding = asyncio.ensure_future(off_loop(compute))
             try:
                 await asyncio.wait((deciding,))
@@ -203,7 +201,7 @@ class Cycles:
         if self.evicting is None or not any(code == NO_ROOM for *_, (_, code, _) in decision.cycle.record.refusals):
             return False
         budgets = {budget for task in evicted for budget in task.budgets}
-        deadline = asyncio.get_running_loop().time() + _SEEN
+        deadline = elapsed() + _SEEN
         return bool(budgets) and await self.live.wait_for(lambda: any(map(self.live.has_room, budgets)), deadline)
 
     def _carrying(self, rules: Rules, settings: Settings) -> Execution | Rehearsal:
@@ -215,7 +213,7 @@ class Cycles:
 
     async def _see(self, part: _Part) -> None:
         """Wait until the watches tell of what was evicted, or it would be evicted again."""
-        deadline = asyncio.get_running_loop().time() + _SEEN
+        deadline = elapsed() + _SEEN
         await self.live.wait_for(lambda: not any(map(self._is_untouched, part.evicted)), deadline)
 
     def _is_untouched(self, task: Task) -> bool:

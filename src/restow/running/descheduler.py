@@ -98,6 +98,8 @@ class Descheduler:
             writing = await stack.enter_async_context(
                 connect(kubeconfig, qps=flags.client_connection_qps, burst=flags.client_connection_burst)
             )
+            # One server, and the watches hear of it first.
+            writing.server_time = watching.server_time
             for warning in writing.endpoint.warnings:
                 log.caution(warning)
             log.say(f"The cluster is {writing.endpoint.server} ({writing.endpoint.origin})")
@@ -134,6 +136,7 @@ class _Work:
                 metrics=self.metrics,
                 events=events,
                 tracing=self.tracing,
+                clock=self.api.server_time.now,
                 in_background=is_open(flags.feature_gates, "EvictionsInBackground"),
             )
             rules = Rules(self.policies.current, flags.placement, self.of.profiles)

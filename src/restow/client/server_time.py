@@ -1,0 +1,53 @@
+"""What time it is for the API server, as the ``Date`` of its answers says.
+
+Timestamps of objects are written by the API server's clock, so ages are judged by that one: a clock of ours that is
+wrong, or that somebody sets while we run, makes no pod older or younger. Between two answers the time goes on by a clock
+that nobody sets. Source of ``Date``: RFC 9110, section 6.6.1.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+from typing import Final
+
+from restow.client.leadership import Clock, boot_clock
+
+#: ``Date`` has whole seconds, and an answer may be a moment on its way: an earlier one within this (seconds) agrees.
+_AGREES: Final = 2.0
+
+
+@dataclass(slots=True)
+class ServerTime:
+    """The server's clock; ours until the first answer, and where answers have no ``Date``."""
+
+    clock: Clock = boot_clock
+    #: Ours, in seconds since the epoch.
+    wall_clock: Clock = time.time
+    #: What ``clock`` has to be advanced by.
+    _advance: float | None = field(init=False, default=None)
+
+    def now(self) -> float:
+        """Seconds since the epoch."""
+        return self.wall_clock() if self._advance is None else self.clock() + self._advance
+
+    def answered(self, date: str | None) -> None:
+        """An answer has just come, with this ``Date``."""
+        told = None if date is None else http_date(date)
+        if told is None:
+            return
+        # The server's clock has shown this time already, and perhaps a little more: the latest is the best.
+        if self._advance is None or not 0 <= self.now() - told <= _AGREES:
+            self._advance = told - self.clock()
+
+
+def http_date(text: str) -> float | None:
+    """Return the seconds since the epoch that a date of HTTP means; None for anything else."""
+    try:
+        moment = parsedate_to_datetime(text)
+        # A date without a zone is in UTC.
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        return None
