@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from dataclasses import replace
 
 import pytest
 
 from builders.hostile import HALF, OBEYED
 from client.double import Answer, Double, a_status, an_answer
-from restow.client.events import Occurrence, Recorder, Regarding
+from restow.client.events import Loss, Occurrence, Recorder, Regarding
 from restow.client.transport import Api
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]
@@ -32,8 +33,20 @@ WRITTEN = {
 OK = an_answer(WRITTEN, 201)
 
 
-def recorder(api: Api) -> Recorder:
-    return Recorder(api, "restow", "restow-host")
+class Losses(Counter[Loss]):
+    """How many events were lost, by reason, and what was said of it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.said: list[str] = []
+
+    def note(self, reason: Loss, why: str, events: int) -> None:
+        self[reason] += events
+        self.said.append(why)
+
+
+def recorder(api: Api, losses: Losses | None = None) -> Recorder:
+    return Recorder(api, "restow", "restow-host", (Losses() if losses is None else losses).note)
 
 
 def later(double: Double) -> str:
@@ -88,7 +101,6 @@ async def test_a_repetition_counts_up_the_series_by_an_update(api: Api, double: 
 
     assert [asked.method for asked in double.asked] == ["POST", "PUT", "PUT"]
     assert [asked.json["series"]["count"] for asked in double.asked[1:]] == [2, 3]
-    assert events.lost == 0
 
 
 async def test_another_reason_is_another_event(api: Api, double: Double) -> None:
@@ -119,34 +131,56 @@ async def test_an_event_that_the_server_has_dropped_is_written_anew(api: Api, do
 
     assert [asked.method for asked in double.asked] == ["POST", "PUT", "POST"]
     assert double.asked[2].json["series"] is None
-    assert events.lost == 0
 
 
 @pytest.mark.parametrize("trouble", [a_status(429), a_status(503), Answer((), cut=True)], ids=["429", "503", "reset"])
 async def test_trouble_is_waited_for(api: Api, double: Double, trouble: Answer) -> None:
     double.answers("POST", PATH, trouble, trouble, OK)
-    async with recorder(api) as events:
+    async with recorder(api, losses := Losses()) as events:
         events.record(MOVED)
 
-    assert (len(double.asked), events.lost) == (3, 0)
+    assert (len(double.asked), losses) == (3, {})
 
 
 async def test_what_is_refused_is_lost_and_counted_and_stops_nothing(api: Api, double: Double) -> None:
     double.answers("POST", PATH, a_status(403), OK)
-    async with recorder(api) as events:
+    async with recorder(api, losses := Losses()) as events:
         events.record(MOVED)
         events.record(Occurrence(POD, "Other", "Descheduled", "note"))
 
-    assert (len(double.asked), events.lost) == (2, 1)
+    assert (len(double.asked), losses) == (2, {"refused": 1})
+    assert losses.said == ["the API server answered 403: refused with 403"]
+
+
+async def test_what_cannot_even_be_sent_is_lost_and_counted_and_stops_nothing(api: Api, double: Double) -> None:
+    double.answers("POST", PATH, OK)
+    async with recorder(api, losses := Losses()) as events:
+        events.record(replace(MOVED, note="half a character: \ud800"))
+        events.record(Occurrence(POD, "Other", "Descheduled", "note"))
+
+    assert (len(double.asked), losses) == (1, {"refused": 1})
+
+
+@pytest.mark.parametrize(
+    "trouble", [a_status(503), a_status(429, retry_after=60), Answer((1_000.0,))], ids=["503", "429", "hangs"]
+)
+async def test_no_event_holds_up_the_others_for_long(api: Api, double: Double, trouble: Answer) -> None:
+    """One that the server does not take is tried for half a minute in all, each time for the seconds of a request."""
+    double.answers("POST", PATH, trouble)
+    async with recorder(api.within(10), losses := Losses()) as events:
+        events.record(MOVED)
+        await events.flush()
+        assert asyncio.get_running_loop().time() <= 30
+        assert losses == {"unavailable": 1}
 
 
 async def test_a_server_that_is_slow_does_not_hold_up_anybody(api: Api, double: Double) -> None:
     double.answers("POST", PATH, Answer((30.0,)), OK)
-    events = recorder(api)
+    events = recorder(api, losses := Losses())
     for number in range(1_005):
         events.record(Occurrence(POD, f"Reason{number}", "Descheduled", "note"))
 
-    assert events.lost == 5
+    assert losses == {"full": 5}
     assert asyncio.get_running_loop().time() == 0
 
 
@@ -162,12 +196,12 @@ async def test_the_longest_name_of_a_pod_leaves_room(api: Api, double: Double) -
 
 async def test_leaving_does_not_wait_for_ever(api: Api, double: Double) -> None:
     double.answers("POST", PATH, Answer((1_000.0,)))
-    async with recorder(api) as events:
+    async with recorder(api, losses := Losses()) as events:
         for number in range(3):
             events.record(Occurrence(POD, f"Reason{number}", "Descheduled", "note"))
 
     assert asyncio.get_running_loop().time() == pytest.approx(10, abs=0.1)
-    assert events.lost == 3
+    assert losses == {"stopping": 3}
 
 
 async def test_a_long_note_is_shortened_to_what_the_api_takes(api: Api, double: Double) -> None:

@@ -153,6 +153,24 @@ async def test_a_released_lease_is_free_at_once() -> None:
     assert store.lease.spec.lease_transitions == 1
 
 
+@pytest.mark.parametrize("leads", [True, False], ids=["the leader", "a candidate"])
+async def test_giving_the_lease_back_does_not_wait_for_a_server_that_does_not_answer(*, leads: bool) -> None:
+    """The kubelet does not wait for ever either, and the others get the lease by waiting."""
+    store = Store()
+    one = Candidate(store, "a")
+    await asyncio.sleep(1)
+    other = Candidate(store, "b")
+    await asyncio.sleep(20)
+    told = one if leads else other
+    told.wire.trouble = "hang"
+    await asyncio.sleep(3)
+    asked = now()
+    await told.stop()
+
+    assert now() - asked <= 5.1
+    await asyncio.gather(one.stop(), other.stop())
+
+
 async def test_nobody_releases_the_lease_of_another() -> None:
     store = Store()
     await election(Wire(store), "a").acquire()

@@ -13,6 +13,7 @@ from builders.policies import PLUGINS
 from deploy.manifests import CHART, KUBERNETES, documents
 from restow.policies.lint import lint_policy
 from restow.policies.writing import write_policy
+from restow.running.ending import ENDS_WITHIN
 
 VALUES = yaml.safe_load((CHART / "values.yaml").read_text())
 SCHEMA = json.loads((CHART / "values.schema.json").read_text())
@@ -110,6 +111,13 @@ def test_the_policy_is_that_of_the_manifests_and_without_a_remark():
     policy = header | VALUES["deschedulerPolicy"]
     assert policy == documents(KUBERNETES / "base" / "policy.yaml")[0]
     assert lint_policy(write_policy(policy).encode(), "values.yaml", PLUGINS) == []
+
+
+def test_restow_comes_to_its_end_before_the_kubelet_kills_it():
+    (seconds,) = re.findall(
+        r"^terminationGracePeriodSeconds: (\d+)$", (CHART / "templates" / "_pod.tpl").read_text(), re.MULTILINE
+    )
+    assert int(seconds) >= ENDS_WITHIN + 5
 
 
 def test_the_chart_is_of_this_version():

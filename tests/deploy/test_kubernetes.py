@@ -15,6 +15,7 @@ from restow.cli.run import canonical, run
 from restow.client.resources import EVENTS, LEASES, RESOURCES, Resource
 from restow.live.kinds import METRICS, READ
 from restow.policies.lint import lint_policy
+from restow.running.ending import ENDS_WITHIN
 from restow.running.flags import Flags
 
 WORKLOADS = {"job": "Job", "cronjob": "CronJob", "deployment": "Deployment"}
@@ -102,12 +103,17 @@ def test_the_three_pods_differ_only_in_what_a_loop_needs():
     assert cronjob == job
     for only_there in ("ports", "livenessProbe", "readinessProbe"):
         del deployment["spec"]["containers"][0][only_there]
-    for only_there in ("terminationGracePeriodSeconds", "topologySpreadConstraints"):
-        del deployment["spec"][only_there]
+    del deployment["spec"]["topologySpreadConstraints"]
     del job["spec"]["restartPolicy"]
     shared = job["spec"]["containers"][0]["args"]
     assert deployment["spec"]["containers"][0].pop("args")[: len(shared)] == job["spec"]["containers"][0].pop("args")
     assert deployment == job
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_restow_comes_to_its_end_before_the_kubelet_kills_it(way):
+    """With what a busy node may take until SIGTERM is heard."""
+    assert pod_of(workload(way))["spec"]["terminationGracePeriodSeconds"] >= ENDS_WITHIN + 5
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -280,6 +280,47 @@ def test_a_stop_does_not_wait_for_a_decision(monkeypatch: pytest.MonkeyPatch) ->
     assert "Number of evictions/requests" not in run.heard.messages
 
 
+@dataclass
+class Waited(Town):
+    """A cluster that never shows what is waited for."""
+
+    on_wait: Callable[[], object] = lambda: None
+
+    async def wait_ready(self, deadline: float) -> bool:
+        return await self._never(deadline)
+
+    async def wait_for(self, predicate: Callable[[], bool], deadline: float) -> bool:
+        return await self._never(deadline)
+
+    async def _never(self, deadline: float) -> bool:
+        self.on_wait()
+        await asyncio.sleep(deadline - asyncio.get_running_loop().time())
+        return False
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        pytest.param({"metricsProviders": [{"source": "KubernetesMetrics"}]}, id="metrics to come in"),
+        pytest.param({}, id="what was evicted to be seen"),
+    ],
+)
+def test_a_stop_does_not_wait_for(policy: Any) -> None:
+    made = [a_node(f"n{number}", cpu="4", pods="110", labels={HOSTNAME: f"n{number}"}) for number in range(3)]
+    town = Waited()
+    run = Run(town.put(*made, *TOLD, *crowd("web", 2)))
+    waits: list[float] = []
+
+    async def stopped() -> float:
+        loop = asyncio.get_running_loop()
+        town.on_wait = lambda: (waits.append(loop.time()), loop.call_later(1.0, run.cycles.stop, "restow is stopping"))
+        await run.cycles.perform(rules(**policy))
+        return loop.time()
+
+    ended = virtually(stopped())
+    assert [ended - wait for wait in waits] == pytest.approx([1.0])
+
+
 def test_whoever_may_not_write_any_more_decides_no_more(decided: Decided) -> None:
     town = a_town(*crowd("web"), *crowd("api"), land=another_candidate_once())
     run = Run(town, permit=lambda: 1.0 - len(town.asked)).perform(rules())

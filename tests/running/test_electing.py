@@ -79,6 +79,9 @@ class NoApi:
     def without_limit(self) -> NoApi:
         return self
 
+    def within(self, seconds: float) -> NoApi:
+        return self
+
 
 @dataclass
 class Candidate:

@@ -2,7 +2,8 @@
 
 The same thing said again of the same object within six minutes becomes the ``series`` of one event: its count and time,
 written by replacing the event, because the descheduler's role may create and update events but not patch them. A queue
-of limited length feeds one writer; what does not fit is dropped and counted, for events are never worth waiting for.
+of limited length feeds one writer. What does not fit, is refused or is not taken in time is lost and counted, for events
+are never worth waiting for.
 Source: client-go v0.36, tools/events.
 """
 
@@ -11,16 +12,17 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Final, Literal, Self
 
 import msgspec
 from msgspec import Struct
 
 from restow.client import objects
 from restow.client.back_off import REQUESTS
-from restow.client.errors import ApiError, ClientError, NotFound, ServerTrouble, TooManyRequests, Unreachable
+from restow.client.errors import ApiError, NotFound, ServerTrouble, TooManyRequests, Unreachable
 from restow.client.leases import micro_time
 from restow.client.resources import EVENTS
 from restow.client.transport import Api
@@ -31,8 +33,11 @@ _SERIES_AGE = 360.0
 #: Events that wait to be written, and series that are remembered.
 _QUEUE = 1_000
 _REMEMBERED = 4_096
-#: How often one event is tried in all.
+#: How often one event is tried in all, and for how many seconds.
 _TRIES = 4
+_PATIENCE = 30.0
+#: Seconds for all that still waits at the end.
+FAREWELL: Final = 10.0
 #: The longest note and reason that the API takes, in bytes of UTF-8.
 _LONGEST_NOTE = 1_024
 #: What is left of 253 characters beside a dot and the time in hexadecimal digits.
@@ -91,6 +96,11 @@ class Occurrence:
     related: Regarding | None = None
 
 
+#: Why an event is lost: too many waited, the server refused it or did not take it in time, or there was no time left.
+Loss = Literal["full", "refused", "unavailable", "stopping"]
+#: Told why, in a word and in a sentence, and how many.
+OnLost = Callable[[Loss, str, int], None]
+
 _Likeness = tuple[Regarding, str, str, str, Regarding | None]
 
 
@@ -105,15 +115,12 @@ class _Told:
 
 @dataclass(slots=True)
 class Recorder:
-    """Use as an asynchronous context: leaving it writes what still waits, for some seconds at most."""
+    """Use as an asynchronous context: leaving it writes what still waits, for ``FAREWELL`` seconds at most."""
 
     api: Api
     controller: str
     instance: str
-    #: Seconds for what still waits at the end.
-    farewell: float = 10.0
-    #: Not written: the queue was full, or the server refused.
-    lost: int = field(init=False, default=0)
+    on_lost: OnLost
     _waiting: asyncio.Queue[Occurrence] = field(init=False, default_factory=lambda: asyncio.Queue(_QUEUE))
     _told: OrderedDict[_Likeness, _Told] = field(init=False, default_factory=OrderedDict)
     _writer: asyncio.Task[None] | None = field(init=False, default=None)
@@ -127,10 +134,10 @@ class Recorder:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            async with asyncio.timeout(self.farewell):
+            async with asyncio.timeout(FAREWELL):
                 await self.flush()
         except TimeoutError:
-            self.lost += self._waiting.qsize() + 1
+            self.on_lost("stopping", "the API server did not take it before the end", self._waiting.qsize() + 1)
         finally:
             await self._stop()
 
@@ -139,7 +146,7 @@ class Recorder:
         try:
             self._waiting.put_nowait(occurrence)
         except asyncio.QueueFull:
-            self.lost += 1
+            self.on_lost("full", f"{_QUEUE} others wait for the API server already", 1)
 
     async def flush(self) -> None:
         """Return when everything recorded so far is written or lost."""
@@ -154,9 +161,14 @@ class Recorder:
         while True:
             occurrence = await self._waiting.get()
             try:
-                await self._tell(occurrence)
-            except ClientError:
-                self.lost += 1
+                async with asyncio.timeout(_PATIENCE):
+                    await self._tell(occurrence)
+            except TimeoutError:
+                self.on_lost("unavailable", f"the API server did not take it within {_PATIENCE:.0f} s", 1)
+            except (Unreachable, TooManyRequests, ServerTrouble) as error:
+                self.on_lost("unavailable", str(error), 1)
+            except Exception as error:  # noqa: BLE001 - whatever is wrong with one event, the next may be written
+                self.on_lost("refused", str(error), 1)
             finally:
                 self._waiting.task_done()
 

@@ -14,7 +14,7 @@ import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -23,6 +23,9 @@ from restow.client.leadership import DESCHEDULER, JITTER, Clock, Leadership, Tim
 from restow.client.leases import Lease, LeaseSpec, Lock, micro_time
 
 T = TypeVar("T")
+
+#: Seconds for giving the lease back. Nobody waits longer for what others would get by waiting.
+RELEASE: Final = 5.0
 
 #: Spreads candidates, keeps no secret.
 _chance = random.Random()  # noqa: S311
@@ -72,21 +75,23 @@ class Election:
         self.leadership.end()
 
     async def release(self) -> None:
-        """Let the others have it at once; nothing happens if it is not ours."""
+        """Let the others have it at once, if the server answers soon; nothing happens if it is not ours."""
         self.leadership.end()
-        with suppress(ClientError):
-            lease = await self.lock.get()
-            if lease is None or lease.spec.holder_identity != self.identity:
-                return
-            now = micro_time(self.wall_clock())
-            free = LeaseSpec(
-                holder_identity="",
-                lease_duration_seconds=1,
-                acquire_time=now,
-                renew_time=now,
-                lease_transitions=lease.spec.lease_transitions or 0,
-            )
-            self._see(await self.lock.update(lease, free))
+        with suppress(ClientError, TimeoutError):
+            async with asyncio.timeout(RELEASE):
+                lease = await self.lock.get()
+                if lease is not None and lease.spec.holder_identity == self.identity:
+                    self._see(await self.lock.update(lease, self._free(lease)))
+
+    def _free(self, before: Lease) -> LeaseSpec:
+        now = micro_time(self.wall_clock())
+        return LeaseSpec(
+            holder_identity="",
+            lease_duration_seconds=1,
+            acquire_time=now,
+            renew_time=now,
+            lease_transitions=before.spec.lease_transitions or 0,
+        )
 
     def _holder(self) -> str:
         return (self._seen.spec.holder_identity or "") if self._seen is not None else ""

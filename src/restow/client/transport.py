@@ -40,7 +40,7 @@ from restow.redaction import without_secrets
 
 T = TypeVar("T")
 
-#: Seconds that a whole request may take; the API server itself ends every request but a watch after 60.
+#: Seconds that a whole request may take if nobody says less; the API server itself ends every request but a watch after 60.
 TIME_OUT = 65.0
 #: Seconds to reach the server.
 _CONNECT = 15.0
@@ -73,10 +73,16 @@ class Api:
     limit: TokenBucket | None
     #: What time it is for the server.
     server_time: ServerTime = field(default_factory=ServerTime)
+    #: Seconds that a request may take, unless it is a stream.
+    time_out: float = TIME_OUT
 
     def without_limit(self) -> Api:
         """The same server for what may not wait behind a queue of other requests, such as the renewal of a lease."""
         return replace(self, limit=None)
+
+    def within(self, seconds: float) -> Api:
+        """The same server for requests that are not worth more time, or whose sender has to try again in time."""
+        return replace(self, time_out=min(self.time_out, seconds))
 
     async def read(self, path: str, params: Mapping[str, str], decode: Callable[[bytes], T]) -> T:
         """The decoded answer to a GET, asked for again while there is hope."""
@@ -90,7 +96,8 @@ class Api:
 
     async def send(self, call: Call, *, permit: Permit | None = None) -> bytes:
         """The body of the answer; ``permit`` is asked when the request goes out, and bounds it: NotPermitted, unsent."""
-        async with self._open(call, permit, aiohttp.ClientTimeout(total=TIME_OUT, sock_connect=_CONNECT)) as response:
+        limits = aiohttp.ClientTimeout(total=self.time_out, sock_connect=_CONNECT)
+        async with self._open(call, permit, limits) as response:
             return await response.read()
 
     @asynccontextmanager

@@ -12,7 +12,7 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Iterable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from restow.client import eviction
 from restow.client.back_off import BackOff
@@ -53,6 +53,8 @@ _IN_BACKGROUND = "Eviction triggered evacuation"
 _LOOK_AGAIN = BackOff(first=0.05, cap=0.5, factor=1.5, jitter=0.1)
 _TELLING_LOOKS = 10
 LEADERSHIP_ENDED = "leadership has ended"
+#: Seconds that requests which are out get to be answered after a stop; a webhook may take 30.
+LAST_ANSWERS: Final = 30.0
 
 
 @dataclass(slots=True)
@@ -113,6 +115,8 @@ class _Run:
         #: How often it was looked whether a task's budgets have room.
         self._looks: Counter[int] = Counter()
         self._stopped: _Objection | None = None
+        #: Of the requests that are out: no end, unless it is stopped.
+        self._patience: set[asyncio.Timeout] = set()
 
     async def outcomes(self) -> AsyncGenerator[Outcome, None]:
         try:
@@ -136,6 +140,10 @@ class _Run:
     def stop(self, why: str) -> None:
         self._following.stop(why)
         self._begin_no_more(_Objection(why, "Stopped"))
+        deadline = elapsed() + LAST_ANSWERS
+        for patience in self._patience:
+            if patience.when() is None:
+                patience.reschedule(deadline)
 
     def conclude(self, why: str) -> None:
         self._begin_no_more(_Objection(why, "Replanned"))
@@ -218,7 +226,7 @@ class _Run:
         self._asked[task.number] += 1
         began = elapsed()
         try:
-            answer = await self._with.evicting.evict(task)
+            answer = await self._answer(task)
         except NotPermitted:
             self.stop(LEADERSHIP_ENDED)
             await self._carry(task)
@@ -243,6 +251,18 @@ class _Run:
                 self._put_off(task, Failed(task, message), message, None)
             case eviction.Misconfigured(message) | eviction.Denied(message) | eviction.Failed(message):
                 self._tell(Failed(task, message))
+
+    async def _answer(self, task: Task) -> eviction.Outcome:
+        """The API server's; after a stop it is waited for a little while only."""
+        patience = asyncio.timeout(None)
+        try:
+            async with patience:
+                self._patience.add(patience)
+                return await self._with.evicting.evict(task)
+        except TimeoutError:
+            return eviction.Unanswered(f"the API server did not answer within {LAST_ANSWERS:.0f} s of the stop")
+        finally:
+            self._patience.discard(patience)
 
     def _waits_for_room(self, task: Task) -> bool:
         """Let others ask until the controller of budgets has counted the replacement before; False: ask now.

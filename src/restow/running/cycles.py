@@ -11,11 +11,11 @@ each of them evicts or gives up one more pod at least, so there is a last one.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Final
+from typing import Any, Final, TypeVar
 
 from restow.client.events import Recorder
 from restow.client.permitted_body import Permit
@@ -53,6 +53,8 @@ from restow.running.tracing import CYCLE, PROFILES, Tracing
 from restow.serving.figures import CycleFigures, CycleResult
 from restow.serving.metrics import Metrics
 
+T = TypeVar("T")
+
 #: A cluster of which nothing was heard for longer (seconds) is not the one that is there; bookmarks come each minute.
 _STALE: Final = 180.0
 #: How long the watches get to show what was just evicted (seconds).
@@ -81,15 +83,16 @@ class Cycles:
     clock: Clock
     #: Whether pods that ask for it may be evicted by somebody else, later.
     in_background: bool = False
-    _deciding: asyncio.Future[Decision] | None = field(init=False, default=None)
+    #: What is waited for, unless it is stopped.
+    _waiting: asyncio.Future[Any] | None = field(init=False, default=None)
     _execution: Execution | None = field(init=False, default=None)
     _stopped: str | None = field(init=False, default=None)
 
     def stop(self, why: str) -> None:
         """Begin no more evictions, in this cycle or any other; a decision under way is not waited for."""
         self._stopped = why
-        if self._deciding is not None:
-            self._deciding.cancel()
+        if self._waiting is not None:
+            self._waiting.cancel()
         if self._execution is not None:
             self._execution.stop(why)
 
@@ -140,9 +143,9 @@ class Cycles:
         """See to it that what is known of the cluster is enough and new enough; TimeoutError where it is not."""
         if collects_kubernetes_metrics(rules.policy):
             self.live.add(METRICS)
-            await self.live.wait_ready(elapsed() + _COMING)
+            await self._unless_stopped(self.live.wait_ready(elapsed() + _COMING))
         age = max(self.live.age(kind) for kind in REQUIRED)
-        if age > _STALE:
+        if age > _STALE and self._stopped is None:
             raise TimeoutError(
                 f"the API server has told nothing for {age:.0f} s; nothing is decided on what was before"
             )
@@ -154,13 +157,19 @@ class Cycles:
         with self.tracing.span(PROFILES):
             before = Before(tuple(part.spent), frozenset(part.given_up), self.memory.pausing(elapsed()))
             compute = partial(decide, self.live.snapshot(), rules, before, int(self.clock() * SECOND))
-            deciding = self._deciding = asyncio.ensure_future(off_loop(compute))
-            try:
-                await asyncio.wait((deciding,))
-            finally:
-                deciding.cancel()
-                self._deciding = None
-            return None if deciding.cancelled() else deciding.result()
+            return await self._unless_stopped(off_loop(compute))
+
+    async def _unless_stopped(self, work: Coroutine[Any, Any, T]) -> T | None:
+        """What something comes to, which is left off when it is stopped: None then."""
+        waiting = self._waiting = asyncio.ensure_future(work)
+        if self._stopped is not None:
+            waiting.cancel()
+        try:
+            await asyncio.wait((waiting,))
+        finally:
+            waiting.cancel()
+            self._waiting = None
+        return None if waiting.cancelled() else waiting.result()
 
     async def _carry_out(self, rules: Rules, decision: Decision, part: _Part, telling: Telling) -> bool:
         """Carry a plan out; whether to decide anew afterwards."""
@@ -201,8 +210,11 @@ class Cycles:
         if self.evicting is None or not any(code == NO_ROOM for *_, (_, code, _) in decision.cycle.record.refusals):
             return False
         budgets = {budget for task in evicted for budget in task.budgets}
+        if not budgets:
+            return False
         deadline = elapsed() + _SEEN
-        return bool(budgets) and await self.live.wait_for(lambda: any(map(self.live.has_room, budgets)), deadline)
+        waiting = self.live.wait_for(lambda: any(map(self.live.has_room, budgets)), deadline)
+        return bool(await self._unless_stopped(waiting))
 
     def _carrying(self, rules: Rules, settings: Settings) -> Execution | Rehearsal:
         if self.evicting is None:
@@ -214,7 +226,7 @@ class Cycles:
     async def _see(self, part: _Part) -> None:
         """Wait until the watches tell of what was evicted, or it would be evicted again."""
         deadline = elapsed() + _SEEN
-        await self.live.wait_for(lambda: not any(map(self._is_untouched, part.evicted)), deadline)
+        await self._unless_stopped(self.live.wait_for(lambda: not any(map(self._is_untouched, part.evicted)), deadline))
 
     def _is_untouched(self, task: Task) -> bool:
         pod = self.live.pod(task.move.pod.namespace, task.move.pod.name)

@@ -10,15 +10,13 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import socket
-from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from collections.abc import Mapping
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from typing import Final
 
 from restow.client.connection import connect
 from restow.client.errors import ClientError
-from restow.client.events import Recorder
 from restow.client.permitted_body import Permit
 from restow.client.transport import Api
 from restow.executing.memory import Memory
@@ -32,6 +30,7 @@ from restow.running import log_lines
 from restow.running.cycles import Cycles
 from restow.running.deciding import Rules
 from restow.running.electing import with_permission
+from restow.running.ending import end_at_last
 from restow.running.evictions import TracedEvictions
 from restow.running.flags import Flags
 from restow.running.gates import is_open
@@ -39,7 +38,7 @@ from restow.running.https import https
 from restow.running.logs import Log
 from restow.running.loop import Loop
 from restow.running.policy_source import PolicySource
-from restow.running.telling import CONTROLLER
+from restow.running.recording import recording
 from restow.running.tracing import RUN, Tracing, tracing_of
 from restow.running.version_skew import check_version
 from restow.scheduling.profiles import SchedulerProfile
@@ -63,7 +62,7 @@ class Descheduler:
 
     async def run(self) -> None:
         """Return when it is done or was told to stop; InputError, ClientError or OSError for what keeps it from working."""
-        stopping = _stopping()
+        stopping = _stopping(self.log)
         everything = asyncio.ensure_future(self._run(stopping))
         stopped = asyncio.ensure_future(stopping.wait())
         await asyncio.wait((everything, stopped), return_when=asyncio.FIRST_COMPLETED)
@@ -126,7 +125,7 @@ class _Work:
     async def run(self, permit: Permit) -> None:
         """Perform cycles until they are done or ``stopping`` is set."""
         flags, log = self.of.flags, self.of.log
-        async with _recorder(flags, self.api) as events:
+        async with recording(flags, self.api, log=log, metrics=self.metrics) as events:
             cycles = Cycles(
                 live=self.live,
                 evicting=None if flags.dry_run else lambda grace: self._evictions(permit, grace),
@@ -157,29 +156,24 @@ class _Work:
         return TracedEvictions(ApiEvictions(self.api, permit, grace_period), self.tracing)
 
 
-@asynccontextmanager
-async def _recorder(flags: Flags, api: Api) -> AsyncIterator[Recorder | None]:
-    """Who writes events; nobody in a dry run."""
-    if flags.dry_run:
-        yield None
-        return
-    # Events wait for nobody, and nobody waits for them.
-    async with Recorder(api.without_limit(), CONTROLLER, f"{CONTROLLER}-{socket.gethostname()}") as recorder:
-        yield recorder
-
-
 async def _first_lists(live: LiveCluster) -> None:
     """Wait until every list is in; ClientError if they do not come."""
     if not await live.wait_ready(asyncio.get_running_loop().time() + _PATIENCE):
         raise ClientError(f"no list of {', '.join(live.missing)} came within {_PATIENCE:.0f} s")
 
 
-def _stopping() -> asyncio.Event:
-    """An event that SIGTERM and SIGINT set."""
+def _stopping(log: Log) -> asyncio.Event:
+    """An event that SIGTERM and SIGINT set; the process has ended some time after that, whatever happens."""
     stopping = asyncio.Event()
+
+    def stop() -> None:
+        if not stopping.is_set():
+            stopping.set()
+            end_at_last(log)
+
     loop = asyncio.get_running_loop()
     for each in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(each, stopping.set)
+        loop.add_signal_handler(each, stop)
     return stopping
 
 

@@ -1,7 +1,8 @@
 """Work under a lease, where one is asked for.
 
 Whoever loses the lease ends, as the Descheduler does, with exit status 0: the kubelet starts it anew, and it applies
-again. Whoever is told to stop while it waits for the lease just goes.
+again. Whoever is told to stop while it waits for the lease just goes. Source of a request's time: client-go v0.36,
+resourcelock.NewFromKubeconfig.
 """
 
 from __future__ import annotations
@@ -74,8 +75,9 @@ def _election(flags: Flags, api: Api, log: Log) -> Election:
         flags.leader_elect_renew_deadline / SECOND,
         flags.leader_elect_retry_period / SECOND,
     )
-    # A renewal may not wait behind evictions.
-    lock = LeaseLock(api.without_limit(), flags.leader_elect_resource_namespace, flags.leader_elect_resource_name)
+    # A renewal may not wait behind evictions, and one without answer leaves time for another.
+    hurried = api.without_limit().within(max(1.0, timing.renew / 2))
+    lock = LeaseLock(hurried, flags.leader_elect_resource_namespace, flags.leader_elect_resource_name)
     return Election(
         lock,
         f"{socket.gethostname()}_{uuid.uuid4()}",

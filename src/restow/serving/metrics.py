@@ -43,6 +43,8 @@ MoveResult = Literal["evicted", "requested", "dropped", "blocked", "failed"]
 Prediction = Literal["hit", "miss", "void", "missing"]
 #: Why a move was not made that would have come to nothing.
 LoopCause = Literal["circle", "back-off"]
+#: Why an event is lost: too many waited, the API server refused it or did not take it in time, or there was no time left.
+EventLoss = Literal["full", "refused", "unavailable", "stopping"]
 
 #: The version whose behaviour is followed.
 FOLLOWS: Final = "v0.36.0"
@@ -57,6 +59,7 @@ _MOVE_RESULTS: Final[tuple[MoveResult, ...]] = ("evicted", "requested", "dropped
 _PREDICTIONS: Final[tuple[Prediction, ...]] = ("hit", "miss", "void", "missing")
 _CERTAINTIES: Final = ("certain", "possible")
 _LOOP_CAUSES: Final[tuple[LoopCause, ...]] = ("circle", "back-off")
+_EVENT_LOSSES: Final[tuple[EventLoss, ...]] = ("full", "refused", "unavailable", "stopping")
 
 
 class EvictedPod(NamedTuple):
@@ -181,6 +184,14 @@ class Metrics:
             ["result"],
             registry=self.registry,
         )
+        self._lost_events = Counter(
+            "restow_events_lost",
+            "Events about pods and nodes that could not be written, by reason.",
+            ["reason"],
+            registry=self.registry,
+        )
+        for reason in _EVENT_LOSSES:
+            self._lost_events.labels(reason)
         for ending in ("done", "skipped", "failed"):
             self._cycles.labels(ending)
         for outcome in ("loaded", "broken"):
@@ -238,6 +249,10 @@ class Metrics:
     def leads(self, leading: bool) -> None:  # noqa: FBT001 - a gauge's value
         """Tell whether this process may evict."""
         self._leads.set(leading)
+
+    def events_lost(self, reason: EventLoss, number: int) -> None:
+        """Count events that could not be written."""
+        self._lost_events.labels(reason).inc(number)
 
     def policy_read(self, result: Literal["loaded", "broken"]) -> None:
         """Count a reading of the policy file."""

@@ -32,10 +32,8 @@ automountServiceAccountToken: {{ .Values.automountServiceAccountToken }}
 securityContext:
   {{- toYaml . | nindent 2 }}
 {{- end }}
-{{- if $deployment }}
-# Enough to finish the eviction at hand, write its events and give the lease away.
+# restow ends within 55 s of SIGTERM: evictions at hand, their events and the lease, even if nobody answers.
 terminationGracePeriodSeconds: 60
-{{- end }}
 containers:
   - name: {{ include "restow.name" . }}
     image: "{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}"

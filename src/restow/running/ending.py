@@ -1,0 +1,30 @@
+"""The last resort of a process that was told to stop and does not come to its end.
+
+Everything that the end waits for has a deadline of its own: answers to evictions, events, the lease, connections. This
+one is for what nobody foresaw, such as a thread of the system's resolver, which Python waits for. Whoever started the
+process kills it a little later (``terminationGracePeriodSeconds`` in ``deploy/``); until then it could say why.
+"""
+
+from __future__ import annotations
+
+import os
+from threading import Timer
+from typing import Final
+
+from restow.running.logs import Log
+
+#: Seconds from SIGTERM to the end, whatever the API server does; less than the manifests' grace period.
+ENDS_WITHIN: Final = 55.0
+_FAILED: Final = 1
+
+
+def end_at_last(log: Log, seconds: float = ENDS_WITHIN) -> None:
+    """End the process that much later, unless it has ended by then; with exit status 1 and a line in the log."""
+
+    def end() -> None:
+        log.failure("restow is ended", f"it did not come to its end within {seconds:.0f} s of being told to stop")
+        os._exit(_FAILED)
+
+    timer = Timer(seconds, end)
+    timer.daemon = True
+    timer.start()
