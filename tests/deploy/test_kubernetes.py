@@ -10,13 +10,14 @@ import pytest
 
 import restow
 from builders.policies import PLUGINS
-from deploy.manifests import DEPLOY, KUBERNETES, WAYS, documents, granted, manifests, only, pod_of
+from deploy.manifests import CHART, DEPLOY, KUBERNETES, WAYS, documents, granted, manifests, only, pod_of
 from restow.cli.run import canonical, run
 from restow.client.resources import EVENTS, LEASES, RESOURCES, Resource
 from restow.live.kinds import METRICS, READ
 from restow.policies.lint import lint_policy
 from restow.running.ending import ENDS_WITHIN
 from restow.running.flags import Flags
+from restow.running.liveness import MOST_LAG
 
 WORKLOADS = {"job": "Job", "cronjob": "CronJob", "deployment": "Deployment"}
 RULES = ("base/reading.yaml", "base/evicting.yaml", "deployment/leader-election.yaml", "metrics-api/metrics-api.yaml")
@@ -130,6 +131,15 @@ def test_probes_and_metrics_are_where_the_server_is():
     service = only(manifests(KUBERNETES / "deployment"), "Service")["spec"]
     assert port["containerPort"] == service["ports"][0]["port"] == Flags.secure_port
     assert {one[probe]["httpGet"]["port"] for probe in ("livenessProbe", "readinessProbe")} == {port["name"]}
+
+
+def test_a_process_that_is_stuck_is_started_anew_and_a_busy_one_is_not():
+    """An event loop that is busy for as long as the watchdog allows answers in between."""
+    probes = (container("deployment")["livenessProbe"], documents(CHART / "values.yaml")[0]["livenessProbe"])
+    for probe in probes:
+        assert probe["httpGet"]["path"] == "/livez"
+        assert probe["timeoutSeconds"] >= 5
+        assert probe["periodSeconds"] * (probe["failureThreshold"] - 1) > MOST_LAG
 
 
 @pytest.mark.parametrize("way", WAYS)

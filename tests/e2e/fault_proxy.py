@@ -28,7 +28,20 @@ from yarl import URL
 
 from builders import Object
 from e2e.control_plane import ControlPlane
-from e2e.faults import AnswerLost, Asked, Fault, Forgotten, Late, NeverSent, Paged, Refused, Slow, Truncated, Where
+from e2e.faults import (
+    AnswerLost,
+    Asked,
+    Fault,
+    Forgotten,
+    Late,
+    NeverSent,
+    Paged,
+    Refused,
+    Silent,
+    Slow,
+    Truncated,
+    Where,
+)
 from e2e.identities import write_kubeconfig
 from e2e.ports import HOST, free_ports
 from restow.client.sockets import Sockets
@@ -164,6 +177,9 @@ class FaultProxy:
                 return web.Response(body=fault.line, content_type="application/json")
             case NeverSent():
                 return _broken(request)
+            case Silent():
+                # Ends with the connection.
+                await asyncio.Event().wait()
             case Late(seconds):
                 await asyncio.sleep(seconds)
         try:

@@ -95,6 +95,11 @@ class Late:
 
 
 @dataclass(slots=True, frozen=True)
+class Silent:
+    """The call is taken, not passed on, and never answered."""
+
+
+@dataclass(slots=True, frozen=True)
 class Forgotten:
     """A watch begins, and its first event says that the version is too old: 410 inside a stream."""
 
@@ -111,7 +116,7 @@ class Paged:
     limit: int
 
 
-Fault = Refused | NeverSent | AnswerLost | Truncated | Slow | Late | Forgotten | Paged
+Fault = Refused | NeverSent | AnswerLost | Truncated | Slow | Late | Silent | Forgotten | Paged
 
 
 def _verb(method: str, query: Mapping[str, str], *, named: bool) -> str:

@@ -9,6 +9,7 @@ import signal
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from builders.policies import Policy, strategy_policy
 from e2e.control_plane import ControlPlane
@@ -35,11 +36,17 @@ def a_policy(**restow: object) -> Policy:
 
 
 def a_restow(
-    directory: Path, kubeconfig: Path, *, policy: Policy | None = None, flags: Sequence[str] = (), name: str = "restow"
+    directory: Path,
+    kubeconfig: Path,
+    *,
+    policy: Policy | None = None,
+    flags: Sequence[str] = (),
+    name: str = "restow",
+    **started: Any,
 ) -> Descheduler:
-    """restow in cycles half a second apart, not yet started."""
+    """restow in cycles half a second apart, not yet started; ``started`` is how, as for ``Descheduler``."""
     given = ["--descheduling-interval=500ms", "--v=3", "--logging-format=json", *UNLIMITED, *flags]
-    return Descheduler(directory, policy=policy or a_policy(), kubeconfig=kubeconfig, flags=given, name=name)
+    return Descheduler(directory, policy=policy or a_policy(), kubeconfig=kubeconfig, flags=given, name=name, **started)
 
 
 def wait_until_spread(

@@ -321,6 +321,50 @@ def test_a_stop_does_not_wait_for(policy: Any) -> None:
     assert [ended - wait for wait in waits] == pytest.approx([1.0])
 
 
+async def stuck_after(run: Run, by: Rules, seconds: float) -> list[str]:
+    """What the watchdog finds while a cycle is performed, for so many seconds at most; looked for each second."""
+    found: list[str] = []
+    performing = asyncio.ensure_future(run.cycles.perform(by))
+    while not performing.done() and asyncio.get_running_loop().time() < seconds:
+        await asyncio.sleep(1)
+        why = run.cycles.watchdog.stuck()
+        found += [why] if why and why not in found else []
+    performing.cancel()
+    await asyncio.wait((performing,))
+    assert run.cycles.watchdog.stuck() == ""
+    return found
+
+
+def test_a_long_cycle_is_not_taken_for_a_stuck_one(decided: Decided) -> None:
+    """Each replacement takes the longest that the policy allows, one after the other."""
+    slow = a_town(*crowd("web", 6))
+    slow.ready_after = 299.0
+    run = Run(slow)
+    assert virtually(stuck_after(run, rules(), 1e6)) == []
+    assert len(run.asked) >= 3
+
+
+def test_a_plan_that_does_not_go_on_is_found_out(decided: Decided) -> None:
+    class Hung(Town):
+        async def evict(self, task: Task) -> eviction.Outcome:
+            await asyncio.Event().wait()
+            raise AssertionError
+
+    made = [a_node(f"n{number}", cpu="4", pods="110", labels={HOSTNAME: f"n{number}"}) for number in range(3)]
+    run = Run(Hung().put(*made, *TOLD, *crowd("web")))
+    patience = {"waitForReady": "5m", "waitForBudget": "10m"}
+    told = ["the cycle: no outcome of a move for 1800 s"]
+    assert virtually(stuck_after(run, rules(restow=patience), 2_500)) == told
+
+
+def test_a_decision_without_an_end_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    never = threading.Event()
+    monkeypatch.setattr(module, "decide", lambda *_: never.wait())
+    run = Run(a_town(*crowd("web")))
+    assert virtually(stuck_after(run, rules(), 3_000)) == ["the cycle: no decision for 1900 s"]
+    never.set()
+
+
 def test_whoever_may_not_write_any_more_decides_no_more(decided: Decided) -> None:
     town = a_town(*crowd("web"), *crowd("api"), land=another_candidate_once())
     run = Run(town, permit=lambda: 1.0 - len(town.asked)).perform(rules())

@@ -18,8 +18,8 @@ from restow.cluster.snapshot import KINDS, Cluster, ClusterIntake
 from restow.executing.task import Task
 from restow.kube.timestamps import format_time
 
-#: Seconds that an eviction takes, until a replacement has a node, and until it is ready.
-_LATENCY, _PLACED, _READY = 0.1, 0.2, 1.0
+#: Seconds that an eviction takes, and until a replacement has a node.
+_LATENCY, _PLACED = 0.1, 0.2
 
 
 @dataclass
@@ -31,6 +31,8 @@ class Town:
     #: Seconds since anything was heard of it.
     silent: float = 0.0
     interruptions: int = 0
+    #: Seconds until a replacement that has a node is ready.
+    ready_after: float = 1.0
     #: Answers instead of evictions, by pod, each once.
     answers: dict[str, eviction.Outcome] = field(default_factory=dict)
     #: Called before each eviction.
@@ -108,7 +110,7 @@ class Town:
         loop = asyncio.get_running_loop()
         loop.call_later(_PLACED, self._become, new, {"nodeName": node}, {"phase": "Running"})
         ready = {"phase": "Running", "conditions": [READY]}
-        loop.call_later(_PLACED + _READY, self._become, new, {"nodeName": node}, ready)
+        loop.call_later(_PLACED + self.ready_after, self._become, new, {"nodeName": node}, ready)
 
     def _become(self, pod: Object, spec: dict[str, Any], status: dict[str, Any]) -> None:
         if pod["metadata"]["name"] in self._pods:

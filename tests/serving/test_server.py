@@ -40,6 +40,20 @@ async def test_health_in_more_words(name):
     assert (await page(f"/{name}?verbose")).text == f"[+]Descheduler ok\n{name} check passed\n"
 
 
+async def test_whoever_is_stuck_should_be_started_anew():
+    health = Health()
+    health.watchdog.expect("cycle", "decision", -1)
+    for path in ("/livez", "/livez/Descheduler"):
+        answer = await page(path, health=health)
+        assert (answer.status, answer.text) == (
+            503,
+            "[-]Descheduler stuck: the cycle: no decision for -1 s\nlivez check failed\n",
+        )
+    assert (await page("/healthz", health=health)).status == 200
+    health.watchdog.rest("cycle")
+    assert (await page("/livez", health=health))[::2] == (200, "ok")
+
+
 async def test_ready_only_when_told_so():
     health = Health()
     assert (await page("/readyz", health=health)).status == 503

@@ -52,6 +52,7 @@ from restow.running.telling import Telling
 from restow.running.tracing import CYCLE, PROFILES, Tracing
 from restow.serving.figures import CycleFigures, CycleResult
 from restow.serving.metrics import Metrics
+from restow.serving.watchdog import Watchdog
 
 T = TypeVar("T")
 
@@ -64,6 +65,12 @@ _AT_ONCE: Final = 2.0
 _ANEW: Final = "the rest is planned anew"
 #: How long kinds that a new policy needs get to come in (seconds).
 _COMING: Final = 60.0
+#: Seconds after which a cycle is stuck: with a look at the cluster, with a decision, and, beside what the policy lets
+#: budgets and replacements take, with the moves of a plan.
+_LOOKING: Final = 2 * _COMING
+_DECIDING: Final = 1900.0
+_MOVING: Final = 600.0
+_WHO: Final = "cycle"
 
 
 @dataclass(slots=True)
@@ -83,6 +90,7 @@ class Cycles:
     clock: Clock
     #: Whether pods that ask for it may be evicted by somebody else, later.
     in_background: bool = False
+    watchdog: Watchdog = field(default_factory=Watchdog)
     #: What is waited for, unless it is stopped.
     _waiting: asyncio.Future[Any] | None = field(init=False, default=None)
     _execution: Execution | None = field(init=False, default=None)
@@ -105,6 +113,8 @@ class Cycles:
         except Exception:
             self.metrics.cycle_done(CycleFigures(result="failed", ended=self.clock(), seconds=elapsed() - began))
             raise
+        finally:
+            self.watchdog.rest(_WHO)
         if figures is not None:
             self.metrics.cycle_done(figures)
             self.metrics.workloads_backing_off(len(self.memory.pausing(elapsed())))
@@ -141,6 +151,7 @@ class Cycles:
 
     async def _look(self, rules: Rules) -> None:
         """See to it that what is known of the cluster is enough and new enough; TimeoutError where it is not."""
+        self.watchdog.expect(_WHO, "news of the cluster", _LOOKING)
         if collects_kubernetes_metrics(rules.policy):
             self.live.add(METRICS)
             await self._unless_stopped(self.live.wait_ready(elapsed() + _COMING))
@@ -154,6 +165,7 @@ class Cycles:
         """What is to be done on the cluster as it is now; None if told to stop before that is known."""
         if self._stopped is not None:
             return None
+        self.watchdog.expect(_WHO, "decision", _DECIDING)
         with self.tracing.span(PROFILES):
             before = Before(tuple(part.spent), frozenset(part.given_up), self.memory.pausing(elapsed()))
             compute = partial(decide, self.live.snapshot(), rules, before, int(self.clock() * SECOND))
@@ -179,6 +191,8 @@ class Cycles:
         if decision.tasks and (shut := closed(settings.windows, self.clock())) is not None:
             self.log.say(f"{len(decision.tasks)} pods would be evicted, but {shut}")
             return False
+        patience = settings.budget + 2 * settings.ready + _MOVING
+        self.watchdog.expect(_WHO, "outcome of a move", patience)
         before, in_vain = part.progress, len(part.given_up)
         carrying = self._carrying(rules, settings)
         timer: asyncio.TimerHandle | None = None
@@ -186,6 +200,7 @@ class Cycles:
         try:
             async with aclosing(carrying.carry_out(decision.tasks)) as outcomes:
                 async for outcome in outcomes:
+                    self.watchdog.expect(_WHO, "outcome of a move", patience)
                     telling.outcome(outcome)
                     part.note(outcome)
                     if not astray and isinstance(carrying, Execution) and _leads_astray(outcome):
@@ -197,6 +212,7 @@ class Cycles:
                 timer.cancel()
         if self._stopped is not None:
             return False
+        self.watchdog.expect(_WHO, "news of what was evicted", _LOOKING)
         await self._see(part)
         evicted, part.evicted = part.evicted, []
         makes_room = (len(part.given_up) > in_vain and _is_limited(decision)) or await self._has_room(decision, evicted)

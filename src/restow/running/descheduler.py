@@ -35,6 +35,7 @@ from restow.running.evictions import TracedEvictions
 from restow.running.flags import Flags
 from restow.running.gates import is_open
 from restow.running.https import https
+from restow.running.liveness import watched
 from restow.running.logs import Log
 from restow.running.loop import Loop
 from restow.running.policy_source import PolicySource
@@ -85,6 +86,7 @@ class Descheduler:
         metrics, health = Metrics(ages), Health()
         policies = PolicySource.open(flags.policy_config_file, _fallbacks(flags), log, metrics)
         async with AsyncExitStack() as stack:
+            await stack.enter_async_context(watched(health.watchdog, log))
             port = await stack.enter_async_context(https(flags, health, metrics.text, log.caution))
             if port is not None:
                 log_lines.serving(log, flags.bind_address, port)
@@ -137,6 +139,7 @@ class _Work:
                 tracing=self.tracing,
                 clock=self.api.server_time.now,
                 in_background=is_open(flags.feature_gates, "EvictionsInBackground"),
+                watchdog=self.health.watchdog,
             )
             rules = Rules(self.policies.current, flags.placement, self.of.profiles)
             interval = flags.descheduling_interval / SECOND

@@ -1,7 +1,7 @@
 """The pages: health under the paths of Kubernetes' own programs, and metrics.
 
-``/healthz`` is a constant, as the Descheduler's: it says that the process answers. ``/livez`` is the same; ``/readyz``
-says whether a cycle could be done now. Texts are those of Kubernetes' health checks.
+``/healthz`` is a constant, as the Descheduler's: it says that the process answers. ``/livez`` says whether it should be
+started anew, ``/readyz`` whether a cycle could be done now. Texts are those of Kubernetes' health checks.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ def pages(health: Health, metrics: Callable[[], str] | None) -> web.Application:
     """Return the application; without metrics there is no such page."""
     application = web.Application(middlewares=[_plain_errors])
     application.on_response_prepare.append(_no_server_name)
-    for path in ("/healthz", "/livez"):
-        _answer(application, path, _alive(path.strip("/")))
-        _answer(application, f"{path}/{_CHECK}", lambda _: _text("ok"))
+    _answer(application, "/healthz", lambda request: _passed(request, "healthz"))
+    _answer(application, f"/healthz/{_CHECK}", lambda _: _text("ok"))
+    for path in ("/livez", f"/livez/{_CHECK}"):
+        _answer(application, path, lambda request: _alive(request, health))
     _answer(application, "/readyz", lambda request: _ready(request, health))
     if metrics is not None:
         _answer(application, "/metrics", lambda _: _metrics(metrics()))
@@ -39,15 +40,22 @@ def _answer(application: web.Application, path: str, handler: _Handler) -> None:
     application.router.add_get(path, handle)
 
 
-def _alive(name: str) -> _Handler:
-    return lambda request: _text(f"[+]{_CHECK} ok\n{name} check passed\n" if "verbose" in request.query else "ok")
+def _alive(request: web.Request, health: Health) -> web.Response:
+    stuck = health.watchdog.stuck()
+    return _failed("livez", f"stuck: {stuck}") if stuck else _passed(request, "livez")
 
 
 def _ready(request: web.Request, health: Health) -> web.Response:
-    if health.waiting_for:
-        page = f"[-]{_CHECK} not ready: {health.waiting_for}\nreadyz check failed\n"
-        return _text(page, HTTPStatus.SERVICE_UNAVAILABLE)
-    return _alive("readyz")(request)
+    waiting_for = health.waiting_for
+    return _failed("readyz", f"not ready: {waiting_for}") if waiting_for else _passed(request, "readyz")
+
+
+def _passed(request: web.Request, name: str) -> web.Response:
+    return _text(f"[+]{_CHECK} ok\n{name} check passed\n" if "verbose" in request.query else "ok")
+
+
+def _failed(name: str, why: str) -> web.Response:
+    return _text(f"[-]{_CHECK} {why}\n{name} check failed\n", HTTPStatus.SERVICE_UNAVAILABLE)
 
 
 def _metrics(text: str) -> web.Response:

@@ -1,0 +1,42 @@
+"""Keeps an eye on the event loop, and tells when it, or a cycle, is stuck.
+
+The pages are served by the event loop itself: while it stands still ``/livez`` gives no answer, which fails the kubelet's
+probe as well as a wrong one does. One that goes on, and lags, is found out by how late its next turn comes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Final
+
+from restow.running.logs import Log
+from restow.serving.watchdog import Watchdog
+
+#: Seconds without a turn of the event loop. Reading the lists of the largest clusters takes a few.
+MOST_LAG: Final = 30.0
+_LOOK: Final = 1.0
+_WHO: Final = "event loop"
+
+
+@asynccontextmanager
+async def watched(watchdog: Watchdog, log: Log) -> AsyncIterator[None]:
+    """Look every second while the block runs."""
+    looking = asyncio.create_task(_look(watchdog, log), name="watchdog")
+    try:
+        yield
+    finally:
+        looking.cancel()
+        watchdog.rest(_WHO)
+
+
+async def _look(watchdog: Watchdog, log: Log) -> None:
+    told = ""
+    while True:
+        why = watchdog.stuck()
+        if why and why != told:
+            log.failure("restow is stuck", why)
+        told = why
+        watchdog.expect(_WHO, "turn", MOST_LAG)
+        await asyncio.sleep(_LOOK)
