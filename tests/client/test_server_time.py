@@ -8,6 +8,7 @@ from email.utils import formatdate
 import pytest
 
 from client.double import Double, an_answer
+from restow.client.errors import ServerTrouble
 from restow.client.server_time import ServerTime, http_date
 from restow.client.transport import Api, Call
 
@@ -84,4 +85,17 @@ def test_a_date_without_a_zone_is_in_utc() -> None:
 async def test_every_answer_says_what_time_it_is(api: Api, double: Double) -> None:
     double.answers("GET", "/version", an_answer({}, Date=date(NOON)))
     await api.without_limit().send(Call("GET", "/version"))
+    assert api.server_time.now() == pytest.approx(NOON, abs=5)
+
+
+@pytest.mark.asyncio
+async def test_what_others_answer_does_not(api: Api, double: Double) -> None:
+    """A metrics server behind it, a load balancer before it: their clocks do not date objects."""
+    usage = "/apis/metrics.k8s.io/v1beta1/nodes"
+    double.answers("GET", "/version", an_answer({}, Date=date(NOON)), an_answer({}, 502, Date=date(NOON + HOUR)))
+    double.answers("GET", usage, an_answer({}, Date=date(NOON - HOUR)))
+    await api.send(Call("GET", "/version"))
+    await api.send(Call("GET", usage))
+    with pytest.raises(ServerTrouble):
+        await api.send(Call("GET", "/version"))
     assert api.server_time.now() == pytest.approx(NOON, abs=5)

@@ -72,8 +72,8 @@ def test_an_event_loop_that_is_stuck_fails_it(cluster: ControlPlane, tmp_path: P
 def test_one_that_works_passes_it_all_the_time(cluster: ControlPlane, tmp_path: Path) -> None:
     apps = crowd(cluster, APPS, REPLICAS, annotations={"test/ready-delay": "1s"})
     with a_restow(tmp_path, cluster.kubeconfig) as restow:
-        restow.wait_ready()
-        wait_until("the crowd is moving", lambda: restow.lines("Evicted pod") if passes(restow) else pytest.fail())
+        restow.wait_for_line("Evicted pod")
+        assert passes(restow)
         wait_until_spread(cluster, apps, "default", restow)
         assert passes(restow)
         stop(restow)

@@ -48,6 +48,8 @@ _CONNECT = 15.0
 _SILENCE = 180.0
 #: How often a read is tried in all.
 _TRIES = 5
+#: Paths that the API server passes on to others, whose clocks are not the one that dates objects.
+_PASSED_ON = ("/apis/metrics.k8s.io/",)
 _USER_AGENT = f"restow/{__version__}"
 _JSON = "application/json"
 
@@ -138,8 +140,9 @@ class Api:
         if self.limit is not None:
             await self.limit.take()
         response = await self._agreed(call, identity, permit, limits)
-        self.server_time.answered(response.headers.get("Date"))
         if response.status < 300:
+            if not call.path.startswith(_PASSED_ON):
+                self.server_time.answered(response.headers.get("Date"))
             return response
         async with response:
             body = await response.read()
