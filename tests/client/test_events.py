@@ -155,7 +155,7 @@ async def test_what_is_refused_is_lost_and_counted_and_stops_nothing(api: Api, d
 async def test_what_cannot_even_be_sent_is_lost_and_counted_and_stops_nothing(api: Api, double: Double) -> None:
     double.answers("POST", PATH, OK)
     async with recorder(api, losses := Losses()) as events:
-        events.record(replace(MOVED, note="half a character: \ud800"))
+        events.record(replace(MOVED, action=f"half a character: {HALF}"))
         events.record(Occurrence(POD, "Other", "Descheduled", "note"))
 
     assert (len(double.asked), losses) == (1, {"refused": 1})

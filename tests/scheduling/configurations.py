@@ -74,8 +74,10 @@ REFUSED = {
     ),
     "plugin of another project": (
         a_configuration(a_profile(score=a_set("NodeResourcesAllocatable"))),
-        'profiles[0].plugins.score.enabled[0]: unknown plugin "NodeResourcesAllocatable"; '
-        "it is not one of kube-scheduler's own plugins",
+        (
+            'profiles[0].plugins.score.enabled[0]: unknown plugin "NodeResourcesAllocatable"; '
+            "it is not one of kube-scheduler's own plugins"
+        ),
     ),
     "plugin without a name": (
         a_configuration(a_profile(score={"enabled": [{}]})),
