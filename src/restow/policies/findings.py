@@ -69,4 +69,4 @@ def to_findings(document: Document, issues: Iterable[Issue]) -> list[Finding]:
 
 def refusal(document: Document, errors: Iterable[Issue]) -> InputError:
     """Return the exception that names every error, one a line."""
-    return InputError("\n".join(map(str, to_findings(document, errors))))
+    return InputError(*map(str, to_findings(document, errors)))

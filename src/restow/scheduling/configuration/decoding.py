@@ -47,7 +47,7 @@ def decode(document: Document, data: Any, path: Path, cls: type[S]) -> S:
         steps = tuple(int(index) if index else word for word, index in _STEP.findall(where))
         problems.append(document.sentence((*path, *steps), _sentence(what)))
     if problems:
-        raise InputError("\n".join(problems))
+        raise InputError(*problems)
     return decoded
 
 
