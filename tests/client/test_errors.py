@@ -29,6 +29,9 @@ def test_a_status_is_read_whole() -> None:
         pytest.param("Sat, 21 Nov 2026 00:00:30 -0000", 30, id="a date without a zone"),
         pytest.param("Fri, 20 Nov 2026 00:00:00 GMT", 0, id="a date in the past"),
         pytest.param("soon", 10, id="nonsense: the body's"),
+        pytest.param("²", 10, id="a digit that is no number"),
+        pytest.param("١", 10, id="a digit of another script"),
+        pytest.param(f"Mon, {'9' * 20} Oct 2026 00:00:00 GMT", 10, id="a date beyond all calendars"),
     ],
 )
 def test_retry_after(header: str, seconds: float) -> None:

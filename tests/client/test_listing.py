@@ -53,12 +53,21 @@ async def test_a_selection_is_asked_for_on_every_page(api: Api, double: Double) 
 
 
 async def test_a_list_counts_once_against_the_limit(double: Double) -> None:
-    double.answers("GET", PATH, *[a_list("a", proceed="more")] * 20, a_list("b"))
+    double.answers("GET", PATH, *[a_list("a", proceed=f"more-{at}") for at in range(20)], a_list("b"))
     async with an_api(double.url, limit=TokenBucket(0.1, 1)) as api:
         await listed(api)
         assert asyncio.get_running_loop().time() < 1
         await listed(api)
         assert asyncio.get_running_loop().time() >= 10
+
+
+async def test_a_page_that_is_its_own_next_one_ends_the_list(api: Api, double: Double) -> None:
+    double.answers("GET", PATH, a_list("a", proceed="more"))
+
+    with pytest.raises(MalformedReply, match="GET /api/v1/pods: the list does not end"):
+        await listed(api)
+
+    assert len(double.asked) == 2
 
 
 async def test_an_expired_token_begins_the_list_again(api: Api, double: Double) -> None:

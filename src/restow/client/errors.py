@@ -152,7 +152,8 @@ def _seconds(header: str | None, now: float) -> float | None:
     """Retry-After in seconds: a number, or a date as proxies write it; None for anything else."""
     if header is None:
         return None
-    if header.strip().isdigit():
+    # Digits of other scripts are digits to Python, and no number.
+    if header.isascii() and header.strip().isdigit():
         return float(header)
     until = http_date(header)
     return None if until is None else max(0.0, until - now)

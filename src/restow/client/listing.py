@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct, field
 
 from restow.client.back_off import REQUESTS
-from restow.client.errors import Gone
+from restow.client.errors import Gone, MalformedReply
 from restow.client.resources import Resource
 from restow.client.transport import Api
 from restow.kube import nulls
@@ -101,6 +101,8 @@ async def _from_the_start(api: Api, resource: Resource, selection: Selection) ->
         del page
         if not proceed:
             return
+        if proceed == params.get("continue"):
+            raise MalformedReply(f"GET {path}: the list does not end: each page names itself as the next one")
         params["continue"], first = proceed, False
         # A list counts once against the limit, as it does for clients that ask for all of it in one request: pages come
         # one after the other, and five a second would be a minute for 150,000 pods.
