@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 DEMO := build/demo
 
-.PHONY: demo test check fix docs bench bench-placement bench-live oracle e2e clean
+.PHONY: demo test fuzz check fix docs bench bench-placement bench-live oracle e2e clean
 
 demo: $(VENV)/installed                 ## A plan for a bundled cluster: a table here, and an HTML report.
 	@mkdir -p $(DEMO)
@@ -14,6 +14,9 @@ demo: $(VENV)/installed                 ## A plan for a bundled cluster: a table
 
 test: $(VENV)/developing                ## Everything but the comparison with the Go program and the real control plane.
 	$(BIN)/python -m pytest -m "not oracle and not bench and not e2e"
+
+fuzz: $(VENV)/developing                ## Hostile inputs until Ctrl-C (MINUTES=60, INPUTS=200000, SEED=1, JOBS=2); failing ones are kept in build/fuzz.
+	PYTHONPATH=tests $(BIN)/python -m fuzz $(if $(MINUTES),--minutes $(MINUTES)) $(if $(INPUTS),--inputs $(INPUTS)) $(if $(SEED),--seed $(SEED)) $(if $(JOBS),--jobs $(JOBS)) $(if $(KINDS),--kinds $(KINDS))
 
 check: $(VENV)/developing               ## Formatting, lint, types, architecture.
 	$(BIN)/ruff format --check .
