@@ -39,7 +39,13 @@ def test_retry_after(header: str, seconds: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "message"), [(b"Bad gateway\n", "Bad gateway"), (b"", "(no text)"), (b"\xff" * 300, "\ufffd" * 200)]
+    ("body", "message"),
+    [
+        (b"Bad gateway\n", "Bad gateway"),
+        (b"", "(no text)"),
+        (b"\xff" * 300, "\ufffd" * 200),
+        (b'{"details":' * 30_000, '{"details":' * 18 + '{"'),
+    ],
 )
 def test_a_reply_that_is_no_status_is_quoted(body: bytes, message: str) -> None:
     assert refusal(502, body, {}, 0).message == message

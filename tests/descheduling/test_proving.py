@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from builders import HOSTNAME, NOW, Object, a_node, a_pdb, a_pod, ago, node_metrics, pod_metrics
+from builders import HOSTNAME, NOW, Object, a_node, a_pdb, a_pod, ago, node_metrics, pod_metrics, selector, spread
 from descheduling.harness import a_policy
 from descheduling.predicted import predicted
 from descheduling.proven import TOLD, codes, landings, moved, plans, prove, proven
@@ -43,6 +43,21 @@ def test_budgets_spread_the_work_over_several_plans() -> None:
     budget = a_pdb("web", selector={"matchLabels": {"app": "web"}}, disruptions_allowed=2)
     made = list(plans([*NODES, budget, *crowd(6, labels={"app": "web"}), *TOLD], a_policy(DUPLICATES, {})))
     assert [len(moved(cycle)) for cycle in made] == [2, 2, 0]
+
+
+@pytest.mark.parametrize("strategy", [DUPLICATES, "RemovePodsViolatingTopologySpreadConstraint", LIFE, LEVEL])
+def test_a_cluster_that_has_lost_all_its_nodes_is_left_alone(strategy: str) -> None:
+    """A live one may; its pods are on nodes that nobody knows."""
+    arguments = {
+        LIFE: {"maxPodLifeTimeSeconds": 1},
+        LEVEL: {"thresholds": {"cpu": 20}, "targetThresholds": {"cpu": 50}},
+    }
+    spreading = crowd(3, labels={"app": "web"}, spread=[spread(1, HOSTNAME, selector(labels={"app": "web"}))])
+
+    cycle = proven(strategy, arguments.get(strategy, {}), *spreading)
+
+    assert cycle.skipped
+    assert moved(cycle) == []
 
 
 def test_without_limits_one_plan_does_everything() -> None:

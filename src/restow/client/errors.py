@@ -129,7 +129,7 @@ def refusal(status: int, body: bytes, headers: Mapping[str, str], now: float) ->
     """The error that a reply with a status of 400 or more means; ``now`` (seconds since the epoch) dates Retry-After."""
     try:
         told = msgspec.json.decode(body, type=Status)
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         told = Status(message=body[:_QUOTED].decode(errors="replace").strip() or "(no text)")
     waiting = _seconds(headers.get("Retry-After"), now)
     return _error(status, told, waiting)

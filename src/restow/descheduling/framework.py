@@ -178,7 +178,7 @@ class View:
     def listed_pods(self, namespaces: Namespaces | None, selector: LabelSelector | None) -> BoolArray:
         """Existing pods of any phase on listed nodes that a strategy's namespaces and labelSelector leave, bool[pod]."""
         placed = self.state.exists & (self.state.node >= 0)
-        placed &= np.append(self.is_listed, False)[self.state.node]
+        placed &= np.append(self.is_listed, [False, False])[self.state.node]
         return placed & self.chosen(namespaces, selector)
 
     def running_pods(self, namespaces: Namespaces | None, selector: LabelSelector | None) -> BoolArray:

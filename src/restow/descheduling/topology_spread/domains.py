@@ -148,7 +148,7 @@ class Balancer:
             eligible = eligible & self._open.tolerated(tolerations)
         column = self._view.state.cluster.nodes.label_column(key)
         if key not in self._of_pod:
-            self._of_pod[key] = np.append(column.codes, NO_LABEL)[self._view.state.node].tolist()
+            self._of_pod[key] = np.append(column.codes, [NO_LABEL, NO_LABEL])[self._view.state.node].tolist()
         codes = frozenset(column.codes[eligible].tolist()) - {NO_LABEL}
         return Domains(column, self._of_pod[key], eligible, codes)
 
