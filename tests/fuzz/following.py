@@ -6,6 +6,7 @@ import asyncio
 import sys
 from collections.abc import Callable, Sequence
 
+from restow.cli.streams import tell
 from restow.client.connection import connect
 from restow.cluster.state import ClusterState
 from restow.live.cluster import live_cluster
@@ -25,10 +26,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 async def _follow(kubeconfig: str) -> None:
-    def tell(sentence: str) -> None:
-        sys.stderr.write(f"{sentence}\n")
-
-    async with connect(kubeconfig) as api, live_cluster(api, tell=tell) as live:
+    async with connect(kubeconfig) as api, live_cluster(api, tell=lambda sentence: tell([sentence])) as live:
         end = asyncio.get_running_loop().time() + _PATIENCE
         await live.wait_ready(end)
         while not is_told() and asyncio.get_running_loop().time() < end:  # noqa: ASYNC110 - the server has another loop

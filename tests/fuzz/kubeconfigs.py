@@ -36,7 +36,7 @@ _USERS: dict[str, Any] = {
     "files": {"client-certificate": "token", "client-key": "missing"},
     "plugin": {"exec": _EXEC},
     "speaking-plugin": {"exec": _EXEC | {"command": "/bin/echo", "args": [_TOKEN]}},
-    "noisy-plugin": {"exec": _EXEC | {"command": "/bin/sh", "args": ["-c", "head -c 1000000 /dev/zero >&2; exit 3"]}},
+    "noisy-plugin": {"exec": _EXEC | {"command": "/bin/sh", "args": ["-c", "yes | head -c 1000000 >&2; exit 3"]}},
     "password": {"username": "u", "password": "p"},
     "oidc": {
         "auth-provider": {

@@ -61,7 +61,7 @@ def dump(draw: Draw, items: Sequence[Document]) -> Files:
     files: Files = {}
     for at, (form, text) in enumerate(texts):
         data = draw(_damaged(encoded(text)))
-        packed = draw(st.sampled_from([""] * 12 + [".gz", ".gz.gz", ".gz", ".bomb"]))
+        packed = draw(st.sampled_from([""] * 12 + [".gz", ".gz.gz", ".gz"] + [".bomb"] * (at == 0)))
         files[f"dump/{at}.{form}{'.gz' * bool(packed)}"] = _PACKINGS[packed](data)
     return files
 
