@@ -43,6 +43,22 @@ class Found:
 
 
 @dataclass(slots=True)
+class _Reduction:
+    """A finding that is being made smaller, for so long."""
+
+    best: Found
+    until: float
+    tries: int = 0
+
+    def is_over(self) -> bool:
+        return self.tries >= _REDUCTIONS or time.monotonic() > self.until
+
+    def offer(self, found: Found) -> None:
+        if found.case.size <= self.best.case.size:
+            self.best = found
+
+
+@dataclass(slots=True)
 class Hunt:
     """So many inputs of a kind."""
 
@@ -51,40 +67,43 @@ class Hunt:
     known: set[str]
     found: list[Found] = field(default_factory=list)
     inputs: int = 0
+    _reduction: _Reduction | None = None
 
     def run(self, kind: str, number: int, inputs: int) -> None:
         """Try inputs drawn from a seed; ends early at the first new finding, which is reduced."""
-        best: list[Found] = []
-        end = [float("inf"), 0.0]
-
-        def tried(case: Case) -> None:
-            if best and (time.monotonic() > end[0] or end[1] > _REDUCTIONS):
-                return
-            self.inputs += 1
-            end[1] += bool(best)
-            new = self._new(case, best[0].finding.signature if best else None)
-            if new is None:
-                return
-            end[0] = min(end[0], time.monotonic() + _REDUCING)
-            if not best or case.size <= best[0].case.size:
-                best[:] = [Found(new, case)]
-            raise AssertionError(new.signature)
-
+        self._reduction = None
         try:
-            _examples(kind, number, inputs, tried)
-        except BaseException as error:
+            _examples(kind, number, inputs, self._try)
+        except Exception:
             # hypothesis raises what was found, in wrappings that differ; what else there is belongs to somebody else.
-            if not best or isinstance(error, KeyboardInterrupt):
+            if self._reduction is None:
                 raise
-        self.known |= {each.finding.signature for each in best}
-        self.found += best
+        if self._reduction is not None:
+            self.known.add(self._reduction.best.finding.signature)
+            self.found.append(self._reduction.best)
 
-    def _new(self, case: Case, wanted: str | None) -> Finding | None:
-        """A finding that is not known; while one is reduced, that one only."""
-        news = [each for each in findings(case, self.worker.run(case)) if each.signature not in self.known]
-        if wanted is None:
-            return news[0] if news else None
-        return next((each for each in news if each.signature == wanted), None)
+    def _try(self, case: Case) -> None:
+        """Run one input; raises if it shows what is looked for, as hypothesis wants it."""
+        if self._reduction is not None and self._reduction.is_over():
+            return
+        self.inputs += 1
+        finding = self._new(case)
+        if self._reduction is not None:
+            self._reduction.tries += 1
+        if finding is None:
+            return
+        if self._reduction is None:
+            self._reduction = _Reduction(Found(finding, case), time.monotonic() + _REDUCING)
+        self._reduction.offer(Found(finding, case))
+        raise AssertionError(finding.signature)
+
+    def _new(self, case: Case) -> Finding | None:
+        """The first finding that is not known; while one is reduced, that one only."""
+        wanted = self._reduction and self._reduction.best.finding.signature
+        found = findings(case, self.worker.run(case))
+        return next(
+            (each for each in found if each.signature not in self.known and wanted in (None, each.signature)), None
+        )
 
 
 def _examples(kind: str, number: int, inputs: int, tried: Callable[[Case], None]) -> None:
