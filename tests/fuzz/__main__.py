@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import re
 import sys
 import time
 import warnings
@@ -18,14 +17,13 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fuzz.cases import Case, Death, load, save
+from fuzz.cases import Death, keep, load
 from fuzz.hunting import KINDS, Found, Hunt
 from fuzz.properties import findings
 from fuzz.workers import Worker
 
-FOLDER = Path("build/fuzz")
 #: Inputs of one hunt, and seconds between two lines of progress.
-_ROUND, _LINE_EVERY = 200, 10.0
+_ROUND, _LINE_EVERY = 100, 10.0
 _REPEAT = "PYTHONPATH=tests .venv/bin/python -m fuzz --repeat"
 
 
@@ -54,19 +52,6 @@ class Campaign:
         return f"{seconds:6.0f} s  {total} inputs ({total / max(seconds, 1):.0f}/s), {len(self.found)} findings: {each}"
 
 
-def keep(case: Case, signature: str) -> Path:
-    """Write an input to ``build/fuzz``, named after its kind and what it showed."""
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    words = re.sub(r"[^a-zA-Z0-9]+", "-", signature).strip("-")[:60]
-    path = FOLDER / f"{case.kind}-{words}.json"
-    for number in itertools.count(2):
-        if not path.exists():
-            break
-        path = path.with_stem(f"{case.kind}-{words}-{number}")
-    save(case, path)
-    return path
-
-
 def hunt(kind: str, number: int, inputs: int, known: frozenset[str], time_limit: float) -> tuple[int, list[Found]]:
     """One hunt in a process of the pool, which keeps its worker."""
     warnings.simplefilter("ignore")
@@ -88,8 +73,8 @@ def campaign(options: argparse.Namespace) -> int:
         shown = state.started
         while True:
             while len(running) < options.jobs and _goes_on(options, state) and (task := next(plan, None)):
-                known = frozenset(state.found)
-                running[pool.submit(hunt, *task, _ROUND, known, options.time_limit)] = task
+                inputs = min(_ROUND, options.inputs or _ROUND)
+                running[pool.submit(hunt, *task, inputs, frozenset(state.found), options.time_limit)] = task
             if not running:
                 break
             done, _ = wait(running, timeout=1.0, return_when=FIRST_COMPLETED)

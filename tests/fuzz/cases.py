@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct, field
 
+#: Where inputs that showed something are kept.
+FOLDER = Path("build/fuzz")
 #: Stands in files for the port of the API server that a worker runs.
 PORT = b"@PORT@"
 #: What most inputs are handed to.
@@ -86,6 +90,19 @@ class Death(Struct, frozen=True):
 def save(case: Case, path: Path) -> None:
     """Write a case as JSON."""
     path.write_bytes(msgspec.json.format(msgspec.json.encode(case)))
+
+
+def keep(case: Case, signature: str) -> Path:
+    """Write an input to ``build/fuzz``, named after its kind and what it showed."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    words = re.sub(r"[^a-zA-Z0-9]+", "-", signature).strip("-")[:60]
+    path = FOLDER / f"{case.kind}-{words}.json"
+    for number in itertools.count(2):
+        if not path.exists():
+            break
+        path = path.with_stem(f"{case.kind}-{words}-{number}")
+    save(case, path)
+    return path
 
 
 def load(path: Path) -> Case:

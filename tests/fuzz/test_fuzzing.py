@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from fuzz.__main__ import keep
+from fuzz.cases import keep
 from fuzz.hunting import KINDS, Hunt
 from fuzz.workers import Worker
 
