@@ -1,4 +1,4 @@
-"""The one exception that people see as a sentence."""
+"""The exception that people see as a sentence, and the one that leaves an object out."""
 
 from __future__ import annotations
 
@@ -13,3 +13,7 @@ class InputError(Exception):
 
     def __str__(self) -> str:
         return "\n".join(self.sentences)
+
+
+class OutOfRangeError(Exception):
+    """A value that the API server accepts and int64 does not hold: the object that has it is left out, and nothing else."""

@@ -139,8 +139,8 @@ def test_times_are_nanoseconds_since_the_epoch(texts):
 
 @pytest.mark.parametrize(
     "text",
-    ["2026-01-01 10:00:00Z", "2026-01-01T10:00+01Z", "2026-13-01T10:00:00Z", "2026-02-30T00:00:00Z", "9999-01-01T00:00:00Z",
-     "0001-01-01T00:00:00Z", "", "now", "2026-01-01T10:00:0\u0660Z", "2026-01-01T10:00:60Z"],
+    ["2026-01-01 10:00:00Z", "2026-01-01T10:00+01Z", "2026-13-01T10:00:00Z", "2026-02-30T00:00:00Z", "", "now",
+     "2026-01-01T10:00:0\u0660Z", "2026-01-01T10:00:60Z"],
 )  # fmt: skip
 @pytest.mark.parametrize(
     ("field", "path"), [("created", "metadata.creationTimestamp"), ("started", "status.startTime")]
@@ -180,7 +180,6 @@ def test_requests(pod, requests):
             "the requests of all containers together: cpu is -1, but an amount cannot be negative",
             id="minus",
         ),
-        pytest.param(a_pod("p", memory="1e30"), "the requests .*: memory is .* more than any node can have", id="huge"),
         pytest.param(
             a_pod("p", cpu="lots"), r'spec.containers\[0\].resources.requests: cpu: "lots" is not a quantity', id="text"
         ),

@@ -47,9 +47,7 @@ def test_reads_every_suffix_and_sign(text, nano):
     assert parse_quantity(text).nano == nano
 
 
-@pytest.mark.parametrize(
-    "text", ["", "x", "1gb", "1KiB", "1K", "1e", "1.2.3", "1 Gi", "1_000", "m", "-", ".", "1e1e1", "1e301", "9" * 301]
-)
+@pytest.mark.parametrize("text", ["", "x", "1gb", "1KiB", "1K", "1e", "1.2.3", "1 Gi", "1_000", "m", "-", ".", "1e1e1"])
 def test_refuses_what_is_no_quantity(text):
     with pytest.raises(ValueError, match="is not a quantity: write a number with an optional suffix"):
         parse_quantity(text)
@@ -59,6 +57,20 @@ def test_finer_than_nano_rounds_away_from_zero():
     assert parse_quantity("0.1n").nano == 1
     assert parse_quantity("-0.1n").nano == -1
     assert parse_quantity("1e-300").nano == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["1e301", "9" * 301, "9" * 5_000, "1e99999", "1e" + "9" * 5_000, "0" * 5_000 + "9" * 301]
+)
+def test_an_amount_with_more_digits_than_anything_has_is_beyond_everything(text):
+    assert parse_quantity(text).nano > 10**308
+
+
+def test_thousands_of_digits_that_change_nothing_are_read():
+    assert parse_quantity("0" * 5_000 + "5").nano == 5 * 10**9
+    assert parse_quantity("0." + "0" * 5_000 + "1").nano == 1
+    assert parse_quantity("1." + "0" * 5_000).nano == 10**9
+    assert parse_quantity("1e-99999").nano == 1
 
 
 def test_only_binary_quantities_stop_at_the_largest_int64():

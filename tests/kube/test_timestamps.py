@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from restow.kube.timestamps import SECOND, format_time, parse_time
+from restow.kube.timestamps import SECOND, format_time, nearest_time, parse_time
 
 
 @pytest.mark.parametrize(
@@ -55,6 +55,19 @@ def test_refuses_what_is_no_rfc_3339(text):
 def test_refuses_times_beyond_int64(text):
     with pytest.raises(ValueError, match="outside of the years 1678 to 2262"):
         parse_time(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "nearest"),
+    [
+        ("2262-04-11T23:47:16.854775808Z", 2**63 - 1),
+        ("9999-12-31T23:59:59Z", 2**63 - 1),
+        ("0001-01-01T00:00:00Z", -(2**63) + 1),
+        ("1970-01-01T00:00:01Z", 10**9),
+    ],
+)
+def test_a_time_of_an_object_beyond_int64_counts_as_the_nearest_that_it_holds(text, nearest):
+    assert nearest_time(text) == nearest
 
 
 def test_prints_utc_with_whole_seconds_rounded_down():

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import random
+import re
 
 import pytest
 
-from builders import Owner, a_node, a_pod, a_service
+from builders import Owner, a_namespace, a_node, a_pdb, a_pod, a_service
 from live.apiserver import ApiServer
 from live.telling import told_of
 from restow.client.transport import Api
@@ -213,6 +214,82 @@ async def test_an_object_that_cannot_be_read_is_left_out_and_told(server: ApiSer
         assert live.pod("default", "p1") is None
         assert [each.partition(":")[0] for each in said] == ["Pod default/p1"]
         assert said[0].endswith("; it is left out")
+
+
+async def test_an_object_is_told_to_be_left_out_once_as_long_as_it_is(server: ApiServer, api: Api) -> None:
+    populate(server)
+    said: list[str] = []
+    async with live_cluster(api, KINDS, tell=said.append) as live:
+        assert await live.wait_ready(now() + LONG)
+        for at in range(3):
+            server.put("Pod", a_pod("huge", node="n1", memory="10E", labels={"at": str(at)}))
+            server.put("Pod", a_pod(f"after{at}", node="n1"))
+            assert await live.wait_for(lambda name=f"after{at}": live.pod("default", name) is not None, now() + LONG)
+            server.forget()
+            await asyncio.sleep(400)
+        (told,) = (each for each in said if "left out" in each)
+        assert told.startswith("Pod default/huge: memory is more than ")
+        assert list(live.snapshot().left_out) == [("Pod", "default", "huge")]
+        server.put("Pod", a_pod("huge", node="n1"))
+        assert await live.wait_for(lambda: live.pod("default", "huge") is not None, now() + LONG)
+        assert not live.snapshot().left_out
+
+
+async def test_pods_that_only_together_are_too_large_are_told_once(server: ApiServer, api: Api) -> None:
+    populate(server)
+    for name in ("big", "bigger"):
+        server.put("Pod", a_pod(name, node="n1", memory="6Ei"))
+    said: list[str] = []
+    async with live_cluster(api, KINDS, tell=said.append) as live:
+        assert await live.wait_ready(now() + LONG)
+        for at in range(3):
+            server.put("Pod", a_pod(f"after{at}"))
+            assert await live.wait_for(lambda name=f"after{at}": live.pod("default", name) is not None, now() + LONG)
+            assert list(live.snapshot().left_out) == [("Pod", "default", "big")]
+        assert len(said) == 1
+        assert said[0].startswith("Pod default/big: with the other pods of its node, memory is more than ")
+
+
+#: Objects of kinds that protect pods, as nobody should send them.
+_ODD = {
+    "PodDisruptionBudget": a_pdb("db", selector={"app": "db"}) | {"status": {"disruptionsAllowed": "many"}},
+    "Namespace": a_namespace("default", labels={"a": 1}),
+    "Job": {"metadata": {"name": "sums", "namespace": "default"}, "spec": {"backoffLimit": "x"}},
+}
+
+
+@pytest.mark.parametrize("kind", _ODD)
+@pytest.mark.parametrize("comes", ["listed", "watched"])
+async def test_an_object_of_a_wrong_type_is_left_out_and_pods_that_it_may_protect_stay(
+    server: ApiServer, api: Api, kind: str, comes: str
+) -> None:
+    populate(server)
+    said: list[str] = []
+    odd = _ODD[kind]
+    if comes == "listed":
+        server.put(kind, odd)
+    async with live_cluster(api, (*KINDS, kind), tell=said.append) as live:
+        assert await live.wait_ready(now() + LONG)
+        if comes == "watched":
+            server.put(kind, odd)
+        assert await live.wait_for(lambda: bool(live.snapshot().left_out), now() + LONG)
+        key = odd["metadata"].get("namespace", ""), odd["metadata"]["name"]
+        assert list(live.snapshot().left_out) == [(kind, *key)]
+        assert key in live.snapshot().kind(kind)
+        assert re.search("; it is left out, and no pod of the .* is evicted until it can be read$", said[0])
+        assert len(said) == 1
+        server.delete(kind, key[1], key[0])
+        assert await live.wait_for(lambda: key not in live.snapshot().kind(kind), now() + LONG)
+        assert not live.snapshot().left_out
+
+
+async def test_reading_once_leaves_out_what_cannot_be_read(server: ApiServer, api: Api) -> None:
+    populate(server)
+    server.put("Pod", a_pod("huge", memory="10E"))
+    server.put("Pod", a_pod("odd", spec={"priority": "high"}))
+    cluster = await fresh(api)
+    assert len(cluster.pods) == 8
+    assert {name for _, _, name in cluster.left_out} == {"huge", "odd"}
 
 
 async def test_pods_of_an_owner(server: ApiServer, api: Api) -> None:

@@ -157,6 +157,13 @@ def test_leading_policies_and_back_offs(metrics):
     assert value(metrics, "restow_backed_off_workloads") == 4
 
 
+def test_objects_that_are_left_out_are_counted_by_kind_as_long_as_they_are(metrics):
+    metrics.left_out({"Pod": 2, "Namespace": 1})
+    metrics.left_out({"Pod": 3})
+    assert value(metrics, 'restow_left_out_objects{kind="Pod"}') == 3
+    assert value(metrics, 'restow_left_out_objects{kind="Namespace"}') is None
+
+
 def test_evictions_from_nodes_that_are_gone_are_forgotten(metrics):
     for node in ("n1", "n2"):
         for result in ("success", "error"):

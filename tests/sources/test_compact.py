@@ -19,7 +19,7 @@ SECRET = "hunter2"
 
 def compacted(*paths):
     cluster, stream = CompactCluster(), io.BytesIO()
-    read_objects([str(path) for path in paths], cluster.add)
+    read_objects([str(path) for path in paths], cluster)
     cluster.write(stream)
     return stream.getvalue()
 
@@ -113,7 +113,7 @@ def test_annotations_that_decisions_read_are_in_it(dumped):
 
 def test_packed_it_is_the_same_bytes_each_time(dumped):
     cluster = CompactCluster()
-    read_objects([str(dumped(synthetic("mixed")))], cluster.add)
+    read_objects([str(dumped(synthetic("mixed")))], cluster)
     packed = [io.BytesIO(), io.BytesIO()]
     for stream in packed:
         cluster.write_gzip(stream)

@@ -10,10 +10,11 @@ from urllib.parse import urlsplit
 
 from restow.cli.library_warnings import tell_library_warnings
 from restow.client.connection import connect
+from restow.cluster.left_out import left_out_notes
 from restow.cluster.snapshot import Cluster, ClusterIntake
 from restow.errors import InputError
 from restow.live.kinds import METRICS, READ
-from restow.live.reading import Sink, Unlisted, read_kinds
+from restow.live.reading import ListSink, Unlisted, read_kinds
 from restow.sources.documents import garbage_collection_paused
 
 _DUMP = "kubectl get nodes,pods -A -o json"
@@ -29,13 +30,16 @@ def read_live_cluster(kubeconfig: str | None, context: str | None, *, usage: boo
     with garbage_collection_paused():
         origin, notes = read_into(intake, kinds, kubeconfig, context)
         cluster = intake.snapshot()
+    notes += left_out_notes(cluster.left_out)
     unknown = cluster.pods.on_unknown_nodes()
     if unknown:
         notes.append(f"{origin}: pods on nodes that are not there any more: {unknown}")
     return cluster, origin, notes
 
 
-def read_into(sink: Sink, kinds: Sequence[str], kubeconfig: str | None, context: str | None) -> tuple[str, list[str]]:
+def read_into(
+    sink: ListSink, kinds: Sequence[str], kubeconfig: str | None, context: str | None
+) -> tuple[str, list[str]]:
     """Hand over all objects of these kinds; returns where they came from, and what is to be told."""
     tell_library_warnings()
     api_server, warnings, unlisted = asyncio.run(_read(sink, kinds, kubeconfig, context))
@@ -43,7 +47,7 @@ def read_into(sink: Sink, kinds: Sequence[str], kubeconfig: str | None, context:
 
 
 async def _read(
-    sink: Sink, kinds: Sequence[str], kubeconfig: str | None, context: str | None
+    sink: ListSink, kinds: Sequence[str], kubeconfig: str | None, context: str | None
 ) -> tuple[str, tuple[str, ...], tuple[Unlisted, ...]]:
     entered = False
     try:

@@ -13,6 +13,7 @@ from restow.cli.inputs import Where, check_inputs, origin_of
 from restow.cli.options import STDIN
 from restow.cli.progress import working
 from restow.cli.streams import tell
+from restow.cluster.left_out import left_out_notes
 from restow.errors import InputError
 from restow.reporting.wording import counted
 from restow.sources.compact import CompactCluster
@@ -45,9 +46,9 @@ def _read(where: Where) -> tuple[CompactCluster, str]:
         from restow.live.kinds import METRICS, READ
 
         origin, notes = read_into(cluster, (*READ, *METRICS), where.kubeconfig, where.context)
-        tell(notes)
+        tell([*notes, *left_out_notes(cluster.left_out)])
         return cluster, origin
-    report = read_objects(where.inputs, cluster.add)
+    report = read_objects(where.inputs, cluster)
     check_complete(cluster.counts(), report)
     return cluster, origin_of(where, report.origin())
 

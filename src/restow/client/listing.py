@@ -10,16 +10,18 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Raw, Struct, field
 
 from restow.client.back_off import REQUESTS
 from restow.client.errors import Gone, MalformedReply
 from restow.client.resources import Resource
 from restow.client.transport import Api
 from restow.kube import nulls
+from restow.kube.objects.unreadable import DECODING_ERRORS, decode_or_name
 
 #: Objects a page, as client-go asks for.
 _PAGE = 500
@@ -49,7 +51,7 @@ EVERYTHING = Selection()
 
 @dataclass(slots=True, frozen=True)
 class Page:
-    """Some objects of a list."""
+    """Some objects of a list; one that is not what the API promises is an ``Unreadable``."""
 
     objects: Sequence[Any]
     #: Begins a list; what an unfinished list before it brought does not count.
@@ -92,7 +94,7 @@ async def _from_the_start(api: Api, resource: Resource, selection: Selection) ->
     path = resource.path(selection.namespace)
     first = True
     while True:
-        listed: _List[Any] = await api.read(path, params, lambda body: nulls.decode(decoder, body))
+        listed: _List[Any] = await api.read(path, params, partial(_decode, decoder, resource))
         proceed = listed.metadata.proceed
         page = Page(listed.items or (), first, not proceed, listed.metadata.resource_version)
         del listed
@@ -107,3 +109,16 @@ async def _from_the_start(api: Api, resource: Resource, selection: Selection) ->
         # A list counts once against the limit, as it does for clients that ask for all of it in one request: pages come
         # one after the other, and five a second would be a minute for 150,000 pods.
         api = api.without_limit()
+
+
+def _decode(decoder: msgspec.json.Decoder[_List[Any]], resource: Resource, body: bytes) -> _List[Any]:
+    """A page; where it cannot be decoded as a whole, object by object."""
+    try:
+        return nulls.decode(decoder, body)
+    except DECODING_ERRORS as error:
+        one_by_one = msgspec.json.Decoder(resource.type)
+        try:
+            page = msgspec.json.decode(body, type=_List[Raw])
+            return _List(page.metadata, tuple(decode_or_name(one_by_one, each) for each in page.items or ()))
+        except DECODING_ERRORS:
+            raise error from None

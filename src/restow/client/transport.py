@@ -208,7 +208,7 @@ def decoded(body: bytes, decode: Callable[[bytes], T], call: Call) -> T:
     """The answer to a call; MalformedReply or Unreachable if it is not what it should be, or not the whole of it."""
     try:
         return decode(body)
-    except msgspec.ValidationError as error:
+    except (msgspec.ValidationError, RecursionError) as error:
         raise MalformedReply(f"{call.method} {call.path}: the answer is not what the API promises: {error}") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise Unreachable(f"{call.method} {call.path}: the answer is not JSON, or only half of it: {error}") from error

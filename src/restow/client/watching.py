@@ -19,7 +19,7 @@ from restow.client.errors import MalformedReply, Status, Unreachable, refusal_of
 from restow.client.listing import EVERYTHING, Selection
 from restow.client.resources import Resource
 from restow.client.transport import Api
-from restow.kube import nulls
+from restow.kube.objects.unreadable import decode_or_name
 
 #: Seconds that a stream is asked to last, between these two so that not all of them end at once. Source: client-go v0.36.
 _SHORTEST, _LONGEST = 300, 600
@@ -31,7 +31,7 @@ _chance = random.Random()  # noqa: S311
 
 @dataclass(slots=True, frozen=True)
 class Added:
-    """A new object, or one that now matches the selection."""
+    """A new object, or one that now matches the selection; an ``Unreadable`` where it is not what the API promises."""
 
     object: Any
     resource_version: str
@@ -39,7 +39,7 @@ class Added:
 
 @dataclass(slots=True, frozen=True)
 class Modified:
-    """An object in its new state."""
+    """An object in its new state, or ``Unreadable``."""
 
     object: Any
     resource_version: str
@@ -47,7 +47,7 @@ class Modified:
 
 @dataclass(slots=True, frozen=True)
 class Deleted:
-    """An object in its last state."""
+    """An object in its last state, or ``Unreadable``."""
 
     object: Any
     resource_version: str
@@ -114,8 +114,8 @@ def _read(line: bytes, decoder: msgspec.json.Decoder[Any], resource: Resource) -
         version = _versioned.decode(event.object).metadata.resource_version
         if event.type == "BOOKMARK":
             return Bookmark(version)
-        return _OBJECT_EVENTS[event.type](nulls.decode(decoder, event.object), version)
-    except msgspec.ValidationError as error:
+        return _OBJECT_EVENTS[event.type](decode_or_name(decoder, event.object), version)
+    except (msgspec.ValidationError, RecursionError) as error:
         raise MalformedReply(f"watch of {resource.plural}: not what the API promises: {error}") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise Unreachable(f"watch of {resource.plural}: not JSON: {error}") from error

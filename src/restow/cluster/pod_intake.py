@@ -71,19 +71,21 @@ class PodIntake:
     def add(self, pods: Sequence[Pod]) -> int:
         """Take a page of pods, of which the last of one name counts; returns how many replace one that was there.
 
-        InputError names the first pod with a part that cannot be read; then nothing of the page was taken.
+        InputError names the first pod with a part that cannot be read, OutOfRangeError says which amount is beyond int64;
+        after any exception nothing of the page was taken.
         """
         if not pods:
             return 0
         created = times_of("metadata.creationTimestamp", [pod.metadata.creation_timestamp for pod in pods], pods)
         started = times_of("status.startTime", [pod.status.start_time for pod in pods], pods)
+        rows = [self._row(pod) for pod in pods]
         keys = zip(*map(keys_of, pods), strict=True)
         identifiers = [shared.identify(each, pods) for shared, each in zip(self._shared.values(), keys, strict=True)]
         for shared, ids in zip(self._shared.values(), identifiers, strict=True):
             shared.ids.extend(ids)
         self._created.frombytes(created.tobytes())
         self._started.frombytes(started.tobytes())
-        return self._append([self._row(pod) for pod in pods])
+        return self._append(rows)
 
     def remove(self, namespace: str, name: str) -> None:
         """Forget a pod; one that is not there is no error."""
@@ -184,11 +186,14 @@ class PodIntake:
             created=self._created[row],
         )
 
-    def columns(self, nodes: Mapping[str, int]) -> Pods:
-        """The pods as they are now, sorted by (namespace, name); ``nodes`` gives the index of each node."""
+    def columns(self, nodes: Mapping[str, int], without: Collection[Key] = ()) -> Pods:
+        """The pods as they are now, sorted by (namespace, name); ``nodes`` gives the index of each node.
+
+        ``without`` are pods to leave out.
+        """
         columns = self._columns
         namespaces = columns["namespace"]
-        rows = [self._last[key] for key in sorted(self._last)]
+        rows = [self._last[key] for key in sorted(self._last) if key not in without]
         namespace_interner: Interner[str] = Interner()
         namespace_ids = namespace_interner.ids([namespaces[row] for row in rows])
         order = np.array(rows, dtype=np.int64)
@@ -230,14 +235,14 @@ class _Shared:
 
     def identify(self, keys: Sequence[Any], pods: Sequence[Pod]) -> list[int]:
         """The identifiers of keys; a key that cannot be decoded is forgotten again."""
-        ids = self._interner.ids(keys)
-        if len(self._interner) > len(self.values):
-            try:
+        try:
+            ids = self._interner.ids(keys)
+            if len(self._interner) > len(self.values):
                 for position, identifier in enumerate(ids):
                     if identifier == len(self.values):
                         self.values.append(self._value(keys[position], pods[position]))
-            finally:
-                self._interner.forget_after(len(self.values))
+        finally:
+            self._interner.forget_after(len(self.values))
         return ids
 
     def keep(self, order: npt.NDArray[np.int64]) -> None:

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import msgspec
 
-from restow.cluster.amounts import amounts
+from restow.cluster.amounts import amounts, capped_amounts
 from restow.cluster.pods import ContainerResources, HostPort, Rules
 from restow.kube.node_selection import NodeSelection, compile_preferred
 from restow.kube.objects import (
@@ -109,7 +109,7 @@ def decode_resources(key: ResourcesKey) -> ContainerResources:
         named=frozenset(name for each in (*regular, *init) for name in each.requests or {}),
         qos=QOS_CLASSES.index(qos_class([*regular, *init])),
         nonzero=nonzero,
-        scored=amounts(_total(parts, SCORING_DEFAULTS, {})),
+        scored=capped_amounts(_total(parts, SCORING_DEFAULTS, {})),
     )
 
 
@@ -137,10 +137,14 @@ def decode_requests(key: ResourcesKey) -> RequestParts:
 
 
 def on_node(parts: RequestParts) -> tuple[Mapping[str, int], Mapping[str, int]]:
-    """What a pod with these requests takes of its node, and what it counts for there when nodes are scored."""
+    """What a pod with these requests takes of its node, and what it counts for there when nodes are scored.
+
+    PartError for a negative amount, OutOfRangeError for one that int64 does not hold.
+    """
     try:
         requests = _total(parts, {}, parts.pod_level)
-        return amounts(requests), amounts(_total(parts, _defaults_on_node(parts, requests), parts.pod_level))
+        nonzero = _total(parts, _defaults_on_node(parts, requests), parts.pod_level)
+        return amounts(requests), capped_amounts(nonzero)
     except ValueError as error:
         raise PartError(f"the requests of all containers together: {error}") from error
 

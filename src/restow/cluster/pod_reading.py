@@ -14,7 +14,7 @@ from restow.cluster.pods import NO_TIME, Flag, PodVolume
 from restow.errors import InputError
 from restow.kube.objects import ABSENT, Container, ContainerStatus, Pod, PodAnnotations, PodSpec, PodStatus, Volume
 from restow.kube.qos import QOS_CLASSES
-from restow.kube.timestamps import SECOND, parse_time
+from restow.kube.timestamps import SECOND, nearest_time
 
 TimeArray = npt.NDArray[np.int64]
 
@@ -82,7 +82,7 @@ def _are_plain(texts: list[str]) -> bool:
 
 def _time(field: str, text: str | None, pod: Pod) -> int:
     try:
-        return NO_TIME if text is None else parse_time(text)
+        return NO_TIME if text is None else nearest_time(text)
     except ValueError as error:
         raise InputError(f"{title_of(pod)}: {field}: {error}") from error
 

@@ -13,11 +13,15 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
+from restow.cluster.amounts import LARGEST
+from restow.cluster.left_out import ObjectKey, stand_in
 from restow.cluster.node_intake import ReadNode, node_columns, node_index, read_node
+from restow.cluster.node_sums import beyond_sums
 from restow.cluster.nodes import Nodes
 from restow.cluster.pod_intake import PodIntake
 from restow.cluster.pods import Pods
 from restow.cluster.pods_now import PodNow
+from restow.cluster.values import check_values
 from restow.kube import objects
 
 K = TypeVar("K")
@@ -60,6 +64,8 @@ class Cluster:
     nodes: Nodes
     pods: Pods
     others: Mapping[str, Mapping[Key, Any]]
+    #: The objects that were given and are not in it, and why: a sentence that names the object.
+    left_out: Mapping[ObjectKey, str] = field(default_factory=dict)
 
     def kind(self, kind: str) -> Mapping[Key, Any]:
         """All objects of one kind other than Node and Pod, in canonical order; empty where the input has none."""
@@ -92,19 +98,40 @@ class ClusterIntake:
     _others: dict[str, dict[Key, Any]] = field(default_factory=dict)
     #: How many objects were given again; the last of them counts.
     replaced: int = field(default=0, init=False)
+    #: The objects that cannot be read, and why.
+    left_out: dict[ObjectKey, str] = field(default_factory=dict, init=False)
 
     def add(self, kind: str, wire: Sequence[Any]) -> None:
-        """Take objects of one of ``KINDS``; InputError names an object with a part that cannot be read."""
+        """Take a page of objects of one of ``KINDS``; where one cannot be read, an exception and none of them.
+
+        InputError names an object that the API server would have refused.
+        """
+        self._take(kind, wire)
+        if self.left_out:
+            for each in wire:
+                self.left_out.pop((kind, each.metadata.namespace, each.metadata.name), None)
+
+    def leave_out(self, kind: str, namespace: str, name: str, why: str) -> None:
+        """Go on without an object that cannot be read; where it may protect pods, it protects all that it could."""
+        self.remove(kind, namespace, name)
+        substitute = stand_in(kind, namespace, name)
+        if substitute is not None:
+            self._take(kind, (substitute,))
+        self.left_out[kind, namespace, name] = why
+
+    def _take(self, kind: str, wire: Sequence[Any]) -> None:
         if kind == "Pod":
             self.replaced += self._pods.add(wire)
         elif kind == "Node":
             self.replaced += _update(self._nodes, [(each.metadata.name, read_node(each)) for each in wire])
         else:
             known = self._others.setdefault(kind, {})
+            check_values(kind, wire)
             self.replaced += _update(known, [((each.metadata.namespace, each.metadata.name), each) for each in wire])
 
     def remove(self, kind: str, namespace: str, name: str) -> None:
         """Forget an object; one that is not there is no error."""
+        self.left_out.pop((kind, namespace, name), None)
         if kind == "Pod":
             self._pods.remove(namespace, name)
         elif kind == "Node":
@@ -118,6 +145,9 @@ class ClusterIntake:
 
     def take_over(self, kind: str, other: ClusterIntake) -> None:
         """Have of a kind what another intake has, and nothing else; nothing is known of it if the other has no list."""
+        for key in [each for each in self.left_out if each[0] == kind]:
+            del self.left_out[key]
+        self.left_out.update((key, why) for key, why in other.left_out.items() if key[0] == kind)
         if kind == "Pod":
             self._pods = other._pods
         elif kind == "Node":
@@ -158,11 +188,25 @@ class ClusterIntake:
     def snapshot(self) -> Cluster:
         """The cluster as it is now."""
         index = node_index(self._nodes)
-        pods = self._pods.columns(index)
+        pods, beyond = self._pods_within_sums(index)
         requested = {name for each in pods.tables.resources for name in each.requests}
         nodes = node_columns(self._nodes, index, requested)
         others = {kind: dict(sorted(known.items())) for kind, known in sorted(self._others.items())}
-        return Cluster(nodes, pods, others)
+        return Cluster(nodes, pods, others, self.left_out | beyond)
+
+    def _pods_within_sums(self, index: Mapping[str, int]) -> tuple[Pods, dict[ObjectKey, str]]:
+        """The pods without those that make a node's sums too large, and why these are left out."""
+        pods = self._pods.columns(index)
+        beyond = beyond_sums(pods)
+        if not beyond:
+            return pods, {}
+        keys = {(pods.tables.namespaces[pods.namespace[pod]], pods.names[pod]): pod for pod in beyond}
+        told = {
+            ("Pod", *key): f"Pod {pods.full_name(pod)}: with the other pods of its node, {beyond[pod]} is more than "
+            f"{LARGEST}, the most that int64 holds"
+            for key, pod in keys.items()
+        }
+        return self._pods.columns(index, keys.keys()), told
 
 
 def _update(known: dict[K, V], given: Sequence[tuple[K, V]]) -> int:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from restow.cluster.budgets import covered_pods
 from restow.cluster.label_groups import LabelGroups
+from restow.cluster.left_out import UnreadableBudget
 from restow.cluster.pods import Phase
 from restow.cluster.snapshot import Cluster, Key
 from restow.descheduling.job_failures import JobFailures
@@ -79,6 +80,8 @@ class DisruptionBudgets:
             return "SeveralBudgets", f"{names} cover it, and the API server evicts no pod with more than one budget"
         for position in covering:
             key, budget = self._budgets[position]
+            if isinstance(budget, UnreadableBudget):
+                return NO_ROOM, f"{_name(key)} cannot be read, so it may cover the pod and allow no disruption"
             left = budget.status.disruptions_allowed - self._used[position]
             if left <= 0:
                 used = f", all used by this plan: {self._used[position]}" if self._used[position] else ""

@@ -23,8 +23,8 @@ NANO_PER_MILLI = 10**6
 #: Binary quantities and the results of ``value`` and ``milli_value`` stop here.
 LARGEST_VALUE = 2**63 - 1
 
-#: Longest text and largest exponent read; upstream reads more, but the numbers then overflow.
-_LARGEST_TEXT = 300
+#: Most digits and largest exponent that count: Kubernetes reads more, but such an amount is beyond everything either way.
+_MOST_DIGITS = 300
 
 _TEXT = re.compile(r"(?P<sign>[+-]?)(?P<whole>[0-9]*)(?:\.(?P<part>[0-9]*))?(?P<suffix>[eEinumkKMGTP]*[+-]?[0-9]*)")
 _EXPONENT = re.compile(r"[eE]([+-]?[0-9]+)")
@@ -73,17 +73,20 @@ def parse_quantity(text: WireQuantity) -> Quantity:
 
 @lru_cache(maxsize=1 << 16)
 def _parse(text: str) -> Quantity:
-    if not text or len(text) > _LARGEST_TEXT:
-        raise _not_a_quantity(text)
     match = _TEXT.fullmatch(text)
     if match is None:
         raise _not_a_quantity(text)
-    part = match["part"] or ""
-    digits = match["whole"] + part
-    if not digits:  # upstream reads most such texts ("m", "-") as zero; whoever wrote one meant something else
+    whole, part = match["whole"].lstrip("0"), match["part"] or ""
+    if not (match["whole"] or part):
+        # Upstream reads most such texts ("m", "-") as zero; whoever wrote one meant something else.
         raise _not_a_quantity(text)
     up, down, style = _multiplier(match["suffix"], text)
-    magnitude = int(digits) * up
+    if len(whole) > _MOST_DIGITS:
+        whole = "9" * _MOST_DIGITS
+    if len(part) > _MOST_DIGITS:
+        # What is cut off counts as something, as everything is rounded away from zero.
+        part = part[:_MOST_DIGITS] + ("1" if part[_MOST_DIGITS:].strip("0") else "")
+    magnitude = int(whole + part or "0") * up
     nano = -(-magnitude // (down * 10 ** len(part)))
     if style == "BinarySI":
         nano = min(nano, LARGEST_VALUE * NANO_PER_UNIT)
@@ -99,9 +102,15 @@ def _multiplier(suffix: str, text: str) -> tuple[int, int, Format]:
     if suffix in _BINARY_SUFFIXES:
         return NANO_PER_UNIT << 10 * _BINARY_SUFFIXES.index(suffix), 1, "BinarySI"
     match = _EXPONENT.fullmatch(suffix)
-    if match is None or abs(int(match[1])) > _LARGEST_TEXT:
+    if match is None:
         raise _not_a_quantity(text)
-    return *_power_of_ten(int(match[1])), "DecimalExponent"
+    return *_power_of_ten(_exponent(match[1])), "DecimalExponent"
+
+
+def _exponent(text: str) -> int:
+    digits = text.lstrip("+-").lstrip("0") or "0"
+    size = int(digits) if len(digits) < len(str(_MOST_DIGITS)) + 1 else _MOST_DIGITS
+    return max(-_MOST_DIGITS, min(-size if text.startswith("-") else size, _MOST_DIGITS))
 
 
 def _power_of_ten(exponent: int) -> tuple[int, int]:

@@ -1,6 +1,7 @@
 """Times as the Kubernetes API writes them: RFC 3339 text on the wire, nanoseconds since the epoch inside.
 
-An int64 of nanoseconds holds the years 1678 to 2262; other times are refused, as no cluster has them.
+An int64 of nanoseconds holds the years 1678 to 2262. Other times that an object has count as the nearest of these, as
+Go's durations end there too.
 Source: ``metav1.Time``, apimachinery 0.36, which reads with Go's ``time.RFC3339``.
 """
 
@@ -17,10 +18,24 @@ _TEXT = re.compile(
 )
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _ONE_SECOND = timedelta(seconds=1)
+#: The least int64 stands for no time at all.
+_EARLIEST, _LATEST = -(2**63) + 1, 2**63 - 1
 
 
 def parse_time(text: str) -> int:
     """Nanoseconds since the epoch of an RFC 3339 time; ValueError when it is none or beyond int64."""
+    nanoseconds = _nanoseconds(text)
+    if not -(2**63) <= nanoseconds <= _LATEST:
+        raise ValueError(f'"{text}" is outside of the years 1678 to 2262')
+    return nanoseconds
+
+
+def nearest_time(text: str) -> int:
+    """The same, of the times that int64 holds the nearest; ValueError when it is no RFC 3339 time."""
+    return max(_EARLIEST, min(_nanoseconds(text), _LATEST))
+
+
+def _nanoseconds(text: str) -> int:
     match = _TEXT.fullmatch(text)
     if match is None:
         raise _not_a_time(text)
@@ -30,10 +45,7 @@ def parse_time(text: str) -> int:
     except ValueError as error:
         raise _not_a_time(text) from error
     seconds = (moment - _EPOCH) // _ONE_SECOND - _offset(match)
-    nanoseconds = seconds * SECOND + int((match[7] or "")[:9].ljust(9, "0"))
-    if not -(2**63) <= nanoseconds < 2**63:
-        raise ValueError(f'"{text}" is outside of the years 1678 to 2262')
-    return nanoseconds
+    return seconds * SECOND + int((match[7] or "")[:9].ljust(9, "0"))
 
 
 def format_time(nanoseconds: int) -> str:

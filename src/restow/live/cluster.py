@@ -8,8 +8,9 @@ every kind as it was at one moment. Objects are kept as ``ClusterIntake`` keeps 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from restow.client.errors import ApiError, ClientError, Forbidden, NotFound
@@ -17,9 +18,9 @@ from restow.client.following import Changed, Current, Interrupted, Listed, News,
 from restow.client.listing import pages
 from restow.client.resources import RESOURCES
 from restow.client.transport import Api
+from restow.cluster.left_out import ObjectKey, add_page, told
 from restow.cluster.pods_now import PodNow
 from restow.cluster.snapshot import Cluster, ClusterIntake
-from restow.errors import InputError
 from restow.live.feed import REFUSED, Feed
 from restow.live.kinds import METRICS, READ, REQUIRED, refusal_sentence
 
@@ -57,6 +58,8 @@ class LiveCluster:
         #: Kinds of which no news come.
         self._silent: set[str] = set()
         self._interruptions = 0
+        #: What the last snapshot left out beside what cannot be read.
+        self._beyond: Mapping[ObjectKey, str] = {}
         #: Of the state as it is now; None when it has changed since.
         self._snapshot: Cluster | None = None
 
@@ -120,6 +123,7 @@ class LiveCluster:
         self._check()
         if self._snapshot is None:
             self._snapshot = self._intake.snapshot()
+            self._tell_beyond(self._snapshot.left_out)
         return self._snapshot
 
     def pod(self, namespace: str, name: str) -> PodNow | None:
@@ -240,15 +244,14 @@ class LiveCluster:
         self._wake()
 
     def _put(self, kind: str, objects: Sequence[Any], intake: ClusterIntake) -> None:
-        try:
-            intake.add(kind, objects)
-        except InputError as error:
-            if len(objects) > 1:
-                for each in objects:
-                    self._put(kind, [each], intake)
-                return
-            intake.remove(kind, objects[0].metadata.namespace, objects[0].metadata.name)
-            self._tell(f"{error}; it is left out")
+        add_page(_Telling(intake, self._intake.left_out.copy(), self._tell), kind, objects)
+
+    def _tell_beyond(self, left_out: Mapping[ObjectKey, str]) -> None:
+        """Tell once of what only the snapshot leaves out."""
+        beyond = {key: why for key, why in left_out.items() if key not in self._intake.left_out}
+        for key in beyond.keys() - self._beyond.keys():
+            self._tell(told(key[0], beyond[key]))
+        self._beyond = beyond
 
     def _refuse(self, feed: Feed, why: str) -> None:
         """A kind cannot be listed: nobody knows of it any more."""
@@ -284,6 +287,23 @@ class LiveCluster:
         for task in self._tasks:
             if task.done() and not task.cancelled() and (error := task.exception()) is not None:
                 raise NewsEndedError(f"{task.get_name()}: {type(error).__name__}: {error}") from error
+
+
+@dataclass(slots=True, frozen=True)
+class _Telling:
+    """An intake that tells of objects that are left out, unless that was told before."""
+
+    intake: ClusterIntake
+    known: Mapping[ObjectKey, str]
+    tell: Tell
+
+    def add(self, kind: str, wire: Sequence[Any]) -> None:
+        self.intake.add(kind, wire)
+
+    def leave_out(self, kind: str, namespace: str, name: str, why: str) -> None:
+        if self.known.get((kind, namespace, name)) != why:
+            self.tell(told(kind, why))
+        self.intake.leave_out(kind, namespace, name, why)
 
 
 @asynccontextmanager

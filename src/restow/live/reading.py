@@ -6,20 +6,18 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from restow.client.errors import ClientError, Forbidden, NotFound, ServerTrouble
 from restow.client.listing import pages
 from restow.client.resources import RESOURCES
 from restow.client.transport import Api
+from restow.cluster.left_out import Sink, add_page
 from restow.live.kinds import METRICS, REQUIRED, refusal_sentence
 
 
-class Sink(Protocol):
-    """Where objects go: a ClusterIntake or a CompactCluster."""
-
-    def add(self, kind: str, wire: Sequence[Any]) -> None:
-        """Take objects of a kind; none of them tell that the kind was listed."""
+class ListSink(Sink, Protocol):
+    """Where lists go: a ClusterIntake or a CompactCluster."""
 
     def restart(self, kind: str) -> None:
         """Forget the objects of a kind: they are listed anew."""
@@ -33,9 +31,10 @@ class Unlisted:
     why: str
 
 
-async def read_kinds(api: Api, kinds: Sequence[str], sink: Sink) -> tuple[Unlisted, ...]:
+async def read_kinds(api: Api, kinds: Sequence[str], sink: ListSink) -> tuple[Unlisted, ...]:
     """Hand over all objects of these kinds; returns the kinds that the API server refuses or does not have.
 
+    Objects that cannot be read are left out, one by one.
     ClientError where nodes or pods cannot be listed, or where the API server does not answer.
     """
     try:
@@ -47,13 +46,13 @@ async def read_kinds(api: Api, kinds: Sequence[str], sink: Sink) -> tuple[Unlist
     return tuple(found for task in tasks if (found := task.result()) is not None)
 
 
-async def _read(api: Api, kind: str, sink: Sink) -> Unlisted | None:
+async def _read(api: Api, kind: str, sink: ListSink) -> Unlisted | None:
     try:
         async with aclosing(pages(api, RESOURCES[kind])) as listed:
             async for page in listed:
                 if page.first:
                     sink.restart(kind)
-                sink.add(kind, page.objects)
+                add_page(sink, kind, page.objects)
     except (Forbidden, NotFound) as refused:
         why = refusal_sentence(kind, refused)
         if kind in REQUIRED:

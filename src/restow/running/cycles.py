@@ -11,6 +11,7 @@ each of them evicts or gives up one more pod at least, so there is a last one.
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -168,7 +169,9 @@ class Cycles:
         self.watchdog.expect(_WHO, "decision", _DECIDING)
         with self.tracing.span(PROFILES):
             before = Before(tuple(part.spent), frozenset(part.given_up), self.memory.pausing(elapsed()))
-            compute = partial(decide, self.live.snapshot(), rules, before, int(self.clock() * SECOND))
+            cluster = self.live.snapshot()
+            self.metrics.left_out(Counter(kind for kind, *_ in cluster.left_out))
+            compute = partial(decide, cluster, rules, before, int(self.clock() * SECOND))
             return await self._unless_stopped(off_loop(compute))
 
     async def _unless_stopped(self, work: Coroutine[Any, Any, T]) -> T | None:

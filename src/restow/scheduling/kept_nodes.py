@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from restow.cluster.amounts import capped_sum
 from restow.cluster.interning import IntArray
 from restow.cluster.snapshot import Cluster
 from restow.cluster.state import ClusterState
@@ -67,5 +68,5 @@ class KeptNodes:
             for position, node in enumerate(nodes.tolist()):
                 for other in self._nominations.kept_for(node, priority) if node in kept else ():
                     running[position] += 1
-                    requested[:, position] += self._state.held_by(other)
+                    requested[:, position] = capped_sum(requested[:, position], self._state.held_by(other))
         return running, requested

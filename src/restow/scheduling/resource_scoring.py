@@ -13,6 +13,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
+from restow.cluster.amounts import percent_of
 from restow.scheduling.framework import MAX_SCORE, Scores
 
 Table = npt.NDArray[np.int64]
@@ -25,20 +26,20 @@ Shape = Sequence[tuple[int, int]]
 def least_allocated(used: Table, capacity: Table, weights: Table) -> Scores:
     """The emptier the better."""
     free = np.maximum(capacity - used, 0)
-    return _weighted_mean(free * MAX_SCORE // np.maximum(capacity, 1), capacity > 0, weights)
+    return _weighted_mean(percent_of(free, capacity), capacity > 0, weights)
 
 
 def most_allocated(used: Table, capacity: Table, weights: Table) -> Scores:
     """The fuller the better."""
     taken = np.minimum(used, capacity)
-    return _weighted_mean(taken * MAX_SCORE // np.maximum(capacity, 1), capacity > 0, weights)
+    return _weighted_mean(percent_of(taken, capacity), capacity > 0, weights)
 
 
 def requested_to_capacity_ratio(shape: Shape) -> ScoringStrategy:
     """As a broken line of the utilisation says; resources that score 0 are left out of the mean."""
 
     def strategy(used: Table, capacity: Table, weights: Table) -> Scores:
-        utilisation = np.where(used > capacity, MAX_SCORE, used * MAX_SCORE // np.maximum(capacity, 1))
+        utilisation = np.where(used > capacity, MAX_SCORE, percent_of(np.minimum(used, capacity), capacity))
         scores = _along(shape, utilisation)
         counted = (capacity > 0) & (scores > 0)
         total = np.where(counted, scores * weights, 0).sum(axis=0)

@@ -21,8 +21,10 @@ class Room:
         running, requested = usage
         self._state = state
         self._rows = fit.filtered_rows(pod)
-        free = state.cluster.nodes.allocatable[:, node] - requested - state.requests_of(pod)
-        self._free: list[int] = free[self._rows].tolist()
+        offered, wanted = state.cluster.nodes.allocatable[:, node], state.requests_of(pod)
+        # Python's integers: what is free may lie beyond int64 on the way.
+        amounts = (each[self._rows].tolist() for each in (offered, requested, wanted))
+        self._free: list[int] = [has - taken - more for has, taken, more in zip(*amounts, strict=True)]
         self._slots = int(state.cluster.nodes.allocatable[PODS, node]) - running - 1
 
     def reprieve(self, pods: Sequence[int]) -> list[bool]:

@@ -168,6 +168,12 @@ class Metrics:
             buckets=_LOOP_BUCKETS,
             registry=self.registry,
         )
+        self._left_out = Gauge(
+            "restow_left_out_objects",
+            "Objects that cannot be read and are left out, at the last cycle; the log names them.",
+            ["kind"],
+            registry=self.registry,
+        )
         self._last_ended = Gauge(
             "restow_last_cycle_timestamp_seconds",
             "When the last cycle ended, failed ones not counted; 0 before the first.",
@@ -228,6 +234,12 @@ class Metrics:
     def workloads_backing_off(self, number: int) -> None:
         """Tell how many workloads are left alone now."""
         self._backing_off.set(number)
+
+    def left_out(self, counts: Mapping[str, int]) -> None:
+        """Tell how many objects are left out now, by kind."""
+        self._left_out.clear()
+        for kind, number in counts.items():
+            self._left_out.labels(kind).set(number)
 
     def strategy_done(self, strategy: str, profile: str, seconds: float) -> None:
         """Count one run of a strategy."""

@@ -15,6 +15,7 @@ from typing import Any, BinaryIO
 import msgspec
 from msgspec import NODEFAULT, Raw, Struct
 
+from restow.cluster.left_out import ObjectKey, stand_in
 from restow.cluster.snapshot import KINDS, Key
 from restow.kube.api_versions import API_VERSIONS
 
@@ -29,13 +30,21 @@ class CompactCluster:
 
     def __init__(self) -> None:
         self._kinds: dict[str, dict[Key, bytes]] = {}
+        #: The objects that cannot be read, and why.
+        self.left_out: dict[ObjectKey, str] = {}
 
     def add(self, kind: str, wire: Sequence[Any]) -> None:
         """Take objects of one of ``KINDS``, of which the last of one key counts; none of them tell of their kind."""
-        known = self._kinds.setdefault(kind, {})
         head = {"apiVersion": API_VERSIONS[kind], "kind": kind}
-        for each in wire:
-            known[each.metadata.namespace, each.metadata.name] = _encode(head | _fields(each))
+        given = {(each.metadata.namespace, each.metadata.name): _encode(head | _fields(each)) for each in wire}
+        self._kinds.setdefault(kind, {}).update(given)
+
+    def leave_out(self, kind: str, namespace: str, name: str, why: str) -> None:
+        """Go on without an object that cannot be read; where it may protect pods, what is written protects all that it could."""
+        substitute = stand_in(kind, namespace, name)
+        if substitute is not None:
+            self.add(kind, (substitute,))
+        self.left_out[kind, namespace, name] = why
 
     def restart(self, kind: str) -> None:
         """Forget the objects of a kind: they are listed anew."""

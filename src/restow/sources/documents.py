@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,10 +17,12 @@ from typing import Any
 import msgspec
 from msgspec import Raw, Struct
 
+from restow.cluster.left_out import ObjectKey, Sink, add_page, left_out_notes
 from restow.cluster.snapshot import KINDS, Cluster, ClusterIntake
 from restow.errors import InputError
 from restow.kube import nulls
 from restow.kube.api_versions import GROUPS
+from restow.kube.objects.unreadable import name_of, path_first
 from restow.sources.headers import Header, HeaderReader
 from restow.sources.reading import Data, Document, input_files, origin_of, read_documents, split_json
 
@@ -29,9 +31,6 @@ _PAGE = 512
 #: Unknown kinds named in a note.
 _KINDS_TOLD = 5
 _NO_NAME = "(without a readable name)"
-
-#: Takes a page of objects of one kind.
-Take = Callable[[str, Sequence[Any]], None]
 
 
 class _SeveralDocumentsError(Exception):
@@ -46,19 +45,6 @@ class _Envelope(Struct, frozen=True, rename="camel"):
     items: list[Raw] | None = None
 
 
-class _NameOnly(Struct, frozen=True):
-    """The part of an object's metadata that names it."""
-
-    name: str | None = None
-    namespace: str | None = None
-
-
-class _Named(Struct, frozen=True):
-    """Enough of an object to name it in an error."""
-
-    metadata: _NameOnly = _NameOnly()
-
-
 @dataclass(slots=True)
 class LoadReport:
     """What was found beside the cluster itself; normal for a partial dump, told in one line."""
@@ -70,13 +56,15 @@ class LoadReport:
     replaced: int = 0
     #: Pods on nodes that the input does not hold.
     on_unknown_nodes: int = 0
+    #: The objects that cannot be read, and why.
+    left_out: Mapping[ObjectKey, str] = field(default_factory=dict)
 
     def origin(self) -> str:
         """Where the cluster came from, in a word or two."""
         return self.origins[0] if len(self.origins) == 1 else f"{len(self.origins)} inputs"
 
     def notes(self) -> tuple[str, ...]:
-        """What is worth a line: nothing, or one sentence."""
+        """What is worth a line: of what was found, nothing or one sentence; and what was left out."""
         unknown = ", ".join(f"{count} {kind}" for kind, count in sorted(self.unknown_kinds.items())[:_KINDS_TOLD])
         more = len(self.unknown_kinds) - _KINDS_TOLD
         parts = [
@@ -86,7 +74,7 @@ class LoadReport:
             f"pods on nodes that the input does not hold: {self.on_unknown_nodes}" * bool(self.on_unknown_nodes),
         ]
         told = "; ".join(filter(None, parts))
-        return (f"{self.origin()}: {told}",) if told else ()
+        return (*((f"{self.origin()}: {told}",) if told else ()), *left_out_notes(self.left_out))
 
 
 def load_cluster(paths: Sequence[str]) -> tuple[Cluster, LoadReport]:
@@ -96,23 +84,24 @@ def load_cluster(paths: Sequence[str]) -> tuple[Cluster, LoadReport]:
     """
     intake = ClusterIntake()
     with garbage_collection_paused():
-        report = read_objects(paths, intake.add)
+        report = read_objects(paths, intake)
         cluster, report.replaced = intake.snapshot(), intake.replaced
+        report.left_out = cluster.left_out
     check_complete(cluster.counts(), report)
     report.on_unknown_nodes = cluster.pods.on_unknown_nodes()
     return cluster, report
 
 
-def read_objects(paths: Sequence[str], take: Take) -> LoadReport:
+def read_objects(paths: Sequence[str], sink: Sink) -> LoadReport:
     """Hand over all objects of known kinds in the inputs, in pages; a page without objects tells of its kind.
 
-    InputError, after the last input, lists every input that cannot be read, one sentence a line.
+    An object with a value that the API server accepts and nobody here can reckon with is left out. InputError, after the last input, lists every input that cannot be read, one sentence a line.
     """
     report = LoadReport()
     problems: list[str] = []
     for name in _files(paths, problems):
         try:
-            _load_file(name, take, report)
+            _load_file(name, sink, report)
         except InputError as error:
             problems.extend(error.sentences)
     if problems:
@@ -130,17 +119,17 @@ def _files(paths: Sequence[str], problems: list[str]) -> list[str]:
     return names
 
 
-def _load_file(name: str, take: Take, report: LoadReport) -> None:
+def _load_file(name: str, sink: Sink, report: LoadReport) -> None:
     report.origins.append(origin_of(name))
     for document in read_documents(name):
         try:
-            _take(document, take, report)
+            _take(document, sink, report)
         except _SeveralDocumentsError:
             for part in split_json(document.data, document.origin):
-                _take(part, take, report)
+                _take(part, sink, report)
 
 
-def _take(document: Document, take: Take, report: LoadReport) -> None:
+def _take(document: Document, sink: Sink, report: LoadReport) -> None:
     by_kind: dict[str, list[Data | Raw]] = {}
     for kind, item in _items(document.data, document.origin, "", ""):
         if kind in KINDS:
@@ -151,12 +140,12 @@ def _take(document: Document, take: Take, report: LoadReport) -> None:
             report.unknown_kinds[kind] += 1
     for kind, items in by_kind.items():
         # A list of a kind without items still tells that there are none.
-        take(kind, ())
+        sink.add(kind, ())
         decoder = msgspec.json.Decoder(KINDS[kind])
         for start in range(0, len(items), _PAGE):
             page = _decode_page(decoder, kind, items[start : start + _PAGE], document.origin)
             try:
-                take(kind, page)
+                add_page(sink, kind, page, fatal=(InputError,))
             except InputError as error:
                 raise InputError(f"{document.origin}: {error}") from error
 
@@ -195,7 +184,7 @@ def _decode_envelope(data: Data | Raw, origin: str) -> _Envelope:
     try:
         return msgspec.json.decode(data, type=_Envelope)
     except msgspec.ValidationError as error:
-        raise InputError(f"{origin}: not a Kubernetes object: {_sentence(error)}") from error
+        raise InputError(f"{origin}: not a Kubernetes object: {path_first(error)}") from error
     except msgspec.DecodeError as error:
         if "trailing characters" in str(error):
             raise _SeveralDocumentsError from error
@@ -235,21 +224,14 @@ def _decode(decoder: msgspec.json.Decoder[Any], kind: str, item: Data | Raw, ori
 
 
 def _unreadable(kind: str, item: Data | Raw, origin: str, error: Exception) -> InputError:
-    return InputError(f"{origin}: {kind} {_name(item)}: {_sentence(error)}")
+    return InputError(f"{origin}: {kind} {_name(item)}: {path_first(error)}")
 
 
 def _name(item: Data | Raw) -> str:
-    try:
-        meta = msgspec.json.decode(item, type=_Named).metadata
-    except msgspec.MsgspecError:
+    name = name_of(item)
+    if name is None:
         return _NO_NAME
-    return (f"{meta.namespace}/{meta.name}" if meta.namespace else meta.name) if meta.name else _NO_NAME
-
-
-def _sentence(error: Exception) -> str:
-    """The decoder's message with the path first: ``spec.priority: Expected `int`, got `str```."""
-    what, _, path = str(error).partition(" - at `$.")
-    return f"{path.rstrip('`')}: {what}" if path else what
+    return f"{name.namespace}/{name.name}" if name.namespace else name.name
 
 
 def check_complete(counts: Mapping[str, int], report: LoadReport) -> None:

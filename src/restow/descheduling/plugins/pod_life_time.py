@@ -19,7 +19,7 @@ from restow.descheduling.pod_ages import age_text, seconds_since, short_duration
 from restow.descheduling.pod_criteria import exit_code_among, owner_among, owner_not_among
 from restow.kube.duration import SECOND
 from restow.kube.objects import Condition
-from restow.kube.timestamps import parse_time
+from restow.kube.timestamps import nearest_time
 from restow.policies.arguments import (
     Int32,
     PodSelectionArgs,
@@ -180,7 +180,7 @@ def _agrees(condition: Condition, wanted: PodConditionFilter, now: int) -> bool:
     if condition.last_transition_time is None:
         return False
     try:
-        elapsed = now - parse_time(condition.last_transition_time)
+        elapsed = now - nearest_time(condition.last_transition_time)
     except ValueError as error:
         raise ValueError(f"status.conditions: lastTransitionTime of {condition.type}: {error}") from error
     return elapsed >= 0 and elapsed // SECOND >= wanted.min_time_since_last_transition_seconds

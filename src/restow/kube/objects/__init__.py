@@ -47,6 +47,7 @@ from restow.kube.objects.storage import (
     TopologySelectorTerm,
     VolumeAttachment,
 )
+from restow.kube.objects.unreadable import Unreadable
 from restow.kube.objects.usage import ContainerMetrics, NodeMetrics, PodMetrics
 from restow.kube.objects.volumes import (
     ObjectReference,
@@ -114,6 +115,7 @@ __all__ = [
     "Toleration",
     "TopologySelectorTerm",
     "TopologySpreadConstraint",
+    "Unreadable",
     "Volume",
     "VolumeAttachment",
     "WeightedPodAffinityTerm",

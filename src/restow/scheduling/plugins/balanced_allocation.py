@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from restow.cluster.amounts import capped_sum
 from restow.cluster.interning import BoolArray, IntArray
 from restow.scheduling.context import Context
 from restow.scheduling.framework import MAX_SCORE, Scores, among
@@ -51,7 +52,9 @@ class BalancedAllocation:
         used = self._state.requested[rows, nodes]
         capacity = self._state.cluster.nodes.allocatable[rows, nodes]
         # Both at once: for a few nodes the number of operations is what counts.
-        balance = _balance(np.concatenate((used, used + request), axis=1), np.concatenate((capacity, capacity), axis=1))
+        balance = _balance(
+            np.concatenate((used, capped_sum(used, request)), axis=1), np.concatenate((capacity, capacity), axis=1)
+        )
         before, after = balance[: len(nodes)], balance[len(nodes) :]
         half = MAX_SCORE // 2
         return (half + (half + after - before) // 2).astype(np.int16)

@@ -14,6 +14,7 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
+from restow.cluster.amounts import capped_sum
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.nodes import CPU, MEMORY, PODS
 from restow.cluster.pods import ContainerResources
@@ -163,7 +164,7 @@ class NodeResourcesFit:
         if len(scored.plain):
             used = np.concatenate((used, self._state.requested[scored.plain, nodes]))
         capacity = self._nodes.allocatable[scored.rows, nodes]
-        return self._strategy(used + scored.amounts, capacity, scored.weights).astype(np.int16)
+        return self._strategy(capped_sum(used, scored.amounts), capacity, scored.weights).astype(np.int16)
 
     def _scored(self, resources: int) -> _Scored:
         known = self._scoring.get(resources)

@@ -1,0 +1,90 @@
+"""Values of other objects than pods and nodes that are read where rules are evaluated: checked when the object comes in.
+
+So they are told with the name of their object, and no rule ever meets one that it cannot read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from restow.cluster.amounts import LARGEST
+from restow.errors import InputError, OutOfRangeError
+from restow.kube.labels import selector_from
+from restow.kube.objects import (
+    CSIStorageCapacity,
+    NodeMetrics,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    PodMetrics,
+    WireQuantity,
+)
+from restow.kube.quantity import NANO_PER_UNIT, parse_quantity
+
+#: Path and text of a quantity.
+_Amount = tuple[str, WireQuantity]
+
+
+def check_values(kind: str, objects: Sequence[Any]) -> None:
+    """InputError names the first object with a value that the API server would have refused.
+
+    OutOfRangeError says which amount is beyond int64.
+    """
+    amounts = _AMOUNTS.get(kind)
+    if amounts is None:
+        return
+    for each in objects:
+        try:
+            _check(amounts(each))
+            if kind == "PersistentVolumeClaim":
+                selector_from(each.spec.selector)
+        except ValueError as error:
+            meta = each.metadata
+            name = f"{meta.namespace}/{meta.name}" if meta.namespace else meta.name
+            raise InputError(f"{kind} {name}: {error}") from error
+
+
+def _check(amounts: Iterator[_Amount]) -> None:
+    for path, text in amounts:
+        try:
+            quantity = parse_quantity(text)
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from error
+        if abs(quantity.nano) > LARGEST * NANO_PER_UNIT:
+            raise OutOfRangeError(f"{path} is more than {LARGEST}, the most that int64 holds")
+
+
+def _of(path: str, amounts: Mapping[str, WireQuantity] | None) -> Iterator[_Amount]:
+    return ((f"{path}: {resource}", text) for resource, text in (amounts or {}).items())
+
+
+def _of_claim(claim: PersistentVolumeClaim) -> Iterator[_Amount]:
+    resources = claim.spec.resources
+    return _of("spec.resources.requests", resources.requests if resources else None)
+
+
+def _of_volume(volume: PersistentVolume) -> Iterator[_Amount]:
+    return _of("spec.capacity", volume.spec.capacity)
+
+
+def _of_capacity(capacity: CSIStorageCapacity) -> Iterator[_Amount]:
+    found = {"capacity": capacity.capacity, "maximumVolumeSize": capacity.maximum_volume_size}
+    return ((path, text) for path, text in found.items() if text is not None)
+
+
+def _of_node_usage(metrics: NodeMetrics) -> Iterator[_Amount]:
+    return _of("usage", metrics.usage)
+
+
+def _of_pod_usage(metrics: PodMetrics) -> Iterator[_Amount]:
+    for container in metrics.containers or ():
+        yield from _of(f"{container.name}: usage", container.usage)
+
+
+_AMOUNTS: Mapping[str, Callable[[Any], Iterator[_Amount]]] = {
+    "PersistentVolumeClaim": _of_claim,
+    "PersistentVolume": _of_volume,
+    "CSIStorageCapacity": _of_capacity,
+    "NodeMetrics": _of_node_usage,
+    "PodMetrics": _of_pod_usage,
+}
