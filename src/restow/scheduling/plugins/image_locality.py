@@ -20,6 +20,8 @@ NAME = "ImageLocality"
 _MIB = 1 << 20
 _LEAST = 23 * _MIB
 _MOST_PER_CONTAINER = 1000 * _MIB
+#: More than counts of all images of a pod together, and thousands of it fit into int64.
+_LARGEST = 1 << 50
 
 
 @dataclass(slots=True, frozen=True)
@@ -91,7 +93,7 @@ class ImageLocality:
         return {name: self._image(sizes[name], found) for name, found in holders.items()}
 
     def _image(self, size: int, holders: set[int]) -> _Image:
-        return _Image(int(size * (len(holders) / len(self._nodes))), np.array(sorted(holders)))
+        return _Image(min(int(size * (len(holders) / len(self._nodes))), _LARGEST), np.array(sorted(holders)))
 
 
 def full_name(image: str) -> str:

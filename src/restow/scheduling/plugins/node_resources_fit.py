@@ -30,6 +30,8 @@ NAME = "NodeResourcesFit"
 Amounts = npt.NDArray[np.int64]
 
 _TOO_MANY_PODS = "Too many pods"
+#: Of an int64 that is not negative.
+_BITS = 63
 _BASIC = ("cpu", "memory", "ephemeral-storage")
 
 
@@ -146,7 +148,7 @@ class NodeResourcesFit:
             ordered = sorted(named, key=lambda name: (_BASIC.index(name) if name in _BASIC else len(_BASIC), name))
             rows = np.array([[self._nodes.resources.index(name)] for name in ordered], dtype=np.int64).reshape(-1, 1)
             reasons = (_TOO_MANY_PODS, *(f"Insufficient {name}" for name in ordered))
-            bits = 1 << np.minimum(np.arange(len(reasons) + len(rows)), len(reasons))
+            bits = _bits(len(reasons), len(rows))
             known = self._known[key] = _Wanted(rows, self._state.request_vectors()[key][rows], reasons, bits)
         return known
 
@@ -198,6 +200,12 @@ def is_scalar(name: str) -> bool:
     Extended resources, huge pages, attachable volumes and native resources with a prefix; others are dropped.
     """
     return is_extended(name) or name.startswith(("hugepages-", "attachable-volumes-")) or "kubernetes.io/" in name
+
+
+def _bits(reasons: int, rows: int) -> IntArray:
+    """A bit for each reason, and the one above for what whole nodes lack; Python's integers where 64 bits are too few."""
+    kind = np.int64 if reasons + rows.bit_length() < _BITS else object
+    return np.array([1 << min(place, reasons) for place in range(reasons + rows)], dtype=kind)
 
 
 def _judgement(reasons: tuple[str, ...], number: IntArray) -> Judgement:
