@@ -28,12 +28,13 @@ def test_the_metrics_of_a_pod_are_found_by_namespace_and_name():
     cluster = a_cluster(NODE, POD, a_pod("p", namespace="other"), pod_metrics("p", cpu="5m"))
     found = metrics_of(cluster, 0)
     assert found is not None
-    assert container_usage(found, found.containers[0]) == {"cpu": 5 * 10**6, "memory": 0}
+    assert container_usage(found.containers[0]) == {"cpu": 5 * 10**6, "memory": 0}
     assert metrics_of(cluster, 1) is None
 
 
-@pytest.mark.parametrize("usage", [node_usage, lambda cluster: container_usage(metrics_of(cluster, 0), metrics_of(cluster, 0).containers[0])], ids=["node", "pod"])  # fmt: skip
-def test_an_unreadable_amount_is_an_error_that_names_the_object(usage):
-    cluster = a_cluster(NODE, POD, node_metrics("n1", cpu="x"), pod_metrics("p", cpu="x"))
-    with pytest.raises(InputError, match=r"^(NodeMetrics n1|PodMetrics default/p: c0): usage: \"x\" is not a quantity"):
-        usage(cluster)
+@pytest.mark.parametrize("metrics", [node_metrics("n1", cpu="x"), pod_metrics("p", cpu="x")], ids=["node", "pod"])
+def test_an_unreadable_amount_is_an_error_that_names_the_object(metrics):
+    with pytest.raises(
+        InputError, match=r"^(NodeMetrics n1|PodMetrics default/p: c0): usage: cpu: \"x\" is not a quantity"
+    ):
+        a_cluster(NODE, POD, metrics)

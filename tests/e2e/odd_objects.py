@@ -105,7 +105,8 @@ class OddObjects:
 
     def _amounts(self, *more: str) -> dict[str, str]:
         names = ("cpu", "memory", "ephemeral-storage", "example.com/a", "hugepages-2Mi", *more)
-        chosen = self.chance.sample(names, self.chance.randint(0, 3))
+        # Huge pages are refused without one of these.
+        chosen = ["cpu", *self.chance.sample(names[1:], self.chance.randint(0, 2))] * (self.chance.random() < 0.8)
         return {name: self._amount(name) for name in chosen}
 
     def _amount(self, resource: str) -> str:
@@ -177,9 +178,8 @@ class OddObjects:
         )
 
     def _toleration(self) -> Object:
-        operator = self.chance.choice(("Exists", "Equal", "Gt", "Lt"))
-        values = _WORDS if operator == "Equal" else _INTEGERS
-        given = {} if operator == "Exists" else {"value": self.chance.choice(values)}
+        operator = self.chance.choice(("Exists", "Equal", ""))
+        given = {} if operator == "Exists" else {"value": self.chance.choice(_WORDS)}
         return {
             "key": self.chance.choice(_KEYS),
             "operator": operator,

@@ -177,5 +177,5 @@ def _left_alone(thing: Object) -> Object:
 
 def a_bound_pod(name: str) -> Object:
     """A pod that is too large for its node together with the other one."""
-    container = a_container("c", image="a", requests={"example.com/a": "8E"}, limits={"example.com/a": "8E"})
+    container = a_container("c", image="a", requests={"memory": "6Ei"})
     return a_pod(name, namespace=_ODD, node="node-5", containers=[container])

@@ -8,7 +8,17 @@ import json
 import pytest
 import yaml
 
-from builders import a_deployment, a_list, a_node, a_pod, a_replica_set, a_service, node_metrics
+from builders import (
+    a_deployment,
+    a_list,
+    a_node,
+    a_pod,
+    a_replica_set,
+    a_service,
+    node_affinity,
+    node_metrics,
+    node_term,
+)
 from restow.errors import InputError
 from restow.sources.documents import load_cluster
 
@@ -309,6 +319,43 @@ def test_a_wrong_value_is_an_error_with_file_pod_and_path(load, path, value, mes
 )
 def test_a_wrong_value_is_an_error_with_file_node_and_path(load, path, value, message):
     assert refusal(load, a_list(with_field(NODE, path, value), POD)).startswith(f"FILE: Node n1: {message}")
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        pytest.param(a_pod("odd", memory="10E"), id="pod beyond int64"),
+        pytest.param(a_pod("odd", memory="9" * 5_000), id="thousands of digits"),
+        pytest.param(a_node("odd", memory="1e400"), id="node beyond int64"),
+        pytest.param(node_metrics("odd", cpu="1e30"), id="usage beyond int64"),
+    ],
+)
+def test_an_amount_that_the_api_server_accepts_leaves_out_its_object_and_says_so(load, odd):
+    assert names(load(a_list(odd, NODE, POD))) == (("n1",), ("p1",))
+    (note,) = load.report.notes()
+    name = "default/odd" if odd["kind"] == "Pod" else "odd"
+    assert note.startswith(f"{odd['kind']} {name}: ")
+    assert (
+        note.endswith(" is more than 9223372036854775807, the most that int64 holds; it is left out") or "cpu" in note
+    )
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        pytest.param(a_pod("odd", memory="9Pi"), id="9Pi"),
+        pytest.param(a_pod("odd", memory="9Ei"), id="9Ei"),
+        pytest.param(a_pod("odd", started="9999-12-31T23:59:59Z"), id="year 9999"),
+        pytest.param(a_pod("odd", created="0001-01-01T00:00:01Z"), id="year 1"),
+        pytest.param(
+            a_pod("odd", affinity=node_affinity(preferred=[(1, node_term(("size", "Gt", "9" * 5_000)))])),
+            id="thousands of digits in a preferred term",
+        ),
+    ],
+)
+def test_what_the_api_server_accepts_never_makes_a_file_unusable(load, odd):
+    assert names(load(a_list(odd, NODE, POD))) == (("n1",), ("odd", "p1"))
+    assert not load.report.notes()
 
 
 @pytest.mark.parametrize(

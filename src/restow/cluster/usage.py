@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from restow.cluster.snapshot import Cluster
-from restow.errors import InputError
 from restow.kube.objects import ContainerMetrics, PodMetrics, WireQuantity
 from restow.kube.quantity import parse_quantity
 
@@ -21,10 +20,10 @@ COLLECTED = ("cpu", "memory")
 
 
 def node_usage(cluster: Cluster) -> dict[str, Amounts]:
-    """CPU and memory by node name; InputError names an object with an amount that cannot be read."""
+    """CPU and memory by node name."""
     collected = {}
     for (_, name), metrics in cluster.kind("NodeMetrics").items():
-        usage = _amounts(metrics.usage, f"NodeMetrics {name}: usage")
+        usage = _amounts(metrics.usage)
         collected[name] = {resource: usage.get(resource, 0) for resource in COLLECTED}
     return collected
 
@@ -38,14 +37,11 @@ def pod_metrics(cluster: Cluster, pod: int) -> PodMetrics | None:
     return found
 
 
-def container_usage(metrics: PodMetrics, container: ContainerMetrics) -> Amounts:
-    """What one container uses; InputError names an amount that cannot be read."""
-    meta = metrics.metadata
-    return _amounts(container.usage, f"PodMetrics {meta.namespace}/{meta.name}: {container.name}: usage")
+def container_usage(container: ContainerMetrics) -> Amounts:
+    """What one container uses."""
+    return _amounts(container.usage)
 
 
-def _amounts(wire: Mapping[str, WireQuantity] | None, place: str) -> Amounts:
-    try:
-        return {resource: parse_quantity(text).nano for resource, text in (wire or {}).items()}
-    except ValueError as error:
-        raise InputError(f"{place}: {error}") from error
+def _amounts(wire: Mapping[str, WireQuantity] | None) -> Amounts:
+    """Quantities that ``cluster.values`` has checked."""
+    return {resource: parse_quantity(text).nano for resource, text in (wire or {}).items()}

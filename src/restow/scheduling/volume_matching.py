@@ -15,8 +15,7 @@ import numpy as np
 
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.snapshot import Key
-from restow.errors import InputError
-from restow.kube.labels import Selector, selector_from
+from restow.kube.labels import selector_from
 from restow.kube.objects import ObjectReference, PersistentVolume, PersistentVolumeClaim, WireQuantity
 from restow.kube.quantity import parse_quantity
 
@@ -67,21 +66,17 @@ def match_claims(claims: Sequence[PersistentVolumeClaim], offer: Offer, nodes: i
 
 
 def requested(claim: PersistentVolumeClaim) -> int:
-    """The size that a claim asks for, in nano-bytes; 0 where it does not say. InputError names a bad quantity."""
-    amounts = (claim.spec.resources.requests if claim.spec.resources else None) or {}
-    meta = claim.metadata
-    return _size(amounts, f"PersistentVolumeClaim {meta.namespace}/{meta.name}: spec.resources.requests.storage")
+    """The size that a claim asks for, in nano-bytes; 0 where it does not say."""
+    return _size((claim.spec.resources.requests if claim.spec.resources else None) or {})
 
 
 def _capacity(volume: PersistentVolume) -> int:
-    return _size(volume.spec.capacity or {}, f"PersistentVolume {volume.metadata.name}: spec.capacity.storage")
+    return _size(volume.spec.capacity or {})
 
 
-def _size(amounts: Mapping[str, WireQuantity], where: str) -> int:
-    try:
-        return parse_quantity(amounts[_STORAGE]).nano if _STORAGE in amounts else 0
-    except ValueError as error:
-        raise InputError(f"{where}: {error}") from error
+def _size(amounts: Mapping[str, WireQuantity]) -> int:
+    """Of quantities that ``cluster.values`` has checked."""
+    return parse_quantity(amounts[_STORAGE]).nano if _STORAGE in amounts else 0
 
 
 def _match(claim: PersistentVolumeClaim, offer: Offer, earlier: Sequence[Match], nodes: int) -> Match:
@@ -128,14 +123,6 @@ def _is_reserved_for(reference: ObjectReference, claim: PersistentVolumeClaim) -
     return not reference.uid or reference.uid == meta.uid
 
 
-def _selector(claim: PersistentVolumeClaim) -> Selector:
-    try:
-        return selector_from(claim.spec.selector)
-    except ValueError as error:
-        meta = claim.metadata
-        raise InputError(f"PersistentVolumeClaim {meta.namespace}/{meta.name}: spec.selector: {error}") from error
-
-
 def _is_suitable(claim: PersistentVolumeClaim, volume: PersistentVolume) -> bool:
     """Whether size, mode and attributes of a volume do, and it is there to stay."""
     return (
@@ -150,6 +137,6 @@ def _is_free(claim: PersistentVolumeClaim, volume: PersistentVolume) -> bool:
     """Whether a suitable volume without a claim is on offer to this one."""
     if volume.status.phase != "Available":
         return False
-    if claim.spec.selector is not None and not _selector(claim).matches(volume.metadata.labels or {}):
+    if claim.spec.selector is not None and not selector_from(claim.spec.selector).matches(volume.metadata.labels or {}):
         return False
     return set(claim.spec.access_modes or ()) <= set(volume.spec.access_modes or ())

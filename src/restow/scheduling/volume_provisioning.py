@@ -13,7 +13,6 @@ from restow.cluster.interning import BoolArray
 from restow.cluster.node_matching import matches
 from restow.cluster.nodes import Nodes
 from restow.cluster.snapshot import Cluster
-from restow.errors import InputError
 from restow.kube.labels import NOTHING, Requirement, Selector, selector_from
 from restow.kube.node_selection import NodeSelection, SelectorTerm
 from restow.kube.objects import CSIDriver, CSIStorageCapacity, PersistentVolumeClaim, StorageClass, TopologySelectorTerm
@@ -101,10 +100,4 @@ def _says_size(claim: PersistentVolumeClaim) -> bool:
 def _is_enough(capacity: CSIStorageCapacity, claim: PersistentVolumeClaim) -> bool:
     """Whether a volume of the claim's size, rounded up to bytes, can still be made."""
     limit = capacity.capacity if capacity.maximum_volume_size is None else capacity.maximum_volume_size
-    if limit is None:
-        return False
-    try:
-        return parse_quantity(limit).value() >= -(-requested(claim) // 10**9)
-    except ValueError as error:
-        meta = capacity.metadata
-        raise InputError(f"CSIStorageCapacity {meta.namespace}/{meta.name}: capacity: {error}") from error
+    return limit is not None and parse_quantity(limit).value() >= -(-requested(claim) // 10**9)

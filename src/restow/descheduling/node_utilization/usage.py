@@ -85,7 +85,7 @@ def _carry(view: View, names: tuple[str, ...], by_node: Mapping[int, Amounts]) -
             continue
         places = ((int(pods.node[twin_of(twin)]), -1), (int(state.node[twin]), 1))
         for container in metrics.containers or ():
-            used = container_usage(metrics, container)
+            used = container_usage(container)
             for node, sign in places:
                 for name in used.keys() & set(names) if node in by_node else ():
                     by_node[node][name] += sign * used[name]
@@ -110,7 +110,7 @@ def _pod_measured(cluster: Cluster, names: tuple[str, ...], pod: int) -> Mapping
         return None
     usage = dict.fromkeys(names, 0)
     for container in metrics.containers or ():
-        used = container_usage(metrics, container)
+        used = container_usage(container)
         for name in names:
             if name != "pods":
                 if name not in used:
