@@ -12,6 +12,7 @@ from restow.client.listing import Page, Selection, pages
 from restow.client.rate_limit import TokenBucket
 from restow.client.resources import RESOURCES
 from restow.client.transport import Api
+from restow.kube.objects.unreadable import ObjectName, Unreadable
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]
 
@@ -110,6 +111,17 @@ async def test_an_unreadable_object_names_its_field(api: Api, double: Double) ->
 
     with pytest.raises(MalformedReply, match=r"Expected `int \| null`, got `str` - at `\$.items\[0\].spec.priority`"):
         await listed(api)
+
+
+async def test_an_unreadable_object_with_a_name_is_named_and_the_others_are_read(api: Api, double: Double) -> None:
+    odd = {"metadata": {"name": "odd", "namespace": "shop"}, "spec": {"priority": "high"}}
+    others = [{"metadata": {"name": name}, "spec": {"priority": None}} for name in "ab"]
+    double.answers("GET", PATH, an_answer({"metadata": {"resourceVersion": "7"}, "items": [others[0], odd, others[1]]}))
+
+    (page,) = await listed(api)
+    assert names(page) == ["a", "odd", "b"]
+    assert page.objects[1] == Unreadable(ObjectName("odd", "shop"), "spec.priority: Expected `int | null`, got `str`")
+    assert page.resource_version == "7"
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from client.double import Answer, Double, a_status, an_error_event, an_event
@@ -9,6 +11,7 @@ from restow.client.errors import Gone, MalformedReply, ServerTrouble, Unreachabl
 from restow.client.resources import RESOURCES
 from restow.client.transport import Api
 from restow.client.watching import Added, Bookmark, Deleted, Modified, Watched, watch
+from restow.kube.objects import Unreadable
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]
 
@@ -85,6 +88,21 @@ async def test_what_came_before_trouble_is_not_lost(
         await watched(api, seen)
 
     assert [told(event) for event in seen] in (EVENTS, [])
+
+
+@pytest.mark.parametrize("what", ["ADDED", "MODIFIED", "DELETED"])
+async def test_an_event_with_an_unreadable_object_names_it_and_the_stream_goes_on(
+    api: Api, double: Double, what: str
+) -> None:
+    odd = {"metadata": {"name": "odd", "resourceVersion": "10"}, "spec": {"priority": "high"}}
+    line = json.dumps({"type": what, "object": odd}).encode() + b"\n"
+    double.answers("GET", PATH, Answer((line, LINES)))
+
+    first, *others = await watched(api)
+    assert isinstance(first, (Added, Modified, Deleted))
+    assert isinstance(first.object, Unreadable)
+    assert told(first)[1:] == ("odd", "10")
+    assert [told(event) for event in others] == EVENTS
 
 
 async def test_a_stream_that_drips_for_ever_ends(api: Api, double: Double) -> None:
