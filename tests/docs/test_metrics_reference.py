@@ -21,6 +21,7 @@ def families():
     metrics = Metrics(lambda: {"Pod": 1.0})
     metrics.evicted("success", EvictedPod("s", "p", "ns", "n"))
     metrics.strategy_done("s", "p", 1)
+    metrics.left_out({"Pod": 1})
     metrics.cycle_done(
         CycleFigures(
             result="done",
