@@ -12,7 +12,7 @@ from builders.policies import as_yaml, strategy_policy
 from cli.conftest import TOLD
 
 _DIGITS = "9" * 5_000
-_HALF = [a_container(requests={"memory": "4Pi"}), a_container()]
+_HALF = [*(a_container(requests={"memory": "4Pi"}) for _ in range(2)), a_container()]
 #: Pods that any tenant may create.
 ODD = {
     "9Pi": a_pod("odd", memory="9Pi"),
