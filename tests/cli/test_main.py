@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import restow as package
+from builders.policies import as_yaml, strategy_policy
 from restow.cli import app, question
 
 UNUSABLE = {
@@ -86,3 +87,18 @@ class TestWhileRunning:
     def test_nobody_reads_the_output(self, restow, monkeypatch):
         monkeypatch.setattr(app, "call", raising(BrokenPipeError()))
         assert restow("plan") == (0, "", "")
+
+
+def test_each_of_several_problems_has_a_line(restow, cluster, tmp_path):
+    """And a line feed in what is quoted begins no line."""
+    policy, schedulers = tmp_path / "several.yaml", tmp_path / "schedulers.yaml"
+    policy.write_bytes(as_yaml(strategy_policy("RemovePodsHavingTooManyRestarts", {"states": ["Failed\n"]})))
+    schedulers.write_text(
+        'apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"one\\n": 1\nother: 2\n'
+    )
+    for flag, file in (("--policy-config-file", policy), ("--scheduler-config", schedulers)):
+        ran = restow("plan", "-f", cluster, flag, file)
+        assert ran.status == 2
+        lines = ran.err.splitlines()
+        assert len(lines) == 2
+        assert all(each.startswith(str(file)) for each in lines)
