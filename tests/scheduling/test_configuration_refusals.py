@@ -114,3 +114,9 @@ def test_every_unknown_key_is_named_and_what_else_is_wrong():
 def test_a_configuration_inside_a_config_map_is_pointed_at():
     text = json.dumps({"kind": "ConfigMap", "apiVersion": "v1", "data": {"a": "", "config.yaml": a_configuration()}})
     assert refusal(text).endswith('not "ConfigMap"; data.config.yaml holds one: write that text into a file of its own')
+
+
+def test_a_line_feed_in_a_key_of_arguments_is_no_new_sentence():
+    with pytest.raises(InputError) as caught:
+        loaded(a_configuration(a_profile(args={"NodeAffinity": {"a\nb": 1}})))
+    assert len(caught.value.sentences) == 1

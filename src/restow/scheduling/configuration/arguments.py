@@ -107,7 +107,7 @@ def _read(
     try:
         args = decode(findings.document, config.args, path, _TYPES[config.name])
     except InputError as error:
-        findings.problems += str(error).splitlines()
+        findings.problems += error.sentences
         return _TYPES[config.name]()
     if args.api_version not in ("", api_version):
         findings.refuse((*path, "apiVersion"), f'must be {api_version}, not "{args.api_version}"')
