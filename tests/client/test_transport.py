@@ -163,6 +163,20 @@ async def test_a_proxy_that_refuses_is_told_without_its_password(double: Double)
     assert "hunter2" not in str(raised.value)
 
 
+async def test_what_is_no_http_is_quoted_in_one_short_line() -> None:
+    async def babble(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"SSH\n" + b"9" * 5000 + b"\r\n\r\n")
+        writer.close()
+
+    server = await asyncio.start_server(babble, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    async with server, an_api(f"http://127.0.0.1:{port}") as api:
+        with pytest.raises(Unreachable, match="the connection broke: 400, message=") as raised:
+            await api.send(Call("GET", PATH))
+    assert "\n" not in str(raised.value)
+    assert len(str(raised.value)) < 300
+
+
 async def test_tokens_do_not_follow_redirections(api: Api, double: Double) -> None:
     double.answers("GET", PATH, Answer((), 302, {"Location": f"{double.url}/elsewhere"}))
 

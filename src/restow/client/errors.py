@@ -15,7 +15,7 @@ from msgspec import Struct
 from restow.client.server_time import http_date
 
 #: Characters of a reply that is no Status which are worth repeating to people.
-_QUOTED = 200
+QUOTED = 200
 
 
 class StatusCause(Struct, frozen=True, gc=False):
@@ -130,7 +130,7 @@ def refusal(status: int, body: bytes, headers: Mapping[str, str], now: float) ->
     try:
         told = msgspec.json.decode(body, type=Status)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        told = Status(message=body[:_QUOTED].decode(errors="replace").strip() or "(no text)")
+        told = Status(message=body[:QUOTED].decode(errors="replace").strip() or "(no text)")
     waiting = _seconds(headers.get("Retry-After"), now)
     return _error(status, told, waiting)
 

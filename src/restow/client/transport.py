@@ -23,6 +23,7 @@ from restow.client.back_off import REQUESTS
 from restow.client.credentials import Identity
 from restow.client.endpoint import Endpoint
 from restow.client.errors import (
+    QUOTED,
     ClientError,
     MalformedReply,
     NotPermitted,
@@ -192,7 +193,9 @@ class Api:
         where = f"{self.endpoint.server} ({self.endpoint.origin})"
         if isinstance(error, aiohttp.ClientConnectorError):
             return Unreachable(f"{where} cannot be reached: {_reason(error.os_error)}")
-        return Unreachable(f"{where}: the connection broke: {without_secrets(str(error)) or type(error).__name__}")
+        # What was no HTTP is repeated by the library, lines and all.
+        words = " ".join(without_secrets(str(error)).split())[:QUOTED]
+        return Unreachable(f"{where}: the connection broke: {words or type(error).__name__}")
 
     def _distrust(self, error: aiohttp.ClientSSLError, identity: Identity) -> Untrusted:
         where = f"{self.endpoint.server} ({self.endpoint.origin})"
