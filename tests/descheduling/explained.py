@@ -10,6 +10,7 @@ from builders import NOW
 from descheduling.harness import Object, a_cluster, a_policy
 from descheduling.proven import TOLD, read_policy
 from restow.descheduling.cycle import run_cycle
+from restow.descheduling.deciding import policy_as_asked
 from restow.descheduling.explaining.explanation import Change, NodeExplanation, PodExplanation, StrategyView
 from restow.descheduling.explaining.nodes import explain_node
 from restow.descheduling.explaining.pods import explain_pod
@@ -28,7 +29,8 @@ def a_setting(policy: Object, *objects: Object, placement: Placement = "prove") 
     cluster, rules, now = a_cluster(*objects), read_policy(policy), parse_time(NOW)
     decide = prove_cycle if placement == "prove" else run_cycle
     cycle = decide(cluster, rules, strategies(), now)
-    return Setting(cycle, rules, strategies(), now, placement, (DEFAULT_PROFILE,))
+    asked = policy_as_asked(rules, placement)
+    return Setting(cycle, cluster, asked, strategies(), now, placement, (DEFAULT_PROFILE,))
 
 
 def explained(policy: Object, *objects: Object, pod: str = "p", placement: Placement = "prove") -> PodExplanation:

@@ -1,4 +1,4 @@
-"""What would have to change so that a pod moves: the least of each kind, asked of the scheduler and the strategy again.
+"""What would have to change so that a pod moves: the least of each kind, tried by making the plan again.
 
 The pod p must leave n1, whose taint it does not tolerate; n2 has one thing against it.
 """
@@ -15,6 +15,7 @@ from builders import (
     a_pod,
     a_pv,
     a_pvc,
+    ago,
     claim_volume,
     node_affinity,
     node_term,
@@ -220,6 +221,54 @@ def test_the_limit_that_is_reached_is_raised_by_one():
     assert helps(explained(policy, *objects)) == ["with maxNoOfPodsToEvictPerNode of 2"]
 
 
+def test_a_limit_is_raised_so_far_that_it_is_the_pods_turn():
+    policy = a_policy("RemovePodsViolatingNodeTaints", {}, maxNoOfPodsToEvictPerNode=1)
+    others = [a_pod(name, node="n1", owner=RS, phase="Running") for name in "abcd"]
+    assert helps(explained(policy, N1, a_node("n2", cpu="8"), pod(), *others)) == [
+        "with maxNoOfPodsToEvictPerNode of 5"
+    ]
+
+
+def test_a_budget_allows_as_many_more_as_it_takes():
+    labels = {"app": "web"}
+    budget = a_pdb("web", selector={"matchLabels": labels})
+    other = a_pod("a", node="n1", owner=RS, phase="Running", labels=labels)
+    found = explained(TAINTS, N1, a_node("n2"), budget, pod(labels=labels), other)
+    assert helps(found) == ["if default/web allowed 2 more disruptions"]
+
+
+def test_of_several_budgets_all_but_one_have_to_go():
+    budgets = [
+        a_pdb(name, selector={"matchLabels": {"app": "web"}}, disruptions_allowed=allowed)
+        for name, allowed in (("a", 0), ("b", 1), ("c", 0))
+    ]
+    found = explained(TAINTS, N1, a_node("n2"), *budgets, pod(labels={"app": "web"}))
+    assert helps(found) == ["without the budgets default/a and default/c"]
+
+
+def test_no_step_is_told_that_it_does_not_take():
+    """The pod is asked first, when the limit is unused; only for the others is it reached."""
+    policy = a_policy("RemovePodsViolatingNodeTaints", {}, maxNoOfPodsToEvictPerNode=1)
+    objects = [N1, a_node("n2", cpu="800m"), pod(), a_pod("z", node="n1", owner=RS, phase="Running", cpu="0")]
+    found = view(explained(policy, *objects))
+    assert found.gates[1].passes is False
+    assert [told(each) for each in found.changes] == [["with 200m more CPU on n2"]]
+
+
+def test_what_a_plan_does_not_ask_is_no_help():
+    """The scheduler answers for ``prove``, and nodeFit is not asked."""
+    policy = a_policy("RemovePodsViolatingNodeTaints", {}, evictor={"nodeFit": True})
+    objects = [N1, a_node("n2", cpu="800m"), pod()]
+    assert helps(explained(policy, *objects)) == ["with 200m more CPU on n2"]
+    assert helps(explained(policy, *objects, placement="upstream")) == ["without nodeFit"]
+
+
+def test_where_the_strategies_would_undo_it_nothing_helps():
+    """With the limit raised the pod would move, and be moved on by the next plan: that plan does not move it."""
+    policy = a_policy("PodLifeTime", {"states": ["Running"]}, maxNoOfPodsToEvictTotal=0)
+    assert helps(explained(policy, a_node("n1"), a_node("n2"), pod())) == []
+
+
 def test_the_budget_is_named():
     budget = a_pdb("web", selector={"matchLabels": {"app": "web"}}, current_healthy=2, desired_healthy=2)
     objects = [N1, a_node("n2"), budget, pod(labels={"app": "web"})]
@@ -247,12 +296,15 @@ def test_all_that_stands_in_the_way_has_to_change_together():
     [
         ({"annotations": {"descheduler.alpha.kubernetes.io/prefer-no-eviction": ""}},
          {"noEvictionPolicy": "Mandatory"}, ["with noEvictionPolicy: Preferred"]),
-        ({}, {"minReplicas": 5}, ["with a minReplicas that its owner reaches"]),
-        ({}, {"labelSelector": {"matchLabels": {"a": "b"}}}, ["with labels that the evictor's labelSelector matches"]),
+        ({}, {"minReplicas": 5}, ["with a minReplicas of 1"]),
+        ({}, {"labelSelector": {"matchLabels": {"a": "b"}}}, ["without the evictor's labelSelector"]),
+        ({"started": ago(3600)}, {"minPodAge": "49h"}, ["at 2026-01-03T00:00:00Z, when it is older than minPodAge"]),
+        ({"priority": 7}, {"priorityThreshold": {"value": 5}}, ["with a priorityThreshold of 8"]),
+        ({"priority": 2_000_000_001}, {}, ["without the protection SystemCriticalPods"]),
         ({"owner": ("DaemonSet", "d")}, {}, []),
         ({"owner": None}, {}, []),
     ],
-    ids=["annotation", "replicas", "labels", "daemon set", "no owner"],
+    ids=["annotation", "replicas", "labels", "age", "priority", "critical", "daemon set", "no owner"],
 )  # fmt: skip
 def test_only_protections_that_one_could_wish_to_lift_are_told(fields, evictor, expected):
     policy = a_policy("RemovePodsViolatingNodeTaints", {}, evictor=evictor)

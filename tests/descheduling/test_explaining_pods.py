@@ -11,6 +11,7 @@ from descheduling.explained import TAINTS, a_setting, explained, gates, told, vi
 from descheduling.harness import a_policy
 from descheduling.proven import read_policy
 from restow.descheduling.cycle import run_cycle
+from restow.descheduling.deciding import policy_as_asked
 from restow.descheduling.explaining.pods import explain_pod
 from restow.descheduling.explaining.scene import Setting
 from restow.descheduling.plan import OwnerRef
@@ -173,10 +174,19 @@ def test_each_check_of_the_evictor_is_told():
 def test_checks_that_a_policy_adds_are_told_too():
     evictor = {"minReplicas": 3, "nodeFit": True, "namespaceLabelSelector": {"matchLabels": {"a": "b"}}}
     policy = a_policy("RemovePodsViolatingNodeTaints", {}, evictor=evictor)
-    found = view(explained(policy, N1, a_node("n2", cpu="1m"), a_namespace("default"), pod()))
+    objects = [N1, a_node("n2", cpu="1m"), a_namespace("default"), pod()]
+    found = view(explained(policy, *objects, placement="upstream"))
     failing = {each.code: each.message for each in found.checks if not each.passes}
     assert list(failing) == ["MinReplicas", "NamespaceLabelSelector", "NoFit"]
     assert failing["MinReplicas"] == "owner has 1 replicas which is less than minReplicas of 3"
+
+
+def test_only_checks_that_the_placement_asks_are_told():
+    """``prove`` has the scheduler say what fits, and never asks nodeFit."""
+    policy = a_policy("RemovePodsViolatingNodeTaints", {}, evictor={"nodeFit": True})
+    for placement, asked in (("prove", False), ("upstream", True)):
+        found = view(explained(policy, N1, a_node("n2", cpu="1m"), pod(), placement=placement))
+        assert any(each.code == "NoFit" for each in found.checks) is asked
 
 
 def test_the_annotation_that_overrides_checks_does_so_here():
@@ -204,11 +214,12 @@ def test_the_limit_of_the_strategy_itself_counts():
     objects = [
         a_node("n1", pods=10, unschedulable=True),
         a_node("n2", pods=100),
-        *(pod(f"a{i}", cpu="1m") for i in range(8)),
+        *(pod(f"d{i}", owner=("DaemonSet", "d"), cpu="1m") for i in range(3)),
+        *(pod(f"a{i}", cpu="1m") for i in range(2)),
         pod(cpu="1m"),
     ]
     found = view(explained(a_policy("LowNodeUtilization", args), *objects))
-    assert (found.gates[1].code, told(found.changes[0])) == ("EvictionLimits", ["with evictionLimits.node of 2"])
+    assert (found.gates[1].code, told(found.changes[0])) == ("EvictionLimits", ["with evictionLimits.node of 3"])
 
 
 def test_what_the_plan_has_used_of_a_budget_counts():
@@ -295,10 +306,12 @@ def test_behind_every_refusal_of_a_plan_stands_a_stage_that_does_not_pass(placem
     policy = read_policy((EXAMPLES / "policies" / "demo.yaml").read_text())
     decide = prove_cycle if placement == "prove" else run_cycle
     cycle = decide(cluster, policy, strategies(), parse_time(NOW))
-    setting = Setting(cycle, policy, strategies(), parse_time(NOW), placement, (DEFAULT_PROFILE,))
+    setting = Setting(
+        cycle, cluster, policy_as_asked(policy, placement), strategies(), parse_time(NOW), placement, (DEFAULT_PROFILE,)
+    )
     plan = make_plan(cycle, parse_time(NOW), placement)
     assert plan.refusals
-    for pod in sorted({each.pod for each in cycle.record.refusals})[::3]:
+    for pod in sorted({each.pod for each in cycle.record.refusals})[::9]:
         found = explain_pod(setting, pod)
         refusals = {
             (each.profile, each.plugin): (each.stage, each.code) for each in plan.refusals if each.pod == found.pod

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from restow.kube.amount_text import amount, enough
+from restow.kube.amount_text import amount, enough, enough_value
 
 
 @pytest.mark.parametrize(
@@ -39,3 +39,5 @@ def test_amounts_have_their_resources_unit(resource: str, value: int, expected: 
 )
 def test_enough_is_never_less_than_the_amount(resource: str, value: int, expected: str) -> None:
     assert enough(resource, value) == expected
+    assert enough(resource, enough_value(resource, value)) == expected
+    assert value <= enough_value(resource, value) <= value * 1.1

@@ -18,6 +18,7 @@ from restow.cli.question import Question, prepared
 from restow.cli.streams import tell
 from restow.cli.timings import Timings
 from restow.cluster.snapshot import Cluster
+from restow.descheduling.deciding import policy_as_asked
 from restow.descheduling.explaining.explanation import NodeExplanation, PodExplanation
 from restow.descheduling.explaining.nodes import explain_node
 from restow.descheduling.explaining.pods import explain_pod
@@ -66,9 +67,10 @@ def _planned(request: Request, clock: Timings, find: Callable[[Cluster], int]) -
         cycle = asked.decide()
     tell(asked.found.untold_warning(cycle.untold, "moves"))
     tell(cycle_notes(cycle))
-    rules = asked.policy.loaded.policy
-    tell(missing_usage(asked.found, rules, cycle))
-    return Setting(cycle, rules, strategies(), asked.now, asked.placement, asked.profiles), index
+    tell(missing_usage(asked.found, asked.policy.loaded.policy, cycle))
+    rules = policy_as_asked(asked.policy.loaded.policy, asked.placement)
+    observed = asked.found.cluster
+    return Setting(cycle, observed, rules, strategies(), asked.now, asked.placement, asked.profiles), index
 
 
 def _write(

@@ -10,7 +10,7 @@ from restow.descheduling.cycle import Cycle, run_cycle
 from restow.descheduling.evictor import Reason
 from restow.descheduling.limits import Spent
 from restow.descheduling.plan import Placement
-from restow.descheduling.proving import prove_cycle
+from restow.descheduling.proving import prove_cycle, without_node_fit
 from restow.descheduling.registry import strategies
 from restow.policies.policy import Policy
 from restow.scheduling.profiles import SchedulerProfile
@@ -19,6 +19,11 @@ from restow.scheduling.profiles import SchedulerProfile
 def placement_of(asked: Placement | None, policy: Policy) -> Placement:
     """How moves are placed: as asked for, else as the policy says, else proven."""
     return asked or policy.restow.placement or "prove"
+
+
+def policy_as_asked(policy: Policy, placement: Placement) -> Policy:
+    """The policy as a placement asks it: only ``upstream`` asks nodeFit."""
+    return without_node_fit(policy) if placement == "prove" else policy
 
 
 def decided(

@@ -26,6 +26,8 @@ BudgetRefusal = tuple[str, str]
 _KIND = "PodDisruptionBudget"
 #: The code of refusals by a budget that allows no more for now.
 NO_ROOM = "DisruptionBudget"
+#: The code of pods with more than one budget.
+SEVERAL = "SeveralBudgets"
 #: Phases in which a pod is deleted without any budget.
 _UNBUDGETED = frozenset((Phase.SUCCEEDED, Phase.FAILED, Phase.PENDING))
 
@@ -77,7 +79,7 @@ class DisruptionBudgets:
         covering = self._covering(pod)
         if len(covering) > 1:
             names = ", ".join(_name(self._budgets[each][0]) for each in covering)
-            return "SeveralBudgets", f"{names} cover it, and the API server evicts no pod with more than one budget"
+            return SEVERAL, f"{names} cover it, and the API server evicts no pod with more than one budget"
         for position in covering:
             key, budget = self._budgets[position]
             if isinstance(budget, UnreadableBudget):

@@ -84,13 +84,13 @@ def prove_cycle(
     ``profiles`` are those of the cluster's schedulers, ``spent``, ``staying`` and errors as for ``run_cycle``.
     """
     state = ClusterState(with_replacements(cluster, now))
-    policy = _without_node_fit(policy)
+    policy = without_node_fit(policy)
     return _Proof(
         state, Ensemble.of(state, policy, strategies, now), policy, profiles, spent=spent, staying=staying
     ).cycle()
 
 
-def _without_node_fit(policy: Policy) -> Policy:
+def without_node_fit(policy: Policy) -> Policy:
     """The policy without nodeFit: the scheduler itself is asked, about every rule and about all moves together."""
     return structs.replace(
         policy,

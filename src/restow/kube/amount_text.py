@@ -23,8 +23,21 @@ def enough(resource: str, value: int) -> str:
     if not _is_size(resource):
         return amount(resource, value)
     power = _power(value)
-    tenths = -(-value * 10 // 1024**power)
+    tenths = _tenths(value, power)
     return _size(f"{tenths // 10}.{tenths % 10}", power)
+
+
+def enough_value(resource: str, value: int) -> int:
+    """What ``enough`` says, as a whole number: the value, or a little more."""
+    if not _is_size(resource):
+        return value
+    power = _power(value)
+    return _tenths(value, power) * (1 << 10 * power) // 10
+
+
+def _tenths(value: int, power: int) -> int:
+    """Tenths of a unit, rounded up."""
+    return -(-value * 10 // (1 << 10 * power))
 
 
 def _is_size(resource: str) -> bool:

@@ -1,28 +1,59 @@
-"""A cluster with one thing changed, to see what would come of it; pods and nodes keep their places in the order."""
+"""A cluster with one thing changed, as if the input had been another; all but ``without_pods`` keep every row in place.
+
+Clusters here are as they were observed, without replacements: a plan is made of them anew.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy as np
+from msgspec import structs
 
 from restow.cluster.nodes import Nodes
 from restow.cluster.pods import Pods
-from restow.cluster.replacements import twin_of
-from restow.cluster.snapshot import Cluster
-from restow.kube.objects import Taint, Toleration
+from restow.cluster.snapshot import Cluster, Key
+from restow.kube.objects import (
+    LabelSelectorRequirement,
+    NodeSelector,
+    NodeSelectorTerm,
+    PersistentVolume,
+    Taint,
+    Toleration,
+)
+from restow.kube.objects.volumes import VolumeNodeAffinity
 
 #: The taint that goes with ``spec.unschedulable``.
 CORDON = "node.kubernetes.io/unschedulable"
+_ZONE, _REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
+#: The labels of volumes that tell where they are, and the label of nodes that each is compared with.
+_PLACES = {
+    _ZONE: _ZONE,
+    _REGION: _REGION,
+    "failure-domain.beta.kubernetes.io/zone": _ZONE,
+    "failure-domain.beta.kubernetes.io/region": _REGION,
+}
 
 
 def enlarged(cluster: Cluster, node: int, more: Mapping[int, int]) -> Cluster:
     """More of some resources (rows of ``Nodes.allocatable``) on a node."""
     nodes = cluster.nodes
     allocatable, capacity = nodes.allocatable.copy(), nodes.capacity.copy()
+    lists_allocatable, lists_capacity = nodes.lists_allocatable.copy(), nodes.lists_capacity.copy()
     for row, amount in more.items():
         allocatable[row, node] += amount
         capacity[row, node] += amount
-    return _with_nodes(cluster, replace(nodes, allocatable=allocatable, capacity=capacity))
+        lists_allocatable[row, node] = lists_capacity[row, node] = True
+    changed = replace(
+        nodes,
+        allocatable=allocatable,
+        capacity=capacity,
+        lists_allocatable=lists_allocatable,
+        lists_capacity=lists_capacity,
+    )
+    return _with_nodes(cluster, changed)
 
 
 def uncordoned(cluster: Cluster, node: int) -> Cluster:
@@ -46,24 +77,72 @@ def relabelled(cluster: Cluster, node: int, labels: Mapping[str, str], without: 
 
 
 def tolerating(cluster: Cluster, pod: int, taints: Iterable[Taint]) -> Cluster:
-    """A pod, and its replacement, that tolerates some taints more."""
+    """A pod that tolerates some taints more."""
     pods = cluster.pods
     more = [Toleration(key=each.key, operator="Equal", value=each.value, effect=each.effect) for each in taints]
     known = pods.tables.tolerations
     tables = replace(pods.tables, tolerations=(*known, (*known[pods.tolerations[pod]], *more)))
     column = pods.tolerations.copy()
-    column[[pod, twin_of(pod)]] = len(known)
+    column[pod] = len(known)
     return _with_pods(cluster, replace(pods, tolerations=column, tables=tables))
 
 
-def without_claims(cluster: Cluster, pod: int) -> Cluster:
-    """A pod, and its replacement, that mounts no claims."""
+def reaching(cluster: Cluster, volumes: Iterable[str], node: int) -> Cluster:
+    """Some volumes, by name, that can be reached from the zone of a node too, or from the node if it has no zone."""
+    for name in volumes:
+        volume: PersistentVolume = cluster.kind("PersistentVolume")["", name]
+        cluster = with_object(cluster, "PersistentVolume", ("", name), _reachable(volume, cluster.nodes, node))
+    return cluster
+
+
+def without_pods(cluster: Cluster, gone: Iterable[int]) -> Cluster:
+    """A cluster without some pods; later pods move up."""
     pods = cluster.pods
-    known = pods.tables.volumes
-    left = tuple(each for each in known[pods.volumes[pod]] if each.disk is not None)
-    column = pods.volumes.copy()
-    column[[pod, twin_of(pod)]] = len(known)
-    return _with_pods(cluster, replace(pods, volumes=column, tables=replace(pods.tables, volumes=(*known, left))))
+    left = np.ones(len(pods), dtype=bool)
+    left[list(gone)] = False
+    columns: dict[str, Any] = {
+        each.name: getattr(pods, each.name)[left]
+        for each in fields(pods)
+        if isinstance(getattr(pods, each.name), np.ndarray)
+    }
+    rows = np.flatnonzero(left).tolist()
+    names, uids = (tuple(texts[row] for row in rows) for texts in (pods.names, pods.uids))
+    return _with_pods(cluster, replace(pods, **columns, names=names, uids=uids))
+
+
+def with_object(cluster: Cluster, kind: str, key: Key, changed: Any) -> Cluster:
+    """A cluster with another object of a kind other than Node and Pod."""
+    known = {**cluster.kind(kind), key: changed}
+    return replace(cluster, others={**cluster.others, kind: dict(sorted(known.items()))})
+
+
+def without_objects(cluster: Cluster, kind: str, gone: Collection[Key]) -> Cluster:
+    """A cluster without some objects of a kind; it tells of the kind even if none is left."""
+    left = {key: each for key, each in cluster.kind(kind).items() if key not in gone}
+    return replace(cluster, others={**cluster.others, kind: left})
+
+
+def _reachable(volume: PersistentVolume, nodes: Nodes, node: int) -> PersistentVolume:
+    labels = dict(volume.metadata.labels or {})
+    for key, today in _PLACES.items():
+        place = nodes.labels[node].get(key) or nodes.labels[node].get(today)
+        if key in labels and place:
+            labels[key] = f"{labels[key]}__{place}"
+    metadata = structs.replace(volume.metadata, labels=labels)
+    affinity = volume.spec.node_affinity
+    if affinity is None or affinity.required is None:
+        return structs.replace(volume, metadata=metadata)
+    terms = (*(affinity.required.node_selector_terms or ()), _term_of(nodes, node))
+    required = VolumeNodeAffinity(NodeSelector(terms))
+    return structs.replace(volume, metadata=metadata, spec=structs.replace(volume.spec, node_affinity=required))
+
+
+def _term_of(nodes: Nodes, node: int) -> NodeSelectorTerm:
+    keys = [key for key, today in _PLACES.items() if today == _ZONE and key in nodes.labels[node]]
+    if keys:
+        zone = LabelSelectorRequirement(keys[0], "In", (nodes.labels[node][keys[0]],))
+        return NodeSelectorTerm(match_expressions=(zone,))
+    return NodeSelectorTerm(match_fields=(LabelSelectorRequirement("metadata.name", "In", (nodes.names[node],)),))
 
 
 def _with_nodes(cluster: Cluster, nodes: Nodes) -> Cluster:

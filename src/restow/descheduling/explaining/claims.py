@@ -12,9 +12,10 @@ _ZONES = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone
 
 @dataclass(slots=True, frozen=True)
 class MountedClaim:
-    """A claim that a pod mounts, and the zones of its volume; no zones where that does not say."""
+    """A claim that a pod mounts, its volume, and the zones of that; no zones where it does not say."""
 
     name: str
+    volume: str
     zones: tuple[str, ...]
 
 
@@ -27,7 +28,7 @@ def mounted_claims(cluster: Cluster, pod: int) -> list[MountedClaim]:
         claim: PersistentVolumeClaim | None = cluster.kind("PersistentVolumeClaim").get((namespace, mounted.claim))
         volume = cluster.kind("PersistentVolume").get(("", claim.spec.volume_name)) if claim else None
         if volume is not None:
-            found.append(MountedClaim(mounted.claim, _zones(volume)))
+            found.append(MountedClaim(mounted.claim, volume.metadata.name, _zones(volume)))
     return found
 
 

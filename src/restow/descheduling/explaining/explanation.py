@@ -90,13 +90,12 @@ class Step(Struct, frozen=True):
 class Change(Struct, frozen=True):
     """The least that would let the pod move: all of the steps together.
 
-    ``verified``: scheduler and strategy were asked again with the change, and the pod moves to ``to`` then; otherwise it
-    only might.
+    ``verified``: the plan was made again with the change, and moves the pod to ``to``; otherwise it only might.
     """
 
     steps: tuple[Step, ...]
     to: str | None
-    #: Further nodes on which the same steps would do, not asked again.
+    #: Further nodes for which the same steps would do.
     others: tuple[str, ...]
     certainty: Certainty | None
     verified: bool

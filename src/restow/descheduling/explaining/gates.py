@@ -37,7 +37,6 @@ class Gates:
     placement: Gate
     checks: tuple[CheckResult, ...]
     limits: tuple[LimitUse, ...]
-    budgets: tuple[BudgetUse, ...]
     #: The kinds that the input does not tell of and that could forbid the eviction.
     untold: tuple[str, ...]
 
@@ -59,7 +58,6 @@ def gates_of(scene: Scene, heard: Heard, cast: tuple[Profile, DefaultEvictor], r
         placement=_placement(scene, heard, refusal),
         checks=checks,
         limits=limits,
-        budgets=tuple(budgets.uses(pod)),
         untold=scene.evidence.evicting(pod),
     )
 

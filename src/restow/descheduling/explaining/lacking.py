@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from restow.cluster.nodes import PODS
 from restow.cluster.state import ClusterState
 from restow.descheduling.explaining.scene import Answer
-from restow.kube.amount_text import amount, enough
+from restow.kube.amount_text import amount, enough, enough_value
 from restow.scheduling.plugins.node_resources_fit import NAME as FIT
 from restow.scheduling.verdicts import Objection
 
@@ -53,6 +53,12 @@ class Lacking:
         """What is free of a resource on a node; never less than nothing."""
         return int(self.state.cluster.nodes.allocatable[row, node]) - self._used(row, node)
 
+    def arrived(self, row: int, node: int) -> int:
+        """How much more of a resource is used on a node than before the plan; negative where it is less."""
+        before = ClusterState(self.state.cluster)
+        used = before.running[node] if row == PODS else before.requested[row, node]
+        return self._used(row, node) - int(used)
+
     def told(self, node: int) -> str:
         """What the pod needs and what is free, for people."""
         return ", ".join(self._told(row, node) for row in self._rows(self.answer.opponents[node]))
@@ -62,11 +68,16 @@ class Lacking:
         return " and ".join(
             f"{enough(self._name(row), need)} more {_title(self._name(row), need)}"
             for row, need in sorted(needs.items())
+            if need
         )
+
+    def rounded(self, needs: Mapping[int, int]) -> dict[int, int]:
+        """The amounts that the sentence names, which are never less."""
+        return {row: enough_value(self._name(row), need) for row, need in needs.items()}
 
     def amounts(self, needs: Mapping[int, int]) -> dict[str, int]:
         """The same for programs."""
-        return {self._name(row): need for row, need in sorted(needs.items())}
+        return {self._name(row): need for row, need in sorted(needs.items()) if need}
 
     def share(self, node: int, needs: Mapping[int, int]) -> float:
         """How large needs are beside what the node has."""

@@ -1,13 +1,13 @@
 """What could be changed about a node, or about the pod for its sake, so that the pod fits there.
 
-Only nodes with one thing against them are looked at. Whether an option helps is another question: the scheduler and the
-strategy are asked again (``explaining.changes``).
+Only nodes with one thing against them are looked at. Whether an option helps is another question: the plan is made again
+with it (``explaining.changes``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from restow.cluster.replacements import twin_of
@@ -18,6 +18,7 @@ from restow.descheduling.explaining.explanation import Step
 from restow.descheduling.explaining.in_the_way import InTheWay
 from restow.descheduling.explaining.lacking import Lacking
 from restow.descheduling.explaining.scene import Answer, Heard, Scene
+from restow.descheduling.explaining.trials import Edit, Inputs, Remedy
 from restow.descheduling.framework import Obligation
 from restow.kube.node_selection import NodeSelection, SelectorTerm
 from restow.kube.objects import Taint
@@ -43,14 +44,12 @@ _CORDON = frozenset((node_unschedulable.NAME, taint_toleration.NAME))
 
 @dataclass(slots=True, frozen=True)
 class Option:
-    """One thing to change for one node, and the cluster with that change, or without some pods."""
+    """One thing to change for one node."""
 
-    step: Step
+    remedy: Remedy
     node: int
     #: Compares options of one kind; less is better.
     cost: float = 0.0
-    change: Callable[[Cluster], Cluster] | None = None
-    gone: tuple[int, ...] = ()
 
 
 class Options:
@@ -106,20 +105,42 @@ class Options:
         for row, need in below.items():
             needs[row] = max(need, needs.get(row, 0))
         if needs:
-            message = f"with {self._lacking.sentence(needs)} on {self._name(node)}"
-            step = Step("resources", message, self._name(node), self._lacking.amounts(needs))
-            yield Option(step, node, self._lacking.share(node, needs), partial(changed.enlarged, node=node, more=needs))
+            yield Option(self._least(node, needs), node, self._lacking.share(node, needs))
+
+    def _least(self, node: int, needs: Mapping[int, int]) -> Remedy:
+        """These amounts of some resources, or as little as will do."""
+        rows = tuple(sorted(needs))
+        guess = tuple(max(0, needs[row] - self._lacking.arrived(row, node)) for row in rows)
+
+        def at(amounts: tuple[int, ...]) -> Remedy:
+            exact = dict(zip(rows, amounts, strict=True))
+            rounded = self._lacking.rounded(exact)
+            return replace(
+                self._more(node, exact),
+                rounded=None if rounded == exact else self._more(node, rounded),
+                at=at,
+                amounts=amounts,
+                lowest=(0,) * len(rows),
+                guess=guess,
+            )
+
+        return at(tuple(needs[row] for row in rows))
+
+    def _more(self, node: int, needs: Mapping[int, int]) -> Remedy:
+        message = f"with {self._lacking.sentence(needs)} on {self._name(node)}"
+        step = Step("resources", message, self._name(node), self._lacking.amounts(needs))
+        return Remedy(step, _on_cluster(partial(changed.enlarged, node=node, more=needs)))
 
     def _uncordoned(self, node: int) -> Iterator[Option]:
         if all(each.key == changed.CORDON for each in self._untolerated(node)):
             step = Step("uncordon", f"with {self._name(node)} uncordoned", self._name(node))
-            yield Option(step, node, change=partial(changed.uncordoned, node=node))
+            yield Option(Remedy(step, _on_cluster(partial(changed.uncordoned, node=node))), node)
 
     def _tolerated(self, node: int) -> Iterator[Option]:
         taints = self._untolerated(node)
         message = f"with a toleration of {' and '.join(map(taint_text, taints))} ({self._name(node)})"
-        change = partial(changed.tolerating, pod=self._pod, taints=taints)
-        yield Option(Step("toleration", message, self._name(node)), node, len(taints), change)
+        edit = _on_cluster(partial(changed.tolerating, pod=self._scene.setting.row(self._pod), taints=taints))
+        yield Option(Remedy(Step("toleration", message, self._name(node)), edit), node, len(taints))
 
     def _untolerated(self, node: int) -> list[Taint]:
         pods = self._cluster.pods
@@ -136,8 +157,8 @@ class Options:
             worded = [f"with {' and '.join(parts)}"] if parts else []
             worded += [f"without the label{'s' if len(without) > 1 else ''} {' and '.join(without)}"] if without else []
             message = f"{' and '.join(worded)} on {self._name(node)}"
-            change = partial(changed.relabelled, node=node, labels=labels, without=without)
-            yield Option(Step("label", message, self._name(node)), node, len(labels) + len(without), change)
+            edit = _on_cluster(partial(changed.relabelled, node=node, labels=labels, without=without))
+            yield Option(Remedy(Step("label", message, self._name(node)), edit), node, len(labels) + len(without))
 
     def _is_far(self, node: int) -> bool:
         """Whether volumes that exist cannot be reached from a node; that others cannot be made there is another thing."""
@@ -148,25 +169,46 @@ class Options:
         claims = mounted_claims(self._cluster, self._pod)
         zone = self._nodes.zone(node)
         elsewhere = [each for each in claims if zone and each.zones and zone not in each.zones]
-        names = " and ".join(f"pvc/{each.name}" for each in elsewhere or claims)
-        if names:
-            noun = "volume" if len(elsewhere or claims) == 1 else "volumes"
+        following = elsewhere or claims
+        if following:
+            names = " and ".join(f"pvc/{each.name}" for each in following)
+            noun = "volume" if len(following) == 1 else "volumes"
             where = f"follow to zone {zone}" if elsewhere else f"be reached from {self._name(node)}"
             step = Step("volume", f"if {noun} {names} could {where}", self._name(node))
-            yield Option(step, node, len(elsewhere or claims), partial(changed.without_claims, pod=self._pod))
+            volumes = tuple(each.volume for each in following)
+            edit = _on_cluster(partial(changed.reaching, volumes=volumes, node=node))
+            yield Option(Remedy(step, edit), node, len(following))
 
     def _without(self, node: int, pods: list[int], why: str) -> Iterator[Option]:
         others = tuple(each for each in pods if each != self._pod)
         if 0 < len(others) <= _MOST_LEAVING:
             message = f"without {self._named(others)} ({why} on {self._name(node)})"
-            yield Option(Step("pod", message, self._name(node)), node, len(others), gone=others)
+            yield Option(without(self._scene, others, message, self._name(node)), node, len(others))
 
     def _named(self, pods: tuple[int, ...]) -> str:
-        names, nodes = self._cluster.pods, self._nodes.names
-        return " and ".join(f"{names.full_name(pod)} on {nodes[self._state.node[pod]]}" for pod in pods)
+        return " and ".join(map(self._named_on_its_node, pods))
+
+    def _named_on_its_node(self, pod: int) -> str:
+        name, node = self._cluster.pods.full_name(pod), self._name(int(self._state.node[pod]))
+        if self._cluster.pods.observed[pod]:
+            return f"{name} on {node}"
+        return f"{name} on {self._name(int(self._cluster.pods.node[twin_of(pod)]))}, which the plan moves to {node},"
 
     def _name(self, node: int) -> str:
         return self._nodes.names[node]
+
+
+def without(scene: Scene, pods: tuple[int, ...], message: str, node: str) -> Remedy:
+    """Some pods gone, whether they are where they were observed or where the plan moves them."""
+    rows = tuple(scene.setting.row(pod) for pod in pods)
+    return Remedy(Step("pod", message, node), _on_cluster(partial(changed.without_pods, gone=rows)))
+
+
+def _on_cluster(change: Callable[[Cluster], Cluster]) -> Edit:
+    def edit(inputs: Inputs) -> Inputs:
+        return replace(inputs, cluster=change(inputs.cluster))
+
+    return edit
 
 
 def taint_text(taint: Taint) -> str:

@@ -29,6 +29,7 @@ from restow.descheduling.explaining.lacking import Lacking
 from restow.descheduling.explaining.options import taint_text
 from restow.descheduling.explaining.scene import Answer, Heard, Hearing, Scene, Setting
 from restow.descheduling.explaining.strategy_views import Classes
+from restow.descheduling.explaining.trials import Trials
 from restow.descheduling.placement import Turn
 from restow.descheduling.plan import Metadata, OwnerRef, PodRef
 from restow.descheduling.planning import named_move
@@ -111,6 +112,7 @@ class _Views:
         self._refusals = {each.turn: Reason(*each.reason) for each in setting.cycle.record.refusals if each.pod == pod}
         self._after = self._ask(Scene(setting, setting.cycle.record.evictions))
         self._first: _Asked | None = None
+        self._trials = Trials(setting, pod)
 
     def all(self) -> tuple[tuple[StrategyView, ...], Answer | None]:
         """Each strategy's view, and the scheduler's answer where one of them asked."""
@@ -152,7 +154,7 @@ class _Views:
         gates = gates_of(asked.scene, heard, (profile, evictor), refusal)
         bounds = asked.classes.of(turn)
         own = bounds.get(heard.source)
-        changes = Changes(asked.scene, heard, own.high if own else {})
+        changes = Changes(asked.scene, heard, profile, own.high if own else {}, self._trials)
         return StrategyView(
             *turn,
             wanted=True,

@@ -2,8 +2,7 @@
 
 The strategies are heard as in any plan, by the same arbiter, but with evictors that let the pod pass, without limits,
 and with a placement that makes no move: it looks at what could be done with the pod and goes on. So every stage can
-say what it thinks, and not the first alone that objects. The same is asked of changed clusters to see whether a change
-would help.
+say what it thinks, and not the first alone that objects.
 """
 
 from __future__ import annotations
@@ -45,6 +44,9 @@ class Setting:
     """A plan, and what it was made with."""
 
     cycle: Cycle
+    #: The cluster as it was observed.
+    observed: Cluster
+    #: As its placement asks it (``descheduling.deciding``).
     policy: Policy
     strategies: Mapping[str, Strategy]
     now: int
@@ -55,6 +57,11 @@ class Setting:
     def cluster(self) -> Cluster:
         """The cluster of the plan: with replacements, where moves were proven."""
         return self.cycle.state.cluster
+
+    def row(self, pod: int) -> int:
+        """The row of a pod, or of the pod before a replacement, in the cluster as it was observed."""
+        observed = self.cluster.pods.observed
+        return int(observed[: pod if observed[pod] else twin_of(pod)].sum())
 
     def move_of(self, pod: int) -> Eviction | None:
         """The move of a pod in the plan."""
@@ -106,22 +113,12 @@ class Hearing:
 class Scene:
     """One state in which questions are asked; it is left as it was."""
 
-    def __init__(
-        self,
-        setting: Setting,
-        moves: Iterable[Eviction],
-        *,
-        cluster: Cluster | None = None,
-        policy: Policy | None = None,
-        gone: Iterable[int] = (),
-    ) -> None:
+    def __init__(self, setting: Setting, moves: Iterable[Eviction]) -> None:
         self.setting = setting
-        self.policy = policy or setting.policy
+        self.policy = setting.policy
         self.moves = tuple(moves)
-        self.state = ClusterState(cluster or setting.cluster)
+        self.state = ClusterState(setting.cluster)
         self._replay(self.moves)
-        for pod in gone:
-            self.state.remove(pod)
         self.ensemble = Ensemble.of(self.state, self.policy, setting.strategies, setting.now)
         self.evidence = Evidence(self.state.cluster)
         self._proof = _Proof.on(self) if setting.placement == "prove" else None

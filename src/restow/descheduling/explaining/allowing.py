@@ -1,0 +1,144 @@
+"""What would let a plan go on where it says no for now: higher limits, more disruptions, less certainty."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from msgspec import structs
+
+from restow.cluster.snapshot import Cluster
+from restow.descheduling.disruption_budgets import NO_ROOM, SEVERAL
+from restow.descheduling.evictor import Reason
+from restow.descheduling.explaining.changed_clusters import with_object, without_objects
+from restow.descheduling.explaining.changed_policies import with_own_limit
+from restow.descheduling.explaining.explanation import ChangeKind, Step
+from restow.descheduling.explaining.gates import OWN_LIMIT
+from restow.descheduling.explaining.scene import Scene
+from restow.descheduling.explaining.trials import PLENTY, Edit, Inputs, Remedy
+from restow.descheduling.job_failures import OF_JOBS
+from restow.descheduling.limits import NAMESPACE, NODE, TOTAL, LimitUse
+from restow.descheduling.placement import Turn
+from restow.descheduling.succession import job_of
+from restow.kube.objects import Job, PodDisruptionBudget, PodFailurePolicy, PodFailureRule
+from restow.kube.objects.jobs import PodConditionPattern
+from restow.policies.policy import Policy
+
+_BUDGET = "PodDisruptionBudget"
+#: The field of a policy by the code of its limit, as people and as programs call it.
+_LIMITS = {
+    TOTAL[1]: ("maxNoOfPodsToEvictTotal", "max_no_of_pods_to_evict_total"),
+    NODE[1]: ("maxNoOfPodsToEvictPerNode", "max_no_of_pods_to_evict_per_node"),
+    NAMESPACE[1]: ("maxNoOfPodsToEvictPerNamespace", "max_no_of_pods_to_evict_per_namespace"),
+}
+
+
+class Allowing:
+    """Answers refusals of one pod and the strategy that wants it to move."""
+
+    def __init__(self, scene: Scene, pod: int, turn: Turn) -> None:
+        self._scene = scene
+        self._cluster = scene.state.cluster
+        self._policy = scene.setting.policy
+        self._pod = pod
+        self._turn = turn
+
+    def after(self, refusal: Reason) -> Remedy | None:
+        """What answers a refusal of a plan; None where nothing does."""
+        _, code, _ = refusal
+        if code in _LIMITS:
+            return self._limit(code)
+        if code == NO_ROOM:
+            return self._more_disruptions()
+        if code == SEVERAL:
+            return self._one_budget()
+        if code in OF_JOBS:
+            return self._ignored()
+        return self._possible() if code == "NotCertain" else None
+
+    def higher(self, use: LimitUse) -> Remedy:
+        """A limit of the policy or of the strategy's own, raised."""
+        if use.code == OWN_LIMIT:
+            return self._least("limit", use.limit, "with evictionLimits.node of {}", self._with_own_limit)
+        return self._limit(use.code)
+
+    def _limit(self, code: str) -> Remedy:
+        name, field = _LIMITS[code]
+
+        def limited(inputs: Inputs, limit: int) -> Inputs:
+            policy: Policy = structs.replace(inputs.policy, **{field: limit})
+            return replace(inputs, policy=policy)
+
+        return self._least("limit", getattr(self._policy, field), f"with {name} of {{}}", limited)
+
+    def _with_own_limit(self, inputs: Inputs, limit: int) -> Inputs:
+        return replace(inputs, policy=with_own_limit(inputs.policy, self._turn, limit))
+
+    def _more_disruptions(self) -> Remedy:
+        name = max(self._scene.budgets().uses(self._pod), key=lambda each: each.left).name
+        namespace, _, own = name.partition("/")
+
+        def allowed(inputs: Inputs, more: int) -> Inputs:
+            return replace(inputs, cluster=_with_more(inputs.cluster, (namespace, own), more))
+
+        return self._least("budget", 0, f"if {name} allowed {{}} more disruption", allowed, plural=True)
+
+    def _one_budget(self) -> Remedy:
+        """Without all budgets but the one that allows most."""
+        uses = self._scene.budgets().uses(self._pod)
+        kept = max(uses, key=lambda each: each.left)
+        names = [each.name for each in uses if each is not kept]
+        keys = [(each.partition("/")[0], each.partition("/")[2]) for each in names]
+
+        def alone(inputs: Inputs) -> Inputs:
+            return replace(inputs, cluster=without_objects(inputs.cluster, _BUDGET, keys))
+
+        return Remedy(Step("budget", f"without the budget{'s' if len(names) > 1 else ''} {' and '.join(names)}"), alone)
+
+    def _ignored(self) -> Remedy | None:
+        job = job_of(self._cluster, self._pod)
+        if job is None:
+            return None
+        message = "with a podFailurePolicy of its Job that ignores DisruptionTarget first"
+        key = job.metadata.namespace, job.metadata.name
+        return Remedy(
+            Step("budget", message),
+            lambda inputs: replace(inputs, cluster=with_object(inputs.cluster, "Job", key, _ignoring(job))),
+        )
+
+    def _possible(self) -> Remedy:
+        def edit(inputs: Inputs) -> Inputs:
+            own = structs.replace(inputs.policy.restow, certainty="possible")
+            return replace(inputs, policy=structs.replace(inputs.policy, restow=own))
+
+        return Remedy(Step("certainty", "with certainty: possible in the policy's restow section"), edit)
+
+    def _least(
+        self,
+        kind: ChangeKind,
+        now: int,
+        message: str,
+        change: Callable[[Inputs, int], Inputs],
+        *,
+        plural: bool = False,
+    ) -> Remedy:
+        def at(amounts: tuple[int, ...]) -> Remedy:
+            (amount,) = amounts
+            ending = "s" if plural and amount != 1 else ""
+            edit: Edit = lambda inputs: change(inputs, amount)  # noqa: E731
+            return Remedy(Step(kind, message.format(amount) + ending), edit, at=at, amounts=amounts, lowest=(now,))
+
+        return at((PLENTY,))
+
+
+def _with_more(cluster: Cluster, key: tuple[str, str], more: int) -> Cluster:
+    budget: PodDisruptionBudget = cluster.kind(_BUDGET)[key]
+    status = structs.replace(budget.status, disruptions_allowed=max(0, budget.status.disruptions_allowed) + more)
+    return with_object(cluster, _BUDGET, key, structs.replace(budget, status=status))
+
+
+def _ignoring(job: Job) -> Job:
+    rule = PodFailureRule("Ignore", on_pod_conditions=(PodConditionPattern("DisruptionTarget", "True"),))
+    policy = job.spec.pod_failure_policy
+    rules = (rule, *((policy and policy.rules) or ()))
+    return structs.replace(job, spec=structs.replace(job.spec, pod_failure_policy=PodFailurePolicy(rules)))
