@@ -18,6 +18,11 @@ from builders import (
     requirement,
 )
 from descheduling.evictors import an_evictor, reason
+from descheduling.harness import NOW, a_cluster, a_policy
+from descheduling.proven import TOLD, read_policy
+from restow.descheduling.deciding import decided
+from restow.kube.timestamps import parse_time
+from restow.scheduling.profiles import DEFAULT_PROFILE
 
 RS = Owner("ReplicaSet", "rs")
 N1, N2 = a_node("n1"), a_node("n2")
@@ -45,27 +50,68 @@ def code(args, *objects):
     [
         pytest.param({"matchLabels": {"team": "a"}}, {"team": "a"}, None, id="matches"),
         pytest.param({"matchLabels": {"team": "a"}}, {"team": "b"}, "NamespaceLabelSelector", id="does-not"),
-        pytest.param({"matchLabels": {"team": "a"}}, None, "NamespaceLabelSelector", id="unknown-namespace"),
+        pytest.param({"matchLabels": {"team": "a"}}, None, "NamespaceLabelSelector", id="another-namespace"),
         pytest.param({"matchExpressions": [requirement("team", "NotIn", "b")]}, {}, None, id="NotIn"),
         pytest.param(
             {"matchExpressions": [requirement("team", "NotIn", "b")]},
             None,
             "NamespaceLabelSelector",
-            id="NotIn-unknown",
+            id="NotIn-another",
         ),
         pytest.param({}, None, None, id="empty-selector-restricts-nothing"),
         pytest.param(None, None, None, id="no-selector"),
     ],
 )
 def test_namespace_labels(selector, labels, expected):
-    namespaces = [] if labels is None else [a_namespace("default", labels=labels)]
+    namespaces = [a_namespace("default" if labels is not None else "another", labels=labels)]
     args = {} if selector is None else {"namespaceLabelSelector": selector}
     assert code(args, pod(), *namespaces) == expected
 
 
+@pytest.mark.parametrize(
+    ("args", "message", "lacking"),
+    [
+        (extra("PodsWithoutPDB"), "its eviction depends on PodDisruptionBudgets", "PodDisruptionBudget"),
+        ({"ignorePodsWithoutPDB": True}, "its eviction depends on PodDisruptionBudgets", "PodDisruptionBudget"),
+        (
+            {"namespaceLabelSelector": {"matchLabels": {"team": "a"}}},
+            "its eviction depends on the labels of Namespaces",
+            "Namespace",
+        ),
+        (
+            {
+                "podProtections": {
+                    "extraEnabled": ["PodsWithPVC"],
+                    "config": {"PodsWithPVC": {"protectedStorageClasses": [{"name": "fast"}]}},
+                }
+            },
+            "its eviction depends on PersistentVolumeClaims",
+            "PersistentVolumeClaim",
+        ),
+    ],
+    ids=["budgets", "budgets, old switch", "namespaces", "claims"],
+)
+def test_what_the_input_does_not_hold_is_not_said_to_be_missing_from_the_cluster(args, message, lacking):
+    """The pod stays, and the command that adds the kind is named; an input that tells of the kind decides."""
+    objects = [pod(volumes=[claim_volume("data")]), a_node("n1"), a_node("n2")]
+    evictor, _ = an_evictor(args, *objects)
+    assert reason(args, *objects) == ("Unknown", f"{message}, which the input does not hold")
+    assert evictor.missing == {lacking}
+    told = [each for each in TOLD if each["kind"] == lacking]
+    assert code(args, *objects, *told) not in {None, "Unknown"}
+    assert an_evictor(args, *objects, *told)[0].missing == set()
+
+
+@pytest.mark.parametrize("placement", ["prove", "upstream"])
+def test_a_plan_knows_what_its_evictors_lack(placement):
+    policy = read_policy(a_policy("PodLifeTime", {"maxPodLifeTimeSeconds": 1}, evictor=extra("PodsWithoutPDB")))
+    made = decided(a_cluster(pod(), a_node("n1"), a_node("n2")), policy, placement, parse_time(NOW), (DEFAULT_PROFILE,))
+    assert "PodDisruptionBudget" in made.untold
+
+
 def test_the_evict_annotation_does_not_override_the_pre_eviction_filter():
     args = {"namespaceLabelSelector": {"matchLabels": {"team": "a"}}}
-    assert code(args, pod(annotations=EVICT)) == "NamespaceLabelSelector"
+    assert code(args, pod(annotations=EVICT), a_namespace("default")) == "NamespaceLabelSelector"
     assert code({"nodeFit": True}, pod(annotations=EVICT, node_selector={"no": "where"})) == "NoFit"
 
 
@@ -193,7 +239,7 @@ def test_node_fit_feels_evictions():
     ],
 )
 def test_every_failing_check_is_told_in_upstreams_words_and_order(args, fields, messages):
-    found = reason(args, N1, N2, pod(**fields))
+    found = reason(args, N1, N2, pod(**fields), *TOLD)
     assert found is not None
     assert found[1].split("; ") == messages
 

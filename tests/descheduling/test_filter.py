@@ -221,7 +221,8 @@ def test_an_empty_list_of_storage_classes_protects_every_claim():
     ],
 )
 def test_pods_without_a_disruption_budget(args, budget, expected):
-    assert code(args, pod(labels={"app": "a"}), *([budget] if budget else [])) == expected
+    other = a_pdb("other", selector={}, namespace="elsewhere")
+    assert code(args, pod(labels={"app": "a"}), other, *([budget] if budget else [])) == expected
 
 
 @pytest.mark.parametrize(

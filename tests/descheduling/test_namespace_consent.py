@@ -9,6 +9,7 @@ from builders import EMPTY_DIR, Owner, a_namespace, a_node, a_pod, ago
 from descheduling.evictors import an_evictor, reason
 from descheduling.explained import a_setting, gates, helps, view
 from descheduling.explained import explained as explained_of
+from descheduling.explained import told as told_steps
 from descheduling.harness import a_cluster, a_policy
 from descheduling.proven import TOLD, codes, moved
 from restow.descheduling.explaining.pods import explain_pod
@@ -186,4 +187,5 @@ def test_an_explanation_asks_for_namespaces_that_the_input_does_not_tell_of():
     setting = a_setting(policy("annotated"), *NODES, *told, pod(namespace="default"))
     found = explain_pod(setting, setting.cluster.pods.names.index("p"))
     assert gates(found)["evictor"] == (None, "Unknown")
-    assert helps(found) == ["if the input told of Namespaces"]
+    (change,) = view(found).changes
+    assert (told_steps(change), change.verified) == (["if the input told of Namespaces"], False)

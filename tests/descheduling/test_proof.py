@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 from builders import (
     HOSTNAME,
@@ -186,13 +187,34 @@ def test_without_budgets_in_the_input_nothing_is_evicted() -> None:
     assert cycle.untold == {"PodDisruptionBudget"}
 
 
-def test_what_only_shifts_scores_makes_a_move_possible() -> None:
-    """Whatever certainty the policy asks for: nobody can be certain then."""
-    told = [each for each in TOLD if each["kind"] != "Service"]
-    cycle = proof(*TWO, *told, the_pod())
-    (move,) = cycle.record.evictions
-    assert move.landing.certainty == "possible"
+NO_SERVICES = [each for each in TOLD if each["kind"] != "Service"]
+
+
+@pytest.mark.parametrize("certainty", ["certain", "possible"])
+def test_where_scores_are_not_known_every_node_that_fits_could_win(certainty: str) -> None:
+    """The old node fits, and the pod must leave it: only a policy that asks for no more gets a possible move."""
+    cycle = proof(*TWO, *NO_SERVICES, the_pod(), certainty=certainty)
     assert cycle.untold == {"Service"}
+    if certainty == "certain":
+        assert reasons(cycle)["p"] == (
+            "placement",
+            "NotCertain",
+            (
+                "2 nodes could win, as far as can be told without Services, which the input does not hold, and 1 of "
+                "them would not do: n1; certainty: possible in the policy's restow section allows such moves"
+            ),
+        )
+    else:
+        (move,) = cycle.record.evictions
+        assert (move.landing.certainty, move.landing.target, move.landing.candidates) == ("possible", 1, (0, 1))
+
+
+def test_where_every_node_that_fits_would_do_no_score_has_to_be_known() -> None:
+    cycle = proof(*TWO, *NO_SERVICES, the_pod(affinity=ON_N2))
+    (move,) = cycle.record.evictions
+    assert (move.landing.certainty, move.landing.candidates) == ("certain", (1,))
+    anywhere = proof(*TWO, *NO_SERVICES, the_pod(), want=wanting("p", obligation=Obligation.ANYWHERE))
+    assert [each.landing.certainty for each in anywhere.record.evictions] == ["certain"]
 
 
 def test_a_budget_without_disruptions_left_keeps_its_pods() -> None:

@@ -26,7 +26,7 @@ NONE: frozenset[str] = frozenset()
 
 @dataclass(frozen=True)
 class Loss:
-    """What a right taken away comes to: workloads that stay with the code Unknown, and whose moves are less certain."""
+    """What a right taken away comes to: workloads that stay because nobody knows, or because nobody can be certain."""
 
     group: str
     resource: str
@@ -131,11 +131,11 @@ class TestReading:
             (told,) = restow.lines("add the rule")
             assert loss.rule in told.replace('\\"', '"')
             moved = restow.entries("Evicted pod in dry run mode")
-            stays = [entry for entry in restow.entries("Pod stays") if entry["code"] == "Unknown"]
-            assert workloads_of(stays) == loss.unknown
-            assert workloads_of(moved) == ALL - loss.unknown
-            uncertain = workloads_of(entry for entry in moved if entry["certainty"] == "possible")
-            assert uncertain == loss.uncertain
+            assert workloads_of(moved) == ALL - loss.unknown - loss.uncertain
+            assert {entry["certainty"] for entry in moved} <= {"certain"}
+            stays = restow.entries("Pod stays")
+            assert workloads_of(entry for entry in stays if entry["code"] == "Unknown") == loss.unknown
+            assert workloads_of(entry for entry in stays if entry["code"] == "NotCertain") == loss.uncertain
 
     def test_without_priority_classes_a_threshold_that_names_one_cannot_be_resolved(
         self, crowded: Crowded, tmp_path: Path

@@ -21,7 +21,7 @@ from restow.descheduling.arbiter import Arbiter, Record
 from restow.descheduling.evictor import DefaultEvictor, Reason
 from restow.descheduling.framework import Objection, Strategy, View
 from restow.descheduling.limits import Limits, Spent
-from restow.descheduling.namespace_consent import is_untold, namespace_checks
+from restow.descheduling.namespace_consent import namespace_checks
 from restow.descheduling.node_fit import NodeFit
 from restow.descheduling.placement import EvictOnly, Turn, staying_pods
 from restow.errors import InputError
@@ -136,7 +136,7 @@ class Ensemble:
 
     def untold(self) -> frozenset[str]:
         """The kinds that the input does not tell of and that the evictors have to know."""
-        return frozenset({"Namespace"} if is_untold(self._policy.restow.namespaces, self.state.cluster) else ())
+        return frozenset(kind for each in self._evictors for kind in each.missing)
 
     def sparing(self, pod: int) -> Ensemble:
         """The same, with evictors that let one pod pass whatever it is."""

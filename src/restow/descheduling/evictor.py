@@ -20,7 +20,7 @@ from restow.cluster.state import ClusterState
 from restow.descheduling.evictor_args import DefaultEvictorArgs
 from restow.descheduling.node_fit import NodeFit
 from restow.descheduling.plan import Stage
-from restow.descheduling.protections import Check, static_checks
+from restow.descheduling.protections import Check, static_checks, unknown_check
 from restow.kube.labels import parse_selector, selector_from
 
 #: Stage, code and message of a refusal.
@@ -28,6 +28,7 @@ Reason = tuple[Stage, str, str]
 
 #: Code and text for a pod that upstream passes over without a word.
 _ASKS_TO_STAY = ("PreferNoEviction", "pod asks not to be evicted and noEvictionPolicy is Mandatory")
+_NAMESPACE_CODE = "NamespaceLabelSelector"
 _NAMESPACE = "pod namespace do not match the namespaceLabelSelector filter in the policy parameter"
 
 
@@ -37,6 +38,8 @@ class CheckResult(NamedTuple):
     code: str
     message: str
     passes: bool
+    #: The kind that the input would have to tell of, where it is for want of that that the check fails.
+    missing: str = ""
 
 
 class DefaultEvictor:
@@ -66,7 +69,10 @@ class DefaultEvictor:
         failing = np.logical_or.reduce([self._never, *(check.fails for check in self._checks)])
         self._unprotected = np.logical_and.reduce([~failing | self._always, *(~each.fails for each in consent)])
         self._fit_nodes = _ready_nodes(state, args.node_selector) if args.node_fit else None
-        self._namespace_ok = _in_matching_namespaces(args, state)
+        self._late = _namespace_check(args, state)
+        self._namespace_ok = ~self._late.fails
+        #: The kinds for want of which pods are protected.
+        self.missing = {each.missing for each in (*consent, *self._checks, self._late)} - {""}
 
     def passes_filter(self, pods: IntArray) -> BoolArray:
         """Which of these pods pass Filter now."""
@@ -109,15 +115,18 @@ class DefaultEvictor:
     def checks(self, pod: int) -> list[CheckResult]:
         """Every check that this profile makes, and how it goes for one pod now."""
         spared = bool(self._always[pod])
-        results = [CheckResult(each.code, each.message, not each.fails[pod]) for each in self._consent]
+        results = [CheckResult(each.code, each.message, not each.fails[pod], each.missing) for each in self._consent]
         results.append(CheckResult(*_ASKS_TO_STAY, spared or not self._never[pod]))
-        results += [CheckResult(each.code, each.message, spared or not each.fails[pod]) for each in self._checks]
+        results += [
+            CheckResult(each.code, each.message, spared or not each.fails[pod], each.missing) for each in self._checks
+        ]
         wanted = self._args.min_replicas
         if wanted > 1:
             siblings = int(self._state.siblings(np.array([pod]))[0])
             results.append(CheckResult("MinReplicas", _few(siblings, wanted), spared or not 0 <= siblings < wanted))
         if self._args.namespace_label_selector is not None:
-            results.append(CheckResult("NamespaceLabelSelector", _NAMESPACE, bool(self._namespace_ok[pod])))
+            late = self._late
+            results.append(CheckResult(late.code, late.message, bool(self._namespace_ok[pod]), late.missing))
         if self._fit_nodes is not None:
             fits = self._fit.fits_any_other(pod, self._fit_nodes)
             results.append(CheckResult("NoFit", "" if fits else self._no_fit(pod), fits))
@@ -172,8 +181,7 @@ class DefaultEvictor:
 
     def _late_refusal(self, pod: int) -> Reason:
         if not self._namespace_ok[pod]:
-            message = _NAMESPACE
-            return "evictor", "NamespaceLabelSelector", message
+            return "evictor", self._late.code, self._late.message
         message = self._no_fit(pod)
         return "placement", "NoFit", message
 
@@ -199,13 +207,16 @@ def _ready_nodes(state: ClusterState, selector: str) -> BoolArray:
     return np.logical_and(nodes.ready, [parsed.matches(labels) for labels in nodes.labels])
 
 
-def _in_matching_namespaces(args: DefaultEvictorArgs, state: ClusterState) -> BoolArray:
+def _namespace_check(args: DefaultEvictorArgs, state: ClusterState) -> Check:
+    """The labels of namespaces; of a namespace that the input does not hold it knows none."""
     pods = state.cluster.pods
     selector = args.namespace_label_selector
     if selector is None or not (selector.match_labels or selector.match_expressions):
-        return np.ones(len(pods), dtype=bool)
+        return Check(_NAMESPACE_CODE, _NAMESPACE, np.zeros(len(pods), dtype=bool))
+    if not state.cluster.tells_of("Namespace"):
+        return unknown_check("Namespace", np.ones(len(pods), dtype=bool), "the labels of ")
     compiled = selector_from(selector)
     known = state.cluster.namespace_labels()
     names = pods.tables.namespaces
     matching = [name in known and compiled.matches(known[name]) for name in names]
-    return np.array(matching, dtype=bool)[pods.namespace]
+    return Check(_NAMESPACE_CODE, _NAMESPACE, ~np.array(matching, dtype=bool)[pods.namespace])

@@ -15,25 +15,25 @@ import numpy as np
 
 from restow.cluster.interning import BoolArray
 from restow.cluster.snapshot import Cluster
-from restow.descheduling.protections import Check
+from restow.descheduling.protections import Check, unknown_check
 from restow.kube.near_words import did_you_mean
 from restow.policies.policy import Namespaces
 
 ANNOTATION = "restow.dev/eviction"
-OPTED_OUT, NOT_OPTED_IN, UNKNOWN = "NamespaceOptedOut", "NamespaceNotOptedIn", "Unknown"
+OPTED_OUT, NOT_OPTED_IN = "NamespaceOptedOut", "NamespaceNotOptedIn"
 _ENABLED, _DISABLED = "enabled", "disabled"
 _KIND = "Namespace"
 _OUT = f"pod namespace is protected against eviction: its annotation {ANNOTATION} is not {_ENABLED}"
 _NOT_IN = (
     f"pod namespace lacks the annotation {ANNOTATION}: {_ENABLED}, and the policy's namespaces: annotated asks for it"
 )
-_UNTOLD = f"its eviction depends on the annotation {ANNOTATION} of {_KIND}s, which the input does not hold"
 
 
 def namespace_checks(chosen: Namespaces, cluster: Cluster) -> tuple[Check, ...]:
     """The checks of a policy, first those that speak first; none where no namespace says anything and none has to."""
     if is_untold(chosen, cluster):
-        return (Check(UNKNOWN, _UNTOLD, np.ones(len(cluster.pods), dtype=bool)),)
+        every = np.ones(len(cluster.pods), dtype=bool)
+        return (unknown_check(_KIND, every, f"the annotation {ANNOTATION} of "),)
     said = _said(cluster)
     names = said.keys() | cluster.pods.tables.namespaces
     held = {name: withheld(said.get(name), chosen) for name in names}

@@ -107,6 +107,12 @@ class Prover:
             return None
         return self._schedule(pod, when)
 
+    def candidates(self, decision: Decision) -> IntArray:
+        """The nodes that could win; where the input does not tell what shifts scores, every node that fits."""
+        if self._evidence.scoring(decision.pod):
+            return np.flatnonzero(decision.verdicts.passes)
+        return self._schedulers.candidates(decision)
+
     def welcome(self, suggestion: Suggestion, source: int, nodes: IntArray) -> BoolArray:
         """Which of some nodes would do as landing places for a suggestion, bool[len(nodes)]."""
         elsewhere = suggestion.obligation is not Obligation.ANYWHERE
@@ -177,7 +183,7 @@ class Prover:
             nowhere = self._no_place(decision)
             self._memory.keep(pod, source, nowhere)
             return nowhere
-        candidates = self._schedulers.candidates(decision)
+        candidates = self.candidates(decision)
         elsewhere = _elsewhere(decision) if _only(candidates, source) else ""
         prospect = Prospect(candidates, decision.best, not self._state.exists[pod], elsewhere)
         landing = self._judge(turn, suggestion, source, prospect)
@@ -214,18 +220,20 @@ class Prover:
         if not good.any():
             return self._no_use(turn, source, prospect)
         if not good.all() and self._certainty == "certain":
-            return self._not_certain(candidates, good)
-        # What the input does not tell of may shift scores: nobody can be certain then, whatever the policy asks.
-        known = good.all() and not self._evidence.scoring(suggestion.pod)
-        certainty: Certainty = "certain" if known else "possible"
+            return self._not_certain(suggestion.pod, candidates, good)
+        certainty: Certainty = "certain" if good.all() else "possible"
         target = _target(prospect.best, candidates, good)
         landing = self._undisturbed(
             turn,
             twin_of(suggestion.pod),
             Landing(target, certainty, self._kept(candidates, target), len(candidates)),
         )
-        unknown = self._evidence.evicting(suggestion.pod) if isinstance(landing, Landing) else ()
-        return ("budget", "Unknown", f"its eviction depends on {_kinds(unknown)}") if unknown else landing
+        return (self._unknown_eviction(suggestion.pod) or landing) if isinstance(landing, Landing) else landing
+
+    def _unknown_eviction(self, pod: int) -> Reason | None:
+        """Why nobody can tell whether a pod may be evicted."""
+        unknown = self._evidence.evicting(pod)
+        return ("budget", "Unknown", f"its eviction depends on {_kinds(unknown)}") if unknown else None
 
     def _kept(self, candidates: IntArray, target: int) -> tuple[int, ...]:
         """The candidates that are written down: in clusters of thousands of equal nodes not all of them."""
@@ -271,10 +279,15 @@ class Prover:
         message = f"it would land on {self._some_nodes(prospect.candidates)}, where {turn.plugin} gains nothing"
         return "placement", "NoGain", message
 
-    def _not_certain(self, candidates: IntArray, good: BoolArray) -> Reason:
+    def _not_certain(self, pod: int, candidates: IntArray, good: BoolArray) -> Reason:
         bad = candidates[~good]
+        unknown = self._evidence.scoring(pod)
+        if unknown and (unproven := self._unknown_eviction(pod)):
+            # Whoever adds the kinds that scores depend on would be asked for these next.
+            return unproven
+        since = f", as far as can be told without {plural(unknown)}, which the input does not hold" if unknown else ""
         message = (
-            f"{len(candidates)} nodes could win, and {len(bad)} of them would not do: {self._some_nodes(bad)}; "
+            f"{len(candidates)} nodes could win{since}, and {len(bad)} of them would not do: {self._some_nodes(bad)}; "
             "certainty: possible in the policy's restow section allows such moves"
         )
         return "placement", "NotCertain", message

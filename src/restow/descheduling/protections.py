@@ -20,8 +20,13 @@ from restow.descheduling.evictor_args import DEFAULT_PROTECTIONS, DefaultEvictor
 from restow.kube.duration import format_duration
 from restow.kube.labels import EVERYTHING, selector_from
 
+#: The code of checks that the input does not tell enough for.
+UNKNOWN = "Unknown"
 #: Pods of at least this priority are critical to the system.
 SYSTEM_CRITICAL = 2_000_000_000
+
+
+_BUDGET, _CLAIM = "PodDisruptionBudget", "PersistentVolumeClaim"
 
 
 @dataclass(slots=True, frozen=True)
@@ -31,6 +36,8 @@ class Check:
     code: str
     message: str
     fails: BoolArray
+    #: The kind that the input would have to tell of, where it is for want of that that pods are protected.
+    missing: str = ""
 
 
 def effective_protections(args: DefaultEvictorArgs) -> frozenset[str]:
@@ -60,6 +67,11 @@ def static_checks(
     if args.min_pod_age is not None:
         checks.append(_age_check(args.min_pod_age, cluster, now))
     return checks
+
+
+def unknown_check(kind: str, fails: BoolArray, what: str = "") -> Check:
+    """Protect pods because of a kind of which the input does not tell; ``what`` of it would decide."""
+    return Check(UNKNOWN, f"its eviction depends on {what}{kind}s, which the input does not hold", fails, kind)
 
 
 def _always(cluster: Cluster) -> Iterator[Check]:
@@ -93,11 +105,17 @@ def _named(
     if "PodsWithPVC" in protections:
         yield from _claim_checks(args, cluster)
     if "PodsWithoutPDB" in protections:
-        message = "pod does not have a PodDisruptionBudget and is protected against eviction"
-        yield Check("PodsWithoutPDB", message, ~covered(cluster, labels))
+        yield _budget_check(cluster, labels)
     if "PodsWithResourceClaims" in protections:
         message = "pod has ResourceClaims and descheduler is configured to protect ResourceClaims pods"
         yield Check("PodsWithResourceClaims", message, pods.has(Flag.RESOURCE_CLAIMS))
+
+
+def _budget_check(cluster: Cluster, labels: LabelGroups) -> Check:
+    if not cluster.tells_of(_BUDGET):
+        return unknown_check(_BUDGET, np.ones(len(cluster.pods), dtype=bool))
+    message = "pod does not have a PodDisruptionBudget and is protected against eviction"
+    return Check("PodsWithoutPDB", message, ~covered(cluster, labels))
 
 
 def _bare_check(cluster: Cluster, *, failed_are_protected: bool) -> Check:
@@ -125,6 +143,8 @@ def _claim_checks(args: DefaultEvictorArgs, cluster: Cluster) -> list[Check]:
     if not narrowed:
         message = "pod with PVC is protected against eviction"
         return [Check("PodsWithPVC", message, cluster.pods.has(Flag.CLAIMS))]
+    if not cluster.tells_of(_CLAIM):
+        return [unknown_check(_CLAIM, cluster.pods.has(Flag.CLAIMS))]
     protected = {each.name for each in narrowed}
     failing: dict[str, list[int]] = {}
     for pod in np.flatnonzero(cluster.pods.has(Flag.CLAIMS)).tolist():
@@ -139,7 +159,7 @@ def _storage_class_failure(cluster: Cluster, pod: int, protected: set[str]) -> s
     namespace = pods.tables.namespaces[pods.namespace[pod]]
     classes = []
     for name in (each.claim for each in pods.tables.volumes[pods.volumes[pod]] if each.is_named_claim):
-        claim = cluster.kind("PersistentVolumeClaim").get((namespace, name))
+        claim = cluster.kind(_CLAIM).get((namespace, name))
         if claim is None:
             missing = f'persistentvolumeclaim "{name}" not found'
             return f'failed to get persistent volume claim "{namespace}"/"{name}": {missing}'

@@ -87,16 +87,16 @@ class Changes:
         if code == "UnknownScheduler":
             yield _untried(*steps, Step("scheduler", "with the profile of its scheduler in --scheduler-config"))
         elif code == "Unknown":
-            decisive = self._scene.evidence.decisive(self._pod)
-            if not decisive:
-                yield from self._tried(first)
-            kinds = decisive or self._scene.evidence.scoring(self._pod)
+            kinds = self._scene.evidence.decisive(self._pod)
             if kinds:
                 yield _untried(*steps, Step("input", f"if the input told of {plural(kinds)}"))
 
     def _with_options(self, first: Together, answer: Answer, code: str) -> Iterator[Change]:
         if code == "NotCertain":
             yield from self._tried(first)
+            kinds = self._scene.evidence.scoring(self._pod)
+            if kinds:
+                yield _untried(*(each.step for each in first), Step("input", f"if the input told of {plural(kinds)}"))
         options = Options(self._scene, self._heard, answer, self._bounds).all()
         for kind in _KINDS:
             ranked = sorted((each for each in options if each.remedy.step.kind == kind), key=lambda each: each.cost)

@@ -13,8 +13,8 @@ from restow.descheduling.explaining.explanation import Gate, Reason
 from restow.descheduling.explaining.scene import Heard, Scene
 from restow.descheduling.job_failures import OF_JOBS
 from restow.descheduling.limits import NAMESPACE, NODE, TOTAL, LimitUse
-from restow.descheduling.namespace_consent import UNKNOWN
 from restow.descheduling.placement import Landing, Turn
+from restow.descheduling.protections import UNKNOWN
 from restow.policies.policy import Profile
 from restow.scheduling.evidence import plural
 

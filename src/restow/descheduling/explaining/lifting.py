@@ -17,9 +17,9 @@ from restow.descheduling.explaining.changed_policies import with_evictor, withou
 from restow.descheduling.explaining.explanation import Step
 from restow.descheduling.explaining.scene import Scene
 from restow.descheduling.explaining.trials import Edit, Inputs, Remedy
-from restow.descheduling.namespace_consent import ANNOTATION, NOT_OPTED_IN, OPTED_OUT, UNKNOWN
+from restow.descheduling.namespace_consent import ANNOTATION, NOT_OPTED_IN, OPTED_OUT
 from restow.descheduling.placement import Turn
-from restow.descheduling.protections import SYSTEM_CRITICAL
+from restow.descheduling.protections import SYSTEM_CRITICAL, UNKNOWN
 from restow.kube.objects import Namespace, ObjectMeta
 from restow.kube.objects.metadata import Annotations
 from restow.kube.timestamps import format_time
@@ -57,16 +57,17 @@ class Lifting:
             "NoFit": lambda: self._evictor("without nodeFit", node_fit=False),
             OPTED_OUT: self._consent,
             NOT_OPTED_IN: self._consent,
-            UNKNOWN: self._told,
         }
 
     def of(self, checks: Iterable[CheckResult]) -> list[Remedy] | None:
         """What lifts all checks that fail; None where one of them is not for wishes, since the pod had better stay."""
-        codes = [each.code for each in checks if not each.passes]
+        failing = [each for each in checks if not each.passes]
+        codes = [each.code for each in failing if each.code != UNKNOWN]
         if "SystemCriticalPods" in codes:
             # The threshold is a part of that protection.
             codes = [each for each in codes if each != "PriorityThreshold"]
         found = [self._lifted(each) for each in codes]
+        found += [self._told_of(each) for each in dict.fromkeys(each.missing for each in failing if each.missing)]
         return None if None in found else [each for each in found if each is not None]
 
     def _lifted(self, code: str) -> Remedy | None:
@@ -113,9 +114,18 @@ class Lifting:
             message = f"without the annotation {ANNOTATION} of its namespace"
         return Remedy(Step("protection", message), self._annotated("enabled" if asked else None))
 
-    def _told(self) -> Remedy:
-        """The best that Namespaces which the input lacks could say: that this one opts in."""
-        return Remedy(Step("input", f"if the input told of {_KIND}s"), self._annotated("enabled"), exact=False)
+    def _told_of(self, kind: str) -> Remedy:
+        """The best that a kind which the input lacks could say: that the check on it would pass."""
+        edits = {
+            "PodDisruptionBudget": self._on_policy(without_protection, "PodsWithoutPDB"),
+            "PersistentVolumeClaim": self._on_policy(without_protection, "PodsWithPVC"),
+            _KIND: self._consenting,
+        }
+        return Remedy(Step("input", f"if the input told of {kind}s"), edits[kind], exact=False)
+
+    def _consenting(self, inputs: Inputs) -> Inputs:
+        """The namespace opts in, and its labels are those that are asked for."""
+        return self._on_policy(with_evictor, namespace_label_selector=None)(self._annotated("enabled")(inputs))
 
     def _annotated(self, value: str | None) -> Edit:
         name = self._pods.tables.namespaces[self._pods.namespace[self._pod]]

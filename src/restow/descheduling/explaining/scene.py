@@ -208,7 +208,7 @@ class _Proof:
         candidates = everywhere[:0]
         if decision is not None:
             opponents = self._schedulers.scheduler_of(decision.pod).opponents(decision.pod)
-            candidates = self._schedulers.candidates(decision)
+            candidates = self._prover.candidates(decision)
         return Answer(
             landing=landing,
             decision=decision,
