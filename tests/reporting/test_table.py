@@ -174,10 +174,11 @@ def evictions_of(owner: str, count: int = 2, node: str = "worker-1.example.inter
     return a_report(tuple(moves), (), SMALL_LOADS, placement="upstream")
 
 
-def test_where_names_do_not_fit_an_owner_that_begins_the_pods_name_is_its_kind() -> None:
-    line = "1  shop/recommendations-7f9c5d8b44-x2k90  Deployment  worker-1.example.internal"
-    assert line in printed(evictions_of("Deployment/recommendations"))
-    assert "Deployment/recommendations" in printed(evictions_of("Deployment/recommendations"), 100)
+def test_where_names_do_not_fit_the_hash_is_cut_and_the_owner_stays_whole() -> None:
+    report = evictions_of("Deployment/recommendations")
+    assert "1  shop/recommendations-…-x2k90  Deployment/recommendations  worker-1…" in printed(report)
+    assert "1  shop/…-x2k90  Deployment/recommendations  worker-1…" in printed(report, 60)
+    assert "shop/recommendations-7f9c5d8b44-x2k90  Deployment/recommendations" in printed(report, 100)
 
 
 def test_an_owner_of_another_name_keeps_it() -> None:

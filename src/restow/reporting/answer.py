@@ -21,8 +21,8 @@ _FEW_MOVES: Final = 20
 _TELLING: Final = 0.05
 #: What holds a pod back, for one pod and for several, in the order of telling.
 _MEANINGS: Final = {
-    "evictor": ("candidate is protected", "candidates are protected"),
-    "limit": ("is beyond the policy's limits", "are beyond the policy's limits"),
+    "evictor": ("is protected", "are protected"),
+    "limit": ("is held back by the policy's limits", "are held back by the policy's limits"),
     "budget": ("has no disruption budget left", "have no disruption budget left"),
     "placement": ("has no landing place that would do", "have no landing place that would do"),
     "unknown": ("depends on what the input does not hold", "depend on what the input does not hold"),
@@ -103,12 +103,12 @@ def stays(plan: Plan) -> str:
     return f"{counts} ({counted(len(plan.refusals), 'refusal')})"
 
 
-def gain(report: Report) -> str:
-    """Say what the plan gains most: ``3 moves take 31 points of CPU off node-2``, or what many moves do to the fullest."""
+def gain(report: Report) -> str | None:
+    """Say what the plan takes off the nodes: ``3 moves take 31 points of CPU off node-2``; None if that is not much."""
     plan = report.plan
     if not predicts_load(plan):
-        return headline(plan)
-    return (_relief(report) if len(plan.moves) <= _FEW_MOVES else _lower_peak(plan)) or headline(plan)
+        return None
+    return _relief(report) if len(plan.moves) <= _FEW_MOVES else _lower_peak(plan)
 
 
 def _relief(report: Report) -> str | None:
@@ -143,17 +143,20 @@ def _largest_relief(loads: tuple[NodeLoad, ...]) -> tuple[str, str, int]:
 
 
 def obstacles(plan: Plan) -> list[str]:
-    """Say in a sentence why nothing (else) can move: the one reason, or how many pods each stage held back in the end."""
+    """Say why candidates stay: the one reason, or how many pods each stage held back in the end."""
     groups = group_refusals(plan.refusals)
     if not groups:
         return []
     if len(groups) == 1:
-        return [f"All for {groups[0].code}: {printable(groups[0].example)}."]
-    held = Counter(_last_obstacles(plan).values())
-    parts = [f"{held[each]:,} {_MEANINGS[each][held[each] > 1]}" for each in _MEANINGS if held[each]]
-    *first, last = parts
-    told = " and ".join([", ".join(first), last]) if first else last
-    return [f"Nothing else can move: {told}." if plan.moves else f"{told}."]
+        sentences = [f"All for {groups[0].code}: {printable(groups[0].example)}."]
+    else:
+        held = Counter(_last_obstacles(plan).values())
+        parts = [f"{held[each]:,} {_MEANINGS[each][held[each] > 1]}" for each in _MEANINGS if held[each]]
+        *first, last = parts
+        sentences = [f"Of them, {' and '.join([', '.join(first), last]) if first else last}."]
+    if any(each.stage == "limit" for each in plan.refusals):
+        sentences.append("With higher limits more may move.")
+    return sentences
 
 
 def _last_obstacles(plan: Plan) -> dict[str, str]:
@@ -169,12 +172,12 @@ def _last_obstacles(plan: Plan) -> dict[str, str]:
 
 
 def imbalance(plan: Plan) -> Imbalance | None:
-    """Return the least even resource before the plan, or None when no load is known."""
+    """Return the resource that is spread least evenly before the plan or after, or None when no load is known."""
     before, after = plan.summary.utilisation.before, plan.summary.utilisation.after
     shared = sorted(before.keys() & after.keys(), key=resource_order)
     if not shared:
         return None
-    resource = max(shared, key=lambda each: before[each].spread)
+    resource = max(shared, key=lambda each: max(before[each].spread, after[each].spread))
     return Imbalance(resource, before[resource].spread, after[resource].spread)
 
 

@@ -25,16 +25,16 @@ _MOST_PICTURED: Final = 2
 
 @dataclass(slots=True, frozen=True)
 class _Change:
-    """A figure before and after; ``after`` is None where the plan does not predict it. Less is better."""
+    """A figure before and after; ``after`` is None where the plan does not predict it."""
 
     before: str
     after: str | None
-    better: bool = False
+    style: str = ""
 
     def text(self) -> Text:
         if self.after is None:
             return Text(self.before)
-        return Text.assemble(self.before, (" -> ", "dim"), (self.after, "green" if self.better else ""))
+        return Text.assemble(self.before, (" -> ", "dim"), (self.after, self.style))
 
 
 def load_lines(report: Report, width: int) -> Iterator[Text]:
@@ -102,10 +102,20 @@ def _column(report: Report, resource: str) -> list[Text]:
 
 
 def _figures(before: ResourceLoad, after: ResourceLoad, *, known: bool) -> list[_Change]:
-    return [
-        _Change(percent(before.max), percent(after.max) if known else None, after.max < before.max),
-        _Change(f"{before.spread:.2f}", f"{after.spread:.2f}" if known else None, after.spread < before.spread),
-    ]
+    maximum, spread = (
+        _Change(
+            form(getattr(before, name)),
+            form(getattr(after, name)) if known else None,
+            _style(getattr(before, name), getattr(after, name)),
+        )
+        for name, form in (("max", percent), ("spread", "{:.2f}".format))
+    )
+    return [maximum, spread]
+
+
+def _style(before: float, after: float) -> str:
+    """Less is better."""
+    return "green" if after < before else "red" if after > before else ""
 
 
 def _width(columns: list[list[Text]]) -> int:

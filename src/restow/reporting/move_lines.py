@@ -1,8 +1,8 @@
 """The moves on a terminal: one line each while they fit on a screen, the first few and totals when they do not.
 
 A reason stands in its own column where the terminal is wide enough; on a narrow one it follows the moves
-that share it. Before a name is cut, what can be read off another is left out: the owner's name in the pod's, the domain
-that all nodes share.
+that share it. Before a name is cut, what tells least is left out: the hash in a pod's name, the domain that all nodes
+share, and then in the pod's name what the owner's column says. The owner tells what moves, and gives way last.
 """
 
 from __future__ import annotations
@@ -11,11 +11,13 @@ from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
+from rich.cells import cell_len
 from rich.text import Text
 
 from restow.plain_text import printable
 from restow.reporting.answer import landing_of, predicts
 from restow.reporting.columns import GAP, joined, narrowed, total_width, widths, without_shared_domain, wrapped
+from restow.reporting.pod_forms import fitting_form, pod_forms
 from restow.reporting.wording import counted, why
 
 if TYPE_CHECKING:
@@ -24,8 +26,10 @@ if TYPE_CHECKING:
     from restow.descheduling.plan import Move, Plan
 
 _MOST_LISTED: Final = 20
-_MOST_OF_MANY, _FEWEST_OF_MANY, _MOST_LINES = 10, 3, 24
+_MOST_OF_MANY, _FEWEST_OF_MANY, _MOST_LINES = 10, 3, 21
 _MOST_TOTALS: Final = 4
+#: The longest title of a line of totals.
+_TITLE: Final = len("by strategy")
 _NARROWEST_WHY: Final = 60
 #: What stands in a column of nodes without being one.
 _NO_NODE: Final = ("-", "cleared")
@@ -69,27 +73,31 @@ def _table(plan: Plan, moves: Sequence[Move], width: int) -> Iterator[Text]:
     reasons = [_why(plan, each) for each in moves]
     numbers = max(len(row[0]) for row in rows) + 1
     rows = [[row[0].rjust(numbers), *row[1:]] for row in [header, *rows]]
-    shorter = _with_owner_kinds(rows)
-    variants = [rows, shorter, _with_short_nodes(shorter)]
+    hashless = _with_pods_below(rows, _without_hashes(rows))
+    variants = [rows, hashless, _with_short_nodes(hashless)]
     for variant in variants:
         natural = widths(variant)
         room = width - total_width(natural) - len(GAP)
         if room >= min(max(map(len, reasons)), _NARROWEST_WHY):
             yield from _reasons_beside(variant, natural, reasons, room)
             return
+    last = _with_short_nodes(rows)
+    room = widths(last)[_POD] - (total_width(widths(last)) - width)
+    variants.append(_with_pods_below(last, room))
     best = next((each for each in variants if total_width(widths(each)) <= width), variants[-1])
     yield from _reasons_below(best, narrowed(widths(best), width), reasons, width)
 
 
-def _with_owner_kinds(rows: list[list[str]]) -> list[list[str]]:
-    """Leave out the name of an owner that the pod's name begins with."""
+def _without_hashes(rows: list[list[str]]) -> int:
+    """How wide pods are without the hashes of their templates."""
+    return max(cell_len(pod_forms(row[_POD], row[_OWNER])[:2][-1]) for row in rows)
+
+
+def _with_pods_below(rows: list[list[str]], width: int) -> list[list[str]]:
+    """Write each pod in the longest form that is not wider."""
     heading, *body = rows
-    return [heading, *([*row[:_OWNER], _owner_kind(row[_POD], row[_OWNER]), *row[_FIRST_NODE:]] for row in body)]
-
-
-def _owner_kind(pod: str, owner: str) -> str:
-    kind, _, name = owner.partition("/")
-    return kind if name and pod.partition("/")[2].startswith(name) else owner
+    forms = [fitting_form(pod_forms(row[_POD], row[_OWNER]), width) for row in body]
+    return [heading, *([*row[:_POD], form, *row[_OWNER:]] for row, form in zip(body, forms, strict=True))]
 
 
 def _with_short_nodes(rows: list[list[str]]) -> list[list[str]]:
@@ -144,18 +152,19 @@ def _totals(plan: Plan, width: int) -> Iterator[Text]:
     targets = [each.target for each in moves if each.target]
     short = without_shared_domain([*(each.source for each in moves), *targets])
     sections = {
-        "by strategy": ("", Counter(each.plugin for each in moves)),
         "by owner": ("owner", Counter(str(each.owner or "no owner") for each in moves)),
         "out of": ("node", Counter(short[each.source] for each in moves)),
     }
     if predicts(plan):
         sections["into"] = ("node", Counter(short[each] for each in targets))
-    label = max(map(len, sections))
     for title, (kind, counts) in sections.items():
-        number = f"{counted(len(counts), kind)}: " if kind else ""
-        indent = " " * (label + len(GAP))
-        lines = wrapped(f"{title:<{label}}{GAP}{number}{_largest(counts)}", width, subsequent_indent=indent)
-        yield from map(Text, lines)
+        yield from total_line(title, f"{counted(len(counts), kind)}: {_largest(counts)}", width)
+
+
+def total_line(title: str, told: str, width: int) -> Iterator[Text]:
+    """Yield a title and what it stands for, which goes on under itself."""
+    start = f"{title:<{_TITLE}}{GAP}"
+    yield from map(Text, wrapped(f"{start}{told}", width, subsequent_indent=" " * len(start)))
 
 
 def _largest(counts: Counter[str]) -> str:

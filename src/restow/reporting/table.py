@@ -14,8 +14,9 @@ from restow.plain_text import printable
 from restow.reporting.answer import headline, note_sentences, problem_sentences, stays
 from restow.reporting.columns import GAP, widths, wrapped
 from restow.reporting.load_lines import load_lines, node_lines
-from restow.reporting.move_lines import move_lines
+from restow.reporting.move_lines import move_lines, total_line
 from restow.reporting.next_commands import next_commands
+from restow.reporting.purpose import balance, wanted
 from restow.reporting.refusal_groups import group_refusals
 from restow.reporting.wording import counted
 
@@ -82,7 +83,18 @@ def labelled(label: str, parts: list[str], width: int) -> Iterator[Text]:
 def _answer_lines(plan: Plan, width: int) -> Iterator[Text]:
     """Yield the headline, and under it the moves, or else why there are none."""
     yield Text(headline(plan), style="bold")
-    yield from move_lines(plan, width) if plan.moves else _group_lines(plan, width)
+    if not plan.moves:
+        yield from _group_lines(plan, width)
+        return
+    yield from purpose_lines(plan, width)
+    yield from move_lines(plan, width)
+
+
+def purpose_lines(plan: Plan, width: int) -> Iterator[Text]:
+    """Say what each strategy gets of what it asked for, and what becomes of balance."""
+    yield from total_line("by strategy", ", ".join(wanted(plan)), width)
+    if balance(plan):
+        yield from total_line("balance", "; ".join(balance(plan)), width)
 
 
 def _refusal_lines(plan: Plan, width: int) -> Iterator[Text]:

@@ -10,7 +10,7 @@ from restow.plain_text import printable
 from restow.reporting.answer import headline, landing_of, stays
 from restow.reporting.columns import GAP, widths
 from restow.reporting.load_lines import load_lines, node_lines
-from restow.reporting.table import header_lines, print_sections, problem_lines
+from restow.reporting.table import header_lines, print_sections, problem_lines, purpose_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -30,7 +30,11 @@ def print_wide(report: Report, console: Console) -> None:
     plan = report.plan
     sections = (
         header_lines(report, _UNCUT),
-        [Text(headline(plan), style="bold"), *_rows_text(_move_rows(plan))],
+        [
+            Text(headline(plan), style="bold"),
+            *(purpose_lines(plan, _UNCUT) if plan.moves else ()),
+            *_rows_text(_move_rows(plan)),
+        ],
         [Text(stays(plan), style="bold"), *_rows_text(_refusal_rows(plan))] if plan.refusals else (),
         problem_lines(report, _UNCUT),
         load_lines(report, _UNCUT),

@@ -129,7 +129,12 @@ def test_controls_that_need_a_script_are_hidden_without(name: str) -> None:
 def test_the_top_has_the_answer_and_four_figures() -> None:
     found = page(small_report())
     assert "3 moves take 31 points of CPU off node-2" in found.text
-    assert "Nothing else can move: 8 candidates are protected" in found.text
+    assert (
+        "3 moves, all certain. Of what each strategy wanted: RemoveDuplicates 2, LowNodeUtilization 1 of 14."
+        in found.text
+    )
+    assert "Balance: CPU more even, 0.32 -> 0.13; memory more even, 0.23 -> 0.16." in found.text
+    assert "13 candidates stay (14 refusals). Of them, 8 are protected" in found.text
     for figure in ("Moves", "Certain", "Stay", "CPU imbalance", "0.32", "0.13"):
         assert figure in found.texts
 

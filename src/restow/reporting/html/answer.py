@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from restow.plain_text import printable
 from restow.reporting.answer import (
-    UPSTREAM_MEANS,
     certain_moves,
     gain,
     headline,
@@ -18,6 +18,7 @@ from restow.reporting.answer import (
     stays,
 )
 from restow.reporting.html.elements import EMPTY, Markup, joined, tag, text
+from restow.reporting.purpose import balance, less_even, levels, wanted
 from restow.reporting.refusal_groups import group_refusals, staying_pods
 from restow.reporting.wording import counted, resource_title
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from restow.descheduling.plan import Plan
+    from restow.reporting.answer import Imbalance
     from restow.reporting.report import Report
 
 
@@ -43,18 +45,26 @@ def answer(report: Report) -> Markup:
 
 
 def _sentence(report: Report) -> str:
-    if report.plan.moves and not predicts(report.plan):
-        return f"{counted(len(report.plan.moves), 'eviction')} as the Kubernetes Descheduler would make them"
-    return gain(report)
+    """What moves and why; what that gains only where a strategy asked for it and no resource pays for it."""
+    plan = report.plan
+    if not plan.moves:
+        return headline(plan)
+    if not predicts(plan):
+        return f"{counted(len(plan.moves), 'eviction')} as the Kubernetes Descheduler would make them"
+    worse = less_even(plan)
+    gained = gain(report) if levels(plan) and not worse else None
+    strategies = sorted({each.plugin for each in plan.moves})
+    told = gained or f"{counted(len(plan.moves), 'move')} for {printable(', '.join(strategies))}"
+    return "; ".join([told, *worse])
 
 
 def _second_sentence(report: Report) -> str:
     plan = report.plan
-    sentences = [f"{stays(plan)}.", *obstacles(plan)] if plan.moves else obstacles(plan)
-    if plan.moves and not predicts(plan):
-        sentences.insert(0, f"{UPSTREAM_MEANS.capitalize()}.")
-    elif plan.moves and gain(report) != headline(plan):
-        sentences.insert(0, f"{headline(plan)}.")
+    sentences = [f"{stays(plan)}.", *obstacles(plan)] if plan.refusals else []
+    if plan.moves:
+        about = [f"{headline(plan)}.", f"Of what each strategy wanted: {', '.join(wanted(plan))}."]
+        about += [f"Balance: {'; '.join(balance(plan))}."] if balance(plan) else []
+        sentences = [*about, *sentences]
     return " ".join(sentences)
 
 
@@ -88,7 +98,14 @@ def _imbalance(plan: Plan) -> Markup:
     if not predicts_load(plan):
         return _figure(title, text(f"{worst.before:.2f}"), meaning)
     change = joined([text(f"{worst.before:.2f}"), tag("span", text(" → "), class_="dim"), text(f"{worst.after:.2f}")])
-    return _figure(title, change, meaning)
+    return _figure(title, change, f"{meaning}, {_compared(worst)}")
+
+
+def _compared(found: Imbalance) -> str:
+    before, after = f"{found.before:.2f}", f"{found.after:.2f}"
+    if before == after:
+        return "as before"
+    return f"{'less' if found.after < found.before else 'more'} than before"
 
 
 def _attention(report: Report) -> Markup:

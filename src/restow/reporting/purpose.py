@@ -1,0 +1,65 @@
+"""What the policy wanted and what becomes of balance, for better and for worse: the same words in every output."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Final
+
+from restow.plain_text import printable
+from restow.reporting.answer import predicts_load
+from restow.reporting.wording import resource_order, resource_title
+
+if TYPE_CHECKING:
+    from restow.descheduling.plan import Plan
+
+#: Strategies for which a gain in load is what was asked for.
+_LEVELLING: Final = "LowNodeUtilization"
+
+
+def wanted(plan: Plan) -> list[str]:
+    """What each strategy gets of what it asked for: ``RemoveDuplicates 14 of 20``; those that move most come first."""
+    asked: defaultdict[str, set[str]] = defaultdict(set)
+    moved: defaultdict[str, set[str]] = defaultdict(set)
+    for move in plan.moves:
+        moved[move.plugin].add(str(move.pod))
+        asked[move.plugin].add(str(move.pod))
+    for refusal in plan.refusals:
+        asked[refusal.plugin].add(str(refusal.pod))
+    ranked = sorted(asked, key=lambda plugin: (-len(moved[plugin]), -len(asked[plugin]), plugin))
+    return [f"{printable(plugin)} {_of(len(moved[plugin]), len(asked[plugin]))}" for plugin in ranked]
+
+
+def _of(moved: int, asked: int) -> str:
+    return f"{moved:,}" if moved == asked else f"{moved:,} of {asked:,}"
+
+
+def balance(plan: Plan) -> list[str]:
+    """What becomes of each resource's spread: ``CPU more even, 0.31 -> 0.08``; empty where nobody can tell."""
+    if not predicts_load(plan):
+        return []
+    return [
+        f"{resource_title(name)} {_change(before, after)}" for name, before, after in _spreads(plan) if before or after
+    ]
+
+
+def less_even(plan: Plan) -> list[str]:
+    """Those resources whose spread grows, in the same words."""
+    return [each for each in balance(plan) if " less even, " in each]
+
+
+def levels(plan: Plan) -> bool:
+    """Whether the plan does what a strategy that levels load has asked for."""
+    return any(each.plugin == _LEVELLING for each in plan.moves)
+
+
+def _spreads(plan: Plan) -> list[tuple[str, float, float]]:
+    """The spreads as they are shown."""
+    load = plan.summary.utilisation
+    names = sorted(load.before.keys() & load.after.keys(), key=resource_order)
+    return [(name, round(load.before[name].spread, 2), round(load.after[name].spread, 2)) for name in names]
+
+
+def _change(before: float, after: float) -> str:
+    if before == after:
+        return f"as even as before, {before:.2f}"
+    return f"{'more' if after < before else 'less'} even, {before:.2f} -> {after:.2f}"
