@@ -38,6 +38,19 @@ def test_unusable_arguments_are_told_in_a_sentence_with_a_hint(restow, case):
 
 
 @pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["plan", "9" * 5000], f'Unexpected argument "{"9" * 199}…"; did you mean -f {"9" * 200}…?'),
+        (["generate", "--nodes", "x" * 5000], f'unable to convert "{"x" * 199}…" into int'),
+        (["9" * 5000], f'Unknown command "{"9" * 199}…".'),
+        (["run", "--descheduling-interval", "9" * 5000], f'invalid argument "{"9" * 199}…" for'),
+    ],
+)
+def test_what_was_typed_is_quoted_by_its_beginning(restow, arguments, told):
+    assert told in restow(*arguments).err
+
+
+@pytest.mark.parametrize(
     ("arguments", "command"), [(["plan", "--x"], "restow plan"), (["policy", "lint", "--x"], "restow policy lint")]
 )
 def test_the_hint_names_the_command_that_was_meant(restow, arguments, command):
