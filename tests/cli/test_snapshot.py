@@ -53,7 +53,7 @@ def test_it_says_what_it_has_written(restow, cluster):
     assert ran.out == ""
     assert ran.err.startswith("small.json.gz: 3 nodes, 3 pods, 4 other objects of ")
     assert json.loads(gzip.decompress((cluster.parent / "small.json.gz").read_bytes()))["kind"] == "List"
-    assert [each.name for each in cluster.parent.iterdir() if each.name.startswith(".small")] == []
+    assert [each.name for each in cluster.parent.iterdir() if each.name.startswith(".")] == []
 
 
 def test_without_a_file_it_goes_to_standard_output(cluster, monkeypatch, restow):

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 
 from restow.cli.inputs import Where, check_inputs, origin_of
 from restow.cli.options import STDIN
 from restow.cli.progress import working
 from restow.cli.streams import tell
+from restow.cli.written_files import check_target, write_file
 from restow.cluster.left_out import left_out_notes
-from restow.errors import InputError
 from restow.reporting.wording import counted
 from restow.sources.compact import CompactCluster
 from restow.sources.documents import check_complete, garbage_collection_paused, read_objects
@@ -23,8 +20,10 @@ _PACKED = ".gz"
 
 
 def write_snapshot(where: Where, output: str | None) -> None:
-    """Read a cluster and write it; InputError and ClientError as ``read_cluster``."""
+    """Read a cluster and write it; InputError and ClientError as ``read_cluster``, errors as ``write_file``."""
     check_inputs(where)
+    if output is not None and output != STDIN:
+        check_target(output)
     with garbage_collection_paused(), working("reading the cluster"):
         cluster, origin = _read(where)
     with working("writing the snapshot"):
@@ -33,10 +32,12 @@ def write_snapshot(where: Where, output: str | None) -> None:
             cluster.write(sys.stdout.buffer)
             sys.stdout.buffer.flush()
             return
-        _write(cluster, Path(output))
+        write_file(output, cluster.write_gzip if output.endswith(_PACKED) else cluster.write)
     counts = cluster.counts()
     what = f"{counted(counts['Node'], 'node')}, {counted(counts['Pod'], 'pod')}, {counted(_others(counts), 'other object')}"
-    tell([f"{output}: {what} of {origin}, {Path(output).stat().st_size:,} bytes"])
+    # Devices and pipes have no size.
+    size = f", {Path(output).stat().st_size:,} bytes" * Path(output).is_file()
+    tell([f"{output}: {what} of {origin}{size}"])
 
 
 def _read(where: Where) -> tuple[CompactCluster, str]:
@@ -55,27 +56,3 @@ def _read(where: Where) -> tuple[CompactCluster, str]:
 
 def _others(counts: Mapping[str, int]) -> int:
     return sum(counts.values()) - counts["Node"] - counts["Pod"]
-
-
-def _write(cluster: CompactCluster, file: Path) -> None:
-    """Write beside the file and put it there whole, so that nobody ever sees half of it."""
-    try:
-        with NamedTemporaryFile(dir=file.parent, prefix=f".{file.name}.", delete=False) as stream:
-            try:
-                (cluster.write_gzip if file.name.endswith(_PACKED) else cluster.write)(stream)  # type: ignore[arg-type]
-                stream.flush()
-                # A temporary file is for its owner alone; this one is as the user's other files.
-                os.chmod(stream.name, 0o666 & ~_umask())  # noqa: PTH101
-                Path(stream.name).replace(file)
-            except BaseException:
-                with suppress(OSError):
-                    Path(stream.name).unlink()
-                raise
-    except OSError as error:
-        raise InputError(f"-o {file}: {error.strerror or error}") from error
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
