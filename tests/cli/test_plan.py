@@ -340,3 +340,12 @@ def test_every_problem_of_a_policy_is_named(plan_of):
         "profiles[0].pluginConfig[1].name",
         "nodeSelector",
     ]
+
+
+@pytest.mark.parametrize("now", ["1969-07-20T20:17:40Z", "1678-01-01T00:00:00Z", "2262-01-01T00:00:00Z"])
+def test_any_time_that_can_be_written_has_a_plan(restow, cluster, tmp_path, now):
+    configs = a_config("PodLifeTime", {"maxPodLifeTimeSeconds": 5}), a_config("DefaultEvictor", {"minPodAge": "5m"})
+    policy = a_policy(a_profile(*configs, deschedule=["PodLifeTime"]))
+    (tmp_path / "ages.yaml").write_bytes(as_yaml(policy))
+    ran = restow("plan", "-f", cluster, "--policy-config-file", "ages.yaml", "--now", now, "-o", "json")
+    assert (ran.status, json.loads(ran.out)["metadata"]["generatedAt"]) == (0, now)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from restow.cluster.pods import NO_TIME
@@ -30,11 +30,15 @@ def test_seconds_are_truncated_towards_zero(time: int, seconds: int) -> None:
     assert seconds_since(np.array([time]), NOW).tolist() == [seconds]
 
 
-@given(st.lists(st.integers(NO_TIME, 2**63 - 1)))
-def test_ages_agree_with_exact_arithmetic(times: list[int]) -> None:
-    exact = [min(NOW - time, 2**63 - 1) for time in times]
+@given(st.lists(st.integers(NO_TIME, 2**63 - 1)), st.just(NOW) | st.integers(-(2**63), 2**63 - 1))
+@example([0, NO_TIME, 2**63 - 1], -1)
+@example([2**63 - 1, NO_TIME, NO_TIME + 1], -(2**63))
+def test_ages_agree_with_exact_arithmetic(times: list[int], now: int) -> None:
+    """Whenever it is: --now may lie before 1970."""
+    longest = 2**63 - 1
+    exact = [longest if time == NO_TIME else max(-longest, min(now - time, longest)) for time in times]
     expected = [elapsed // SECOND if elapsed >= 0 else -(-elapsed // SECOND) for elapsed in exact]
-    assert seconds_since(np.array(times, dtype=np.int64), NOW).tolist() == expected
+    assert seconds_since(np.array(times, dtype=np.int64), now).tolist() == expected
 
 
 @pytest.mark.parametrize(

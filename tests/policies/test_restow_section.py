@@ -40,6 +40,17 @@ def test_the_defaults() -> None:
         ({"perWorkload": 0}, "restow.perWorkload: must be a whole number of 1 or more, or a percentage"),
         ({"perWorkload": "0%"}, "not '0%'"),
         ({"perWorkload": "half"}, "not 'half'"),
+        ({"perWorkload": "101%"}, "not '101%'"),
+        ({"perWorkload": "9" * 5000 + "%"}, f"not '{'9' * 199}…"),
+        (
+            {"windows": [{"start": "9" * 5000 + " * * * *", "duration": "1h"}]},
+            "restow.windows[0].start: must be a cron",
+        ),
+        (
+            {"windows": [{"start": "*/" + "9" * 5000 + " * * * *", "duration": "1h"}]},
+            "windows[0].start: must be a cron",
+        ),
+        ({"windows": [{"start": "0 22 * * *", "duration": "9" * 5000 + "h"}]}, 'time: invalid duration "999'),
         ({"perWorkload": True}, "must be a whole number, or text such as 25%"),
         ({"perWorkload": 1.5}, "must be a whole number, or text such as 25%"),
         ({"waitForReady": "0s"}, "restow.waitForReady: must be longer than 0s"),

@@ -73,8 +73,10 @@ def test_a_changed_policy_is_in_force_and_said_once(file: Path) -> None:
         (b"profiles: [", "policy.yaml"),
         (as_yaml(strategy_policy("RemoveDuplicates", maxNoOfPodsToEvictTotal="many")), "maxNoOfPodsToEvictTotal"),
         (b"apiVersion: descheduler/v1\nkind: DeschedulerPolicy\n", "descheduler/v1"),
+        (as_yaml(policy(1) | {"restow": {"perWorkload": "9" * 5000 + "%"}}), "restow.perWorkload"),
+        (b"[" * 30_000, "levels deep"),
     ],
-    ids=["no YAML", "no number", "no such version"],
+    ids=["no YAML", "no number", "no such version", "more digits than Python reads", "nested"],
 )
 def test_a_broken_one_keeps_the_old_one_and_is_said_once(file: Path, text: bytes, why: str) -> None:
     read = Read(file)
@@ -90,6 +92,19 @@ def test_every_error_of_a_broken_one_is_said(file: Path) -> None:
     read.refresh()
     first, second = read.heard.of(BROKEN)[0]["err"].splitlines()
     assert (".args.a: " in first, ".args.b: " in second) == (True, True)
+
+
+def test_whatever_reading_a_policy_raises_the_old_one_stays(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read = Read(file)
+
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError("x" * 1000)
+
+    monkeypatch.setattr("restow.running.policy_source.load_document", fail)
+    file.write_bytes(as_yaml(policy(2)))
+    assert read.refresh(3) == [BROKEN]
+    assert read.heard.of(BROKEN)[0]["err"] == f"{file}: ZeroDivisionError: {'x' * 200}…"
+    assert (read.total, read.counted) == (1, (1, 1))
 
 
 def test_a_broken_one_that_is_repaired_is_in_force_even_if_it_is_the_old_one(file: Path) -> None:

@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from builders.long_values import LONG_VALUES, quotes_too_much, with_long_values
 from restow.errors import InputError
 from scheduling.configurations import REFUSED, a_configuration, a_profile, a_set, loaded
 
@@ -79,7 +80,13 @@ def test_a_plugin_behind_a_gate_is_refused():
         pytest.param('{"a": 1,\n "b" 2}', "config.yaml:2: not valid JSON:", id="not JSON"),
         pytest.param("a: 1\nb: 2\na: 3", 'config.yaml:3: the key "a" is written twice', id="key twice"),
         pytest.param("a: &x\n  b: *x", "config.yaml:", id="in a circle"),
-        pytest.param("[" * 1000, "config.yaml:", id="bottomless"),
+        pytest.param("[" * 30_000, "config.yaml:1: nested more than 40 levels deep", id="bottomless"),
+        pytest.param(
+            "a: 1\nb:\n" + "- " * 30_000, "config.yaml:3: nested more than 40 levels deep", id="bottomless list"
+        ),
+        pytest.param("a: 1\n---\n" + "[" * 30_000, "config.yaml:3: nested more than", id="bottomless second document"),
+        pytest.param('{"a": ' * 30_000, "config.yaml: nested more than 40 levels deep", id="bottomless JSON"),
+        pytest.param('{"a": ' + "7" * 5000 + "}", "config.yaml:1: no kind", id="JSON number of many digits"),
         pytest.param("a: \x00", "config.yaml: not valid YAML:", id="control character"),
         pytest.param("a: .inf", "config.yaml:1: a: .inf is not a number that JSON can hold", id="infinite"),
     ],
@@ -97,7 +104,7 @@ def test_text_that_is_no_text_is_refused():
 
 def test_a_small_file_that_expands_is_refused():
     lines = ["a0: &a0 [x]", *(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 9))]
-    assert "too large" in refusal("\n".join(lines))
+    assert "excessive aliasing" in refusal("\n".join(lines))
 
 
 def test_every_unknown_key_is_named_and_what_else_is_wrong():
@@ -120,3 +127,16 @@ def test_a_line_feed_in_a_key_of_arguments_is_no_new_sentence():
     with pytest.raises(InputError) as caught:
         loaded(a_configuration(a_profile(args={"NodeAffinity": {"a\nb": 1}})))
     assert len(caught.value.sentences) == 1
+
+
+@pytest.mark.parametrize("kind", LONG_VALUES)
+def test_a_message_quotes_at_most_200_characters_of_a_value(kind):
+    strategy = {"type": "RequestedToCapacityRatio", "resources": [{"name": "cpu", "weight": 1}]}
+    args = {"NodeResourcesFit": {"scoringStrategy": strategy}, "InterPodAffinity": {"hardPodAffinityWeight": 5}}
+    document = json.loads(a_configuration(a_profile("x", args=args, score=a_set("NodeAffinity=5", off=("*",)))))
+    for changed in with_long_values(document, LONG_VALUES[kind]):
+        try:
+            messages = list(map(str, loaded(json.dumps(changed)).warnings))
+        except InputError as error:
+            messages = [str(error)]
+        assert [message[:300] for message in messages if quotes_too_much(message)] == []

@@ -79,6 +79,10 @@ def chain(links, nested):
     return "\n".join(lines)
 
 
+def a_long_text_many_times():
+    return f"a: &a {'x' * 100_000}\nb: [{', '.join(['*a'] * 1000)}]"
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -99,8 +103,9 @@ def chain(links, nested):
         pytest.param("a: \x01", r": not valid YAML: .* at byte 3", id="control-character"),
         pytest.param('a: "\\ud800"', r":1: not valid YAML: ", id="surrogate"),
         pytest.param("%YAML 9.9\n--- a", r":1: not valid YAML: ", id="version"),
-        pytest.param(bomb(9), "aliases expand to more values than any cluster has", id="bomb"),
-        pytest.param(chain(40, 90), "nest", id="deep-by-aliases"),
+        pytest.param(bomb(9), r":7: excessive aliasing: more than 16 MiB", id="bomb"),
+        pytest.param(a_long_text_many_times(), r":2: excessive aliasing: more than 16 MiB", id="bomb-of-one-text"),
+        pytest.param(chain(40, 90), r":3: nested more than 100 levels deep", id="deep-by-aliases"),
         pytest.param("#\n" + "[" * 100_000, r":2: nested more than 100 levels deep", id="deep-flow"),
         pytest.param("{a: " * 10_000, r":1: nested more than 100 levels deep", id="deep-flow-mapping"),
         pytest.param("- " * 10_000 + "a", r":1: nested more than 100 levels deep", id="deep-block"),
@@ -114,8 +119,8 @@ def test_what_cannot_be_read_is_an_error_with_file_and_line(text, message):
 
 def test_many_plain_values_are_no_bomb(monkeypatch):
     """Only what aliases add counts."""
-    monkeypatch.setattr("restow.sources.yaml_documents._MOST_ADDED", 10)
+    monkeypatch.setattr("restow.kube.yaml_events.MOST_ADDED", 20)
     assert len(read("a: [" + "x, " * 1000 + "]")[0]["a"]) == 1000
     assert read("a: &x [1, 2, 3]\nb: *x\nc: *x")
-    with pytest.raises(InputError, match="aliases expand"):
+    with pytest.raises(InputError, match="excessive aliasing"):
         read("a: &x [1, 2, 3]\nb: *x\nc: *x\nd: *x")

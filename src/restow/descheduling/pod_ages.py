@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from restow.cluster.pods import NO_TIME
 from restow.kube.duration import SECOND
 
 LONGEST_DURATION = 2**63 - 1
@@ -17,9 +18,15 @@ UNTOLD = LONGEST_DURATION // SECOND
 _UNITS = (("d", 86400), ("h", 3600), ("m", 60), ("s", 1))
 
 
+def elapsed_since(times: npt.NDArray[np.int64], now: int) -> npt.NDArray[np.int64]:
+    """Nanoseconds from each time (nanoseconds since the epoch, or NO_TIME) until now, at most LONGEST_DURATION."""
+    earliest, latest = max(now - LONGEST_DURATION, NO_TIME), min(now + LONGEST_DURATION, LONGEST_DURATION)
+    return np.where(times == NO_TIME, LONGEST_DURATION, now - np.clip(times, earliest, latest))
+
+
 def seconds_since(times: npt.NDArray[np.int64], now: int) -> npt.NDArray[np.int64]:
     """Seconds from each time (nanoseconds since the epoch, or NO_TIME) until now, truncated towards zero."""
-    elapsed = now - np.maximum(times, now - LONGEST_DURATION)
+    elapsed = elapsed_since(times, now)
     return np.where(elapsed < 0, -(-elapsed // SECOND), elapsed // SECOND)
 
 

@@ -17,6 +17,7 @@ from restow.cluster.label_groups import LabelGroups
 from restow.cluster.pods import NO_TIME, Flag, Phase
 from restow.cluster.snapshot import Cluster
 from restow.descheduling.evictor_args import DEFAULT_PROTECTIONS, DefaultEvictorArgs
+from restow.descheduling.pod_ages import elapsed_since
 from restow.kube.duration import format_duration
 from restow.kube.labels import EVERYTHING, selector_from
 
@@ -188,6 +189,6 @@ def _label_check(args: DefaultEvictorArgs, cluster: Cluster) -> list[Check]:
 
 def _age_check(min_age: int, cluster: Cluster, now: int) -> Check:
     started = cluster.pods.started
-    young = (started == NO_TIME) | (now - started < min_age)
+    young = (started == NO_TIME) | (elapsed_since(started, now) < min_age)
     message = f"pod age is not older than MinPodAge: &Duration{{Duration:{format_duration(min_age)},}} seconds"
     return Check("MinPodAge", message, young)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from restow.kube.excerpts import excerpt
+
 MICROSECOND = 10**3
 MILLISECOND = 10**6
 SECOND = 10**9
@@ -15,6 +17,7 @@ MINUTE = 60 * SECOND
 HOUR = 60 * MINUTE
 
 _LONGEST = 2**63
+_MOST_DIGITS = len(str(_LONGEST))
 
 #: The micro sign and the Greek letter both mean micro.
 _UNITS = {
@@ -55,11 +58,12 @@ def _first_term(rest: str, text: str) -> tuple[int, str]:
     if match is None or not (match["whole"] or match["part"]):
         raise _invalid(text)
     unit = _UNITS.get(match["unit"])
-    if int(match["whole"] or "0") > _LONGEST:
+    whole = (match["whole"] or "").lstrip("0") or "0"
+    if len(whole) > _MOST_DIGITS or int(whole) > _LONGEST:
         raise _invalid(text)
     if unit is None:
         raise _without_unit(match["unit"], text)
-    nanoseconds = int(match["whole"] or "0") * unit + _fraction(match["part"] or "", unit)
+    nanoseconds = int(whole) * unit + _fraction(match["part"] or "", unit)
     if nanoseconds > _LONGEST:
         raise _invalid(text)
     return nanoseconds, rest[match.end() :]
@@ -89,7 +93,7 @@ def _without_unit(unit: str, text: str) -> ValueError:
 def _quote(text: str) -> str:
     """Go's package time quotes by itself: what is not printable ASCII is shown byte by byte."""
     shown = []
-    for byte in text.encode():
+    for byte in excerpt(text).encode():
         if byte >= 0x80 or byte < 0x20:
             shown.append(f"\\x{byte:02x}")
         else:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from restow.kube.excerpts import excerpt
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -50,8 +52,8 @@ def child(path: str, name: str) -> str:
 
 
 def quote(text: str) -> str:
-    """Return a Go string literal (``%q``)."""
-    return f'"{"".join(map(_escape, text))}"'
+    """Return a Go string literal (``%q``) of the text's excerpt."""
+    return f'"{"".join(map(_escape, excerpt(text)))}"'
 
 
 def _escape(char: str) -> str:
@@ -66,5 +68,6 @@ def _escape(char: str) -> str:
 
 
 def _json(value: str | Sequence[str] | None) -> str:
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    return text.translate(_JSON_ESCAPES)
+    short = excerpt(value) if isinstance(value, str) else value
+    text = json.dumps(short, ensure_ascii=False, separators=(",", ":")).translate(_JSON_ESCAPES)
+    return text if isinstance(value, str) else excerpt(text)

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 
+from restow.kube.excerpts import excerpt
+
 SECOND = 10**9
 
 _TEXT = re.compile(
@@ -62,4 +64,4 @@ def _offset(match: re.Match[str]) -> int:
 
 
 def _not_a_time(text: str) -> ValueError:
-    return ValueError(f'"{text}" is not a time: write it as RFC 3339, such as 2026-07-01T12:00:00Z')
+    return ValueError(f'"{excerpt(text)}" is not a time: write it as RFC 3339, such as 2026-07-01T12:00:00Z')

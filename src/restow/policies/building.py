@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from restow.kube.excerpts import excerpt
 from restow.kube.near_words import misspelled_or_foreign
 from restow.policies.configs import first_configs
 from restow.policies.findings import Issue
@@ -73,14 +74,14 @@ def _plugin_set(profile: DeschedulerProfile, point: ExtensionPoint) -> PluginSet
 
 def _not_existing(profile: str, point: ExtensionPoint, name: str, plugins: Plugins) -> str:
     """Return upstream's text, which names all such plugins of a point at once, for one of them."""
-    text = f'profile "{profile}" configures {point} extension point of non-existing plugins: {name}'
+    text = f'profile "{excerpt(profile)}" configures {point} extension point of non-existing plugins: {excerpt(name)}'
     if name in plugins:
         return f"{text}; {name} belongs to {' and '.join(map(_key, plugins[name].extension_points))}"
     return f"{text}{misspelled_or_foreign(name, plugins, OWNER)}"
 
 
 def _check_plugin(profile: str, name: str, first: Mapping[str, Config], plugins: Plugins) -> list[str]:
-    start = f'unable to create "{profile}" profile: unable to build {name} plugin'
+    start = f'unable to create "{excerpt(profile)}" profile: unable to build {name} plugin'
     if name not in first:
         if name == DEFAULT_EVICTOR:  # defaulting gives it one
             return []

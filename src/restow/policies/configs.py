@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from restow.kube.excerpts import excerpt
 from restow.kube.near_words import misspelled_or_foreign
 from restow.policies.decode import decode, json_kind
 from restow.policies.findings import Issue
@@ -56,7 +57,7 @@ def _read_config(profile: str, entry: PluginConfig, path: Path, plugins: Plugins
     schema = plugins.get(entry.name)
     if schema is None:
         hint = misspelled_or_foreign(entry.name, plugins, OWNER)
-        text = f"in profile {profile}: plugin {entry.name} in pluginConfig not registered{hint}"
+        text = f"in profile {excerpt(profile)}: plugin {excerpt(entry.name)} in pluginConfig not registered{hint}"
         return Config(entry.name, None, invalid=(Issue((*path, "name"), text),))
     return _read_args(profile, entry, (*path, "args"), schema)
 

@@ -17,6 +17,7 @@ import msgspec
 from msgspec import Struct, inspect
 
 from restow.kube.duration import parse_duration
+from restow.kube.excerpts import excerpt
 from restow.kube.near_words import did_you_mean
 from restow.policies.findings import Issue, Path
 
@@ -213,13 +214,13 @@ class _Walk:
         if data not in info.values:
             choices = " or ".join(str(value) for value in info.values)
             hint = did_you_mean(data, map(str, info.values)) if isinstance(data, str) else ""
-            self.errors.append(Issue((*self.base, *place.path), f"must be {choices}, not {data!r}{hint}"))
+            self.errors.append(Issue((*self.base, *place.path), f"must be {choices}, not {excerpt(repr(data))}{hint}"))
         return data
 
     def _mismatch(self, shape: _Shape, data: Any, place: _Place, wanted: str) -> None:
         number = isinstance(shape.type, inspect.IntType) and json_kind(data) == "number"
-        got = f"number {data}" if number else json_kind(data)
-        where = f"struct field {place.struct}.{'.'.join(place.fields)} of" if place.fields else "value of"
+        got = f"number {excerpt(data)}" if number else json_kind(data)
+        where = f"struct field {place.struct}.{'.'.join(map(excerpt, place.fields))} of" if place.fields else "value of"
         self._error(place, f"json: cannot unmarshal {got} into Go {where} type {shape.go}", wanted)
 
     def _error(self, place: _Place, upstream: str, wanted: str) -> None:

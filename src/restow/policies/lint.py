@@ -10,6 +10,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from restow.kube.excerpts import excerpt
 from restow.kube.near_words import did_you_mean
 from restow.policies import v1alpha1
 from restow.policies.decode import decode
@@ -96,7 +97,7 @@ def _lint_globals(data: dict[str, Any], wire: DeschedulerPolicy) -> Iterator[Iss
         yield Issue(("metricsCollector",), text, "note")
     for index, provider in enumerate(wire.metrics_providers):
         if provider.source not in _PROVIDERS:
-            text = f'metrics source "{provider.source}" is ignored{did_you_mean(provider.source, _PROVIDERS)}'
+            text = f'metrics source "{excerpt(provider.source)}" is ignored{did_you_mean(provider.source, _PROVIDERS)}'
             yield Issue(("metricsProviders", index), text, "warning")
 
 
@@ -105,7 +106,7 @@ def _lint_profile_names(policy: Policy) -> Iterator[Issue]:
         yield Issue(("profiles",), "no profiles: the policy does nothing", "warning")
     for name, times in Counter(profile.name for profile in policy.profiles).items():
         if times > 1:
-            text = f'{times} profiles are named "{name}"; logs and metrics cannot tell them apart'
+            text = f'{times} profiles are named "{excerpt(name)}"; logs and metrics cannot tell them apart'
             yield Issue(("profiles",), text, "note")
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from restow.kube.excerpts import excerpt
 from restow.kube.labels import parse_selector
 from restow.kube.near_words import did_you_mean
 from restow.policies.findings import Issue
@@ -102,7 +103,9 @@ def _metrics(args: Any) -> Iterator[Issue]:
 
 def _unmeasured(args: Any) -> Iterator[Issue]:
     for resource in sorted(set(args.thresholds) - _MEASURED):
-        text = f'metrics.k8s.io does not measure it, and the strategy fails: unable to find "{resource}" resource'
+        text = (
+            f'metrics.k8s.io does not measure it, and the strategy fails: unable to find "{excerpt(resource)}" resource'
+        )
         yield Issue(("thresholds", resource), text, "warning")
 
 
@@ -139,7 +142,7 @@ def _needs(key: str, *criteria: tuple[str, Sequence[Any]]) -> Iterator[Issue]:
 def _node_affinity(args: Any) -> Iterator[Issue]:
     for index, kind in enumerate(args.node_affinity_type):
         if kind not in _AFFINITY_TYPES:
-            text = f'"{kind}" is skipped in every cycle: invalid nodeAffinityType{did_you_mean(kind, _AFFINITY_TYPES)}'
+            text = f'"{excerpt(kind)}" is skipped in every cycle: invalid nodeAffinityType{did_you_mean(kind, _AFFINITY_TYPES)}'
             yield Issue(("nodeAffinityType", index), text, "warning")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
+from restow.kube.excerpts import excerpt
 from restow.policies.building import implements
 from restow.policies.findings import Issue
 from restow.policies.schema import DEFAULT_EVICTOR
@@ -43,7 +44,7 @@ def lint_profile(profile: DeschedulerProfile, written: dict[str, Any], path: Pat
     enabled = {name for plugin_set in sets.values() for name in plugin_set.enabled}
     yield from _lint_configs(profile, enabled, path)
     if not (profile.plugins.deschedule.enabled or profile.plugins.balance.enabled):
-        yield Issue(plugins_path, f'profile "{profile.name}" enables no strategy: it does nothing', "warning")
+        yield Issue(plugins_path, f'profile "{excerpt(profile.name)}" enables no strategy: it does nothing', "warning")
 
 
 def lint_fights(policy: Policy) -> Iterator[Issue]:
@@ -87,7 +88,7 @@ def _other_spelling(
         yield Issue((*path, _DOCUMENTED), text, "warning")
     for name in dropped_filters(profile.plugins).enabled:
         if not implements(plugins, name, _DOCUMENTED):
-            yield Issue((*path, _DOCUMENTED), f'"{name}" is ignored: it is no {_DOCUMENTED} plugin', "warning")
+            yield Issue((*path, _DOCUMENTED), f'"{excerpt(name)}" is ignored: it is no {_DOCUMENTED} plugin', "warning")
 
 
 def _lint_plugin_set(plugin_set: PluginSet, path: Path) -> Iterator[Issue]:
@@ -97,7 +98,7 @@ def _lint_plugin_set(plugin_set: PluginSet, path: Path) -> Iterator[Issue]:
         yield Issue((*path, "disabled"), text, "warning")
     for name, times in Counter(plugin_set.enabled).items():
         if times > 1:
-            text = f'"{name}" is enabled {times} times, and runs {times} times a cycle'
+            text = f'"{excerpt(name)}" is enabled {times} times, and runs {times} times a cycle'
             yield Issue((*path, "enabled"), text, "warning")
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from restow.kube.excerpts import excerpt
 from restow.policies import v1alpha1, v1alpha2
 from restow.policies.decode import json_kind
 from restow.policies.enclosed import read_policy_document, where_to_look
@@ -101,10 +102,10 @@ def _not_text(key: str, value: Any) -> Issue:
 
 def _not_registered(version: str, kind: str, document: Document) -> Issue:
     if version.count("/") > 1:
-        return Issue(("apiVersion",), f"unexpected GroupVersion string: {version}")
-    wanted = f'version "{version}"' if version else 'the internal version of group "descheduler"'
+        return Issue(("apiVersion",), f"unexpected GroupVersion string: {excerpt(version)}")
+    wanted = f'version "{excerpt(version)}"' if version else 'the internal version of group "descheduler"'
     known = " and ".join(_VERSIONS)
-    text = f'no kind "{kind}" is registered for {wanted} in scheme; restow reads the {KIND} of {known}'
+    text = f'no kind "{excerpt(kind)}" is registered for {wanted} in scheme; restow reads the {KIND} of {known}'
     text += where_to_look(document)
     return Issue(("apiVersion",) if version else ("kind",), text)
 

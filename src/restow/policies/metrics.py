@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+from restow.kube.excerpts import excerpt
 from restow.policies.findings import Issue
 from restow.policies.policy import KUBERNETES_METRICS, PROMETHEUS
 
@@ -34,7 +35,7 @@ def check_metrics_providers(wire: DeschedulerPolicy) -> list[Issue]:
     first: dict[str, int] = {}
     for index, provider in enumerate(wire.metrics_providers):
         if provider.source in first:
-            text = f'metric provider "{provider.source}" is already configured, each source can be configured only once'
+            text = f'metric provider "{excerpt(provider.source)}" is already configured, each source can be configured only once'
             issues.append(Issue((*_PROVIDERS, index), text))
         first.setdefault(provider.source, index)
     if KUBERNETES_METRICS in first and wire.metrics_collector and wire.metrics_collector.enabled:
@@ -86,7 +87,7 @@ def _check_url(prometheus: Prometheus) -> list[str]:
     if not prometheus.url:
         return ["prometheus URL is required when prometheus is enabled"]
     problem = url_problem(prometheus.url)
-    return [f'error parsing prometheus URL: parse "{prometheus.url}": {problem}'] if problem else []
+    return [f'error parsing prometheus URL: parse "{excerpt(prometheus.url)}": {problem}'] if problem else []
 
 
 def _check_token(token: AuthToken | None) -> list[str]:
@@ -108,7 +109,7 @@ def url_problem(url: str) -> str | None:
     host = _HOST.match(url)
     port = _PORT.match(host["host"]) if host else None
     if port and port["port"] and not re.fullmatch(":[0-9]*", port["port"]):
-        return f'invalid port "{port["port"]}" after host'
+        return f'invalid port "{excerpt(port["port"])}" after host'
     character = _NOT_IN_HOST.search(host["host"]) if host else None
     if character:
         return f'invalid character "{character[0]}" in host name'

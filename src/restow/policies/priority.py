@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from restow.errors import InputError
+from restow.kube.excerpts import excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,7 +41,7 @@ def _class_value(name: str, priority_classes: Mapping[str, int] | None) -> int:
     if name not in classes:
         raise InputError(
             "unable to get priority value from the priority class: "
-            f'priorityclasses.scheduling.k8s.io "{name}" not found; if the cluster has it, '
+            f'priorityclasses.scheduling.k8s.io "{excerpt(name)}" not found; if the cluster has it, '
             "add it to the input: kubectl get priorityclasses -o json"
         )
     return classes[name]

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from cronsim import CronSim, CronSimError
 
+from restow.kube.excerpts import excerpt
 from restow.policies.findings import Issue
 from restow.policies.policy import RestowSettings, Window
 
 _SHARE = "must be a whole number of 1 or more, or a percentage from 1% to 100%"
+_PERCENTAGE = re.compile(r"0*([1-9][0-9]?|100)%")
 _ANY_TIME = datetime(2026, 1, 1, tzinfo=UTC)
 #: Fields of a cron expression: minute, hour, day of the month, month, weekday.
 _FIELDS = 5
@@ -20,7 +23,7 @@ _FIELDS = 5
 def check_restow(settings: RestowSettings) -> Iterator[Issue]:
     """Yield what is wrong with the values of the section."""
     if pods_at_a_time(settings.per_workload, 1) is None:
-        yield Issue(("restow", "perWorkload"), f"{_SHARE}, not {settings.per_workload!r}")
+        yield Issue(("restow", "perWorkload"), f"{_SHARE}, not {excerpt(repr(settings.per_workload))}")
     waits = (("waitForReady", settings.wait_for_ready), ("waitForBudget", settings.wait_for_budget))
     yield from (Issue(("restow", name), "must be longer than 0s") for name, wait in waits if wait <= 0)
     for index, window in enumerate(settings.windows):
@@ -31,10 +34,8 @@ def pods_at_a_time(share: int | str, pods: int) -> int | None:
     """How many of so many pods a number or a percentage means, rounded down, 1 at least; None if it means nothing."""
     if isinstance(share, int):
         return share if share >= 1 else None
-    percent = share.removesuffix("%")
-    if percent == share or not (percent.isascii() and percent.isdigit() and 1 <= int(percent) <= 100):
-        return None
-    return max(1, pods * int(percent) // 100)
+    percent = _PERCENTAGE.fullmatch(share)
+    return max(1, pods * int(percent[1]) // 100) if percent else None
 
 
 def _check_window(window: Window, index: int) -> Iterator[Issue]:
@@ -44,11 +45,18 @@ def _check_window(window: Window, index: int) -> Iterator[Issue]:
     try:
         ZoneInfo(window.time_zone)
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        yield Issue((*path, "timeZone"), f"must be an IANA time zone such as Europe/Berlin, not {window.time_zone!r}")
+        yield Issue(
+            (*path, "timeZone"),
+            f"must be an IANA time zone such as Europe/Berlin, not {excerpt(repr(window.time_zone))}",
+        )
     try:
         CronSim(window.start, _ANY_TIME)
-    except CronSimError as error:
-        yield Issue((*path, "start"), f"must be a cron expression such as 0 22 * * 1-5, not {window.start!r} ({error})")
+    except (CronSimError, ValueError) as error:
+        # cronsim makes numbers of any digits, and Python of 4,300 at most.
+        yield Issue(
+            (*path, "start"),
+            f"must be a cron expression such as 0 22 * * 1-5, not {excerpt(repr(window.start))} ({excerpt(error)})",
+        )
     else:
         if len(window.start.split()) != _FIELDS:
-            yield Issue((*path, "start"), f"must have five fields, not {window.start!r}")
+            yield Issue((*path, "start"), f"must have five fields, not {excerpt(repr(window.start))}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from restow.kube.excerpts import excerpt
 from restow.kube.near_words import did_you_mean
 from restow.policies.findings import Issue, path_text
 from restow.policies.schema import DEFAULT_EVICTOR
@@ -65,7 +66,7 @@ def ignored_key(key: UnknownKey) -> Issue:
     """Return the warning about a key where upstream reads past keys it does not know."""
     word = str(key.path[-1])
     reason = f"; {_ELSEWHERE[word]}" if word in _ELSEWHERE else did_you_mean(word, key.known)
-    return Issue(key.path, f'unknown key "{word}" is ignored{reason}', "warning")
+    return Issue(key.path, f'unknown key "{excerpt(word)}" is ignored{reason}', "warning")
 
 
 def unknown_field(key: UnknownKey, owner: str) -> Issue:

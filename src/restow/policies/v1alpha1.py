@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from restow.errors import InputError
+from restow.kube.excerpts import excerpt
 from restow.kube.near_words import misspelled_or_foreign
 from restow.policies import v1alpha2
 from restow.policies.decode import decode
@@ -133,7 +134,7 @@ def _check_strategy(name: str, strategy: DeschedulerStrategy) -> Iterator[Issue]
     """Yield what upstream's converter refused: an unknown name even if it is disabled."""
     path: Path = ("strategies", name)
     if name not in STRATEGIES:
-        yield Issue(path, f"unknown strategy name: {name}{misspelled_or_foreign(name, STRATEGIES, OWNER)}")
+        yield Issue(path, f"unknown strategy name: {excerpt(name)}{misspelled_or_foreign(name, STRATEGIES, OWNER)}")
     elif strategy.enabled:
         params = strategy.params
         if params.threshold_priority is not None and params.threshold_priority_class_name:

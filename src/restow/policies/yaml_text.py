@@ -1,7 +1,7 @@
 """YAML text to a tree of values with lines, as the Go programs understand it.
 
-The event stream of libyaml is read directly: it has the lines and the anchors, it nests only as deep as this module
-lets it, and the meaning of scalars stays ours (``kube.yaml_scalars``). Only the first document counts.
+The event stream of libyaml is read directly: it has the lines and the anchors, its depth is bounded
+(``kube.yaml_events``), and the meaning of scalars stays ours (``kube.yaml_scalars``). Only the first document counts.
 """
 
 from __future__ import annotations
@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from restow.kube.excerpts import excerpt
+from restow.kube.yaml_events import bounded_events
 from restow.kube.yaml_scalars import Scalar, resolve
-from restow.policies.nodes import Entry, ListNode, MapNode, Node, ScalarNode, Source
+from restow.policies.nodes import MAX_DEPTH, Entry, ListNode, MapNode, Node, ScalarNode, Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,12 +30,12 @@ def read_yaml(text: str, source: Source) -> tuple[Node | None, bool]:
     Raises InputError with file and line for anything that is not YAML, and for keys and numbers that JSON, into
     which the Go programs turn the file, cannot hold.
     """
-    events = yaml.parse(text, Loader=yaml.CSafeLoader)
+    events = bounded_events(text, MAX_DEPTH, "a policy", source.error)
     try:
         next(events)
         if not isinstance(next(events), yaml.DocumentStartEvent):
             return None, False
-        root = _Reader(events, source).node(next(events), depth=0)
+        root = _Reader(events, source).node(next(events))
         next(events)
         return root, _another(events)
     except yaml.MarkedYAMLError as error:
@@ -59,43 +61,42 @@ class _Reader:
     source: Source
     anchors: dict[str, Node | None] = field(default_factory=dict)
 
-    def node(self, event: Any, depth: int) -> Node:
+    def node(self, event: Any) -> Node:
         line = event.start_mark.line + 1
-        self.source.check_depth(depth, line)
         if isinstance(event, yaml.AliasEvent):
             return self._alias(event.anchor, line)
         if event.anchor is not None:
             self.anchors[event.anchor] = None
-        node = self._content(event, line, depth)
+        node = self._content(event, line)
         if event.anchor is not None:
             self.anchors[event.anchor] = node
         return node
 
-    def _content(self, event: Any, line: int, depth: int) -> Node:
+    def _content(self, event: Any, line: int) -> Node:
         if isinstance(event, yaml.ScalarEvent):
             return ScalarNode(self._scalar(event), line)
         if isinstance(event, yaml.SequenceStartEvent):
-            return ListNode(tuple(self._items(depth)), line)
-        return MapNode(tuple(self._entries(depth)), line)
+            return ListNode(tuple(self._items()), line)
+        return MapNode(tuple(self._entries()), line)
 
     def _alias(self, anchor: str | None, line: int) -> Node:
         if anchor is None or anchor not in self.anchors:
-            raise self.source.error(line, f"yaml: unknown anchor '{anchor}' referenced")
+            raise self.source.error(line, f"yaml: unknown anchor '{excerpt(anchor)}' referenced")
         node = self.anchors[anchor]
         if node is None:
-            raise self.source.error(line, f"yaml: anchor '{anchor}' value contains itself")
+            raise self.source.error(line, f"yaml: anchor '{excerpt(anchor)}' value contains itself")
         return node
 
-    def _items(self, depth: int) -> Iterator[Node]:
+    def _items(self) -> Iterator[Node]:
         while not isinstance(event := next(self.events), yaml.SequenceEndEvent):
-            yield self.node(event, depth + 1)
+            yield self.node(event)
 
-    def _entries(self, depth: int) -> Iterator[Entry]:
+    def _entries(self) -> Iterator[Entry]:
         while not isinstance(event := next(self.events), yaml.MappingEndEvent):
             merge = isinstance(event, yaml.ScalarEvent) and event.value == "<<" and event.implicit[0]
-            key = self.node(event, depth + 1)
+            key = self.node(event)
             line = event.start_mark.line + 1
-            value = self.node(next(self.events), depth + 1)
+            value = self.node(next(self.events))
             if merge:
                 yield from self._merge(value, line)
             else:

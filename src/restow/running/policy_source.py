@@ -11,6 +11,7 @@ from pathlib import Path
 
 from restow.descheduling.registry import plugins
 from restow.errors import InputError
+from restow.kube.excerpts import excerpt
 from restow.policies.enclosed import read_policy_document
 from restow.policies.fallbacks import Fallbacks, with_fallbacks
 from restow.policies.load import LoadedPolicy, load_document
@@ -58,9 +59,10 @@ class PolicySource:
         try:
             self._take(text)
             self.log.say(f"{self.path} has changed: the new policy is in force")
-        except InputError as error:
+        except Exception as error:  # noqa: BLE001 - whatever a policy does to its readers, the one before it is good
             self.metrics.policy_read("broken")
-            self.log.failure("the changed policy cannot be used, and the policy before stays in force", error)
+            why = error if isinstance(error, InputError) else f"{self.path}: {type(error).__name__}: {excerpt(error)}"
+            self.log.failure("the changed policy cannot be used, and the policy before stays in force", why)
 
     def _take(self, text: bytes) -> None:
         self._text = text

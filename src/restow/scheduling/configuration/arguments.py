@@ -11,6 +11,7 @@ from typing import Any, Final
 from msgspec import structs
 
 from restow.errors import InputError
+from restow.kube.excerpts import excerpt
 from restow.kube.near_words import misspelled_or_foreign
 from restow.scheduling.configuration.argument_rules import (
     balanced_allocation_problems,
@@ -75,9 +76,9 @@ def read_arguments(
     for index, config in enumerate(configs):
         place = (*path, index)
         if config.name in REMOVED:
-            findings.refuse(place, f'plugin "{config.name}" is no longer part of kube-scheduler')
+            findings.refuse(place, f'plugin "{excerpt(config.name)}" is no longer part of kube-scheduler')
         elif config.name in found:
-            findings.refuse(place, f'plugin "{config.name}" is configured twice')
+            findings.refuse(place, f'plugin "{excerpt(config.name)}" is configured twice')
         elif config.name in _TYPES:
             found[config.name] = _read(config, (*place, "args"), running, api_version, findings)
         else:
@@ -98,7 +99,7 @@ def _of(found: Mapping[str, PluginArgs], name: str, default: Any) -> Any:
 def _unused(name: str) -> str:
     if name in IN_TREE:
         return f"{name} takes no arguments; these are ignored"
-    return f'unknown plugin "{name}": its arguments are ignored{misspelled_or_foreign(name, _TYPES, OWNER)}'
+    return f'unknown plugin "{excerpt(name)}": its arguments are ignored{misspelled_or_foreign(name, _TYPES, OWNER)}'
 
 
 def _read(
@@ -110,9 +111,9 @@ def _read(
         findings.problems += error.sentences
         return _TYPES[config.name]()
     if args.api_version not in ("", api_version):
-        findings.refuse((*path, "apiVersion"), f'must be {api_version}, not "{args.api_version}"')
+        findings.refuse((*path, "apiVersion"), f'must be {api_version}, not "{excerpt(args.api_version)}"')
     if args.kind not in ("", f"{config.name}Args"):
-        findings.refuse((*path, "kind"), f'must be {config.name}Args, not "{args.kind}"')
+        findings.refuse((*path, "kind"), f'must be {config.name}Args, not "{excerpt(args.kind)}"')
     args = _with_defaults(args)
     # NodeResourcesFit is only validated when it is made.
     if config.name in _RULES and (config.name != _FIT or _FIT in running):

@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct, inspect
 
 from restow.errors import InputError
+from restow.kube.excerpts import excerpt
 from restow.kube.near_words import did_you_mean
 from restow.scheduling.configuration.document import Document, Path
 
@@ -78,7 +79,7 @@ def _unknown_keys(document: Document, info: inspect.Type, data: Any, path: Path)
                 if key in fields:
                     yield from _unknown_keys(document, fields[key], value, (*path, key))
                 else:
-                    yield document.sentence((*path, key), f'unknown field "{key}"{did_you_mean(key, fields)}')
+                    yield document.sentence((*path, key), f'unknown field "{excerpt(key)}"{did_you_mean(key, fields)}')
 
 
 def _choices(info: inspect.Type) -> Iterator[inspect.Type]:

@@ -14,6 +14,8 @@ from typing import Any, Final
 import yaml
 
 from restow.errors import InputError
+from restow.kube.excerpts import excerpt
+from restow.kube.yaml_events import check_yaml
 from restow.kube.yaml_scalars import resolve
 
 #: Keys and indexes from the top of a document.
@@ -23,6 +25,7 @@ Path = tuple[str | int, ...]
 _DEEPEST: Final = 40
 _MOST_VALUES: Final = 100_000
 _MOST_BYTES: Final = 10 << 20
+_WHAT: Final = "a scheduler configuration"
 _MERGE: Final = "tag:yaml.org,2002:merge"
 
 
@@ -50,13 +53,13 @@ class Document:
 
 def path_text(path: Path) -> str:
     """The path as people write it: ``profiles[0].pluginConfig[1].args``."""
-    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{excerpt(step)}" for step in path).removeprefix(".")
 
 
 def read_document(text: bytes, name: str) -> Document:
     """What a configuration file holds; InputError with file and line where it is neither YAML nor JSON."""
     if len(text) > _MOST_BYTES:
-        raise InputError(f"{name}: larger than {_MOST_BYTES >> 20} MiB; this is not a scheduler configuration")
+        raise InputError(f"{name}: larger than {_MOST_BYTES >> 20} MiB; this is not {_WHAT}")
     try:
         decoded = text.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -66,6 +69,7 @@ def read_document(text: bytes, name: str) -> Document:
         # JSON allows tabs between its parts, and only there; YAML does not.
         decoded = decoded.replace("\t", " ")
     try:
+        check_yaml(decoded, _DEEPEST, _WHAT, lambda line, message: InputError(f"{name}:{line}: {message}"))
         loader = yaml.CSafeLoader(decoded)
         node = loader.get_node() if loader.check_node() else None
         reader = _Reader(name)
@@ -75,8 +79,6 @@ def read_document(text: bytes, name: str) -> Document:
         raise InputError(f"{name}:{line}: not valid YAML: {error.problem}") from None
     except yaml.YAMLError as error:
         raise InputError(f"{name}: not valid YAML: {str(error).splitlines()[0]}") from None
-    except RecursionError:
-        raise InputError(f"{name}: nested too deeply; this is not a scheduler configuration") from None
 
 
 def _another(loader: yaml.CSafeLoader) -> bool:
@@ -88,11 +90,12 @@ def _another(loader: yaml.CSafeLoader) -> bool:
 
 def _check_json(text: str, name: str) -> None:
     try:
-        json.loads(text)
+        # Only whether it is JSON matters here: no number is made of digits that may be any number.
+        json.loads(text, parse_int=str, parse_float=str)
     except json.JSONDecodeError as error:
         raise InputError(f"{name}:{error.lineno}: not valid JSON: {error.msg}") from None
     except RecursionError:
-        raise InputError(f"{name}: nested too deeply; this is not a scheduler configuration") from None
+        raise InputError(f"{name}: nested more than {_DEEPEST} levels deep; this is not {_WHAT}") from None
 
 
 @dataclass(slots=True)
@@ -106,7 +109,7 @@ class _Reader:
     def plain(self, node: yaml.Node, path: Path) -> Any:
         self.values += 1
         if len(path) > _DEEPEST or self.values > _MOST_VALUES:
-            raise self._error(node, "nested too deeply or too large; this is not a scheduler configuration")
+            raise self._error(node, f"nested too deeply or too large; this is not {_WHAT}")
         if isinstance(node, yaml.MappingNode):
             return self._mapping(node, path)
         if isinstance(node, yaml.SequenceNode):
@@ -126,7 +129,7 @@ class _Reader:
                 continue
             word = self._key(key)
             if word in written:
-                raise self._error(key, f'the key "{word}" is written twice')
+                raise self._error(key, f'the key "{excerpt(word)}" is written twice')
             written[word] = self._inside(key, value, (*path, word))
         return merged | written
 
@@ -150,7 +153,7 @@ class _Reader:
         value = node.value if node.style else resolve(node.value)
         if isinstance(value, float) and not math.isfinite(value):
             place = f"{path_text(path)}: " if path else ""
-            raise self._error(node, f"{place}{node.value} is not a number that JSON can hold")
+            raise self._error(node, f"{place}{excerpt(node.value)} is not a number that JSON can hold")
         return value
 
     def _error(self, node: yaml.Node, message: str) -> InputError:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from restow.cluster.pod_reading import DEFAULT_SCHEDULER
+from restow.kube.excerpts import excerpt
 from restow.kube.near_words import did_you_mean
 from restow.scheduling.configuration.arguments import read_arguments
 from restow.scheduling.configuration.decoding import decode
@@ -70,11 +71,11 @@ def _check_type(document: Document) -> None:
         raise document.error((), f"no {missing}; add apiVersion: {API_VERSION} and kind: {KIND}")
     if kind != KIND:
         hint = _inside(data) or did_you_mean(str(kind), (KIND,))
-        raise document.error(("kind",), f'must be {KIND}, not "{kind}"{hint}')
+        raise document.error(("kind",), f'must be {KIND}, not "{excerpt(kind)}"{hint}')
     if version != API_VERSION:
         removed = str(version).startswith(f"{_GROUP}/")
         why = "kube-scheduler 1.36 reads no other version" if removed else "this is another API"
-        raise document.error(("apiVersion",), f'must be {API_VERSION}, not "{version}": {why}')
+        raise document.error(("apiVersion",), f'must be {API_VERSION}, not "{excerpt(version)}": {why}')
 
 
 def _inside(data: dict[str, Any]) -> str:
@@ -114,7 +115,7 @@ def _check_names(profiles: Sequence[KubeSchedulerProfile], findings: Findings) -
             findings.refuse(path, "schedulerName is required: pods choose a profile by it")
         elif name is not None and name in first:
             other = f"profiles[{first[name]}]"
-            findings.refuse((*path, "schedulerName"), f'duplicate scheduler name "{name}": {other} has it too')
+            findings.refuse((*path, "schedulerName"), f'duplicate scheduler name "{excerpt(name)}": {other} has it too')
         elif name is not None:
             first[name] = index
 

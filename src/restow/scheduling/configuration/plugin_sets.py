@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from restow.kube.excerpts import excerpt
 from restow.kube.near_words import misspelled_or_foreign
 from restow.scheduling.configuration.document import Path
 from restow.scheduling.configuration.findings import Findings
@@ -101,7 +102,7 @@ def _check(point: str, written: PluginSet, path: Path, findings: Findings) -> No
         if problem:
             findings.refuse(place, problem)
         elif each.name in seen:
-            findings.refuse(place, f'plugin "{each.name}" is enabled twice')
+            findings.refuse(place, f'plugin "{excerpt(each.name)}" is enabled twice')
         elif each.weight < 0:
             findings.refuse((*place, "weight"), "must not be negative: the scores that it takes away could overflow")
         elif IN_TREE[each.name].not_modelled:
@@ -110,7 +111,9 @@ def _check(point: str, written: PluginSet, path: Path, findings: Findings) -> No
     for index, each in enumerate(written.disabled):
         if each.name not in (_ALL, *IN_TREE):
             hint = misspelled_or_foreign(each.name, IN_TREE, OWNER)
-            findings.warn((*path, "disabled", index), f'unknown plugin "{each.name}": nothing is disabled{hint}')
+            findings.warn(
+                (*path, "disabled", index), f'unknown plugin "{excerpt(each.name)}": nothing is disabled{hint}'
+            )
 
 
 def _not_modelled(name: str) -> str:
@@ -123,7 +126,7 @@ def _problem(name: str, point: str) -> str:
     if name in REMOVED:
         return f'plugin "{name}" is no longer part of kube-scheduler'
     if name not in IN_TREE:
-        return f'unknown plugin "{name}"{misspelled_or_foreign(name, IN_TREE, OWNER)}'
+        return f'unknown plugin "{excerpt(name)}"{misspelled_or_foreign(name, IN_TREE, OWNER)}'
     if name in GATED:
         return f"{_not_modelled(name)}, so it cannot be enabled"
     points = IN_TREE[name].points

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from restow.kube import field_errors
+from restow.kube.excerpts import excerpt
 from restow.kube.label_syntax import key_problems
 from restow.scheduling.configuration.document import Path
 
@@ -20,7 +21,7 @@ class Problem:
 
 def invalid(path: Path, value: str | int, detail: str) -> Problem:
     """``Invalid value: 7: detail``."""
-    shown = field_errors.quote(value) if isinstance(value, str) else str(value)
+    shown = field_errors.quote(value) if isinstance(value, str) else excerpt(value)
     return Problem(path, f"Invalid value: {shown}: {detail}")
 
 
