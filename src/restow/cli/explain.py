@@ -10,6 +10,7 @@ from restow.cli.options import (
     Context,
     Filename,
     Kubeconfig,
+    NoSizeLimit,
     Now,
     Placement,
     PolicyConfigFile,
@@ -54,6 +55,7 @@ def pod(
     now: Now = None,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
+    no_size_limit: NoSizeLimit = False,
     verbose: Verbosity = 0,
 ) -> None:
     """Show why a pod stays, or where it goes.
@@ -66,7 +68,7 @@ def pod(
     from restow.cli.question import Question
     from restow.policies.fallbacks import Fallbacks
 
-    where = Where(tuple(filename or ()), kubeconfig, context)
+    where = Where(tuple(filename or ()), kubeconfig, context, no_size_limit)
     question = Question(where, policy_config_file, placement, scheduler_config, now, Fallbacks())
     explain_one_pod(Request(question, output, verbose), name)
 
@@ -84,6 +86,7 @@ def node(
     now: Now = None,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
+    no_size_limit: NoSizeLimit = False,
     verbose: Verbosity = 0,
 ) -> None:
     """Show what a plan does to a node.
@@ -95,6 +98,6 @@ def node(
     from restow.cli.question import Question
     from restow.policies.fallbacks import Fallbacks
 
-    where = Where(tuple(filename or ()), kubeconfig, context)
+    where = Where(tuple(filename or ()), kubeconfig, context, no_size_limit)
     question = Question(where, policy_config_file, placement, scheduler_config, now, Fallbacks())
     explain_one_node(Request(question, output, verbose), name)

@@ -24,6 +24,8 @@ class Where:
     inputs: tuple[str, ...] = ()
     kubeconfig: str | None = None
     context: str | None = None
+    #: Whether packed and piped inputs may be as large as they are.
+    no_size_limit: bool = False
 
     @property
     def is_live(self) -> bool:
@@ -71,7 +73,7 @@ def read_cluster(where: Where, *, usage: bool = False) -> Found:
     from restow.sources.documents import load_cluster
 
     with working("reading the cluster"):
-        cluster, report = load_cluster(where.inputs)
+        cluster, report = load_cluster(where.inputs, limited=not where.no_size_limit)
     return Found(cluster, origin_of(where, report.origin()), report.notes(), is_live=False)
 
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 from restow.cli.options import STDIN
 from restow.errors import InputError
+from restow.small_files import read_small, read_small_file
 
 
 def file_bytes(path: str) -> bytes:
-    """The text of a file, or of standard input; InputError in one sentence where it cannot be read."""
+    """The text of a file, or of standard input; InputError in one sentence where it cannot be read or is too large."""
     try:
-        return sys.stdin.buffer.read() if path == STDIN else Path(path).read_bytes()
+        return read_small(sys.stdin.buffer, file_name(path)) if path == STDIN else read_small_file(path)
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from error
 

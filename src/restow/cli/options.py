@@ -44,6 +44,13 @@ Filename = Annotated[
         "Can be repeated. Without it the live cluster is read.",
     ),
 ]
+NoSizeLimit = Annotated[
+    bool,
+    Parameter(
+        show_default=False,
+        help="Read packed and piped dumps of any size. Without it what looks like a bomb is refused.",
+    ),
+]
 Kubeconfig = Annotated[
     str | None,
     PATHS,

@@ -10,6 +10,7 @@ from restow.cli.options import (
     Context,
     Filename,
     Kubeconfig,
+    NoSizeLimit,
     Now,
     Output,
     Placement,
@@ -59,6 +60,7 @@ def plan(
     evict_local_storage_pods: _LocalStorage = False,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
+    no_size_limit: NoSizeLimit = False,
     timings: WithTimings = False,
     verbose: Verbosity = 0,
 ) -> None:
@@ -80,7 +82,7 @@ def plan(
     from restow.policies.fallbacks import Fallbacks
 
     question = Question(
-        where=Where(tuple(filename or ()), kubeconfig, context),
+        where=Where(tuple(filename or ()), kubeconfig, context, no_size_limit),
         policy=policy_config_file,
         placement=placement,
         configuration=scheduler_config,

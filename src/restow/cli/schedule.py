@@ -10,6 +10,7 @@ from restow.cli.options import (
     Context,
     Filename,
     Kubeconfig,
+    NoSizeLimit,
     Now,
     SchedulerConfig,
     TableOrJson,
@@ -44,6 +45,7 @@ def schedule(
     now: Now = None,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
+    no_size_limit: NoSizeLimit = False,
     timings: WithTimings = False,
     verbose: Verbosity = 0,
 ) -> None:
@@ -61,7 +63,7 @@ def schedule(
 
     answer(
         Request(
-            where=Where(tuple(filename or ()), kubeconfig, context),
+            where=Where(tuple(filename or ()), kubeconfig, context, no_size_limit),
             pod=pod,
             configuration=scheduler_config,
             output=output,

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from restow.cli.options import PATHS, Context, Filename, Kubeconfig, Verbosity
+from restow.cli.options import PATHS, Context, Filename, Kubeconfig, NoSizeLimit, Verbosity
 
 EXAMPLES = """Examples:
   restow snapshot -o cluster.json.gz
@@ -26,6 +26,7 @@ def snapshot(
     output: _Output = None,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
+    no_size_limit: NoSizeLimit = False,
     verbose: Verbosity = 0,
 ) -> None:
     """Write a cluster to one compact file that every -f takes.
@@ -38,4 +39,4 @@ def snapshot(
     from restow.cli.timings import told
 
     with told("snapshot", verbose):
-        write_snapshot(Where(tuple(filename or ()), kubeconfig, context), output)
+        write_snapshot(Where(tuple(filename or ()), kubeconfig, context, no_size_limit), output)

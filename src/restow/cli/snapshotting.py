@@ -49,7 +49,7 @@ def _read(where: Where) -> tuple[CompactCluster, str]:
         origin, notes = read_into(cluster, (*READ, *METRICS), where.kubeconfig, where.context)
         tell([*notes, *left_out_notes(cluster.left_out)])
         return cluster, origin
-    report = read_objects(where.inputs, cluster)
+    report = read_objects(where.inputs, cluster, limited=not where.no_size_limit)
     check_complete(cluster.counts(), report)
     return cluster, origin_of(where, report.origin())
 

@@ -28,7 +28,7 @@ def parse_time(text: str) -> int:
     """Nanoseconds since the epoch of an RFC 3339 time; ValueError when it is none or beyond int64."""
     nanoseconds = _nanoseconds(text)
     if not -(2**63) <= nanoseconds <= _LATEST:
-        raise ValueError(f'"{text}" is outside of the years 1678 to 2262')
+        raise ValueError(f'"{excerpt(text)}" is outside of the years 1678 to 2262')
     return nanoseconds
 
 

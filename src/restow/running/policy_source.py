@@ -7,7 +7,6 @@ A new text that cannot be used is said once; the policy before it stays in force
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from restow.descheduling.registry import plugins
 from restow.errors import InputError
@@ -18,6 +17,7 @@ from restow.policies.load import LoadedPolicy, load_document
 from restow.policies.policy import Policy
 from restow.running.logs import Log
 from restow.serving.metrics import Metrics
+from restow.small_files import read_small_file
 
 
 @dataclass(slots=True)
@@ -78,6 +78,6 @@ class PolicySource:
 
 def _text(path: str) -> bytes:
     try:
-        return Path(path).read_bytes()
+        return read_small_file(path)
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error} (--policy-config-file)") from error

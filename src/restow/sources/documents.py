@@ -25,6 +25,7 @@ from restow.kube.api_versions import GROUPS
 from restow.kube.objects.unreadable import name_of, path_first
 from restow.sources.headers import Header, HeaderReader
 from restow.sources.reading import Data, Document, input_files, origin_of, read_documents, split_json
+from restow.sources.sizes import Sizes
 
 #: Objects decoded before their columns are taken: so few that the processor still has them at hand.
 _PAGE = 512
@@ -77,14 +78,14 @@ class LoadReport:
         return (*((f"{self.origin()}: {told}",) if told else ()), *left_out_notes(self.left_out))
 
 
-def load_cluster(paths: Sequence[str]) -> tuple[Cluster, LoadReport]:
-    """One cluster from all the inputs together.
+def load_cluster(paths: Sequence[str], *, limited: bool = True) -> tuple[Cluster, LoadReport]:
+    """One cluster from all the inputs together, which are ``limited`` as ``sources.sizes`` says.
 
     InputError lists every input that cannot be read, one sentence a line, and refuses a cluster without nodes or pods.
     """
     intake = ClusterIntake()
     with garbage_collection_paused():
-        report = read_objects(paths, intake)
+        report = read_objects(paths, intake, limited=limited)
         cluster, report.replaced = intake.snapshot(), intake.replaced
         report.left_out = cluster.left_out
     check_complete(cluster.counts(), report)
@@ -92,16 +93,17 @@ def load_cluster(paths: Sequence[str]) -> tuple[Cluster, LoadReport]:
     return cluster, report
 
 
-def read_objects(paths: Sequence[str], sink: Sink) -> LoadReport:
+def read_objects(paths: Sequence[str], sink: Sink, *, limited: bool = True) -> LoadReport:
     """Hand over all objects of known kinds in the inputs, in pages; a page without objects tells of its kind.
 
+    The inputs are ``limited`` as ``sources.sizes`` says.
     An object with a value that the API server accepts and nobody here can reckon with is left out. InputError, after the last input, lists every input that cannot be read, one sentence a line.
     """
-    report = LoadReport()
+    report, sizes = LoadReport(), Sizes(limited)
     problems: list[str] = []
     for name in _files(paths, problems):
         try:
-            _load_file(name, sink, report)
+            _load_file(name, sink, report, sizes)
         except InputError as error:
             problems.extend(error.sentences)
     if problems:
@@ -119,9 +121,9 @@ def _files(paths: Sequence[str], problems: list[str]) -> list[str]:
     return names
 
 
-def _load_file(name: str, sink: Sink, report: LoadReport) -> None:
+def _load_file(name: str, sink: Sink, report: LoadReport, sizes: Sizes) -> None:
     report.origins.append(origin_of(name))
-    for document in read_documents(name):
+    for document in read_documents(name, sizes):
         try:
             _take(document, sink, report)
         except _SeveralDocumentsError:

@@ -8,25 +8,21 @@ operating system's to keep or drop.
 from __future__ import annotations
 
 import codecs
-import gzip
-import io
 import json
 import mmap
 import re
 import sys
-import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from restow.errors import InputError
+from restow.sources.sizes import Sizes
 from restow.sources.yaml_documents import yaml_to_json
 
 STDIN = "-"
 _SUFFIXES = (".json", ".yaml", ".yml")
 _GZIP = b"\x1f\x8b"
-#: More than any cluster; a small file that unpacks to more is a bomb.
-_LARGEST_UNPACKED = 8 << 30
 _CHUNK = 1 << 20
 #: State of a UTF-8 decoder that waits for no more bytes of a character.
 _BETWEEN_CHARACTERS = (b"", 0)
@@ -79,10 +75,10 @@ def origin_of(name: str) -> str:
     return "standard input" if name == STDIN else name
 
 
-def read_documents(name: str) -> Iterator[Document]:
-    """The documents of one file or of standard input; InputError where they cannot be read."""
+def read_documents(name: str, sizes: Sizes) -> Iterator[Document]:
+    """The documents of one file or of standard input; InputError where they cannot be read, or are too large."""
     origin = origin_of(name)
-    data = _text(_load(name, origin), origin)
+    data = _text(_load(name, origin, sizes), origin)
     head = bytes(data[:_CHUNK]).lstrip()
     if not head and len(data) <= _CHUNK:
         raise InputError(f"{origin}: the file is empty")
@@ -92,38 +88,21 @@ def read_documents(name: str) -> Iterator[Document]:
         yield from (Document(origin, each) for each in yaml_to_json(bytes(data), origin))
 
 
-def _load(name: str, origin: str) -> Data:
+def _load(name: str, origin: str, sizes: Sizes) -> memoryview:
     try:
-        data = sys.stdin.buffer.read() if name == STDIN else _map(name)
-        return _unpack(data, origin) if bytes(data[:2]) == _GZIP else data
+        data = sizes.read(sys.stdin.buffer, origin) if name == STDIN else _map(name, origin, sizes)
+        return sizes.unpack(data, origin) if bytes(data[:2]) == _GZIP else data
     except OSError as error:
         raise InputError(f"{origin}: {error.strerror or error}") from error
 
 
-def _map(name: str) -> Data:
+def _map(name: str, origin: str, sizes: Sizes) -> memoryview:
     with Path(name).open("rb") as file:
         try:
             return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
         except (ValueError, OSError):
-            # Empty files and pipes cannot be mapped.
-            return file.read()
-
-
-def _unpack(data: Data, origin: str) -> Data:
-    """All members of a gzip file, one after another."""
-    unpacked = io.BytesIO()
-    try:
-        with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
-            while part := file.read(_CHUNK):
-                unpacked.write(part)
-                if unpacked.tell() > _LARGEST_UNPACKED:
-                    size = _LARGEST_UNPACKED >> 30
-                    raise InputError(f"{origin}: unpacks to more than {size} GiB; this is not a cluster")
-    except EOFError as error:
-        raise InputError(f"{origin}: the gzip file is truncated") from error
-    except (zlib.error, gzip.BadGzipFile) as error:
-        raise InputError(f"{origin}: not a valid gzip file: {error}") from error
-    return unpacked.getbuffer()
+            # Empty files, pipes and devices cannot be mapped.
+            return sizes.read(file, origin)
 
 
 def _text(data: Data, origin: str) -> Data:
@@ -145,21 +124,20 @@ def _text(data: Data, origin: str) -> Data:
     return data[start:] if start else data
 
 
-def split_json(data: Data, origin: str) -> list[Document]:
+def split_json(data: Data, origin: str) -> Iterator[Document]:
     """Several JSON documents written one after another, as ``cat a.json b.json`` makes them.
 
     InputError where the text is not JSON.
     """
-    text, decoder, documents = bytes(data).decode(), json.JSONDecoder(), []
+    text, decoder = bytes(data).decode(), json.JSONDecoder(parse_int=str, parse_float=str)
     position = _after_blanks(text, 0)
     while position < len(text):
         try:
             _, end = decoder.raw_decode(text, position)
         except (ValueError, RecursionError) as error:
             raise InputError(f"{origin}: not valid JSON: {error}") from error
-        documents.append(Document(origin, text[position:end].encode()))
+        yield Document(origin, text[position:end].encode())
         position = _after_blanks(text, end)
-    return documents
 
 
 def _after_blanks(text: str, position: int) -> int:

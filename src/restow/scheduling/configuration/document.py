@@ -24,7 +24,6 @@ Path = tuple[str | int, ...]
 #: Deeper and larger than any configuration; aliases that repeat or contain themselves end here.
 _DEEPEST: Final = 40
 _MOST_VALUES: Final = 100_000
-_MOST_BYTES: Final = 10 << 20
 _WHAT: Final = "a scheduler configuration"
 _MERGE: Final = "tag:yaml.org,2002:merge"
 
@@ -58,8 +57,6 @@ def path_text(path: Path) -> str:
 
 def read_document(text: bytes, name: str) -> Document:
     """What a configuration file holds; InputError with file and line where it is neither YAML nor JSON."""
-    if len(text) > _MOST_BYTES:
-        raise InputError(f"{name}: larger than {_MOST_BYTES >> 20} MiB; this is not {_WHAT}")
     try:
         decoded = text.decode("utf-8-sig")
     except UnicodeDecodeError as error:
