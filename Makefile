@@ -1,4 +1,5 @@
 # The verbs of the project; CI calls these and nothing else. Everything is made below .venv/ and build/.
+# PYTHON makes the environment VENV: make test PYTHON=python3.13 VENV=build/venv/3.13 tests on another one.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
