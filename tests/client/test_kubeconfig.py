@@ -181,7 +181,12 @@ def test_whoever_has_no_home_is_in_a_pod_or_nowhere(monkeypatch: pytest.MonkeyPa
             id="bad key",
         ),
         pytest.param({"auth-provider": {"name": "gcp"}}, {}, "gcp is no longer supported by Kubernetes", id="gcp"),
-        pytest.param({"exec": {"apiVersion": "v1"}}, {}, "exec: malformed request. missing key 'command'", id="exec"),
+        pytest.param(
+            {"exec": {"apiVersion": "v1"}},
+            {},
+            r"users\[0\].user.exec: object missing required field `command`",
+            id="exec",
+        ),
     ],
 )
 def test_complaints_name_file_context_and_field(

@@ -72,3 +72,9 @@ async def test_verification_can_be_switched_off(server: Double) -> None:
 async def test_a_certificate_without_its_key(certificate: Certificate) -> None:
     with pytest.raises(InputError, match="the test: not a PEM certificate with its unencrypted key"):
         OURS.context(certificate)
+
+
+@pytest.mark.parametrize("authorities", [b"", b"\n", b"\xff\xfe\x00", "ä".encode()])
+async def test_what_holds_no_authority_never_means_those_of_the_system(authorities: bytes) -> None:
+    with pytest.raises(InputError, match="file: holds no PEM certificate of an authority"):
+        Trust(authorities, origin="file").context()

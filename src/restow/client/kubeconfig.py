@@ -1,27 +1,24 @@
 """What a kubeconfig says of one context: server, trust, proxy and credentials.
 
-The official package reads and merges the files and resolves names; this turns what a context names into an
-``Endpoint``. Every complaint names the file, the context or user, and the field.
+This turns what a context names into an ``Endpoint``. Every complaint names the file, the context or user, and the field.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
-
-import yaml
 
 from restow.client.endpoint import Endpoint
 from restow.client.errors import NoCredentials
+from restow.client.kubeconfig_files import KubeconfigFiles, read_kubeconfig_files
 from restow.client.kubeconfig_user import User, credentials_of, files_of, pem
 from restow.client.official import config_modules
 from restow.client.proxies import checked_proxy, proxy_for
 from restow.client.trust import Trust
-from restow.client.urls import is_http, split_user
+from restow.client.urls import is_host_name, is_http, split_user
 from restow.errors import InputError
+from restow.kube.excerpts import excerpt
 from restow.redaction import without_password
 from restow.renewed import Renewed
 
@@ -39,7 +36,7 @@ class _Context:
 def kubeconfig(paths: str, context: str | None, environ: Mapping[str, str]) -> Endpoint:
     """The endpoint of a context (the current one for None) of files, separated as in KUBECONFIG."""
     try:
-        chosen = _context(_merged(paths), context, paths)
+        chosen = _context(read_kubeconfig_files(paths), context, paths)
         trust = Renewed(files_of(chosen.cluster, "certificate-authority"), lambda: _trust(chosen))
         server, password = split_user(_server(chosen))
         user = User(chosen.user, chosen.cluster, chosen.origin, chosen.save, password)
@@ -57,71 +54,52 @@ def kubeconfig(paths: str, context: str | None, environ: Mapping[str, str]) -> E
         raise InputError(str(error)) from error
 
 
-def _merged(paths: str) -> Any:
-    """The official merger of all the files that exist."""
-    official = config_modules().kube_config
-    each = [os.path.expanduser(path) for path in paths.split(os.pathsep) if path]  # noqa: PTH111
-    present = [path for path in each if Path(path).exists()]
-    if not present:
-        raise InputError(f"{paths}: no such kubeconfig; name one with --kubeconfig or KUBECONFIG")
-    try:
-        return official.KubeConfigMerger(official.ENV_KUBECONFIG_PATH_SEPARATOR.join(present))
-    except OSError as error:
-        raise InputError(f"{paths}: the kubeconfig cannot be read: {error}") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise InputError(f"{paths}: not a kubeconfig: not valid YAML: {' '.join(str(error).split())}") from error
-    except (AttributeError, TypeError, KeyError) as error:
-        raise InputError(f"{paths}: not a kubeconfig: clusters, contexts and users must be lists of names") from error
-
-
-def _context(merger: Any, name: str | None, paths: str) -> _Context:
-    config = merger.config
-    wanted = name or _current(merger)
+def _context(files: KubeconfigFiles, name: str | None, paths: str) -> _Context:
+    wanted = name or files.current_context
     if not wanted:
-        raise InputError(f"{paths}: has no current-context; choose one with --context: {_names(config)}")
-    entry = config["contexts"].get_with_name(wanted, safe=True)
+        raise InputError(f"{paths}: has no current-context; choose one with --context: {_names(files)}")
+    entry = files.contexts.get(wanted)
     if entry is None:
-        raise InputError(f"{paths}: has no context {wanted}; it has {_names(config)}")
-    origin = f"{entry.path}, context {wanted}"
-    parts = entry["context"]
-    cluster = config["clusters"].get_with_name(parts["cluster"], safe=True)
+        raise InputError(f"{paths}: has no context {excerpt(wanted)}; it has {_names(files)}")
+    origin = f"{entry.path}, context {excerpt(wanted)}"
+    parts = entry.safe_get("context") or {}
+    if not parts.get("cluster"):
+        raise InputError(f"{origin}: names no cluster")
+    cluster = _section(files.clusters.get(parts["cluster"]), "cluster")
     if cluster is None:
-        raise InputError(f"{origin}: names cluster {parts['cluster']}, which is not under clusters")
-    user_name = parts.safe_get("user")
-    user = config["users"].get_with_name(user_name, safe=True) if user_name else None
-    if user_name and user is None:
-        raise InputError(f"{origin}: names user {user_name}, who is not under users")
-    return _Context(cluster["cluster"], _section(user), origin, merger.save_changes)
+        raise InputError(f"{origin}: names cluster {excerpt(parts['cluster'])}, which is not under clusters")
+    user_name = parts.get("user")
+    if user_name and user_name not in files.users:
+        raise InputError(f"{origin}: names user {excerpt(user_name)}, who is not under users")
+    return _Context(cluster, _section(files.users.get(user_name or ""), "user"), origin, files.save)
 
 
-def _section(user: Any) -> Any:
-    """The settings of a user; None where there are none."""
-    return user["user"] if user is not None and user.safe_get("user") else None
+def _section(entry: Any, name: str) -> Any:
+    """The settings of a cluster or user; None where there are none."""
+    return entry[name] if entry is not None and entry.safe_get(name) else None
 
 
-def _current(merger: Any) -> str | None:
-    """The current context: the first file that names one decides, as for kubectl."""
-    return next(filter(None, (merger.config_files[path].get("current-context") for path in merger.paths)), None)
-
-
-def _names(config: Any) -> str:
-    return ", ".join(each.value["name"] for each in config.value["contexts"]) or "no contexts"
+def _names(files: KubeconfigFiles) -> str:
+    return ", ".join(map(excerpt, files.contexts)) or "no contexts"
 
 
 def _server(context: _Context) -> str:
     server = str(context.cluster.safe_get("server") or "").rstrip("/")
     if not is_http(server):
         raise InputError(
-            f"{context.origin}: cluster.server {without_password(server)!r} is not an http:// or https:// URL"
+            f"{context.origin}: cluster.server {excerpt(repr(without_password(server)))} is not an http:// or https:// URL"
         )
     return server
 
 
 def _trust(context: _Context) -> Trust:
     cluster = context.cluster
+    name = cluster.safe_get("tls-server-name") or None
+    if name is not None and not is_host_name(name):
+        raise InputError(f"{context.origin}: tls-server-name {excerpt(repr(name))} is not the name of a host")
     return Trust(
         authorities=pem(cluster, "certificate-authority", context.origin),
-        server_name=cluster.safe_get("tls-server-name") or None,
+        server_name=name,
         skip_verification=cluster.safe_get("insecure-skip-tls-verify") is True,
         origin=f"{context.origin}: certificate-authority",
     )

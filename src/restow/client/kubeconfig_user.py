@@ -7,7 +7,6 @@ token; then an exec plugin, an OpenID provider, a password.
 from __future__ import annotations
 
 import base64
-import binascii
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,11 +15,12 @@ from urllib.parse import quote
 
 from restow.client.credentials import Credentials, Fixed, Identity, Impersonating, OverTls, TokenFile, bearer
 from restow.client.exec_plugin import exec_plugin
-from restow.client.official import config_modules
 from restow.client.oidc import OpenID
 from restow.client.trust import Certificate, Trust
 from restow.errors import InputError
+from restow.kube.excerpts import excerpt
 from restow.renewed import Renewed
+from restow.small_files import read_small_file
 
 
 @dataclass(slots=True, frozen=True)
@@ -57,23 +57,24 @@ def credentials_of(user: User, trust: Renewed[Trust] | None) -> Credentials:
 
 
 def pem(section: Any, field: str, origin: str) -> bytes | None:
-    """PEM text from ``FIELD-data`` or the file of ``FIELD``, None where there is neither."""
+    """PEM text from ``FIELD-data`` or the file of ``FIELD``, None where there is neither; a null is as good as nothing."""
     if section is None:
         return None
-    official = config_modules().kube_config
-    base = Path(section.path).absolute().parent
     try:
-        encoded = official.FileOrData(section, field, file_base_path=str(base)).as_data()
-        return base64.b64decode(encoded, validate=True) if encoded else None
+        if encoded := section.safe_get(f"{field}-data"):
+            return base64.b64decode(encoded, validate=True)
+        if file := section.safe_get(field):
+            return read_small_file(str(Path(section.path).absolute().parent / file))
     except OSError as error:
-        raise InputError(f"{origin}: {field}: {error}") from error
-    except (binascii.Error, UnicodeDecodeError, ValueError, TypeError, AttributeError) as error:
-        raise InputError(f"{origin}: {field}-data is not base64, or its file is not PEM") from error
+        raise InputError(f"{origin}: {field}: {excerpt(file)}: {error.strerror or error}") from error
+    except ValueError as error:
+        raise InputError(f"{origin}: {field}-data is not base64") from error
+    return None
 
 
 def files_of(section: Any, field: str) -> tuple[Path, ...]:
     """The file that ``pem`` reads for a field, if it reads one."""
-    if section is None or f"{field}-data" in section or not section.safe_get(field):
+    if section is None or section.safe_get(f"{field}-data") or not section.safe_get(field):
         return ()
     return (Path(section.path).absolute().parent / section.safe_get(field),)
 
@@ -112,7 +113,7 @@ def _certificate(user: User) -> Certificate | None:
 def _provider(user: User, provider: dict[str, Any]) -> Credentials:
     if provider.get("name") != "oidc":
         raise InputError(
-            f"{user.origin}: auth-provider {provider.get('name')} is no longer supported by Kubernetes; use exec"
+            f"{user.origin}: auth-provider {excerpt(provider.get('name'))} is no longer supported by Kubernetes; use exec"
         )
     settings = provider.get("config")
     if not isinstance(settings, dict):

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from restow.client.urls import is_http
 from restow.errors import InputError
+from restow.kube.excerpts import excerpt
 from restow.redaction import without_password
 
 
@@ -33,7 +34,7 @@ def checked_proxy(proxy: str, origin: str) -> str:
     """The same proxy; InputError if it is none that can be used."""
     if not is_http(proxy):
         raise InputError(
-            f"{origin}: {without_password(proxy)} is not an http:// or https:// proxy; other kinds are not supported"
+            f"{origin}: {excerpt(without_password(proxy))} is not an http:// or https:// proxy; other kinds are not supported"
         )
     return proxy
 

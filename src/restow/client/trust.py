@@ -50,9 +50,17 @@ class Trust:
         if self.authorities is None:
             return ssl.create_default_context()
         try:
-            return ssl.create_default_context(cadata=self.authorities.decode("ascii", errors="replace"))
+            # What is around the certificates may be in any encoding.
+            return _trusting(self.authorities.decode("ascii", errors="ignore"))
         except (ssl.SSLError, ValueError) as error:
             raise InputError(f"{self.origin}: holds no PEM certificate of an authority ({_why(error)})") from error
+
+
+def _trusting(authorities: str) -> ssl.SSLContext:
+    if not authorities.strip():
+        # Python would take nothing for the authorities of the system.
+        raise ValueError("the file is empty")
+    return ssl.create_default_context(cadata=authorities)
 
 
 def _present(context: ssl.SSLContext, certificate: Certificate) -> None:

@@ -9,9 +9,17 @@ def is_http(url: str) -> bool:
     """Whether a URL names a host, over HTTP or HTTPS, and a port that is a number if any."""
     try:
         parts = urlsplit(url)
-        return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
-    except ValueError:
         # The port is read only now.
+        return parts.scheme in {"http", "https"} and is_host_name(parts.hostname or "") and parts.port != 0
+    except ValueError:
+        return False
+
+
+def is_host_name(text: str) -> bool:
+    """Whether a text can be the name or address of a host, to be connected to or found in a certificate."""
+    try:
+        return bool(text.encode("idna")) and not text.startswith(".") and not any(map(str.isspace, text))
+    except ValueError:
         return False
 
 
