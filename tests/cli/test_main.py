@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import restow as package
+from builders.long_values import quotes_too_much
 from builders.policies import as_yaml, strategy_policy
 from restow.cli import app, question
 
@@ -115,3 +116,28 @@ def test_each_of_several_problems_has_a_line(restow, cluster, tmp_path):
         lines = ran.err.splitlines()
         assert len(lines) == 2
         assert all(each.startswith(str(file)) for each in lines)
+
+
+LONG = "7" * 5000
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        pytest.param(["plan", "-f", LONG], id="path"),
+        pytest.param(["plan", "-f", f"./{LONG}"], id="path with a folder"),
+        pytest.param(["plan", f"-o{LONG}"], id="glued"),
+        pytest.param(["plan", f"--placement={LONG}"], id="equals"),
+        pytest.param(["plan", "--kubeconfig", LONG], id="kubeconfig"),
+        pytest.param(["plan", f"--{LONG}"], id="option"),
+        pytest.param([LONG], id="command"),
+        pytest.param(["generate", "--nodes", LONG], id="number"),
+        pytest.param(["run", "--descheduling-interval", LONG], id="duration"),
+        pytest.param(["run", "--policy-config-file", "p", "--feature-gates", f"{LONG}=true"], id="part"),
+    ],
+)
+def test_a_message_quotes_at_most_200_characters_of_an_argument(restow, arguments):
+    ran = restow(*arguments)
+    assert ran.status == 2
+    assert "7" * 150 in ran.err
+    assert not quotes_too_much(ran.err)

@@ -84,3 +84,14 @@ def test_prints_as_go_does(nanoseconds, text):
 @given(st.integers(-(2**53), 2**53) | st.integers(-(2**63), 2**63 - 1))
 def test_what_is_printed_reads_back(nanoseconds):
     assert parse_duration(format_duration(nanoseconds)) == nanoseconds
+
+
+@pytest.mark.parametrize("text", ["7" * 5000 + "h", "-" + "7" * 5000 + "h", "." + "7" * 5000 + "d", "7" + "x" * 5000])
+def test_an_error_quotes_the_beginning_of_a_long_text(text: str) -> None:
+    with pytest.raises(ValueError, match=rf'in duration "{text[:200]}…"|invalid duration "{text[:200]}…"') as refused:
+        parse_duration(text)
+    assert len(str(refused.value)) < 500
+
+
+def test_zeros_in_front_do_not_count() -> None:
+    assert parse_duration("0" * 5000 + "7s") == 7 * SECOND

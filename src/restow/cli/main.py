@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import signal
 import sys
 from collections.abc import Sequence
@@ -48,8 +49,19 @@ def run(arguments: Sequence[str]) -> int:
         return 0
     except Exception as error:  # noqa: BLE001 - no error, however unforeseen, ends in a traceback
         lines, status = _verdict(error, arguments)
-        tell(lines)
+        tell(_shortened(line, arguments) for line in lines)
     return status
+
+
+def _shortened(sentence: str, arguments: Sequence[str]) -> str:
+    """Return the sentence with no more than the beginning of a long argument, or of a long part of one."""
+    from restow.kube.excerpts import LONGEST, excerpt
+
+    pieces = (part for each in arguments for part in (each, each[2:], *re.split("[=,:/]", each)))
+    parts = {part for part in pieces if len(part) > LONGEST}
+    for part in sorted(parts, key=len, reverse=True):
+        sentence = sentence.replace(part, excerpt(part))
+    return sentence
 
 
 def _verdict(error: Exception, arguments: Sequence[str]) -> tuple[Sequence[str], int]:

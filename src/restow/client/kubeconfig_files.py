@@ -56,7 +56,10 @@ class KubeconfigFiles:
 def read_kubeconfig_files(paths: str) -> KubeconfigFiles:
     """The files of a list as in KUBECONFIG, of which some may be missing; InputError in a sentence with file and field."""
     each = [os.path.expanduser(path) for path in paths.split(os.pathsep) if path]  # noqa: PTH111
-    present = [path for path in each if Path(path).exists()]
+    try:
+        present = [path for path in each if Path(path).exists()]
+    except OSError as error:
+        raise InputError(f"{paths}: the kubeconfig cannot be read: {error.strerror or error}") from error
     if not present:
         raise InputError(f"{paths}: no such kubeconfig; name one with --kubeconfig or KUBECONFIG")
     configs = [(path, _read(path)) for path in present]

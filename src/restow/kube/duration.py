@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from restow.kube.excerpts import excerpt
+from restow.kube.excerpts import LONGEST
 
 MICROSECOND = 10**3
 MILLISECOND = 10**6
@@ -93,12 +93,12 @@ def _without_unit(unit: str, text: str) -> ValueError:
 def _quote(text: str) -> str:
     """Go's package time quotes by itself: what is not printable ASCII is shown byte by byte."""
     shown = []
-    for byte in excerpt(text).encode():
+    for byte in text[:LONGEST].encode():
         if byte >= 0x80 or byte < 0x20:
             shown.append(f"\\x{byte:02x}")
         else:
             shown.append("\\" + chr(byte) if chr(byte) in '"\\' else chr(byte))
-    return f'"{"".join(shown)}"'
+    return f'"{"".join(shown)}{"…" * (len(text) > LONGEST)}"'
 
 
 def format_duration(nanoseconds: int) -> str:

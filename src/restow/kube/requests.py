@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from restow.kube.excerpts import excerpt
 from restow.kube.quantity import Quantity, parse_quantity
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def _parse(resource: str, text: WireQuantity) -> Quantity:
     try:
         return parse_quantity(text)
     except ValueError as error:
-        raise ValueError(f"{resource}: {error}") from error
+        raise ValueError(f"{excerpt(resource)}: {error}") from error
 
 
 def _with_init_containers(

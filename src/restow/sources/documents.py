@@ -22,6 +22,7 @@ from restow.cluster.snapshot import KINDS, Cluster, ClusterIntake
 from restow.errors import InputError
 from restow.kube import nulls
 from restow.kube.api_versions import GROUPS
+from restow.kube.excerpts import excerpt
 from restow.kube.objects.unreadable import name_of, path_first
 from restow.sources.headers import Header, HeaderReader
 from restow.sources.reading import Data, Document, input_files, origin_of, read_documents, split_json
@@ -66,7 +67,8 @@ class LoadReport:
 
     def notes(self) -> tuple[str, ...]:
         """What is worth a line: of what was found, nothing or one sentence; and what was left out."""
-        unknown = ", ".join(f"{count} {kind}" for kind, count in sorted(self.unknown_kinds.items())[:_KINDS_TOLD])
+        kinds = sorted(self.unknown_kinds.items())[:_KINDS_TOLD]
+        unknown = ", ".join(f"{count} {excerpt(kind)}" for kind, count in kinds)
         more = len(self.unknown_kinds) - _KINDS_TOLD
         parts = [
             f"objects that restow does not read: {unknown}{f' and {more} more kinds' if more > 0 else ''}"
@@ -233,7 +235,7 @@ def _name(item: Data | Raw) -> str:
     name = name_of(item)
     if name is None:
         return _NO_NAME
-    return f"{name.namespace}/{name.name}" if name.namespace else name.name
+    return excerpt(f"{name.namespace}/{name.name}" if name.namespace else name.name)
 
 
 def check_complete(counts: Mapping[str, int], report: LoadReport) -> None:
