@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
 
@@ -424,3 +425,17 @@ def test_missing_paths_are_told_with_the_bad_files(load):
     with pytest.raises(InputError) as error:
         load_cluster(["nowhere", str(load.folder), "gone"])
     assert [line.partition(":")[0] for line in str(error.value).splitlines()] == ["nowhere", "gone", str(load.folder / "bad.json")]  # fmt: skip
+
+
+@pytest.mark.parametrize("levels", [500, 5_000, 100_000])
+@pytest.mark.parametrize("field", ["labels", "ownerReferences", "annotations", "unknown"])
+@pytest.mark.parametrize(("start", "end"), [("[", "]"), ('{"items":[', "]}")], ids=["lists", "mappings"])
+def test_a_value_that_nests_deeply_is_ignored_or_refused_in_a_sentence(tmp_path, levels, field, start, end):
+    """How deep the decoder itself goes depends on the version of Python."""
+    bottomless = f'"{field}": {start * levels}{end * levels},'
+    dump = json.dumps(a_list(a_node("n1"), a_pod("p", node="n1"))).replace(
+        '"metadata": {', f'"metadata": {{{bottomless}'
+    )
+    (tmp_path / "dump.json").write_text(dump)
+    with contextlib.suppress(InputError):
+        load_cluster([str(tmp_path / "dump.json")])

@@ -17,8 +17,15 @@ T = TypeVar("T")
 def decode(decoder: msgspec.json.Decoder[T], data: bytes | memoryview | Raw) -> T:
     """The decoded value, with null members as good as absent.
 
-    Raises msgspec.MsgspecError with the path of the field that has a wrong type, RecursionError for a bottomless text.
+    Raises msgspec.MsgspecError with the path of the field that has a wrong type, or for a text that nests too deeply.
     """
+    try:
+        return _decoded(decoder, data)
+    except RecursionError as error:
+        raise msgspec.ValidationError("nested too deeply; no Kubernetes object is") from error
+
+
+def _decoded(decoder: msgspec.json.Decoder[T], data: bytes | memoryview | Raw) -> T:
     try:
         return decoder.decode(data)
     except msgspec.ValidationError:

@@ -215,7 +215,7 @@ def _header(headers: HeaderReader, item: Raw, origin: str) -> Header:
 def _decode_page(decoder: msgspec.json.Decoder[Any], kind: str, items: list[Data | Raw], origin: str) -> list[Any]:
     try:
         return [decoder.decode(item) for item in items]
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         # One of them is unusual: decode each with more patience.
         return [_decode(decoder, kind, item, origin) for item in items]
 
