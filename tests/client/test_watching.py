@@ -106,7 +106,7 @@ async def test_an_event_with_an_unreadable_object_names_it_and_the_stream_goes_o
 
 
 async def test_a_stream_that_drips_for_ever_ends(api: Api, double: Double) -> None:
-    double.answers("GET", PATH, Answer((b" ", 100.0) * 20))
+    double.answers("GET", PATH, Answer((b" ", 60.0) * 20))
 
     with pytest.raises(Unreachable, match="in time"):
         await watched(api)

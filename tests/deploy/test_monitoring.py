@@ -19,7 +19,7 @@ MONITORS = {"service-monitor.yaml": "endpoints", "pod-monitor.yaml": "podMetrics
 @pytest.fixture(scope="module")
 def known():
     """Name of every series that restow can have, with the labels that its own code gives it."""
-    metrics = Metrics(lambda: {"Pod": 1.0})
+    metrics = Metrics(lambda: {"Pod": 1.0}, lambda: {"Pod": True})
     metrics.evicted("success", EvictedPod("s", "p", "ns", "n"))
     metrics.strategy_done("s", "p", 1)
     refusals, moves = {("limit", "PerNode"): 1}, {("p", "s", "certain"): 1}

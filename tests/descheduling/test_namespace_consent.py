@@ -13,7 +13,7 @@ from descheduling.explained import told as told_steps
 from descheduling.harness import a_cluster, a_policy
 from descheduling.proven import TOLD, codes, moved
 from restow.descheduling.explaining.pods import explain_pod
-from restow.descheduling.namespace_consent import namespace_checks, namespace_notes
+from restow.descheduling.namespace_consent import is_untold, namespace_checks, namespace_notes
 from restow.descheduling.planning import cycle_notes
 
 RS = Owner("ReplicaSet", "rs")
@@ -56,6 +56,16 @@ def code(*objects, namespaces="all"):
 )
 def test_whether_a_pod_may_go(namespaces, chosen, expected):
     assert code(*namespaces, pod(), namespaces=chosen) == expected
+
+
+@pytest.mark.parametrize("namespaces", ["all", "annotated"])
+def test_where_an_api_server_does_not_show_namespaces_no_pod_may_go(namespaces):
+    """Somebody may have opted out, whatever was known before; the input is no dump that just leaves them out."""
+    cluster = a_cluster(*NODES, saying("enabled"), pod(annotations=EVICT)).without({"Namespace"})
+    (check,) = namespace_checks(namespaces, cluster)
+    assert check.code == "Unknown"
+    assert check.fails.all()
+    assert is_untold(namespaces, cluster)
 
 
 def test_no_annotation_of_a_pod_overrides_its_namespace():

@@ -18,7 +18,7 @@ _SECTIONS = ("## The Descheduler's", "## restow's own", "## The process")
 @pytest.fixture(scope="module")
 def families():
     """Every metric, with something to tell, as type and labels by name."""
-    metrics = Metrics(lambda: {"Pod": 1.0})
+    metrics = Metrics(lambda: {"Pod": 1.0}, lambda: {"Pod": True})
     metrics.evicted("success", EvictedPod("s", "p", "ns", "n"))
     metrics.strategy_done("s", "p", 1)
     metrics.left_out({"Pod": 1})

@@ -41,7 +41,6 @@ class Loss:
 
 STORAGE = "storage.k8s.io"
 LOSSES = (
-    Loss("", "namespaces", unknown=frozenset({"shy"})),
     Loss("policy", "poddisruptionbudgets", unknown=ALL),
     Loss("apps", "replicasets", uncertain=frozenset({"web", "db", "shy"})),
     Loss("apps", "statefulsets", uncertain=frozenset({"queue"})),
@@ -137,6 +136,19 @@ class TestReading:
             assert workloads_of(entry for entry in stays if entry["code"] == "Unknown") == loss.unknown
             assert workloads_of(entry for entry in stays if entry["code"] == "NotCertain") == loss.uncertain
 
+    def test_without_namespaces_nothing_is_evicted_for_each_may_have_opted_out(
+        self, crowded: Crowded, tmp_path: Path
+    ) -> None:
+        crowded.granted_without("", "namespaces")
+        with crowded.restow(tmp_path) as restow:
+            restow.wait_for_line("Number of evictions/requests")
+            (told,) = restow.lines("add the rule")
+            assert Loss("", "namespaces").rule in told.replace('\\"', '"')
+            assert restow.entries("Evicted pod in dry run mode") == []
+            assert restow.samples().total("restow_last_cycle_refusals", stage="evictor", code="Unknown") > 0
+            status, page = restow.get("/readyz")
+            assert (status, Loss("", "namespaces").rule in page) == (503, True)
+
     def test_without_priority_classes_a_threshold_that_names_one_cannot_be_resolved(
         self, crowded: Crowded, tmp_path: Path
     ) -> None:
@@ -159,5 +171,5 @@ def test_every_right_to_read_has_been_taken_away() -> None:
     base = rights(kustomized(DEPLOY / "kubernetes" / "base"))
     (role,) = (each for each in base if (each["kind"], _name(each)) == ("ClusterRole", "restow-reading"))
     named = {(group, each) for rule in role["rules"] for group in rule["apiGroups"] for each in rule["resources"]}
-    elsewhere = {("", "nodes"), ("", "pods"), ("scheduling.k8s.io", "priorityclasses")}
+    elsewhere = {("", "nodes"), ("", "pods"), ("", "namespaces"), ("scheduling.k8s.io", "priorityclasses")}
     assert {(loss.group, loss.resource) for loss in LOSSES} | elsewhere == named

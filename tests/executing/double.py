@@ -100,10 +100,15 @@ class Double:
     interruptions: int = 0
     #: What namespaces say of evictions.
     consents: dict[str, str] = field(default_factory=dict)
+    #: Kinds that are not known any more.
+    hidden: set[str] = field(default_factory=set)
 
     @staticmethod
     def of(tasks: Iterable[Task], **features: Any) -> Double:
         return Double({each.move.pod.name: a_pod(each) for each in tasks}, **features)
+
+    def unknown(self, kinds: Iterable[str]) -> str | None:
+        return next((f"nobody knows of {kind}" for kind in kinds if kind in self.hidden), None)
 
     def pod(self, namespace: str, name: str) -> PodNow | None:
         return self.pods.get(name)

@@ -38,8 +38,13 @@ class ApiServer:
     forgotten: int = 0
     #: Seconds after which a watch is cut off.
     cut_after: float = 60.0
+    #: Seconds between two bookmarks of a watch.
+    bookmark_after: float = 25.0
     #: Kinds that are refused, with the status.
     refused: dict[str, int] = field(default_factory=dict)
+    #: Kinds whose watches say nothing any more, and kinds whose lists break off after the first page.
+    hung: set[str] = field(default_factory=set)
+    torn: set[str] = field(default_factory=set)
     #: Objects a page, whatever the client asks for.
     page: int = 3
     lists: int = 0
@@ -86,6 +91,14 @@ class ApiServer:
         self._waiting.append(waiter)
         await waiter
 
+    async def _changes_within(self, seconds: float) -> bool:
+        try:
+            async with asyncio.timeout(seconds):
+                await self._changed()
+        except TimeoutError:
+            return False
+        return True
+
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """Answer a list or a watch."""
         kind = _KINDS[request.path]
@@ -103,6 +116,8 @@ class ApiServer:
 
     def _list(self, request: web.Request, kind: str) -> web.Response:
         start = int(request.query.get("continue") or 0)
+        if start and kind in self.torn:
+            return _refusal(500, kind)
         items = [self.objects[kind][key] for key in sorted(self.objects[kind])]
         rest = start + self.page < len(items)
         metadata = {"resourceVersion": str(self.version), "continue": str(start + self.page) if rest else ""}
@@ -118,15 +133,22 @@ class ApiServer:
         await response.prepare(request)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self.cut_after):
-                while not self.dead:
+                while not self.dead and kind not in self.hung:
                     for version, of, what, thing in self.events:
                         if version > since and of == kind:
-                            await response.write(json.dumps({"type": what, "object": thing}).encode() + b"\n")
+                            await response.write(_event(what, thing))
                     since = max(since, self.version)
+                    if not await self._changes_within(self.bookmark_after) and kind not in self.hung:
+                        await response.write(_event("BOOKMARK", {"metadata": {"resourceVersion": str(since)}}))
+                while not self.dead:
                     await self._changed()
         if request.transport is not None:
             request.transport.abort()
         return response
+
+
+def _event(what: str, thing: Object) -> bytes:
+    return json.dumps({"type": what, "object": thing}).encode() + b"\n"
 
 
 def _refusal(status: int, kind: str) -> web.Response:

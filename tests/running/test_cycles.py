@@ -374,12 +374,54 @@ def test_whoever_may_not_write_any_more_decides_no_more(decided: Decided) -> Non
 
 def test_nothing_is_decided_on_a_cluster_of_which_nothing_was_heard(decided: Decided) -> None:
     run = Run(a_town(*crowd("web"), silent=181.0))
-    with pytest.raises(TimeoutError, match="the API server has told nothing for 181 s"):
+    with pytest.raises(TimeoutError, match="the API server has told nothing of nodes for 181 s; nothing is decided"):
         run.perform(rules())
     assert run.ended() == {"failed": 1}
     assert (run.asked, decided.moves) == ([], [])
     run.town.silent = 179.0
     assert run.perform(rules()).ended() == {"failed": 1, "done": 1}
+
+
+@pytest.mark.parametrize("placement", ["prove", "upstream"])
+def test_where_namespaces_are_not_known_every_pod_stays(placement: Any) -> None:
+    """Any of them may have opted out."""
+    run = Run(a_town(*crowd("web"), *crowd("api"), hidden=frozenset({"Namespace"}))).perform(rules(placement))
+    assert run.asked == []
+    assert run.ended() == {"done": 1}
+    assert sample(run.metrics, "restow_last_cycle_refusals", stage="evictor", code="Unknown") == 6
+    run.town.hidden = frozenset()
+    assert len(run.perform(rules(placement)).asked) == 4
+
+
+@pytest.mark.parametrize(("placement", "evicted"), [("prove", 0), ("upstream", 4)])
+def test_where_budgets_are_not_known_no_move_is_proven(placement: Any, evicted: int) -> None:
+    """Without proofs the API server alone knows them, as with the Descheduler."""
+    run = Run(a_town(*crowd("web"), *crowd("api"), hidden=frozenset({"PodDisruptionBudget"})))
+    assert len(run.perform(rules(placement)).asked) == evicted
+
+
+@pytest.mark.parametrize("placement", ["prove", "upstream"])
+def test_a_cycle_evicts_no_more_when_namespaces_are_lost_on_the_way(placement: Any) -> None:
+    town = a_town(*crowd("web"), *crowd("api"))
+    town.on_ask = lambda _: setattr(town, "hidden", frozenset({"Namespace"}))
+    run = Run(town).perform(rules(placement))
+    # Four workloads are asked for at a time; those requests were out.
+    assert len(run.asked) <= 2
+    assert len(run.heard.of("Evicted pod")) == len(run.asked)
+    assert run.ended() == {"done": 1}
+    told = len(run.asked)
+    assert len(run.perform(rules(placement)).asked) == told
+
+
+def test_a_cycle_fails_when_pods_are_lost_on_the_way() -> None:
+    """What is left of its plan is not decided anew on what was before."""
+    town = a_town(*crowd("web"), *crowd("api"))
+    town.on_ask = lambda _: setattr(town, "silent", 200.0)
+    run = Run(town)
+    with pytest.raises(TimeoutError, match="the API server has told nothing of nodes for 200 s"):
+        run.perform(rules())
+    assert len(run.asked) == 1
+    assert run.ended() == {"failed": 1}
 
 
 def test_what_the_policy_names_and_is_not_there_fails_the_cycle() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +17,7 @@ from restow.cluster.pods_now import PodNow
 from restow.cluster.snapshot import KINDS, Cluster, ClusterIntake
 from restow.executing.task import Task
 from restow.kube.timestamps import format_time
+from restow.live.feed import TRUSTED
 
 #: Seconds that an eviction takes, and until a replacement has a node.
 _LATENCY, _PLACED = 0.1, 0.2
@@ -30,6 +31,8 @@ class Town:
     land: Callable[[Task], str] = lambda task: str(task.move.target)
     #: Seconds since anything was heard of it.
     silent: float = 0.0
+    #: Kinds that are not known any more.
+    hidden: frozenset[str] = frozenset()
     interruptions: int = 0
     #: Seconds until a replacement that has a node is ready.
     ready_after: float = 1.0
@@ -58,7 +61,7 @@ class Town:
         return {name: pod["spec"].get("nodeName", "") for name, pod in self._pods.items()}
 
     def snapshot(self) -> Cluster:
-        return self._intake.snapshot()
+        return self._intake.snapshot().without(self.hidden)
 
     def pod(self, namespace: str, name: str) -> PodNow | None:
         return self._intake.pod(namespace, name)
@@ -75,8 +78,10 @@ class Town:
     def has_room(self, budget: str) -> bool:
         return self._intake.has_room(budget)
 
-    def age(self, kind: str) -> float:
-        return self.silent
+    def unknown(self, kinds: Iterable[str]) -> str | None:
+        if self.silent > TRUSTED:
+            return f"the API server has told nothing of nodes for {self.silent:.0f} s"
+        return next((f"nobody knows of {kind}" for kind in kinds if kind in self.hidden), None)
 
     def add(self, kinds: Sequence[str]) -> None:
         self.added += kinds

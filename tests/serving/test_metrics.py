@@ -147,6 +147,14 @@ def test_the_age_of_the_cache_is_asked_for_when_it_is_told():
     assert value(metrics, 'restow_cache_age_seconds{kind="Pod"}') == 2.5
 
 
+def test_which_kinds_are_known_is_asked_for_when_it_is_told():
+    known = {"Pod": True, "Namespace": True}
+    metrics = Metrics(known=lambda: known)
+    known["Namespace"] = False
+    assert value(metrics, 'restow_kind_known{kind="Pod"}') == 1
+    assert value(metrics, 'restow_kind_known{kind="Namespace"}') == 0
+
+
 def test_leading_policies_and_back_offs(metrics):
     assert value(metrics, "restow_leader") == 0
     metrics.leads(True)

@@ -65,6 +65,20 @@ async def test_ready_only_when_told_so():
     assert "not ready: the API server does not answer" in answer.text
 
 
+async def test_not_ready_while_what_protects_pods_is_lost():
+    lost = [None]
+    health = Health(lambda: lost[0])
+    health.ready()
+    assert (await page("/readyz", health=health)).status == 200
+    lost[0] = "the API server has told nothing of namespaces for 200 s"
+    health.ready()
+    answer = await page("/readyz", health=health)
+    assert answer.status == 503
+    assert "not ready: the API server has told nothing of namespaces for 200 s" in answer.text
+    lost[0] = None
+    assert (await page("/readyz", health=health)).status == 200
+
+
 async def test_metrics_are_prometheus_text():
     answer = await page("/metrics", metrics=Metrics().text)
     assert answer.status == 200

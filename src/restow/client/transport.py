@@ -45,8 +45,9 @@ T = TypeVar("T")
 TIME_OUT = 65.0
 #: Seconds to reach the server.
 _CONNECT = 15.0
-#: Seconds of silence after which a stream is dead: the server sends a bookmark each minute.
-_SILENCE = 180.0
+#: Seconds of silence after which a stream is dead: the server sends a bookmark each minute. The first bookmark of the next
+#: stream comes before what the dead one told is trusted no more (``live.feed``).
+_SILENCE = 100.0
 #: How often a read is tried in all.
 _TRIES = 5
 #: Paths that the API server passes on to others, whose clocks are not the one that dates objects.

@@ -43,7 +43,7 @@ def with_replacements(cluster: Cluster, now: int) -> Cluster:
     if claims:
         others[_CLAIM] = {**cluster.kind(_CLAIM), **claims}
         pods = _with_own_claims(pods)
-    return Cluster(cluster.nodes, pods, others)
+    return replace(cluster, pods=pods, others=others)
 
 
 Row = TypeVar("Row", int, IntArray)

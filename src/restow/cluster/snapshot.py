@@ -7,8 +7,8 @@ goes on after a snapshot: objects may be replaced and removed, and a later snaps
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from msgspec import Struct
@@ -66,6 +66,9 @@ class Cluster:
     others: Mapping[str, Mapping[Key, Any]]
     #: The objects that were given and are not in it, and why: a sentence that names the object.
     left_out: Mapping[ObjectKey, str] = field(default_factory=dict)
+    #: Kinds that the source has and does not show. Nobody knows what they forbid, so it counts as forbidden; of a kind
+    #: that an input just does not hold that is not said.
+    missing: frozenset[str] = frozenset()
 
     def kind(self, kind: str) -> Mapping[Key, Any]:
         """All objects of one kind other than Node and Pod, in canonical order; empty where the input has none."""
@@ -74,6 +77,11 @@ class Cluster:
     def tells_of(self, kind: str) -> bool:
         """Whether the input holds an object of a kind, or a list of it without any: otherwise nobody knows."""
         return kind in self.others
+
+    def without(self, kinds: Collection[str]) -> Cluster:
+        """The same, with kinds (other than Node and Pod) missing."""
+        others = {kind: known for kind, known in self.others.items() if kind not in kinds}
+        return replace(self, others=others, missing=frozenset(kinds))
 
     def counts(self) -> Mapping[str, int]:
         """How many objects there are, by kind."""

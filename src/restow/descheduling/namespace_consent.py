@@ -4,7 +4,8 @@
 change a namespace has more say than who may change a pod. ``enabled`` is what a policy with ``namespaces: annotated``
 asks for. Any other value is a mistake of somebody who wanted to say something, and counts as ``disabled``.
 
-Where the input tells of no Namespaces, no annotation is known: nobody opts out, and whether somebody opts in is unknown.
+A dump may hold no Namespaces. Then no annotation is known: nobody opts out, and whether somebody opts in is unknown.
+Where an API server does not show them, somebody may have opted out, so nothing may be evicted.
 """
 
 from __future__ import annotations
@@ -52,8 +53,8 @@ def withheld(value: str | None, chosen: Namespaces) -> str | None:
 
 
 def is_untold(chosen: Namespaces, cluster: Cluster) -> bool:
-    """Whether a policy asks for an annotation of which the input does not tell."""
-    return chosen == "annotated" and not cluster.tells_of(_KIND)
+    """Whether a policy depends on annotations that are not known."""
+    return _KIND in cluster.missing or (chosen == "annotated" and not cluster.tells_of(_KIND))
 
 
 def namespace_notes(cluster: Cluster) -> Iterator[str]:

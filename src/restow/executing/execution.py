@@ -37,7 +37,7 @@ from restow.executing.outcomes import (
     Waiting,
 )
 from restow.executing.pace import Pace
-from restow.executing.revalidation import gone, siblings_starting, stale, still_awaited
+from restow.executing.revalidation import gone, siblings_starting, stale, still_awaited, unknown
 from restow.executing.settings import Clock, Settings, elapsed
 from restow.executing.surroundings import Evicting, Sight
 from restow.executing.task import Task
@@ -210,6 +210,7 @@ class _Run:
         if self._stopped is not None:
             return self._stopped
         asked: tuple[tuple[DropCode, Callable[[], str | None]], ...] = (
+            ("Unknown", lambda: unknown(task, run.sight)),
             ("Gone", lambda: gone(task, run.sight)),
             ("Window", lambda: closed(run.settings.windows, now)),
             ("Requested", lambda: run.memory.requested(task, since_start)),

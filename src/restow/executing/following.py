@@ -117,6 +117,12 @@ class Following:
         within = f"within {format_duration(int(self._settings.ready * SECOND))}"
         if pod is not None:
             return self._unready(task, pod, f"was not {'ready' if pod.node else 'scheduled'} {within}")
+        return self._missing(task, within)
+
+    def _missing(self, task: Task, within: str) -> Outcome:
+        """No replacement was seen; that tells nothing while no pods are seen at all."""
+        if (why := self._sight.unknown(("Pod",))) is not None:
+            return Unverified(task, why)
         message = f"no replacement of {task.move.pod} came {within}"
         self._memory.disappoint(task, elapsed(), message)
         return Missing(task, message)

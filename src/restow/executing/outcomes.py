@@ -11,10 +11,12 @@ from typing import Literal
 
 from restow.executing.task import Task
 
-#: Why a move is not made after all: the pod, or each of its candidates, is gone or is another; its namespace has opted
-#: out meanwhile; a pod of its workload is not ready; the workload is left alone; its eviction was requested before; no
-#: window is open; we are to stop, or the rest is planned anew.
-DropCode = Literal["Gone", "Stale", "OptedOut", "NotReady", "BackOff", "Requested", "Window", "Stopped", "Replanned"]
+#: Why a move is not made after all: what the plan trusts is not known any more; the pod, or each of its candidates, is
+#: gone or is another; its namespace has opted out meanwhile; a pod of its workload is not ready; the workload is left
+#: alone; its eviction was requested before; no window is open; we are to stop, or the rest is planned anew.
+DropCode = Literal[
+    "Unknown", "Gone", "Stale", "OptedOut", "NotReady", "BackOff", "Requested", "Window", "Stopped", "Replanned"
+]
 
 
 class Match(Enum):
@@ -128,7 +130,7 @@ class Missing:
 
 @dataclass(slots=True, frozen=True)
 class Unverified:
-    """An ending: evicted, and we had to stop before it was known where the replacement went."""
+    """An ending: evicted, and we had to stop, or saw no pods any more, before it was known where the replacement went."""
 
     task: Task
     message: str

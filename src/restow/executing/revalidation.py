@@ -11,10 +11,24 @@ from restow.executing.memory import Memory
 from restow.executing.surroundings import Sight
 from restow.executing.task import Task
 from restow.kube.duration import SECOND
+from restow.live.kinds import PERMITTING
 
 _LIVING = (Phase.PENDING, Phase.RUNNING)
 #: Nodes named in a sentence.
 _TOLD = 3
+
+
+def unknown(task: Task, sight: Sight) -> str | None:
+    """Why nobody knows whether the pod may be evicted now: what the plan trusts has become too old."""
+    return sight.unknown((*PERMITTING, *_asked_by_proofs(task)))
+
+
+def _asked_by_proofs(task: Task) -> tuple[str, ...]:
+    """The kinds that let a proven move go; any other leaves budgets to the API server, and does not ask Jobs."""
+    if not task.is_proven:
+        return ()
+    of_job = task.owner is not None and task.owner.kind == "Job"
+    return ("PodDisruptionBudget", "Job") if of_job else ("PodDisruptionBudget",)
 
 
 def gone(task: Task, sight: Sight) -> str | None:

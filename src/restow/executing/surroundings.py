@@ -22,6 +22,10 @@ class Sight(Protocol):
         """How often the news of nodes or pods have broken off so far."""
         ...
 
+    def unknown(self, kinds: Iterable[str]) -> str | None:
+        """Why nobody knows what there is of one of these kinds now; None if all are known."""
+        ...
+
     def pod(self, namespace: str, name: str) -> PodNow | None:
         """A pod; None if it is gone."""
         ...

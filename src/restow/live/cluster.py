@@ -3,12 +3,15 @@
 Each kind has a task of its own that follows it. What comes in is applied at once and as a whole: a fresh list replaces
 the old one when its last page has come, never page by page. All of this happens in one event loop, so ``snapshot`` sees
 every kind as it was at one moment. Objects are kept as ``ClusterIntake`` keeps them: pods as rows of interned parts.
+
+Whatever keeps news of a kind away, the last state of it is kept and trusted for ``feed.TRUSTED`` seconds. Then the kind is
+missing from snapshots until it is heard of again, and what could be protected by it is not evicted.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -22,15 +25,13 @@ from restow.cluster.left_out import ObjectKey, add_page, told
 from restow.cluster.pods_now import PodNow
 from restow.cluster.snapshot import Cluster, ClusterIntake
 from restow.live.feed import REFUSED, Feed
-from restow.live.kinds import METRICS, READ, REQUIRED, refusal_sentence
+from restow.live.kinds import METRICS, PERMITTING, PROTECTING, READ, REQUIRED, refusal_sentence
+from restow.live.outages import Outages, Tell
 
 #: Seconds between two looks at metrics.k8s.io; the metrics server measures every 15 s.
 METRICS_INTERVAL = 15.0
-#: A connection that breaks again within so many seconds could not be made in between.
-_SOON = 30.0
-
-#: Takes a sentence for people.
-Tell = Callable[[str], None]
+#: Seconds between two looks whether people have to be told of kinds that are not known any more.
+_LOOK = 15.0
 
 
 class NewsEndedError(Exception):
@@ -41,8 +42,8 @@ class LiveCluster:
     """The state of a cluster as the API server last told it.
 
     ``kinds`` are the kinds to keep; those of metrics.k8s.io are asked for every ``metrics_interval`` seconds instead of
-    being watched. ``tell`` is handed a sentence when a kind is refused, when it is not any more, when news stop coming
-    and for objects that cannot be read.
+    being watched. ``tell`` is handed a sentence when a kind is refused, when it is not any more, when news stop coming,
+    when a kind is not known any more and when it is again, and for objects that cannot be read.
     """
 
     def __init__(
@@ -55,8 +56,7 @@ class LiveCluster:
         self._intake = ClusterIntake()
         self._tasks: list[asyncio.Task[None]] = []
         self._waiting: set[asyncio.Future[None]] = set()
-        #: Kinds of which no news come.
-        self._silent: set[str] = set()
+        self._outages = Outages(tell)
         self._interruptions = 0
         #: What the last snapshot left out beside what cannot be read.
         self._beyond: Mapping[ObjectKey, str] = {}
@@ -67,6 +67,7 @@ class LiveCluster:
         """Begin to follow; returns at once."""
         for feed in self._feeds.values():
             self._begin(feed)
+        self._tasks.append(asyncio.create_task(self._look(), name="live outages"))
 
     def add(self, kinds: Sequence[str]) -> None:
         """Keep more kinds from now on; those that are kept already stay as they are."""
@@ -112,17 +113,35 @@ class LiveCluster:
         return self._interruptions
 
     def age(self, kind: str) -> float:
-        """Seconds since the API server last said something of a kind, be it that nothing has changed."""
-        return asyncio.get_running_loop().time() - self._feeds[kind].heard
+        """Seconds since what is known of a kind was up to date: the API server also says that nothing has changed."""
+        return _now() - self._feeds[kind].heard
+
+    def is_known(self, kind: str) -> bool:
+        """Whether what there is of a kind is known, and new enough to be trusted."""
+        return self._feeds[kind].is_known(_now())
+
+    def unknown(self, kinds: Iterable[str]) -> str | None:
+        """Why nobody knows what there is of the first of these kinds of which that is so; None if all are known.
+
+        NewsEndedError if one of the tasks has ended.
+        """
+        self._check()
+        return self._doubt(kinds)
+
+    def lost_protection(self) -> str | None:
+        """Why it is not known which pods may be evicted; None where it is, or a kind was never to be had and need not."""
+        seen = {kind for kind, feed in self._feeds.items() if feed.listed}
+        return self._doubt(kind for kind in PROTECTING if kind in PERMITTING or kind in seen)
 
     def snapshot(self) -> Cluster:
         """The cluster as it is now, in canonical order; raises NewsEndedError if one of the tasks has ended.
 
-        Kinds that cannot be listed are not told of (``Cluster.tells_of``). Before ``ready`` there are holes in it.
+        Kinds that are not known are missing (``Cluster.missing``). Before ``ready`` there are holes in it.
         """
         self._check()
-        if self._snapshot is None:
-            self._snapshot = self._intake.snapshot()
+        missing = frozenset(kind for kind in self._feeds if kind not in REQUIRED and not self.is_known(kind))
+        if self._snapshot is None or self._snapshot.missing != missing:
+            self._snapshot = self._intake.snapshot().without(missing)
             self._tell_beyond(self._snapshot.left_out)
         return self._snapshot
 
@@ -210,25 +229,21 @@ class LiveCluster:
                 self._wake()
             case Current():
                 pass
-        self._hear(feed)
-
-    def _hear(self, feed: Feed) -> None:
-        feed.heard = asyncio.get_running_loop().time()
-        if feed.kind in self._silent:
-            self._silent.discard(feed.kind)
-            if not self._silent:
-                self._tell("news of the cluster come in again")
+        if not isinstance(news, Listed) or news.last:
+            # The first pages of lists that are never finished make nothing up to date.
+            feed.heard = _now()
+            self._outages.heard(feed)
 
     def _interrupt(self, feed: Feed, error: ClientError) -> None:
-        """Tell of an outage once: a connection that is cut and made again is none, and all kinds fail together."""
         self._interruptions += feed.kind in REQUIRED
-        now = asyncio.get_running_loop().time()
-        again, feed.broken = now - feed.broken < _SOON, now
-        if again:
-            if not self._silent:
-                self._tell(f"no news of {RESOURCES[feed.kind].plural} for now: {error}")
-            self._silent.add(feed.kind)
-            self._notify()
+        self._outages.interrupted(feed, error, _now())
+        self._notify()
+
+    async def _look(self) -> None:
+        """Tell for ever of kinds that are not known any more."""
+        while True:
+            await asyncio.sleep(_LOOK)
+            self._outages.look(self._feeds.values(), _now())
 
     def _list(self, feed: Feed, page: Listed) -> None:
         if page.first:
@@ -254,12 +269,11 @@ class LiveCluster:
         self._beyond = beyond
 
     def _refuse(self, feed: Feed, why: str) -> None:
-        """A kind cannot be listed: nobody knows of it any more."""
+        """A kind cannot be listed; what was known of it is kept, and trusted for a while."""
         if feed.refused is None:
             self._tell(why)
-        feed.refused, feed.listed = why, False
+        feed.refused = why
         feed.refusals += 1
-        self._intake.restart(feed.kind)
         self._wake()
 
     def _fail(self, feed: Feed, error: ClientError) -> None:
@@ -271,6 +285,10 @@ class LiveCluster:
             self._refuse(feed, trouble)
         elif feed.refusals == 1:
             self._tell(trouble)
+
+    def _doubt(self, kinds: Iterable[str]) -> str | None:
+        feeds = (self._feeds.get(kind) or Feed(kind) for kind in kinds)
+        return next((doubt for feed in feeds if (doubt := feed.doubt(_now())) is not None), None)
 
     def _wake(self) -> None:
         """Something has changed."""
@@ -304,6 +322,10 @@ class _Telling:
         if self.known.get((kind, namespace, name)) != why:
             self.tell(told(kind, why))
         self.intake.leave_out(kind, namespace, name, why)
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
 
 
 @asynccontextmanager

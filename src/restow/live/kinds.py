@@ -15,6 +15,10 @@ _UNREAD = ("Deployment", "DaemonSet", "CronJob")
 READ = tuple(kind for kind in KINDS if kind not in _UNREAD and kind not in METRICS)
 #: Without these there is no cluster.
 REQUIRED = ("Node", "Pod")
+#: Without these nobody knows which pods may be evicted at all: each namespace may have opted out.
+PERMITTING = (*REQUIRED, "Namespace")
+#: Kinds that keep pods from being evicted. Budgets and Jobs do so where moves are proven.
+PROTECTING = (*PERMITTING, "PodDisruptionBudget", "Job")
 
 _VERBS = ("list", "watch")
 

@@ -57,8 +57,6 @@ from restow.serving.watchdog import Watchdog
 
 T = TypeVar("T")
 
-#: A cluster of which nothing was heard for longer (seconds) is not the one that is there; bookmarks come each minute.
-_STALE: Final = 180.0
 #: How long the watches get to show what was just evicted (seconds).
 _SEEN: Final = 10.0
 #: A plan that was made sooner (seconds) is made anew before the next move.
@@ -106,7 +104,10 @@ class Cycles:
             self._execution.stop(why)
 
     async def perform(self, rules: Rules) -> None:
-        """One cycle. InputError where the cluster shows the policy to be wrong; it counts as failed then."""
+        """One cycle, which counts as failed where it raises.
+
+        InputError where the cluster shows the policy to be wrong, TimeoutError where nodes or pods are not known any more.
+        """
         began = elapsed()
         try:
             with self.tracing.span(CYCLE):
@@ -122,7 +123,7 @@ class Cycles:
 
     async def _perform(self, rules: Rules, began: float) -> CycleFigures | None:
         """The figures of a cycle; None if stopped before anything was decided."""
-        await self._look(rules)
+        await self._add_usage(rules)
         log_lines.cycle_begins(self.log)
         telling = Telling(self.log, self.metrics, self.events, rules.policy)
         phases = {"decide": 0.0, "execute": 0.0}
@@ -150,22 +151,22 @@ class Cycles:
             first.cycle.record, first.utilisation, result=result, ended=self.clock(), seconds=seconds, phases=phases
         )
 
-    async def _look(self, rules: Rules) -> None:
-        """See to it that what is known of the cluster is enough and new enough; TimeoutError where it is not."""
+    async def _add_usage(self, rules: Rules) -> None:
+        """Have the usage of nodes and pods come in where the policy asks for it."""
         self.watchdog.expect(_WHO, "news of the cluster", _LOOKING)
         if collects_kubernetes_metrics(rules.policy):
             self.live.add(METRICS)
             await self._unless_stopped(self.live.wait_ready(elapsed() + _COMING))
-        age = max(self.live.age(kind) for kind in REQUIRED)
-        if age > _STALE and self._stopped is None:
-            raise TimeoutError(
-                f"the API server has told nothing for {age:.0f} s; nothing is decided on what was before"
-            )
 
     async def _decide(self, rules: Rules, part: _Part) -> Decision | None:
-        """What is to be done on the cluster as it is now; None if told to stop before that is known."""
+        """What is to be done on the cluster as it is now; None if told to stop before that is known.
+
+        TimeoutError where nodes or pods are not known any more.
+        """
         if self._stopped is not None:
             return None
+        if (why := self.live.unknown(REQUIRED)) is not None:
+            raise TimeoutError(f"{why}; nothing is decided on what was before")
         self.watchdog.expect(_WHO, "decision", _DECIDING)
         with self.tracing.span(PROFILES):
             before = Before(tuple(part.spent), frozenset(part.given_up), self.memory.pausing(elapsed()))

@@ -81,9 +81,15 @@ class Descheduler:
         def ages() -> Mapping[str, float]:
             return {} if live is None else {kind: live.age(kind) for kind in live.kinds}
 
+        def known() -> Mapping[str, bool]:
+            return {} if live is None else {kind: live.is_known(kind) for kind in live.kinds}
+
+        def lost() -> str | None:
+            return None if live is None else live.lost_protection()
+
         flags, log = self.flags, self.log
         kubeconfig = flags.client_connection_kubeconfig or None
-        metrics, health = Metrics(ages), Health()
+        metrics, health = Metrics(ages, known), Health(lost)
         policies = PolicySource.open(flags.policy_config_file, _fallbacks(flags), log, metrics)
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(watched(health.watchdog, log))

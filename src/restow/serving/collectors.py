@@ -68,19 +68,17 @@ class LastCycle(Collector):
         return family
 
 
-class CacheAges(Collector):
-    """How old the copy of the cluster is."""
+class OfKinds(Collector):
+    """A gauge with a value for each kind of which there is a copy."""
 
-    def __init__(self, ages: Callable[[], Mapping[str, float]]) -> None:
-        self._ages = ages
+    def __init__(self, name: str, documentation: str, values: Callable[[], Mapping[str, float]]) -> None:
+        self._name = name
+        self._documentation = documentation
+        self._values = values
 
     def collect(self) -> Iterator[Metric]:
         """Return the one family."""
-        family = GaugeMetricFamily(
-            "restow_cache_age_seconds",
-            "Seconds since the API server was last heard of a kind.",
-            labels=["kind"],
-        )
-        for kind, age in self._ages().items():
-            family.add_metric((kind,), age)
+        family = GaugeMetricFamily(self._name, self._documentation, labels=["kind"])
+        for kind, value in self._values().items():
+            family.add_metric((kind,), value)
         yield family

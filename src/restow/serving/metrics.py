@@ -22,7 +22,7 @@ from prometheus_client import (
 )
 
 import restow
-from restow.serving.collectors import CacheAges, FormerName, LastCycle
+from restow.serving.collectors import FormerName, LastCycle, OfKinds
 from restow.serving.exposition import exposition
 from restow.serving.figures import CycleFigures
 
@@ -72,19 +72,27 @@ class EvictedPod(NamedTuple):
 
 
 class Metrics:
-    """Everything that ``/metrics`` tells; ``ages`` gives seconds by kind when asked."""
+    """Everything that ``/metrics`` tells; ``ages`` gives seconds by kind when asked, ``known`` whether it is known."""
 
-    def __init__(self, ages: Callable[[], Mapping[str, float]] = dict) -> None:
+    def __init__(
+        self, ages: Callable[[], Mapping[str, float]] = dict, known: Callable[[], Mapping[str, bool]] = dict
+    ) -> None:
         self.registry = CollectorRegistry()
         self._last_cycle = LastCycle()
         self._series_of: dict[str, set[tuple[str, ...]]] = {}
         self._count_as_the_descheduler()
         self._count_moves()
         self._count_cycles()
-        for collector in (self._last_cycle, CacheAges(ages)):
-            self.registry.register(collector)
+        self.registry.register(self._last_cycle)
+        self._tell_of_kinds(ages, known)
         for process_wide in (ProcessCollector, PlatformCollector, GCCollector):
             process_wide(registry=self.registry)
+
+    def _tell_of_kinds(self, ages: Callable[[], Mapping[str, float]], known: Callable[[], Mapping[str, bool]]) -> None:
+        heard = "Seconds since the API server was last heard of a kind."
+        is_known = "1 while it is known what there is of a kind, 0 while pods that depend on it are not evicted."
+        self.registry.register(OfKinds("restow_cache_age_seconds", heard, ages))
+        self.registry.register(OfKinds("restow_kind_known", is_known, known))
 
     def _count_as_the_descheduler(self) -> None:
         build = Gauge(
