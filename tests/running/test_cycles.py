@@ -28,6 +28,7 @@ from restow.policies.load import load_policy
 from restow.running import cycles as module
 from restow.running.cycles import Cycles
 from restow.running.deciding import Decision, Rules, decide
+from restow.running.off_loop import EndlessError, off_loop
 from restow.running.tracing import NoTracing
 from restow.serving.metrics import Metrics
 from running.hearing import Heard, Recorded, sample
@@ -105,6 +106,16 @@ class Run:
 
     def predicted(self, result: str) -> float | None:
         return sample(self.metrics, "restow_predictions_total", result=result, certainty="certain")
+
+
+@pytest.fixture(autouse=True)
+def _without_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Virtual time does not wait for threads: a deadline would pass before the answer."""
+
+    async def at_once(compute: Callable[[], Any], _: float) -> Any:
+        return compute()
+
+    monkeypatch.setattr(module, "off_loop", at_once)
 
 
 @dataclass
@@ -265,6 +276,7 @@ def test_a_stop_does_not_wait_for_a_decision(monkeypatch: pytest.MonkeyPatch) ->
         never.wait()
 
     monkeypatch.setattr(module, "decide", endless)
+    monkeypatch.setattr(module, "off_loop", off_loop)
     run = Run(a_town(*crowd("web")))
 
     async def stopped() -> None:
@@ -358,11 +370,37 @@ def test_a_plan_that_does_not_go_on_is_found_out(decided: Decided) -> None:
 
 
 def test_a_decision_without_an_end_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    never = threading.Event()
-    monkeypatch.setattr(module, "decide", lambda *_: never.wait())
+    """Where nobody has ended the process because of it."""
+    monkeypatch.setattr(module, "off_loop", lambda *_: asyncio.Event().wait())
     run = Run(a_town(*crowd("web")))
     assert virtually(stuck_after(run, rules(), 3_000)) == ["the cycle: no decision for 1900 s"]
-    never.set()
+
+
+def test_a_decision_without_an_end_fails_and_its_late_answer_moves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, decided = threading.Event(), threading.Event()
+
+    def late(*given: Any) -> Decision:
+        asked.wait()
+        try:
+            return decide(*given)
+        finally:
+            decided.set()
+
+    monkeypatch.setattr(module, "decide", late)
+    monkeypatch.setattr(module, "off_loop", off_loop)
+    run = Run(a_town(*crowd("web")))
+
+    async def performed() -> None:
+        with pytest.raises(EndlessError, match="a decision has not come to its end within 1800 s"):
+            await run.cycles.perform(rules())
+        assert asyncio.get_running_loop().time() == pytest.approx(1800.0)
+        asked.set()
+        assert decided.wait(10)
+        await asyncio.sleep(3_600)
+
+    virtually(performed())
+    assert run.asked == []
+    assert run.ended() == {"failed": 1}
 
 
 def test_whoever_may_not_write_any_more_decides_no_more(decided: Decided) -> None:

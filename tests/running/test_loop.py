@@ -14,6 +14,7 @@ from restow.live.cluster import NewsEndedError
 from restow.policies.policy import Policy
 from restow.running.deciding import Rules
 from restow.running.loop import Loop
+from restow.running.off_loop import EndlessError
 from restow.serving.health import Health
 from running.hearing import Heard
 
@@ -110,10 +111,11 @@ def test_a_failed_cycle_is_told_and_the_next_one_comes() -> None:
     assert ran.health.waiting_for == ""
 
 
-def test_where_no_news_come_any_more_the_loop_ends() -> None:
-    """Only a new process can follow the cluster again."""
-    with pytest.raises(NewsEndedError):
-        Ran(60.0, Performed(failures={1: NewsEndedError("live Pod: KeyError")}), stop_after=150.0).run()
+@pytest.mark.parametrize("error", [NewsEndedError("live Pod: KeyError"), EndlessError("too long")])
+def test_what_only_a_new_process_can_mend_ends_the_loop(error: Exception) -> None:
+    """No news come any more, or the thread that decides hangs."""
+    with pytest.raises(type(error)):
+        Ran(60.0, Performed(failures={1: error}), stop_after=150.0).run()
 
 
 def test_a_stop_during_the_pause_ends_it_at_once() -> None:

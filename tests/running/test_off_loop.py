@@ -7,13 +7,15 @@ import threading
 
 import pytest
 
-from restow.running.off_loop import off_loop
+from restow.running.off_loop import EndlessError, off_loop
 
 pytestmark = pytest.mark.asyncio
+#: Seconds.
+LONG = 60.0
 
 
 async def test_the_result_comes_from_another_thread() -> None:
-    assert await off_loop(threading.get_ident) != threading.get_ident()
+    assert await off_loop(threading.get_ident, LONG) != threading.get_ident()
 
 
 async def test_what_is_raised_there_is_raised_here() -> None:
@@ -21,12 +23,12 @@ async def test_what_is_raised_there_is_raised_here() -> None:
         raise LookupError("no such node")
 
     with pytest.raises(LookupError, match="no such node"):
-        await off_loop(fail)
+        await off_loop(fail, LONG)
 
 
 async def test_the_loop_goes_on_meanwhile() -> None:
     asked = threading.Event()
-    waiting = asyncio.ensure_future(off_loop(asked.wait))
+    waiting = asyncio.ensure_future(off_loop(asked.wait, LONG))
     await asyncio.sleep(0)
     asked.set()
     assert await waiting
@@ -40,10 +42,25 @@ async def test_whoever_is_cancelled_does_not_wait_for_the_thread() -> None:
         asked.wait()
         ended.set()
 
-    waiting = asyncio.ensure_future(off_loop(compute))
+    waiting = asyncio.ensure_future(off_loop(compute, LONG))
     await asyncio.to_thread(begun.wait)
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await waiting
     asked.set()
     await asyncio.to_thread(ended.wait)
+
+
+@pytest.mark.looptime
+async def test_what_comes_too_late_is_dropped() -> None:
+    asked, ended = threading.Event(), threading.Event()
+
+    def compute() -> None:
+        asked.wait()
+        ended.set()
+
+    with pytest.raises(EndlessError, match="within 60 s"):
+        await off_loop(compute, LONG)
+    asked.set()
+    assert ended.wait(10)
+    await asyncio.sleep(1)

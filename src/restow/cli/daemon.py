@@ -14,6 +14,7 @@ from restow.running.flags import Flags
 from restow.running.ignored_flags import ignored_flags
 from restow.running.library_logs import hear_libraries
 from restow.running.logs import Log
+from restow.running.off_loop import EndlessError
 from restow.scheduling.profiles import DEFAULT_PROFILE, SchedulerProfile
 
 _DONE, _FAILED = 0, 1
@@ -30,7 +31,7 @@ def deschedule(flags: Flags) -> int:
         log.caution(sentence)
     try:
         asyncio.run(Descheduler(flags, _profiles(flags, log), log).run())
-    except (ClientError, OSError) as error:
+    except (ClientError, OSError, EndlessError) as error:
         log_lines.failed(log, error)
         return _FAILED
     return _DONE

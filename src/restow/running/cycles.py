@@ -57,6 +57,8 @@ from restow.serving.watchdog import Watchdog
 
 T = TypeVar("T")
 
+#: What a decision may take (seconds): many times what the largest plan takes, so that it will never end.
+_ENDLESS: Final = 1800.0
 #: How long the watches get to show what was just evicted (seconds).
 _SEEN: Final = 10.0
 #: A plan that was made sooner (seconds) is made anew before the next move.
@@ -67,7 +69,7 @@ _COMING: Final = 60.0
 #: Seconds after which a cycle is stuck: with a look at the cluster, with a decision, and, beside what the policy lets
 #: budgets and replacements take, with the moves of a plan.
 _LOOKING: Final = 2 * _COMING
-_DECIDING: Final = 1900.0
+_DECIDING: Final = _ENDLESS + 100.0
 _MOVING: Final = 600.0
 _WHO: Final = "cycle"
 
@@ -106,7 +108,8 @@ class Cycles:
     async def perform(self, rules: Rules) -> None:
         """One cycle, which counts as failed where it raises.
 
-        InputError where the cluster shows the policy to be wrong, TimeoutError where nodes or pods are not known any more.
+        InputError where the cluster shows the policy to be wrong, TimeoutError where nodes or pods are not known any more,
+        EndlessError for a decision.
         """
         began = elapsed()
         try:
@@ -161,7 +164,7 @@ class Cycles:
     async def _decide(self, rules: Rules, part: _Part) -> Decision | None:
         """What is to be done on the cluster as it is now; None if told to stop before that is known.
 
-        TimeoutError where nodes or pods are not known any more.
+        TimeoutError where nodes or pods are not known any more, EndlessError.
         """
         if self._stopped is not None:
             return None
@@ -173,7 +176,7 @@ class Cycles:
             cluster = self.live.snapshot()
             self.metrics.left_out(Counter(kind for kind, *_ in cluster.left_out))
             compute = partial(decide, cluster, rules, before, int(self.clock() * SECOND))
-            return await self._unless_stopped(off_loop(compute))
+            return await self._unless_stopped(off_loop(compute, _ENDLESS))
 
     async def _unless_stopped(self, work: Coroutine[Any, Any, T]) -> T | None:
         """What something comes to, which is left off when it is stopped: None then."""

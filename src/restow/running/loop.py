@@ -1,8 +1,8 @@
 """Cycles again and again, each counted from the beginning of the one before; or one.
 
-A cycle that fails does not end the loop, for whatever is wrong may pass - unless it is that no news come any more; the
-one of a Job ends it. The policy is looked
-at before each cycle and every few seconds in between, so that a broken one is told of when it is written.
+A cycle that fails does not end the loop, for whatever is wrong may pass - unless it is that no news come any more, or a
+decision without an end: only a new process can go on then. The one of a Job ends it. The policy is looked at before each
+cycle and every few seconds in between, so that a broken one is told of when it is written.
 Source of the interval: Descheduler 0.36, wait.NonSlidingUntil.
 """
 
@@ -16,6 +16,7 @@ from restow.live.cluster import NewsEndedError
 from restow.running.cycles import Cycles
 from restow.running.deciding import Rules
 from restow.running.logs import Log
+from restow.running.off_loop import EndlessError
 from restow.running.policy_source import PolicySource
 from restow.serving.health import Health
 
@@ -48,7 +49,7 @@ class Loop:
             try:
                 await self._perform()
                 self.health.ready()
-            except NewsEndedError:
+            except (NewsEndedError, EndlessError):
                 raise
             except Exception as error:  # noqa: BLE001 - the next cycle may fare better, whatever it was
                 why = str(error) or type(error).__name__

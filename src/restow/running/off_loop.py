@@ -1,7 +1,8 @@
 """Long computations beside the event loop, so that leases are renewed and pages served meanwhile.
 
 The threads of ``asyncio.to_thread`` are waited for when the loop ends. This one is not: a descheduler that is told to
-stop while it decides has nothing to lose, and the kubelet waits for half a minute only.
+stop while it decides has nothing to lose, and the kubelet waits for half a minute only. Nor can it be ended: one that goes
+on for ever takes half of the computing time of its process for as long as that lives.
 """
 
 from __future__ import annotations
@@ -15,8 +16,15 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-async def off_loop(compute: Callable[[], T]) -> T:
-    """What a function returns or raises, computed in a thread of its own; if cancelled, nobody waits for the thread."""
+class EndlessError(Exception):
+    """A computation has not come to its end in time, and only a new process can go on."""
+
+
+async def off_loop(compute: Callable[[], T], seconds: float) -> T:
+    """What a function returns or raises, computed in a thread of its own; if cancelled, nobody waits for the thread.
+
+    EndlessError after so many seconds; what comes later is dropped.
+    """
     loop = asyncio.get_running_loop()
     answer: asyncio.Future[T] = loop.create_future()
 
@@ -35,4 +43,11 @@ async def off_loop(compute: Callable[[], T]) -> T:
             tell(lambda: answer.set_result(result))
 
     Thread(target=work, name="deciding", daemon=True).start()
-    return await answer
+    try:
+        done, _ = await asyncio.wait((answer,), timeout=seconds)
+    finally:
+        # Nobody asks any more for an answer that comes later.
+        answer.cancel()
+    if not done:
+        raise EndlessError(f"a decision has not come to its end within {seconds:.0f} s")
+    return answer.result()
