@@ -315,6 +315,29 @@ def test_a_restricted_identity_gets_a_plan_and_is_told_what_it_lacks(restricted:
     assert json.loads(ran.stdout)["kind"] == "Plan"
 
 
+@pytest.mark.usefixtures("crowded")
+def test_a_plan_moves_nothing_where_the_api_server_does_not_show_namespaces(
+    plane: ControlPlane, tmp_path: Path
+) -> None:
+    """As ``restow run`` would: each of them may have opted out."""
+    rules = [{"apiGroups": ["", "policy"], "resources": ["nodes", "pods", "poddisruptionbudgets"], "verbs": ["list"]}]
+    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "fewer"}}
+    plane.admin.create(role | {"rules": rules})
+    kubeconfig = plane.kubeconfig_for(plane.service_account("fewer", roles=("fewer",)), "fewer")
+    policy = tmp_path / "aged.yaml"
+    policy.write_bytes(as_yaml(strategy_policy("PodLifeTime", {"maxPodLifeTimeSeconds": 1})))
+
+    ran = run("plan", "--kubeconfig", str(kubeconfig), "--policy-config-file", str(policy), "-o", "json")
+
+    assert ran.returncode == 0
+    plan = json.loads(ran.stdout)
+    assert plan["moves"] == []
+    refusals = {(each["stage"], each["code"]) for each in plan["refusals"]}
+    assert refusals == {("evictor", "Unknown")}
+    assert 'add the rule {apiGroups: [""], resources: ["namespaces"], verbs: [list, watch]}' in ran.stderr
+    assert "moves depend on Namespaces, which could not be listed" in ran.stderr
+
+
 def test_an_identity_without_rights_is_told_so(plane: ControlPlane) -> None:
     nobody = plane.kubeconfig_for(plane.service_account("nobody"), "nobody")
 

@@ -13,7 +13,7 @@ from restow.client.connection import connect
 from restow.cluster.left_out import left_out_notes
 from restow.cluster.snapshot import Cluster, ClusterIntake
 from restow.errors import InputError
-from restow.live.kinds import METRICS, READ
+from restow.live.kinds import METRICS, READ, REQUIRED
 from restow.live.reading import ListSink, Unlisted, read_kinds
 from restow.sources.documents import garbage_collection_paused
 
@@ -23,6 +23,7 @@ _DUMP = "kubectl get nodes,pods -A -o json"
 def read_live_cluster(kubeconfig: str | None, context: str | None, *, usage: bool) -> tuple[Cluster, str, list[str]]:
     """The cluster as it is now, where it is, and what is to be told: refused kinds with the rule that adds them.
 
+    Refused kinds are missing from the cluster, so that nothing is planned that ``restow run`` would not do.
     InputError where no configuration leads to a cluster, ClientError where the API server does not answer.
     """
     intake = ClusterIntake()
@@ -30,6 +31,7 @@ def read_live_cluster(kubeconfig: str | None, context: str | None, *, usage: boo
     with garbage_collection_paused():
         origin, notes = read_into(intake, kinds, kubeconfig, context)
         cluster = intake.snapshot()
+        cluster = cluster.without({kind for kind in kinds if kind not in REQUIRED and not cluster.tells_of(kind)})
     notes += left_out_notes(cluster.left_out)
     unknown = cluster.pods.on_unknown_nodes()
     if unknown:
