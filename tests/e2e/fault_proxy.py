@@ -34,6 +34,7 @@ from e2e.faults import (
     Fault,
     Forgotten,
     Late,
+    Mute,
     NeverSent,
     Paged,
     Refused,
@@ -62,6 +63,7 @@ class Trouble:
     #: The share of these calls that it befalls.
     share: float
     happened: int = field(default=0, init=False)
+    over: asyncio.Event = field(default_factory=asyncio.Event, init=False)
 
     def befalls(self, asked: Asked) -> bool:
         """Whether it does; that counts as once."""
@@ -123,6 +125,7 @@ class FaultProxy:
             yield made
         finally:
             self._troubles.remove(made)
+            self._loop.call_soon_threadsafe(made.over.set)
 
     @contextmanager
     def cutting_watches(self, every: float) -> Iterator[None]:
@@ -140,6 +143,10 @@ class FaultProxy:
         finally:
             over.set()
             thread.join()
+
+    def cut_watches(self) -> None:
+        """Breaks all watches off, once."""
+        self._loop.call_soon_threadsafe(self._cut_watches)
 
     def _cut_watches(self) -> None:
         for transport in list(self._watches):
@@ -169,8 +176,11 @@ class FaultProxy:
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
         asked = Asked.of(request.method, request.path, request.query, request.headers.get("Authorization", ""))
-        fault = next((each.fault for each in list(self._troubles) if each.befalls(asked)), None)
+        trouble = next((each for each in list(self._troubles) if each.befalls(asked)), None)
+        fault = None if trouble is None else trouble.fault
         match fault:
+            case Mute() if trouble is not None:
+                return await _say_nothing(request, trouble)
             case Refused():
                 return _refusal(fault)
             case Forgotten():
@@ -243,6 +253,12 @@ async def _dribble(piece: bytes, response: web.StreamResponse, fault: Slow) -> N
     for start in range(0, len(piece), fault.size):
         await response.write(piece[start : start + fault.size])
         await asyncio.sleep(fault.pause)
+
+
+async def _say_nothing(request: web.Request, trouble: Trouble) -> web.Response:
+    await web.StreamResponse().prepare(request)
+    await trouble.over.wait()
+    return _broken(request)
 
 
 def _refusal(fault: Refused) -> web.Response:

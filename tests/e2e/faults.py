@@ -116,7 +116,12 @@ class Paged:
     limit: int
 
 
-Fault = Refused | NeverSent | AnswerLost | Truncated | Slow | Late | Silent | Forgotten | Paged
+@dataclass(slots=True, frozen=True)
+class Mute:
+    """A watch begins, and nothing is ever said; it breaks off when the trouble is over."""
+
+
+Fault = Refused | NeverSent | AnswerLost | Truncated | Slow | Late | Silent | Forgotten | Paged | Mute
 
 
 def _verb(method: str, query: Mapping[str, str], *, named: bool) -> str:

@@ -6,6 +6,7 @@ import http.client
 import json
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -15,6 +16,7 @@ from e2e.faults import (
     AnswerLost,
     Fault,
     Forgotten,
+    Mute,
     NeverSent,
     Paged,
     Refused,
@@ -26,6 +28,7 @@ from e2e.faults import (
 )
 from e2e.kinds import collection
 from e2e.rest import RefusedError, Rest
+from e2e.waiting import wait_until
 from e2e.workloads import deployment, wait_for_ready
 
 pytestmark = pytest.mark.e2e
@@ -105,6 +108,16 @@ def test_watches_are_cut_or_forgotten(proxy: FaultProxy, rest: Rest) -> None:
     with proxy.trouble(calls("watch"), Forgotten()):
         (event,) = rest.watch("Node")
     assert (event["type"], event["object"]["code"]) == ("ERROR", 410)
+
+
+def test_a_mute_watch_tells_nothing_until_the_trouble_is_over(proxy: FaultProxy, rest: Rest) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        with proxy.trouble(calls("watch"), Mute()) as trouble:
+            watching = pool.submit(lambda: list(rest.watch("Node", seconds=1)))
+            wait_until("it is asked for", lambda: trouble.happened)
+            with pytest.raises(TimeoutError):
+                watching.result(timeout=2.0)
+        assert watching.exception(timeout=10.0) or not watching.result()
 
 
 def test_a_token_that_is_not_accepted(plane: ControlPlane, proxy: FaultProxy, namespace: str) -> None:
