@@ -37,11 +37,11 @@ def wire(thing: Object) -> Any:
 
 
 def filled(*things: Object) -> ClusterIntake:
-    """An intake that has taken one page of each kind."""
-    intake = ClusterIntake()
+    """An store that has taken one page of each kind."""
+    store = ClusterIntake()
     for kind in dict.fromkeys(each["kind"] for each in things):
-        add_page(intake, kind, [wire(each) for each in things if each["kind"] == kind])
-    return intake
+        add_page(store, kind, [wire(each) for each in things if each["kind"] == kind])
+    return store
 
 
 def of(*things: Object) -> Cluster:
@@ -49,7 +49,7 @@ def of(*things: Object) -> Cluster:
 
 
 @pytest.mark.parametrize(
-    ("thing", "told"),
+    ("thing", "said"),
     [
         pytest.param(a_pod("odd", memory=BEYOND), f"memory is more than {LARGEST}", id="pod"),
         pytest.param(a_pod("odd", cpu="9223372036854775.808"), f"cpu is more than {LARGEST}m", id="milli"),
@@ -67,14 +67,14 @@ def of(*things: Object) -> Cluster:
         pytest.param(pod_metrics("odd", cpu=BEYOND), "usage: cpu is more than", id="pod usage"),
     ],
 )
-def test_an_amount_beyond_int64_leaves_its_object_out_and_no_other(thing: Object, told: str) -> None:
+def test_an_amount_beyond_int64_leaves_its_object_out_and_no_other(thing: Object, said: str) -> None:
     others = [a_node("n1"), *(a_pod(f"p{at}", node="n1") for at in range(9)), a_pvc("c"), a_pv("v"), node_metrics("n1")]
     cluster, without = of(*others, thing), of(*others)
     counts = {**dict.fromkeys([thing["kind"]], 0), **without.counts()}
     assert cluster.counts() == counts
     ((key, why),) = cluster.left_out.items()
     assert key[0::2] == (thing["kind"], "odd")
-    assert told in why
+    assert said in why
     assert why.startswith(f"{thing['kind']} ")
 
 
@@ -133,22 +133,22 @@ def test_pods_that_have_ended_hold_nothing() -> None:
 
 
 def test_an_object_that_becomes_readable_is_there_again() -> None:
-    intake = filled(a_node("n1"), a_pod("p", memory=BEYOND))
-    add_page(intake, "Pod", [wire(a_pod("p", memory="1Gi"))])
-    assert intake.snapshot().pods.names == ("p",)
-    assert not intake.left_out
+    store = filled(a_node("n1"), a_pod("p", memory=BEYOND))
+    add_page(store, "Pod", [wire(a_pod("p", memory="1Gi"))])
+    assert store.snapshot().pods.names == ("p",)
+    assert not store.left_out
 
 
 def test_an_object_that_is_gone_is_not_left_out_any_more() -> None:
-    intake = filled(a_node("n1"), a_pod("p", memory=BEYOND))
-    intake.remove("Pod", "default", "p")
-    assert not intake.snapshot().left_out
+    store = filled(a_node("n1"), a_pod("p", memory=BEYOND))
+    store.remove("Pod", "default", "p")
+    assert not store.snapshot().left_out
 
 
 def test_a_fresh_list_takes_the_place_of_what_was_left_out() -> None:
-    intake, fresh = filled(a_pod("old", memory=BEYOND)), filled(a_pod("new", memory=BEYOND))
-    intake.take_over("Pod", fresh)
-    assert list(intake.left_out) == [("Pod", "default", "new")]
+    store, fresh = filled(a_pod("old", memory=BEYOND)), filled(a_pod("new", memory=BEYOND))
+    store.take_over("Pod", fresh)
+    assert list(store.left_out) == [("Pod", "default", "new")]
 
 
 @pytest.mark.parametrize("error", [ZeroDivisionError("odd"), RecursionError(), KeyError("x"), MemoryError()])
@@ -159,10 +159,10 @@ def test_whatever_goes_wrong_with_one_object_is_about_that_object(error: Excepti
                 raise error
             super().add(kind, wire)
 
-    intake = Picky()
-    add_page(intake, "Pod", [wire(a_pod(f"p{at}")) for at in range(20)])
-    assert intake.snapshot().pods.names == tuple(sorted(f"p{at}" for at in range(20) if at != 7))
-    assert list(intake.left_out) == [("Pod", "default", "p7")]
+    store = Picky()
+    add_page(store, "Pod", [wire(a_pod(f"p{at}")) for at in range(20)])
+    assert store.snapshot().pods.names == tuple(sorted(f"p{at}" for at in range(20) if at != 7))
+    assert list(store.left_out) == [("Pod", "default", "p7")]
 
 
 def test_what_the_api_server_would_have_refused_is_raised_where_that_is_asked_for() -> None:
@@ -172,45 +172,45 @@ def test_what_the_api_server_would_have_refused_is_raised_where_that_is_asked_fo
 
 
 def test_a_namespace_that_cannot_be_read_keeps_its_pods() -> None:
-    intake = filled(
+    store = filled(
         a_node("n1"), a_namespace("default"), a_namespace("other"), a_pod("p"), a_pod("q", namespace="other")
     )
-    add_page(intake, "Namespace", [Unreadable(ObjectName("default"), "metadata.labels: Expected `str`")])
-    assert intake.consent("default") not in {None, "enabled"}
-    (check,) = namespace_checks("all", intake.snapshot())
+    add_page(store, "Namespace", [Unreadable(ObjectName("default"), "metadata.labels: Expected `str`")])
+    assert store.consent("default") not in {None, "enabled"}
+    (check,) = namespace_checks("all", store.snapshot())
     assert check.fails.tolist() == [True, False]
 
 
 def test_a_budget_that_cannot_be_read_lets_no_pod_of_its_namespace_go() -> None:
-    intake = filled(
+    store = filled(
         a_node("n1"), a_pod("p", node="n1"), a_pod("q", node="n1", namespace="other"), a_pdb("b", selector={})
     )
-    add_page(intake, "PodDisruptionBudget", [Unreadable(ObjectName("b", "default"), "status: Expected `object`")])
-    cluster = intake.snapshot()
+    add_page(store, "PodDisruptionBudget", [Unreadable(ObjectName("b", "default"), "status: Expected `object`")])
+    cluster = store.snapshot()
     budgets = DisruptionBudgets.of(cluster, LabelGroups(cluster.pods))
     assert budgets.refusal(0) == (
         "DisruptionBudget",
         "default/b cannot be read, so it may cover the pod and allow no disruption",
     )
     assert budgets.refusal(1) is None
-    assert not intake.has_room("default/b")
+    assert not store.has_room("default/b")
     assert isinstance(cluster.kind("PodDisruptionBudget")["default", "b"], UnreadableBudget)
 
 
 def test_a_job_that_cannot_be_read_keeps_its_pods() -> None:
-    intake = filled(a_node("n1"), a_pod("p", node="n1", owner=Owner("Job", "sums")))
-    add_page(intake, "Job", [Unreadable(ObjectName("sums", "default"), "spec.backoffLimit: Expected `int`")])
-    cluster = intake.snapshot()
+    store = filled(a_node("n1"), a_pod("p", node="n1", owner=Owner("Job", "sums")))
+    add_page(store, "Job", [Unreadable(ObjectName("sums", "default"), "spec.backoffLimit: Expected `int`")])
+    cluster = store.snapshot()
     refusal = DisruptionBudgets.of(cluster, LabelGroups(cluster.pods)).refusal(0)
     assert refusal is not None
     assert refusal[0] == "JobBackoffLimit"
 
 
 def test_notes_name_the_first_objects_and_say_what_is_kept() -> None:
-    intake = ClusterIntake()
+    store = ClusterIntake()
     for at in range(8):
-        intake.leave_out("Namespace", "", f"n{at}", f"Namespace n{at}: odd")
-    notes = left_out_notes(intake.left_out)
+        store.leave_out("Namespace", "", f"n{at}", f"Namespace n{at}: odd")
+    notes = left_out_notes(store.left_out)
     assert notes[0] == (
         "Namespace n0: odd; it is left out, and no pod of the namespace is evicted until it can be read"
     )

@@ -71,12 +71,12 @@ def _add(sink: Sink, kind: str, objects: Sequence[Any], fatal: tuple[type[Except
             _add(sink, kind, objects[middle:], fatal)
         elif objects:
             meta = objects[0].metadata
-            sink.leave_out(kind, meta.namespace, meta.name, _sentence(kind, meta, error))
+            sink.leave_out(kind, meta.namespace, meta.name, _reason(kind, meta, error))
         else:
             raise
 
 
-def _sentence(kind: str, meta: Any, error: Exception) -> str:
+def _reason(kind: str, meta: Any, error: Exception) -> str:
     if isinstance(error, InputError):
         return str(error)
     return f"{_title(kind, meta)}: {str(error) or type(error).__name__}"
@@ -101,7 +101,7 @@ def stand_in(kind: str, namespace: str, name: str) -> Any | None:
     return None
 
 
-def told(kind: str, why: str) -> str:
+def sentence(kind: str, why: str) -> str:
     """That an object is left out, why, and what follows for pods that it may protect."""
     kept = f", and {_PROTECTING[kind]} until it can be read" if kind in _PROTECTING else ""
     return f"{why}; it is left out{kept}"
@@ -109,6 +109,6 @@ def told(kind: str, why: str) -> str:
 
 def left_out_notes(left_out: Mapping[ObjectKey, str]) -> tuple[str, ...]:
     """A sentence for each of the first objects that are left out, and one for the others."""
-    named = tuple(told(key[0], why) for key, why in sorted(left_out.items())[:_MOST_NAMED])
+    named = tuple(sentence(key[0], why) for key, why in sorted(left_out.items())[:_MOST_NAMED])
     more = len(left_out) - len(named)
     return (*named, f"{more} more objects cannot be read; they are left out") if more > 0 else named

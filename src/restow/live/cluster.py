@@ -21,7 +21,7 @@ from restow.client.following import Changed, Current, Interrupted, Listed, News,
 from restow.client.listing import pages
 from restow.client.resources import RESOURCES
 from restow.client.transport import Api
-from restow.cluster.left_out import ObjectKey, add_page, told
+from restow.cluster.left_out import ObjectKey, add_page, sentence
 from restow.cluster.pods_now import PodNow
 from restow.cluster.snapshot import Cluster, ClusterIntake
 from restow.live.feed import REFUSED, Feed
@@ -142,7 +142,7 @@ class LiveCluster:
         missing = frozenset(kind for kind in self._feeds if kind not in REQUIRED and not self.is_known(kind))
         if self._snapshot is None or self._snapshot.missing != missing:
             self._snapshot = self._intake.snapshot().without(missing)
-            self._tell_beyond(self._snapshot.left_out)
+            self._warn_beyond(self._snapshot.left_out)
         return self._snapshot
 
     def pod(self, namespace: str, name: str) -> PodNow | None:
@@ -259,13 +259,13 @@ class LiveCluster:
         self._wake()
 
     def _put(self, kind: str, objects: Sequence[Any], intake: ClusterIntake) -> None:
-        add_page(_Telling(intake, self._intake.left_out.copy(), self._tell), kind, objects)
+        add_page(_Reporting(intake, self._intake.left_out, self._tell), kind, objects)
 
-    def _tell_beyond(self, left_out: Mapping[ObjectKey, str]) -> None:
-        """Tell once of what only the snapshot leaves out."""
+    def _warn_beyond(self, left_out: Mapping[ObjectKey, str]) -> None:
+        """Say once what only the snapshot leaves out."""
         beyond = {key: why for key, why in left_out.items() if key not in self._intake.left_out}
-        for key in beyond.keys() - self._beyond.keys():
-            self._tell(told(key[0], beyond[key]))
+        for key in sorted(beyond.keys() - self._beyond.keys()):
+            self._tell(sentence(key[0], beyond[key]))
         self._beyond = beyond
 
     def _refuse(self, feed: Feed, why: str) -> None:
@@ -308,20 +308,20 @@ class LiveCluster:
 
 
 @dataclass(slots=True, frozen=True)
-class _Telling:
-    """An intake that tells of objects that are left out, unless that was told before."""
+class _Reporting:
+    """Reports each object that is left out, unless that is known already."""
 
-    intake: ClusterIntake
+    store: ClusterIntake
     known: Mapping[ObjectKey, str]
-    tell: Tell
+    warn: Tell
 
     def add(self, kind: str, wire: Sequence[Any]) -> None:
-        self.intake.add(kind, wire)
+        self.store.add(kind, wire)
 
     def leave_out(self, kind: str, namespace: str, name: str, why: str) -> None:
         if self.known.get((kind, namespace, name)) != why:
-            self.tell(told(kind, why))
-        self.intake.leave_out(kind, namespace, name, why)
+            self.warn(sentence(kind, why))
+        self.store.leave_out(kind, namespace, name, why)
 
 
 def _now() -> float:

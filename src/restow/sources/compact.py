@@ -49,6 +49,7 @@ class CompactCluster:
     def restart(self, kind: str) -> None:
         """Forget the objects of a kind: they are listed anew."""
         self._kinds.pop(kind, None)
+        self.left_out = {key: why for key, why in self.left_out.items() if key[0] != kind}
 
     def counts(self) -> Mapping[str, int]:
         """How many objects there are, by kind."""
