@@ -17,6 +17,7 @@ import numpy as np
 from restow.cluster.interning import BoolArray
 from restow.cluster.snapshot import Cluster
 from restow.descheduling.protections import Check, unknown_check
+from restow.kube.excerpts import excerpt
 from restow.kube.near_words import did_you_mean
 from restow.policies.policy import Namespaces
 
@@ -65,7 +66,7 @@ def namespace_notes(cluster: Cluster) -> Iterator[str]:
         hint = did_you_mean(value, (_ENABLED, _DISABLED))
         others = f" and {len(strange) - 1} more" if len(strange) > 1 else ""
         yield (
-            f'namespace {name}{others}: the annotation {ANNOTATION} is "{value}", neither {_ENABLED} nor {_DISABLED}, '
+            f'namespace {name}{others}: the annotation {ANNOTATION} is "{excerpt(value)}", neither {_ENABLED} nor {_DISABLED}, '
             f"and counts as {_DISABLED}{hint}"
         )
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from restow.errors import InputError
+from restow.kube.excerpts import excerpt
 from restow.kube.labels import parse_selector
 from restow.policies import v1alpha1
 from restow.policies.decode import RANGES
@@ -56,7 +57,7 @@ def _check(fallbacks: Fallbacks) -> None:
     try:
         parse_selector(fallbacks.node_selector or "")
     except ValueError as error:
-        raise InputError(f'--node-selector "{fallbacks.node_selector}": {error}') from error
+        raise InputError(f'--node-selector "{excerpt(fallbacks.node_selector)}": {excerpt(error)}') from error
 
 
 def _fill(data: dict[str, Any], key: str, value: object) -> None:

@@ -23,7 +23,7 @@ from restow.errors import InputError
 from restow.kube import nulls
 from restow.kube.api_versions import GROUPS
 from restow.kube.excerpts import excerpt
-from restow.kube.objects.unreadable import name_of, path_first
+from restow.kube.objects.unreadable import DECODING_ERRORS, name_of, path_first
 from restow.sources.headers import Header, HeaderReader
 from restow.sources.reading import Data, Document, input_files, origin_of, read_documents, split_json
 from restow.sources.sizes import Sizes
@@ -208,14 +208,14 @@ def _qualified(kind: str, api_version: str, origin: str) -> str:
 def _header(headers: HeaderReader, item: Raw, origin: str) -> Header:
     try:
         return headers.read(item)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except DECODING_ERRORS as error:
         raise _unreadable("item", item, origin, error) from error
 
 
 def _decode_page(decoder: msgspec.json.Decoder[Any], kind: str, items: list[Data | Raw], origin: str) -> list[Any]:
     try:
         return [decoder.decode(item) for item in items]
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+    except DECODING_ERRORS:
         # One of them is unusual: decode each with more patience.
         return [_decode(decoder, kind, item, origin) for item in items]
 
@@ -223,7 +223,7 @@ def _decode_page(decoder: msgspec.json.Decoder[Any], kind: str, items: list[Data
 def _decode(decoder: msgspec.json.Decoder[Any], kind: str, item: Data | Raw, origin: str) -> Any:
     try:
         return nulls.decode(decoder, item)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except DECODING_ERRORS as error:
         raise _unreadable(kind, item, origin, error) from error
 
 

@@ -58,5 +58,7 @@ def name_of(data: Any) -> ObjectName | None:
 
 def path_first(error: Exception) -> str:
     """The decoder's message with the path first: ``spec.priority: Expected `int`, got `str```."""
+    if isinstance(error, RecursionError):
+        return "nested too deeply"
     what, _, path = str(error).partition(" - at `$.")
     return f"{path.rstrip('`')}: {what}" if path else what
