@@ -91,6 +91,9 @@ class Search:
 
         low, high = remedy.lowest[place], remedy.amounts[place]
         if high == PLENTY:
+            # Mostly one more will do, and in a large cluster each plan takes long.
+            if self.trials.moves(at(low + 1)):
+                return at(low + 1)
             high = max(low + 1, self.trials.of(together).evictions)
             if not self.trials.moves(at(high)):
                 return None
