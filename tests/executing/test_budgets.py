@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import itertools
+
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,6 +17,8 @@ from executing.double import (
     messages,
     tasks,
 )
+from restow.client.back_off import BackOff
+from restow.executing import execution
 from restow.executing.outcomes import (
     Blocked,
     Evicted,
@@ -48,6 +54,22 @@ def test_a_pod_that_waits_long_for_a_budget_says_so_and_asks_only_near_its_deadl
     assert endings(told)["api-0"] == "Blocked"
     assert [name for _, name in double.asked][:2] == ["web-0", "api-0"]
     assert double.asked[1][0] - START > 29.0
+
+
+def test_a_timer_that_ends_a_moment_early_ends_the_wait_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An event loop rounds: what is due by then is not looked for again and again without time going on."""
+    looks = itertools.count()
+
+    def elapsed() -> float:
+        assert next(looks) < 1_000, "looked for ever"
+        return asyncio.get_running_loop().time()
+
+    monkeypatch.setattr(execution, "elapsed", elapsed)
+    for at in range(20):
+        looks = itertools.count()
+        monkeypatch.setattr(execution, "_ASK_AGAIN", BackOff(first=0.1 + at / 7e6, cap=0.3, jitter=0))
+        plan = tasks("web", 1, budgets=["default/web"])
+        assert endings(carry_out(Double.of(plan, budgets={"default/web": 1}), plan, budget=3.0)) == {"web-0": "Blocked"}
 
 
 def test_a_budget_that_never_allows_blocks_until_the_deadline() -> None:

@@ -53,6 +53,8 @@ _IN_BACKGROUND = "Eviction triggered evacuation"
 _LOOK_AGAIN = BackOff(first=0.05, cap=0.5, factor=1.5, jitter=0.1)
 _TELLING_LOOKS = 10
 LEADERSHIP_ENDED = "leadership has ended"
+#: Timers may end a moment (seconds) early; what is due then is due, or it would be waited for without a pause.
+_TICK = 0.001
 #: Seconds that requests which are out get to be answered after a stop; a webhook may take 30.
 LAST_ANSWERS: Final = 30.0
 
@@ -122,7 +124,7 @@ class _Run:
         try:
             while True:
                 self._changed.clear()
-                while (task := self._agenda.start(elapsed())) is not None:
+                while (task := self._agenda.start(elapsed() + _TICK)) is not None:
                     self._begin(task)
                 while not self._told.empty():
                     told = self._told.get_nowait()
