@@ -327,7 +327,8 @@ def test_a_plan_moves_nothing_where_the_api_server_does_not_show_namespaces(
     policy = tmp_path / "aged.yaml"
     policy.write_bytes(as_yaml(strategy_policy("PodLifeTime", {"maxPodLifeTimeSeconds": 1})))
 
-    ran = run("plan", "--kubeconfig", str(kubeconfig), "--policy-config-file", str(policy), "-o", "json")
+    old = ("--now", "2100-01-01T00:00:00Z", "--policy-config-file", str(policy), "-o", "json")
+    ran = run("plan", "--kubeconfig", str(kubeconfig), *old)
 
     assert ran.returncode == 0
     plan = json.loads(ran.stdout)
