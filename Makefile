@@ -4,8 +4,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 DEMO := build/demo
+PIN := build/pinning/bin
+PINNING := --quiet --upgrade --generate-hashes --strip-extras --allow-unsafe --no-header --no-emit-index-url --no-emit-trusted-host --no-emit-find-links
 
-.PHONY: demo test fuzz check fix docs bench bench-placement bench-live oracle e2e clean
+.PHONY: demo test fuzz check fix docs bench bench-placement bench-live oracle e2e requirements clean
 
 demo: $(VENV)/installed                 ## A plan for a bundled cluster: a table here, and an HTML report.
 	@mkdir -p $(DEMO)
@@ -51,6 +53,14 @@ bench-placement: $(VENV)/developing     ## Time placements of restow and kube-sc
 bench-live: $(VENV)/developing          ## Run restow and the Go program side by side on a real control plane.
 	PYTHONPATH=tests $(BIN)/python -m e2e.build
 	$(BIN)/python -m tests.bench.live $(if $(PART),--part $(PART))
+
+# By the interpreter of the image, whose packages these are; upgrades everything within the ranges of pyproject.toml.
+requirements:                           ## Pin what the image is made of anew, by hashes (PYTHON=python3.11).
+	$(PYTHON) -c 'import sys; assert sys.version_info[:2] == (3, 11), "pin with the Python of deploy/Containerfile: PYTHON=python3.11"'
+	$(PYTHON) -m venv build/pinning
+	$(PIN)/python -m pip install --quiet --disable-pip-version-check "pip-tools>=7.5,<8"
+	$(PIN)/pip-compile $(PINNING) --extra tracing --output-file deploy/requirements.txt pyproject.toml
+	$(PIN)/pip-compile $(PINNING) --only-build-deps --build-deps-for wheel --output-file deploy/requirements-build.txt pyproject.toml
 
 clean:                                  ## Remove everything that was made.
 	rm -rf $(VENV) build .hypothesis .mypy_cache .ruff_cache .pytest_cache .benchmarks

@@ -72,7 +72,7 @@ UPSTREAM = [
     "extraServiceAccountVolumes",
 ]
 #: That only restow's chart has.
-OWN = ["readinessProbe"]
+OWN = ["readinessProbe", "networkPolicy"]
 
 
 def nested(value):

@@ -15,16 +15,18 @@ def instructions(word):
     return [line.split(maxsplit=1)[1] for line in LINES if line.startswith(f"{word} ")]
 
 
-def test_both_stages_begin_with_the_same_python_from_the_public_registry():
-    images = [line.split(" AS ")[0] for line in instructions("FROM")]
-    assert images == ["docker.io/library/python:${PYTHON}-slim"] * 2
+def test_both_stages_begin_with_the_same_python_by_its_digest():
+    (base,) = instructions("ARG")
+    assert re.fullmatch(r"PYTHON=docker\.io/library/python:3\.11\.\d+-slim-[a-z]+@sha256:[0-9a-f]{64}", base)
+    assert [line.split(" AS ")[0] for line in instructions("FROM")] == ["${PYTHON}"] * 2
 
 
 def test_what_is_copied_from_the_project_is_all_that_building_needs():
     copied = [name for line in instructions("COPY") if not line.startswith("--from") for name in line.split()[:-1]]
     assert all((ROOT / name).exists() for name in copied)
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert {project["readme"], *project["license-files"], "pyproject.toml", "src"} == set(copied)
+    pins = {"deploy/requirements.txt", "deploy/requirements-build.txt", "deploy/sbom.py"}
+    assert {project["readme"], *project["license-files"], "pyproject.toml", "src"} | pins == set(copied)
 
 
 def test_the_user_is_a_number_and_not_root():

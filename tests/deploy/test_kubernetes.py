@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
-import restow
 from builders.policies import PLUGINS
 from deploy.manifests import CHART, DEPLOY, KUBERNETES, WAYS, documents, granted, manifests, only, pod_of
 from restow.cli.run import canonical, run
 from restow.client.resources import EVENTS, LEASES, RESOURCES, Resource
+from restow.executing.settings import Settings
 from restow.live.kinds import METRICS, READ
 from restow.policies.lint import lint_policy
+from restow.running import cycles
 from restow.running.ending import ENDS_WITHIN
 from restow.running.flags import Flags
 from restow.running.liveness import MOST_LAG
@@ -117,6 +118,39 @@ def test_restow_comes_to_its_end_before_the_kubelet_kills_it(way):
     assert pod_of(workload(way))["spec"]["terminationGracePeriodSeconds"] >= ENDS_WITHIN + 5
 
 
+@pytest.mark.parametrize("way", ["job", "cronjob"])
+def test_a_job_that_hangs_is_ended_but_not_before_restow_itself_would_give_up(way):
+    """Else a CronJob that forbids two at once would never start another."""
+    spec = workload(way)["spec"]
+    job = spec.get("jobTemplate", workload(way))["spec"]
+    assert job["activeDeadlineSeconds"] == documents(CHART / "values.yaml")[0]["activeDeadlineSeconds"]
+    settings = Settings()
+    moving = settings.budget + 2 * settings.ready + cycles._MOVING
+    assert job["activeDeadlineSeconds"] > cycles._LOOKING + cycles._DECIDING + moving
+
+
+def test_a_drain_takes_one_replica_and_never_waits_for_one_that_is_not_ready():
+    deployment = workload("deployment")["spec"]
+    budget = only(manifests(KUBERNETES / "deployment"), "PodDisruptionBudget")["spec"]
+    assert budget["selector"] == deployment["selector"]
+    assert budget["maxUnavailable"] == 1 < deployment["replicas"]
+    assert budget["unhealthyPodEvictionPolicy"] == "AlwaysAllow"
+    chart = documents(CHART / "values.yaml")[0]["podDisruptionBudget"]
+    assert chart["enabled"]
+    assert chart["unhealthyPodEvictionPolicy"] == budget["unhealthyPodEvictionPolicy"]
+
+
+def test_a_network_policy_is_about_restows_pods_and_only_where_it_is_asked_for():
+    (policy,) = documents(KUBERNETES / "network-policy" / "network-policy.yaml")
+    for way in WAYS:
+        assert "NetworkPolicy" not in {each["kind"] for each in manifests(KUBERNETES / way)}
+        labels = pod_of(workload(way))["metadata"]["labels"]
+        assert policy["spec"]["podSelector"]["matchLabels"].items() <= labels.items()
+    (ingress,) = policy["spec"]["ingress"]
+    assert [port["port"] for port in ingress["ports"]] == [Flags.secure_port]
+    assert not documents(CHART / "values.yaml")[0]["networkPolicy"]["enabled"]
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_the_arguments_are_flags_of_restow_run(way):
     command, *arguments = container(way)["args"]
@@ -140,13 +174,6 @@ def test_a_process_that_is_stuck_is_started_anew_and_a_busy_one_is_not():
         assert probe["httpGet"]["path"] == "/livez"
         assert probe["timeoutSeconds"] >= 5
         assert probe["periodSeconds"] * (probe["failureThreshold"] - 1) > MOST_LAG
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_the_image_is_of_this_version(way):
-    assert container(way)["image"] == f"restow:{restow.__version__}"
-    (image,) = documents(KUBERNETES / way / "kustomization.yaml")[0]["images"]
-    assert (image["name"], image["newTag"]) == ("restow", restow.__version__)
 
 
 def test_the_policy_is_one_without_a_remark():

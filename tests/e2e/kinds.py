@@ -28,6 +28,7 @@ _KINDS: dict[str, tuple[str, str, bool]] = {
     "CSINode": ("/apis/storage.k8s.io/v1", "csinodes", False),
     "CSIDriver": ("/apis/storage.k8s.io/v1", "csidrivers", False),
     "CSIStorageCapacity": ("/apis/storage.k8s.io/v1", "csistoragecapacities", True),
+    "NetworkPolicy": ("/apis/networking.k8s.io/v1", "networkpolicies", True),
     "Lease": ("/apis/coordination.k8s.io/v1", "leases", True),
     "Event": ("/apis/events.k8s.io/v1", "events", True),
     "Role": ("/apis/rbac.authorization.k8s.io/v1", "roles", True),

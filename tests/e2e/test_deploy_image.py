@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from pathlib import Path
@@ -69,6 +70,15 @@ def test_nothing_can_be_written_and_it_is_nobody(image: Layer) -> None:
     wrote = image.start(["sh", "-c", "id -u; touch /opt/restow/x /tmp/x"])
     assert wrote.stdout == "65532\n"
     assert wrote.stderr.count("Read-only file system") == 2
+
+
+def test_the_bill_of_materials_is_what_is_installed(image: Layer) -> None:
+    """Of the interpreter's own view; the list of the build is not asked."""
+    listing = "import importlib.metadata as m; [print(d.name.lower(), d.version) for d in m.distributions()]"
+    installed = image.start(["/opt/restow/bin/python", "-I", "-c", listing]).stdout.replace("_", "-").splitlines()
+    bill = json.loads(image.start(["cat", "/opt/restow/sbom.cdx.json"]).stdout)
+    named = [bill["metadata"]["component"], *bill["components"]]
+    assert sorted(f"{each['name']} {each['version']}" for each in named) == sorted(installed)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import yaml
 from builders import Object
 from e2e.binaries import tool
 from e2e.control_plane import ControlPlane
-from e2e.shipped import DEPLOY, kustomized, rendered, rights, try_out
+from e2e.shipped import DEPLOY, NAMESPACE, kustomized, rendered, rights, try_out
 from restow.cli.descheduler import as_restow
 from restow.cli.run import canonical
 from restow.running.flags import Flags
@@ -32,7 +32,12 @@ EVERYTHING: dict[str, Any] = {
     "tolerations": [{"operator": "Exists"}],
     "dnsConfig": {"nameservers": ["10.0.0.1"]},
     "service": {"enabled": True, "ipFamilyPolicy": "SingleStack", "ipFamilies": ["IPv4"]},
-    "podDisruptionBudget": {"enabled": True, "maxUnavailable": 1, "unhealthyPodEvictionPolicy": "AlwaysAllow"},
+    "podDisruptionBudget": {"enabled": True, "minAvailable": 0, "unhealthyPodEvictionPolicy": "IfHealthyBudget"},
+    "networkPolicy": {
+        "enabled": True,
+        "apiServer": {"to": [{"ipBlock": {"cidr": "10.0.0.1/32"}}]},
+        "extraEgress": [{"ports": [{"protocol": "TCP", "port": 4317}]}],
+    },
     "serviceAccount": {"create": True, "annotations": {"a": "b"}, "automountServiceAccountToken": False},
     "automountServiceAccountToken": True,
     "cmdOptions": {"v": 4, "dry-run": None},
@@ -87,18 +92,52 @@ def test_a_kustomization_is_accepted(plane: ControlPlane, way: str) -> None:
         assert answer.status == 201, (thing["kind"], answer.body)
 
 
-def test_the_component_for_usage_is_accepted(plane: ControlPlane, tmp_path: Path) -> None:
-    link = tmp_path / "kubernetes"
-    link.mkdir()
-    for name in ("base", "job", "metrics-api"):
-        (link / name).mkdir()
+def with_component(component: str, folder: Path) -> list[Object]:
+    """The kustomization of the Job with a component."""
+    for name in ("base", "job", component):
+        (folder / name).mkdir()
         for file in (DEPLOY / "kubernetes" / name).iterdir():
-            (link / name / file.name).write_text(file.read_text())
-    file = link / "job" / "kustomization.yaml"
-    file.write_text(file.read_text() + "components: [../metrics-api]\n")
-    roles = of_kind(kustomized(link / "job"), "ClusterRole")
+            (folder / name / file.name).write_text(file.read_text())
+    file = folder / "job" / "kustomization.yaml"
+    file.write_text(file.read_text() + f"components: [../{component}]\n")
+    return kustomized(folder / "job")
+
+
+def test_the_component_for_usage_is_accepted(plane: ControlPlane, tmp_path: Path) -> None:
+    roles = of_kind(with_component("metrics-api", tmp_path), "ClusterRole")
     assert any("metrics.k8s.io" in rule["apiGroups"] for role in roles for rule in role["rules"])
     assert {try_out(plane.admin, role).status for role in roles} == {201}
+
+
+def test_the_network_policy_is_accepted_and_that_of_the_chart_is_the_same(plane: ControlPlane, tmp_path: Path) -> None:
+    (policy,) = of_kind(with_component("network-policy", tmp_path), "NetworkPolicy")
+    assert policy["metadata"]["namespace"] == NAMESPACE
+    assert try_out(plane.admin, policy).status == 201
+    (chart,) = of_kind(rendered(kind="Deployment", networkPolicy={"enabled": True}), "NetworkPolicy")
+    for rule in ("ingress", "egress", "policyTypes"):
+        assert chart["spec"][rule] == policy["spec"][rule]
+
+
+def test_nobody_may_connect_to_a_job(built: Path) -> None:
+    (policy,) = of_kind(rendered(networkPolicy={"enabled": True}), "NetworkPolicy")
+    assert "Ingress" in policy["spec"]["policyTypes"]
+    assert "ingress" not in policy["spec"]
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [
+        pytest.param({}, {"maxUnavailable": 1}, id="neither"),
+        pytest.param({"maxUnavailable": 0}, {"maxUnavailable": 0}, id="none may go"),
+        pytest.param({"minAvailable": "50%"}, {"minAvailable": "50%"}, id="some have to stay"),
+        pytest.param({"minAvailable": "", "maxUnavailable": ""}, {"maxUnavailable": 1}, id="empty is neither"),
+    ],
+)
+def test_a_budget_has_one_number_which_leaves_room_for_a_drain(given: Object, wanted: Object) -> None:
+    (budget,) = of_kind(rendered(kind="Deployment", podDisruptionBudget=given), "PodDisruptionBudget")
+    assert {
+        name: budget["spec"].get(name) for name in ("minAvailable", "maxUnavailable") if name in budget["spec"]
+    } == wanted
 
 
 @pytest.mark.parametrize("values", CHARTS.values(), ids=CHARTS.keys())
@@ -154,6 +193,11 @@ def test_a_service_monitor_selects_the_service() -> None:
     ("values", "said"),
     [
         pytest.param({"kind": "Deployment", "replicas": 2}, "must set leaderElection", id="replicas without election"),
+        pytest.param(
+            {"kind": "Deployment", "podDisruptionBudget": {"minAvailable": 1, "maxUnavailable": 1}},
+            "minAvailable or maxUnavailable, not both",
+            id="two numbers of a budget",
+        ),
         pytest.param({"kind": "DaemonSet"}, "must be one of 'CronJob', 'Deployment'", id="another kind"),
         pytest.param({"replica": 2}, "additional properties 'replica' not allowed", id="a misspelt value"),
         pytest.param({"leaderElection": {"enable": True}}, "additional properties 'enable'", id="a misspelt key"),
