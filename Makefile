@@ -15,8 +15,8 @@ demo: $(VENV)/installed                 ## A plan for a bundled cluster: a table
 	@$(BIN)/restow plan -f examples/clusters/demo.json --policy-config-file examples/policies/demo.yaml -o html > $(DEMO)/plan.html
 	@echo; echo "HTML report: $(CURDIR)/$(DEMO)/plan.html"
 
-test: $(VENV)/developing                ## Everything but the comparison with the Go program and the real control plane.
-	$(BIN)/python -m pytest -m "not oracle and not bench and not e2e"
+test: $(VENV)/developing                ## All tests but those of oracle and e2e; nothing is measured (bench).
+	$(BIN)/python -m pytest -m "not oracle and not e2e"
 
 fuzz: $(VENV)/developing                ## Hostile inputs until Ctrl-C (MINUTES=60, INPUTS=200000, SEED=1, JOBS=2); failing ones are kept in build/fuzz.
 	PYTHONPATH=tests $(BIN)/python -m fuzz $(if $(MINUTES),--minutes $(MINUTES)) $(if $(INPUTS),--inputs $(INPUTS)) $(if $(SEED),--seed $(SEED)) $(if $(JOBS),--jobs $(JOBS)) $(if $(KINDS),--kinds $(KINDS))

@@ -13,6 +13,7 @@ from builders import NOW, a_list, a_node, a_pod
 from builders.policies import a_config, a_policy, a_profile, as_yaml, strategy_policy
 from cli.conftest import two_of_three_on_one_node
 from restow.descheduling.plan import Plan
+from restow.sources.kubectl import DUMP, USAGE
 
 FORMS = {
     "table": "1 move, certain",
@@ -219,7 +220,7 @@ class TestUnusable:
     def test_no_input(self, complaint, tmp_path):
         assert complaint() == (
             f"no cluster: {tmp_path}/.kube/config does not exist and this is no pod; name a file with --kubeconfig, "
-            "or a dump: kubectl get nodes,pods -A -o json > cluster.json, then -f cluster.json, or pipe it in with -f -"
+            f"or a dump: {DUMP}, then -f cluster.json, or pipe it in with -f -"
         )
 
     def test_a_file_that_is_not_there(self, complaint):
@@ -232,7 +233,7 @@ class TestUnusable:
         dump = json.dumps(a_list(a_node("n1"), a_node("n2"))).encode()
         told = complaint("-f", "-", stdin=dump)
         assert told.startswith("standard input holds ")
-        assert told.endswith("add the pods too: kubectl get nodes,pods -A -o json > cluster.json")
+        assert told.endswith("add -f pods.json after kubectl get -A -o json pods > pods.json")
 
     def test_every_unreadable_input_is_told(self, complaint, cluster):
         assert complaint("-f", "a", "-f", cluster, "-f", "b").count("\n") == 1
@@ -312,10 +313,7 @@ def test_usage_that_the_input_does_not_hold_comes_with_the_commands_that_get_it(
     ran = plan_of(strategy_policy("LowNodeUtilization", MEASURED, metricsProviders=[{"source": "KubernetesMetrics"}]))
     assert ran.status == 0
     assert ran.err.splitlines()[-1] == (
-        "LowNodeUtilization needs usage, and the input has none of 3 nodes: "
-        "add -f node-metrics.json -f pod-metrics.json after "
-        "kubectl get --raw /apis/metrics.k8s.io/v1beta1/nodes > node-metrics.json and "
-        "kubectl get --raw /apis/metrics.k8s.io/v1beta1/pods > pod-metrics.json"
+        f"LowNodeUtilization needs usage, and the input has none of 3 nodes: add -f usage.json after {USAGE}"
     )
 
 

@@ -24,7 +24,7 @@ from builders import (
 )
 from descheduling.harness import a_cluster
 from descheduling.proven import TOLD
-from restow.scheduling.evidence import Evidence, told_by
+from restow.scheduling.evidence import Evidence
 from restow.sources.documents import load_cluster
 
 TEAM = selector(labels={"team": "red"})
@@ -97,11 +97,3 @@ def test_an_empty_list_of_a_kind_is_proof_of_absence(tmp_path: Path) -> None:
     for empty, lacks in ((typed, False), (a_list(), True)):
         more.write_text(json.dumps(empty))
         assert Evidence(load_cluster([str(dump), str(more)])[0]).lacks("PodDisruptionBudget") is lacks
-
-
-def test_the_command_that_adds_what_is_missing() -> None:
-    assert told_by(["Service", "Namespace"]) == "kubectl get ns,svc -A -o json > more.json"
-    assert told_by(["PodDisruptionBudget"]) == ("kubectl get --raw /apis/policy/v1/poddisruptionbudgets > more.json")
-    assert told_by(["Service", "StorageClass"]) == (
-        "(kubectl get svc -A -o json; kubectl get --raw /apis/storage.k8s.io/v1/storageclasses) > more.json"
-    )

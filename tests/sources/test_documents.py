@@ -22,6 +22,7 @@ from builders import (
 )
 from restow.errors import InputError
 from restow.sources.documents import load_cluster
+from restow.sources.kubectl import DUMP
 
 NODE, POD = a_node("n1"), a_pod("p1", node="n1")
 BASICS = [NODE, POD]
@@ -190,20 +191,25 @@ def with_field(item, path, value):
 
 
 @pytest.mark.parametrize(
-    ("objects", "message"),
+    ("objects", "message", "command"),
     [
-        pytest.param([], "FILE holds no objects", id="no-objects"),
-        pytest.param([NODE], "FILE holds nodes but no pods; add the pods too", id="no-pods"),
-        pytest.param([POD, a_pod("p2")], "FILE holds pods but no nodes; add the nodes too", id="no-nodes"),
+        pytest.param([], "FILE holds no objects; ", DUMP, id="no-objects"),
+        pytest.param([NODE], "FILE holds nodes but no pods; ", "kubectl get -A -o json pods > pods.json", id="no-pods"),
         pytest.param(
-            [a_service("s"), {"kind": "X"}], "FILE holds 2 other objects but no nodes and no pods", id="others"
+            [POD, a_pod("p2")],
+            "FILE holds pods but no nodes; ",
+            "kubectl get -A -o json nodes > nodes.json",
+            id="no-nodes",
+        ),
+        pytest.param(
+            [a_service("s"), {"kind": "X"}], "FILE holds 2 other objects but no nodes and no pods; ", DUMP, id="others"
         ),
     ],
 )
-def test_a_cluster_needs_nodes_and_pods(load, objects, message):
+def test_a_cluster_needs_nodes_and_pods(load, objects, message, command):
     found = refusal(load, a_list(*objects))
     assert found.startswith(message)
-    assert found.endswith("kubectl get nodes,pods -A -o json > cluster.json")
+    assert found.endswith(command)
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,10 @@ from restow.errors import InputError
 
 _HELP = """A Kubernetes descheduler that says where every pod goes and why, before it evicts one.
 
-Start with the cluster that kubectl is set to, or with a dump of one; restow plan --help has the kubectl commands:
+Start with the cluster that kubectl is set to, or with a dump of one; restow plan --help has the kubectl command:
 
     restow plan --policy-config-file policy.yaml
-    restow plan -f cluster.json -f pdb.json --policy-config-file policy.yaml
+    restow plan -f cluster.json --policy-config-file policy.yaml
 """
 
 app = App(

@@ -16,8 +16,7 @@ from restow.errors import InputError
 from restow.live.kinds import METRICS, READ, REQUIRED
 from restow.live.reading import ListSink, Unlisted, read_kinds
 from restow.sources.documents import garbage_collection_paused
-
-_DUMP = "kubectl get nodes,pods -A -o json"
+from restow.sources.kubectl import DUMP
 
 
 def read_live_cluster(kubeconfig: str | None, context: str | None, *, usage: bool) -> tuple[Cluster, str, list[str]]:
@@ -61,4 +60,4 @@ async def _read(
         if entered or kubeconfig or context or os.environ.get("KUBECONFIG"):
             raise
         piped = "" if sys.stdin.isatty() else ", or pipe it in with -f -"
-        raise InputError(f"{error}, or a dump: {_DUMP} > cluster.json, then -f cluster.json{piped}") from error
+        raise InputError(f"{error}, or a dump: {DUMP}, then -f cluster.json{piped}") from error

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from restow.policies.metrics import METRICS_STRATEGY, asks_for_metrics
 from restow.policies.policy import KUBERNETES_METRICS, collects_kubernetes_metrics
 from restow.reporting.wording import counted
+from restow.sources.kubectl import USAGE
 
 if TYPE_CHECKING:
     from restow.cli.inputs import Found
     from restow.descheduling.cycle import Cycle
     from restow.policies.policy import Policy
-
-_RAW: Final = "kubectl get --raw /apis/metrics.k8s.io/v1beta1"
 
 
 def missing_usage(found: Found, policy: Policy, cycle: Cycle) -> list[str]:
@@ -32,5 +31,4 @@ def missing_usage(found: Found, policy: Policy, cycle: Cycle) -> list[str]:
     nodes = counted(missing, "node")
     if found.is_live:
         return [f"{wish}, and metrics.k8s.io has none of {nodes}: kubectl top nodes shows which"]
-    commands = f"{_RAW}/nodes > node-metrics.json and {_RAW}/pods > pod-metrics.json"
-    return [f"{wish}, and the input has none of {nodes}: add -f node-metrics.json -f pod-metrics.json after {commands}"]
+    return [f"{wish}, and the input has none of {nodes}: add -f usage.json after {USAGE}"]

@@ -23,11 +23,10 @@ from restow.cli.options import (
 EXAMPLES = """Examples:
   restow plan --policy-config-file policy.yaml
   restow plan --context staging --policy-config-file policy.yaml -o wide
-  restow plan -f cluster.json -f storage.json -f pdb.json
-  restow plan -f cluster.json -f pdb.json --policy-config-file policy.yaml
-  restow plan -f nodes.json -f pods.json.gz -f pdb.json -o wide
+  restow plan -f cluster.json --policy-config-file policy.yaml
+  restow plan -f cluster.json.gz -f usage.json -o wide
   restow plan -f dumps/ -o html > plan.html
-  kubectl get nodes,pods -A -o json | restow plan -f - --placement upstream
+  restow plan -f cluster.json --placement upstream
   restow plan -f cluster.json -o json --now 2026-11-21T00:00:00Z | jq .summary
 """
 
@@ -67,14 +66,15 @@ def plan(
     r"""Show what a policy would move, from where to where and why, and why the rest stays.
 
     Nothing is evicted and nothing is written. The cluster is the live one, or what kubectl printed of one (-f). No move
-    is made without a place that the scheduler's own rules give, so a dump should hold all that they look at; budgets
-    come by a command that tells also that there are none:
+    is made without a place that the scheduler's own rules give, so a dump should hold all that they look at. This
+    command makes one; lists that it asks for by --raw tell also that there are none:
 
-        kubectl get nodes,pods,svc,rs,sts,rc,jobs,ns,priorityclasses \
-          -A -o json > cluster.json
-        kubectl get pvc,pv,sc,csinodes,csidrivers,csistoragecapacities \
-          -A -o json > storage.json
-        kubectl get --raw /apis/policy/v1/poddisruptionbudgets > pdb.json
+      (kubectl get -A -o json \
+      nodes,pods,svc,rs,sts,rc,jobs,ns,pc,pvc,pv,csinodes,volumeattachments; \
+      kubectl get --raw /apis/policy/v1/poddisruptionbudgets; \
+      kubectl get --raw /apis/storage.k8s.io/v1/storageclasses; \
+      kubectl get --raw /apis/storage.k8s.io/v1/csidrivers; \
+      kubectl get --raw /apis/storage.k8s.io/v1/csistoragecapacities) > cluster.json
     """
     from restow.cli.inputs import Where
     from restow.cli.planning import Request, answer

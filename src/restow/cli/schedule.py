@@ -20,7 +20,7 @@ from restow.cli.options import (
 
 EXAMPLES = """Examples:
   restow schedule
-  kubectl get nodes,pods -A -o json | restow schedule -f -
+  restow schedule -f cluster.json
   restow schedule -f cluster.json --pod shop/web-7f-x2k
   restow schedule -f cluster.json --pod shop/web-7f-x2k -o json |
     jq '.pods[0].rejected'
@@ -55,8 +55,12 @@ def schedule(
     kube-scheduler 1.36. The cluster is the live one, or what kubectl printed of one (-f). Nodes and pods are enough for
     most pods; volumes, spreading and namespace selectors need more:
 
-        kubectl get nodes,pods,svc,rs,sts,rc,pvc,pv,sc,csinodes,csidrivers,pdb,ns \
-          -A -o json > cluster.json
+      (kubectl get -A -o json \
+      nodes,pods,svc,rs,sts,rc,jobs,ns,pc,pvc,pv,csinodes,volumeattachments; \
+      kubectl get --raw /apis/policy/v1/poddisruptionbudgets; \
+      kubectl get --raw /apis/storage.k8s.io/v1/storageclasses; \
+      kubectl get --raw /apis/storage.k8s.io/v1/csidrivers; \
+      kubectl get --raw /apis/storage.k8s.io/v1/csistoragecapacities) > cluster.json
     """
     from restow.cli.inputs import Where
     from restow.cli.scheduling import Request, answer

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from restow.scheduling.evidence import KINDS, told_by
+from restow.scheduling.evidence import KINDS
+from restow.sources.kubectl import printing
 
 
 def untold_warning(kinds: Collection[str], what: str) -> list[str]:
     """One sentence where ``what`` (moves, answers) depend on kinds that the input does not tell of; nothing otherwise."""
     if not kinds:
         return []
-    names = listed(kinds)
-    return [f"the input does not tell of {names}, on which {what} depend; {told_by(kinds)} and -f more.json add them"]
+    names, adding = listed(kinds), printing(kinds, "more.json")
+    return [f"the input does not tell of {names}, on which {what} depend; {adding} and -f more.json add them"]
 
 
 def untold_by_the_api_server(kinds: Collection[str], what: str) -> list[str]:

@@ -15,23 +15,22 @@ from restow.cluster.snapshot import Cluster
 from restow.kube.objects import PersistentVolumeClaim
 from restow.scheduling.affinity_terms import AffinityTerm, PodTerms, compile_terms
 
-#: The kinds that placements and evictions depend on: what kubectl calls them, and where the API server lists them if
-#: there may be none of them in a cluster (every cluster has the others).
-KINDS = {
-    "PodDisruptionBudget": ("pdb", "/apis/policy/v1/poddisruptionbudgets"),
-    "PersistentVolumeClaim": ("pvc", ""),
-    "PersistentVolume": ("pv", ""),
-    "StorageClass": ("sc", "/apis/storage.k8s.io/v1/storageclasses"),
-    "CSINode": ("csinodes", ""),
-    "CSIDriver": ("csidrivers", "/apis/storage.k8s.io/v1/csidrivers"),
-    "CSIStorageCapacity": ("csistoragecapacities", "/apis/storage.k8s.io/v1/csistoragecapacities"),
-    "Namespace": ("ns", ""),
-    "Service": ("svc", ""),
-    "ReplicaSet": ("rs", ""),
-    "StatefulSet": ("sts", ""),
-    "ReplicationController": ("rc", ""),
-    "Job": ("jobs", ""),
-}
+#: The kinds that placements and evictions depend on, beside nodes and pods.
+KINDS = (
+    "PodDisruptionBudget",
+    "PersistentVolumeClaim",
+    "PersistentVolume",
+    "StorageClass",
+    "CSINode",
+    "CSIDriver",
+    "CSIStorageCapacity",
+    "Namespace",
+    "Service",
+    "ReplicaSet",
+    "StatefulSet",
+    "ReplicationController",
+    "Job",
+)
 #: Owners whose selector spreads pods without constraints of their own.
 _SPREADING = ("ReplicaSet", "StatefulSet", "ReplicationController")
 
@@ -168,13 +167,3 @@ def _asks_namespaces(term: AffinityTerm) -> bool:
 def plural(kinds: Iterable[str]) -> str:
     """Kinds in a sentence."""
     return " and ".join(f"{kind}s" for kind in kinds)
-
-
-def told_by(kinds: Iterable[str]) -> str:
-    """The command that adds some kinds to the input."""
-    wanted = [KINDS[kind] for kind in KINDS if kind in set(kinds)]
-    always = ",".join(name for name, path in wanted if not path)
-    commands = [f"kubectl get {always} -A -o json"] if always else []
-    commands += [f"kubectl get --raw {path}" for _, path in wanted if path]
-    joined = "; ".join(commands)
-    return f"({joined}) > more.json" if len(commands) > 1 else f"{joined} > more.json"

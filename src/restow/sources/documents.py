@@ -25,6 +25,7 @@ from restow.kube.api_versions import GROUPS
 from restow.kube.excerpts import excerpt
 from restow.kube.objects.unreadable import DECODING_ERRORS, name_of, path_first
 from restow.sources.headers import Header, HeaderReader
+from restow.sources.kubectl import DUMP, printing
 from restow.sources.reading import Data, Document, input_files, origin_of, read_documents, split_json
 from restow.sources.sizes import Sizes
 
@@ -247,9 +248,10 @@ def check_complete(counts: Mapping[str, int], report: LoadReport) -> None:
     others = sum(counts.values()) + report.unknown_kinds.total()
     if not nodes and not pods:
         found = f"{others} other objects but no nodes and no pods" if others else "no objects"
-        raise InputError(f"{where} holds {found}; restow needs both: kubectl get nodes,pods -A -o json > cluster.json")
-    held, missing = ("nodes but no pods", "pods") if nodes else ("pods but no nodes", "nodes")
-    raise InputError(f"{where} holds {held}; add the {missing} too: kubectl get nodes,pods -A -o json > cluster.json")
+        raise InputError(f"{where} holds {found}; restow needs both: {DUMP}")
+    held, missing, kind = ("nodes but no pods", "pods", "Pod") if nodes else ("pods but no nodes", "nodes", "Node")
+    adding = printing((kind,), f"{missing}.json")
+    raise InputError(f"{where} holds {held}; add -f {missing}.json after {adding}")
 
 
 @contextmanager

@@ -1,0 +1,58 @@
+"""The kubectl commands that print a cluster for restow, declared once: help, hints and documentation name these.
+
+``kubectl get`` prints nothing of a kind without objects, so nobody could tell "none" from "not asked". ``kubectl get
+--raw`` prints an empty list by its name; kinds that a cluster may well have none of are asked for like that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Final
+
+#: What kubectl calls the kinds that every cluster has, or whose absence changes no answer.
+_NAMES: Final = {
+    "Node": "nodes",
+    "Pod": "pods",
+    "Service": "svc",
+    "ReplicaSet": "rs",
+    "StatefulSet": "sts",
+    "ReplicationController": "rc",
+    "Job": "jobs",
+    "Namespace": "ns",
+    "PriorityClass": "pc",
+    "PersistentVolumeClaim": "pvc",
+    "PersistentVolume": "pv",
+    "CSINode": "csinodes",
+    "VolumeAttachment": "volumeattachments",
+}
+#: Where the API server lists kinds of which there may be none.
+_PATHS: Final = {
+    "PodDisruptionBudget": "/apis/policy/v1/poddisruptionbudgets",
+    "StorageClass": "/apis/storage.k8s.io/v1/storageclasses",
+    "CSIDriver": "/apis/storage.k8s.io/v1/csidrivers",
+    "CSIStorageCapacity": "/apis/storage.k8s.io/v1/csistoragecapacities",
+}
+#: Every kind that a dump should hold.
+DUMPED: Final = (*_NAMES, *_PATHS)
+
+
+def printing(kinds: Collection[str], file: str) -> str:
+    """The command line that writes these kinds, one at least, into one file."""
+    names = ",".join(name for kind, name in _NAMES.items() if kind in kinds)
+    together = [f"kubectl get -A -o json {names}"] if names else []
+    return _one_file([*together, *_lists(path for kind, path in _PATHS.items() if kind in kinds)], file)
+
+
+def _lists(paths: Iterable[str]) -> list[str]:
+    return [f"kubectl get --raw {path}" for path in paths]
+
+
+def _one_file(commands: Sequence[str], file: str) -> str:
+    joined = "; ".join(commands)
+    return f"({joined}) > {file}" if len(commands) > 1 else f"{joined} > {file}"
+
+
+#: Writes all that restow reads of a cluster into one file, which tells of what there is not, too.
+DUMP: Final = printing(DUMPED, "cluster.json")
+#: Writes what pods and nodes really use into one file; only clusters with a metrics server have it.
+USAGE: Final = _one_file(_lists(f"/apis/metrics.k8s.io/v1beta1/{plural}" for plural in ("nodes", "pods")), "usage.json")

@@ -1,0 +1,79 @@
+"""The kubectl command that makes a dump asks for all that restow reads, and is the same in every text."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from restow.client.resources import RESOURCES
+from restow.live.kinds import METRICS, READ
+from restow.scheduling.evidence import KINDS
+from restow.sources.kubectl import DUMP, DUMPED, USAGE, printing
+
+ROOT = Path(__file__).resolve().parents[2]
+TEXTS = [
+    *(ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+    *sorted((ROOT / "src").rglob("*.py")),
+]
+#: The texts that tell a person how a dump is made.
+TELLING = (
+    "README.md",
+    "docs/how-to/plan-from-a-dump.md",
+    "docs/how-to/find-out-why-a-pod-is-pending.md",
+    "src/restow/cli/plan.py",
+    "src/restow/cli/schedule.py",
+)
+
+
+def one_line(text: str) -> str:
+    return re.sub(r"\s+", " ", text.replace("\\\n", " ")).replace("( ", "(")
+
+
+def path_of(kind: str) -> str:
+    resource = RESOURCES[kind]
+    root = f"/apis/{resource.group}" if resource.group else "/api"
+    return f"{root}/{resource.version}/{resource.plural}"
+
+
+def test_a_dump_holds_what_a_live_cluster_is_read_for() -> None:
+    assert set(DUMPED) == set(READ)
+    assert set(KINDS) <= set(DUMPED)
+
+
+@pytest.mark.parametrize("kind", DUMPED)
+def test_a_list_is_asked_for_where_the_api_server_has_it(kind: str) -> None:
+    asked = printing((kind,), "x.json")
+    assert asked == f"kubectl get --raw {path_of(kind)} > x.json" or re.fullmatch(
+        r"kubectl get -A -o json [a-z]+ > x\.json", asked
+    )
+
+
+def test_usage_is_asked_for_where_the_api_server_has_it() -> None:
+    assert re.findall(r"--raw (\S+?)[;)]", USAGE) == [path_of(kind) for kind in METRICS]
+
+
+def test_a_part_of_the_command_adds_what_is_missing_into_one_file() -> None:
+    assert printing(["Service", "Namespace"], "more.json") == "kubectl get -A -o json svc,ns > more.json"
+    assert printing(["PodDisruptionBudget"], "more.json") == (
+        "kubectl get --raw /apis/policy/v1/poddisruptionbudgets > more.json"
+    )
+    assert printing(["Service", "StorageClass"], "more.json") == (
+        "(kubectl get -A -o json svc; kubectl get --raw /apis/storage.k8s.io/v1/storageclasses) > more.json"
+    )
+
+
+@pytest.mark.parametrize("name", TELLING)
+def test_who_tells_of_it_tells_all_of_it(name: str) -> None:
+    assert DUMP in one_line((ROOT / name).read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_text_has_a_command_of_its_own(path: Path) -> None:
+    """What is written to a file or piped into restow; single kinds that somebody looks at are no dump."""
+    if path.name == "kubectl.py":
+        return
+    rest = one_line(path.read_text(encoding="utf-8")).replace(DUMP, "").replace(USAGE, "")
+    assert not re.search(r"kubectl get [^`]*?(?:> [\w-]+\.json|\| restow)", rest)
