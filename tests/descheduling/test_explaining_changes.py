@@ -64,6 +64,14 @@ def test_what_pods_request_already_counts():
     assert helps(explained(TAINTS, *objects)) == ["with 500m more CPU on n2"]
 
 
+@pytest.mark.parametrize(
+    "node", [{"memory": "16Gi"}, {"memory": "7Ei"}], ids=["rounded beyond int64", "a sum beyond int64"]
+)
+def test_more_than_a_node_can_have_is_no_help(node):
+    largest = pod(cpu="1", memory="9223372036854775807")
+    assert helps(explained(TAINTS, N1, a_node("n2", **node), largest, filler(memory=node["memory"]))) == []
+
+
 @pytest.mark.parametrize(("cpu", "moves"), [("999m", []), ("1", ["p"])])
 def test_with_what_is_told_the_plan_moves_the_pod_and_with_less_it_does_not(cpu, moves):
     assert helps(explained(TAINTS, N1, a_node("n2", cpu="600m"), pod())) == ["with 400m more CPU on n2"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from restow.cluster.amounts import LARGEST
 from restow.cluster.nodes import PODS
 from restow.cluster.state import ClusterState
 from restow.descheduling.explaining.scene import Answer
@@ -78,6 +79,12 @@ class Lacking:
     def amounts(self, needs: Mapping[int, int]) -> dict[str, int]:
         """The same for programs."""
         return {self._name(row): need for row, need in sorted(needs.items()) if need}
+
+    def can_be_added(self, node: int, needs: Mapping[int, int]) -> bool:
+        """Whether a node can have so much more, as it is told: no amount of a node is beyond int64."""
+        nodes = self.state.cluster.nodes
+        has = {row: int(max(nodes.allocatable[row, node], nodes.capacity[row, node])) for row in needs}
+        return all(has[row] + need <= LARGEST for row, need in self.rounded(needs).items())
 
     def share(self, node: int, needs: Mapping[int, int]) -> float:
         """How large needs are beside what the node has."""

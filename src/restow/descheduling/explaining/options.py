@@ -104,7 +104,7 @@ class Options:
             return
         for row, need in below.items():
             needs[row] = max(need, needs.get(row, 0))
-        if needs:
+        if needs and self._lacking.can_be_added(node, needs):
             yield Option(self._least(node, needs), node, self._lacking.share(node, needs))
 
     def _least(self, node: int, needs: Mapping[int, int]) -> Remedy:
