@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from functools import lru_cache
-from typing import Any
+from functools import cache
 
 from hypothesis import strategies as st
 
@@ -14,7 +13,7 @@ from fuzz.cases import Answer, Case
 from fuzz.clusters import POLICY
 from fuzz.furnished import furnished_objects
 from fuzz.kubeconfigs import PLAIN
-from fuzz.mutations import Draw, copied, mutated
+from fuzz.mutations import Draw, changed, copied
 from fuzz.policies import as_file
 from fuzz.writing import encoded, words, written
 from restow.client.resources import RESOURCES
@@ -69,8 +68,6 @@ _STATUS: Object = {
     "details": {"kind": "pods", "retryAfterSeconds": 1, "causes": [{"reason": "x", "message": "y", "field": "z"}]},
     "code": 403,
 }
-#: Kinds that change what happens, and one that nothing depends on.
-_CHANGED = ("Pod", "Node", "Namespace", "PodDisruptionBudget", "ReplicaSet", "CSINode")
 _LISTING = (
     f"plan --kubeconfig config -o json --now {NOW}",
     f"plan --kubeconfig config --policy-config-file policy.yaml --now {NOW}",
@@ -80,7 +77,7 @@ _LISTING = (
 _ONCE = "run --kubeconfig config --policy-config-file policy.yaml --dry-run --secure-port 0 --v 2"
 
 
-@lru_cache(maxsize=1)
+@cache
 def lists() -> dict[str, Object]:
     """The list of each kind by its path, as the API server would give it."""
     items: dict[str, list[Object]] = {}
@@ -100,10 +97,9 @@ def lists() -> dict[str, Object]:
 @st.composite
 def hostile_lists(draw: Draw) -> Case:
     """Commands on a live cluster, of which one to three kinds are answered oddly, once or always."""
-    answers = {path: (_good(whole),) for path, whole in lists().items()}
-    for kind in draw(st.lists(st.sampled_from(_CHANGED), min_size=1, max_size=3, unique=True)):
-        path = RESOURCES[kind].path()
-        answers[path] = draw(_answers(lists()[path]))
+    answers = {path: (_good(whole),) for path, whole in _bodies().items()}
+    for path in draw(_PATHS):
+        answers[path] = _answers(draw, path)
     command = draw(st.sampled_from(_LISTING))
     return Case(kind="api-list", commands=tuple(words(command)), files=_files(), answers=answers)
 
@@ -111,88 +107,109 @@ def hostile_lists(draw: Draw) -> Case:
 @st.composite
 def hostile_watches(draw: Draw) -> Case:
     """The state that ``restow run`` keeps, while watches bring what they should not."""
-    answers = {path: (_good(whole),) for path, whole in lists().items()}
-    for kind in draw(st.lists(st.sampled_from(_CHANGED), min_size=1, max_size=3, unique=True)):
-        path = RESOURCES[kind].path()
-        streams = draw(st.lists(_stream(lists()[path]["items"]) | _one(_STATUS), min_size=1, max_size=3))
-        answers[f"{path}?watch"] = tuple(streams)
+    answers = {path: (_good(whole),) for path, whole in _bodies().items()}
+    for path in draw(_PATHS):
+        items = lists()[path]["items"]
+        answers[f"{path}?watch"] = tuple(
+            _stream(draw, items) if draw(_OFTEN) else _one(draw, _STATUS) for _ in range(draw(st.integers(1, 3)))
+        )
         if draw(st.booleans()):
-            answers[path] = (_good(lists()[path]), *draw(_answers(lists()[path])), _good(lists()[path]))
+            answers[path] = (_good(_bodies()[path]), *_answers(draw, path), _good(_bodies()[path]))
     entry = draw(st.sampled_from(["fuzz.following:run", "fuzz.following:run", "restow.cli.main:run"]))
     commands = tuple(words(_ONCE if entry.startswith("restow") else "config"))
     return Case(kind="api-watch", commands=commands, files=_files(), answers=answers, entry=entry)
 
 
+@cache
 def _files() -> dict[str, bytes]:
     return {"config": as_file(PLAIN), "policy.yaml": POLICY}
 
 
-def _good(document: Any) -> Answer:
-    return Answer(pieces=(json.dumps(document).encode(),))
+@cache
+def _bodies() -> dict[str, bytes]:
+    """The same lists as they are written."""
+    return {path: json.dumps(whole).encode() for path, whole in lists().items()}
 
 
-def _answers(whole: Object) -> st.SearchStrategy[tuple[Answer, ...]]:
+def _good(body: bytes) -> Answer:
+    return Answer(pieces=(body,))
+
+
+def _answers(draw: Draw, path: str) -> tuple[Answer, ...]:
     """Answers to the requests for one list, in their order."""
-    return st.lists(_one(whole) | _one(whole) | _one(_STATUS) | _pages(whole), min_size=1, max_size=4).map(tuple)
+    return tuple(
+        _MAKERS[draw(st.integers(0, len(_MAKERS) - 1))](draw, lists()[path]) for _ in range(draw(st.integers(1, 4)))
+    )
 
 
-@st.composite
-def _pages(draw: Draw, whole: Object) -> Answer:
+def _page(draw: Draw, whole: Object) -> Answer:
     """A page that names a next one, whatever that will be."""
-    token = draw(st.sampled_from(["2", "", "\x1b[1m", "Q" * 3000, "a b&c=d#e%00", 5, None, {}]))
-    version = draw(st.sampled_from(["7", "", "0", "-1", 7, None, "9" * 5000]))
-    return Answer(pieces=(encoded(written(whole | {"metadata": {"continue": token, "resourceVersion": version}})),))
+    about = {"continue": draw(_TOKENS), "resourceVersion": draw(_VERSIONS)}
+    return Answer(pieces=(encoded(written(whole | {"metadata": about})),))
 
 
-@st.composite
 def _one(draw: Draw, document: Object) -> Answer:
     """One document, changed, under any status and headers, whole or cut."""
-    if draw(st.integers(0, 9)) == 0:
+    if draw(_SELDOM):
         return Answer(pieces=(draw(st.sampled_from(_RAW)),), raw=True, cut=True)
-    body = encoded(written(draw(st.just(document) | mutated(document) | mutated(document))))
-    body = draw(
-        st.sampled_from(
-            [body] * 5
-            + [
-                body[: len(body) // 2],
-                b"",
-                b"\xff\xfe{}",
-                b"<html>\x1b[31mno</html>",
-                b" " * 1_000_000,
-                gzip.compress(body),
-            ]
-        )
-    )
-    status = draw(st.sampled_from([200] * 10 + list(_STATUSES)))
-    extra = draw(st.lists(st.sampled_from(_HEADERS), max_size=1))
+    body = encoded(written(changed(draw, document) if draw(_OFTEN) else document))
+    body = draw(_SPOILT)(body)
+    extra = draw(_EXTRA)
     middle = len(body) // 2
     return Answer(
-        status=status,
+        status=draw(st.sampled_from([200] * 10 + list(_STATUSES))),
         headers=(_JSON, *extra) if not extra or extra[0][0] != "Content-Type" else tuple(extra),
-        pieces=draw(st.sampled_from([(body,), (body,), (body[:middle], body[middle:])])),
-        cut=draw(st.integers(0, 9)) == 0,
+        pieces=(body[:middle], body[middle:]) if draw(_SELDOM) else (body,),
+        cut=draw(_SELDOM),
     )
 
 
-@st.composite
+def _refusal(draw: Draw, _whole: Object) -> Answer:
+    return _one(draw, _STATUS)
+
+
 def _stream(draw: Draw, items: list[Object]) -> Answer:
     """The events of one watch."""
-    events = draw(st.lists(_event(items), min_size=1, max_size=5))
-    text = b"".join(event + draw(st.sampled_from([b"\n", b"\n", b"\n", b"\r\n", b"\n\n \n", b""])) for event in events)
+    events = [_event(draw, items) + draw(_ENDS) for _ in range(draw(st.integers(1, 5)))]
+    text = b"".join(events)
     at = draw(st.integers(0, len(text)))
     return Answer(pieces=(text[:at], text[at:]), cut=draw(st.booleans()))
 
 
-@st.composite
 def _event(draw: Draw, items: list[Object]) -> bytes:
     known = items or [{"metadata": {"name": "x"}}]
-    thing = draw(
-        st.sampled_from(known).flatmap(lambda each: st.builds(copied, st.just(each)) | mutated(each) | mutated(each))
-    )
+    thing = known[draw(st.integers(0, len(known) - 1))]
+    thing = changed(draw, thing) if draw(_OFTEN) else copied(thing)
     if isinstance(thing, dict) and isinstance(thing.get("metadata"), dict):
         thing["metadata"]["resourceVersion"] = draw(st.sampled_from(["8", "9", "", 9, "x"]))
-    word = draw(
-        st.sampled_from(["ADDED", "MODIFIED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR", "added", "", 1, None])
-    )
+    word = draw(_EVENTS)
     event = {"type": word, "object": _STATUS if word == "ERROR" and draw(st.booleans()) else thing}
-    return encoded(written(draw(st.just(event) | st.just(event) | mutated(event, 1))))
+    return encoded(written(event if draw(_OFTEN) else changed(draw, event, most=1)))
+
+
+#: Of the answers to lists, most are lists.
+_MAKERS = (_one, _one, _refusal, _page)
+#: Kinds that change what happens, and one that nothing depends on.
+_PATHS = st.lists(
+    st.sampled_from(["Pod", "Node", "Namespace", "PodDisruptionBudget", "ReplicaSet", "CSINode"]),
+    min_size=1,
+    max_size=3,
+    unique=True,
+).map(lambda kinds: [RESOURCES[kind].path() for kind in kinds])
+_OFTEN, _SELDOM = st.sampled_from([True, True, False]), st.sampled_from([False] * 9 + [True])
+_TOKENS = st.sampled_from(["2", "", "\x1b[1m", "Q" * 3000, "a b&c=d#e%00", 5, None, {}])
+_VERSIONS = st.sampled_from(["7", "", "0", "-1", 7, None, "9" * 5000])
+_EXTRA = st.lists(st.sampled_from(_HEADERS), max_size=1)
+_ENDS = st.sampled_from([b"\n", b"\n", b"\n", b"\r\n", b"\n\n \n", b""])
+_EVENTS = st.sampled_from(["ADDED", "MODIFIED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR", "added", "", 1, None])
+_SPOILT = st.sampled_from(
+    [lambda body: body] * 5
+    + [
+        lambda body: body[: len(body) // 2],
+        lambda _body: b"",
+        lambda _body: b"\xff\xfe{}",
+        lambda _body: b"<html>\x1b[31mno</html>",
+        lambda _body: b" " * 1_000_000,
+        gzip.compress,
+    ]
+)

@@ -5,15 +5,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cache
+from typing import Any, Self
 
 from hypothesis import strategies as st
+
+#: Around a token. Writers take it away, and the quotes beside it.
+MARK = "\ue001"
 
 
 class Token(str):
     """Stands in a document without quotes."""
 
     __slots__ = ()
+
+    def __new__(cls, text: str) -> Self:
+        return super().__new__(cls, f"{MARK}{text}{MARK}")
 
 
 LONG = 5_000
@@ -190,5 +197,11 @@ ANY_VALUE: st.SearchStrategy[Any] = _ANY | _SMALL
 
 def values_for(key: object) -> st.SearchStrategy[Any]:
     """Hostile values for a field: mostly such as nearly fit it."""
-    fitting = [values for endings, values in _BY_ENDING if isinstance(key, str) and key.endswith(endings)]
+    return _fitting(tuple(isinstance(key, str) and key.endswith(endings) for endings, _ in _BY_ENDING))
+
+
+@cache
+def _fitting(rows: tuple[bool, ...]) -> st.SearchStrategy[Any]:
+    """Values of the chosen rows of ``_BY_ENDING``, or any; a strategy is dear to make."""
+    fitting = [values for is_fit, (_, values) in zip(rows, _BY_ENDING, strict=True) if is_fit]
     return st.one_of(*(st.sampled_from(each) for each in fitting for _ in range(2)), ANY_VALUE)

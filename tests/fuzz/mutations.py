@@ -5,7 +5,7 @@ Which place and which change is drawn by hypothesis, so what fails is reduced to
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from hypothesis import strategies as st
@@ -25,14 +25,23 @@ Document = Any
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 
 
-def places(document: Document) -> Iterator[tuple[Any, Any]]:
-    """Every container below a document with each of its keys."""
-    members = (
-        document.items() if isinstance(document, dict) else enumerate(document) if isinstance(document, list) else ()
-    )
-    for key, member in members:
-        yield document, key
-        yield from places(member)
+def places(document: Document) -> list[tuple[Any, Any]]:
+    """Every container below a document with each of its keys; outer ones come first."""
+    found: list[tuple[Any, Any]] = []
+    containers = [document]
+    for container in containers:
+        members = (
+            container.items()
+            if isinstance(container, dict)
+            else enumerate(container)
+            if isinstance(container, list)
+            else ()
+        )
+        for key, member in members:
+            found.append((container, key))
+            if isinstance(member, dict | list):
+                containers.append(member)
+    return found
 
 
 def copied(document: Document) -> Document:
@@ -43,16 +52,21 @@ def copied(document: Document) -> Document:
 
 
 @st.composite
-def mutated(draw: Draw, document: Document, most: int = 3) -> Document:
-    """A copy of a document with one to ``most`` changes."""
-    changed = copied(document)
+def mutated(draw: Draw, document: Document) -> Document:
+    """A copy of a document with one to three changes."""
+    return changed(draw, document)
+
+
+def changed(draw: Draw, document: Document, most: int = 3) -> Document:
+    """A copy of a document with one to ``most`` changes; a strategy for each document would take longer than these."""
+    copy = copied(document)
     for _ in range(draw(st.integers(1, most))):
-        spots = list(places(changed))
+        spots = places(copy)
         if not spots:
             return copied(draw(ANY_VALUE))
         container, key = spots[draw(st.integers(0, len(spots) - 1))]
-        draw(st.sampled_from(_CHANGES))(draw, container, key, spots)
-    return changed
+        _CHANGES[draw(st.integers(0, len(_CHANGES) - 1))](draw, container, key, spots)
+    return copy
 
 
 def _replace(draw: Draw, container: Any, key: Any, _spots: Any) -> None:
@@ -84,7 +98,7 @@ def _add(draw: Draw, container: Any, key: Any, _spots: Any) -> None:
 
 def _wrap(draw: Draw, container: Any, key: Any, _spots: Any) -> None:
     value = container[key]
-    container[key] = draw(st.sampled_from(_WRAPPINGS))(value)
+    container[key] = _WRAPPINGS[draw(st.integers(0, len(_WRAPPINGS) - 1))](value)
 
 
 def _repeat(draw: Draw, container: Any, key: Any, _spots: Any) -> None:

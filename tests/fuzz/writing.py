@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any
@@ -11,19 +12,23 @@ from typing import Any
 import yaml
 from hypothesis import strategies as st
 
-from fuzz.hostile_values import Token
+from fuzz.hostile_values import MARK, Token
 from fuzz.mutations import AGAIN, Document, Draw
 
 Files = dict[str, bytes]
+#: A token as a writer of JSON quotes it, and the end of a key that is written once more.
+_TOKEN = re.compile(rf'"{re.escape(json.dumps(MARK)[1:-1])}(.*?){re.escape(json.dumps(MARK)[1:-1])}"')
+_AGAIN = json.dumps(AGAIN)[1:]
 
 
 def written(value: Document) -> str:
     """JSON on one line, tokens as they are and keys as often as they were written."""
-    if isinstance(value, dict):
-        return f"{{{', '.join(f'{json.dumps(str(key).removesuffix(AGAIN))}: {written(each)}' for key, each in value.items())}}}"
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(written, value))}]"
-    return value if isinstance(value, Token) else json.dumps(value)
+    return _TOKEN.sub(_unquoted, json.dumps(value)).replace(_AGAIN, '"')
+
+
+def _unquoted(found: re.Match[str]) -> str:
+    text: str = json.loads(f'"{found[1]}"')
+    return text
 
 
 def block(value: Document) -> str:
@@ -79,7 +84,7 @@ def _as_list_of_kinds(items: Sequence[Document]) -> list[tuple[str, str]]:
     kinds: dict[str, list[Document]] = {}
     for each in items:
         kind = each.get("kind") if isinstance(each, dict) else None
-        kinds.setdefault(kind if isinstance(kind, str) else "", []).append(each)
+        kinds.setdefault(kind if isinstance(kind, str) and not isinstance(kind, Token) else "", []).append(each)
     return [("json", written({"kind": f"{kind}List", "items": some})) for kind, some in kinds.items()]
 
 
