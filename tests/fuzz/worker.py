@@ -24,7 +24,7 @@ from typing import BinaryIO
 
 import msgspec
 
-from fuzz import following
+from fuzz import command_line_memory, following
 from fuzz.api_server import ScriptedServer
 from fuzz.cases import PORT, Case, Ran
 from restow.cli import main, unexpected
@@ -40,6 +40,8 @@ _FASTER = 200.0
 _LONGEST_OUTPUT = 8 << 20
 #: Characters of a traceback's beginning and of its end.
 _HALF = 4_000
+#: A folder in memory, where there is one: files on a disk take longer than most commands.
+_IN_MEMORY = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 #: Inputs between two looks for garbage; the commands switch the collector off.
 _GARBAGE_EVERY = 40
 
@@ -101,6 +103,7 @@ def _prepare() -> list[str]:
         return describe(error, arguments)
 
     unexpected.describe = noted
+    command_line_memory.install()
     # The first command imports everything, which is no part of any case.
     _one_of(("generate", "--nodes", "2", "--pods", "2"), b"", main.run, [])
     return traces
@@ -108,9 +111,11 @@ def _prepare() -> list[str]:
 
 def _all_of(case: Case, server: ScriptedServer, traces: list[str]) -> list[Ran]:
     server.load(case.answers)
+    if case.kind == "flags":
+        command_line_memory.clear()
     module, _, function = case.entry.partition(":")
     entry = getattr(importlib.import_module(module), function)
-    folder = Path(tempfile.mkdtemp(prefix="restow-fuzz-"))
+    folder = Path(tempfile.mkdtemp(prefix="restow-fuzz-", dir=_IN_MEMORY))
     os.environ["HOME"] = str(folder)
     os.chdir(folder)
     try:
