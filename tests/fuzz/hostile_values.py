@@ -197,11 +197,34 @@ ANY_VALUE: st.SearchStrategy[Any] = _ANY | _SMALL
 
 def values_for(key: object) -> st.SearchStrategy[Any]:
     """Hostile values for a field: mostly such as nearly fit it."""
-    return _fitting(tuple(isinstance(key, str) and key.endswith(endings) for endings, _ in _BY_ENDING))
+    return _fitting(_rows(key))
+
+
+def values_like(key: object, value: object) -> st.SearchStrategy[Any]:
+    """Hostile values for a field, of the type that it has: decoders take them, and rules meet them."""
+    return _of_type(_rows(key), type(value))
+
+
+def _rows(key: object) -> tuple[bool, ...]:
+    """Which rows of ``_BY_ENDING`` are about a field."""
+    return tuple(isinstance(key, str) and key.endswith(endings) for endings, _ in _BY_ENDING)
+
+
+# A strategy is dear to make, so each is made once.
+@cache
+def _fitting(rows: tuple[bool, ...]) -> st.SearchStrategy[Any]:
+    return st.one_of(*(st.sampled_from(each) for each in _chosen(rows) for _ in range(2)), ANY_VALUE)
 
 
 @cache
-def _fitting(rows: tuple[bool, ...]) -> st.SearchStrategy[Any]:
-    """Values of the chosen rows of ``_BY_ENDING``, or any; a strategy is dear to make."""
-    fitting = [values for is_fit, (_, values) in zip(rows, _BY_ENDING, strict=True) if is_fit]
-    return st.one_of(*(st.sampled_from(each) for each in fitting for _ in range(2)), ANY_VALUE)
+def _of_type(rows: tuple[bool, ...], kind: type) -> st.SearchStrategy[Any]:
+    """Of the chosen rows, or of all where these have none of the type."""
+    for tables in (_chosen(rows), (NUMBERS, TEXTS, WORDS, SHAPES, WIDE)):
+        alike = [each for table in tables for each in table if type(each) is kind]
+        if alike:
+            return st.sampled_from(alike)
+    return ANY_VALUE
+
+
+def _chosen(rows: tuple[bool, ...]) -> list[list[Any]]:
+    return [values for is_fit, (_, values) in zip(rows, _BY_ENDING, strict=True) if is_fit]

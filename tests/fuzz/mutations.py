@@ -10,7 +10,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from fuzz.hostile_values import ANY_VALUE, Token, values_for
+from fuzz.hostile_values import ANY_VALUE, Token, values_for, values_like
 
 #: At the end of a key: the same key once more. Writers leave it out.
 AGAIN = "\ue000"
@@ -71,6 +71,10 @@ def changed(draw: Draw, document: Document, most: int = 3) -> Document:
 
 def _replace(draw: Draw, container: Any, key: Any, _spots: Any) -> None:
     container[key] = copied(draw(values_for(key)))
+
+
+def _replace_alike(draw: Draw, container: Any, key: Any, _spots: Any) -> None:
+    container[key] = copied(draw(values_like(key, container[key])))
 
 
 def _remove(_draw: Draw, container: Any, key: Any, _spots: Any) -> None:
@@ -143,6 +147,12 @@ def _keys(key: Any) -> st.SearchStrategy[str]:
 
 #: Replacing is what finds most, so it is drawn most.
 _CHANGES = (
+    _replace_alike,
+    _replace_alike,
+    _replace_alike,
+    _replace_alike,
+    _replace_alike,
+    _replace_alike,
     _replace,
     _replace,
     _replace,
