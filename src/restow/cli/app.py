@@ -12,9 +12,9 @@ from restow.cli.help_pages import PlainPages
 from restow.cli.usage_errors import sentences_of
 from restow.errors import InputError
 
-_HELP = """A Kubernetes descheduler that says where every pod goes and why, before it evicts one.
+_HELP = """A Kubernetes descheduler that shows where every pod will land, and why, before it evicts any.
 
-Start with the cluster that kubectl is set to, or with a dump of one; restow plan --help has the kubectl command:
+Start with your current kubectl context, or with a dump of a cluster (restow plan --help has the kubectl command):
 
     restow plan --policy-config-file policy.yaml
     restow plan -f cluster.json --policy-config-file policy.yaml
@@ -25,7 +25,7 @@ app = App(
     help=_HELP,
     help_format="plaintext",
     help_formatter=PlainPages(),
-    help_epilogue="restow COMMAND --help has examples.",
+    help_epilogue="Run restow COMMAND --help for options and examples.",
     version=f"restow {restow.__version__}",
     default_parameter=Parameter(negative=(), show_choices=False),
 )

@@ -19,7 +19,12 @@ from restow.cli.options import (
     Verbosity,
 )
 
-app = App(name="explain", help="Say why a pod stays, and what would have to change.", help_epilogue="", sort_key=2)
+app = App(
+    name="explain",
+    help="Explain why a pod moves or stays, and what would have to change.",
+    help_epilogue="",
+    sort_key=2,
+)
 
 _POD = """Examples:
   restow explain pod shop/db-0 --policy-config-file policy.yaml
@@ -35,7 +40,7 @@ _NODE = """Examples:
   restow explain node node-2 -f cluster.json -o json | jq .staying
 """
 
-_HOW = "As in restow plan: prove (what is done without it) or upstream, which asks no scheduler."
+_HOW = "As in restow plan: prove (the default) or upstream, which does not simulate scheduling."
 
 _Pod = Annotated[str, Parameter(name="NAMESPACE/NAME", help="The pod.")]
 _Node = Annotated[str, Parameter(name="NAME", help="The node.")]
@@ -60,8 +65,8 @@ def pod(
 ) -> None:
     """Show why a pod stays, or where it goes.
 
-    The plan is that of restow plan for the same input. Every strategy says whether it wants the pod to move; then each
-    stage of the plan what it has against that, and what the least change is that would help.
+    Makes the same plan as restow plan does for the same input. Shows whether each strategy wants the pod to move, what
+    each stage of the plan decides, and the smallest change that would let the pod move.
     """
     from restow.cli.explaining import Request, explain_one_pod
     from restow.cli.inputs import Where
@@ -91,7 +96,8 @@ def node(
 ) -> None:
     """Show what a plan does to a node.
 
-    How full it is, how the strategies see it, which pods leave it and come to it, and why others that were wanted stay.
+    Shows how full the node is, how each strategy classifies it, which pods leave and arrive, and why other candidates
+    on it are refused.
     """
     from restow.cli.explaining import Request, explain_one_node
     from restow.cli.inputs import Where

@@ -19,20 +19,22 @@ EXAMPLES = """Examples:
 
 def generate(
     *,
-    nodes: Annotated[int, Parameter(metavar="N", validator=validators.Number(gte=1), help="How many nodes.")] = 30,
-    pods: Annotated[int, Parameter(metavar="N", validator=validators.Number(gte=0), help="How many pods.")] = 600,
-    seed: Annotated[int, Parameter(metavar="N", help="Another seed, another cluster of the same kind.")] = 1,
+    nodes: Annotated[int, Parameter(metavar="N", validator=validators.Number(gte=1), help="Number of nodes.")] = 30,
+    pods: Annotated[int, Parameter(metavar="N", validator=validators.Number(gte=0), help="Number of pods.")] = 600,
+    seed: Annotated[
+        int, Parameter(metavar="N", help="Random seed; each seed gives another cluster of the same kind.")
+    ] = 1,
     profile: Annotated[
-        str, Parameter(metavar="NAME", help="What the cluster is like; an unknown name lists them all.")
+        str, Parameter(metavar="NAME", help="Kind of cluster; an unknown name lists all profiles.")
     ] = "mixed",
     policy: Annotated[
-        bool, Parameter(show_default=False, help="Write the policy that goes with the profile instead.")
+        bool, Parameter(show_default=False, help="Write the policy for the profile instead of the cluster.")
     ] = False,
     verbose: Verbosity = 0,
 ) -> None:
-    """Write a synthetic cluster for trials and benchmarks.
+    """Generate a synthetic cluster for trials and benchmarks.
 
-    It comes as kubectl get -o json prints one; the same arguments give the same bytes.
+    The output has the form of kubectl get -o json. The same arguments always give the same bytes.
     """
     from restow.cli.timings import told
     from restow.sources.synthetic import generate as generate_objects
@@ -41,7 +43,7 @@ def generate(
     known = profiles()
     if profile not in known:
         listed = (f"  {name:<28} {each.description}" for name, each in known.items())
-        raise InputError(f"--profile: there is no profile {profile}; there are:", *listed)
+        raise InputError(f"--profile: there is no profile {profile}; choose one of:", *listed)
     if policy:
         sys.stdout.write(policy_for(profile))
         return

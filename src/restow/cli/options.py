@@ -40,8 +40,8 @@ Filename = Annotated[
     Parameter(
         name=["-f", "--filename"],
         metavar="PATH",
-        help="A dump of the cluster: a file, a directory, or - for standard input; JSON or YAML, also .gz. "
-        "Can be repeated. Without it the live cluster is read.",
+        help="Dump of a cluster: a file, a directory, or - for standard input; JSON or YAML, optionally .gz. "
+        "Repeatable. Without -f, restow reads the live cluster.",
     ),
 ]
 NoSizeLimit = Annotated[
@@ -56,12 +56,10 @@ Kubeconfig = Annotated[
     PATHS,
     Parameter(
         metavar="FILE",
-        help="How to reach the live cluster; without it KUBECONFIG, ~/.kube/config or the pod's service account.",
+        help="Kubeconfig for the live cluster. Default: KUBECONFIG, ~/.kube/config or the pod's service account.",
     ),
 ]
-Context = Annotated[
-    str | None, Parameter(metavar="NAME", help="The context of the kubeconfig; without it the current one.")
-]
+Context = Annotated[str | None, Parameter(metavar="NAME", help="Kubeconfig context to use. Default: the current one.")]
 
 #: The policy and the schedulers of a plan, and its time.
 PolicyConfigFile = Annotated[
@@ -69,7 +67,7 @@ PolicyConfigFile = Annotated[
     PATHS,
     Parameter(
         metavar="FILE",
-        help="A DeschedulerPolicy, v1alpha1 or v1alpha2, or - for standard input; without it a bundled one.",
+        help="DeschedulerPolicy, v1alpha1 or v1alpha2, or - for standard input. Default: a bundled policy.",
     ),
 ]
 SchedulerConfig = Annotated[
@@ -77,25 +75,27 @@ SchedulerConfig = Annotated[
     PATHS,
     Parameter(
         metavar="FILE",
-        help="A KubeSchedulerConfiguration (v1), or - for standard input; without it kube-scheduler's defaults.",
+        help="KubeSchedulerConfiguration (v1), or - for standard input. Default: kube-scheduler's defaults.",
     ),
 ]
 Now = Annotated[
     str | None,
-    Parameter(metavar="TIME", help="The time of the answer, such as 2026-11-21T00:00:00Z; without it the clock's."),
+    Parameter(metavar="TIME", help="Decide as of this time, such as 2026-11-21T00:00:00Z. Default: now."),
 ]
 
 #: Forms and additions of what is written.
 TableOrJson = Annotated[
     Literal["table", "json"], Parameter(name=["-o", "--output"], metavar="FORM", help="table or json.")
 ]
-WithTimings = Annotated[bool, Parameter(show_default=False, help="Add the seconds of each phase to the metadata.")]
+WithTimings = Annotated[
+    bool, Parameter(show_default=False, help="Add the duration of each phase, in seconds, to the metadata.")
+]
 Verbosity = Annotated[
     int,
     Parameter(
         name=["-v", "--v"],
         metavar="N",
-        help="1 tells on stderr how long each phase took, 2 also where an unexpected error came from.",
+        help="1 prints how long each phase took to stderr; 2 adds the traceback of an unexpected error.",
         show_default=False,
     ),
 ]

@@ -32,18 +32,21 @@ EXAMPLES = """Examples:
 
 _FORM = "table, wide (everything), json, yaml or html."
 _HOW = (
-    "prove (what is done without it) names where each pod will land and moves none without a place; "
-    "upstream does what the Kubernetes Descheduler does."
+    "prove (the default, unless the policy sets it) moves a pod only where kube-scheduler's rules place its "
+    "replacement; upstream decides as the Kubernetes Descheduler does."
 )
-_OLD = "where the policy does not say (a flag of Descheduler 0.10 to 0.22)."
+_OLD = "unless the policy sets it (a flag of Descheduler 0.10 to 0.22)."
 
 _Output = Annotated[Output, Parameter(name=["-o", "--output"], metavar="FORM", help=_FORM)]
 _Placement = Annotated[Placement | None, Parameter(metavar="HOW", help=_HOW)]
-_NodeSelector = Annotated[str | None, Parameter(metavar="LABELS", help=f"The nodes to look at, {_OLD}")]
+_NodeSelector = Annotated[str | None, Parameter(metavar="LABELS", help=f"Process only these nodes, {_OLD}")]
 _Limit = Annotated[
-    int | None, Parameter(metavar="N", validator=validators.Number(gte=0), help=f"The limit (0 is none), {_OLD}")
+    int | None,
+    Parameter(
+        metavar="N", validator=validators.Number(gte=0), help=f"Evict at most N pods per node (0: no limit), {_OLD}"
+    ),
 ]
-_LocalStorage = Annotated[bool, Parameter(show_default=False, help=f"Evict pods with local storage too, {_OLD}")]
+_LocalStorage = Annotated[bool, Parameter(show_default=False, help=f"Also evict pods with local storage, {_OLD}")]
 
 
 def plan(
@@ -63,11 +66,11 @@ def plan(
     timings: WithTimings = False,
     verbose: Verbosity = 0,
 ) -> None:
-    r"""Show what a policy would move, from where to where and why, and why the rest stays.
+    r"""Show which pods a policy would move, where to and why, and why the others are refused.
 
-    Nothing is evicted and nothing is written. The cluster is the live one, or what kubectl printed of one (-f). No move
-    is made without a place that the scheduler's own rules give, so a dump should hold all that they look at. This
-    command makes one; lists that it asks for by --raw tell also that there are none:
+    Evicts nothing and writes nothing. Reads the live cluster, or a dump made with kubectl (-f). restow moves a pod only
+    if kube-scheduler's rules find a node for its replacement, so a dump should hold everything those rules read. This
+    command makes one; --raw also prints lists without objects, which show that there are none:
 
       (kubectl get -A -o json \
       nodes,pods,svc,rs,sts,rc,jobs,ns,pc,pvc,pv,csinodes,volumeattachments; \

@@ -10,7 +10,7 @@ from cyclopts import App, Parameter
 from restow.cli.options import PATHS, TableOrJson, Verbosity
 from restow.cli.timings import told
 
-app = App(name="policy", help="Check, improve and convert DeschedulerPolicy files.", help_epilogue="", sort_key=4)
+app = App(name="policy", help="Validate, lint and convert DeschedulerPolicy files.", help_epilogue="", sort_key=4)
 
 _FILE = "A DeschedulerPolicy, v1alpha1 or v1alpha2, or - for standard input."
 _File = Annotated[str, PATHS, Parameter(help=_FILE)]
@@ -34,10 +34,10 @@ _VALIDATE = f"""Examples:
 
 @app.command(usage="restow policy validate [OPTIONS] FILE...", help_epilogue=_VALIDATE, sort_key=1)
 def validate(*files: _File, output: TableOrJson = "table", verbose: Verbosity = 0) -> int:
-    """Say everything for which the Descheduler would refuse a policy.
+    """Report every error for which the Descheduler would refuse a policy.
 
-    Each problem comes with file, line and field. A policy inside a ConfigMap or Helm values is found there. Exit status
-    0 if every file would load, else 2.
+    Each error comes with file, line and field. Also finds a policy inside a ConfigMap or Helm values. Exit status: 0 if
+    every file would load, otherwise 2.
     """
     from restow.cli import policy_findings
     from restow.policies.load import validate_policy
@@ -56,10 +56,10 @@ _LINT = f"""Examples:
 
 @app.command(usage="restow policy lint [OPTIONS] FILE...", help_epilogue=_LINT, sort_key=2)
 def lint(*files: _File, output: TableOrJson = "table", verbose: Verbosity = 0) -> int:
-    """Say what in a policy is refused, ignored, or probably not meant.
+    """Report what in a policy is refused, ignored or probably a mistake.
 
-    An error is what the Descheduler refuses, a warning what does not do what it says, a note what is rarely meant. Exit
-    status 2 if there are errors, else 0.
+    Errors are what the Descheduler refuses, warnings what does not do what it says, notes what is seldom intended. Exit
+    status: 2 if there are errors, otherwise 0.
     """
     from restow.cli import policy_findings
     from restow.policies.lint import lint_policy
@@ -78,9 +78,10 @@ _CONVERT = """Examples:
 
 @app.command(help_epilogue=_CONVERT, sort_key=3)
 def convert(file: _File, /, *, verbose: Verbosity = 0) -> None:
-    """Write a v1alpha1 policy as the v1alpha2 one that does the same.
+    """Convert a v1alpha1 policy to the v1alpha2 policy that does the same.
 
-    A v1alpha2 policy comes back as it is. Comments are lost. What had no effect in the old policy is told on stderr and left out.
+    A v1alpha2 policy is written unchanged. Comments are lost. Settings that had no effect are left out and listed on
+    stderr.
     """
     from restow.cli.named_files import file_bytes, file_name
     from restow.cli.streams import tell

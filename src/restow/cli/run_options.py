@@ -21,7 +21,7 @@ SERVER = Group("HTTPS server", sort_key=5)
 LOGS = Group("Logs", sort_key=6)
 TRACES = Group("Traces", sort_key=7)
 OLD = Group("Flags of Descheduler 0.10 to 0.22", sort_key=8)
-UNHEEDED = Group("Accepted, without effect", sort_key=9)
+UNHEEDED = Group("Accepted, but without effect", sort_key=9)
 
 
 def switch(group: Group, meaning: str) -> Parameter:

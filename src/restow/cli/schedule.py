@@ -28,8 +28,8 @@ EXAMPLES = """Examples:
   restow schedule -f nodes.json -f pods.json.gz -o json --scores-for all
 """
 
-_POD = "Explain this pod alone; one that has a node is judged as if it were pending."
-_SCORES = "Of which pods JSON has scores: needed, those with several feasible nodes, or all with any."
+_POD = "Explain only this pod. If it already has a node, it is scheduled as if it were pending."
+_SCORES = "Which pods get scores in JSON: needed, only those with several feasible nodes; all, those with at least one."
 
 _Pod = Annotated[str | None, Parameter(metavar="NAMESPACE/NAME", help=_POD)]
 _ScoresFor = Annotated[Literal["all", "needed"], Parameter(metavar="WHICH", help=_SCORES)]
@@ -49,11 +49,11 @@ def schedule(
     timings: WithTimings = False,
     verbose: Verbosity = 0,
 ) -> None:
-    r"""Show where pending pods would go, and why not elsewhere.
+    r"""Show where pending pods would be scheduled, or why they fit nowhere.
 
-    Pods are taken in the order of kube-scheduler's queue, each on what the one before has left; the rules are those of
-    kube-scheduler 1.36. The cluster is the live one, or what kubectl printed of one (-f). Nodes and pods are enough for
-    most pods; volumes, spreading and namespace selectors need more:
+    Schedules the pods one after the other, in the order of kube-scheduler's queue and with the rules of kube-scheduler
+    1.36. Reads the live cluster, or a dump made with kubectl (-f). Nodes and pods are enough for most pods; volumes,
+    topology spread and namespace selectors need more:
 
       (kubectl get -A -o json \
       nodes,pods,svc,rs,sts,rc,jobs,ns,pc,pvc,pv,csinodes,volumeattachments; \

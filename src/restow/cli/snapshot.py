@@ -15,7 +15,7 @@ EXAMPLES = """Examples:
   restow snapshot | restow plan -f - --policy-config-file policy.yaml
 """
 
-_FILE = "The file to write, packed where its name ends in .gz; without it standard output."
+_FILE = "File to write, compressed if its name ends in .gz. Default: standard output."
 
 _Output = Annotated[str | None, PATHS, Parameter(name=["-o", "--output"], metavar="FILE", help=_FILE)]
 
@@ -29,10 +29,10 @@ def snapshot(
     no_size_limit: NoSizeLimit = False,
     verbose: Verbosity = 0,
 ) -> None:
-    """Write a cluster to one compact file that every -f takes.
+    """Save a cluster to one compact file for -f.
 
-    It holds what decisions read and nothing else, so a plan on it is the plan on the whole cluster. Environment
-    variables, commands, secrets, config maps and annotations that decisions do not read are not in it.
+    A snapshot holds only what decisions read, so a plan from it equals a plan from the whole cluster. It contains no
+    environment variables, commands, Secrets or ConfigMaps, and no annotation that decisions do not read.
     """
     from restow.cli.inputs import Where
     from restow.cli.snapshotting import write_snapshot
