@@ -31,16 +31,16 @@ def test_a_database_pod_that_stays(restow):
     assert ran.out.startswith("shop/db-0  StatefulSet/db  on node-2 (cpu 92 %, memory 62 %)     stays\n")
     told = words(ran.out)
     for part in (
-        "LowNodeUtilization wants it to move: node-2 at cpu 92 %, target 50 %",
+        "LowNodeUtilization wants to move it: node-2 at cpu 92 %, target 50 %",
         "evictor passes 10 of 10 checks",
-        "limit 5 of 5 left on node-2",
-        "budget shop/db: 3 healthy, 2 wanted, 1 may go",
+        "limit 5 of 5 evictions left on node-2",
+        "budget shop/db: 3 healthy, 2 required, 1 disruption left",
         "placement 0 of 5 other nodes fit",
         "node-1 NodeResourcesFit Insufficient memory: needs 8Gi memory, 3.1Gi free",
         "its volume data-db-0 is in zone a, the node in zone b",
         "It would move with 4.9Gi more memory on node-1, or with a toleration of",
         "or if volume pvc/data-db-0 could follow to zone b",
-        "RemoveDuplicates does not want it to move",
+        "RemoveDuplicates does not want to move it",
     ):
         assert part in told
     assert max(map(len, ran.out.splitlines())) <= 80
@@ -63,9 +63,9 @@ def test_json_is_the_same_every_time(restow):
 
 def test_the_node_of_a_pod_that_stays(restow):
     told = words(restow("explain", "node", "node-2", *DATABASE).out)
-    assert told.startswith("node-2 zone a 2 wanted and stay cpu 92 % of 8 (7360m requested)")
+    assert told.startswith("node-2 zone a 2 candidates refused cpu 92 % of 8 (7360m requested)")
     assert "LowNodeUtilization: overused; cpu 92 % (thresholds 20 % and 50 %)" in told
-    assert "1 placement SameNode it would come back to node-2" in told
+    assert "1 placement SameNode it would land on node-2 again" in told
 
 
 def test_json_of_a_node_has_every_field(restow):
@@ -93,7 +93,7 @@ def test_a_pending_pod_is_sent_to_the_scheduler(restow, tmp_path):
 def test_a_pod_that_nothing_wants_to_move(restow, tmp_path):
     (tmp_path / "c.json").write_text(json.dumps(a_list(a_node("n1"), a_node("n2"), a_pod("p", node="n1"))))
     ran = restow("explain", "pod", "default/p", "-f", "c.json", "--now", NOW)
-    assert "stays: nothing wants it to move" in ran.out
+    assert "stays: no strategy wants to move it" in ran.out
 
 
 @pytest.mark.parametrize(

@@ -113,7 +113,7 @@ class TestWhatTheInputDoesNotTell:
     def test_nothing_moves_and_a_line_says_what_to_add(self, ran):
         table = ran("table")
         assert table.status == 0
-        assert "Nothing to move: 1 of 1 candidate depends on what the input does not hold" in table.out
+        assert "Nothing to move: 1 of 1 candidate depends on data missing from the input" in table.out
         assert table.err.count("\n") == 1
         assert "kubectl get --raw /apis/policy/v1/poddisruptionbudgets) > more.json" in table.err
 
@@ -294,7 +294,7 @@ def test_strategies_that_are_configured_and_not_enabled_are_named(plan_of):
     """Whoever forgets plugins hears so, where before there was only nothing to move."""
     ran = plan_of(a_policy(a_profile(a_config("RemoveDuplicates"), a_config("LowNodeUtilization", UTILISATION))))
     told = " ".join(ran.out.split())
-    assert "no enabled strategy found a pod that should move; RemoveDuplicates and LowNodeUtilization are" in told
+    assert "no enabled strategy found a pod to move; RemoveDuplicates and LowNodeUtilization are" in told
     assert "RemoveDuplicates: configured, but not enabled: add it to plugins.balance.enabled" in told
 
 
@@ -313,14 +313,14 @@ def test_usage_that_the_input_does_not_hold_comes_with_the_commands_that_get_it(
     ran = plan_of(strategy_policy("LowNodeUtilization", MEASURED, metricsProviders=[{"source": "KubernetesMetrics"}]))
     assert ran.status == 0
     assert ran.err.splitlines()[-1] == (
-        f"LowNodeUtilization needs usage, and the input has none of 3 nodes: add -f usage.json after {USAGE}"
+        f"LowNodeUtilization needs usage metrics, but the input has none for 3 nodes: run {USAGE}, then add -f usage.json"
     )
 
 
 def test_a_policy_that_names_no_source_of_usage_is_told_how_to(plan_of):
     ran = plan_of(strategy_policy("LowNodeUtilization", MEASURED))
     assert ran.err.splitlines()[-1] == (
-        "LowNodeUtilization needs usage, and the policy names no source of it: "
+        "LowNodeUtilization needs usage metrics, but the policy names no source for them: "
         "add metricsProviders: [{source: KubernetesMetrics}]"
     )
 

@@ -93,7 +93,7 @@ class TestLint:
         assert ran.out.splitlines()[-1] == "1 error, 1 warning"
 
     def test_nothing_to_say(self, restow):
-        assert restow("policy", "lint", "good.yaml") == (0, "good.yaml\nnothing to say\n", "")
+        assert restow("policy", "lint", "good.yaml") == (0, "good.yaml\nno findings\n", "")
 
     def test_a_file_cannot_write_to_the_terminal(self, restow):
         nasty = as_yaml(a_policy(a_profile(a_config("RemoveDuplicates"), name="\x1b[2J", balance=["Rem\x1bove"])))

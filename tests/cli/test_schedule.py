@@ -159,18 +159,18 @@ class TestOnePod:
         assert list(pods(contest(), "--pod", "default/second")) == ["second"]
 
     def test_how_many_are_ahead_of_it_is_told(self, schedule):
-        assert "asked before the 2 pods ahead of it" in schedule(contest(), "--pod", "default/second").out
+        assert "the 2 pods ahead of it in the queue are ignored" in schedule(contest(), "--pod", "default/second").out
 
     def test_one_that_has_a_node_is_taken_off_it_first(self, schedule, pods):
         told = pods(contest(), "--pod", "default/low")["low"]
         assert (told["currentNode"], told["node"]) == ("n1", "n1")
         ran = schedule(contest(), "--pod", "default/low")
-        assert "on n1; the answer is as if it were pending" in ran.out
+        assert "on n1; scheduled as if it were pending" in ran.out
         assert "default/low stays on n1" in ran.out
 
     def test_one_on_a_node_that_the_input_does_not_hold(self, schedule):
         ran = schedule([a_node("n1"), a_pod("p", node="gone")], "--pod", "default/p")
-        assert "on a node that the input does not hold" in ran.out
+        assert "on a node that is missing from the input" in ran.out
         assert "default/p goes to n1" in ran.out
 
     def test_a_gated_one(self, schedule, pods):
@@ -224,9 +224,9 @@ class TestNotes:
             a_pod(f"p{at}", spec={"schedulerName": name}) for at, name in enumerate(["volcano", "kueue", "volcano"])
         ]
         assert self.told(schedule, *others) == (
-            "3 pending pods ask for other schedulers and are left out: kueue 1, volcano 2\n"
+            "3 pending pods use other schedulers and are left out: kueue 1, volcano 2\n"
         )
-        assert self.told(schedule, others[0]) == "1 pending pod asks for another scheduler and is left out: volcano 1\n"
+        assert self.told(schedule, others[0]) == "1 pending pod uses another scheduler and is left out: volcano 1\n"
 
     @pytest.mark.parametrize(
         ("pod", "kinds"),
@@ -250,7 +250,7 @@ class TestNotes:
     )
     def test_kinds_that_an_answer_depends_on_and_the_input_does_not_tell_of(self, schedule, pod, kinds):
         told = self.told(schedule, pod)
-        assert told.startswith(f"the input does not tell of {kinds}, on which answers depend; ")
+        assert told.startswith(f"answers depend on {kinds}, which the input lacks; ")
         assert "kubectl get " in told
         assert told.count("\n") == 1
 

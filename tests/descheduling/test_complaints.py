@@ -85,7 +85,7 @@ def test_issue_1279_a_pod_whose_enemy_has_the_other_node() -> None:
     assert reasons(cycle)["x"] == (
         "placement",
         "SameNode",
-        "it would come back to a; the other nodes: 1 node(s) didn't match pod anti-affinity rules",
+        "it would land on a again; the other nodes: 1 node(s) didn't match pod anti-affinity rules",
     )
 
 

@@ -29,7 +29,7 @@ def test_a_plan_may_use_what_the_status_allows() -> None:
         budgets.count(pod)
     assert budgets.refusal(2) == (
         "DisruptionBudget",
-        "default/web allows 0 more disruptions, all used by this plan: 2",
+        "default/web allows 0 more disruptions; this plan uses 2",
     )
 
 

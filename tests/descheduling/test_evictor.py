@@ -95,7 +95,7 @@ def test_what_the_input_does_not_hold_is_not_said_to_be_missing_from_the_cluster
     """The pod stays, and the command that adds the kind is named; an input that tells of the kind decides."""
     objects = [pod(volumes=[claim_volume("data")]), a_node("n1"), a_node("n2")]
     evictor, _ = an_evictor(args, *objects)
-    assert reason(args, *objects) == ("Unknown", f"{message}, which the input does not hold")
+    assert reason(args, *objects) == ("Unknown", f"{message}, which the input lacks")
     assert evictor.missing == {lacking}
     told = [each for each in TOLD if each["kind"] == lacking]
     assert code(args, *objects, *told) not in {None, "Unknown"}

@@ -342,7 +342,7 @@ def test_kinds_that_the_input_lacks_might_help():
     told_of = [each for each in TOLD if each["kind"] != "PodDisruptionBudget"]
     setting = a_setting(TAINTS, N1, a_node("n2"), pod(), *told_of)
     (change,) = view(explain_pod(setting, setting.cluster.pods.names.index("p"))).changes
-    assert (told(change), change.verified) == (["if the input told of PodDisruptionBudgets"], False)
+    assert (told(change), change.verified) == (["if the input included PodDisruptionBudgets"], False)
 
 
 def test_an_unknown_scheduler_might_help():

@@ -86,7 +86,7 @@ def test_a_strategy_wants_what_the_evictor_protects():
         (
             a_policy("RemovePodsViolatingNodeTaints", {"namespaces": {"include": ["other"]}}),
             [pod()],
-            "its namespace is not among the strategy's namespaces",
+            "the strategy's namespaces exclude its namespace",
         ),
         (
             a_policy("RemovePodsViolatingNodeTaints", {"labelSelector": {"matchLabels": {"x": "y"}}}),
@@ -94,10 +94,10 @@ def test_a_strategy_wants_what_the_evictor_protects():
             "the strategy's labelSelector does not match its labels",
         ),
         (a_policy("RemovePodsViolatingNodeTaints", {}, nodeSelector="a!=b,c"), [pod()],
-         "n1 is not among the nodes that the policy's nodeSelector leaves"),
+         "the policy's nodeSelector excludes n1"),
         (a_policy("RemoveDuplicates", {}), [pod()], ""),
     ],
-    ids=["low", "high", "namespace", "labels", "node selector", "nothing to say"],
+    ids=["low", "high", "namespace", "labels", "node selector", "no findings"],
 )  # fmt: skip
 def test_a_strategy_that_does_not_want_it_says_why_where_it_can(policy, objects, reason):
     found = view(explained(policy, a_node("n1", taints=["x:NoSchedule"]), a_node("n2"), *objects))
@@ -147,7 +147,7 @@ def test_every_stage_speaks_though_the_first_objects():
     }
     assert [each.message for each in view(found).gates] == [
         "fails 1 of 10 checks: pod has local storage and is protected against eviction",
-        "0 of 0 left on n1",
+        "0 of 0 evictions left on n1",
         "default/web: 3 healthy, 3 wanted, 0 may go",
         "0 of 1 other node fits",
     ]
@@ -198,9 +198,9 @@ def test_the_annotation_that_overrides_checks_does_so_here():
 @pytest.mark.parametrize(
     ("limit", "message"),
     [
-        ("maxNoOfPodsToEvictPerNode", "1 of 2 left on n1"),
-        ("maxNoOfPodsToEvictTotal", "1 of 2 left in the plan"),
-        ("maxNoOfPodsToEvictPerNamespace", "1 of 2 left in namespace default"),
+        ("maxNoOfPodsToEvictPerNode", "1 of 2 evictions left on n1"),
+        ("maxNoOfPodsToEvictTotal", "1 of 2 evictions left in the plan"),
+        ("maxNoOfPodsToEvictPerNamespace", "1 of 2 evictions left in namespace default"),
     ],
 )
 def test_what_the_plan_has_used_of_a_limit_counts(limit, message):
@@ -228,7 +228,7 @@ def test_what_the_plan_has_used_of_a_budget_counts():
     )
     objects = [N1, a_node("n2"), budget, pod("a", labels={"app": "web"}), pod(labels={"app": "web"})]
     found = view(explained(TAINTS, *objects))
-    assert found.gates[2].message == "default/web: 3 healthy, 2 wanted, 0 may go"
+    assert found.gates[2].message == "default/web: 3 healthy, 2 required, 0 disruptions left"
 
 
 def test_several_budgets_forbid_the_eviction():
@@ -291,7 +291,7 @@ def test_a_pod_that_would_come_back_says_so():
     low = a_policy("LowNodeUtilization", {"thresholds": {"pods": 20}, "targetThresholds": {"pods": 30}})
     found = explained(low, *objects)
     assert gates(found)["placement"] == (False, "SameNode")
-    assert view(found).gates[3].message == "0 of 2 other nodes fit; it would come back to n1"
+    assert view(found).gates[3].message == "0 of 2 other nodes fit; it would land on n1 again"
 
 
 # Whole plans

@@ -147,7 +147,7 @@ def test_without_jobs_in_the_input_nobody_knows():
     policy = a_policy("RemovePodsViolatingNodeTaints", {})
     done = prove([*TAINTED, *told_of, pod(), pod("r", owner=("ReplicaSet", "rs"))], policy, NOW)
     assert moved(done) == ["r"]
-    assert reasons(done) == {"p": ("budget", "Unknown", "its eviction depends on Jobs, which the input does not hold")}
+    assert reasons(done) == {"p": ("budget", "Unknown", "its eviction depends on Jobs, which the input lacks")}
     assert done.untold == {"Job"}
 
 

@@ -198,4 +198,4 @@ def test_an_explanation_asks_for_namespaces_that_the_input_does_not_tell_of():
     found = explain_pod(setting, setting.cluster.pods.names.index("p"))
     assert gates(found)["evictor"] == (None, "Unknown")
     (change,) = view(found).changes
-    assert (told_steps(change), change.verified) == (["if the input told of Namespaces"], False)
+    assert (told_steps(change), change.verified) == (["if the input included Namespaces"], False)

@@ -89,12 +89,12 @@ def test_nothing_is_preempted_for_a_move() -> None:
 
 def test_a_pod_that_would_come_back_stays() -> None:
     found = reasons(proof(*TWO, *TOLD, the_pod(cpu="1"), a_pod("q", node="n2", cpu="1500m")))
-    assert found["p"] == ("placement", "SameNode", "it would come back to n1; the other nodes: 1 Insufficient cpu")
+    assert found["p"] == ("placement", "SameNode", "it would land on n1 again; the other nodes: 1 Insufficient cpu")
 
 
 def test_a_node_that_scores_more_is_told() -> None:
     found = reasons(proof(*TWO, *TOLD, the_pod(cpu="100m"), a_pod("q", node="n2", cpu="1500m")))
-    assert found["p"][2] == "it would come back to n1, which scores more than 1 other node where it fits"
+    assert found["p"][2] == "it would land on n1 again, which scores more than 1 other node where it fits"
 
 
 def test_a_pod_may_come_back_where_that_is_all_the_same() -> None:
@@ -174,7 +174,7 @@ def test_dynamic_resources_are_not_modelled() -> None:
 def test_what_is_not_told_of_could_rule_out_nodes() -> None:
     told = [each for each in TOLD if each["kind"] != "PersistentVolumeClaim"]
     cycle = proof(*TWO, *told, the_pod(volumes=[claim_volume("data")]))
-    message = "its placement depends on PersistentVolumeClaims, which the input does not hold"
+    message = "its placement depends on PersistentVolumeClaims, which the input lacks"
     assert reasons(cycle)["p"] == ("placement", "Unknown", message)
     assert cycle.untold == {"PersistentVolumeClaim"}
 
@@ -182,7 +182,7 @@ def test_what_is_not_told_of_could_rule_out_nodes() -> None:
 def test_without_budgets_in_the_input_nothing_is_evicted() -> None:
     told = [each for each in TOLD if each["kind"] != "PodDisruptionBudget"]
     cycle = proof(*TWO, *told, the_pod())
-    message = "its eviction depends on PodDisruptionBudgets, which the input does not hold"
+    message = "its eviction depends on PodDisruptionBudgets, which the input lacks"
     assert reasons(cycle)["p"] == ("budget", "Unknown", message)
     assert cycle.untold == {"PodDisruptionBudget"}
 
@@ -225,7 +225,7 @@ def test_a_budget_without_disruptions_left_keeps_its_pods() -> None:
     assert reasons(cycle)["q"] == (
         "budget",
         "DisruptionBudget",
-        "default/web allows 0 more disruptions, all used by this plan: 1",
+        "default/web allows 0 more disruptions; this plan uses 1",
     )
 
 

@@ -31,16 +31,16 @@ def test_upstream_placement_says_evictions_and_what_it_does_not_know() -> None:
 
 def test_nothing_to_do_says_why() -> None:
     problem = Remark("default", "LowNodeUtilization", "no metrics")
-    assert headline(a_report().plan) == "Nothing to move: no strategy found a pod that should move"
+    assert headline(a_report().plan) == "Nothing to move: no strategy found a pod to move"
     assert headline(a_report(placement="upstream").plan).startswith("Nothing to evict: ")
-    assert headline(a_report(problems=(problem,)).plan) == "Nothing to move: LowNodeUtilization could not work"
-    assert headline(a_report(problems=(problem, problem)).plan) == "Nothing to move: 2 strategies could not work"
+    assert headline(a_report(problems=(problem,)).plan) == "Nothing to move: LowNodeUtilization could not run"
+    assert headline(a_report(problems=(problem, problem)).plan) == "Nothing to move: 2 strategies could not run"
     refused = (a_refusal("a/1", "evictor", "X", "no"),)
-    assert headline(a_report((), refused).plan) == "Nothing to move: 1 candidate stays"
+    assert headline(a_report((), refused).plan) == "Nothing to move: 1 candidate refused"
 
 
 def test_refusals_are_told_apart_from_pods() -> None:
-    assert stays(small_report().plan) == "13 candidates stay (14 refusals)"
+    assert stays(small_report().plan) == "13 candidates refused (14 refusals)"
 
 
 def test_the_gain_is_the_largest_relief_of_a_node() -> None:
@@ -54,7 +54,7 @@ def test_one_move_takes() -> None:
 
 def test_many_moves_are_about_the_fullest_node() -> None:
     moves = tuple(a_move(f"a/{each}", TO_4) for each in range(21))
-    assert gain(a_report(moves, (), SMALL_LOADS)) == "21 moves bring the fullest node from 92 % to 61 % of CPU"
+    assert gain(a_report(moves, (), SMALL_LOADS)) == "21 moves lower CPU on the fullest node from 92 % to 61 %"
 
 
 @pytest.mark.parametrize("moves", [1, 21])
@@ -71,9 +71,9 @@ def test_upstream_placement_claims_no_gain() -> None:
 def test_why_candidates_stay_is_told_by_the_stage_where_each_pod_came_to_a_halt() -> None:
     (sentence,) = obstacles(small_report().plan)
     assert sentence == (
-        "Of them, 8 are protected, 2 have no disruption budget left and 3 have no landing place that would do."
+        "Of them, 8 are protected, 2 have no disruption budget left and 3 have no acceptable placement."
     )
-    assert obstacles(upstream_report().plan) == ["All for DaemonSetPods: pods of a DaemonSet."]
+    assert obstacles(upstream_report().plan) == ["The reason is always DaemonSetPods: pods of a DaemonSet."]
     assert obstacles(a_report().plan) == []
 
 
@@ -84,22 +84,22 @@ def test_a_pod_that_moves_after_all_is_no_obstacle() -> None:
         a_refusal("a/3", "evictor", "Y", "y"),
     )
     plan = a_report((a_move("a/1", TO_4),), refusals).plan
-    assert obstacles(plan)[0] == "Of them, 1 is protected and 1 is held back by the policy's limits."
+    assert obstacles(plan)[0] == "Of them, 1 is protected and 1 is blocked by the policy's limits."
 
 
 def test_where_limits_hold_pods_back_nobody_says_that_nothing_else_can_move() -> None:
     limited = a_refusal("a/2", "limit", "MaxPodsToEvictPerNode", "reached")
     for refusals in ((limited,), (limited, a_refusal("a/3", "evictor", "Y", "y"))):
         sentences = obstacles(a_report((a_move("a/1", TO_4),), refusals).plan)
-        assert sentences[-1] == "With higher limits more may move."
+        assert sentences[-1] == "Higher limits may allow more moves."
         assert not any("Nothing else" in each for each in sentences)
 
 
 def test_what_is_not_known_is_told_apart() -> None:
     refusals = (a_refusal("a/1", "budget", "Unknown", "x"), a_refusal("a/2", "evictor", "Y", "y"))
     plan = a_report((), refusals).plan
-    assert obstacles(plan)[0].endswith("1 is protected and 1 depends on what the input does not hold.")
-    assert headline(plan) == ("Nothing to move: 1 of 2 candidates depends on what the input does not hold")
+    assert obstacles(plan)[0].endswith("1 is protected and 1 depends on data missing from the input.")
+    assert headline(plan) == ("Nothing to move: 1 of 2 candidates depends on data missing from the input")
 
 
 def test_a_pod_that_is_only_taken_away_lands_nowhere() -> None:
@@ -128,4 +128,4 @@ def test_an_empty_cluster_has_no_imbalance() -> None:
 
 def test_a_problem_names_its_strategy() -> None:
     plan = a_report(problems=(Remark("default", "LowNodeUtilization", "no metrics for\nnode-3"),)).plan
-    assert problem_sentences(plan) == ("LowNodeUtilization could not work: no metrics for node-3",)
+    assert problem_sentences(plan) == ("LowNodeUtilization could not run: no metrics for node-3",)

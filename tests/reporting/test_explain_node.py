@@ -38,14 +38,14 @@ def told(explanation):
 
 
 def test_the_first_line_counts_who_leaves_and_who_stays():
-    assert lines(NODE)[0] == "n1  zone a     1 leave, 1 wanted and stay"
+    assert lines(NODE)[0] == "n1  zone a     1 pod leaves, 1 candidate refused"
 
 
 @pytest.mark.parametrize(
     ("fields", "expected"),
     [
-        ({"ready": False}, "is not ready: strategies do not look at it"),
-        ({"selected": False}, "is left out by the policy's nodeSelector"),
+        ({"ready": False}, "is not ready: strategies skip it"),
+        ({"selected": False}, "is excluded by the policy's nodeSelector"),
         ({"leaving": (), "staying": ()}, "nothing moves"),
         ({"unschedulable": True}, "cordoned no new pods"),
         ({"taints": ("gpu=yes:NoSchedule",)}, "taints gpu=yes:NoSchedule"),
@@ -78,13 +78,15 @@ def test_a_strategy_that_does_not_see_the_node_says_why():
 
 def test_moves_are_told_with_where_and_why():
     assert "1 pod leaves shop/db-0 to n2 Low: n1 is full" in told(NODE)
-    assert "1 pod comes shop/db-0 from n1" in told(replace(NODE, coming=NODE.leaving))
-    assert "to where it lands" in told(replace(NODE, leaving=(replace(NODE.leaving[0], target=None, certainty=None),)))
+    assert "1 pod arrives shop/db-0 from n1" in told(replace(NODE, coming=NODE.leaving))
+    assert "target not predicted" in told(
+        replace(NODE, leaving=(replace(NODE.leaving[0], target=None, certainty=None),))
+    )
 
 
 def test_of_many_moves_the_first_are_listed():
     assert "12 pods leave" in told(replace(NODE, leaving=NODE.leaving * 12))
-    assert "... and 2 more: -o json has all" in told(replace(NODE, leaving=NODE.leaving * 12))
+    assert "... and 2 more: see -o json" in told(replace(NODE, leaving=NODE.leaving * 12))
 
 
 def test_pods_that_stay_are_counted_by_reason():

@@ -25,7 +25,7 @@ POD = PodRef("shop", "db-0", "uid")
 GATES = (
     Gate("evictor", True, "passes 10 of 10 checks"),
     Gate("limit", True, "none set"),
-    Gate("budget", True, "none covers it"),
+    Gate("budget", True, "no budget covers it"),
     Gate("placement", False, "0 of 3 other nodes fit", "NoFit"),
 )
 WANTING = StrategyView(
@@ -85,19 +85,19 @@ def test_no_line_is_wider_than_the_terminal(width):
 
 
 @pytest.mark.parametrize(
-    ("outcome", "word"), [("pending", "has no node yet"), ("lost", "is on a node that the input does not hold")]
+    ("outcome", "word"), [("pending", "has no node yet"), ("lost", "is on a node that is missing from the input")]
 )
 def test_a_pod_without_a_node_says_so_and_points_to_the_scheduler(outcome, word):
     found = lines(replace(STAYING, outcome=outcome, node=None, load=None, strategies=(), places=None))
     assert found == [
         f"shop/db-0  StatefulSet/db     {word}",
-        "restow schedule ... --pod shop/db-0   where it would go, node by node",
+        "restow schedule ... --pod shop/db-0   where it would be scheduled, node by node",
     ]
 
 
 def test_a_pod_that_nothing_wants_says_so_first():
-    assert lines(replace(STAYING, strategies=(SILENT,)))[0].endswith("stays: nothing wants it to move") or (
-        lines(replace(STAYING, strategies=(SILENT,)))[1] == "stays: nothing wants it to move"
+    assert lines(replace(STAYING, strategies=(SILENT,)))[0].endswith("stays: no strategy wants to move it") or (
+        lines(replace(STAYING, strategies=(SILENT,)))[1] == "stays: no strategy wants to move it"
     )
 
 
@@ -110,7 +110,7 @@ def a_move(**fields: Any) -> PodExplanation:
     ("fields", "expected"),
     [
         ({"target": "n2", "certainty": "certain"}, "to n2, certain"),
-        ({"certainty": "certain"}, "to nowhere: it is over, and nothing has to land"),
+        ({"certainty": "certain"}, "to nowhere: it needs no replacement"),
         ({}, "to not predicted: placement upstream"),
         ({"target": "n2", "certainty": "possible", "candidates": ("n2", "n3")}, "could win n2, n3"),
     ],
@@ -131,7 +131,7 @@ def test_what_the_plan_says_is_told_where_no_stage_says_it():
 
 
 def test_a_wish_of_before_the_plan_is_told_as_such():
-    assert "Low wanted it to move before the plan's other moves: n1 is full" in told(viewed(before=True))
+    assert "Low wanted to move it before the plan's other moves: n1 is full" in told(viewed(before=True))
 
 
 def test_a_handful_of_nodes_is_named_and_more_are_counted():
@@ -172,9 +172,9 @@ def test_what_was_not_tried_only_might_help():
 
 def test_strategies_that_do_not_say_why_share_a_sentence():
     views = tuple(replace(SILENT, plugin=name) for name in ("A", "B", "C"))
-    assert "A, B and C do not want it to move" in told(replace(STAYING, strategies=views))
+    assert "A, B and C do not want to move it" in told(replace(STAYING, strategies=views))
     why = replace(SILENT, plugin="D", reason="n1 is at 5 %")
-    assert "D does not want it to move: n1 is at 5 %" in told(replace(STAYING, strategies=(why, *views)))
+    assert "D does not want to move it: n1 is at 5 %" in told(replace(STAYING, strategies=(why, *views)))
 
 
 def test_names_that_a_terminal_would_obey_are_made_harmless():

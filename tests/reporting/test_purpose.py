@@ -40,7 +40,7 @@ def test_balance_is_told_for_better_and_for_worse() -> None:
 
 def test_what_is_shown_as_the_same_is_as_even_as_before() -> None:
     loads = (a_load("node-1", (500, 501), (0, 0)), a_load("node-2", (300, 300), (0, 0)))
-    assert balance(a_report((a_move("a/1", TO_4),), (), loads).plan) == ["CPU as even as before, 1.00"]
+    assert balance(a_report((a_move("a/1", TO_4),), (), loads).plan) == ["CPU unchanged at 1.00"]
 
 
 def test_where_nothing_is_predicted_nothing_is_said_of_balance() -> None:

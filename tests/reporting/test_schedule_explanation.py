@@ -23,9 +23,9 @@ NODES = [a_node("n1", cpu="4"), a_node("n2", cpu="8")]
     ("pod", "ahead", "where"),
     [
         (a_pod("p"), 0, "pending"),
-        (a_pod("p"), 1, "pending; asked before the 1 pod ahead of it"),
-        (a_pod("p", node="n1"), 0, "on n1; the answer is as if it were pending"),
-        (a_pod("p", node="gone"), 0, "on a node that the input does not hold; the answer is as if it were pending"),
+        (a_pod("p"), 1, "pending; the 1 pod ahead of it in the queue is ignored"),
+        (a_pod("p", node="n1"), 0, "on n1; scheduled as if it were pending"),
+        (a_pod("p", node="gone"), 0, "on a node that is missing from the input; scheduled as if it were pending"),
     ],
 )
 def test_where_the_pod_is_now_is_told(pod, ahead, where):
@@ -60,7 +60,7 @@ def test_without_nodes_there_is_still_a_message():
 
 def test_how_many_nodes_could_win_is_told_where_not_all_are_scored():
     assert explained(*NODES, a_pod("p"), could_win=2)[1].endswith(
-        "\n 2 nodes could win: of so many kube-scheduler scores only some, by chance"
+        "\n 2 nodes could win: kube-scheduler scores only a sample of this many nodes"
     )
 
 
@@ -69,14 +69,14 @@ class TestPreemption:
         full = [a_pod(f"low-{node}", node=node, cpu="4", started=NOW) for node in ("n1", "n2")]
         nodes = [a_node("n1", cpu="4"), a_node("n2", cpu="4")]
         assert explained(*nodes, *full, a_pod("p", cpu="4", priority=5))[2] == (
-            "It would preempt 1 pod on n1\n default/low-n1\n it could preempt on n2 too"
+            "It would preempt 1 pod on n1\n default/low-n1\n it could also preempt on n2"
         )
 
     def test_budgets_that_it_goes_against_are_told(self):
         low = a_pod("low", node="n1", cpu="4", labels={"app": "a"}, started=NOW)
         budget = a_pdb("b", selector=selector(labels={"app": "a"}), disruptions_allowed=0)
         text = explained(a_node("n1", cpu="4"), low, budget, a_pod("p", cpu="4", priority=5))[2]
-        assert "against the disruption budgets of 1 of them" in text
+        assert "this violates the disruption budgets of 1 of them" in text
 
     def test_without_any_there_is_no_section(self):
         assert explained(*NODES, a_pod("p"))[2] == ""
@@ -102,7 +102,7 @@ class TestRejections:
         text = explained(
             *NODES, a_pod("p", spec={"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]})
         )[3]
-        assert text == 'No node was looked at\n VolumeRestrictions  persistentvolumeclaim "c" not found'
+        assert text == 'No node was checked\n VolumeRestrictions  persistentvolumeclaim "c" not found'
 
     def test_nodes_that_prefilter_leaves_out(self):
         by_name = node_affinity([node_term(fields=[("metadata.name", "In", "n1")])])
@@ -113,7 +113,7 @@ class TestRejections:
 
     def test_nodes_that_nobody_was_asked_about(self):
         text = explained(*NODES, a_pod("p", nominated_node="n1"))[3]
-        assert text == " 1 node not looked at: it is nominated for a node that fits"
+        assert text == " 1 node not checked: the pod is nominated to a node that fits"
 
 
 def test_a_gated_pod_says_why():

@@ -24,7 +24,7 @@ def test_the_best_nodes_come_first_and_equals_by_name():
 def test_a_plugin_that_gives_all_the_same_has_no_column():
     rows = lines(a_node("a", cpu="2"), a_node("b", cpu="8"), a_pod("p", cpu="1", memory=None))
     text = "\n".join(rows)
-    assert "the same for each: TaintToleration 300" in text
+    assert "the same on every node: TaintToleration 300" in text
     heading = rows[: next(at for at, row in enumerate(rows) if row.startswith(" NODE")) + 1]
     assert "Toleration" not in "".join(heading)
     assert "Fit" in heading[-1]

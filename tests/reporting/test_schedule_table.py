@@ -42,7 +42,7 @@ def printed(*rows, width=80, place=PLACE):
 @pytest.mark.parametrize(
     ("rows", "sentence"),
     [
-        ([], "No pod is pending: there is nothing to schedule"),
+        ([], "No pod is pending: nothing to schedule"),
         ([placed()], "The only pending pod finds a node"),
         ([unfit()], "The only pending pod finds no node"),
         ([gated()], "The only pending pod finds no node"),
@@ -64,7 +64,7 @@ cluster  3 nodes, 9 pods   cluster.json
  shop/web-1  n1    2 nodes tie
  shop/web-2  n3    next best -4: n1
 
-2 pods find none, 1 would preempt others
+2 pods find no node, 1 would preempt others
  a/u
  a/v  would preempt 1 pod on n2: b/x
     0/3 nodes are available: 3 Insufficient cpu.
@@ -73,7 +73,7 @@ cluster  3 nodes, 9 pods   cluster.json
  a/g
     waiting for scheduling gates: [quota]
 
-restow schedule ... --pod a/u   node by node, why
+restow schedule ... --pod a/u   why, node by node
 restow schedule ... -o json     every node and score
 """
 
@@ -93,7 +93,7 @@ def test_where_no_pod_finds_a_node_the_reasons_follow_at_once():
 
 
 def test_without_pods_there_is_no_next_command():
-    assert printed().splitlines()[-1] == "No pod is pending: there is nothing to schedule"
+    assert printed().splitlines()[-1] == "No pod is pending: nothing to schedule"
 
 
 def test_of_many_placed_pods_the_first_are_listed_and_the_nodes_counted():
@@ -102,7 +102,7 @@ def test_of_many_placed_pods_the_first_are_listed_and_the_nodes_counted():
     assert lines[3] == " onto 7 nodes: n0 6, n1 6, n2 6, n3 6, ..."
     assert lines[5].startswith(" a/p00")
     assert lines[14].startswith(" a/p09")
-    assert lines[15] == " ... and 30 more: -o json has all"
+    assert lines[15] == " ... and 30 more: see -o json"
 
 
 def test_pods_with_the_same_message_share_it():
@@ -115,7 +115,7 @@ def test_of_many_messages_the_first_are_shown():
     text = printed(*(unfit(f"a/u{at}", f"reason {at}.") for at in range(30)))
     assert "reason 7." in text
     assert "reason 8." not in text
-    assert " ... and 22 more messages: -o json has all" in text
+    assert " ... and 22 more messages: see -o json" in text
 
 
 def test_of_many_victims_the_first_are_named():

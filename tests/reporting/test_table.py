@@ -85,7 +85,7 @@ def every_kind_of_move_and_refusal() -> Report:
     )
     refusals = (
         a_refusal("shop/db-0", "placement", "NoFit", "0/6 nodes are available: 6 Insufficient memory."),
-        a_refusal("shop/db-1", "placement", "SameNode", "it would come back to node-2"),
+        a_refusal("shop/db-1", "placement", "SameNode", "it would land on node-2 again"),
         a_refusal("shop/db-2", "placement", "Circle", "it would land on node-4, from where X would move it again"),
         a_refusal("shop/api-1", "budget", "DisruptionBudget", "shop/api allows 0 more disruptions"),
         a_refusal("shop/api-2", "budget", "Unknown", "its eviction depends on PodDisruptionBudgets"),
@@ -188,13 +188,13 @@ def test_an_owner_of_another_name_keeps_it() -> None:
 def test_a_pod_that_is_only_taken_away_is_cleared_and_no_node_is_made_up() -> None:
     text = printed(every_kind_of_move_and_refusal())
     assert re.search(r"batch/done +Job/nightly +node-2 +cleared", text)
-    assert "2 of 3 could land on other nodes too" in text
+    assert "2 of 3 could also land on other nodes" in text
 
 
 def test_nodes_that_a_plan_only_counts_are_counted() -> None:
     move = structs.replace(a_move("shop/web-1", ("node-1", "node-4")), candidate_count=600)
     report = a_report((move,), (), SMALL_LOADS)
-    assert "It could land on other nodes too" in printed(report)
+    assert "It could also land on other nodes" in printed(report)
     assert "node-4 and 599 more" in printed_wide(report)
 
 

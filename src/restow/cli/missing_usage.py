@@ -20,15 +20,15 @@ def missing_usage(found: Found, policy: Policy, cycle: Cycle) -> list[str]:
     failed = any(turn.plugin == METRICS_STRATEGY for turn, _ in cycle.record.problems)
     if not (failed and asks_for_metrics(policy, KUBERNETES_METRICS)):
         return []
-    wish = f"{METRICS_STRATEGY} needs usage"
+    wish = f"{METRICS_STRATEGY} needs usage metrics"
     if not collects_kubernetes_metrics(policy):
         provider = f"metricsProviders: [{{source: {KUBERNETES_METRICS}}}]"
-        return [f"{wish}, and the policy names no source of it: add {provider}"]
+        return [f"{wish}, but the policy names no source for them: add {provider}"]
     measured = {name for _, name in found.cluster.kind("NodeMetrics")}
     missing = sum(name not in measured for name in found.cluster.nodes.names)
     if not missing:
         return []
     nodes = counted(missing, "node")
     if found.is_live:
-        return [f"{wish}, and metrics.k8s.io has none of {nodes}: kubectl top nodes shows which"]
-    return [f"{wish}, and the input has none of {nodes}: add -f usage.json after {USAGE}"]
+        return [f"{wish}, but metrics.k8s.io has none for {nodes}: kubectl top nodes shows which"]
+    return [f"{wish}, but the input has none for {nodes}: run {USAGE}, then add -f usage.json"]

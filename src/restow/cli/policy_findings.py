@@ -120,7 +120,7 @@ def advice(found: Found, width: int) -> Iterator[Text]:
         yield from (line for each in found.of(file) for line in _finding_lines(each, width))
     counts = Counter(each.severity for each in found.findings)
     told = [counted(counts[severity], severity) for severity in _COLOURS if counts[severity]]
-    yield Text(", ".join(told) or "nothing to say")
+    yield Text(", ".join(told) or "no findings")
 
 
 def _finding_lines(finding: Finding, width: int) -> Iterator[Text]:

@@ -34,5 +34,5 @@ def other_schedulers(cluster: Cluster, left: Iterable[int]) -> list[str]:
         return []
     counts = ", ".join(f"{printable(name)} {count:,}" for name, count in sorted(others.items()))
     total = others.total()
-    verb = "asks for another scheduler and is" if total == 1 else "ask for other schedulers and are"
+    verb = "uses another scheduler and is" if total == 1 else "use other schedulers and are"
     return [f"{counted(total, 'pending pod')} {verb} left out: {counts}"]

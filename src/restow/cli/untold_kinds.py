@@ -13,7 +13,7 @@ def untold_warning(kinds: Collection[str], what: str) -> list[str]:
     if not kinds:
         return []
     names, adding = listed(kinds), printing(kinds, "more.json")
-    return [f"the input does not tell of {names}, on which {what} depend; {adding} and -f more.json add them"]
+    return [f"{what} depend on {names}, which the input lacks; to add them: {adding}, then -f more.json"]
 
 
 def untold_by_the_api_server(kinds: Collection[str], what: str) -> list[str]:

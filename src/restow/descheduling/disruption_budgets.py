@@ -86,7 +86,7 @@ class DisruptionBudgets:
                 return NO_ROOM, f"{_name(key)} cannot be read, so it may cover the pod and allow no disruption"
             left = budget.status.disruptions_allowed - self._used[position]
             if left <= 0:
-                used = f", all used by this plan: {self._used[position]}" if self._used[position] else ""
+                used = f"; this plan uses {self._used[position]}" if self._used[position] else ""
                 return NO_ROOM, f"{_name(key)} allows {max(0, left)} more disruptions{used}"
         return None
 

@@ -144,7 +144,7 @@ class Prover:
             self._made[*workload, source, landing.target] = pod
             return landing
         self.circles.append(Circle(other, turn, source))
-        message = f"it would take the place that {self._pods.full_name(other)} leaves for the place of this one"
+        message = f"it would only swap nodes with {self._pods.full_name(other)}, of the same workload"
         return "placement", "Undoes", message
 
     def _move_on(self, turn: Turn, suggestion: Suggestion) -> Reason:
@@ -154,13 +154,13 @@ class Prover:
         self._state.undo(mark)
         if isinstance(landing, Landing) or self._comes_with_volumes(suggestion.pod):
             self.circles.append(Circle(twin_of(suggestion.pod), turn, node))
-        return "placement", "Circle", "it was moved by this plan already"
+        return "placement", "Circle", "this plan has already moved it"
 
     def _land(self, turn: Turn, suggestion: Suggestion, source: int) -> Landing | Reason:
         pod = suggestion.pod
         match self._successions.of(pod):
             case Succession.LOST:
-                return "placement", "NoReplacement", "nothing would create this pod again"
+                return "placement", "NoReplacement", "nothing would recreate this pod"
             case Succession.CLEARED:
                 self._state.remove(pod)
                 return Landing(certainty="certain")
@@ -202,12 +202,10 @@ class Prover:
         """Why nobody can tell where the replacement of a pod would land."""
         if not self._schedulers.knows(pod):
             name = self._pods.tables.schedulers[self._pods.schedulers[pod]]
-            message = (
-                f'it asks for scheduler "{name}", whose rules are not known; --scheduler-config can give its profile'
-            )
+            message = f'it uses scheduler "{name}", which restow does not know; add its profile with --scheduler-config'
             return "placement", "UnknownScheduler", message
         if self._pods.flags[pod] & Flag.RESOURCE_CLAIMS:
-            return "placement", "Unknown", "it claims dynamic resources, whose allocation restow does not model"
+            return "placement", "Unknown", "it claims dynamic resources, which restow does not model"
         unknown = self._evidence.decisive(pod)
         if unknown:
             return "placement", "Unknown", f"its placement depends on {_kinds(unknown)}"
@@ -274,7 +272,7 @@ class Prover:
 
     def _no_use(self, turn: Turn, source: int, prospect: Prospect) -> Reason:
         if _only(prospect.candidates, source):
-            message = f"it would come back to {self._nodes.names[source]}{prospect.elsewhere}"
+            message = f"it would land on {self._nodes.names[source]} again{prospect.elsewhere}"
             return "placement", "SameNode", message
         message = f"it would land on {self._some_nodes(prospect.candidates)}, where {turn.plugin} gains nothing"
         return "placement", "NoGain", message
@@ -312,7 +310,7 @@ def _target(best: IntArray, candidates: IntArray, good: BoolArray) -> int:
 
 def circular(node: str, turn: Turn) -> Reason:
     """Why a pod stays that would go round in a circle."""
-    return "placement", "Circle", f"it would land on {node}, from where {turn.plugin} would move it again"
+    return "placement", "Circle", f"it would land on {node}, and {turn.plugin} would move it again from there"
 
 
 def _elsewhere(decision: Decision) -> str:
@@ -325,7 +323,7 @@ def _elsewhere(decision: Decision) -> str:
 
 
 def _kinds(kinds: Kinds) -> str:
-    return f"{plural(kinds)}, which the input does not hold"
+    return f"{plural(kinds)}, which the input lacks"
 
 
 def _some(names: Sequence[str], count: int) -> str:

@@ -72,7 +72,7 @@ def static_checks(
 
 def unknown_check(kind: str, fails: BoolArray, what: str = "") -> Check:
     """Protect pods because of a kind of which the input does not tell; ``what`` of it would decide."""
-    return Check(UNKNOWN, f"its eviction depends on {what}{kind}s, which the input does not hold", fails, kind)
+    return Check(UNKNOWN, f"its eviction depends on {what}{kind}s, which the input lacks", fails, kind)
 
 
 def _always(cluster: Cluster) -> Iterator[Check]:

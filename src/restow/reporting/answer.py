@@ -22,10 +22,10 @@ _TELLING: Final = 0.05
 #: What holds a pod back, for one pod and for several, in the order of telling.
 _MEANINGS: Final = {
     "evictor": ("is protected", "are protected"),
-    "limit": ("is held back by the policy's limits", "are held back by the policy's limits"),
+    "limit": ("is blocked by the policy's limits", "are blocked by the policy's limits"),
     "budget": ("has no disruption budget left", "have no disruption budget left"),
-    "placement": ("has no landing place that would do", "have no landing place that would do"),
-    "unknown": ("depends on what the input does not hold", "depend on what the input does not hold"),
+    "placement": ("has no acceptable placement", "have no acceptable placement"),
+    "unknown": ("depends on data missing from the input", "depend on data missing from the input"),
 }
 #: The same in the order in which a pod meets them.
 _DEPTHS: Final = tuple(_MEANINGS)
@@ -79,14 +79,14 @@ def _why_nothing(plan: Plan) -> str:
     if plan.refusals:
         return stays(plan)
     if len(plan.problems) == 1:
-        return f"{printable(plan.problems[0].plugin)} could not work"
+        return f"{printable(plan.problems[0].plugin)} could not run"
     if plan.problems:
-        return f"{counted(len(plan.problems), 'strategy', 'strategies')} could not work"
+        return f"{counted(len(plan.problems), 'strategy', 'strategies')} could not run"
     idle = dict.fromkeys(printable(each.plugin) for each in plan.notes if each.message.startswith(NOT_ENABLED))
     if idle:
         names = f"{' and '.join(idle)} {'is' if len(idle) == 1 else 'are'}"
-        return f"no enabled strategy found a pod that should move; {names} {NOT_ENABLED}"
-    return "no strategy found a pod that should move"
+        return f"no enabled strategy found a pod to move; {names} {NOT_ENABLED}"
+    return "no strategy found a pod to move"
 
 
 def landing_of(move: Move) -> str:
@@ -95,9 +95,9 @@ def landing_of(move: Move) -> str:
 
 
 def stays(plan: Plan) -> str:
-    """Say how many candidates stay: ``14 candidates stay``; with the refusals where a pod has several."""
+    """Say how many candidates are refused: ``14 candidates refused``; with the refusals where a pod has several."""
     staying = staying_pods(plan)
-    counts = f"{counted(staying, 'candidate')} {'stays' if staying == 1 else 'stay'}"
+    counts = f"{counted(staying, 'candidate')} refused"
     if len(plan.refusals) == staying:
         return counts
     return f"{counts} ({counted(len(plan.refusals), 'refusal')})"
@@ -126,8 +126,8 @@ def _lower_peak(plan: Plan) -> str | None:
     resource = max(shared, key=lambda each: before[each].max - after[each].max, default=None)
     if resource is None or before[resource].max - after[resource].max < _TELLING:
         return None
-    change = f"from {percent(before[resource].max)} to {percent(after[resource].max)} of {resource_title(resource)}"
-    return f"{counted(len(plan.moves), 'move')} bring the fullest node {change}"
+    change = f"from {percent(before[resource].max)} to {percent(after[resource].max)}"
+    return f"{counted(len(plan.moves), 'move')} lower {resource_title(resource)} on the fullest node {change}"
 
 
 def _largest_relief(loads: tuple[NodeLoad, ...]) -> tuple[str, str, int]:
@@ -148,14 +148,14 @@ def obstacles(plan: Plan) -> list[str]:
     if not groups:
         return []
     if len(groups) == 1:
-        sentences = [f"All for {groups[0].code}: {printable(groups[0].example)}."]
+        sentences = [f"The reason is always {groups[0].code}: {printable(groups[0].example)}."]
     else:
         held = Counter(_last_obstacles(plan).values())
         parts = [f"{held[each]:,} {_MEANINGS[each][held[each] > 1]}" for each in _MEANINGS if held[each]]
         *first, last = parts
         sentences = [f"Of them, {' and '.join([', '.join(first), last]) if first else last}."]
     if any(each.stage == "limit" for each in plan.refusals):
-        sentences.append("With higher limits more may move.")
+        sentences.append("Higher limits may allow more moves.")
     return sentences
 
 
@@ -182,8 +182,8 @@ def imbalance(plan: Plan) -> Imbalance | None:
 
 
 def problem_sentences(plan: Plan) -> tuple[str, ...]:
-    """Return one sentence for each strategy that could not work."""
-    return tuple(printable(f"{each.plugin} could not work: {each.message}") for each in plan.problems)
+    """Return one sentence for each strategy that could not run."""
+    return tuple(printable(f"{each.plugin} could not run: {each.message}") for each in plan.problems)
 
 
 def note_sentences(plan: Plan) -> tuple[str, ...]:

@@ -30,7 +30,7 @@ def node_sections(explanation: NodeExplanation, width: int) -> list[list[Text]]:
         _load_lines(explanation, width),
         (line for each in explanation.strategies for line in _view_lines(each, width)),
         _moves("leave", explanation.leaving, width),
-        _moves("come", explanation.coming, width),
+        _moves("arrive", explanation.coming, width),
         _staying_lines(explanation, width),
         _next_commands(explanation, width),
     )
@@ -43,16 +43,21 @@ def _about(explanation: NodeExplanation) -> list[str]:
 
 def _outcome(explanation: NodeExplanation) -> str:
     if not explanation.ready:
-        return "is not ready: strategies do not look at it"
+        return "is not ready: strategies skip it"
     if not explanation.selected:
-        return "is left out by the policy's nodeSelector"
+        return "is excluded by the policy's nodeSelector"
     staying = len({str(pod) for group in explanation.staying for pod in group.pods})
     counts = [
-        f"{len(explanation.leaving):,} leave" if explanation.leaving else "",
-        f"{len(explanation.coming):,} come" if explanation.coming else "",
-        f"{staying:,} wanted and stay" if staying else "",
+        _travelling("leave", len(explanation.leaving)) if explanation.leaving else "",
+        _travelling("arrive", len(explanation.coming)) if explanation.coming else "",
+        f"{counted(staying, 'candidate')} refused" if staying else "",
     ]
     return ", ".join(filter(None, counts)) or "nothing moves"
+
+
+def _travelling(verb: str, pods: int) -> str:
+    """Write ``1 pod leaves``, ``3 pods leave``."""
+    return f"{counted(pods, 'pod')} {verb}{'s' if pods == 1 else ''}"
 
 
 def _load_lines(explanation: NodeExplanation, width: int) -> Iterator[Text]:
@@ -85,7 +90,7 @@ def _view_lines(view: NodeView, width: int) -> Iterator[Text]:
 
 
 def _class(name: str | None) -> str:
-    return {"over": "overused", "under": "underused", "between": "between its thresholds", None: "not seen"}[name]
+    return {"over": "overused", "under": "underused", "between": "between its thresholds", None: "not classified"}[name]
 
 
 def _figures(view: NodeView) -> str:
@@ -101,23 +106,25 @@ def _figures(view: NodeView) -> str:
 def _moves(verb: str, moves: Sequence[Move], width: int) -> Iterator[Text]:
     if not moves:
         return
-    yield Text(f"{counted(len(moves), 'pod')} {f'{verb}s' if len(moves) == 1 else verb}", style="bold")
+    yield Text(_travelling(verb, len(moves)), style="bold")
     for each in moves[:_MOST_PODS]:
-        where = f"from {each.source}" if verb == "come" else f"to {each.target or _no_target(each)}"
+        where = f"from {each.source}" if verb == "arrive" else _landing(each)
         told = f" {each.pod}  {where}  {each.plugin}: {each.reason}"
         yield from map(Text, wrapped(printable(told), width, subsequent_indent="   "))
     if len(moves) > _MOST_PODS:
-        yield Text(f" ... and {len(moves) - _MOST_PODS:,} more: -o json has all", style="dim")
+        yield Text(f" ... and {len(moves) - _MOST_PODS:,} more: see -o json", style="dim")
 
 
-def _no_target(move: Move) -> str:
-    return "nowhere: it is over" if move.certainty else "where it lands"
+def _landing(move: Move) -> str:
+    if move.target:
+        return f"to {move.target}"
+    return "no replacement needed" if move.certainty else "target not predicted"
 
 
 def _staying_lines(explanation: NodeExplanation, width: int) -> Iterator[Text]:
     if not explanation.staying:
         return
-    yield Text("Wanted, and stay", style="bold")
+    yield Text("Candidates refused", style="bold")
     for each in explanation.staying:
         names = some([str(pod) for pod in each.pods], _MOST_NAMES)
         told = f" {len(each.pods):,}  {each.stage}  {each.code}  {each.message} ({names})"
@@ -126,9 +133,9 @@ def _staying_lines(explanation: NodeExplanation, width: int) -> Iterator[Text]:
 
 def _next_commands(explanation: NodeExplanation, width: int) -> Iterator[Text]:
     if explanation.staying:
-        # Of a pod that the evictor lets go there is most to be told.
+        # A pod that passes the evictor has the most to explain.
         asked = min(explanation.staying, key=lambda each: each.stage == "evictor")
         pod = asked.pods[0]
         yield from next_commands(
-            {f"restow explain pod {printable(str(pod))} ...": "why it stays, and what would have to change"}, width
+            {f"restow explain pod {printable(str(pod))} ...": "why it is refused, and what would have to change"}, width
         )

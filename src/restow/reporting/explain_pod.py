@@ -51,8 +51,8 @@ def _outcome(explanation: PodExplanation, wanting: Sequence[StrategyView]) -> st
         case "pending":
             return "has no node yet"
         case "lost":
-            return "is on a node that the input does not hold"
-    return "stays" if wanting else "stays: nothing wants it to move"
+            return "is on a node that is missing from the input"
+    return "stays" if wanting else "stays: no strategy wants to move it"
 
 
 def _move_lines(explanation: PodExplanation, width: int) -> Iterator[Text]:
@@ -63,7 +63,7 @@ def _move_lines(explanation: PodExplanation, width: int) -> Iterator[Text]:
     if move.target is not None:
         yield from labelled_line("to", f"{move.target}, {move.certainty}", width, style="green")
     elif move.certainty is not None:
-        yield from labelled_line("to", "nowhere: it is over, and nothing has to land", width)
+        yield from labelled_line("to", "nowhere: it needs no replacement", width)
     else:
         yield from labelled_line("to", "not predicted: placement upstream", width)
     if len(move.candidates) > 1:
@@ -71,7 +71,7 @@ def _move_lines(explanation: PodExplanation, width: int) -> Iterator[Text]:
 
 
 def _view_lines(explanation: PodExplanation, view: StrategyView, width: int, *, with_places: bool) -> Iterator[Text]:
-    wants = "wanted it to move before the plan's other moves" if view.before else "wants it to move"
+    wants = "wanted to move it before the plan's other moves" if view.before else "wants to move it"
     yield from _sentence(f"{view.plugin} {wants}{f': {view.reason}' if view.reason else ''}", width)
     if view.refusal is not None and not _is_told(view):
         told = f"{view.refusal.stage} {view.refusal.code}: {view.refusal.message}"
@@ -150,11 +150,11 @@ def _change(change: Change) -> str:
 def _unwanted(views: Sequence[StrategyView], width: int) -> Iterator[Text]:
     """Yield why strategies leave the pod alone; those that do not say in one sentence."""
     silent = [each.plugin for each in views if not each.reason]
-    told = [f"{each.plugin} does not want it to move: {each.reason}" for each in views if each.reason]
+    told = [f"{each.plugin} does not want to move it: {each.reason}" for each in views if each.reason]
     if silent:
         *first, last = silent
         names = f"{', '.join(first)} and {last}" if first else last
-        told.append(f"{names} {'do' if first else 'does'} not want it to move")
+        told.append(f"{names} {'do' if first else 'does'} not want to move it")
     for sentence in told:
         for line in wrapped(printable(sentence), width, subsequent_indent="  "):
             yield Text(line, style="dim")
@@ -165,7 +165,9 @@ def _sentence(text: str, width: int) -> Iterator[Text]:
 
 
 def _next_commands(explanation: PodExplanation, width: int) -> Iterator[Text]:
-    wanted = {f"restow schedule ... --pod {printable(str(explanation.pod))}": "where it would go, node by node"}
+    wanted = {
+        f"restow schedule ... --pod {printable(str(explanation.pod))}": "where it would be scheduled, node by node"
+    }
     if explanation.node is not None:
         wanted = {f"restow explain node {printable(explanation.node)} ...": "what the plan does to its node", **wanted}
     yield from next_commands(wanted, width)

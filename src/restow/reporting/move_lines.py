@@ -45,7 +45,7 @@ def move_lines(plan: Plan, width: int) -> Iterator[Text]:
         yield Text()
         count, lines = _first_few(plan, width)
         yield from lines
-        yield Text(f"    ... and {len(plan.moves) - count:,} more: -o wide and -o json have all", style="dim")
+        yield Text(f"    ... and {len(plan.moves) - count:,} more: see -o wide or -o json", style="dim")
     yield from _open_choices(plan, width)
 
 
@@ -54,7 +54,7 @@ def _open_choices(plan: Plan, width: int) -> Iterator[Text]:
     several = sum(each.candidate_count > 1 for each in plan.moves)
     if several:
         share = f"{several:,} of {len(plan.moves):,}" if several < len(plan.moves) else "All" if several > 1 else "It"
-        sentence = f"{share} could land on other nodes too: -o wide and -o json name them"
+        sentence = f"{share} could also land on other nodes: see -o wide or -o json"
         yield from (Text(f"    {line}", style="dim") for line in wrapped(sentence, width - 4))
 
 
@@ -153,10 +153,10 @@ def _totals(plan: Plan, width: int) -> Iterator[Text]:
     short = without_shared_domain([*(each.source for each in moves), *targets])
     sections = {
         "by owner": ("owner", Counter(str(each.owner or "no owner") for each in moves)),
-        "out of": ("node", Counter(short[each.source] for each in moves)),
+        "from": ("node", Counter(short[each.source] for each in moves)),
     }
     if predicts(plan):
-        sections["into"] = ("node", Counter(short[each] for each in targets))
+        sections["to"] = ("node", Counter(short[each] for each in targets))
     for title, (kind, counts) in sections.items():
         yield from total_line(title, f"{counted(len(counts), kind)}: {_largest(counts)}", width)
 

@@ -61,5 +61,5 @@ def _spreads(plan: Plan) -> list[tuple[str, float, float]]:
 
 def _change(before: float, after: float) -> str:
     if before == after:
-        return f"as even as before, {before:.2f}"
+        return f"unchanged at {before:.2f}"
     return f"{'more' if after < before else 'less'} even, {before:.2f} -> {after:.2f}"

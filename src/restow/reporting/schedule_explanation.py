@@ -62,11 +62,15 @@ def gated(cluster: Cluster, pod: int, why: str, width: int) -> list[list[Text]]:
 def _pod_line(cluster: Cluster, pod: int, ahead: int, width: int) -> Iterator[Text]:
     pods, node = cluster.pods, int(cluster.pods.node[pod])
     if node >= 0:
-        where = f"on {printable(cluster.nodes.names[node])}; the answer is as if it were pending"
+        where = f"on {printable(cluster.nodes.names[node])}; scheduled as if it were pending"
     elif node == PENDING:
-        where = f"pending; asked before the {counted(ahead, 'pod')} ahead of it" if ahead else "pending"
+        where = (
+            f"pending; the {counted(ahead, 'pod')} ahead of it in the queue {'is' if ahead == 1 else 'are'} ignored"
+            if ahead
+            else "pending"
+        )
     else:
-        where = "on a node that the input does not hold; the answer is as if it were pending"
+        where = "on a node that is missing from the input; scheduled as if it were pending"
     yield from labelled("pod", [printable(pods.full_name(pod)), f"priority {int(pods.priority[pod])}", where], width)
 
 
@@ -84,7 +88,7 @@ def _answer_lines(cluster: Cluster, decision: Decision, aside: Aside, width: int
         yield from score_lines(cluster.nodes.names, decision.ranking, width)
     if aside.could_win > len(decision.best):
         nodes = counted(aside.could_win, "node")
-        yield from _dim_lines(f"{nodes} could win: of so many kube-scheduler scores only some, by chance", width)
+        yield from _dim_lines(f"{nodes} could win: kube-scheduler scores only a sample of this many nodes", width)
 
 
 def _preemption_lines(cluster: Cluster, decision: Decision, width: int) -> Iterator[Text]:
@@ -97,17 +101,17 @@ def _preemption_lines(cluster: Cluster, decision: Decision, width: int) -> Itera
     names = [cluster.pods.full_name(pod) for pod in first.victims]
     yield from _dim_lines(victims_text(names, _MOST_VICTIMS), width)
     if first.violations:
-        yield from _dim_lines(f"against the disruption budgets of {first.violations:,} of them", width)
+        yield from _dim_lines(f"this violates the disruption budgets of {first.violations:,} of them", width)
     others = [printable(nodes[each.node]) for each in decision.preemption.candidates if each.node != first.node]
     if others:
         more = ", ..." if len(others) > _MOST_CANDIDATES else ""
-        yield from _dim_lines(f"it could preempt on {', '.join(others[:_MOST_CANDIDATES])}{more} too", width)
+        yield from _dim_lines(f"it could also preempt on {', '.join(others[:_MOST_CANDIDATES])}{more}", width)
 
 
 def _rejection_lines(cluster: Cluster, verdicts: Verdicts, width: int) -> Iterator[Text]:
     """Yield who rejects how many nodes and why, the most nodes first, and which nodes these are."""
     if verdicts.prefilter is not None:
-        yield Text("No node was looked at", style="bold")
+        yield Text("No node was checked", style="bold")
         yield from _objection_lines(verdicts.prefilter, "", [], width)
         return
     groups, not_asked = _grouped(verdicts)
@@ -120,7 +124,7 @@ def _rejection_lines(cluster: Cluster, verdicts: Verdicts, width: int) -> Iterat
         yield from _objection_lines(verdicts.objections[category], f"{len(nodes):>{digits},}{GAP}", names, width)
     if not_asked:
         yield from _dim_lines(
-            f"{counted(not_asked, 'node')} not looked at: it is nominated for a node that fits", width
+            f"{counted(not_asked, 'node')} not checked: the pod is nominated to a node that fits", width
         )
 
 

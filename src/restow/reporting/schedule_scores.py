@@ -76,5 +76,5 @@ def _heading(name: str) -> list[str]:
 def _same_everywhere(every: Mapping[str, Scores], telling: Mapping[str, Scores], width: int) -> Iterator[Text]:
     same = ", ".join(f"{name} {int(each[0])}" for name, each in every.items() if name not in telling)
     if same:
-        text = f"{_INDENT}the same for each: {same}"
+        text = f"{_INDENT}the same on every node: {same}"
         yield from (Text(line, style="dim") for line in wrapped(text, width, subsequent_indent=_INDENT * 3))

@@ -31,7 +31,7 @@ _MOST_TOTALS: Final = 4
 _INDENT: Final = " "
 _MEANING_GAP: Final = "   "
 _SAMPLED: Final = (
-    "These are the best of all nodes; of so many kube-scheduler scores only some, and --pod tells how many could win."
+    "These are the best of all nodes. kube-scheduler scores only a sample of this many; --pod shows how many could win."
 )
 _HEADER: Final = (" POD", "NODE", "WHY")
 
@@ -55,7 +55,7 @@ def headline(rows: Sequence[PodRow]) -> str:
     """Say how many of the pods find a node: ``5 of 7 pending pods find a node``."""
     total, placed = len(rows), sum(row.fate == "placed" for row in rows)
     if not total:
-        return "No pod is pending: there is nothing to schedule"
+        return "No pod is pending: nothing to schedule"
     if total == 1:
         return f"The only pending pod finds {'a' if placed else 'no'} node"
     if placed == total:
@@ -83,7 +83,7 @@ def _placed_lines(rows: Sequence[PodRow], placed: Sequence[PodRow], width: int, 
         line.stylize("dim", columns[0] + columns[1] + 2 * len(GAP))
         yield line
     if len(shown) < len(placed):
-        yield Text(f"{_INDENT}... and {len(placed) - len(shown):,} more: -o json has all", style="dim")
+        yield Text(f"{_INDENT}... and {len(placed) - len(shown):,} more: see -o json", style="dim")
     if sampled:
         yield from _indented(_SAMPLED, width)
 
@@ -116,7 +116,7 @@ def _without(rows: Sequence[PodRow]) -> str:
     preempting = sum(row.fate == "preempting" for row in rows)
     verb = "finds" if len(rows) == 1 else "find"
     aside = f", {'it' if len(rows) == 1 else f'{preempting:,}'} would preempt others" if preempting else ""
-    return f"{counted(len(rows), 'pod')} {verb} none{aside}"
+    return f"{counted(len(rows), 'pod')} {verb} no node{aside}"
 
 
 def _group_lines(title: str, rows: Sequence[PodRow], width: int) -> Iterator[Text]:
@@ -138,7 +138,7 @@ def _message_groups(rows: Sequence[PodRow], width: int) -> Iterator[Text]:
         yield from _indented(printable(message), width)
     if len(groups) > _MOST_GROUPS:
         hidden = counted(len(groups) - _MOST_GROUPS, "more message")
-        yield Text(f"{_INDENT}... and {hidden}: -o json has all", style="dim")
+        yield Text(f"{_INDENT}... and {hidden}: see -o json", style="dim")
 
 
 def _pod_lines(row: PodRow, width: int) -> Iterator[Text]:
@@ -179,7 +179,7 @@ def _next_commands(rows: Sequence[PodRow], width: int) -> Iterator[Text]:
         return
     asked = next((row for row in rows if row.fate in {"preempting", "unschedulable"}), rows[0])
     commands = {
-        f"restow schedule ... --pod {printable(asked.pod)}": "node by node, why",
+        f"restow schedule ... --pod {printable(asked.pod)}": "why, node by node",
         "restow schedule ... -o json": "every node and score",
     }
     longest = max(map(len, commands))

@@ -115,7 +115,7 @@ def _group_lines(plan: Plan, width: int) -> Iterator[Text]:
         for index, line in enumerate(lines):
             yield Text.assemble(" " * len(start) if index else start, (line, "dim"))
     if len(groups) > len(shown):
-        yield Text(f" ... and {counted(len(groups) - len(shown), 'more reason')}: -o wide has all", style="dim")
+        yield Text(f" ... and {counted(len(groups) - len(shown), 'more reason')}: see -o wide", style="dim")
 
 
 def problem_lines(report: Report, width: int) -> Iterator[Text]:
@@ -131,12 +131,12 @@ def problem_lines(report: Report, width: int) -> Iterator[Text]:
 
 
 def _next_commands(report: Report, width: int) -> Iterator[Text]:
-    listed = "every move and refusal, uncut" if report.plan.moves else "every refusal, uncut"
+    listed = "every move and refusal in full" if report.plan.moves else "every refusal in full"
     commands = {
-        f"restow explain pod {_example(report.plan)} ...": "why it stays" if report.plan.refusals else None,
+        f"restow explain pod {_example(report.plan)} ...": "why it is refused" if report.plan.refusals else None,
         "restow plan ... -o wide": listed if report.plan.moves or report.plan.refusals else None,
         "restow plan ... --policy-config-file policy.yaml": "with your own policy" if report.policy.bundled else None,
-        "restow plan ... -o html > plan.html": "a page to show around",
+        "restow plan ... -o html > plan.html": "a report to share",
     }
     yield from next_commands({command: meaning for command, meaning in commands.items() if meaning}, width)
 

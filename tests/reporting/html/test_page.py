@@ -130,12 +130,12 @@ def test_the_top_has_the_answer_and_four_figures() -> None:
     found = page(small_report())
     assert "3 moves take 31 points of CPU off node-2" in found.text
     assert (
-        "3 moves, all certain. Of what each strategy wanted: RemoveDuplicates 2, LowNodeUtilization 1 of 14."
+        "3 moves, all certain. Moved of what each strategy wanted: RemoveDuplicates 2, LowNodeUtilization 1 of 14."
         in found.text
     )
     assert "Balance: CPU more even, 0.32 -> 0.13; memory more even, 0.23 -> 0.16." in found.text
-    assert "13 candidates stay (14 refusals). Of them, 8 are protected" in found.text
-    for figure in ("Moves", "Certain", "Stay", "CPU imbalance", "0.32", "0.13"):
+    assert "13 candidates refused (14 refusals). Of them, 8 are protected" in found.text
+    for figure in ("Moves", "Certain", "Refused", "CPU imbalance", "0.32", "0.13"):
         assert figure in found.texts
 
 
@@ -150,7 +150,7 @@ def test_a_few_of_the_other_nodes_that_could_win_are_named() -> None:
     move = a_move("a/1", ("node-1", "node-2"), candidates=tuple(f"node-{each}" for each in range(2, 8)))
     found = page(a_report((move,)))
     assert "or node-3, node-4, node-5 and 2 more" in found.texts
-    assert "whichever of them it takes" in found.text
+    assert "whichever node the scheduler chooses" in found.text
 
 
 def test_a_pod_that_is_only_taken_away_is_cleared() -> None:
@@ -161,7 +161,7 @@ def test_only_the_first_moves_are_rows_and_the_page_says_so() -> None:
     report = large_report(nodes=3, moves=2001, refusals=1)
     found = page(report)
     assert len(found.having("td", **{"data-head": "Pod"})) == 2000
-    assert "The first 2,000 of 2,001 are listed" in found.text
+    assert "Showing the first 2,000 of 2,001" in found.text
     assert len(json.loads(found.scripts["plan"])["moves"]) == 2001
 
 
@@ -187,7 +187,7 @@ def test_refusals_open_into_pods() -> None:
 def test_a_group_lists_at_most_500_pods_and_says_so() -> None:
     refusals = tuple(a_refusal(f"a/{each}", "evictor", "X", "no") for each in range(501))
     found = page(a_report((), refusals))
-    assert "The first 500 of 501 are listed" in found.text
+    assert "Showing the first 500 of 501" in found.text
     assert "a/500" not in found.texts
     assert len(json.loads(found.scripts["plan"])["refusals"]) == 501
 
@@ -223,7 +223,7 @@ def test_defaults_of_the_policy_are_marked() -> None:
 def test_problems_and_notes_stand_out() -> None:
     found = page(nothing_to_do())
     assert found.having("aside")
-    assert "LowNodeUtilization could not work: no metrics for node-3" in found.texts
+    assert "LowNodeUtilization could not run: no metrics for node-3" in found.texts
     assert "Note this." in found.texts
     assert not page(small_report()).having("aside")
 

@@ -89,14 +89,14 @@ class Changes:
         elif code == "Unknown":
             kinds = self._scene.evidence.decisive(self._pod)
             if kinds:
-                yield _untried(*steps, Step("input", f"if the input told of {plural(kinds)}"))
+                yield _untried(*steps, Step("input", f"if the input included {plural(kinds)}"))
 
     def _with_options(self, first: Together, answer: Answer, code: str) -> Iterator[Change]:
         if code == "NotCertain":
             yield from self._tried(first)
             kinds = self._scene.evidence.scoring(self._pod)
             if kinds:
-                yield _untried(*(each.step for each in first), Step("input", f"if the input told of {plural(kinds)}"))
+                yield _untried(*(each.step for each in first), Step("input", f"if the input included {plural(kinds)}"))
         options = Options(self._scene, self._heard, answer, self._bounds).all()
         for kind in _KINDS:
             ranked = sorted((each for each in options if each.remedy.step.kind == kind), key=lambda each: each.cost)
@@ -159,4 +159,4 @@ def _told_of(kinds: Sequence[str]) -> Iterator[Remedy]:
             others: dict[str, Any] = {kind: {} for kind in kinds} | dict(inputs.cluster.others)
             return replace(inputs, cluster=replace(inputs.cluster, others=others))
 
-        yield Remedy(Step("input", f"if the input told of {plural(kinds)}"), edit, exact=False)
+        yield Remedy(Step("input", f"if the input included {plural(kinds)}"), edit, exact=False)

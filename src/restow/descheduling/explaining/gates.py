@@ -23,8 +23,8 @@ OWN_LIMIT = "EvictionLimits"
 #: Refusals that only the plan as a whole can give: the pod itself would find a place.
 PLAN_WIDE = ("Circle", "Undoes")
 
-_NOT_ASKED = "not asked: placement upstream leaves it to the API server"
-_NOT_PREDICTED = "not asked: placement upstream does not predict where pods land"
+_NOT_ASKED = "not checked: placement upstream leaves it to the API server"
+_NOT_PREDICTED = "not checked: placement upstream does not predict where pods land"
 
 
 @dataclass(slots=True, frozen=True)
@@ -96,9 +96,9 @@ def _limit(scene: Scene, pod: int, uses: Sequence[LimitUse]) -> Gate:
         TOTAL[1]: "in the plan",
         NODE[1]: f"on {node}",
         NAMESPACE[1]: f"in namespace {scene.state.cluster.pods.full_name(pod).partition('/')[0]}",
-        OWN_LIMIT: f"of the strategy's own on {node}",
+        OWN_LIMIT: f"on {node} (the strategy's own limit)",
     }[worst.code]
-    return Gate("limit", left > 0, f"{left} of {worst.limit} left {where}", "" if left else worst.code)
+    return Gate("limit", left > 0, f"{left} of {worst.limit} evictions left {where}", "" if left else worst.code)
 
 
 def _budget(scene: Scene, pod: int, uses: Sequence[BudgetUse], refusal: tuple[str, str] | None) -> Gate:
@@ -106,13 +106,14 @@ def _budget(scene: Scene, pod: int, uses: Sequence[BudgetUse], refusal: tuple[st
         return Gate("budget", None, _NOT_ASKED)
     unknown = scene.evidence.evicting(pod)
     if unknown:
-        return Gate("budget", None, f"the input does not tell of {plural(unknown)}", UNKNOWN)
+        return Gate("budget", None, f"the input lacks {plural(unknown)}", UNKNOWN)
     if refusal is not None and (len(uses) > 1 or refusal[0] in OF_JOBS):
         return Gate("budget", False, refusal[1], refusal[0])
     if not uses:
-        return Gate("budget", True, "none covers it")
+        return Gate("budget", True, "no budget covers it")
     use = uses[0]
-    message = f"{use.name}: {use.healthy} healthy, {use.wanted} wanted, {use.left} may go"
+    left = f"{use.left} disruption{'' if use.left == 1 else 's'} left"
+    message = f"{use.name}: {use.healthy} healthy, {use.wanted} required, {left}"
     return Gate("budget", refusal is None, message, refusal[0] if refusal else "")
 
 
@@ -138,7 +139,7 @@ def _placement(scene: Scene, heard: Heard, refusal: Reason | None) -> Gate:
 
 def _landing(scene: Scene, landing: Landing) -> str:
     if landing.target < 0:
-        return "nothing has to land"
+        return "no replacement needed"
     return f"would land on {scene.state.cluster.nodes.names[landing.target]}, {landing.certainty}"
 
 

@@ -121,7 +121,7 @@ class Lifting:
             "PersistentVolumeClaim": self._on_policy(without_protection, "PodsWithPVC"),
             _KIND: self._consenting,
         }
-        return Remedy(Step("input", f"if the input told of {kind}s"), edits[kind], exact=False)
+        return Remedy(Step("input", f"if the input included {kind}s"), edits[kind], exact=False)
 
     def _consenting(self, inputs: Inputs) -> Inputs:
         """The namespace opts in, and its labels are those that are asked for."""

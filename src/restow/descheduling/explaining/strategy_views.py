@@ -82,22 +82,22 @@ def unseen_node(scene: Scene, node: int) -> str:
         return ""
     if not nodes.ready[node]:
         return f"{nodes.names[node]} is not ready"
-    return f"{nodes.names[node]} is not among the nodes that the policy's nodeSelector leaves"
+    return f"the policy's nodeSelector excludes {nodes.names[node]}"
 
 
 def _unseen(scene: Scene, pod: int) -> str:
     node = int(scene.state.node[pod])
     if node < 0:
-        return "it has no node" if node == PENDING else "it is on a node that the input does not hold"
+        return "it has no node" if node == PENDING else "it is on a node that is missing from the input"
     return unseen_node(scene, node)
 
 
 def _not_chosen(view: View, args: Any, pod: int) -> str:
     """Whether the strategy's own arguments leave the pod out."""
     if not _chosen(view, pod, getattr(args, "namespaces", None), None):
-        return "its namespace is not among the strategy's namespaces"
+        return "the strategy's namespaces exclude its namespace"
     if not _chosen(view, pod, getattr(args, "evictable_namespaces", None), None):
-        return "its namespace is not among the strategy's evictableNamespaces"
+        return "the strategy's evictableNamespaces exclude its namespace"
     if not _chosen(view, pod, None, getattr(args, "label_selector", None)):
         return "the strategy's labelSelector does not match its labels"
     if view.pods.phase[pod] == Phase.SUCCEEDED:

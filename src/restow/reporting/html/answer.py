@@ -62,7 +62,7 @@ def _second_sentence(report: Report) -> str:
     plan = report.plan
     sentences = [f"{stays(plan)}.", *obstacles(plan)] if plan.refusals else []
     if plan.moves:
-        about = [f"{headline(plan)}.", f"Of what each strategy wanted: {', '.join(wanted(plan))}."]
+        about = [f"{headline(plan)}.", f"Moved of what each strategy wanted: {', '.join(wanted(plan))}."]
         about += [f"Balance: {'; '.join(balance(plan))}."] if balance(plan) else []
         sentences = [*about, *sentences]
     return " ".join(sentences)
@@ -74,7 +74,7 @@ def _figures(plan: Plan) -> Iterator[Markup]:
     yield _figure(moves, text(f"{len(plan.moves):,}"), f"by {counted(strategies, 'strategy', 'strategies')}")
     yield _certainty(plan)
     reasons = counted(len(group_refusals(plan.refusals)), "reason")
-    yield _figure("Stay", text(f"{staying_pods(plan):,}"), f"{counted(len(plan.refusals), 'refusal')}, {reasons}")
+    yield _figure("Refused", text(f"{staying_pods(plan):,}"), f"{counted(len(plan.refusals), 'refusal')}, {reasons}")
     yield _imbalance(plan)
 
 
@@ -84,7 +84,7 @@ def _figure(title: str, value: Markup, meaning: str) -> Markup:
 
 def _certainty(plan: Plan) -> Markup:
     if not predicts(plan):
-        return _figure("Certain", text("-"), "landing places are not predicted")
+        return _figure("Certain", text("-"), "targets are not predicted")
     certain = certain_moves(plan)
     return _figure("Certain", text(f"{certain:,}"), f"of {counted(len(plan.moves), 'move')}")
 
@@ -92,7 +92,7 @@ def _certainty(plan: Plan) -> Markup:
 def _imbalance(plan: Plan) -> Markup:
     worst = imbalance(plan)
     if worst is None:
-        return _figure("Imbalance", text("-"), "no load is known")
+        return _figure("Imbalance", text("-"), "load unknown")
     title = f"{resource_title(worst.resource)} imbalance"
     meaning = "standard deviation over the nodes"
     if not predicts_load(plan):
@@ -104,8 +104,8 @@ def _imbalance(plan: Plan) -> Markup:
 def _compared(found: Imbalance) -> str:
     before, after = f"{found.before:.2f}", f"{found.after:.2f}"
     if before == after:
-        return "as before"
-    return f"{'less' if found.after < found.before else 'more'} than before"
+        return "unchanged"
+    return "lower than before" if found.after < found.before else "higher than before"
 
 
 def _attention(report: Report) -> Markup:
@@ -113,4 +113,4 @@ def _attention(report: Report) -> Markup:
     if not sentences:
         return EMPTY
     items = tag("ul", *(tag("li", text(each)) for each in sentences))
-    return tag("aside", tag("strong", text("To know")), items, class_="attention", aria_label="Problems and notes")
+    return tag("aside", tag("strong", text("Please note")), items, class_="attention", aria_label="Problems and notes")

@@ -36,10 +36,10 @@ def _reading(report: Report) -> str:
     if len(report.loads) > MOST_CARDS:
         return ""
     if predicts_load(report.plan):
-        return "Requested of allocatable: outline before where that differs, solid after."
+        return "Requests as a share of allocatable: solid after the plan, outlined before it where they differ."
     if report.plan.moves and not predicts(report.plan):
-        return "Requested of allocatable: outline before, solid without the evicted pods, wherever they land."
-    return "Requested of allocatable."
+        return "Requests as a share of allocatable: outlined before, solid without the evicted pods."
+    return "Requests as a share of allocatable."
 
 
 def _sorting() -> Markup:
@@ -51,7 +51,7 @@ def _stepper(report: Report) -> Markup:
     if not report.plan.moves:
         return EMPTY
     one = "move" if predicts(report.plan) else "eviction"
-    hint = f"Step through the {one}s, or point at a node or at a row below."
+    hint = f"Step through the {one}s, or point at a node or a row below."
     return tag(
         "div",
         tag("button", text("←"), type="button", id="previous-move", aria_label=f"Previous {one}"),

@@ -23,9 +23,7 @@ def policy(view: PolicyView) -> Markup:
     return section(
         "policy",
         "Policy as understood",
-        tag(
-            "p", tag("b", text(name)), text(f": {strategies}. Values that the file leaves out are marked as defaults.")
-        ),
+        tag("p", tag("b", text(name)), text(f": {strategies}. Values not set in the file are marked as defaults.")),
         tag("pre", lines, tabindex=0, aria_label="Policy in YAML"),
     )
 

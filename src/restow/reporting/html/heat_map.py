@@ -104,7 +104,7 @@ def _legend() -> Markup:
         tag("svg", tag("rect", class_=f"level-{level}", width=1, height=1), viewBox="0 0 1 1", aria_hidden="true")
         for level in range(_LEVELS)
     )
-    words = tag("span", text("one cell a node, fullest first; requested / allocatable: 0 %"))
+    words = tag("span", text("One cell per node, fullest first. Requests / allocatable: 0 %"))
     return tag(
-        "p", words, tag("span", *swatches, class_="swatches"), tag("span", text("90 % and more")), class_="legend"
+        "p", words, tag("span", *swatches, class_="swatches"), tag("span", text("90 % or more")), class_="legend"
     )

@@ -30,12 +30,12 @@ def _reading(plan: Plan) -> Markup:
     """Say what the columns mean, where a word of them needs it."""
     sentences = []
     if any(each.candidate_count > 1 for each in plan.moves):
-        sentences.append("Where the scheduler may choose among several nodes, the others stand below the first.")
+        sentences.append("If the scheduler may choose among several nodes, the others are listed below the first.")
     if any(each.certainty == "certain" and each.target for each in plan.moves):
-        sentences.append("Certain: whichever of them it takes, the move does what it is made for.")
+        sentences.append("Certain: the strategy gets what it wants whichever node the scheduler chooses.")
     if any(each.certainty == "possible" for each in plan.moves):
         sentences.append(
-            "Possible: it may land where the move gains nothing, or depends on kinds that the input does not hold."
+            "Possible: the pod may land where the move gains nothing, or depends on kinds missing from the input."
         )
     return tag("p", text(" ".join(sentences)), class_="dim") if sentences else EMPTY
 
@@ -43,7 +43,7 @@ def _reading(plan: Plan) -> Markup:
 def _left_out(plan: Plan) -> Markup:
     if len(plan.moves) <= MOST_ROWS:
         return EMPTY
-    sentence = f"The first {MOST_ROWS:,} of {len(plan.moves):,} are listed; all are in this page's data, and the filter looks at all."
+    sentence = f"Showing the first {MOST_ROWS:,} of {len(plan.moves):,}. The filter searches all of them."
     return tag("p", text(sentence), class_="dim")
 
 

@@ -60,7 +60,7 @@ def _body(report: Report, script: Markup) -> Markup:
 
 def _contents(report: Report) -> Markup:
     moving = "Moves" if predicts(report.plan) else "Evictions"
-    places = {"cluster": "Cluster", "moves": moving, "stays": "What stays", "policy": "Policy", "versions": "Versions"}
+    places = {"cluster": "Cluster", "moves": moving, "stays": "Refusals", "policy": "Policy", "versions": "Versions"}
     links = (tag("a", text(title), href=f"#{name}") for name, title in places.items())
     return tag("nav", *links, aria_label="Contents")
 

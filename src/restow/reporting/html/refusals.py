@@ -20,9 +20,9 @@ def refusals(plan: Plan) -> Markup:
     """Write the section, one ``<details>`` a reason."""
     groups = group_refusals(plan.refusals)
     if not groups:
-        return section("stays", "What stays", tag("p", text("No candidate was refused.")))
-    intro = tag("p", text(f"{stays(plan)}. A reason opens into its pods."), class_="dim")
-    return section("stays", "What stays", intro, _finder(), *map(_group, groups))
+        return section("stays", "Refusals", tag("p", text("No candidate was refused.")))
+    intro = tag("p", text(f"{stays(plan)}. Open a reason to see its pods."), class_="dim")
+    return section("stays", "Refusals", intro, _finder(), *map(_group, groups))
 
 
 def _finder() -> Markup:
@@ -49,7 +49,7 @@ def _group(group: RefusalGroup) -> Markup:
 def _left_out(group: RefusalGroup) -> Markup:
     if len(group.refusals) <= MOST_ROWS:
         return EMPTY
-    sentence = f"The first {MOST_ROWS:,} of {len(group.refusals):,} are listed; all are in this page's data."
+    sentence = f"Showing the first {MOST_ROWS:,} of {len(group.refusals):,}. Find searches all of them."
     return tag("p", text(sentence), class_="dim")
 
 
