@@ -148,7 +148,7 @@ def test_every_stage_speaks_though_the_first_objects():
     assert [each.message for each in view(found).gates] == [
         "fails 1 of 10 checks: pod has local storage and is protected against eviction",
         "0 of 0 evictions left on n1",
-        "default/web: 3 healthy, 3 wanted, 0 may go",
+        "default/web: 3 healthy, 3 required, 0 disruptions left",
         "0 of 1 other node fits",
     ]
 
