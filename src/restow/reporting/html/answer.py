@@ -62,7 +62,7 @@ def _second_sentence(report: Report) -> str:
     plan = report.plan
     sentences = [f"{stays(plan)}.", *obstacles(plan)] if plan.refusals else []
     if plan.moves:
-        about = [f"{headline(plan)}.", f"Moved of what each strategy wanted: {', '.join(wanted(plan))}."]
+        about = [f"{headline(plan)}.", f"Moves by strategy: {', '.join(wanted(plan))}."]
         about += [f"Balance: {'; '.join(balance(plan))}."] if balance(plan) else []
         sentences = [*about, *sentences]
     return " ".join(sentences)

@@ -36,10 +36,10 @@ def _reading(report: Report) -> str:
     if len(report.loads) > MOST_CARDS:
         return ""
     if predicts_load(report.plan):
-        return "Requests as a share of allocatable: solid after the plan, outlined before it where they differ."
+        return "Bars show requests as a share of allocatable: solid after the plan, outlined before it."
     if report.plan.moves and not predicts(report.plan):
-        return "Requests as a share of allocatable: outlined before, solid without the evicted pods."
-    return "Requests as a share of allocatable."
+        return "Bars show requests as a share of allocatable: outlined before, solid without the evicted pods."
+    return "Bars show requests as a share of allocatable."
 
 
 def _sorting() -> Markup:

@@ -4,8 +4,8 @@
   const byId = (id) => document.getElementById(id);
   // Other people's words: what does not print is shown, not obeyed, as in the rest of the page.
   const printable = (text) => text.replace(/[\p{C}\p{Z}]/gu, (each) => (/\s/u.test(each) ? " " : "\ufffd"));
-  const shown = (_, value) => (typeof value === "string" ? printable(value) : value);
-  const read = (id) => JSON.parse(byId(id)?.textContent ?? "null", shown);
+  const safe = (_, value) => (typeof value === "string" ? printable(value) : value);
+  const read = (id) => JSON.parse(byId(id)?.textContent ?? "null", safe);
   const plan = read("plan");
   const heat = read("heat");
   const picture = document.querySelector(".picture");
