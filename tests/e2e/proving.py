@@ -65,7 +65,7 @@ def plan_of(plane: ControlPlane, policy: Policy, directory: Path) -> Any:
 def carry_out(plane: ControlPlane, policy: Policy, directory: Path, most: int) -> Iterator[Landing]:
     """Plans and evicts until there is nothing left to do, one pod after the other; ``most`` moves are allowed.
 
-    Where a replacement lands on another candidate than the plan goes on with, the rest is planned anew.
+    Where a replacement lands on another candidate than the plan goes on with, the rest is planned again.
     """
     made = 0
     while moves := plan_of(plane, policy, directory)["moves"]:

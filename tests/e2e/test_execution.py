@@ -166,6 +166,6 @@ def test_a_pod_that_went_meanwhile_is_dropped_and_a_missing_right_is_named(stage
 
     dropped, failed = asyncio.run(run())
     assert isinstance(dropped, Dropped)
-    assert dropped.message == "it is gone already"
+    assert dropped.message == "it is already gone"
     assert isinstance(failed, Failed)
     assert 'may not create pods/eviction; add the rule {apiGroups: [""]' in failed.message

@@ -46,5 +46,5 @@ def test_a_daemon_goes_on_through_a_rotation_of_all_certificates(own_plane: Cont
         authority = rotate(own_plane, tmp_path / "new")
         restow.wait_for_line("the server's certificate cannot be verified")
         write(tmp_path, authority)
-        restow.wait_for_line("news of the cluster come in again")
+        restow.wait_for_line("the cluster's state is updated again")
         assert restow.is_running

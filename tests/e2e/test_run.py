@@ -113,7 +113,7 @@ def test_a_deployment_leads_reloads_its_policy_and_leaves_in_order(
         assert run.samples().total("restow_leader") == 1
 
         run.policy.write_text("profiles: [")
-        run.wait_for_line("the changed policy cannot be used, and the policy before stays in force")
+        run.wait_for_line("the changed policy cannot be used; the previous policy stays in force")
         run.wait_for_line(ENDS, times=len(run.lines(ENDS)) + 2)
         assert evicted(plane) == ()
         write_policy(run.policy, duplicates(namespace))

@@ -66,10 +66,10 @@ def test_the_api_server_dies_in_the_middle_of_a_cycle(stage: ControlPlane, watch
     with watchman.watching(stage), a_restow(tmp_path, stage.kubeconfig) as restow:
         restow.wait_for_line("Evicted pod")
         stage.kill("kube-apiserver")
-        restow.wait_for_line("no news of")
+        restow.wait_for_line("cannot update")
         stage.restart("kube-apiserver")
         wait_until_spread(stage, apps, "default", restow)
-        restow.wait_for_line("news of the cluster come in again")
+        restow.wait_for_line("the cluster's state is updated again")
         stop(restow)
     check(stage, watchman, restow)
 

@@ -233,13 +233,13 @@ def test_a_plan_that_waits_is_left_when_pods_are_not_told_of_any_more(scene: Sce
         restow.wait_for_line("Waiting to evict pod")
         with scene.proxy.trouble(calls("watch", "pods"), Mute()):
             scene.proxy.cut_watches()
-            restow.wait_for_line("Pod is not evicted after all")
+            restow.wait_for_line("Planned eviction dropped")
             scene.plane.admin.delete("PodDisruptionBudget", "web", scene.namespace)
             restow.wait_for_line("Descheduling cycle failed")
             wait_for_cycles(restow, 2)
             assert not restow.lines("Evicted pod")
         restow.wait_for_line("Evicted pod")
-    assert {each["code"] for each in restow.entries("Pod is not evicted after all")} == {"Unknown"}
+    assert {each["code"] for each in restow.entries("Planned eviction dropped")} == {"Unknown"}
     failed = restow.entries("Descheduling cycle failed")
     assert all(each["err"].startswith("the API server has told nothing of pods for ") for each in failed)
 

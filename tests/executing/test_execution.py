@@ -154,10 +154,10 @@ def starting(double: Double) -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (gone, "it is gone already"),
-        (another, "it is gone already, and another pod has its name"),
-        (leaving, "it is being deleted already"),
-        (moved, "it is on c, and the plan takes it from a"),
+        (gone, "it is already gone"),
+        (another, "it is already gone, and another pod has its name"),
+        (leaving, "it is already being deleted"),
+        (moved, "it is on c, but the plan moves it from a"),
         (shut, "b, where it would land, no longer takes pods"),
         (starting, "1 of ReplicaSet web's pods are not ready yet, web-1 first"),
     ],

@@ -57,7 +57,7 @@ def test_pods_that_come_back_stop_their_workload_after_the_first_and_say_why() -
     told = carry_out(double, plan, memory=memory)
     assert double.evicted == ["web-0"]
     assert [each.match for each in told if isinstance(each, Landed)] == [Match.BACK]
-    assert re.search(r"left alone for 4m5\ds \(once\): new-1 came back to a", messages(told, Dropped)[0])
+    assert re.search(r"for 4m5\ds \(once\): new-1 landed on a again", messages(told, Dropped)[0])
 
 
 @pytest.mark.parametrize("plugin", ["PodLifeTime", "RemoveFailedPods", "RemovePodsHavingTooManyRestarts"])
@@ -72,7 +72,7 @@ def test_a_missed_prediction_stops_its_workload() -> None:
     double = Double.of(plan, land=lambda pod: "c" if pod.startswith("web") else "d")
     told = carry_out(double, plan)
     assert double.evicted == ["web-0", "api-0"]
-    assert "new-1 landed on c, foretold was b" in messages(told, Dropped)[0]
+    assert "new-1 landed on c, predicted was b" in messages(told, Dropped)[0]
 
 
 def test_a_workload_whose_replacement_is_not_ready_is_not_evicted_again() -> None:

@@ -33,8 +33,8 @@ def test_every_disappointment_doubles_the_pause_up_to_a_longest() -> None:
 def test_the_sentence_says_for_how_long_how_often_and_why() -> None:
     memory = Memory()
     memory.disappoint(TASK, 0.0, "it came back")
-    memory.disappoint(TASK, 400.0, "new-2 came back to a")
-    said = "ReplicaSet/web is left alone for 9m40s (2 times in a row): new-2 came back to a"
+    memory.disappoint(TASK, 400.0, "new-2 landed on a again")
+    said = "backing off from ReplicaSet/web for 9m40s (2 times in a row): new-2 landed on a again"
     assert memory.objection(TASK, 420.0) == said
 
 
@@ -72,9 +72,7 @@ def test_a_replacement_that_its_strategy_wants_again_soon_goes_in_a_circle() -> 
     memory = Memory()
     memory.note(TASK, "uid-new", 0.0)
     again = replace(TASK, move=a_task("new").move)
-    said = (
-        "ReplicaSet/web is left alone for 5m0s (once): LowNodeUtilization moved it 1m0s ago and wants to move it again"
-    )
+    said = "backing off from ReplicaSet/web for 5m0s (once): LowNodeUtilization moved it 1m0s ago and wants to move it again"
     assert memory.objection(again, 60.0) == said
     assert memory.objection(again, 60.0 + FIRST_PAUSE) is None
 

@@ -45,7 +45,7 @@ def test_after_a_stop_answers_are_waited_for_a_little_while_only(stops: tuple[fl
     told, ended = stopped(Silent(Double.of(plan).pods), plan, *stops)
     assert endings(told) == {"web-0": "Failed", "web-1": "Dropped"}
     assert messages(told, Failed) == [
-        "the API server did not answer, and is not asked again: restow is stopping",
+        "the API server did not answer; no retry: restow is stopping",
     ]
     assert ended == pytest.approx(7.0 + LAST_ANSWERS, abs=0.1)
 

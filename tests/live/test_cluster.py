@@ -117,7 +117,7 @@ async def test_an_outage_is_told_once_and_its_end_too(server: ApiServer, api: Ap
         # Shorter than what is heard is trusted, a last pause included.
         await asyncio.sleep(100)
         assert len(said) == 1
-        assert said[0].startswith("no news of ")
+        assert said[0].startswith("cannot update ")
         assert live.snapshot() is before
         assert live.age("Pod") > 90
         assert live.interruptions
@@ -126,7 +126,7 @@ async def test_an_outage_is_told_once_and_its_end_too(server: ApiServer, api: Ap
         for kind, each in (("Node", a_node("new")), ("Pod", a_pod("new")), ("Service", a_service("new"))):
             server.put(kind, each)
         await catches_up(live, api)
-        assert said[1:] == ["news of the cluster come in again"]
+        assert said[1:] == ["the cluster's state is updated again"]
 
 
 async def test_it_is_ready_when_every_list_is_in(server: ApiServer, api: Api) -> None:

@@ -34,7 +34,7 @@ from restow.serving.metrics import Metrics
 from running.hearing import Heard, Recorded, sample
 from running.town import READY, Town
 
-DROPPED = "Pod is not evicted after all"
+DROPPED = "Planned eviction dropped"
 EVACUATION = eviction.Busy('admission webhook "x" denied the request: Eviction triggered evacuation of VMI', None)
 
 
@@ -220,7 +220,7 @@ def test_a_workload_that_is_left_alone_takes_nobody_else_with_it(decided: Decide
     assert (run.predicted("hit"), run.predicted("miss"), run.predicted("void")) == (2, 0, 0)
     assert DROPPED not in run.heard.messages
     assert len(decided.moves) == 1
-    assert [each["pods"] for each in run.heard.of("Workload is left alone")] == [2]
+    assert [each["pods"] for each in run.heard.of("Backing off from workload")] == [2]
     assert sample(run.metrics, "restow_loops_suppressed_total", cause="back-off") == 2
     assert sample(run.metrics, "restow_backed_off_workloads") == 1
 

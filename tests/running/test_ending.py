@@ -28,4 +28,4 @@ def test_what_the_end_waits_for_has_its_time_before_the_last_resort() -> None:
 def test_a_process_that_cannot_end_is_ended_and_says_so() -> None:
     ended = subprocess.run([sys.executable, "-c", STUCK], capture_output=True, text=True, timeout=60, check=False)
     assert ended.returncode == 1
-    assert 'restow is ended" err="it did not come to its end within 0 s of being told to stop"' in ended.stderr
+    assert 'restow is forced to exit" err="it did not stop within 0 s of being told to"' in ended.stderr

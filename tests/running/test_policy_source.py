@@ -14,8 +14,8 @@ from restow.serving.metrics import Metrics
 from running.hearing import Heard, sample
 
 CHANGED = "has changed: the new policy is in force"
-BROKEN = "the changed policy cannot be used, and the policy before stays in force"
-UNREADABLE = "the policy before stays in force"
+BROKEN = "the changed policy cannot be used; the previous policy stays in force"
+UNREADABLE = "the previous policy stays in force"
 
 
 class Read:

@@ -121,26 +121,26 @@ WHY = {"reason": "a is full", "strategy": LEVEL, "node": "a", "profile": "P"}
         (
             Landed(PROVEN, "new-1", "d", Match.ELSEWHERE),
             0,
-            "Replacement landed elsewhere than foretold",
+            "Replacement landed on another node than predicted",
             {"pod": POD, "replacement": NEW, "node": "d", "foretold": "b, c"},
         ),
         (
             Landed(BARE, "new-1", "a", Match.BACK),
             0,
-            "Replacement landed elsewhere than foretold",
+            "Replacement landed on another node than predicted",
             {"pod": POD, "replacement": NEW, "node": "a", "foretold": "another node"},
         ),
         (Settled(BARE), 3, "Replacement is ready", {"pod": POD}),
         (
-            Dropped(BARE, "it is gone already", "Gone"),
+            Dropped(BARE, "it is already gone", "Gone"),
             1,
-            "Pod is not evicted after all",
-            {"pod": POD, "code": "Gone", "message": "it is gone already"},
+            "Planned eviction dropped",
+            {"pod": POD, "code": "Gone", "message": "it is already gone"},
         ),
         (
             Dropped(BARE, "left alone", "BackOff"),
             0,
-            "Pod is not evicted after all",
+            "Planned eviction dropped",
             {"pod": POD, "code": "BackOff", "message": "left alone"},
         ),
         (
@@ -171,7 +171,7 @@ def test_failures_are_always_told(outcome: Outcome, message: str, keys: dict[str
     assert Told(verbosity=0).of(outcome).heard.entries == [{"msg": message, **keys}]
 
 
-@pytest.mark.parametrize("outcome", [Cleared(BARE), Dropped(BARE, "the rest is planned anew", "Replanned")])
+@pytest.mark.parametrize("outcome", [Cleared(BARE), Dropped(BARE, "the rest is planned again", "Replanned")])
 def test_what_goes_without_saying(outcome: Outcome) -> None:
     told = Told().of(outcome)
     assert told.heard.entries == []

@@ -198,7 +198,7 @@ class _Run:
 
     def _leave(self, task: Task, objection: _Objection) -> None:
         """Do not ask again for what may be going: whether it does, shows in time."""
-        ending = Failed(task, f"the API server did not answer, and is not asked again: {objection.message}")
+        ending = Failed(task, f"the API server did not answer; no retry: {objection.message}")
         if self._stopped is None or self._stopped.code == "Replanned":
             self._put_off(task, ending, objection.message, None)
         else:

@@ -97,9 +97,9 @@ class Following:
         if match is Match.ELSEWHERE:
             foretold = ", ".join(task.move.candidates[:_TOLD])
             more = ", ..." if len(task.move.candidates) > _TOLD else ""
-            self._memory.disappoint(task, elapsed(), f"{pod} landed on {node}, foretold was {foretold}{more}")
+            self._memory.disappoint(task, elapsed(), f"{pod} landed on {node}, predicted was {foretold}{more}")
         elif match is Match.BACK:
-            self._memory.disappoint(task, elapsed(), f"{pod} came back to {node}")
+            self._memory.disappoint(task, elapsed(), f"{pod} landed on {node} again")
         if node != task.move.target:
             self.stray(task)
         return Landed(task, pod, node, match)

@@ -115,7 +115,7 @@ class Memory:
 
 def _sentence(pause: Pause, now: float) -> str:
     times = f"{pause.times} times in a row" if pause.times > 1 else "once"
-    return f"{pause.whose} is left alone for {_ago(pause.until - now)} ({times}): {pause.why}"
+    return f"backing off from {pause.whose} for {_ago(pause.until - now)} ({times}): {pause.why}"
 
 
 def _ago(seconds: float) -> str:

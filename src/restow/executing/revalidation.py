@@ -35,17 +35,17 @@ def gone(task: Task, sight: Sight) -> str | None:
     """Why there is nothing to evict any more."""
     pod = sight.pod(task.move.pod.namespace, task.move.pod.name)
     if pod is None:
-        return "it is gone already"
+        return "it is already gone"
     if pod.uid != task.move.pod.uid:
-        return "it is gone already, and another pod has its name"
-    return "it is being deleted already" if pod.is_terminating else None
+        return "it is already gone, and another pod has its name"
+    return "it is already being deleted" if pod.is_terminating else None
 
 
 def stale(task: Task, sight: Sight) -> str | None:
     """Why the plan is out of date for a pod that is still there."""
     pod = sight.pod(task.move.pod.namespace, task.move.pod.name)
     if pod is not None and pod.node != task.move.source:
-        return f"it is on {pod.node}, and the plan takes it from {task.move.source}"
+        return f"it is on {pod.node}, but the plan moves it from {task.move.source}"
     return _shut_out(task, sight)
 
 

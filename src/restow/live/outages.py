@@ -35,7 +35,7 @@ class Outages:
         again, feed.broken = now - feed.broken < _SOON, now
         if again:
             if not self._silent:
-                self._tell(f"no news of {_plural(feed.kind)} for now: {error}")
+                self._tell(f"cannot update {_plural(feed.kind)} for now: {error}")
             self._silent.add(feed.kind)
 
     def heard(self, feed: Feed) -> None:
@@ -43,7 +43,7 @@ class Outages:
         if feed.kind in self._silent:
             self._silent.discard(feed.kind)
             if not self._silent:
-                self._tell("news of the cluster come in again")
+                self._tell("the cluster's state is updated again")
 
     def look(self, feeds: Iterable[Feed], now: float) -> None:
         """Tell which kinds are not known any more, and which are again."""

@@ -63,7 +63,7 @@ _ENDLESS: Final = 1800.0
 _SEEN: Final = 10.0
 #: A plan that was made sooner (seconds) is made anew before the next move.
 _AT_ONCE: Final = 2.0
-_ANEW: Final = "the rest is planned anew"
+_ANEW: Final = "the rest is planned again"
 #: How long kinds that a new policy needs get to come in (seconds).
 _COMING: Final = 60.0
 #: Seconds after which a cycle is stuck: with a look at the cluster, with a decision, and, beside what the policy lets

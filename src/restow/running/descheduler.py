@@ -158,7 +158,7 @@ class _Work:
 
     async def _stop(self, cycles: Cycles) -> None:
         await self.stopping.wait()
-        self.of.log.say(f"{_STOPPING}: evictions that were asked for come to their end")
+        self.of.log.say(f"{_STOPPING}: waiting for the evictions under way")
         cycles.stop(_STOPPING)
 
     def _evictions(self, permit: Permit, grace_period: int | None) -> Evicting:
@@ -168,7 +168,7 @@ class _Work:
 async def _first_lists(live: LiveCluster) -> None:
     """Wait until every list is in; ClientError if they do not come."""
     if not await live.wait_ready(asyncio.get_running_loop().time() + _PATIENCE):
-        raise ClientError(f"no list of {', '.join(live.missing)} came within {_PATIENCE:.0f} s")
+        raise ClientError(f"could not list {', '.join(live.missing)} within {_PATIENCE:.0f} s")
 
 
 def _stopping(log: Log) -> asyncio.Event:

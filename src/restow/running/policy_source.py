@@ -51,7 +51,7 @@ class PolicySource:
         except InputError as error:
             if str(error) != self._unreadable:
                 self._unreadable = str(error)
-                self.log.failure("the policy before stays in force", error)
+                self.log.failure("the previous policy stays in force", error)
             return
         self._unreadable = ""
         if text == self._text:
@@ -62,7 +62,7 @@ class PolicySource:
         except Exception as error:  # noqa: BLE001 - whatever a policy does to its readers, the one before it is good
             self.metrics.policy_read("broken")
             why = error if isinstance(error, InputError) else f"{self.path}: {type(error).__name__}: {excerpt(error)}"
-            self.log.failure("the changed policy cannot be used, and the policy before stays in force", why)
+            self.log.failure("the changed policy cannot be used; the previous policy stays in force", why)
 
     def _take(self, text: bytes) -> None:
         self._text = text

@@ -88,7 +88,7 @@ class Telling:
             self._refused(cycle, refused)
         resting = Counter(each.reason[2] for each in cycle.record.refusals if each.reason[1] == BACK_OFF)
         for message, pods in resting.items():
-            self.log.info("Workload is left alone", pods=pods, message=message)
+            self.log.info("Backing off from workload", pods=pods, message=message)
 
     def heard(self, cycle: Cycle) -> None:
         """Count what hearing the strategies took, once for each decision of the cycle."""
@@ -197,13 +197,13 @@ class Telling:
             self.metrics.backed_off()
         # That a workload is left alone is what somebody should look at.
         verbosity = 0 if code == "BackOff" else 1
-        self.log.info("Pod is not evicted after all", v=verbosity, pod=_ref(task), code=code, message=message)
+        self.log.info("Planned eviction dropped", v=verbosity, pod=_ref(task), code=code, message=message)
 
     def _landed(self, task: Task, pod: str, node: str, match: Match) -> None:
         keys: dict[str, object] = {"pod": _ref(task), "replacement": Ref(task.move.pod.namespace, pod), "node": node}
         if match in (Match.ELSEWHERE, Match.BACK):
             foretold = ", ".join(task.move.candidates[:3]) or "another node"
-            self.log.info("Replacement landed elsewhere than foretold", v=0, **keys, foretold=foretold)
+            self.log.info("Replacement landed on another node than predicted", v=0, **keys, foretold=foretold)
         else:
             self.log.info("Replacement landed", v=2, **keys, match=match.value)
         if match in _PREDICTIONS:
