@@ -26,10 +26,10 @@ def test_it_tells_when_cycles_are_made():
     deployment = only(manifests(KUBERNETES / "deployment"), "Deployment")
     (container,) = deployment["spec"]["template"]["spec"]["containers"]
     assert "--descheduling-interval=5m" in container["args"]
-    assert "one every five minutes; two replicas" in PAGE
+    assert "a cycle every five minutes; two replicas" in PAGE
     assert deployment["spec"]["replicas"] == 2
     assert only(manifests(KUBERNETES / "cronjob"), "CronJob")["spec"]["schedule"] == "*/10 * * * *"
-    assert "one every ten minutes" in PAGE
+    assert "a cycle every ten minutes" in PAGE
 
 
 def test_it_tells_of_every_way():
