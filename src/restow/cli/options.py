@@ -48,7 +48,7 @@ NoSizeLimit = Annotated[
     bool,
     Parameter(
         show_default=False,
-        help="Read packed and piped dumps of any size. Without it what looks like a bomb is refused.",
+        help="Read compressed and piped dumps of any size. By default, suspiciously large ones are refused.",
     ),
 ]
 Kubeconfig = Annotated[
