@@ -156,7 +156,7 @@ class Metrics:
         )
         self._backing_off = Gauge(
             "restow_backed_off_workloads",
-            "Workloads that are left alone for a while because moves of their pods came to nothing.",
+            "Workloads that restow backs off from because moves of their pods failed.",
             registry=self.registry,
         )
         for result in _MOVE_RESULTS:
@@ -194,7 +194,7 @@ class Metrics:
         )
         self._policy_loads = Counter(
             "restow_policy_loads",
-            "How often the policy file was read; with broken, the policy before it stays in force.",
+            "How often the policy file was read; if broken, the previous policy stays in force.",
             ["result"],
             registry=self.registry,
         )
