@@ -124,7 +124,10 @@ def a_report(
         loads=loads,
         sources="cluster.json, 0.1 s",
         policy=PolicyView(
-            "default" if bundled else "policy.yaml", bundled, ("RemoveDuplicates", "LowNodeUtilization"), POLICY_TEXT
+            "default" if bundled else "policy.yaml",
+            bundled,
+            ("RemoveDuplicates", "LowNodeUtilization"),
+            lambda: POLICY_TEXT,
         ),
         notes=notes,
     )

@@ -28,6 +28,13 @@ def test_it_says_that_it_is_bundled():
     assert "RemoveDuplicates" in view.strategies
 
 
+def test_its_text_is_made_only_where_it_is_shown(monkeypatch):
+    """A table does not show it; a policy of 20,000 profiles has a text that takes half a minute."""
+    monkeypatch.setattr("restow.cli.policy_files.understood", lambda *_: "made")
+    view = policy_view(bundled())
+    assert view.text() == "made"
+
+
 def test_there_is_nothing_to_say_against_it():
     assert lint_policy(EXAMPLE.read_bytes(), "default.yaml", PLUGINS) == []
 

@@ -90,6 +90,15 @@ async def test_what_came_before_trouble_is_not_lost(
     assert [told(event) for event in seen] in (EVENTS, [])
 
 
+async def test_a_long_unknown_type_is_quoted_by_its_beginning(api: Api, double: Double) -> None:
+    double.answers("GET", PATH, Answer((b'{"type": "%s", "object": {}}\n' % (b"Q" * 5_000),)))
+
+    with pytest.raises(MalformedReply) as raised:
+        await watched(api)
+
+    assert len(str(raised.value)) < 300
+
+
 @pytest.mark.parametrize("what", ["ADDED", "MODIFIED", "DELETED"])
 async def test_an_event_with_an_unreadable_object_names_it_and_the_stream_goes_on(
     api: Api, double: Double, what: str

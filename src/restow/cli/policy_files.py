@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from importlib.resources import files
 
 from restow.cli.named_files import file_bytes, file_name
@@ -42,4 +43,4 @@ def policy_view(file: PolicyFile) -> PolicyView:
     descheduling = [name for profile in policy.profiles for name in profile.deschedule]
     balancing = [name for profile in policy.profiles for name in profile.balance]
     strategies = tuple(dict.fromkeys([*descheduling, *balancing]))
-    return PolicyView(file.name, file.bundled, strategies, understood(file.document, policy))
+    return PolicyView(file.name, file.bundled, strategies, partial(understood, file.document, policy))

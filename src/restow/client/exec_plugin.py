@@ -25,6 +25,7 @@ from restow.client.official import config_modules
 from restow.client.programs import run_program
 from restow.client.trust import Certificate, Trust
 from restow.errors import InputError
+from restow.kube.excerpts import excerpt
 from restow.kube.timestamps import parse_time
 from restow.renewed import Renewed
 
@@ -121,7 +122,7 @@ class ExecPlugin:
         try:
             said = msgspec.json.decode(answer, type=_Answer)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise self._useless(f"is no ExecCredential: {error}") from error
+            raise self._useless(f"is no ExecCredential: {excerpt(error)}") from error
         if said.api_version != self.api_version:
             raise self._useless(f"has apiVersion {said.api_version}, not {self.api_version}")
         if not said.status.token and not (said.status.client_certificate_data and said.status.client_key_data):

@@ -37,6 +37,7 @@ from restow.client.errors import (
 from restow.client.permitted_body import Permit, PermittedBody
 from restow.client.rate_limit import TokenBucket
 from restow.client.server_time import ServerTime
+from restow.kube.excerpts import excerpt
 from restow.redaction import without_secrets
 
 T = TypeVar("T")
@@ -213,7 +214,9 @@ def decoded(body: bytes, decode: Callable[[bytes], T], call: Call) -> T:
     try:
         return decode(body)
     except (msgspec.ValidationError, RecursionError) as error:
-        raise MalformedReply(f"{call.method} {call.path}: the answer is not what the API promises: {error}") from error
+        raise MalformedReply(
+            f"{call.method} {call.path}: the answer is not what the API promises: {excerpt(error)}"
+        ) from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise Unreachable(f"{call.method} {call.path}: the answer is not JSON, or only half of it: {error}") from error
 

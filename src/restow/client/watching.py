@@ -19,6 +19,7 @@ from restow.client.errors import MalformedReply, Status, Unreachable, refusal_of
 from restow.client.listing import EVERYTHING, Selection
 from restow.client.resources import Resource
 from restow.client.transport import Api
+from restow.kube.excerpts import excerpt
 from restow.kube.objects.unreadable import decode_or_name
 
 #: Seconds that a stream is asked to last, between these two so that not all of them end at once. Source: client-go v0.36.
@@ -116,7 +117,7 @@ def _read(line: bytes, decoder: msgspec.json.Decoder[Any], resource: Resource) -
             return Bookmark(version)
         return _OBJECT_EVENTS[event.type](decode_or_name(decoder, event.object), version)
     except (msgspec.ValidationError, RecursionError) as error:
-        raise MalformedReply(f"watch of {resource.plural}: not what the API promises: {error}") from error
+        raise MalformedReply(f"watch of {resource.plural}: not what the API promises: {excerpt(error)}") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise Unreachable(f"watch of {resource.plural}: not JSON: {error}") from error
 

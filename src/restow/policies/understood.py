@@ -136,8 +136,9 @@ def _parts(node: yaml.Node | None, written: Any) -> Iterator[tuple[int, yaml.Nod
             yield key.start_mark.line, value, said.get(key.value)
     elif isinstance(node, yaml.SequenceNode):
         items = written if isinstance(written, list) else []
+        names = set(map(str, items)) if any(isinstance(each, yaml.ScalarNode) for each in node.value) else set()
         for index, item in enumerate(node.value):
             # Names may have been added in front; everything else keeps its place.
             same = items[index] if index < len(items) else None
-            named = item.value if item.value in map(str, items) else None
-            yield item.start_mark.line, item, named if isinstance(item, yaml.ScalarNode) else same
+            is_scalar = isinstance(item, yaml.ScalarNode)
+            yield item.start_mark.line, item, (item.value if item.value in names else None) if is_scalar else same

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from restow.descheduling.plan import NodeLoad, Plan
 
 
@@ -23,8 +25,8 @@ class PolicyView:
     bundled: bool
     #: The enabled strategies, in the order in which they run.
     strategies: tuple[str, ...]
-    #: YAML with defaults filled in; lines with a default are marked (`restow.policies.understood`).
-    text: str
+    #: Makes YAML with defaults filled in; lines with a default are marked (`restow.policies.understood`).
+    text: Callable[[], str]
 
 
 @dataclass(slots=True, frozen=True)

@@ -19,7 +19,7 @@ def policy(view: PolicyView) -> Markup:
     """Write the policy; lines that restow filled in are marked."""
     name = f"{view.name} (bundled with restow)" if view.bundled else view.name
     strategies = ", ".join(view.strategies) or "no strategies"
-    lines = Markup("\n".join(map(_policy_line, view.text.splitlines())))
+    lines = Markup("\n".join(map(_policy_line, view.text().splitlines())))
     return section(
         "policy",
         "Policy as understood",
