@@ -57,6 +57,7 @@ def a_move(
     *,
     owner: str | None = "Deployment/web",
     certainty: Certainty | None = "certain",
+    probability: float | None = None,
     candidates: tuple[str, ...] | None = None,
     plugin: str = "RemoveDuplicates",
     reason: str = "3 of 5 replicas on node-1, fair share 1",
@@ -70,12 +71,24 @@ def a_move(
         source=source,
         target=target,
         certainty=certainty if target else None,
+        probability=1.0 if target and certainty == "certain" else probability,
         candidates=winners,
         candidate_count=len(winners),
         profile="default",
         plugin=plugin,
         reason=reason,
     )
+
+
+def a_steered_move(pod: str, route: tuple[str, str]) -> Move:
+    """One move whose replacement is brought to its target."""
+    return structs.replace(a_move(pod, route), probabilities=(1.0,), steering="nominate")
+
+
+def a_likely_move(pod: str, route: tuple[str, str], probability: float = 0.93) -> Move:
+    """One move that is in vain where its replacement lands on the other candidate, ``node-9``."""
+    move = a_move(pod, route, certainty="likely", probability=probability, candidates=(route[1], "node-9"))
+    return structs.replace(move, probabilities=(probability, round(1 - probability, 4)), in_vain=("node-9",))
 
 
 def a_clearance(pod: str, node: str) -> Move:

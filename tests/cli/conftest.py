@@ -92,3 +92,16 @@ def policy(tmp_path: Path) -> Path:
 def plan_arguments(cluster: Path, policy: Path) -> list[str]:
     """``restow plan`` for the two files, at a fixed time."""
     return ["plan", "-f", str(cluster), "--policy-config-file", str(policy), "--now", NOW]
+
+
+@pytest.fixture
+def one_to_be_emptied(tmp_path: Path) -> list[str]:
+    """Arguments: n1 has two small pods that fit on n2, where the scheduler would not put them."""
+    pods = [
+        *(a_pod(f"p{at}", node="n1", owner=("ReplicaSet", f"rs-{at}"), cpu="100m") for at in range(2)),
+        a_pod("filler", node="n2", owner=("DaemonSet", "filler"), cpu="2"),
+    ]
+    path, policy = tmp_path / "fragmented.json", tmp_path / "pack.yaml"
+    path.write_text(json.dumps(a_list(a_node("n1", cpu="4"), a_node("n2", cpu="4"), *pods, *TOLD)))
+    policy.write_bytes(as_yaml(strategy_policy("HighNodeUtilization", {"thresholds": {"cpu": 30}})))
+    return ["-f", str(path), "--policy-config-file", str(policy), "--now", NOW]

@@ -135,3 +135,20 @@ def test_kinds_that_the_input_lacks_are_told(restow, cluster, policy):
 
 def test_phases_are_timed_with_v(restow):
     assert "explain" in restow("explain", "pod", "shop/db-0", *DATABASE, "-v", "1").err
+
+
+class TestSteering:
+    """``explain`` knows the plan's steering, and what it would change."""
+
+    def test_it_is_among_what_would_help(self, restow, one_to_be_emptied):
+        told = words(restow("explain", "pod", "default/p0", *one_to_be_emptied).out)
+        assert "it would land on n1 again" in told
+        assert "It would move with --steering nominate." in told
+
+    def test_a_steered_pod_says_where_to(self, restow, one_to_be_emptied):
+        told = words(restow("explain", "pod", "default/p0", *one_to_be_emptied, "--steering", "nominate").out)
+        assert "to n2, steered" in told
+
+    def test_the_node_that_takes_it_says_so(self, restow, one_to_be_emptied):
+        told = words(restow("explain", "node", "n2", *one_to_be_emptied, "--steering", "nominate").out)
+        assert "default/p0 from n1, steered HighNodeUtilization" in told

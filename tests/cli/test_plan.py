@@ -347,3 +347,37 @@ def test_any_time_that_can_be_written_has_a_plan(restow, cluster, tmp_path, now)
     (tmp_path / "ages.yaml").write_bytes(as_yaml(policy))
     ran = restow("plan", "-f", cluster, "--policy-config-file", "ages.yaml", "--now", now, "-o", "json")
     assert (ran.status, json.loads(ran.out)["metadata"]["generatedAt"]) == (0, now)
+
+
+class TestSteeringNote:
+    """A plan whose moves the scheduler would spoil says what steering would change."""
+
+    NOTE = (
+        "Steering would make 2 moves instead of 0: --steering nominate; docs/how-to/steer.md has the objects to install"
+    )
+
+    @pytest.mark.parametrize("form", ["table", "wide", "html"])
+    def test_people_read_it(self, restow, one_to_be_emptied, form):
+        assert self.NOTE in " ".join(restow("plan", *one_to_be_emptied, "-o", form).out.split())
+
+    @pytest.mark.parametrize("form", ["json", "yaml"])
+    def test_programs_do_not_wait_for_it(self, restow, one_to_be_emptied, form):
+        ran = restow("plan", *one_to_be_emptied, "-o", form)
+        assert "Steering would" not in ran.out + ran.err
+
+    @pytest.mark.parametrize("asked", [("--steering", "nominate"), ("--steering", "none"), ("--placement", "upstream")])
+    def test_who_has_chosen_is_not_told(self, restow, one_to_be_emptied, asked):
+        assert "Steering would" not in restow("plan", *one_to_be_emptied, *asked).out
+
+    def test_a_policy_that_wants_none_is_not_told(self, restow, one_to_be_emptied, tmp_path):
+        settled = strategy_policy("HighNodeUtilization", {"thresholds": {"cpu": 30}}, restow={"steering": "none"})
+        (tmp_path / "none.yaml").write_bytes(as_yaml(settled))
+        ran = restow("plan", *one_to_be_emptied[:2], "--policy-config-file", tmp_path / "none.yaml", "--now", NOW)
+        assert "Nothing to move" in ran.out
+        assert "Steering would" not in ran.out
+
+    def test_moves_that_are_made_anyway_need_no_steering(self, restow, plan_arguments):
+        assert "Steering would" not in restow(*plan_arguments).out
+
+    def test_what_it_does_is_what_it_said(self, restow, one_to_be_emptied):
+        assert "2 moves, all steered" in restow("plan", *one_to_be_emptied, "--steering", "nominate").out

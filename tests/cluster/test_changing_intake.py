@@ -122,6 +122,28 @@ def test_a_pod_as_it_is_now():
     assert intake.pods_of(pod.owners[0].uid) == []
 
 
+def test_the_pods_behind_the_gate_of_steering_are_known_as_they_come_and_go():
+    gated = {"schedulingGates": [{"name": "other"}, {"name": "restow.dev/steer"}]}
+    intake = ClusterIntake()
+    intake.add("Pod", [wire("Pod", a_pod("b", spec=gated)), wire("Pod", a_pod("a", spec=gated))])
+    intake.add("Pod", [wire("Pod", a_pod("c", spec={"schedulingGates": [{"name": "restow.dev/steer-not"}]}))])
+    assert [pod.name for pod in intake.gated()] == ["a", "b"]
+    assert [pod.is_gated for pod in (intake.pod("default", name) for name in "abc")] == [True, True, False]
+    intake.add("Pod", [wire("Pod", a_pod("a", spec={"schedulingGates": [{"name": "other"}]}))])
+    assert [pod.name for pod in intake.gated()] == ["b"]
+    intake.remove("Pod", "default", "b")
+    assert intake.gated() == []
+
+
+def test_a_new_list_of_pods_brings_its_own_gates():
+    gated = {"schedulingGates": [{"name": "restow.dev/steer"}]}
+    intake, fresh = ClusterIntake(), ClusterIntake()
+    intake.add("Pod", [wire("Pod", a_pod("old", spec=gated))])
+    fresh.add("Pod", [wire("Pod", a_pod("new", spec=gated))])
+    intake.take_over("Pod", fresh)
+    assert [pod.name for pod in intake.gated()] == ["new"]
+
+
 def test_a_kind_is_taken_over_whole_and_forgotten_whole():
     intake, fresh = ClusterIntake(), ClusterIntake()
     intake.add("Service", [wire("Service", a_service("old"))])

@@ -30,7 +30,7 @@ def a_setting(policy: Object, *objects: Object, placement: Placement = "prove") 
     decide = prove_cycle if placement == "prove" else run_cycle
     cycle = decide(cluster, rules, strategies(), now)
     asked = policy_as_asked(rules, placement)
-    return Setting(cycle, cluster, asked, strategies(), now, placement, (DEFAULT_PROFILE,))
+    return Setting(cycle, cluster, asked, strategies(), now, placement, "none", (DEFAULT_PROFILE,))
 
 
 def explained(policy: Object, *objects: Object, pod: str = "p", placement: Placement = "prove") -> PodExplanation:

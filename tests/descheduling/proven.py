@@ -14,6 +14,7 @@ from descheduling.predicted import predicted
 from restow.descheduling.cycle import Cycle, run_cycle
 from restow.descheduling.proving import prove_cycle
 from restow.descheduling.registry import plugins, strategies
+from restow.descheduling.steering import Steering
 from restow.kube.timestamps import parse_time
 from restow.policies.load import load_policy
 from restow.policies.policy import Policy
@@ -39,17 +40,24 @@ def read_policy(policy: str | Object) -> Policy:
     return load_policy(text.encode(), "policy.yaml", plugins()).policy
 
 
-def prove(objects: Sequence[Object], policy: str | Object, now: str = NOW) -> Cycle:
+def prove(objects: Sequence[Object], policy: str | Object, now: str = NOW, *, steering: Steering = "none") -> Cycle:
     """One proven plan; every change of the state is checked against a recomputation at the end."""
-    cycle = prove_cycle(a_cluster(*objects), read_policy(policy), strategies(), parse_time(now))
+    cycle = prove_cycle(a_cluster(*objects), read_policy(policy), strategies(), parse_time(now), steering=steering)
     cycle.state.validate()
     return cycle
 
 
-def plans(objects: Sequence[Object], policy: str | Object, now: str = NOW, most: int = PLANS) -> Iterator[Cycle]:
+def plans(
+    objects: Sequence[Object],
+    policy: str | Object,
+    now: str = NOW,
+    most: int = PLANS,
+    *,
+    steering: Steering = "none",
+) -> Iterator[Cycle]:
     """A plan, one on the cluster that it predicts, and so on until one is empty."""
     for _ in range(most):
-        cycle = prove(objects, policy, now)
+        cycle = prove(objects, policy, now, steering=steering)
         yield cycle
         if not cycle.record.evictions:
             return

@@ -321,8 +321,13 @@ def test_only_protections_that_one_could_wish_to_lift_are_told(fields, evictor, 
     assert helps(explained(policy, *objects)) == expected
 
 
-def test_a_move_that_is_only_possible_asks_for_that_certainty():
-    """n2 and n3 tie, and only n3 stays below its target with one pod more."""
+@pytest.mark.parametrize(
+    ("owner", "steered"),
+    [(("ReplicaSet", "web"), [["with --steering nominate"]]), (RS, [])],
+    ids=["steerable", "of a controller without uid"],
+)
+def test_a_move_that_is_only_possible_asks_for_a_lower_certainty_or_for_steering(owner, steered):
+    """All three nodes tie, and only n3 stays below its target with one pod more."""
     args = {"thresholds": {"pods": 20}, "targetThresholds": {"pods": 30}}
     objects = [
         a_node("n1", pods=10),
@@ -330,12 +335,13 @@ def test_a_move_that_is_only_possible_asks_for_that_certainty():
         a_node("n3", pods=20),
         *(a_pod(f"a{i}", node="n1", owner=("DaemonSet", "d"), cpu="0", phase="Running") for i in range(3)),
         *(a_pod(f"b{i}", node="n2", owner=("DaemonSet", "d"), cpu="0", phase="Running") for i in range(3)),
-        a_pod("p", node="n1", owner=RS, cpu="0", phase="Running"),
+        a_pod("p", node="n1", owner=owner, cpu="0", phase="Running"),
     ]
     found = view(explained(a_policy("LowNodeUtilization", args), *objects))
     assert found.refusal is not None
     assert found.refusal.code == "NotCertain"
-    assert told(found.changes[0]) == ["with certainty: possible in the policy's restow section"]
+    changes = [told(each) for each in found.changes if each.steps[0].kind in ("certainty", "steering")]
+    assert changes == [["with certainty: 0.33 in the policy's restow section"], *steered]
 
 
 def test_kinds_that_the_input_lacks_might_help():

@@ -307,7 +307,14 @@ def test_behind_every_refusal_of_a_plan_stands_a_stage_that_does_not_pass(placem
     decide = prove_cycle if placement == "prove" else run_cycle
     cycle = decide(cluster, policy, strategies(), parse_time(NOW))
     setting = Setting(
-        cycle, cluster, policy_as_asked(policy, placement), strategies(), parse_time(NOW), placement, (DEFAULT_PROFILE,)
+        cycle,
+        cluster,
+        policy_as_asked(policy, placement),
+        strategies(),
+        parse_time(NOW),
+        placement,
+        "none",
+        (DEFAULT_PROFILE,),
     )
     plan = make_plan(cycle, parse_time(NOW), placement)
     assert plan.refusals

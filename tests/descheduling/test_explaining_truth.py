@@ -151,7 +151,8 @@ def replanned(question: Question, placement: Placement) -> Cycle:
     """The plan from nothing."""
     objects: list[Object] = question.objects
     policy = read_policy(question.policy)
-    return decided(a_cluster(*objects), policy, placement, parse_time(question.now), (DEFAULT_PROFILE,))
+    now = parse_time(question.now)
+    return decided(a_cluster(*objects), policy, placement, now, (DEFAULT_PROFILE,), steering=question.steering)
 
 
 def landing_of(explanation: PodExplanation, cycle: Cycle) -> str | None:

@@ -24,11 +24,11 @@ from descheduling.harness import NOW, a_cluster
 from descheduling.proven import TOLD, codes, landings, moved, reasons
 from descheduling.trials import a_profile
 from restow.descheduling.cycle import Cycle
-from restow.descheduling.framework import Obligation, Strategy, Suggestion, Suggestions, View, Welcome
+from restow.descheduling.framework import NodeTest, Obligation, Strategy, Suggestion, Suggestions, View
 from restow.descheduling.proving import prove_cycle
 from restow.kube.timestamps import parse_time
 from restow.policies.arguments import PluginArgs
-from restow.policies.policy import Policy, RestowSettings
+from restow.policies.policy import CertaintySetting, Policy, RestowSettings
 from restow.policies.schema import PluginSchema
 
 OWNER = ("ReplicaSet", "web")
@@ -36,7 +36,12 @@ ON_N2 = node_affinity([node_term((HOSTNAME, "In", "n2"))])
 TWO = [a_node(name, cpu="2", labels={HOSTNAME: name}) for name in ("n1", "n2")]
 
 
-def wanting(*names: str, obligation: Obligation = Obligation.ELSEWHERE, welcome: Welcome | None = None) -> Strategy:
+def wanting(
+    *names: str,
+    obligation: Obligation = Obligation.ELSEWHERE,
+    welcome: NodeTest | None = None,
+    worse: NodeTest | None = None,
+) -> Strategy:
     """Suggests pods of these names as long as they are on n1."""
 
     def suggest(view: View, args: Any) -> Suggestions:
@@ -44,12 +49,12 @@ def wanting(*names: str, obligation: Obligation = Obligation.ELSEWHERE, welcome:
             pods = [row for row, each in enumerate(view.pods.names) if each == name]
             for pod in pods:
                 if view.state.exists[pod] and view.state.node[pod] == 0:
-                    yield Suggestion(pod, f"{name} is on n1", obligation, welcome=welcome)
+                    yield Suggestion(pod, f"{name} is on n1", obligation, welcome=welcome, worse=worse)
 
     return Strategy(PluginSchema(name="Trial", extension_points=("deschedule",), args=PluginArgs), suggest)
 
 
-def proof(*objects: Object, want: Strategy | None = None, certainty: str = "certain") -> Cycle:
+def proof(*objects: Object, want: Strategy | None = None, certainty: CertaintySetting = "likely") -> Cycle:
     """A proven plan at NOW of a strategy that wants ``p`` to leave n1."""
     policy = Policy(profiles=(a_profile(deschedule=("Trial",)),), restow=RestowSettings(certainty=certainty))
     cycle = prove_cycle(a_cluster(*objects), policy, {"Trial": want or wanting("p")}, parse_time(NOW))
@@ -136,15 +141,42 @@ def test_every_node_that_could_win_must_do() -> None:
         "placement",
         "NotCertain",
         (
-            "2 nodes could win, and 1 of them would not do: n3; "
-            "certainty: possible in the policy's restow section allows such moves"
+            "it would land well with a probability of 0.50, and certainty in the policy's restow section asks for 0.80: "
+            "2 nodes could win, and 1 of them would not do: n3"
         ),
     )
+    certain = reasons(proof(*THREE, *TOLD, the_pod(), want=ONLY_N2, certainty="certain"))
+    assert "asks for 1: 2 nodes could win" in certain["p"][2]
 
 
 def test_the_policy_may_be_content_with_what_is_possible() -> None:
     (move,) = proof(*THREE, *TOLD, the_pod(), want=ONLY_N2, certainty="possible").record.evictions
     assert (move.landing.certainty, move.landing.target, move.landing.candidates) == ("possible", 1, (1, 2))
+
+
+@pytest.mark.parametrize(("certainty", "moves"), [("likely", 0), (0.51, 0), (0.5, 1), (0.01, 1), ("possible", 1)])
+def test_a_policy_says_how_probable_success_must_be(certainty, moves) -> None:
+    """n2 and n3 tie, and n2 alone would do."""
+    cycle = proof(*THREE, *TOLD, the_pod(), want=ONLY_N2, certainty=certainty)
+    assert len(cycle.record.evictions) == moves
+
+
+def test_a_move_says_how_probable_it_is_and_each_of_its_candidates() -> None:
+    five = [*THREE, *(a_node(f"n{number}", cpu="2", labels={HOSTNAME: f"n{number}"}) for number in (4, 5, 6))]
+    (move,) = proof(*five, *TOLD, the_pod(), want=wanting("p", welcome=lambda nodes: nodes != 5)).record.evictions
+    landing = move.landing
+    assert (landing.certainty, landing.probability) == ("likely", 0.8)
+    assert (landing.candidates, landing.probabilities, landing.in_vain) == ((1, 2, 3, 4, 5), (0.2,) * 5, (5,))
+
+
+def test_no_move_is_made_that_may_do_harm_however_little_is_asked_for() -> None:
+    """n3 would not do; whether the pod is only moved in vain there is for the strategy to say."""
+    harmless = wanting("p", welcome=lambda nodes: nodes == 1, worse=lambda nodes: nodes == 0)
+    assert len(proof(*THREE, *TOLD, the_pod(), want=harmless, certainty="possible").record.evictions) == 1
+    harmful = wanting("p", welcome=lambda nodes: nodes == 1, worse=lambda nodes: nodes == 2)
+    found = reasons(proof(*THREE, *TOLD, the_pod(), want=harmful, certainty="possible"))
+    message = "with a probability of 0.50 it would land on n3, worse off than n1"
+    assert found["p"] == ("placement", "Harmful", message)
 
 
 def test_nobody_creates_a_bare_pod_again() -> None:
@@ -201,7 +233,7 @@ def test_where_scores_are_not_known_every_node_that_fits_could_win(certainty: st
             "NotCertain",
             (
                 "2 nodes could win, as far as can be told without Services, which the input does not hold, and 1 of "
-                "them would not do: n1; certainty: possible in the policy's restow section allows such moves"
+                "them would not do: n1; certainty in the policy's restow section asks for 1"
             ),
         )
     else:

@@ -10,6 +10,7 @@ from typing import Any
 
 from builders import Object
 from restow.descheduling.explaining.explanation import PodExplanation, Step
+from restow.descheduling.steering import Steering
 from restow.kube.quantity import parse_quantity
 
 _SIZES = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50}
@@ -29,6 +30,7 @@ class Question:
     objects: list[Object]
     policy: Object
     now: str
+    steering: Steering = "none"
 
     def find(self, kind: str, name: str, namespace: str | None = None) -> Object:
         """The object of a name."""
@@ -76,9 +78,13 @@ def _allow(question: Question, pod: Object, turn: tuple[str, str], step: Step) -
         return _lift(question, pod, turn, step.message)
     if step.kind == "limit":
         _limit(question.policy, turn, step.message)
+    elif step.kind == "steering":
+        assert step.message == "with --steering nominate"
+        return replace(question, steering="nominate")
     else:
         assert step.kind == "certainty"
-        question.policy.setdefault("restow", {})["certainty"] = "possible"
+        (setting,) = re.findall(r"certainty: (\S+)", step.message)
+        question.policy.setdefault("restow", {})["certainty"] = setting if setting.isalpha() else float(setting)
     return question
 
 

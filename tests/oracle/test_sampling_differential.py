@@ -1,4 +1,4 @@
-"""The nodes that could win, against the real scheduler started at every node of clusters of more than 100.
+"""The nodes that could win and their odds, against the real scheduler started at every node of clusters of more than 100.
 
 What the clusters are made of is in ``scheduling.large_clusters``. The scheduler looks at its default share of the nodes,
 or at the share that its configuration names.
@@ -40,26 +40,32 @@ def scheduler() -> Iterator[SchedulerProcess]:
         yield process
 
 
-def restow_candidates(cluster: list[Object], share: int) -> set[str]:
+def restow_odds(cluster: list[Object], share: int) -> dict[str, float]:
     context = Context.of(ClusterState(a_cluster(*cluster)))
     asked = Scheduler(context, SchedulerProfile(percentage_of_nodes_to_score=share))
-    nodes = asked.candidates(asked.decide(context.state.cluster.pods.names.index("p")))
-    return {context.state.cluster.nodes.names[node] for node in nodes}
+    odds = asked.odds(asked.decide(context.state.cluster.pods.names.index("p")))
+    names = [context.state.cluster.nodes.names[node] for node in odds.nodes]
+    return dict(zip(names, odds.probability.tolist(), strict=True))
 
 
-def real_candidates(scheduler: SchedulerProcess, cluster: list[Object], share: int) -> set[str]:
+def real_odds(scheduler: SchedulerProcess, cluster: list[Object], share: int) -> dict[str, float]:
+    """How often each node is among the best, over all starts; the best of one start share it alike."""
     starts = range(sum(each["kind"] == "Node" for each in cluster))
     answer = scheduler.ask(cluster, pod="default/p", starts=starts, config=CONFIG.format(share=share) if share else "")
     assert not answer.error
-    return {node for outcome in answer.pods for node in outcome.best}
+    found: dict[str, float] = {}
+    for outcome in answer.pods:
+        for node in outcome.best:
+            found[node] = found.get(node, 0.0) + 1 / len(outcome.best) / len(starts)
+    return found
 
 
 @pytest.mark.parametrize("subject", SUBJECTS)
 @pytest.mark.parametrize("seed", range(SEEDS))
-def test_the_nodes_that_could_win(scheduler: SchedulerProcess, subject: str, seed: int) -> None:
+def test_the_nodes_that_could_win_and_how_probably(scheduler: SchedulerProcess, subject: str, seed: int) -> None:
     chance = Random(f"{subject}-{seed}")
     cluster, share = a_large_cluster(chance, subject), (0, 5, 70)[seed % 3]
-    assert restow_candidates(cluster, share) == real_candidates(scheduler, cluster, share)
+    assert restow_odds(cluster, share) == pytest.approx(real_odds(scheduler, cluster, share))
 
 
 def test_a_share_of_a_profile_goes_before_that_of_all(scheduler: SchedulerProcess) -> None:
@@ -67,4 +73,4 @@ def test_a_share_of_a_profile_goes_before_that_of_all(scheduler: SchedulerProces
     starts = range(sum(each["kind"] == "Node" for each in cluster))
     config = CONFIG.format(share=100) + "profiles: [{percentageOfNodesToScore: 5}]\n"
     answer = scheduler.ask(cluster, pod="default/p", starts=starts, config=config)
-    assert restow_candidates(cluster, 5) == {node for outcome in answer.pods for node in outcome.best}
+    assert restow_odds(cluster, 5).keys() == {node for outcome in answer.pods for node in outcome.best}

@@ -173,4 +173,4 @@ def test_a_choice_names_the_choices():
     assert texts({"placement": "proove"}, RestowSettings) == [
         "must be prove or upstream, not 'proove'; did you mean \"prove\"?"
     ]
-    assert texts({"certainty": []}, RestowSettings) == ["must be certain or possible, not []"]
+    assert texts({"certainty": []}, RestowSettings) == ["must be certain or likely or possible or a number, not []"]

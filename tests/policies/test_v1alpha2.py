@@ -161,13 +161,25 @@ class TestRestowSection:
     def test_its_settings(self):
         restow = {"placement": "upstream", "certainty": "possible"}
         assert load(a_policy(restow=restow)).restow == RestowSettings(placement="upstream", certainty="possible")
-        assert load(a_policy(restow=None)).restow == RestowSettings(placement=None, certainty="certain")
+        assert load(a_policy(restow=None)).restow == RestowSettings(placement=None, certainty="likely")
+
+    @pytest.mark.parametrize(("written", "understood"), [(1, 1.0), (0.95, 0.95), ("possible", "possible")])
+    def test_certainty_is_a_word_or_a_probability(self, written, understood):
+        assert load(a_policy(restow={"certainty": written})).restow.certainty == understood
+
+    @pytest.mark.parametrize("written", [0, -0.5, 1.01, 80])
+    def test_a_probability_is_above_0_up_to_1(self, written):
+        assert errors(a_policy(restow={"certainty": written})) == [
+            f"must be certain, likely, possible or a probability above 0, up to 1, not {written:g}"
+        ]
 
     def test_unlike_the_rest_of_the_policy_it_is_strict(self):
         assert errors(a_policy(restow={"placment": "prove"})) == [
             'unknown field "placment" of the restow section; did you mean "placement"?'
         ]
-        assert errors(a_policy(restow={"certainty": "sure"})) == ["must be certain or possible, not 'sure'"]
+        assert errors(a_policy(restow={"certainty": "sure"})) == [
+            "must be certain or likely or possible or a number, not 'sure'"
+        ]
         assert errors(a_policy(restow=["prove"])) == [
             "must be a mapping (json: cannot unmarshal array into Go value of type v1alpha2.RestowSettings)"
         ]

@@ -84,6 +84,14 @@ def test_moves_are_told_with_where_and_why():
     )
 
 
+def test_moves_that_are_not_certain_say_so():
+    (leaving,) = NODE.leaving
+    assert "to n2 Low" in told(NODE)
+    likely = replace(leaving, certainty="likely", probability=0.93)
+    assert "to n2, likely (0.93) Low" in told(replace(NODE, leaving=(likely,)))
+    assert "to n2, steered Low" in told(replace(NODE, leaving=(replace(leaving, steering="nominate"),)))
+
+
 def test_of_many_moves_the_first_are_listed():
     assert "12 pods leave" in told(replace(NODE, leaving=NODE.leaving * 12))
     assert "... and 2 more: see -o json" in told(replace(NODE, leaving=NODE.leaving * 12))

@@ -41,7 +41,7 @@ STAYING = PodExplanation(
     outcome="stays",
     move=None,
     strategies=(WANTING, SILENT),
-    places=Places((), (), ()),
+    places=Places((), (), (), ()),
 )
 
 
@@ -64,7 +64,7 @@ def viewed(**fields: Any) -> PodExplanation:
 
 
 def rejecting(*groups: Rejected) -> PodExplanation:
-    return replace(STAYING, places=Places((), (), groups))
+    return replace(STAYING, places=Places((), (), (), groups))
 
 
 def test_the_first_line_says_who_where_and_what_becomes_of_it():
@@ -113,8 +113,14 @@ def a_move(**fields: Any) -> PodExplanation:
         ({"certainty": "certain"}, "to nowhere: it needs no replacement"),
         ({}, "to not predicted: placement upstream"),
         ({"target": "n2", "certainty": "possible", "candidates": ("n2", "n3")}, "could win n2, n3"),
+        ({"target": "n2", "certainty": "likely", "probability": 0.93}, "to n2, likely (0.93)"),
+        ({"target": "n2", "certainty": "certain", "probability": 1.0, "steering": "nominate"}, "to n2, steered"),
+        (
+            {"target": "n2", "candidates": ("n2", "n3"), "probabilities": (0.93, 0.07), "in_vain": ("n3",)},
+            "could win n2 (0.93), n3 (0.07, in vain)",
+        ),
     ],
-    ids=["target", "cleared", "upstream", "candidates"],
+    ids=["target", "cleared", "upstream", "candidates", "likely", "steered", "probabilities"],
 )
 def test_a_pod_that_moves_says_where_to(fields, expected):
     assert expected in told(a_move(**fields))
@@ -153,7 +159,7 @@ def test_the_pods_own_node_is_no_other_node():
 
 def test_nodes_that_do_not_fit_are_not_told_where_another_does():
     passing = (*GATES[:3], Gate("placement", True, "would land on n2, certain"))
-    places = Places(("n2",), ("n2",), (Rejected("Fit", ("x",), ("n3",), {}),))
+    places = Places(("n2",), ("n2",), (1.0,), (Rejected("Fit", ("x",), ("n3",), {}),))
     found = told(replace(STAYING, strategies=(replace(WANTING, gates=passing, welcome=("n2",)),), places=places))
     assert "could win n2; 1 of them would satisfy Low" in found
     assert "n3" not in found

@@ -16,10 +16,12 @@ from builders.plans import (
     SMALL_LOADS,
     SMALL_REFUSALS,
     a_clearance,
+    a_likely_move,
     a_load,
     a_move,
     a_refusal,
     a_report,
+    a_steered_move,
     small_report,
     upstream_report,
 )
@@ -77,6 +79,17 @@ def unsure() -> Report:
     return a_report(moves, SMALL_REFUSALS[:1], SMALL_LOADS)
 
 
+def steered_and_likely() -> Report:
+    """The names have domains that nobody needs to read, so 80 columns are few."""
+    route = ("ip-10-0-17-181.eu-west-1.compute.internal", "ip-10-0-17-42.eu-west-1.compute.internal")
+    moves = (
+        a_steered_move("shop/web-7f9c5d8b44-x2k9q", route),
+        a_steered_move("shop/web-7f9c5d8b44-9qdmz", route),
+        a_likely_move("batch/etl-0", route),
+    )
+    return a_report(moves, SMALL_REFUSALS[:1], SMALL_LOADS)
+
+
 def every_kind_of_move_and_refusal() -> Report:
     moves = (
         a_move("shop/web-1", ("node-1", "node-4"), candidates=("node-4", "node-5", "node-6")),
@@ -99,6 +112,7 @@ SCREENS = {
     "nothing to do": nothing_to_do,
     "could not work": could_not_work,
     "unsure": unsure,
+    "steered and likely": steered_and_likely,
     "every kind": every_kind_of_move_and_refusal,
     "empty cluster": a_report,
     "many moves": lambda: a_large_report(nodes=300, moves=2000, refusals=900),
@@ -116,6 +130,7 @@ def test_a_wide_terminal_has_the_reasons_beside_the_moves(snapshot: SnapshotAsse
 
 def test_the_wide_format_has_every_column(snapshot: SnapshotAssertion) -> None:
     assert printed_wide(small_report()) == snapshot
+    assert printed_wide(steered_and_likely()) == snapshot
 
 
 @pytest.mark.parametrize("name", SCREENS)

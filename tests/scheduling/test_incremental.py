@@ -94,7 +94,7 @@ def test_a_scheduler_that_has_seen_every_change_decides_as_one_made_now(seed):
         for pod in asked_about(state, choice):
             said, expected = scheduler.decide(pod), fresh.decide(pod)
             assert told(said) == told(expected), state.cluster.pods.full_name(pod)
-            assert scheduler.candidates(said).tolist() == fresh.candidates(expected).tolist()
+            assert scheduler.odds(said).nodes.tolist() == fresh.odds(expected).nodes.tolist()
         assert scheduler.queue() == fresh.queue()
         assert placed(state) == before, "a decision changes nothing"
         state.validate()

@@ -1,4 +1,4 @@
-"""Which nodes could win where only some of the feasible ones are scored (sections M and N of the rows)."""
+"""Which nodes could win where only some of the feasible ones are scored, and how probably (sections M and N of the rows)."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from builders import ZONE, a_node, a_pod, node_affinity, node_term
 from descheduling.harness import a_cluster
 from restow.cluster.state import ClusterState
+from restow.scheduling import landing_odds
 from restow.scheduling.context import Context
 from restow.scheduling.decision import Scheduler
 from restow.scheduling.node_order import visiting_order
@@ -36,18 +37,24 @@ class Sampled:
         self.size = feasible_to_find(len(self.nodes), percentage)
 
     def candidates(self) -> list[str]:
-        return self._names(self.scheduler.candidates(self.decision))
+        return self._names(self.scheduler.odds(self.decision).nodes)
 
-    def winners_of_all_starts(self) -> list[str]:
-        """The definition: for each start, score the first feasible nodes and take the best."""
+    def probabilities(self) -> dict[str, float]:
+        odds = self.scheduler.odds(self.decision)
+        return dict(zip(self._names(odds.nodes), odds.probability.tolist(), strict=True))
+
+    def odds_of_all_starts(self) -> dict[str, float]:
+        """The definition: for each start, score the first feasible nodes; the best share its probability alike."""
         order = visiting_order(self.nodes.labels)
         feasible = np.isin(order, self.decision.verdicts.feasible)
-        won: set[int] = set()
+        won = np.zeros(len(order))
         for start in range(len(order)):
             found = np.roll(order, -start)[np.roll(feasible, -start)][: self.size]
             scored = np.isin(np.arange(len(order)), found)
-            won |= set(rank(self.decision.pod, scored, self.scores).best.tolist())
-        return self._names(sorted(won))
+            best = rank(self.decision.pod, scored, self.scores).best
+            won[best] += 1 / len(best) / len(order)
+        winners = np.flatnonzero(won)
+        return dict(zip(self._names(winners), won[winners].tolist(), strict=True))
 
     def _names(self, nodes) -> list[str]:
         return [self.nodes.names[node] for node in nodes]
@@ -81,6 +88,44 @@ def test_a_better_node_in_every_window_keeps_others_from_winning() -> None:
     assert len(Sampled(*nodes).candidates()) == 150
     three = [a_node(f"n{number:03}-best", cpu="64", memory="128Gi") for number in (50, 100)]
     assert Sampled(*nodes, *three).candidates() == ["n050-best", "n100-best", "the-best"]
+
+
+def test_a_window_is_as_probable_as_there_are_places_to_begin_it() -> None:
+    """Of 200 nodes 100 take pods, which is enough; 50 of them stand behind the only 100 that do not."""
+    cordoned = [a_node(f"n{number:03}-cordoned", unschedulable=True) for number in range(100)]
+    full = [a_node("a-best", cpu="64", memory="128Gi"), *numbered(150)]
+    sampled = Sampled(*full, *cordoned, a_pod("p", cpu="1"))
+    assert sampled.probabilities() == pytest.approx(sampled.odds_of_all_starts())
+    assert sampled.probabilities()["a-best"] > 100 / 151
+
+
+def test_the_case_of_300_nodes_of_which_120_are_empty() -> None:
+    """144 of them are looked at: 37 of 300 searches see nodes in use only. All others end at an empty node."""
+    nodes = numbered(300)
+    used = [a_pod(f"u{number}", node=f"n{number:03}", cpu="1") for number in range(120, 300)]
+    sampled = Sampled(*nodes, *used, a_pod("p", cpu="1"))
+    empty = sum(odds for name, odds in sampled.probabilities().items() if name < "n120")
+    assert empty == pytest.approx(1 - 37 / 300)
+
+
+def test_ties_share_alike_where_all_nodes_are_looked_at() -> None:
+    nodes = [*numbered(3), a_node("small", cpu="2"), a_pod("p", cpu="1")]
+    assert Sampled(*nodes).probabilities() == pytest.approx({"n000": 1 / 3, "n001": 1 / 3, "n002": 1 / 3})
+
+
+@pytest.mark.parametrize("subject", SUBJECTS)
+def test_where_windows_stand_for_others_the_odds_are_near(subject, monkeypatch) -> None:
+    """With an estimate from 32 windows no node is off by more than the windows that it may have missed or won."""
+    monkeypatch.setattr(landing_odds, "_MOST_SCALES", 1)
+    monkeypatch.setattr(landing_odds, "_SAMPLES", 32)
+    for seed in range(5):
+        sampled = Sampled(*a_large_cluster(Random(seed), subject))
+        odds, expected = sampled.scheduler.odds(sampled.decision), sampled.odds_of_all_starts()
+        assert odds.probability.sum() == pytest.approx(1)
+        assert max(abs(odds.probability - list(expected.values()))) < 0.15
+        nodes = np.array([True] + [False] * (len(expected) - 1))
+        assert odds.at_most(nodes) <= 1
+        assert odds.at_most(~nodes | nodes) == 1
 
 
 @pytest.mark.parametrize("first", [0, 20, 98, 99, 100, 149])
@@ -164,10 +209,12 @@ def test_windows_follow_the_zones_in_turn() -> None:
 @pytest.mark.parametrize("subject", SUBJECTS)
 @given(seed=st.integers(0, 10**6))
 @settings(max_examples=8, deadline=None)
-def test_a_node_wins_if_it_is_the_best_from_some_start(subject, seed) -> None:
+def test_a_node_wins_as_often_as_it_is_the_best_from_a_start(subject, seed) -> None:
     chance = Random(seed)
     sampled = Sampled(*a_large_cluster(chance, subject), percentage=chance.choice((0, 5, 70)))
-    assert sampled.candidates() == sampled.winners_of_all_starts()
+    expected = sampled.odds_of_all_starts()
+    assert sampled.candidates() == list(expected)
+    assert sampled.probabilities() == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("subject", SUBJECTS[1:])

@@ -15,6 +15,7 @@ from restow.cli.options import (
     Placement,
     PolicyConfigFile,
     SchedulerConfig,
+    Steering,
     TableOrJson,
     Verbosity,
 )
@@ -41,10 +42,12 @@ _NODE = """Examples:
 """
 
 _HOW = "As in restow plan: prove (the default) or upstream, which does not simulate scheduling."
+_STEER = "As in restow plan: nominate or none; without it the policy decides."
 
 _Pod = Annotated[str, Parameter(name="NAMESPACE/NAME", help="The pod.")]
 _Node = Annotated[str, Parameter(name="NAME", help="The node.")]
 _Placement = Annotated[Placement | None, Parameter(metavar="HOW", help=_HOW)]
+_Steering = Annotated[Steering | None, Parameter(metavar="HOW", help=_STEER)]
 
 
 @app.command(usage="restow explain pod NAMESPACE/NAME [OPTIONS]", help_epilogue=_POD, sort_key=1)
@@ -56,6 +59,7 @@ def pod(
     policy_config_file: PolicyConfigFile = None,
     output: TableOrJson = "table",
     placement: _Placement = None,
+    steering: _Steering = None,
     scheduler_config: SchedulerConfig = None,
     now: Now = None,
     kubeconfig: Kubeconfig = None,
@@ -74,7 +78,7 @@ def pod(
     from restow.policies.fallbacks import Fallbacks
 
     where = Where(tuple(filename or ()), kubeconfig, context, no_size_limit)
-    question = Question(where, policy_config_file, placement, scheduler_config, now, Fallbacks())
+    question = Question(where, policy_config_file, placement, steering, scheduler_config, now, Fallbacks())
     explain_one_pod(Request(question, output, verbose), name)
 
 
@@ -87,6 +91,7 @@ def node(
     policy_config_file: PolicyConfigFile = None,
     output: TableOrJson = "table",
     placement: _Placement = None,
+    steering: _Steering = None,
     scheduler_config: SchedulerConfig = None,
     now: Now = None,
     kubeconfig: Kubeconfig = None,
@@ -105,5 +110,5 @@ def node(
     from restow.policies.fallbacks import Fallbacks
 
     where = Where(tuple(filename or ()), kubeconfig, context, no_size_limit)
-    question = Question(where, policy_config_file, placement, scheduler_config, now, Fallbacks())
+    question = Question(where, policy_config_file, placement, steering, scheduler_config, now, Fallbacks())
     explain_one_node(Request(question, output, verbose), name)

@@ -70,7 +70,8 @@ def _planned(request: Request, clock: Timings, find: Callable[[Cluster], int]) -
     tell(missing_usage(asked.found, asked.policy.loaded.policy, cycle))
     rules = policy_as_asked(asked.policy.loaded.policy, asked.placement)
     observed = asked.found.cluster
-    return Setting(cycle, observed, rules, strategies(), asked.now, asked.placement, asked.profiles), index
+    setting = Setting(cycle, observed, rules, strategies(), asked.now, asked.placement, asked.steering, asked.profiles)
+    return setting, index
 
 
 def _write(

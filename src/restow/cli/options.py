@@ -12,6 +12,9 @@ Output = Literal["table", "wide", "json", "yaml", "html"]
 #: How moves are placed; the same as in ``descheduling.plan``, which a help text need not wait for.
 Placement = Literal["prove", "upstream"]
 
+#: How replacements are brought to their targets; the same as in ``descheduling.steering``.
+Steering = Literal["none", "nominate"]
+
 #: Stands for standard input wherever a file can be named.
 STDIN = "-"
 

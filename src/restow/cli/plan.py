@@ -16,6 +16,7 @@ from restow.cli.options import (
     Placement,
     PolicyConfigFile,
     SchedulerConfig,
+    Steering,
     Verbosity,
     WithTimings,
 )
@@ -25,6 +26,7 @@ EXAMPLES = """Examples:
   restow plan --context staging --policy-config-file policy.yaml -o wide
   restow plan -f cluster.json --policy-config-file policy.yaml
   restow plan -f cluster.json.gz -f usage.json -o wide
+  restow plan -f cluster.json --steering nominate
   restow plan -f dumps/ -o html > plan.html
   restow plan -f cluster.json --placement upstream
   restow plan -f cluster.json -o json --now 2026-11-21T00:00:00Z | jq .summary
@@ -35,10 +37,15 @@ _HOW = (
     "prove (the default, unless the policy sets it) moves a pod only where kube-scheduler's rules place its "
     "replacement; upstream decides as the Kubernetes Descheduler does."
 )
+_STEER = (
+    "nominate plans as with replacements that are brought to the node that the plan chooses; none as the scheduler places "
+    "them. Without it the policy decides, and where that says auto, none."
+)
 _OLD = "unless the policy sets it (a flag of Descheduler 0.10 to 0.22)."
 
 _Output = Annotated[Output, Parameter(name=["-o", "--output"], metavar="FORM", help=_FORM)]
 _Placement = Annotated[Placement | None, Parameter(metavar="HOW", help=_HOW)]
+_Steering = Annotated[Steering | None, Parameter(metavar="HOW", help=_STEER)]
 _NodeSelector = Annotated[str | None, Parameter(metavar="LABELS", help=f"Process only these nodes, {_OLD}")]
 _Limit = Annotated[
     int | None,
@@ -55,6 +62,7 @@ def plan(
     policy_config_file: PolicyConfigFile = None,
     output: _Output = "table",
     placement: _Placement = None,
+    steering: _Steering = None,
     scheduler_config: SchedulerConfig = None,
     now: Now = None,
     node_selector: _NodeSelector = None,
@@ -88,6 +96,7 @@ def plan(
         where=Where(tuple(filename or ()), kubeconfig, context, no_size_limit),
         policy=policy_config_file,
         placement=placement,
+        steering=steering,
         configuration=scheduler_config,
         now=now,
         fallbacks=Fallbacks(node_selector, max_pods_to_evict_per_node, evict_local_storage_pods),

@@ -12,6 +12,7 @@ from restow.cli.output import write_plan
 from restow.cli.policy_files import policy_view
 from restow.cli.progress import working
 from restow.cli.question import Prepared, Question, prepared
+from restow.cli.steering_note import steering_note
 from restow.cli.streams import tell
 from restow.cli.timings import Timings
 from restow.descheduling.cycle import Cycle
@@ -51,11 +52,13 @@ def answer(request: Request) -> None:
     if request.timings:
         plan = structs.replace(plan, metadata=structs.replace(plan.metadata, timings=clock.seconds))
         origin = f"{origin}, {clock.seconds['load']:.1f} s"
-    if request.verbosity:
-        tell(clock.lines())
     notes = cycle_notes(cycle)
     if request.output in _FOR_PROGRAMS:
         tell(notes)
+    elif request.question.steering is None:
+        notes = (*notes, *steering_note(asked, cycle, clock))
+    if request.verbosity:
+        tell(clock.lines())
     if request.output == "html":
         # Who is handed the page has not seen what was told beside it.
         notes = (*notes, *usage, *untold)

@@ -10,8 +10,9 @@ from restow.cli.scheduler_config import read_scheduler_config
 from restow.cli.streams import tell
 from restow.cli.timings import Timings
 from restow.descheduling.cycle import Cycle
-from restow.descheduling.deciding import decided, placement_of
+from restow.descheduling.deciding import decided, placement_of, steering_of
 from restow.descheduling.plan import Placement
+from restow.descheduling.steering import Steering
 from restow.errors import InputError
 from restow.policies.fallbacks import Fallbacks
 from restow.policies.policy import collects_kubernetes_metrics
@@ -25,6 +26,7 @@ class Question:
     where: Where
     policy: str | None
     placement: Placement | None
+    steering: Steering | None
     configuration: str | None
     now: str | None
     fallbacks: Fallbacks
@@ -37,6 +39,7 @@ class Prepared:
     found: Found
     policy: PolicyFile
     placement: Placement
+    steering: Steering
     profiles: tuple[SchedulerProfile, ...]
     #: Nanoseconds since the epoch.
     now: int
@@ -45,7 +48,7 @@ class Prepared:
         """The decision; InputError names the policy's file where the cluster shows something in it to be wrong."""
         cluster, rules = self.found.cluster, self.policy.loaded.policy
         try:
-            return decided(cluster, rules, self.placement, self.now, self.profiles)
+            return decided(cluster, rules, self.placement, self.now, self.profiles, steering=self.steering)
         except InputError as error:
             # What only the cluster can show to be wrong in the policy: a priority class that is not there.
             raise InputError(f"{self.policy.name}: {error}") from error
@@ -63,4 +66,5 @@ def prepared(question: Question, clock: Timings) -> Prepared:
         found = read_cluster(question.where, usage=collects_kubernetes_metrics(policy.loaded.policy))
     tell(found.notes)
     placement = placement_of(question.placement, policy.loaded.policy)
-    return Prepared(found, policy, placement, tuple(configuration.profiles), now)
+    steering = steering_of(question.steering, policy.loaded.policy)
+    return Prepared(found, policy, placement, steering, tuple(configuration.profiles), now)

@@ -183,7 +183,7 @@ def _print_one(asked: _Asked, request: Request, place: ScheduledCluster) -> None
     page = console()
 
     def explain(decision: Decision) -> list[list[Text]]:
-        could_win = len(asked.schedulers.scheduler_of(decision.pod).candidates(decision))
+        could_win = len(asked.schedulers.scheduler_of(decision.pod).odds(decision).nodes)
         return explanation(asked.found.cluster, decision, Aside(asked.ahead, could_win), page.width)
 
     pages = _each(asked, request, explain)

@@ -60,6 +60,8 @@ class PodIntake:
         self._names: dict[str, str] = {}
         #: The pods that name each owner (a uid); made when it is asked for, and kept up to date from then on.
         self._by_owner: defaultdict[str, set[Key]] | None = None
+        #: The pods that wait behind the gate of steering.
+        self._gated: set[Key] = set()
 
     def __len__(self) -> int:
         return len(self._last)
@@ -90,6 +92,7 @@ class PodIntake:
     def remove(self, namespace: str, name: str) -> None:
         """Forget a pod; one that is not there is no error."""
         self._disown((namespace, name))
+        self._gated.discard((namespace, name))
         self._last.pop((namespace, name), None)
         self._drop_old_rows()
 
@@ -104,6 +107,11 @@ class PodIntake:
         self._last.update(zip(keys, range(first, first + len(rows)), strict=True))
         for key in keys if self._by_owner is not None else ():
             self._own(key)
+        for key, flags in zip(keys, given["flags"], strict=True):
+            if flags & Flag.STEERING_GATE:
+                self._gated.add(key)
+            elif self._gated:
+                self._gated.discard(key)
         replaced = before + len(rows) - len(self._last)
         if replaced:
             self._drop_old_rows()
@@ -152,6 +160,10 @@ class PodIntake:
             for key in self._last:
                 self._own(key)
         return [self._now(self._last[key]) for key in sorted(self._by_owner.get(owner, ()))]
+
+    def gated(self) -> list[PodNow]:
+        """The pods that wait behind the gate of steering, in canonical order."""
+        return [self._now(self._last[key]) for key in sorted(self._gated)]
 
     def _own(self, key: Key) -> None:
         """Enter a pod with its owners."""

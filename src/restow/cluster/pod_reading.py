@@ -16,6 +16,10 @@ from restow.kube.objects import ABSENT, Container, ContainerStatus, Pod, PodAnno
 from restow.kube.qos import QOS_CLASSES
 from restow.kube.timestamps import SECOND, nearest_time
 
+#: The scheduling gate that holds a new pod back until it is nominated for a node; the admission policy adds it.
+STEERING_GATE = "restow.dev/steer"
+_STEERING_GATE = f'"{STEERING_GATE}"'.encode()
+
 TimeArray = npt.NDArray[np.int64]
 
 #: ``spec.schedulerName`` of pods that do not name one.
@@ -107,6 +111,8 @@ def flags_of(pod: Pod) -> int:
         flags |= Flag.NEVER_PREEMPTS
     if spec.resource_claims is not ABSENT and bytes(spec.resource_claims) not in _NO_CLAIMS:
         flags |= Flag.RESOURCE_CLAIMS
+    if spec.scheduling_gates is not ABSENT and _STEERING_GATE in bytes(spec.scheduling_gates):
+        flags |= Flag.STEERING_GATE
     return int(flags)
 
 

@@ -64,6 +64,8 @@ class Flag(enum.IntFlag):
     REQUEST_EVICT_ONLY = 512
     #: A pod of its index of a Job has failed before.
     INDEX_FAILED = 1024
+    #: It waits behind the scheduling gate that steering holds new pods back with.
+    STEERING_GATE = 2048
 
 
 @dataclass(slots=True, frozen=True)

@@ -30,6 +30,11 @@ class PodNow:
         return bool(self.flags & Flag.TERMINATING)
 
     @property
+    def is_gated(self) -> bool:
+        """Whether it waits behind the gate of steering."""
+        return bool(self.flags & Flag.STEERING_GATE)
+
+    @property
     def is_ready(self) -> bool:
         """Whether its condition Ready says so."""
         return any(each.type == "Ready" and each.status == "True" for each in self.conditions)

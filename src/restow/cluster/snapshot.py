@@ -173,6 +173,10 @@ class ClusterIntake:
         """The pods that name an owner (a uid), in canonical order."""
         return self._pods.pods_of(owner)
 
+    def gated(self) -> list[PodNow]:
+        """The pods that wait behind the gate of steering, in canonical order."""
+        return self._pods.gated()
+
     def takes_pods(self, node: str) -> bool:
         """Whether a node is there and not cordoned."""
         found = self._nodes.get(node)

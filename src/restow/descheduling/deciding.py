@@ -12,6 +12,7 @@ from restow.descheduling.limits import Spent
 from restow.descheduling.plan import Placement
 from restow.descheduling.proving import prove_cycle, without_node_fit
 from restow.descheduling.registry import strategies
+from restow.descheduling.steering import Steering
 from restow.policies.policy import Policy
 from restow.scheduling.profiles import SchedulerProfile
 
@@ -26,6 +27,12 @@ def policy_as_asked(policy: Policy, placement: Placement) -> Policy:
     return without_node_fit(policy) if placement == "prove" else policy
 
 
+def steering_of(asked: Steering | None, policy: Policy, offered: Steering = "none") -> Steering:
+    """How replacements are brought to their targets: as asked for, else as the policy says, else as a cluster offers."""
+    wanted = asked or policy.restow.steering
+    return offered if wanted == "auto" else wanted
+
+
 def decided(
     cluster: Cluster,
     policy: Policy,
@@ -33,13 +40,17 @@ def decided(
     now: int,
     profiles: Iterable[SchedulerProfile],
     *,
+    steering: Steering = "none",
     spent: Iterable[Spent] = (),
     staying: Mapping[str, Reason] = MappingProxyType({}),
 ) -> Cycle:
     """The cycle of a placement, with the strategies that there are; the rest and errors as for ``run_cycle``.
 
-    ``profiles`` are those of the cluster's schedulers, which only a proof asks.
+    ``profiles`` are those of the cluster's schedulers, and ``steering`` how replacements can be brought to their targets;
+    only a proof asks for either.
     """
     if placement == "prove":
-        return prove_cycle(cluster, policy, strategies(), now, profiles, spent=spent, staying=staying)
+        return prove_cycle(
+            cluster, policy, strategies(), now, profiles, steering=steering, spent=spent, staying=staying
+        )
     return run_cycle(cluster, policy, strategies(), now, spent=spent, staying=staying)

@@ -16,6 +16,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
+import numpy.typing as npt
 from msgspec import Struct
 
 from restow.cluster.interning import BoolArray, IntArray
@@ -62,15 +63,21 @@ class Verdict(enum.Enum):
     TOTAL_LIMIT = "total limit"
 
 
-#: Which of some nodes, by index, satisfy a strategy as landing places on the state as it is, bool[len(nodes)].
-Welcome = Callable[[IntArray], BoolArray]
+#: Which of some nodes, by index, have what a strategy asks for on the state as it is, bool[len(nodes)].
+NodeTest = Callable[[IntArray], BoolArray]
+#: What it costs to put a pod on each of some nodes, float64[len(nodes)]; a strategy prefers the least.
+NodeCost = Callable[[IntArray], npt.NDArray[np.float64]]
+#: The same of landing places.
+Welcome = NodeTest
 
 
 class Suggestion(Struct, frozen=True, gc=False):
     """A pod that should move, and why (one short clause for people).
 
     ``welcome`` narrows the obligation to the landing places where the strategy would leave the replacement in peace;
-    None where every node that meets the obligation is one.
+    None where every node that meets the obligation is one. ``worse`` are the other nodes where a landing would do harm,
+    since they have more of what the pod should get away from than the node that it leaves; None where none would. ``cost``
+    says which landing place serves the strategy best, for replacements that can be steered; None where all are as good.
     """
 
     pod: int
@@ -78,6 +85,8 @@ class Suggestion(Struct, frozen=True, gc=False):
     obligation: Obligation = Obligation.ANYWHERE
     owed: Owed = Owed.NOTHING
     welcome: Welcome | None = None
+    worse: NodeTest | None = None
+    cost: NodeCost | None = None
 
 
 Suggestions = Generator[Suggestion, Verdict, None]
@@ -100,8 +109,8 @@ class NodeClass(Struct, frozen=True):
     high: dict[str, float]
 
 
-#: Whether a strategy would want a replacement that has just landed on a node to move again.
-Objection = Callable[[int, int], bool]
+#: On which of some nodes a strategy would want a replacement to move again if it landed there, bool[len(nodes)].
+Objection = Callable[[int, IntArray], BoolArray]
 
 
 class Strategy(Struct, frozen=True):

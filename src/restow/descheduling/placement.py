@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from restow.cluster.pods import PENDING
 from restow.cluster.snapshot import Cluster
@@ -38,6 +38,14 @@ class Landing(NamedTuple):
     candidates: tuple[int, ...] = ()
     #: How many nodes could win.
     candidate_count: int = 0
+    #: How probable it is that the replacement lands where the strategy gains by it.
+    probability: float | None = None
+    #: How probable each of the candidates is; empty where not all of them are named.
+    probabilities: tuple[float, ...] = ()
+    #: Those of the candidates where the strategy gains nothing.
+    in_vain: tuple[int, ...] = ()
+    #: How the replacement is brought to its target; None where the scheduler is left alone.
+    steering: Literal["nominate"] | None = None
 
 
 def staying_pods(cluster: Cluster, staying: Mapping[str, Reason]) -> dict[int, Reason]:

@@ -11,7 +11,7 @@ from typing import Literal
 from msgspec import UNSET, Struct, UnsetType, field
 
 Placement = Literal["prove", "upstream"]
-Certainty = Literal["certain", "possible"]
+Certainty = Literal["certain", "likely", "possible"]
 Stage = Literal["evictor", "limit", "budget", "placement"]
 
 API_VERSION = "restow.dev/v1alpha1"
@@ -49,7 +49,15 @@ class Move(Struct, frozen=True):
     source: str = field(name="from")
     target: str | None = field(name="to", default=None)
     certainty: Certainty | None = None
+    #: How probable it is that the replacement lands where the strategy gains by it, 0 to 1.
+    probability: float | None = None
     candidates: tuple[str, ...] = ()
+    #: How probable each of the candidates is; empty where not all of them are listed.
+    probabilities: tuple[float, ...] = ()
+    #: Those of the candidates where the strategy gains nothing: the move is in vain if the replacement lands there.
+    in_vain: tuple[str, ...] = field(name="inVain", default=())
+    #: How the replacement is brought to its target; null where the scheduler is left alone.
+    steering: Literal["nominate"] | None = None
     #: How many nodes could win; more than are listed where there are more than 512.
     candidate_count: int = field(name="candidateCount", default=0)
     profile: str = ""

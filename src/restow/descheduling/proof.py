@@ -1,38 +1,37 @@
 """``prove`` placement: no move without a place, found by the scheduler's own rules.
 
 For each suggestion the replacement is scheduled on the state as it would be then: beside the old pod that is still
-terminating, and as if that were gone only where nothing fits before. All nodes that could win are judged by what the
-strategy wants of a landing place. If all of them do, the move is *certain*; if some do, it is *possible*; if none does,
-or nothing fits, the pod stays and the state is as it was. An accepted replacement holds its place from then on.
+terminating, and as if that were gone only where nothing fits before. Whether it lands where the move makes sense is
+judged by ``descheduling.landings``. If not, or where nothing fits, the pod stays and the state is as it was. An accepted
+replacement holds its place from then on.
+
+A replacement that comes while nodes fit, and that is gated (``descheduling.steering``), can be steered: then it lands on
+the one node that the plan chooses, and only the filters are asked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.pods import PENDING, Flag
 from restow.cluster.replacements import twin_of
 from restow.cluster.state import ClusterState
 from restow.descheduling.disruption_budgets import DisruptionBudgets
 from restow.descheduling.evictor import Reason
 from restow.descheduling.framework import Objection, Obligation, Suggestion
+from restow.descheduling.landings import Landings, PlacementPrediction, missing_kinds, only, some
 from restow.descheduling.placement import Landing, Turn
-from restow.descheduling.plan import Certainty
-from restow.descheduling.refusal_memory import Prospect, RefusalMemory
+from restow.descheduling.refusal_memory import RefusalMemory
+from restow.descheduling.steering import Steerable, Steering
 from restow.descheduling.succession import Succession, Successions
+from restow.policies.policy import CertaintySetting
 from restow.scheduling.decision import Decision
-from restow.scheduling.evidence import Evidence, Kinds, plural
+from restow.scheduling.evidence import Evidence
+from restow.scheduling.landing_odds import LandingOdds
 from restow.scheduling.messages import histogram, reason_counts
 from restow.scheduling.schedulers import Schedulers
-
-#: Nodes named in a sentence.
-_TOLD = 3
-#: Candidates of one move that a plan holds.
-MOST_CANDIDATES = 512
 
 
 @dataclass(slots=True, frozen=True)
@@ -55,7 +54,8 @@ class Prover:
         budgets: DisruptionBudgets,
         evidence: Evidence,
         *,
-        certainty: Certainty,
+        certainty: CertaintySetting,
+        steering: Steering,
         forbidden: dict[int, Reason],
     ) -> None:
         self._state = state
@@ -64,18 +64,19 @@ class Prover:
         self._schedulers = schedulers
         self._budgets = budgets
         self._evidence = evidence
-        self._certainty = certainty
+        self._landings = Landings(state.cluster, schedulers, evidence, certainty)
+        self._steerable = Steerable(state.cluster, steering)
         self._forbidden = forbidden
         self._successions = Successions(state.cluster)
-        self._memory = RefusalMemory(state.cluster.pods, len(state.cluster.nodes))
-        #: The same integers for all moves.
-        self._indices = np.arange(len(state.cluster.nodes)).astype(object)
+        self._memory = RefusalMemory(state.cluster.pods)
         #: The pod of each move for a better place, by workload, source and target.
         self._made: dict[tuple[int, int, int, int], int] = {}
-        #: Who objects to landings, in this round.
-        self.watchers: list[tuple[Turn, Objection]] = []
         #: Moves that others would reverse, in the order in which that was found.
         self.circles: list[Circle] = []
+
+    def watch(self, watchers: list[tuple[Turn, Objection]]) -> None:
+        """From now on these object to landings."""
+        self._landings.watchers = watchers
 
     def move(self, turn: Turn, suggestion: Suggestion) -> Landing | Reason:
         """Prove a move and make it, or say what stands against it and change nothing."""
@@ -107,32 +108,21 @@ class Prover:
             return None
         return self._schedule(pod, when)
 
-    def candidates(self, decision: Decision) -> IntArray:
+    def odds(self, decision: Decision) -> LandingOdds:
         """The nodes that could win; where the input does not tell what shifts scores, every node that fits."""
         if self._evidence.scoring(decision.pod):
-            return np.flatnonzero(decision.verdicts.passes)
-        return self._schedulers.candidates(decision)
-
-    def welcome(self, suggestion: Suggestion, source: int, nodes: IntArray) -> BoolArray:
-        """Which of some nodes would do as landing places for a suggestion, bool[len(nodes)]."""
-        elsewhere = suggestion.obligation is not Obligation.ANYWHERE
-        good = nodes != source if elsewhere else np.ones(len(nodes), dtype=bool)
-        if suggestion.welcome is None:
-            return good
-        if good.all():
-            return suggestion.welcome(nodes)
-        good[good] = suggestion.welcome(nodes[good])
-        return good
+            return self._schedulers.odds(decision).as_far_as_known(np.flatnonzero(decision.verdicts.passes))
+        return self._schedulers.odds(decision)
 
     def _foreseen(self, turn: Turn, suggestion: Suggestion, source: int) -> Reason | None:
         """What stands against a move, as far as a pod alike has shown where it would land; the state stays as it is."""
         known = self._memory.recall(suggestion.pod, source)
-        if not isinstance(known, Prospect):
+        if not isinstance(known, PlacementPrediction):
             return known
         mark = self._state.checkpoint()
         if known.afterwards:
             self._state.remove(suggestion.pod)
-        landing = self._judge(turn, suggestion, source, known)
+        landing = self._landings.foreseen(turn, suggestion, source, known)
         self._state.undo(mark)
         return None if isinstance(landing, Landing) else landing
 
@@ -163,7 +153,7 @@ class Prover:
                 return "placement", "NoReplacement", "nothing would recreate this pod"
             case Succession.CLEARED:
                 self._state.remove(pod)
-                return Landing(certainty="certain")
+                return Landing(certainty="certain", probability=1.0)
             case when:
                 landing = self._prove(turn, suggestion, source, when)
         if isinstance(landing, Landing):
@@ -178,25 +168,29 @@ class Prover:
         unprovable = self._unprovable(pod)
         if unprovable is not None:
             return unprovable
+        if self._steerable.knows(pod):
+            steered = self._steer(turn, suggestion, source, when)
+            if steered is not None:
+                return steered
         decision = self._schedule(pod, when)
         if decision.node == PENDING:
             nowhere = self._no_place(decision)
             self._memory.keep(pod, source, nowhere)
             return nowhere
-        candidates = self.candidates(decision)
-        elsewhere = _elsewhere(decision) if _only(candidates, source) else ""
-        prospect = Prospect(candidates, decision.best, not self._state.exists[pod], elsewhere)
-        landing = self._judge(turn, suggestion, source, prospect)
+        odds = self.odds(decision)
+        elsewhere = _elsewhere(decision) if only(odds.nodes, source) else ""
+        prediction = PlacementPrediction(odds, decision.best, not self._state.exists[pod], elsewhere)
+        landing = self._landings.foreseen(turn, suggestion, source, prediction)
         if not isinstance(landing, Landing):
-            self._memory.keep(pod, source, prospect)
+            self._memory.keep(pod, source, prediction)
         return landing
 
-    def _undisturbed(self, turn: Turn, twin: int, landing: Landing) -> Landing | Reason:
-        """Refuse a landing from where another strategy would move the replacement again."""
-        for watcher, objects in self.watchers:
-            if watcher != turn and objects(twin, landing.target):
-                return circular(self._nodes.names[landing.target], watcher)
-        return landing
+    def _steer(self, turn: Turn, suggestion: Suggestion, source: int, when: Succession) -> Landing | Reason | None:
+        """The best place for a replacement when it comes; None where nothing fits then, so that it would have to wait."""
+        pod = suggestion.pod
+        self._replace(pod, when)
+        fitting = self._schedulers.fitting(twin_of(pod))
+        return self._landings.steered(turn, suggestion, source, fitting) if fitting.any() else None
 
     def _unprovable(self, pod: int) -> Reason | None:
         """Why nobody can tell where the replacement of a pod would land."""
@@ -208,53 +202,28 @@ class Prover:
             return "placement", "Unknown", "it claims dynamic resources, which restow does not model"
         unknown = self._evidence.decisive(pod)
         if unknown:
-            return "placement", "Unknown", f"its placement depends on {_kinds(unknown)}"
+            return "placement", "Unknown", f"its placement depends on {missing_kinds(unknown)}"
         return None
-
-    def _judge(self, turn: Turn, suggestion: Suggestion, source: int, prospect: Prospect) -> Landing | Reason:
-        """Whether the nodes that could win would do, and which of them the plan goes on with."""
-        candidates = prospect.candidates
-        good = self.welcome(suggestion, source, candidates)
-        if not good.any():
-            return self._no_use(turn, source, prospect)
-        if not good.all() and self._certainty == "certain":
-            return self._not_certain(suggestion.pod, candidates, good)
-        certainty: Certainty = "certain" if good.all() else "possible"
-        target = _target(prospect.best, candidates, good)
-        landing = self._undisturbed(
-            turn,
-            twin_of(suggestion.pod),
-            Landing(target, certainty, self._kept(candidates, target), len(candidates)),
-        )
-        return (self._unknown_eviction(suggestion.pod) or landing) if isinstance(landing, Landing) else landing
-
-    def _unknown_eviction(self, pod: int) -> Reason | None:
-        """Why nobody can tell whether a pod may be evicted."""
-        unknown = self._evidence.evicting(pod)
-        return ("budget", "Unknown", f"its eviction depends on {_kinds(unknown)}") if unknown else None
-
-    def _kept(self, candidates: IntArray, target: int) -> tuple[int, ...]:
-        """The candidates that are written down: in clusters of thousands of equal nodes not all of them."""
-        kept = candidates[:MOST_CANDIDATES]
-        if len(kept) < len(candidates) and target > kept[-1]:
-            kept = np.append(kept[:-1], target)
-        return tuple(self._indices[kept])
 
     def _schedule(self, pod: int, when: Succession) -> Decision:
         """The scheduler's answer for the replacement of a pod, which is left without a node.
 
         Source: Kubernetes 1.36, a terminating pod keeps its place.
         """
-        twin = twin_of(pod)
+        self._replace(pod, when)
+        decision = self._schedulers.decide(twin_of(pod))
+        if decision.node == PENDING and self._state.exists[pod]:
+            self._state.remove(pod)
+            decision = self._schedulers.decide(twin_of(pod))
+        return decision
+
+    def _replace(self, pod: int, when: Succession) -> None:
+        """The cluster as it is when the replacement of a pod has just been created."""
         if when is Succession.OVERLAPPING:
             self._state.terminate(pod)
-            self._state.place(twin, PENDING)
-            decision = self._schedulers.decide(twin)
-            if decision.node != PENDING:
-                return decision
-        self._state.remove(pod)
-        self._state.place(twin, PENDING)
-        return self._schedulers.decide(twin)
+        elif self._state.exists[pod]:
+            self._state.remove(pod)
+        self._state.place(twin_of(pod), PENDING)
 
     def _comes_with_volumes(self, pod: int) -> bool:
         """Whether it has volumes of its own, so that its replacement's replacement can land where nobody has asked."""
@@ -265,52 +234,10 @@ class Prover:
 
     def _no_place(self, decision: Decision) -> Reason:
         if decision.nominated_node != PENDING:
-            victims = _some([self._pods.full_name(each) for each in decision.victims], len(decision.victims))
+            victims = some([self._pods.full_name(each) for each in decision.victims], len(decision.victims))
             node = self._nodes.names[decision.nominated_node]
             return "placement", "NeedsPreemption", f"it would fit only if {victims} left {node}: {decision.message}"
         return "placement", "NoFit", decision.message
-
-    def _no_use(self, turn: Turn, source: int, prospect: Prospect) -> Reason:
-        if _only(prospect.candidates, source):
-            message = f"it would land on {self._nodes.names[source]} again{prospect.elsewhere}"
-            return "placement", "SameNode", message
-        message = f"it would land on {self._some_nodes(prospect.candidates)}, where {turn.plugin} gains nothing"
-        return "placement", "NoGain", message
-
-    def _not_certain(self, pod: int, candidates: IntArray, good: BoolArray) -> Reason:
-        bad = candidates[~good]
-        unknown = self._evidence.scoring(pod)
-        if unknown and (unproven := self._unknown_eviction(pod)):
-            # Whoever adds the kinds that scores depend on would be asked for these next.
-            return unproven
-        since = f", as far as can be told without {plural(unknown)}, which the input does not hold" if unknown else ""
-        message = (
-            f"{len(candidates)} nodes could win{since}, and {len(bad)} of them would not do: {self._some_nodes(bad)}; "
-            "certainty: possible in the policy's restow section allows such moves"
-        )
-        return "placement", "NotCertain", message
-
-    def _some_nodes(self, nodes: IntArray) -> str:
-        return _some([self._nodes.names[node] for node in nodes[:_TOLD].tolist()], len(nodes))
-
-
-def _only(candidates: IntArray, source: int) -> bool:
-    """Whether a replacement could land nowhere but where the old pod is."""
-    return len(candidates) == 1 and int(candidates[0]) == source
-
-
-def _target(best: IntArray, candidates: IntArray, good: BoolArray) -> int:
-    """The landing place that the plan goes on with: of the good ones the first that wins if all nodes are looked at."""
-    welcome = np.zeros(int(candidates[-1]) + 1, dtype=bool)
-    welcome[candidates[good]] = True
-    winning = best[best < len(welcome)]
-    winning = winning[welcome[winning]]
-    return int(winning[0] if len(winning) else candidates[good.argmax()])
-
-
-def circular(node: str, turn: Turn) -> Reason:
-    """Why a pod stays that would go round in a circle."""
-    return "placement", "Circle", f"it would land on {node}, and {turn.plugin} would move it again from there"
 
 
 def _elsewhere(decision: Decision) -> str:
@@ -320,13 +247,3 @@ def _elsewhere(decision: Decision) -> str:
         return f", which scores more than {fitting} other node{'s' if fitting > 1 else ''} where it fits"
     objections = histogram(reason_counts(decision.verdicts)).removesuffix(".")
     return objections and f"; the other nodes:{objections}"
-
-
-def _kinds(kinds: Kinds) -> str:
-    return f"{plural(kinds)}, which the input lacks"
-
-
-def _some(names: Sequence[str], count: int) -> str:
-    """The first of so many names."""
-    told = ", ".join(names[:_TOLD])
-    return told if count <= _TOLD else f"{told} and {count - _TOLD} more"

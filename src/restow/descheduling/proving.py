@@ -26,9 +26,11 @@ from restow.descheduling.cycle import Cycle, Ensemble
 from restow.descheduling.disruption_budgets import DisruptionBudgets
 from restow.descheduling.evictor import Reason
 from restow.descheduling.framework import Strategy
+from restow.descheduling.landings import circular
 from restow.descheduling.limits import Limits, Spent
 from restow.descheduling.placement import staying_pods
-from restow.descheduling.proof import Circle, Prover, circular
+from restow.descheduling.proof import Circle, Prover
+from restow.descheduling.steering import Steering
 from restow.policies.policy import Policy
 from restow.policies.schema import DEFAULT_EVICTOR
 from restow.scheduling.context import Context
@@ -76,18 +78,19 @@ def prove_cycle(
     now: int,
     profiles: Iterable[SchedulerProfile] = (DEFAULT_PROFILE,),
     *,
+    steering: Steering = "none",
     spent: Iterable[Spent] = (),
     staying: Mapping[str, Reason] = MappingProxyType({}),
 ) -> Cycle:
     """Decide for one cluster at one time (nanoseconds since the epoch), each move proven.
 
-    ``profiles`` are those of the cluster's schedulers, ``spent``, ``staying`` and errors as for ``run_cycle``.
+    ``profiles`` are those of the cluster's schedulers, ``steering`` is how replacements can be brought to their targets;
+    ``spent``, ``staying`` and errors as for ``run_cycle``.
     """
     state = ClusterState(with_replacements(cluster, now))
     policy = without_node_fit(policy)
-    return _Proof(
-        state, Ensemble.of(state, policy, strategies, now), policy, profiles, spent=spent, staying=staying
-    ).cycle()
+    ensemble = Ensemble.of(state, policy, strategies, now)
+    return _Proof(state, ensemble, policy, profiles, steering=steering, spent=spent, staying=staying).cycle()
 
 
 def without_node_fit(policy: Policy) -> Policy:
@@ -114,6 +117,7 @@ class _Proof:
         policy: Policy,
         profiles: Iterable[SchedulerProfile],
         *,
+        steering: Steering,
         spent: Iterable[Spent],
         staying: Mapping[str, Reason],
     ) -> None:
@@ -122,6 +126,7 @@ class _Proof:
         self._policy = policy
         self._schedulers = Schedulers(Context.of(state), profiles)
         self._evidence = Evidence(state.cluster)
+        self._steering = steering
         self._staying = staying_pods(state.cluster, staying)
         #: Of the whole plan, nothing of it used.
         self._allowance = _Allowance(ensemble.limits(spent), DisruptionBudgets.of(state.cluster, ensemble.labels))
@@ -194,14 +199,20 @@ class _Proof:
 
     def _round(self, prover: Prover, limits: Limits) -> Record:
         arbiter = Arbiter(self._state, limits, prover)
-        prover.watchers = self._ensemble.watchers(arbiter)
+        prover.watch(self._ensemble.watchers(arbiter))
         self._ensemble.perform(arbiter)
         return arbiter.record()
 
     def _prover(self, budgets: DisruptionBudgets, forbidden: _Forbidden) -> Prover:
-        certainty = self._policy.restow.certainty
-        forbidden = self._staying | forbidden
-        return Prover(self._state, self._schedulers, budgets, self._evidence, certainty=certainty, forbidden=forbidden)
+        return Prover(
+            self._state,
+            self._schedulers,
+            budgets,
+            self._evidence,
+            certainty=self._policy.restow.certainty,
+            steering=self._steering,
+            forbidden=self._staying | forbidden,
+        )
 
     def _reasons(self, circles: Iterable[Circle]) -> _Forbidden:
         nodes = self._state.cluster.nodes.names

@@ -32,6 +32,8 @@ RANGES: Final = {
 }
 _DURATION: Final = "v1.Duration"
 _INT_OR_STRING: Final = "intstr.IntOrString"
+#: One of some words, or a number.
+_CERTAINTY: Final = "restow.Certainty"
 _A_DURATION: Final = "a duration such as 1h30m"
 #: Go package of a struct, by the module that declares ours.
 _PACKAGES: Final = {
@@ -156,7 +158,7 @@ class _Walk:
 
     def value(self, shape: _Shape, data: Any, place: _Place) -> Any:
         if isinstance(shape.type, inspect.LiteralType):
-            return self._choice(shape.type, data, place)
+            return self._choice(shape, data, place)
         if shape.go == _DURATION:
             return self._duration(data, place)
         if shape.go == _INT_OR_STRING:
@@ -210,9 +212,13 @@ class _Walk:
             )
         return data
 
-    def _choice(self, info: inspect.LiteralType, data: Any, place: _Place) -> Any:
+    def _choice(self, shape: _Shape, data: Any, place: _Place) -> Any:
+        assert isinstance(shape.type, inspect.LiteralType)
+        info, may_be_number = shape.type, shape.go == _CERTAINTY
+        if may_be_number and json_kind(data) == "number":
+            return data
         if data not in info.values:
-            choices = " or ".join(str(value) for value in info.values)
+            choices = " or ".join([*map(str, info.values), *(["a number"] if may_be_number else [])])
             hint = did_you_mean(data, map(str, info.values)) if isinstance(data, str) else ""
             self.errors.append(Issue((*self.base, *place.path), f"must be {choices}, not {excerpt(repr(data))}{hint}"))
         return data

@@ -80,6 +80,9 @@ class Window(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     time_zone: str = "UTC"
 
 
+#: How probable it must be that a move does what its strategy wants.
+CertaintySetting = Annotated[Literal["certain", "likely", "possible"] | float, Meta(extra={"go": "restow.Certainty"})]
+
 #: The namespaces whose pods may be evicted: all that do not opt out, or only those that opt in.
 Namespaces = Literal["all", "annotated"]
 
@@ -87,13 +90,15 @@ Namespaces = Literal["all", "annotated"]
 class RestowSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     """The ``restow:`` section, which upstream does not read.
 
-    ``placement`` None leaves the choice to the command. ``certainty`` says which moves may be made: those where every
-    node that could win is good enough, or those where some are. ``namespaces`` says whose pods may be evicted at all. The
+    ``placement`` None leaves the choice to the command. ``certainty`` says how probable it must be that a move does what
+    its strategy wants: certain, likely (0.8), possible, or a number above 0, up to 1. ``steering`` says how replacements
+    may be brought to their targets: auto is as the cluster offers it. ``namespaces`` says whose pods may be evicted at all. The
     others say how moves are carried out.
     """
 
     placement: Literal["prove", "upstream"] | None = None
-    certainty: Literal["certain", "possible"] = "certain"
+    certainty: CertaintySetting = "likely"
+    steering: Literal["auto", "nominate", "none"] = "auto"
     namespaces: Namespaces = "all"
     #: Pods of one workload that may be on their way at a time: a number, or a percentage of them.
     per_workload: IntOrString = 1

@@ -15,6 +15,7 @@ from restow.policies.policy import RestowSettings, Window
 
 _SHARE = "must be a whole number of 1 or more, or a percentage from 1% to 100%"
 _PERCENTAGE = re.compile(r"0*([1-9][0-9]?|100)%")
+_PROBABILITY = "must be certain, likely, possible or a probability above 0, up to 1"
 _ANY_TIME = datetime(2026, 1, 1, tzinfo=UTC)
 #: Fields of a cron expression: minute, hour, day of the month, month, weekday.
 _FIELDS = 5
@@ -24,6 +25,8 @@ def check_restow(settings: RestowSettings) -> Iterator[Issue]:
     """Yield what is wrong with the values of the section."""
     if pods_at_a_time(settings.per_workload, 1) is None:
         yield Issue(("restow", "perWorkload"), f"{_SHARE}, not {excerpt(repr(settings.per_workload))}")
+    if isinstance(settings.certainty, float) and not 0 < settings.certainty <= 1:
+        yield Issue(("restow", "certainty"), f"{_PROBABILITY}, not {settings.certainty:g}")
     waits = (("waitForReady", settings.wait_for_ready), ("waitForBudget", settings.wait_for_budget))
     yield from (Issue(("restow", name), "must be longer than 0s") for name, wait in waits if wait <= 0)
     for index, window in enumerate(settings.windows):

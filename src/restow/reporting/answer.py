@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from restow.descheduling.plan import NOT_ENABLED
 from restow.plain_text import printable
 from restow.reporting.refusal_groups import group_refusals, staying_pods
+from restow.reporting.sureness import how_sure
 from restow.reporting.wording import counted, percent, resource_order, resource_title
 
 if TYPE_CHECKING:
@@ -56,18 +57,11 @@ def headline(plan: Plan) -> str:
         return f"Nothing to {'move' if predicts(plan) else 'evict'}: {_why_nothing(plan)}"
     if not predicts(plan):
         return f"{counted(len(plan.moves), 'eviction')}; {UPSTREAM_MEANS}"
-    certain = certain_moves(plan)
-    possible = sum(each.certainty == "possible" for each in plan.moves)
-    moves = counted(len(plan.moves), "move")
-    if certain == len(plan.moves):
-        return f"{moves}, {'certain' if certain == 1 else 'all certain'}"
-    if possible == len(plan.moves):
-        return f"{moves}, {'possible' if possible == 1 else 'all possible'}"
-    return f"{moves}: {certain:,} certain, {possible:,} possible"
+    return how_sure(plan.moves)
 
 
 def certain_moves(plan: Plan) -> int:
-    """Count the moves that land as wanted however the scheduler breaks its ties."""
+    """Count the moves that land as wanted however the scheduler breaks its ties, or because they are steered."""
     return sum(each.certainty == "certain" for each in plan.moves)
 
 

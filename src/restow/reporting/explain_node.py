@@ -11,6 +11,7 @@ from restow.plain_text import printable
 from restow.reporting.columns import wrapped
 from restow.reporting.explain_lines import headline, labelled_line, some
 from restow.reporting.next_commands import next_commands
+from restow.reporting.sureness import kind_of, sureness_in_words
 from restow.reporting.wording import counted, percent, resource_order
 
 if TYPE_CHECKING:
@@ -109,7 +110,8 @@ def _moves(verb: str, moves: Sequence[Move], width: int) -> Iterator[Text]:
     yield Text(_travelling(verb, len(moves)), style="bold")
     for each in moves[:_MOST_PODS]:
         where = f"from {each.source}" if verb == "arrive" else _landing(each)
-        told = f" {each.pod}  {where}  {each.plugin}: {each.reason}"
+        doubt = f", {sureness_in_words(each)}" if each.target and kind_of(each) != "certain" else ""
+        told = f" {each.pod}  {where}{doubt}  {each.plugin}: {each.reason}"
         yield from map(Text, wrapped(printable(told), width, subsequent_indent="   "))
     if len(moves) > _MOST_PODS:
         yield Text(f" ... and {len(moves) - _MOST_PODS:,} more: see -o json", style="dim")

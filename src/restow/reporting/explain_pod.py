@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
@@ -10,6 +11,7 @@ from restow.plain_text import printable
 from restow.reporting.columns import GAP, wrapped
 from restow.reporting.explain_lines import headline, labelled_line, load_text, some
 from restow.reporting.next_commands import next_commands
+from restow.reporting.sureness import candidate_text, candidate_texts, sureness_in_words
 from restow.reporting.wording import counted
 
 if TYPE_CHECKING:
@@ -61,13 +63,13 @@ def _move_lines(explanation: PodExplanation, width: int) -> Iterator[Text]:
         return
     yield from _sentence(f"{move.plugin}: {move.reason}", width)
     if move.target is not None:
-        yield from labelled_line("to", f"{move.target}, {move.certainty}", width, style="green")
+        yield from labelled_line("to", f"{move.target}, {sureness_in_words(move)}", width, style="green")
     elif move.certainty is not None:
         yield from labelled_line("to", "nowhere: it needs no replacement", width)
     else:
         yield from labelled_line("to", "not predicted: placement upstream", width)
     if len(move.candidates) > 1:
-        yield from labelled_line("could win", some(move.candidates, _MOST_NODES), width)
+        yield from labelled_line("could win", some(list(candidate_texts(move)), _MOST_NODES), width)
 
 
 def _view_lines(explanation: PodExplanation, view: StrategyView, width: int, *, with_places: bool) -> Iterator[Text]:
@@ -79,7 +81,7 @@ def _view_lines(explanation: PodExplanation, view: StrategyView, width: int, *, 
     for gate in view.gates:
         yield from labelled_line(gate.stage, gate.message, width, style="red" if gate.passes is False else "")
         if gate.stage == "placement":
-            if gate.passes or gate.code == "NotCertain":
+            if gate.passes or gate.code in ("NotCertain", "Harmful"):
                 yield from _winners(explanation, view, width)
             if with_places and not gate.passes:
                 yield from _rejections(explanation, width)
@@ -98,8 +100,10 @@ def _holds_back(gate: Gate, code: str) -> bool:
 
 def _winners(explanation: PodExplanation, view: StrategyView, width: int) -> Iterator[Text]:
     """Say which nodes could win, and which of them the strategy could do with."""
-    candidates = explanation.places.candidates if explanation.places else ()
-    if candidates:
+    places = explanation.places
+    if places and places.candidates:
+        chances = places.probabilities if len(places.candidates) > 1 else ()
+        candidates = [candidate_text(*each) for each in zip_longest(places.candidates, chances)]
         satisfied = f"{len(view.welcome):,} of them" if view.welcome else "none of them"
         told = f"{some(candidates, _MOST_NODES)}; {satisfied} would satisfy {view.plugin}"
         yield from labelled_line("could win", told, width)

@@ -18,6 +18,7 @@ from restow.plain_text import printable
 from restow.reporting.answer import landing_of, predicts
 from restow.reporting.columns import GAP, joined, narrowed, total_width, widths, without_shared_domain, wrapped
 from restow.reporting.pod_forms import fitting_form, pod_forms
+from restow.reporting.sureness import differs, sureness
 from restow.reporting.wording import counted, why
 
 if TYPE_CHECKING:
@@ -33,7 +34,9 @@ _TITLE: Final = len("by strategy")
 _NARROWEST_WHY: Final = 60
 #: What stands in a column of nodes without being one.
 _NO_NODE: Final = ("-", "cleared")
-_POD, _OWNER, _FIRST_NODE = 1, 2, 3
+_POD, _OWNER = 1, 2
+#: From where and, if that is known, to where.
+_NODES: Final = slice(3, 5)
 
 
 def move_lines(plan: Plan, width: int) -> Iterator[Text]:
@@ -68,9 +71,9 @@ def _first_few(plan: Plan, width: int) -> tuple[int, list[Text]]:
 
 
 def _table(plan: Plan, moves: Sequence[Move], width: int) -> Iterator[Text]:
-    header = ["#", "POD", "OWNER", "FROM", *(["TO"] if predicts(plan) else [])]
+    header = ["#", "POD", "OWNER", "FROM", *(["TO"] if predicts(plan) else []), *(["SURE"] if _is_mixed(plan) else [])]
     rows = [_cells(number, each)[: len(header)] for number, each in enumerate(moves, 1)]
-    reasons = [_why(plan, each) for each in moves]
+    reasons = [why(each.plugin, each.reason) for each in moves]
     numbers = max(len(row[0]) for row in rows) + 1
     rows = [[row[0].rjust(numbers), *row[1:]] for row in [header, *rows]]
     hashless = _with_pods_below(rows, _without_hashes(rows))
@@ -102,20 +105,22 @@ def _with_pods_below(rows: list[list[str]], width: int) -> list[list[str]]:
 
 def _with_short_nodes(rows: list[list[str]]) -> list[list[str]]:
     heading, *body = rows
-    short = without_shared_domain([name for row in body for name in row[_FIRST_NODE:] if name not in _NO_NODE])
-    return [heading, *([*row[:_FIRST_NODE], *(short.get(name, name) for name in row[_FIRST_NODE:])] for row in body)]
+    short = without_shared_domain([name for row in body for name in row[_NODES] if name not in _NO_NODE])
+    shortened = ([short.get(name, name) for name in row[_NODES]] for row in body)
+    return [
+        heading,
+        *([*row[: _NODES.start], *nodes, *row[_NODES.stop :]] for row, nodes in zip(body, shortened, strict=True)),
+    ]
 
 
 def _cells(number: int, move: Move) -> list[str]:
     owner = str(move.owner) if move.owner else "-"
-    return [str(number), *map(printable, (str(move.pod), owner, move.source, landing_of(move)))]
+    return [str(number), *map(printable, (str(move.pod), owner, move.source, landing_of(move), sureness(move)))]
 
 
-def _why(plan: Plan, move: Move) -> str:
-    """Return the reason; a merely possible move says so unless all are."""
-    mixed = len({each.certainty for each in plan.moves}) > 1
-    doubt = "(possible) " if mixed and move.certainty == "possible" else ""
-    return doubt + why(move.plugin, move.reason)
+def _is_mixed(plan: Plan) -> bool:
+    """Whether each move has to say how sure it is; otherwise the headline has said it of all."""
+    return predicts(plan) and differs(plan.moves)
 
 
 def _reasons_beside(rows: list[list[str]], columns: list[int], reasons: list[str], room: int) -> Iterator[Text]:

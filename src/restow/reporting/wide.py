@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from restow.descheduling.certainty import probability_text
 from restow.plain_text import printable
 from restow.reporting.answer import headline, landing_of, stays
 from restow.reporting.columns import GAP, widths
 from restow.reporting.load_lines import load_lines, node_lines
+from restow.reporting.sureness import candidate_texts, kind_of
 from restow.reporting.table import header_lines, print_sections, problem_lines, purpose_lines
 
 if TYPE_CHECKING:
@@ -20,7 +22,19 @@ if TYPE_CHECKING:
     from restow.descheduling.plan import Move, Plan, Refusal
     from restow.reporting.report import Report
 
-_MOVE_HEADER = ("#", "POD", "OWNER", "FROM", "TO", "CERTAINTY", "CANDIDATES", "PROFILE", "STRATEGY", "REASON")
+_MOVE_HEADER = (
+    "#",
+    "POD",
+    "OWNER",
+    "FROM",
+    "TO",
+    "CERTAINTY",
+    "PROBABILITY",
+    "CANDIDATES",
+    "PROFILE",
+    "STRATEGY",
+    "REASON",
+)
 _REFUSAL_HEADER = ("POD", "NODE", "STAGE", "CODE", "PROFILE", "STRATEGY", "MESSAGE")
 _UNCUT = 10_000
 
@@ -56,7 +70,8 @@ def _move_cells(move: Move) -> Sequence[str]:
         str(move.owner or "-"),
         move.source,
         landing_of(move),
-        move.certainty or "-",
+        kind_of(move) or "-",
+        "-" if move.probability is None else probability_text(move.probability),
         _candidates(move),
         move.profile or "-",
         move.plugin,
@@ -67,7 +82,8 @@ def _move_cells(move: Move) -> Sequence[str]:
 def _candidates(move: Move) -> str:
     unlisted = move.candidate_count - len(move.candidates)
     more = f" and {unlisted:,} more" if unlisted > 0 else ""
-    return f"{','.join(move.candidates) or '-'}{more}"
+    told = ", ".join(candidate_texts(move))
+    return f"{told or '-'}{more}"
 
 
 def _refusal_rows(plan: Plan) -> Iterator[Sequence[str]]:

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from restow.cluster.interning import IntArray
+from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.pods import PENDING
 from restow.scheduling.context import Context
 from restow.scheduling.filtering import Filters
 from restow.scheduling.framework import CycleError
 from restow.scheduling.in_tree import SCHEDULING_GATES
+from restow.scheduling.landing_odds import LandingOdds
 from restow.scheduling.messages import fit_error
 from restow.scheduling.nominations import Nominations
 from restow.scheduling.preemption import Preemption, Preemptor
@@ -42,7 +43,7 @@ class Decision:
 
     @property
     def best(self) -> IntArray:
-        """The best of all feasible nodes; empty where there is none. ``Scheduler.candidates`` has those that could win."""
+        """The best of all feasible nodes; empty where there is none. ``Scheduler.odds`` has those that could win."""
         return np.zeros(0, dtype=np.int64) if self.ranking is None else self.ranking.best
 
     @property
@@ -121,15 +122,29 @@ class Scheduler:
         """Everyone who objects to each node now, where ``decide`` tells only who does first."""
         return self._filters.opponents(pod)
 
-    def candidates(self, decision: Decision) -> IntArray:
-        """Every node that could win, in order of names; to be asked before the state changes.
+    def fitting(self, pod: int) -> BoolArray:
+        """Which nodes pass all filters for a pod, bool[node]; none where the cycle breaks off."""
+        try:
+            return self._filters.run(pod).passes
+        except CycleError:
+            return self._filters.unasked().passes
+
+    def best_of(self, pod: int, nodes: BoolArray) -> IntArray:
+        """Those of some feasible nodes, bool[node] (at least one), that have the best score among themselves."""
+        try:
+            return rank(pod, nodes, self._scores).best
+        except CycleError:
+            return np.flatnonzero(nodes)
+
+    def odds(self, decision: Decision) -> LandingOdds:
+        """Every node that could win, and how probable each is; to be asked before the state changes.
 
         Ties are broken by chance. In clusters of 100 and more nodes so is which of the feasible nodes are scored at all
         (``scheduling.sampling``): the best of all need not be among them.
         """
         if decision.ranking is None:
-            return decision.best
-        return self._sampling.winners(decision.pod, decision.ranking, decision.verdicts.allowed)
+            return LandingOdds.equal(decision.best)
+        return self._sampling.odds(decision.pod, decision.ranking, decision.verdicts.allowed)
 
     def settle(self, decision: Decision) -> None:
         """Place the pod on the decision's node, or nominate it where it preempts others."""

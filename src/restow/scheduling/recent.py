@@ -22,6 +22,9 @@ class Recent(Generic[K, V]):
         self._values: OrderedDict[K, V] = OrderedDict()
         self._capacity = capacity
 
+    def __bool__(self) -> bool:
+        return bool(self._values)
+
     def get(self, key: K) -> V | None:
         """The value of a key, if it is still there."""
         value = self._values.get(key)

@@ -8,7 +8,7 @@ are many.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -122,3 +122,49 @@ def sorted_out(values: IntArray) -> tuple[IntArray, IntArray]:
 
 def _differ(raw: Scores) -> bool:
     return bool(raw.size) and raw.min() != raw.max()
+
+
+@dataclass(slots=True, frozen=True)
+class AddedScores:
+    """What relative scores add to each entry in each window."""
+
+    #: The kind of each entry in all respects.
+    kinds: IntArray
+    #: The scale of each window in all respects.
+    scale: windows.Runs
+    #: By scale and kind; the highest or the lowest possible where windows of the scale have no entry of the kind.
+    table: Scores
+    #: The lowest and the highest of all scales.
+    least: Scores
+    most: Scores
+
+    @staticmethod
+    def of(relative: Sequence[tuple[int, WindowScores]], kinds: Sequence[IntArray]) -> AddedScores:
+        """``relative`` is not empty; weights come with scores."""
+        if len(relative) == 1:
+            ((weight, scores),) = relative
+            table = windows.narrow(weight * scores.table.astype(np.int64))
+            return AddedScores(kinds[0], scores.of_window, table, table.min(axis=0), table.max(axis=0))
+        joined, members = _joined(kinds)
+        columns, scale = windows.numbered(np.stack([scores.of_window.everywhere() for _, scores in relative]))
+        table = np.zeros((len(columns), len(members[0])), dtype=np.int64)
+        for (weight, scores), member, column in zip(relative, members, np.array(columns).T, strict=True):
+            table += weight * scores.table[column][:, member].astype(np.int64)
+        table = windows.narrow(table)
+        return AddedScores(joined, scale, table, table.min(axis=0), table.max(axis=0))
+
+    def by_scale(self, found: IntArray) -> Iterator[tuple[int, IntArray]]:
+        """The windows found, in ascending order, by the scale that they have."""
+        scale = self.scale.at(found)
+        for number in np.flatnonzero(np.bincount(scale)).tolist():
+            yield number, found[scale == number]
+
+
+def _joined(kinds: Sequence[IntArray]) -> tuple[IntArray, list[IntArray]]:
+    """The kind of each entry in all respects, and what kind that is in each."""
+    joined = kinds[0]
+    for each in kinds[1:]:
+        _, joined = sorted_out(joined * (int(each.max()) + 1) + each)
+    example = np.zeros(int(joined.max()) + 1, dtype=np.int64)
+    example[joined] = np.arange(len(joined))
+    return joined, [each[example] for each in kinds]

@@ -15,19 +15,21 @@ Source: findNodesThatPassFilters and numFeasibleNodesToFind, Kubernetes 1.36.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.nodes import Nodes
 from restow.scheduling import windows
 from restow.scheduling.framework import Scores
+from restow.scheduling.landing_odds import Estimate, LandingOdds, Weights, shares, window_weights
 from restow.scheduling.node_order import visiting_order
 from restow.scheduling.recent import Recent
-from restow.scheduling.relative_scores import RelativePlugin, WindowScores, sorted_out
+from restow.scheduling.relative_scores import AddedScores, RelativePlugin
 from restow.scheduling.scoring import Ranking, WeightedPlugin
 
 _LEAST = 100
@@ -52,7 +54,7 @@ def feasible_to_find(nodes: int, percentage: int = 0) -> int:
 
 
 class Sampling:
-    """Which nodes of one cluster could win under one profile."""
+    """Which nodes of one cluster could win under one profile, and how probable each is."""
 
     def __init__(self, nodes: Nodes, plugins: Sequence[WeightedPlugin], percentage: int = 0) -> None:
         self._nodes = nodes
@@ -61,8 +63,8 @@ class Sampling:
         #: By the feasible nodes, of which sets recur.
         self._feasible: Recent[bytes, IntArray] = Recent(_CAPACITY)
 
-    def winners(self, pod: int, ranking: Ranking, allowed: BoolArray | None = None) -> IntArray:
-        """The nodes that have the best score in some window, ties included, in order of their names.
+    def odds(self, pod: int, ranking: Ranking, allowed: BoolArray | None = None) -> LandingOdds:
+        """The nodes that have the best score in some window, ties included, and how probable each is.
 
         ``ranking`` is the pod's on the state as it is, ``allowed`` the nodes that PreFilter plugins left (None: all).
         Those come in any order, so any of them may be found together. Where 100 and more of them are left and scores
@@ -71,9 +73,9 @@ class Sampling:
         offered = len(self._nodes) if allowed is None else int(np.count_nonzero(allowed))
         size = feasible_to_find(offered, self._percentage)
         if np.count_nonzero(ranking.feasible) <= size:
-            return ranking.best
+            return LandingOdds.equal(ranking.best)
         if allowed is not None:
-            return self._in_any_order(pod, ranking, size)
+            return LandingOdds.unknown(self._in_any_order(pod, ranking, size))
         return self._in_windows(pod, ranking, size)
 
     def _in_any_order(self, pod: int, ranking: Ranking, size: int) -> IntArray:
@@ -83,18 +85,36 @@ class Sampling:
         winners: IntArray = ranking.nodes[ranking.total >= np.partition(ranking.total, size - 1)[size - 1]]
         return winners
 
-    def _in_windows(self, pod: int, ranking: Ranking, size: int) -> IntArray:
+    def _in_windows(self, pod: int, ranking: Ranking, size: int) -> LandingOdds:
         visited = self._visited(ranking.feasible, size)
         asked = [(plugin, weight, plugin.relative(pod, visited)) for plugin, weight in self._relative]
         relative = [(weight, scores.scores(size)) for _, weight, scores in asked if scores is not None]
         kinds = [scores.kinds for _, _, scores in asked if scores is not None]
-        fixed = ranking.without([plugin for plugin, _, scores in asked if scores is not None])
-        entries = _winners(windows.narrow(fixed[visited]), Added.of(relative, kinds) if relative else None, size)
+        fixed = windows.narrow(ranking.without([plugin for plugin, _, scores in asked if scores is not None])[visited])
+        added = AddedScores.of(relative, kinds) if relative else None
         count = len(visited) - size + 1
-        entries[: size - 1] |= entries[count:]
-        won = np.zeros(len(self._nodes), dtype=bool)
-        won[visited[:count]] = entries[:count]
-        return np.flatnonzero(won)
+        won = self._by_node(visited[:count], _winners(fixed, added, size), np.logical_or)
+        nodes = np.flatnonzero(won)
+
+        def estimate() -> Estimate:
+            probability, missed = shares(fixed, added, self._weights(visited[:count]), size)
+            return self._by_node(visited[:count], probability, np.add)[nodes], missed
+
+        return LandingOdds(nodes, estimate)
+
+    def _by_node(self, visited: IntArray, entries: npt.NDArray[Any], join: np.ufunc) -> npt.NDArray[Any]:
+        """What is said of entries in visiting order, by node; the first ones stand there twice."""
+        count = len(visited)
+        once = entries[:count].copy()
+        again = entries[count:]
+        once[: len(again)] = join(once[: len(again)], again)
+        by_node = np.zeros(len(self._nodes), dtype=entries.dtype)
+        by_node[visited] = once
+        return by_node
+
+    def _weights(self, visited: IntArray) -> Weights:
+        """How probable the window is that begins at each of the feasible nodes."""
+        return window_weights(self._place[visited], len(self._nodes))
 
     def _visited(self, feasible: BoolArray, size: int) -> IntArray:
         """The feasible nodes in the order in which they are visited, round and back to those that were visited first."""
@@ -111,8 +131,13 @@ class Sampling:
     def _order(self) -> IntArray:
         return visiting_order(self._nodes.labels)
 
+    @cached_property
+    def _place(self) -> IntArray:
+        """Where each node stands in visiting order."""
+        return np.argsort(self._order)
 
-def _winners(fixed: Scores, added: Added | None, size: int) -> BoolArray:
+
+def _winners(fixed: Scores, added: AddedScores | None, size: int) -> BoolArray:
     """Which entries have the highest total in some window of which they are part.
 
     What an entry gets in any window lies between two bounds. Whether it wins nearly always follows from those.
@@ -128,18 +153,11 @@ def _winners(fixed: Scores, added: Added | None, size: int) -> BoolArray:
     doubtful = contenders & ~won
     if doubtful.any():
         reached = windows.highest(np.where(doubtful, upper, np.iinfo(upper.dtype).min), size)
-        for number, found in _by_scale(np.flatnonzero(reached >= least), added):
+        for number, found in added.by_scale(np.flatnonzero(reached >= least)):
             for some, part in windows.stretches(found, size):
                 total = fixed[part] + added.table[number][added.kinds[part]]
                 won[part] |= _highest_in(total, some - part.start, size)
     return won
-
-
-def _by_scale(found: IntArray, added: Added) -> Iterator[tuple[int, IntArray]]:
-    """The windows found by the scale that they have."""
-    scale = added.scale.at(found)
-    for number in np.flatnonzero(np.bincount(scale)).tolist():
-        yield number, found[scale == number]
 
 
 def _highest_in(total: Scores, found: IntArray, size: int) -> BoolArray:
@@ -159,43 +177,3 @@ def _reaching(total: Scores, bar: Scores, size: int) -> BoolArray:
     """Which entries are not below the bar of some window of which they are part."""
     reaching: BoolArray = total >= windows.lowest_around(bar, size)
     return reaching
-
-
-@dataclass(slots=True, frozen=True)
-class Added:
-    """What relative scores add to each entry in each window."""
-
-    #: The kind of each entry in all respects.
-    kinds: IntArray
-    #: The scale of each window in all respects.
-    scale: windows.Runs
-    #: By scale and kind; the highest or the lowest possible where windows of the scale have no entry of the kind.
-    table: Scores
-    #: The lowest and the highest of all scales.
-    least: Scores
-    most: Scores
-
-    @staticmethod
-    def of(relative: Sequence[tuple[int, WindowScores]], kinds: Sequence[IntArray]) -> Added:
-        """``relative`` is not empty; weights come with scores."""
-        if len(relative) == 1:
-            ((weight, scores),) = relative
-            table = windows.narrow(weight * scores.table.astype(np.int64))
-            return Added(kinds[0], scores.of_window, table, table.min(axis=0), table.max(axis=0))
-        joined, members = _joined(kinds)
-        columns, scale = windows.numbered(np.stack([scores.of_window.everywhere() for _, scores in relative]))
-        table = np.zeros((len(columns), len(members[0])), dtype=np.int64)
-        for (weight, scores), member, column in zip(relative, members, np.array(columns).T, strict=True):
-            table += weight * scores.table[column][:, member].astype(np.int64)
-        table = windows.narrow(table)
-        return Added(joined, scale, table, table.min(axis=0), table.max(axis=0))
-
-
-def _joined(kinds: Sequence[IntArray]) -> tuple[IntArray, list[IntArray]]:
-    """The kind of each entry in all respects, and what kind that is in each."""
-    joined = kinds[0]
-    for each in kinds[1:]:
-        _, joined = sorted_out(joined * (int(each.max()) + 1) + each)
-    example = np.zeros(int(joined.max()) + 1, dtype=np.int64)
-    example[joined] = np.arange(len(joined))
-    return joined, [each[example] for each in kinds]

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from restow.cluster.interning import IntArray
+from restow.cluster.interning import BoolArray, IntArray
 from restow.scheduling.context import Context
 from restow.scheduling.decision import Decision, Scheduler
 from restow.scheduling.in_tree import SCHEDULING_GATES
+from restow.scheduling.landing_odds import LandingOdds
 from restow.scheduling.nominations import Nominations
 from restow.scheduling.profiles import DEFAULT_PROFILE, SchedulerProfile
 from restow.scheduling.queue import Queue, waiting_for_others, waiting_pods
@@ -46,9 +47,17 @@ class Schedulers:
         """Whether one of the schedulers is the one that a pod names."""
         return self._asked(pod) in self._names
 
-    def candidates(self, decision: Decision) -> IntArray:
-        """Every node that could win, in order of names; to be asked before the state changes."""
-        return self.scheduler_of(decision.pod).candidates(decision)
+    def fitting(self, pod: int) -> BoolArray:
+        """Which nodes pass all filters for a pod, bool[node]."""
+        return self.scheduler_of(pod).fitting(pod)
+
+    def best_of(self, pod: int, nodes: BoolArray) -> IntArray:
+        """Those of some feasible nodes, bool[node] (at least one), that have the best score among themselves."""
+        return self.scheduler_of(pod).best_of(pod, nodes)
+
+    def odds(self, decision: Decision) -> LandingOdds:
+        """Every node that could win, and how probable each is; to be asked before the state changes."""
+        return self.scheduler_of(decision.pod).odds(decision)
 
     def settle(self, decision: Decision) -> None:
         """Place the pod on the decision's node, or nominate it where it preempts others."""

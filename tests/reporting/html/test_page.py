@@ -13,10 +13,12 @@ from builders.plans import (
     SMALL_LOADS,
     SMALL_REFUSALS,
     a_clearance,
+    a_likely_move,
     a_load,
     a_move,
     a_refusal,
     a_report,
+    a_steered_move,
     large_report,
     small_report,
     upstream_report,
@@ -160,6 +162,20 @@ def test_a_few_of_the_other_nodes_that_could_win_are_named() -> None:
     found = page(a_report((move,)))
     assert "or node-3, node-4, node-5 and 2 more" in found.texts
     assert "whichever node the scheduler chooses" in found.text
+
+
+def test_how_sure_each_move_is_and_which_node_is_how_probable() -> None:
+    route = ("node-1", "node-2")
+    found = page(a_report((a_steered_move("a/1", route), a_likely_move("a/2", route))))
+    assert {"steered", "likely (0.93)", "or node-9 (0.07, in vain)"} <= set(found.texts)
+    assert "node-2 (0.93) or" in " ".join(found.text.split())
+    assert "of 2 moves, 1 of them steered" in found.texts
+    for meaning in (
+        "Steered: the replacement is nominated",
+        "Likely: the pod probably lands",
+        "In vain: if it lands there",
+    ):
+        assert meaning in found.text
 
 
 def test_a_pod_that_is_only_taken_away_is_cleared() -> None:

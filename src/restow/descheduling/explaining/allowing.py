@@ -4,27 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from math import ceil
 
 from msgspec import structs
 
 from restow.cluster.snapshot import Cluster
+from restow.descheduling.certainty import least_probability
 from restow.descheduling.disruption_budgets import NO_ROOM, SEVERAL
 from restow.descheduling.evictor import Reason
 from restow.descheduling.explaining.changed_clusters import with_object, without_objects
 from restow.descheduling.explaining.changed_policies import with_own_limit
 from restow.descheduling.explaining.explanation import ChangeKind, Step
 from restow.descheduling.explaining.gates import OWN_LIMIT
-from restow.descheduling.explaining.scene import Scene
+from restow.descheduling.explaining.scene import Heard, Scene
 from restow.descheduling.explaining.trials import PLENTY, Edit, Inputs, Remedy
 from restow.descheduling.job_failures import OF_JOBS
 from restow.descheduling.limits import NAMESPACE, NODE, TOTAL, LimitUse
-from restow.descheduling.placement import Turn
 from restow.descheduling.succession import job_of
 from restow.kube.objects import Job, PodDisruptionBudget, PodFailurePolicy, PodFailureRule
 from restow.kube.objects.jobs import PodConditionPattern
-from restow.policies.policy import Policy
+from restow.policies.policy import CertaintySetting, Policy
 
 _BUDGET = "PodDisruptionBudget"
+_PERCENT = 100
 #: The field of a policy by the code of its limit, as people and as programs call it.
 _LIMITS = {
     TOTAL[1]: ("maxNoOfPodsToEvictTotal", "max_no_of_pods_to_evict_total"),
@@ -36,12 +38,13 @@ _LIMITS = {
 class Allowing:
     """Answers refusals of one pod and the strategy that wants it to move."""
 
-    def __init__(self, scene: Scene, pod: int, turn: Turn) -> None:
+    def __init__(self, scene: Scene, heard: Heard) -> None:
         self._scene = scene
         self._cluster = scene.state.cluster
         self._policy = scene.setting.policy
-        self._pod = pod
-        self._turn = turn
+        self._heard = heard
+        self._pod = heard.pod
+        self._turn = heard.turn
 
     def after(self, refusal: Reason) -> Remedy | None:
         """What answers a refusal of a plan; None where nothing does."""
@@ -54,7 +57,7 @@ class Allowing:
             return self._one_budget()
         if code in OF_JOBS:
             return self._ignored()
-        return self._possible() if code == "NotCertain" else None
+        return self._less_certain() if code == "NotCertain" else None
 
     def higher(self, use: LimitUse) -> Remedy:
         """A limit of the policy or of the strategy's own, raised."""
@@ -106,12 +109,26 @@ class Allowing:
             lambda inputs: replace(inputs, cluster=with_object(inputs.cluster, "Job", key, _ignoring(job))),
         )
 
-    def _possible(self) -> Remedy:
-        def edit(inputs: Inputs) -> Inputs:
-            own = structs.replace(inputs.policy.restow, certainty="possible")
-            return replace(inputs, policy=structs.replace(inputs.policy, restow=own))
+    def _less_certain(self) -> Remedy:
+        """A lower certainty; the amount is what is missing to certain, in percent."""
+        asked = _PERCENT - round(_PERCENT * least_probability(self._policy.restow.certainty))
+        answer = self._heard.answer
+        found = answer.odds.of(answer.welcome[answer.odds.nodes]) if answer else 0.0
 
-        return Remedy(Step("certainty", "with certainty: possible in the policy's restow section"), edit)
+        def at(amounts: tuple[int, ...]) -> Remedy:
+            (doubt,) = amounts
+            setting: CertaintySetting = "possible" if doubt == _PERCENT else (_PERCENT - doubt) / _PERCENT
+            word = setting if isinstance(setting, str) else f"{setting:g}"
+
+            def edit(inputs: Inputs) -> Inputs:
+                own = structs.replace(inputs.policy.restow, certainty=setting)
+                return replace(inputs, policy=structs.replace(inputs.policy, restow=own))
+
+            step = Step("certainty", f"with certainty: {word} in the policy's restow section")
+            guess = (ceil(_PERCENT * (1 - found)),)
+            return Remedy(step, edit, at=at, amounts=amounts, lowest=(asked,), guess=guess)
+
+        return at((_PERCENT,))
 
     def _least(
         self,

@@ -22,6 +22,7 @@ from restow.descheduling.explaining.options import Option, Options, without
 from restow.descheduling.explaining.scene import Answer, Heard, Scene
 from restow.descheduling.explaining.trials import Inputs, Remedy, Trials, TrialsUsedUpError
 from restow.descheduling.placement import Landing
+from restow.descheduling.steering import FOR_STEERING
 from restow.policies.policy import Profile
 from restow.scheduling.evidence import plural
 
@@ -33,7 +34,7 @@ _KINDS: tuple[ChangeKind, ...] = ("resources", "uncordon", "toleration", "label"
 #: In a sentence, before what is changed about nodes and the pod.
 _ORDER = {"protection": 0, "limit": 1, "budget": 2, "input": 3}
 #: Codes of placement that a change of the cluster can answer.
-_CHANGEABLE = ("NoFit", "NeedsPreemption", "NoGain", "SameNode", "NotCertain")
+_CHANGEABLE = ("NoFit", "NeedsPreemption", "NoGain", "SameNode", "NotCertain", "Harmful")
 
 
 class Changes:
@@ -48,7 +49,7 @@ class Changes:
         self._bounds = bounds
         self._trials = trials
         self._lifting = Lifting(scene, heard.pod, heard.turn, profile)
-        self._allowing = Allowing(scene, heard.pod, heard.turn)
+        self._allowing = Allowing(scene, heard)
         self._search = Search(trials, self._allowing, heard.turn)
 
     def of(self, gates: Gates) -> tuple[Change, ...]:
@@ -59,7 +60,10 @@ class Changes:
         first = (*lifted, *self._higher_limits(gates), *_told_of(gates.untold))
         found: list[Change] = []
         with suppress(TrialsUsedUpError):
-            found.extend(self._found(first))
+            for change in self._found(first):
+                # Of two attempts the same may be left once what they do not take is left out.
+                if all(change.steps != other.steps for other in found):
+                    found.append(change)
         return tuple(found)
 
     def _higher_limits(self, gates: Gates) -> Iterator[Remedy]:
@@ -97,6 +101,8 @@ class Changes:
             kinds = self._scene.evidence.scoring(self._pod)
             if kinds:
                 yield _untried(*(each.step for each in first), Step("input", f"if the input included {plural(kinds)}"))
+        if code in FOR_STEERING and self._scene.setting.steering == "none":
+            yield from self._tried((*first, _STEERED))
         options = Options(self._scene, self._heard, answer, self._bounds).all()
         for kind in _KINDS:
             ranked = sorted((each for each in options if each.remedy.step.kind == kind), key=lambda each: each.cost)
@@ -140,6 +146,10 @@ class Changes:
         steps = tuple(sorted((each.step for each in together), key=lambda each: _ORDER.get(each.kind, len(_ORDER))))
         exact = all(each.exact for each in together)
         return Change(steps, outcome.target, tuple(others), outcome.move.landing.certainty, verified=exact)
+
+
+#: The replacement is brought to the node that the plan chooses.
+_STEERED = Remedy(Step("steering", "with --steering nominate"), lambda inputs: replace(inputs, steering="nominate"))
 
 
 def _untried(*steps: Step) -> Change:

@@ -27,6 +27,7 @@ ChangeKind = Literal[
     "limit",
     "budget",
     "certainty",
+    "steering",
     "input",
     "scheduler",
 ]
@@ -71,8 +72,9 @@ class Places(Struct, frozen=True, rename="camel"):
     """Where the replacement could go, as the scheduler sees it once the plan is carried out."""
 
     fitting: tuple[str, ...]
-    #: The nodes that could win.
+    #: The nodes that could win, and how probable each of them is; empty where that is not known.
     candidates: tuple[str, ...]
+    probabilities: tuple[float, ...]
     rejected: tuple[Rejected, ...]
 
 

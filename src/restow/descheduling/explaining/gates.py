@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from restow.descheduling.certainty import probability_text
 from restow.descheduling.disruption_budgets import BudgetUse
 from restow.descheduling.evictor import CheckResult, DefaultEvictor
 from restow.descheduling.explaining.explanation import Gate, Reason
@@ -140,7 +141,12 @@ def _placement(scene: Scene, heard: Heard, refusal: Reason | None) -> Gate:
 def _landing(scene: Scene, landing: Landing) -> str:
     if landing.target < 0:
         return "no replacement needed"
-    return f"would land on {scene.state.cluster.nodes.names[landing.target]}, {landing.certainty}"
+    node = scene.state.cluster.nodes.names[landing.target]
+    if landing.steering is not None:
+        return f"would be steered to {node}"
+    if landing.certainty == "certain" or landing.probability is None:
+        return f"would land on {node}, {landing.certainty}"
+    return f"would land on {node}, {landing.certainty} ({probability_text(landing.probability)})"
 
 
 def _fitting(heard: Heard) -> str:

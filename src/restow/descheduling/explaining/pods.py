@@ -40,6 +40,9 @@ from restow.scheduling.plugins import node_resources_fit, taint_toleration, volu
 from restow.scheduling.tolerations import scheduler_tolerates
 from restow.scheduling.verdicts import Objection
 
+#: Of shares and of probabilities.
+_DIGITS = 4
+
 
 def explain_pod(setting: Setting, pod: int) -> PodExplanation:
     """Everything about one observed pod of the plan's cluster."""
@@ -89,7 +92,7 @@ def _shares(state: ClusterState, node: int) -> dict[str, float]:
     rows = [row for row, name in enumerate(nodes.resources) if name != BASIC_RESOURCES[PODS]]
     having = [row for row in rows if nodes.allocatable[row, node] > 0]
     return {
-        nodes.resources[row]: round(int(state.requested[row, node]) / int(nodes.allocatable[row, node]), 4)
+        nodes.resources[row]: round(int(state.requested[row, node]) / int(nodes.allocatable[row, node]), _DIGITS)
         for row in having
     }
 
@@ -171,7 +174,7 @@ class _Views:
         if heard.answer is None:
             return ()
         names, welcome = self._setting.cluster.nodes.names, heard.answer.welcome
-        return tuple(names[node] for node in heard.answer.candidates.tolist() if welcome[node])
+        return tuple(names[node] for node in heard.answer.odds.nodes.tolist() if welcome[node])
 
 
 def _places(setting: Setting, pod: int, answer: Answer) -> Places:
@@ -183,7 +186,8 @@ def _places(setting: Setting, pod: int, answer: Answer) -> Places:
     details = _Details(setting.cycle.state, pod, answer)
     return Places(
         fitting=tuple(names[node] for node, each in enumerate(answer.opponents) if not each),
-        candidates=tuple(names[node] for node in answer.candidates.tolist()),
+        candidates=tuple(names[node] for node in answer.odds.nodes.tolist()),
+        probabilities=tuple(answer.odds.probability.round(_DIGITS).tolist()) if answer.odds.is_known else (),
         rejected=tuple(
             Rejected(plugin, reasons, tuple(names[node] for node in nodes), details.of(nodes))
             for (plugin, reasons), nodes in sorted(grouped.items(), key=lambda each: (-len(each[1]), each[1]))

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from restow.cluster.interning import BoolArray, IntArray
+from restow.cluster.interning import BoolArray
 from restow.cluster.pods import PENDING
 from restow.cluster.replacements import twin_of
 from restow.cluster.snapshot import Cluster
@@ -23,14 +23,17 @@ from restow.descheduling.cycle import Cycle, Ensemble, limits_of
 from restow.descheduling.disruption_budgets import DisruptionBudgets
 from restow.descheduling.evictor import Reason
 from restow.descheduling.framework import Strategy, Suggestion
+from restow.descheduling.landings import accepted
 from restow.descheduling.limits import Limits
 from restow.descheduling.placement import Landing, Turn
 from restow.descheduling.plan import Placement
 from restow.descheduling.proof import Prover
+from restow.descheduling.steering import Steering
 from restow.policies.policy import Policy
 from restow.scheduling.context import Context
 from restow.scheduling.decision import Decision
 from restow.scheduling.evidence import Evidence
+from restow.scheduling.landing_odds import LandingOdds
 from restow.scheduling.profiles import SchedulerProfile
 from restow.scheduling.schedulers import Schedulers
 from restow.scheduling.verdicts import Objection
@@ -51,6 +54,7 @@ class Setting:
     strategies: Mapping[str, Strategy]
     now: int
     placement: Placement
+    steering: Steering
     profiles: tuple[SchedulerProfile, ...]
 
     @property
@@ -75,8 +79,8 @@ class Answer:
     landing: Landing | Reason
     #: None where nobody asked the scheduler: nothing would replace the pod, or its scheduler is not known.
     decision: Decision | None
-    #: The nodes that could win.
-    candidates: IntArray
+    #: The nodes that could win, with their probabilities.
+    odds: LandingOdds
     #: Which nodes would do as landing places, bool[node].
     welcome: BoolArray
     #: Everyone who objects to each node.
@@ -185,8 +189,15 @@ class _Proof:
         state = scene.state
         schedulers = Schedulers(Context.of(state), scene.setting.profiles)
         budgets = DisruptionBudgets.none(state.cluster)
-        certainty = scene.policy.restow.certainty
-        prover = Prover(state, schedulers, budgets, scene.evidence, certainty=certainty, forbidden={})
+        prover = Prover(
+            state,
+            schedulers,
+            budgets,
+            scene.evidence,
+            certainty=scene.policy.restow.certainty,
+            steering=scene.setting.steering,
+            forbidden={},
+        )
         return _Proof(state, schedulers, prover)
 
     def answer(self, turn: Turn, suggestion: Suggestion) -> Answer:
@@ -205,15 +216,17 @@ class _Proof:
         """Everything that has to be read while the replacement is there."""
         everywhere = np.arange(len(self._state.cluster.nodes))
         opponents: Sequence[tuple[Objection, ...]] = [()] * len(everywhere)
-        candidates = everywhere[:0]
+        odds = LandingOdds.equal(everywhere[:0])
         if decision is not None:
             opponents = self._schedulers.scheduler_of(decision.pod).opponents(decision.pod)
-            candidates = self._prover.candidates(decision)
+            odds = self._prover.odds(decision)
+        if isinstance(landing, Landing) and landing.steering is not None:
+            odds = LandingOdds.equal(np.array([landing.target]))
         return Answer(
             landing=landing,
             decision=decision,
-            candidates=candidates,
-            welcome=self._prover.welcome(suggestion, source, everywhere),
+            odds=odds,
+            welcome=accepted(suggestion, source, everywhere),
             opponents=opponents,
             requested=self._state.requested.copy(),
             running=self._state.running.copy(),

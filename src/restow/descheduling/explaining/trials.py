@@ -1,6 +1,6 @@
 """Plans made again with something changed: the one way in which ``explain`` learns what would help.
 
-A trial changes what the plan was made of - cluster, policy, time - and decides from the beginning, as a new
+A trial changes what the plan was made of - cluster, policy, steering, time - and decides from the beginning, as a new
 ``restow plan`` on that input would. Whatever the change does to other pods is part of the answer.
 """
 
@@ -17,6 +17,7 @@ from restow.descheduling.explaining.explanation import Step
 from restow.descheduling.explaining.scene import Setting
 from restow.descheduling.placement import Turn
 from restow.descheduling.proving import prove_cycle
+from restow.descheduling.steering import Steering
 from restow.policies.policy import Policy
 
 #: Plans made for one answer; in the largest clusters each takes seconds.
@@ -35,6 +36,7 @@ class Inputs:
 
     cluster: Cluster
     policy: Policy
+    steering: Steering
     now: int
 
 
@@ -112,11 +114,18 @@ class Trials:
 
     def _decided(self, remedies: Sequence[Remedy]) -> Cycle:
         setting = self._setting
-        inputs = Inputs(setting.observed, setting.policy, setting.now)
+        inputs = Inputs(setting.observed, setting.policy, setting.steering, setting.now)
         for each in remedies:
             inputs = each.edit(inputs)
         if setting.placement == "prove":
-            return prove_cycle(inputs.cluster, inputs.policy, setting.strategies, inputs.now, setting.profiles)
+            return prove_cycle(
+                inputs.cluster,
+                inputs.policy,
+                setting.strategies,
+                inputs.now,
+                setting.profiles,
+                steering=inputs.steering,
+            )
         return run_cycle(inputs.cluster, inputs.policy, setting.strategies, inputs.now)
 
     def _outcome(self, cycle: Cycle) -> Outcome:

@@ -18,6 +18,7 @@ from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.usage import Amounts
 from restow.descheduling.eviction_order import low_to_high
 from restow.descheduling.framework import Obligation, Owed, Suggestion, Suggestions, Verdict, View
+from restow.descheduling.node_utilization.headroom import Figures
 from restow.descheduling.node_utilization.usage import Usage
 from restow.kube.taints import all_tolerated
 from restow.policies.arguments import Namespaces
@@ -39,6 +40,10 @@ class Transfer:
     movable: BoolArray
     #: Which of some nodes would do as landing places for a pod that uses so much (None where nobody knows how much).
     takes: Callable[[Mapping[str, int] | None, IntArray], BoolArray]
+    #: On which of some nodes a pod of a source would do harm, since they are worse off than the source was.
+    worse: Callable[[int, IntArray], BoolArray]
+    #: What it costs to put a pod on each of some nodes, the least first.
+    cost: Callable[[Mapping[str, int] | None, IntArray], Figures]
     #: Evictions from one source, unlimited if None.
     limit: int | None = None
 
@@ -85,7 +90,8 @@ def _relieve(view: View, task: Transfer, node: int, pods: IntArray) -> Generator
         used = task.usage.of_pod(pod) if task.usage.of_pod else None
         if used is None and task.usage.of_pod:
             continue
-        verdict = yield Suggestion(pod, reason, Obligation.BETTER, Owed.PRE_EVICTION, partial(task.takes, used))
+        where = partial(task.takes, used), partial(task.worse, node), partial(task.cost, used)
+        verdict = yield Suggestion(pod, reason, Obligation.BETTER, Owed.PRE_EVICTION, *where)
         if verdict is Verdict.TOTAL_LIMIT:
             return True
         if verdict is Verdict.NODE_LIMIT:

@@ -19,6 +19,7 @@ from restow.cluster.pods import Pods
 from restow.descheduling.framework import NodeClass, Strategy, Suggestions, View
 from restow.descheduling.node_utilization.capacity import Percentages
 from restow.descheduling.node_utilization.eviction import Transfer, evictable_in, room_on, transfer
+from restow.descheduling.node_utilization.headroom import Fullness
 from restow.descheduling.node_utilization.survey import Survey
 from restow.descheduling.node_utilization.thresholds import classify, criteria, is_below, node_classes, why_idle
 from restow.descheduling.node_utilization.usage import requested
@@ -77,6 +78,7 @@ def suggest(view: View, args: HighNodeUtilizationArgs) -> Suggestions:
         return
     filled = np.isin(np.arange(len(view.is_listed)), others)
     reasons = {node: _reason(survey, node, args.thresholds) for node in under}
+    fullness = Fullness(usage, survey.capacities, args.thresholds, len(view.is_listed))
     task = Transfer(
         usage=usage,
         sources=survey.emptiest_first(under),
@@ -85,6 +87,8 @@ def suggest(view: View, args: HighNodeUtilizationArgs) -> Suggestions:
         why=reasons.get,
         movable=_movable(view, args),
         takes=lambda _used, nodes: filled[nodes],
+        worse=fullness.emptier,
+        cost=fullness.fullest_with,
     )
     yield from transfer(view, task)
 

@@ -18,7 +18,7 @@ from restow.cluster.usage import Amounts
 from restow.descheduling.framework import NodeClass, Strategy, StrategyError, Suggestions, View
 from restow.descheduling.node_utilization.capacity import METRIC_RESOURCE, Percentages, percentages
 from restow.descheduling.node_utilization.eviction import Transfer, evictable_in, room_on, transfer
-from restow.descheduling.node_utilization.headroom import Headroom
+from restow.descheduling.node_utilization.headroom import Fullness, Headroom
 from restow.descheduling.node_utilization.survey import Survey
 from restow.descheduling.node_utilization.thresholds import (
     around,
@@ -166,6 +166,7 @@ def level(view: View, args: LowNodeUtilizationArgs, usage: Usage) -> Suggestions
         view.note(idle)
         return
     limits = survey.ceilings(survey.loads, high)
+    fullness = Fullness(usage, survey.capacities, args.thresholds, len(view.is_listed))
 
     task = Transfer(
         usage=usage,
@@ -175,6 +176,8 @@ def level(view: View, args: LowNodeUtilizationArgs, usage: Usage) -> Suggestions
         why=lambda node: _excess(survey, limits[node], high, node),
         movable=evictable_in(view, args.evictable_namespaces),
         takes=Headroom(usage, limits, len(view.is_listed)).takes,
+        worse=fullness.fuller,
+        cost=fullness.emptiest_with,
         limit=args.eviction_limits.node if args.eviction_limits else None,
     )
     yield from transfer(view, task)

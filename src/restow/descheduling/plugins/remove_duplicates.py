@@ -15,6 +15,7 @@ from functools import cache, partial
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from restow.cluster.interning import BoolArray, IdArray, IntArray, Interner, combine
 from restow.cluster.node_matching import fails_to_parse
@@ -87,12 +88,14 @@ def suggest(view: View, args: RemoveDuplicatesArgs) -> Suggestions:
         if target_count < 2:
             continue
         share = -(-len(duplicates.replicas) // target_count)
-        welcome = partial(_has_room, view, np.array(duplicates.replicas), share)
+        replicas = np.array(duplicates.replicas)
+        welcome, cost = partial(_has_room, view, replicas, share), partial(_count, view, replicas)
         for node, pods in duplicates.by_node.items():
             node_name = view.state.cluster.nodes.names[node]
             reason = f"{len(pods) + 1} of {len(duplicates.replicas)} replicas on {node_name}, fair share {share}"
             for pod in pods[share - 1 :]:
-                verdict = yield Suggestion(pod, reason, Obligation.BETTER, welcome=welcome)
+                worse = partial(_has_as_many, view, replicas, pod, node)
+                verdict = yield Suggestion(pod, reason, Obligation.BETTER, welcome=welcome, worse=worse, cost=cost)
                 if verdict is Verdict.TOTAL_LIMIT:
                     return
                 if verdict is Verdict.NODE_LIMIT:
@@ -114,13 +117,13 @@ def watch(view: View, args: RemoveDuplicatesArgs) -> Objection:
         open_nodes = targets.count(pods.tolist())
         return pods, -(-len(pods) // open_nodes) if open_nodes > 1 else len(pods)
 
-    def objects(twin: int, node: int) -> bool:
-        signed = signature_of.get(twin_of(twin))
+    def objects(replacement: int, nodes: IntArray) -> BoolArray:
+        signed = signature_of.get(twin_of(replacement))
         if signed is None:
-            return False
+            return np.zeros(len(nodes), dtype=bool)
         pods, share = family(signed)
-        others = int(view.counts_on(pods, np.array([node]))[0])
-        return 0 < share <= others
+        crowded: BoolArray = (share > 0) & (view.counts_on(pods, nodes) >= share)
+        return crowded
 
     return objects
 
@@ -145,6 +148,18 @@ def _duplicates(view: View, args: RemoveDuplicatesArgs) -> dict[OwnerKey, Duplic
 def _has_room(view: View, replicas: IntArray, share: int, nodes: IntArray) -> BoolArray:
     """Nodes that one more replica would not take beyond the fair share."""
     return view.counts_on(replicas, nodes) < share
+
+
+def _count(view: View, replicas: IntArray, nodes: IntArray) -> npt.NDArray[np.float64]:
+    """How many replicas each node has: a node without one is the best place for another."""
+    return view.counts_on(replicas, nodes).astype(np.float64)
+
+
+def _has_as_many(view: View, replicas: IntArray, pod: int, source: int, nodes: IntArray) -> BoolArray:
+    """Nodes with at least as many replicas as the one that a pod leaves: there they would be more uneven than before."""
+    counts = view.counts_on(replicas, np.append(nodes, source))
+    as_many: BoolArray = counts[:-1] >= counts[-1] + (not view.state.exists[pod])
+    return as_many
 
 
 def _replicas(view: View, args: RemoveDuplicatesArgs) -> Replicas:

@@ -14,7 +14,7 @@ import numpy as np
 from msgspec import Meta
 from msgspec.structs import replace
 
-from restow.descheduling.framework import Obligation, Owed, Strategy, Suggestion, Suggestions, Verdict, View, Welcome
+from restow.descheduling.framework import Strategy, Suggestion, Suggestions, Verdict, View
 from restow.descheduling.topology_spread.constraints import spread_constraints
 from restow.descheduling.topology_spread.domains import Balancer
 from restow.policies.arguments import PodSelectionArgs, check_pod_selection
@@ -71,27 +71,27 @@ SCHEMA = PluginSchema(
 def suggest(view: View, args: RemovePodsViolatingTopologySpreadConstraintArgs) -> Suggestions:
     """Pods that domains above the average have too many of."""
     full_nodes = set()
-    for pod, (reason, welcome) in _uneven(view, args).items():
+    for pod, suggestion in _uneven(view, args).items():
         node = int(view.state.node[pod])
         if node in full_nodes:
             continue
-        verdict = yield Suggestion(pod, reason, Obligation.BETTER, Owed.ALL, welcome)
+        verdict = yield suggestion
         if verdict is Verdict.TOTAL_LIMIT:
             return
         if verdict is Verdict.NODE_LIMIT:
             full_nodes.add(node)
 
 
-def _uneven(view: View, args: RemovePodsViolatingTopologySpreadConstraintArgs) -> dict[int, tuple[str, Welcome]]:
+def _uneven(view: View, args: RemovePodsViolatingTopologySpreadConstraintArgs) -> dict[int, Suggestion]:
     """Every pod that some constraint wants gone, why, and where it had better go."""
     chosen = np.flatnonzero(view.running_pods(args.namespaces, args.label_selector))
     chosen = chosen[view.evictable(chosen)]
     chosen = chosen[np.argsort(view.state.node[chosen], kind="stable")]
     balancer = Balancer(view, chosen, must_fit=args.topology_balance_node_fit is not False)
-    found: dict[int, tuple[str, Welcome]] = {}
+    found: dict[int, Suggestion] = {}
     for constraint in spread_constraints(view.pods, chosen, args.constraints):
-        for pod, reason, welcome in balancer.leaving(constraint):
-            found.setdefault(pod, (reason, welcome))
+        for suggestion in balancer.leaving(constraint):
+            found.setdefault(suggestion.pod, suggestion)
     return found
 
 

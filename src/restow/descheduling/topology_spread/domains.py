@@ -16,11 +16,12 @@ from functools import partial
 from math import ceil
 
 import numpy as np
+import numpy.typing as npt
 
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.nodes import NO_LABEL, LabelColumn
 from restow.cluster.pods import Flag
-from restow.descheduling.framework import View, Welcome
+from restow.descheduling.framework import Obligation, Owed, Suggestion, View
 from restow.descheduling.open_nodes import OpenNodes
 from restow.descheduling.topology_spread.balancing import surrenders
 from restow.descheduling.topology_spread.constraints import SpreadConstraint
@@ -59,7 +60,7 @@ class Balancer:
         self._domains: dict[_Place, Domains] = {}
         self._of_pod: dict[str, list[int]] = {}
 
-    def leaving(self, constraint: SpreadConstraint) -> Iterator[tuple[int, str, Welcome]]:
+    def leaving(self, constraint: SpreadConstraint) -> Iterator[Suggestion]:
         """The pods that must leave their domain, each with the reason and where it had better go."""
         domains = self._domains_of(constraint)
         members = self._members(constraint, domains)
@@ -72,6 +73,7 @@ class Balancer:
         values = domains.column.values
         pods = np.array([pod for of_domain in members.values() for pod in of_domain])
         welcome = partial(self._below_share, domains, pods, ceil(sum(sizes) / len(sizes)))
+        cost = partial(self._crowd, domains, pods)
         occupied = sorted(members, key=lambda code: (len(members[code]), values[code]))
         left: dict[int, list[int]] = {}
         for position, count in surrenders(sizes, constraint.max_skew):
@@ -84,7 +86,8 @@ class Balancer:
             )
             for pod in left[code][-count:]:
                 if fits(pod) or not self._must_fit:
-                    yield pod, reason, welcome
+                    worse = partial(self._has_as_many, domains, pods, pod, code)
+                    yield Suggestion(pod, reason, Obligation.BETTER, Owed.ALL, welcome, worse, cost)
             del left[code][-count:]
 
     def _in_order_of_leaving(self, pods: list[int], fits: _Fits) -> list[int]:
@@ -124,12 +127,29 @@ class Balancer:
 
     def _below_share(self, domains: Domains, pods: IntArray, share: int, nodes: IntArray) -> BoolArray:
         """Nodes of domains that one more of these pods does not take beyond their share, on the state as it is now."""
-        per_node = self._view.counts_on(pods, np.arange(len(domains.column.codes)))
-        codes = domains.column.codes
-        labelled = codes != NO_LABEL
-        per_domain = np.bincount(codes[labelled], weights=per_node[labelled], minlength=len(domains.column.values) + 1)
-        below: BoolArray = labelled[nodes] & (per_domain[codes[nodes]] < share)
+        codes = domains.column.codes[nodes]
+        below: BoolArray = (codes != NO_LABEL) & (self._counts(domains, pods)[codes] < share)
         return below
+
+    def _has_as_many(self, domains: Domains, pods: IntArray, pod: int, source: int, nodes: IntArray) -> BoolArray:
+        """Nodes of domains with at least as many of these pods as the one that a pod leaves: that makes skew worse."""
+        counts, codes = self._counts(domains, pods), domains.column.codes[nodes]
+        leaving = not self._view.state.exists[pod]
+        as_many: BoolArray = (codes != NO_LABEL) & (codes != source) & (counts[codes] >= counts[source] + leaving)
+        return as_many
+
+    def _crowd(self, domains: Domains, pods: IntArray, nodes: IntArray) -> npt.NDArray[np.float64]:
+        """How many of these pods the domain of each node has: the emptiest domain is the best place for another."""
+        return self._counts(domains, pods)[domains.column.codes[nodes]].astype(np.float64)
+
+    def _counts(self, domains: Domains, pods: IntArray) -> IntArray:
+        """How many of these pods and of their replacements are in each domain now; the last entry is without meaning."""
+        codes = domains.column.codes
+        per_node = self._view.counts_on(pods, np.arange(len(codes)))
+        labelled = codes != NO_LABEL
+        counts: IntArray = np.zeros(len(domains.column.values) + 1, dtype=np.int64)
+        np.add.at(counts, codes[labelled], per_node[labelled])
+        return counts
 
     def _domains_of(self, constraint: SpreadConstraint) -> Domains:
         place = (constraint.topology_key, constraint.selection, constraint.tolerations)

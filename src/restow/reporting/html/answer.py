@@ -85,8 +85,9 @@ def _figure(title: str, value: Markup, meaning: str) -> Markup:
 def _certainty(plan: Plan) -> Markup:
     if not predicts(plan):
         return _figure("Certain", text("-"), "targets are not predicted")
-    certain = certain_moves(plan)
-    return _figure("Certain", text(f"{certain:,}"), f"of {counted(len(plan.moves), 'move')}")
+    steered = sum(each.steering is not None for each in plan.moves)
+    meaning = f"of {counted(len(plan.moves), 'move')}{f', {steered:,} of them steered' if steered else ''}"
+    return _figure("Certain", text(f"{certain_moves(plan):,}"), meaning)
 
 
 def _imbalance(plan: Plan) -> Markup:

@@ -6,12 +6,19 @@ from typing import TYPE_CHECKING, Final
 
 from restow.reporting.answer import headline, landing_of, predicts
 from restow.reporting.html.elements import EMPTY, Markup, joined, section, tag, text
+from restow.reporting.sureness import candidate_texts, kind_of, sureness_in_words
 
 if TYPE_CHECKING:
     from restow.descheduling.plan import Move, Plan
 
 MOST_ROWS: Final = 2000
 _MOST_CANDIDATES: Final = 3
+_MEANINGS: Final = {
+    "steered": "Steered: the replacement is nominated for its node, whatever the scheduler would prefer.",
+    "certain": "Certain: the strategy gets what it wants whichever node the scheduler chooses.",
+    "likely": "Likely: the pod probably lands where the strategy gets what it wants; the number is the probability.",
+    "possible": "Possible: the pod may land where the move gains nothing, or depends on kinds missing from the input.",
+}
 
 
 def moves(plan: Plan) -> Markup:
@@ -31,12 +38,10 @@ def _reading(plan: Plan) -> Markup:
     sentences = []
     if any(each.candidate_count > 1 for each in plan.moves):
         sentences.append("If the scheduler may choose among several nodes, the others are listed below the first.")
-    if any(each.certainty == "certain" and each.target for each in plan.moves):
-        sentences.append("Certain: the strategy gets what it wants whichever node the scheduler chooses.")
-    if any(each.certainty == "possible" for each in plan.moves):
-        sentences.append(
-            "Possible: the pod may land where the move gains nothing, or depends on kinds missing from the input."
-        )
+    kinds = {kind_of(each) for each in plan.moves if each.target}
+    sentences += [meaning for kind, meaning in _MEANINGS.items() if kind in kinds]
+    if any(each.in_vain for each in plan.moves):
+        sentences.append("In vain: if it lands there, the move has gained nothing.")
     return tag("p", text(" ".join(sentences)), class_="dim") if sentences else EMPTY
 
 
@@ -68,16 +73,17 @@ def _upstream_cells(number: int, move: Move) -> dict[str, Markup]:
 def _prove_cells(number: int, move: Move) -> dict[str, Markup]:
     cells = _upstream_cells(number, move)
     why = cells.pop("Why")
-    certainty = tag("span", text(move.certainty or "-"), class_=move.certainty)
+    certainty = tag("span", text(sureness_in_words(move)), class_=kind_of(move))
     return {**cells, "To": _landing(move), "Certainty": certainty, "Why": why}
 
 
 def _landing(move: Move) -> Markup:
     """Name the target, and the other nodes that could win: a few of them."""
-    target, others = text(landing_of(move)), [each for each in move.candidates if each != move.target]
-    if not others:
+    told = dict(zip(move.candidates, candidate_texts(move), strict=True))
+    target = text(told.pop(landing_of(move), landing_of(move)))
+    if not told:
         return target
-    shown = others[:_MOST_CANDIDATES]
+    shown = list(told.values())[:_MOST_CANDIDATES]
     unshown = move.candidate_count - 1 - len(shown)
     more = f" and {unshown:,} more" if unshown > 0 else ""
     listed = ", ".join(shown)

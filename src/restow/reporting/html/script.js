@@ -12,6 +12,13 @@
   const compare = new Intl.Collator("en", { numeric: true }).compare;
   const count = (number) => number.toLocaleString("en");
   const podName = (pod) => `${pod.namespace}/${pod.name}`;
+  // As the page without a script says it: steered, certain, likely (0.93).
+  const kind = (move) => (move.steering ? "steered" : move.certainty);
+  const figure = (chance) => (chance === 0 || chance === 1 ? `${chance}` : Math.min(Math.max(chance, 0.01), 0.99).toFixed(2));
+  const sureness = (move) => {
+    const told = ["likely", "possible"].includes(kind(move)) && move.probability !== null;
+    return told ? `${kind(move)} (${figure(move.probability)})` : (kind(move) ?? "-");
+  };
   const owner = (move) => (move.owner ? `${move.owner.kind}/${move.owner.name}` : "-");
 
   const element = (name, content = "", attributes = {}) => {
@@ -127,7 +134,7 @@
   const choose = (index) => {
     current = (index + plan.moves.length) % plan.moves.length;
     const move = plan.moves[current];
-    const where = move.to ? `${move.from} → ${move.to}, ${move.certainty}` : `off ${move.from}`;
+    const where = move.to ? `${move.from} → ${move.to}, ${sureness(move)}` : `off ${move.from}`;
     said.textContent = `${count(current + 1)} of ${count(plan.moves.length)}: ${podName(move.pod)}, ${where}. ${move.plugin}: ${move.reason}`;
     glance(move);
   };
@@ -172,8 +179,14 @@
 
   const table = document.querySelector("table.moves");
   const others = (move) => move.candidates.filter((node) => node !== move.to);
+  const candidate = (move, node) => {
+    const chance = move.candidates.length > 1 ? move.probabilities[move.candidates.indexOf(node)] : undefined;
+    const parts = chance === undefined ? [] : [figure(Math.max(chance, 0.01))];
+    if (move.inVain.includes(node)) parts.push("in vain");
+    return parts.length ? `${node} (${parts.join(", ")})` : node;
+  };
   const alternatives = (move) => {
-    const named = others(move).slice(0, 3);
+    const named = others(move).slice(0, 3).map((node) => candidate(move, node));
     const unnamed = move.candidateCount - 1 - named.length;
     return element("span", `or ${named.join(", ")}${unnamed > 0 ? ` and ${count(unnamed)} more` : ""}`, { class: "others" });
   };
@@ -183,7 +196,7 @@
     Owner: owner,
     From: (move) => move.from,
     To: (move) => [landing(move), ...others(move)].join(" "),
-    Certainty: (move) => move.certainty ?? "-",
+    Certainty: sureness,
     Why: (move) => (move.reason ? `${move.plugin}: ${move.reason}` : move.plugin),
   };
   const contents = {
@@ -195,8 +208,8 @@
       });
       return button;
     },
-    To: (move) => (others(move).length ? [landing(move), " ", alternatives(move)] : landing(move)),
-    Certainty: (move) => element("span", values.Certainty(move), { class: move.certainty ?? "" }),
+    To: (move) => (others(move).length ? [candidate(move, landing(move)), " ", alternatives(move)] : landing(move)),
+    Certainty: (move) => element("span", sureness(move), { class: kind(move) ?? "" }),
     Why: (move) => [element("b", move.plugin), values.Why(move).slice(move.plugin.length)],
   };
   const moveRow = (heads) => (move) => {

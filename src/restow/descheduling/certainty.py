@@ -1,0 +1,45 @@
+"""How sure a move must be, and what stands against one that may go wrong.
+
+A move has a probability: that its replacement lands where the strategy gains by it. Where it lands elsewhere, it was
+*in vain* - one hot node for another - or did *harm*: the node that takes it is worse off than the one it left was, or
+another strategy would move it on, so that a cycle begins. The policy says how probable success must be. Harm is not
+a matter of taste.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from restow.descheduling.plan import Certainty
+from restow.policies.policy import CertaintySetting
+
+#: From this probability on a move is likely.
+LIKELY: Final = 0.8
+#: The highest probability of doing harm with which a move is made.
+MOST_HARM: Final = 0.001
+_LEAST: Final = {"certain": 1.0, "likely": LIKELY, "possible": 0.0}
+
+
+def least_probability(setting: CertaintySetting) -> float:
+    """How probable success must be under a policy's ``certainty``; 0 where it must only be possible."""
+    return _LEAST[setting] if isinstance(setting, str) else setting
+
+
+def certainty_of(probability: float, *, is_known: bool) -> Certainty:
+    """What a probability is called; where the input lacks what scores depend on, nothing is more than possible."""
+    if not is_known:
+        return "possible"
+    if probability == 1.0:
+        return "certain"
+    return "likely" if probability >= LIKELY else "possible"
+
+
+def probability_text(probability: float) -> str:
+    """A probability for people, with two digits; only what is certain is 1, and only what cannot be is 0.
+
+    >>> probability_text(0.9333), probability_text(0.9999), probability_text(0.0001)
+    ('0.93', '0.99', '0.01')
+    """
+    if probability in (0.0, 1.0):
+        return f"{probability:.0f}"
+    return f"{min(max(probability, 0.01), 0.99):.2f}"

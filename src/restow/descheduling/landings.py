@@ -1,0 +1,237 @@
+"""Whether a replacement lands where its move makes sense: foreseen, or steered there.
+
+Foreseen: kube-scheduler chooses, so all nodes that could win are judged by what the strategy wants of a landing place, and
+each has a probability (``scheduling.landing_odds``). Those that would do must be probable enough, and harm must not be
+(``descheduling.certainty``).
+
+Steered: the replacement is nominated for a node before kube-scheduler sees it. Then that node wins if it passes the
+filters, whatever scores and samples say, so the plan chooses: of the nodes that fit and that the strategy accepts the one
+that serves it best. Source: evaluateNominatedNode, Kubernetes 1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from restow.cluster.interning import BoolArray, IntArray
+from restow.cluster.replacements import twin_of
+from restow.cluster.snapshot import Cluster
+from restow.descheduling.certainty import MOST_HARM, certainty_of, least_probability, probability_text
+from restow.descheduling.evictor import Reason
+from restow.descheduling.framework import Objection, Obligation, Suggestion
+from restow.descheduling.placement import Landing, Turn
+from restow.policies.policy import CertaintySetting
+from restow.scheduling.evidence import Evidence, Kinds, plural
+from restow.scheduling.landing_odds import LandingOdds
+from restow.scheduling.schedulers import Schedulers
+
+#: Nodes named in a sentence.
+_NAMED = 3
+#: Candidates of one move that a plan holds.
+MOST_CANDIDATES = 512
+#: Candidates of a certain move up to which each has its probability in a plan: more are not worth the time.
+_MANY = 16
+#: Of probabilities in a plan.
+_DIGITS = 4
+
+
+class PlacementPrediction(NamedTuple):
+    """Where a replacement could land if nobody steers it."""
+
+    odds: LandingOdds
+    #: Those that win if all nodes are looked at.
+    best: IntArray
+    #: Whether it is scheduled only once the old pod is gone.
+    afterwards: bool
+    #: What keeps it from all other nodes, where it would come back to its own.
+    elsewhere: str = ""
+
+
+class Landings:
+    """Judges the landings of one plan; the state is the one on which the replacement would be scheduled."""
+
+    def __init__(
+        self, cluster: Cluster, schedulers: Schedulers, evidence: Evidence, certainty: CertaintySetting
+    ) -> None:
+        self._nodes = cluster.nodes
+        self._schedulers = schedulers
+        self._evidence = evidence
+        self._least = least_probability(certainty)
+        self._known_figures: dict[float, float] = {}
+        #: The same integers for all moves.
+        self._indices = np.arange(len(cluster.nodes)).astype(object)
+        #: Who objects to landings, in this round.
+        self.watchers: list[tuple[Turn, Objection]] = []
+
+    def foreseen(
+        self, turn: Turn, suggestion: Suggestion, source: int, prediction: PlacementPrediction
+    ) -> Landing | Reason:
+        """Whether a landing is probable enough to do what is wanted, and with which of the nodes the plan goes on."""
+        odds = prediction.odds
+        good = accepted(suggestion, source, odds.nodes)
+        if not good.any():
+            return self._no_use(turn, source, prediction)
+        probability = odds.of(good)
+        if probability < self._least:
+            return self._not_certain(suggestion.pod, odds, good, probability)
+        target = _target(prediction.best, odds.nodes, good)
+        harm = self._cycle(turn, suggestion, odds, target) or self._harm(suggestion, source, odds, good)
+        if harm is not None:
+            return harm
+        return self._unknown_eviction(suggestion.pod) or self._landing(odds, good, target, probability)
+
+    def steered(self, turn: Turn, suggestion: Suggestion, source: int, fitting: BoolArray) -> Landing | Reason:
+        """The best of the nodes that fit, bool[node], for what the strategy wants."""
+        nodes = np.flatnonzero(fitting)
+        nodes = nodes[accepted(suggestion, source, nodes)]
+        if len(nodes) == 0:
+            message = f"{turn.plugin} gains nothing on any of the {np.count_nonzero(fitting)} nodes where it fits"
+            return "placement", "NoGain", message
+        for watcher, objects in self.watchers:
+            if watcher != turn:
+                left = nodes[~objects(twin_of(suggestion.pod), nodes)]
+                if len(left) == 0:
+                    return circular(self._nodes.names[int(nodes[0])], watcher)
+                nodes = left
+        target = self._cheapest(suggestion, nodes)
+        return self._unknown_eviction(suggestion.pod) or Landing(
+            target, "certain", (self._indices[target],), 1, probability=1.0, probabilities=(1.0,), steering="nominate"
+        )
+
+    def _cheapest(self, suggestion: Suggestion, nodes: IntArray) -> int:
+        """The node that serves the strategy best; of several the one that the scheduler scores highest."""
+        if suggestion.cost is not None:
+            costs = suggestion.cost(nodes)
+            nodes = nodes[costs == costs.min()]
+        if len(nodes) == 1:
+            return int(nodes[0])
+        among = np.zeros(len(self._nodes), dtype=bool)
+        among[nodes] = True
+        return int(self._schedulers.best_of(twin_of(suggestion.pod), among)[0])
+
+    def _unknown_eviction(self, pod: int) -> Reason | None:
+        """Why nobody can tell whether a pod may be evicted."""
+        unknown = self._evidence.evicting(pod)
+        return ("budget", "Unknown", f"its eviction depends on {missing_kinds(unknown)}") if unknown else None
+
+    def _landing(self, odds: LandingOdds, good: BoolArray, target: int, probability: float) -> Landing:
+        """The landing with its candidates; in clusters of thousands of equal nodes not all of them are written down."""
+        candidates = odds.nodes
+        listed = np.arange(len(candidates)) < MOST_CANDIDATES
+        if not listed.all() and target > candidates[MOST_CANDIDATES - 1]:
+            listed[MOST_CANDIDATES - 1] = False
+            listed[candidates.searchsorted(target)] = True
+        is_known = bool(good.all()) or odds.is_known
+        return Landing(
+            target,
+            certainty_of(probability, is_known=is_known),
+            probability=round(probability, _DIGITS) if is_known else None,
+            candidates=tuple(self._indices[candidates[listed]]),
+            candidate_count=len(candidates),
+            probabilities=self._figures(odds, good) if odds.is_known else (),
+            in_vain=tuple(self._indices[candidates[listed & ~good]]),
+        )
+
+    def _figures(self, odds: LandingOdds, good: BoolArray) -> tuple[float, ...]:
+        """The probabilities of all candidates; of many nothing is said where not all are listed, or where each would do."""
+        if len(good) > (_MANY if good.all() else MOST_CANDIDATES):
+            return ()
+        figures = odds.probability.round(_DIGITS).tolist()
+        # Many are the same, which is kept once.
+        return tuple(map(self._known_figures.setdefault, figures, figures))
+
+    def _cycle(self, turn: Turn, suggestion: Suggestion, odds: LandingOdds, target: int) -> Reason | None:
+        """Refuse a landing from where another strategy would move the replacement again."""
+        for watcher, objects in self.watchers:
+            if watcher != turn:
+                disturbed = objects(twin_of(suggestion.pod), odds.nodes)
+                if odds.at_most(disturbed) > MOST_HARM:
+                    at = target if disturbed[odds.nodes.searchsorted(target)] else int(odds.nodes[disturbed.argmax()])
+                    return circular(self._nodes.names[at], watcher)
+        return None
+
+    def _harm(self, suggestion: Suggestion, source: int, odds: LandingOdds, good: BoolArray) -> Reason | None:
+        """Refuse a move that may end on a node which is worse off than the one that the pod leaves."""
+        if suggestion.worse is None or good.all():
+            return None
+        worse = ~good & (odds.nodes != source)
+        worse[worse] = suggestion.worse(odds.nodes[worse])
+        harm = odds.at_most(worse)
+        if harm <= MOST_HARM:
+            return None
+        message = (
+            f"with a probability of {probability_text(harm)} it would land on {self._some_nodes(odds.nodes[worse])}, "
+            f"worse off than {self._nodes.names[source]}"
+        )
+        return "placement", "Harmful", message
+
+    def _no_use(self, turn: Turn, source: int, prediction: PlacementPrediction) -> Reason:
+        candidates = prediction.odds.nodes
+        if only(candidates, source):
+            message = f"it would land on {self._nodes.names[source]} again{prediction.elsewhere}"
+            return "placement", "SameNode", message
+        message = f"it would land on {self._some_nodes(candidates)}, where {turn.plugin} gains nothing"
+        return "placement", "NoGain", message
+
+    def _not_certain(self, pod: int, odds: LandingOdds, good: BoolArray, probability: float) -> Reason:
+        bad = odds.nodes[~good]
+        unknown = self._evidence.scoring(pod)
+        if unknown and (unproven := self._unknown_eviction(pod)):
+            # Whoever adds the kinds that scores depend on would be asked for these next.
+            return unproven
+        since = f", as far as can be told without {missing_kinds(unknown)}" if unknown else ""
+        chance = f"it would land well with a probability of {probability_text(probability)}" if odds.is_known else ""
+        wanted = f"certainty in the policy's restow section asks for {probability_text(self._least)}"
+        nodes = (
+            f"{len(odds.nodes)} nodes could win{since}, and {len(bad)} of them would not do: {self._some_nodes(bad)}"
+        )
+        message = f"{chance}, and {wanted}: {nodes}" if chance else f"{nodes}; {wanted}"
+        return "placement", "NotCertain", message
+
+    def _some_nodes(self, nodes: IntArray) -> str:
+        return some([self._nodes.names[node] for node in nodes[:_NAMED].tolist()], len(nodes))
+
+
+def accepted(suggestion: Suggestion, source: int, nodes: IntArray) -> BoolArray:
+    """Which of some nodes would do as landing places for a suggestion, bool[len(nodes)]."""
+    elsewhere = suggestion.obligation is not Obligation.ANYWHERE
+    good = nodes != source if elsewhere else np.ones(len(nodes), dtype=bool)
+    if suggestion.welcome is None:
+        return good
+    if good.all():
+        return suggestion.welcome(nodes)
+    good[good] = suggestion.welcome(nodes[good])
+    return good
+
+
+def only(candidates: IntArray, source: int) -> bool:
+    """Whether a replacement could land nowhere but where the old pod is."""
+    return len(candidates) == 1 and int(candidates[0]) == source
+
+
+def circular(node: str, turn: Turn) -> Reason:
+    """Why a pod stays that would go round in a circle."""
+    return "placement", "Circle", f"it would land on {node}, and {turn.plugin} would move it again from there"
+
+
+def missing_kinds(kinds: Kinds) -> str:
+    """Kinds that the input lacks, for a sentence."""
+    return f"{plural(kinds)}, which the input lacks"
+
+
+def some(names: Sequence[str], count: int) -> str:
+    """The first of so many names, for a sentence."""
+    first = ", ".join(names[:_NAMED])
+    return first if count <= _NAMED else f"{first} and {count - _NAMED} more"
+
+
+def _target(best: IntArray, candidates: IntArray, good: BoolArray) -> int:
+    """The landing place that the plan goes on with: of the good ones the first that wins if all nodes are looked at."""
+    suitable = np.zeros(int(candidates[-1]) + 1, dtype=bool)
+    suitable[candidates[good]] = True
+    winning = best[best < len(suitable)]
+    winning = winning[suitable[winning]]
+    return int(winning[0] if len(winning) else candidates[good.argmax()])

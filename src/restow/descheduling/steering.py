@@ -1,0 +1,44 @@
+"""Which replacements can be steered to a node.
+
+Steering holds a new pod back by a scheduling gate until it is nominated for its target. An admission policy gives the gate
+to new pods whose controller is named in advance by its uid, the first owner reference. So it must be known which new pod
+is the replacement, and nobody else may create others in its place. Left alone are pods without a controller, pods of a
+DaemonSet (their node is given), of a Node (mirror pods), and of schedulers whose rules are not known.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+import numpy as np
+
+from restow.cluster.interning import BoolArray
+from restow.cluster.snapshot import Cluster
+from restow.kube.objects import OwnerReference
+
+#: How replacements are brought to their targets: not at all, or by a nomination behind a scheduling gate.
+Steering = Literal["none", "nominate"]
+
+#: Refusals for which the scheduler's choice is the reason, so that steering may answer them.
+FOR_STEERING: Final = frozenset({"NotCertain", "Harmful", "NoGain", "SameNode"})
+
+_LEFT_ALONE = frozenset({"DaemonSet", "Node"})
+
+
+class Steerable:
+    """Which pods of one cluster have replacements that can be steered."""
+
+    def __init__(self, cluster: Cluster, steering: Steering) -> None:
+        self._owners = cluster.pods.owners
+        self._known: BoolArray = np.array(
+            [steering != "none" and _can_be_named(owners) for owners in cluster.pods.tables.owners], dtype=bool
+        )
+
+    def knows(self, pod: int) -> bool:
+        """Whether the replacement of a pod can be steered."""
+        return bool(self._known[self._owners[pod]])
+
+
+def _can_be_named(owners: tuple[OwnerReference, ...]) -> bool:
+    """Whether the first owner is the controller, of a kind that creates pods for any node."""
+    return bool(owners) and bool(owners[0].controller) and bool(owners[0].uid) and owners[0].kind not in _LEFT_ALONE
