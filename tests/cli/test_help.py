@@ -37,7 +37,7 @@ def test_every_command_has_examples(restow, page):
 @pytest.mark.parametrize(
     ("page", "commands"),
     [
-        ("", ["plan", "explain", "schedule", "policy", "run", "snapshot", "generate"]),
+        ("", ["plan", "explain", "schedule", "policy", "run", "snapshot", "release", "generate"]),
         ("policy", ["validate", "lint", "convert"]),
     ],
 )

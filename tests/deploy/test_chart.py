@@ -72,7 +72,7 @@ UPSTREAM = [
     "extraServiceAccountVolumes",
 ]
 #: That only restow's chart has.
-OWN = ["readinessProbe", "networkPolicy"]
+OWN = ["readinessProbe", "networkPolicy", "steering"]
 
 
 def nested(value):

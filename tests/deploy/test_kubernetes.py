@@ -11,8 +11,10 @@ import pytest
 from builders.policies import PLUGINS
 from deploy.manifests import CHART, DEPLOY, KUBERNETES, WAYS, documents, granted, manifests, only, pod_of
 from restow.cli.run import canonical, run
-from restow.client.resources import EVENTS, LEASES, RESOURCES, Resource
+from restow.client.resources import CONFIG_MAPS, EVENTS, LEASES, RESOURCES, Resource
+from restow.cluster.pod_reading import STEERING_GATE
 from restow.executing.settings import Settings
+from restow.executing.steering import BINDING, BINDINGS, CONFIG_MAP
 from restow.live.kinds import METRICS, READ
 from restow.policies.lint import lint_policy
 from restow.running import cycles
@@ -78,6 +80,37 @@ def test_only_the_lease_of_the_flags_defaults_is_granted_and_in_its_namespace_on
 def test_usage_is_granted_apart():
     wanted = {right(RESOURCES[kind], "list") for kind in METRICS}
     assert granted(rules("metrics-api/metrics-api.yaml")) == wanted
+
+
+def test_steering_is_granted_apart_and_no_more_than_it_writes():
+    roles = {each["metadata"]["name"]: each for each in documents(KUBERNETES / "steering" / "rights.yaml")[::2]}
+    wanted = {right(RESOURCES["Pod"], "patch"), right(RESOURCES["Pod"], "patch", "status"), right(BINDINGS, "get")}
+    assert granted(roles["restow-steering"]["rules"]) == wanted
+    assert roles["restow-gating"]["kind"] == "Role"
+    assert granted(roles["restow-gating"]["rules"]) == {right(CONFIG_MAPS, "patch")}
+    named = [rule["resourceNames"] for role in roles.values() for rule in role["rules"] if "resourceNames" in rule]
+    assert named == [[BINDING], [CONFIG_MAP]]
+
+
+def test_the_objects_of_steering_have_the_names_that_restow_asks_for():
+    objects = list(manifests(KUBERNETES / "steering"))
+    (binding,) = (each for each in objects if each["kind"] == BINDINGS.kind)
+    assert binding["metadata"]["name"] == BINDING
+    assert binding["spec"]["paramRef"]["name"] == CONFIG_MAP == only(objects, "ConfigMap")["metadata"]["name"]
+    policy = only(objects, "MutatingAdmissionPolicy")["spec"]
+    assert policy["failurePolicy"] == "Ignore"
+    assert STEERING_GATE in policy["mutations"][0]["applyConfiguration"]["expression"]
+    assert binding["spec"]["paramRef"]["parameterNotFoundAction"] == "Allow"
+
+
+def test_whoever_patches_pods_is_held_to_less():
+    """Without the policy the right to patch pods would be one to change their images."""
+    guard = only(manifests(KUBERNETES / "steering"), "ValidatingAdmissionPolicy")["spec"]
+    assert guard["failurePolicy"] == "Fail"
+    assert guard["matchConstraints"]["resourceRules"][0]["resources"] == ["pods", "pods/status"]
+    assert only(manifests(KUBERNETES / "steering"), "ValidatingAdmissionPolicyBinding")["spec"][
+        "validationActions"
+    ] == ["Deny"]
 
 
 @pytest.mark.parametrize("file", RULES)

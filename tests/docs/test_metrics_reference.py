@@ -20,6 +20,7 @@ def families():
     """Every metric, with something to tell, as type and labels by name."""
     metrics = Metrics(lambda: {"Pod": 1.0}, lambda: {"Pod": True})
     metrics.evicted("success", EvictedPod("s", "p", "ns", "n"))
+    metrics.landed_well(0.9, well=True)
     metrics.strategy_done("s", "p", 1)
     metrics.left_out({"Pod": 1})
     metrics.cycle_done(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+_ADMISSION = "/apis/admissionregistration.k8s.io/v1"
 #: Path of the group and version, plural, whether in namespaces.
 _KINDS: dict[str, tuple[str, str, bool]] = {
     "Namespace": ("/api/v1", "namespaces", False),
@@ -35,6 +36,10 @@ _KINDS: dict[str, tuple[str, str, bool]] = {
     "RoleBinding": ("/apis/rbac.authorization.k8s.io/v1", "rolebindings", True),
     "ClusterRole": ("/apis/rbac.authorization.k8s.io/v1", "clusterroles", False),
     "ClusterRoleBinding": ("/apis/rbac.authorization.k8s.io/v1", "clusterrolebindings", False),
+    "MutatingAdmissionPolicy": (_ADMISSION, "mutatingadmissionpolicies", False),
+    "MutatingAdmissionPolicyBinding": (_ADMISSION, "mutatingadmissionpolicybindings", False),
+    "ValidatingAdmissionPolicy": (_ADMISSION, "validatingadmissionpolicies", False),
+    "ValidatingAdmissionPolicyBinding": (_ADMISSION, "validatingadmissionpolicybindings", False),
     "APIService": ("/apis/apiregistration.k8s.io/v1", "apiservices", False),
     "CustomResourceDefinition": ("/apis/apiextensions.k8s.io/v1", "customresourcedefinitions", False),
 }

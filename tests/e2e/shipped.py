@@ -24,6 +24,8 @@ CHART = DEPLOY / "helm" / "restow"
 NAMESPACE, ACCOUNT = "kube-system", "restow"
 USER = f"system:serviceaccount:{NAMESPACE}:{ACCOUNT}"
 LEASE = "descheduler"
+#: Rights to some kinds are for one object.
+_NAMES = {"leases": LEASE, "configmaps": "restow-steering"}
 #: What says who may do what.
 RIGHTS = ("ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")
 _ORDER = {kind: at for at, kind in enumerate(("ServiceAccount", "ClusterRole", "Role"))}
@@ -80,7 +82,7 @@ def _may(admin: Rest, resource: str, verb: str) -> bool:
     """Whether the account may, as the API server sees it by now."""
     plural, _, part = resource.partition("/")
     group = {"leases": "coordination.k8s.io", "events": "events.k8s.io"}.get(plural, "")
-    name = {"name": LEASE} if plural == "leases" and verb != "create" else {}
+    name = {"name": _NAMES[plural]} if plural in _NAMES and verb != "create" else {}
     asked = {"group": group, "resource": plural, "subresource": part, "verb": verb, "namespace": NAMESPACE} | name
     review = {
         "apiVersion": "authorization.k8s.io/v1",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -138,6 +139,63 @@ def test_a_budget_has_one_number_which_leaves_room_for_a_drain(given: Object, wa
     assert {
         name: budget["spec"].get(name) for name in ("minAvailable", "maxUnavailable") if name in budget["spec"]
     } == wanted
+
+
+def steered(tmp_path: Path, way: str, namespace: str | None = None) -> list[Object]:
+    """A way with the component, as docs/how-to/steer.md puts them together."""
+    copy = tmp_path / "kubernetes"
+    shutil.copytree(DEPLOY / "kubernetes", copy)
+    layers = {
+        "placed": {"resources": [f"../{way}"]},
+        "mine": {"resources": ["../placed"], "components": ["../steering"]},
+    }
+    if namespace is not None:
+        layers["placed"]["namespace"] = namespace
+    for name, kustomization in layers.items():
+        (copy / name).mkdir()
+        (copy / name / "kustomization.yaml").write_text(yaml.safe_dump(kustomization))
+    return kustomized(copy / "mine")
+
+
+def steering_of(objects: list[Object]) -> dict[tuple[str, str], Object]:
+    """The objects of steering, without labels."""
+    found = {}
+    for each in objects:
+        if each["metadata"]["name"] in {"restow-steering", "restow-gating"}:
+            each["metadata"].pop("labels", None)
+            found[each["kind"], each["metadata"]["name"]] = each
+    return found
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_component_for_steering_is_accepted(plane: ControlPlane, tmp_path: Path, way: str) -> None:
+    found = steering_of(steered(tmp_path, way))
+    assert len(found) == 9
+    assert {try_out(plane.admin, each).status for each in found.values()} == {201}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_steering_is_in_the_namespace_of_the_account_and_holds_that_account(tmp_path: Path, way: str) -> None:
+    found = steering_of(steered(tmp_path, way, "tools"))
+    assert "kube-system" not in json.dumps(list(found.values()))
+    binding = found["MutatingAdmissionPolicyBinding", "restow-steering"]
+    assert binding["spec"]["paramRef"]["namespace"] == found["ConfigMap", "restow-steering"]["metadata"]["namespace"]
+    (held,) = found["ValidatingAdmissionPolicy", "restow-steering"]["spec"]["matchConditions"]
+    assert held["expression"] == "request.userInfo.username == 'system:serviceaccount:tools:restow'"
+
+
+def test_the_chart_steers_as_the_component_does(plane: ControlPlane, tmp_path: Path) -> None:
+    chart = rendered(kind="Deployment", steering={"enabled": True})
+    assert steering_of(chart) == steering_of(steered(tmp_path, "deployment"))
+    assert {try_out(plane.admin, each).status for each in steering_of(chart).values()} == {201}
+    assert steering_of(rendered(kind="Deployment")) == {}
+
+
+def test_the_chart_holds_the_account_that_it_runs_as() -> None:
+    account = {"create": False, "name": "mine"}
+    found = steering_of(rendered(namespaceOverride="tools", serviceAccount=account, steering={"enabled": True}))
+    (held,) = found["ValidatingAdmissionPolicy", "restow-steering"]["spec"]["matchConditions"]
+    assert held["expression"] == "request.userInfo.username == 'system:serviceaccount:tools:mine'"
 
 
 @pytest.mark.parametrize("values", CHARTS.values(), ids=CHARTS.keys())

@@ -22,6 +22,7 @@ from restow.executing.execution import Execution
 from restow.executing.memory import Memory
 from restow.executing.outcomes import ENDINGS, Outcome
 from restow.executing.settings import Settings
+from restow.executing.steering import NoSteering, Steers
 from restow.executing.task import Task
 from restow.kube.objects import Condition, OwnerReference
 
@@ -75,7 +76,7 @@ def tasks(app: str, count: int, first: int = 0, **features: Any) -> list[Task]:
     return [a_task(f"{app}-{at}", app, number=first + at, **features) for at in range(count)]
 
 
-@dataclass(slots=True)
+@dataclass
 class Double:
     """Has the pods that its tasks are about, all ready; a Sight and an Evicting."""
 
@@ -204,9 +205,11 @@ def an_execution(
     memory: Memory | None = None,
     permit: Permit = always,
     clock: Callable[[], float] = now,
+    steering: Steers | None = None,
     **settings: Any,
 ) -> Execution:
-    return Execution(double, double, permit, Settings(**settings), memory or Memory(), clock)
+    steers = steering or NoSteering()
+    return Execution(double, double, permit, Settings(**settings), memory or Memory(), clock, steers)
 
 
 async def outcomes(execution: Execution, tasks: Iterable[Task]) -> list[Outcome]:

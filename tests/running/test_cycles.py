@@ -132,8 +132,8 @@ def decided(monkeypatch: pytest.MonkeyPatch) -> Decided:
     """All decisions; each takes no time, so that the rest of a plan that went astray is left at once."""
     seen = Decided()
 
-    def watched(cluster: Any, by: Rules, before: Any, now: int) -> Decision:
-        decision = decide(cluster, by, before, now)
+    def watched(cluster: Any, by: Rules, before: Any, now: int, **steering: Any) -> Decision:
+        decision = decide(cluster, by, before, now, **steering)
         seen.spent.append(before.spent)
         seen.given_up.append(before.given_up)
         seen.moves.append(len(decision.tasks))
@@ -271,7 +271,7 @@ def test_stop_ends_the_cycle_after_what_was_asked_for(decided: Decided) -> None:
 def test_a_stop_does_not_wait_for_a_decision(monkeypatch: pytest.MonkeyPatch) -> None:
     begun, never = threading.Event(), threading.Event()
 
-    def endless(*_: object) -> None:
+    def endless(*_: object, **__: object) -> None:
         begun.set()
         never.wait()
 
@@ -379,7 +379,7 @@ def test_a_decision_without_an_end_is_found_out(monkeypatch: pytest.MonkeyPatch)
 def test_a_decision_without_an_end_fails_and_its_late_answer_moves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     asked, decided = threading.Event(), threading.Event()
 
-    def late(*given: Any) -> Decision:
+    def late(*given: Any, **steering: Any) -> Decision:
         asked.wait()
         try:
             return decide(*given)
@@ -541,3 +541,42 @@ class TestInBackground:
         run = Run(town, in_background=gate).perform(rules("upstream", maxNoOfPodsToEvictTotal=1))
         assert run.asked == ["web-1", "web-1"]
         assert run.heard.of("Number of evictions/requests") == [{"v": 1, "totalEvicted": 1, "evictionRequests": 0}]
+
+
+@dataclass
+class Refuses:
+    """Steering that the cluster offers at the beginning of a cycle, and not any more when it comes to it."""
+
+    #: For each cycle, whether it is offered.
+    offers: list[bool]
+    announced: list[str] = field(default_factory=list)
+
+    async def now(self, _: Any) -> Refuses | None:
+        return self if self.offers.pop(0) else None
+
+    async def announce(self, task: Task) -> str:
+        self.announced.append(task.move.pod.name)
+        return "its replacement cannot be gated: the ConfigMap is gone"
+
+    async def withdraw(self, task: Task) -> None:
+        """Nothing was announced."""
+
+
+def test_where_steering_fails_the_rest_of_the_cycle_does_without_and_the_next_asks_anew() -> None:
+    """The pods are not given up: what is certain without steering is done in the same cycle."""
+    run = Run(a_town(*crowd("web"), nodes=3))
+    steering: Any = Refuses([True, True])
+    run.cycles.offer = steering
+    run.perform(rules(), 2)
+    assert len(steering.announced) >= 1
+    assert len(run.asked) == 2
+    assert run.ended() == {"done": 2}
+
+
+def test_what_is_not_offered_is_not_tried() -> None:
+    run = Run(a_town(*crowd("web"), nodes=3))
+    steering: Any = Refuses([False])
+    run.cycles.offer = steering
+    run.perform(rules())
+    assert steering.announced == []
+    assert len(run.asked) == 2

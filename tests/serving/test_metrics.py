@@ -140,6 +140,16 @@ def test_moves_and_predictions(metrics):
     assert value(metrics, 'restow_predictions_total{result="miss",certainty="certain"}') == 0
 
 
+@pytest.mark.parametrize(
+    ("probability", "bucket"), [(0.3, "0.5"), (0.8, "0.8"), (0.8001, "0.9"), (0.9999, "1"), (1.0, "1")]
+)
+def test_landings_are_counted_by_the_probability_that_they_had(metrics, probability, bucket):
+    metrics.landed_well(probability, well=True)
+    metrics.landed_well(probability, well=False)
+    for result in ("well", "in-vain"):
+        assert value(metrics, f'restow_landings_total{{probability="{bucket}",result="{result}"}}') == 1
+
+
 def test_the_age_of_the_cache_is_asked_for_when_it_is_told():
     ages = {"Pod": 1.0}
     metrics = Metrics(lambda: ages)

@@ -75,5 +75,6 @@ RESOURCES: Mapping[str, Resource] = dict(
     )
 )
 
+CONFIG_MAPS = Resource(kind="ConfigMap", group="", version="v1", plural="configmaps", namespaced=True)
 LEASES = Resource(kind="Lease", group="coordination.k8s.io", version="v1", plural="leases", namespaced=True)
 EVENTS = Resource(kind="Event", group="events.k8s.io", version="v1", plural="events", namespaced=True)

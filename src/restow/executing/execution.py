@@ -39,6 +39,7 @@ from restow.executing.outcomes import (
 from restow.executing.pace import Pace
 from restow.executing.revalidation import gone, siblings_starting, stale, still_awaited, unknown
 from restow.executing.settings import Clock, Settings, elapsed
+from restow.executing.steering import NoSteering, Steers
 from restow.executing.surroundings import Evicting, Sight
 from restow.executing.task import Task
 from restow.executing.windows import closed
@@ -69,6 +70,7 @@ class Execution:
     settings: Settings
     memory: Memory
     clock: Clock
+    steering: Steers = field(default_factory=NoSteering)
     _run: _Run | None = field(default=None, init=False)
 
     def carry_out(self, tasks: Iterable[Task]) -> AsyncGenerator[Outcome, None]:
@@ -101,7 +103,7 @@ class _Run:
         self._with = execution
         self._pace = Pace()
         self._agenda = Agenda(tasks, self._pace)
-        self._following = Following(execution.sight, execution.memory, execution.settings)
+        self._following = Following(execution.sight, execution.memory, execution.settings, execution.steering)
         self._told: asyncio.Queue[Outcome | BaseException] = asyncio.Queue()
         self._changed = asyncio.Event()
         self._coroutines: set[asyncio.Task[None]] = set()
@@ -114,6 +116,8 @@ class _Run:
         self._full: set[str] = set()
         #: Budgets under which something was evicted.
         self._used: set[str] = set()
+        #: Tasks under way, or of which nobody knows whether their pods go.
+        self._open: dict[int, Task] = {}
         #: How often it was looked whether a task's budgets have room.
         self._looks: Counter[int] = Counter()
         self._stopped: _Objection | None = None
@@ -138,6 +142,7 @@ class _Run:
             for each in self._coroutines:
                 each.cancel()
             await asyncio.gather(*self._coroutines, return_exceptions=True)
+            await asyncio.gather(*map(self._await_no_more, self._open.values()), return_exceptions=True)
 
     def stop(self, why: str) -> None:
         self._following.stop(why)
@@ -165,7 +170,7 @@ class _Run:
             return
 
     def _begin(self, task: Task) -> None:
-        coroutine = asyncio.create_task(self._carry(task), name=f"evict {task.move.pod}")
+        coroutine = asyncio.create_task(self._attempt(task), name=f"evict {task.move.pod}")
         self._coroutines.add(coroutine)
         coroutine.add_done_callback(self._ended)
 
@@ -182,7 +187,22 @@ class _Run:
         if isinstance(outcome, ENDINGS):
             self._agenda.finish(outcome.task)
             self._following.forget(outcome.task)
+            self._unsure.discard(outcome.task.number)
         self._changed.set()
+
+    async def _attempt(self, task: Task) -> None:
+        """Carry a task on; the replacement of one whose request may still be fulfilled stays awaited."""
+        self._open[task.number] = task
+        try:
+            await self._carry(task)
+        finally:
+            if task.number not in self._unsure:
+                await self._await_no_more(task)
+
+    async def _await_no_more(self, task: Task) -> None:
+        self._open.pop(task.number, None)
+        if task.is_steered:
+            await self._with.steering.withdraw(task)
 
     async def _carry(self, task: Task) -> None:
         unsure = task.number in self._unsure
@@ -227,6 +247,9 @@ class _Run:
     async def _ask(self, task: Task) -> None:
         self._following.expect(task)
         self._asked[task.number] += 1
+        if (problem := await self._announce(task)) is not None:
+            self._tell(Dropped(task, problem, "Unsteered"))
+            return
         began = elapsed()
         try:
             answer = await self._answer(task)
@@ -235,6 +258,10 @@ class _Run:
             await self._carry(task)
             return
         self._pace.answered(elapsed() - began)
+        await self._answered(task, answer)
+
+    async def _answered(self, task: Task, answer: eviction.Outcome) -> None:
+        """Do what follows from an answer."""
         match answer:
             case eviction.Evicted():
                 await self._follow(task)
@@ -254,6 +281,10 @@ class _Run:
                 self._put_off(task, Failed(task, message), message, None)
             case eviction.Misconfigured(message) | eviction.Denied(message) | eviction.Failed(message):
                 self._tell(Failed(task, message))
+
+    async def _announce(self, task: Task) -> str | None:
+        """Have the replacement gated if it is to be steered; why that cannot be."""
+        return await self._with.steering.announce(task) if task.is_steered else None
 
     async def _answer(self, task: Task) -> eviction.Outcome:
         """The API server's; after a stop it is waited for a little while only."""

@@ -18,6 +18,7 @@ from restow.executing.outcomes import Landed, Match, Missing, Outcome, Settled, 
 from restow.executing.replacements import Replacements
 from restow.executing.revalidation import is_there
 from restow.executing.settings import Settings, elapsed
+from restow.executing.steering import Steers
 from restow.executing.surroundings import Sight
 from restow.executing.task import Task
 from restow.kube.duration import SECOND, format_duration
@@ -31,10 +32,11 @@ _TOLD = 3
 class Following:
     """Follows the replacements of one plan, and has the memory know how they fared."""
 
-    def __init__(self, sight: Sight, memory: Memory, settings: Settings) -> None:
+    def __init__(self, sight: Sight, memory: Memory, settings: Settings, steering: Steers) -> None:
         self._sight = sight
         self._memory = memory
         self._settings = settings
+        self._steering = steering
         self._replacements = Replacements()
         self._stopped: str | None = None
         #: The interruptions before each eviction that is followed, by the task's number.
@@ -67,10 +69,14 @@ class Following:
         waits = 2 if task.succession is Succession.AFTERWARDS else 1
         deadline = elapsed() + waits * self._settings.ready
         pod: PodNow | None = None
+        steered: str | None = None
         landed: Landed | None = None
         pause = _FIRST_PAUSE
         while True:
             pod = self._now(task, pod)
+            if task.is_steered and pod is not None and pod.uid != steered:
+                steered = pod.uid
+                await self._steer(task, pod)
             if landed is None and pod is not None and pod.node is not None:
                 landed = self._landed(task, pod.name, pod.node)
                 yield landed
@@ -80,6 +86,17 @@ class Following:
                 return
             await asyncio.sleep(pause)
             pause = min(_PAUSE, pause * _LONGER)
+
+    async def _steer(self, task: Task, pod: PodNow) -> None:
+        """Nominate a replacement that waits behind its gate; once, for what is known of it may be older than that.
+
+        One that came without a gate, or whose target takes no pods any more, is not awaited any more, and so let go.
+        """
+        assert task.move.target is not None
+        if pod.is_gated and self._sight.takes_pods(task.move.target):
+            await self._steering.nominate(task, pod)
+        else:
+            await self._steering.withdraw(task)
 
     def _now(self, task: Task, pod: PodNow | None) -> PodNow | None:
         """The replacement as it is now; another one where that has vanished."""
@@ -98,6 +115,8 @@ class Following:
             foretold = ", ".join(task.move.candidates[:_TOLD])
             more = ", ..." if len(task.move.candidates) > _TOLD else ""
             self._memory.disappoint(task, elapsed(), f"{pod} landed on {node}, predicted was {foretold}{more}")
+        elif match is Match.IN_VAIN:
+            self._memory.disappoint(task, elapsed(), f"{pod} landed on {node}, where {task.move.plugin} gains nothing")
         elif match is Match.BACK:
             self._memory.disappoint(task, elapsed(), f"{pod} landed on {node} again")
         if node != task.move.target:

@@ -13,9 +13,20 @@ from restow.executing.task import Task
 
 #: Why a move is not made after all: what the plan trusts is not known any more; the pod, or each of its candidates, is
 #: gone or is another; its namespace has opted out meanwhile; a pod of its workload is not ready; the workload is left
-#: alone; its eviction was requested before; no window is open; we are to stop, or the rest is planned anew.
+#: alone; its eviction was requested before; no window is open; its replacement cannot be steered; we
+#: are to stop, or the rest is planned anew.
 DropCode = Literal[
-    "Unknown", "Gone", "Stale", "OptedOut", "NotReady", "BackOff", "Requested", "Window", "Stopped", "Replanned"
+    "Unknown",
+    "Gone",
+    "Stale",
+    "OptedOut",
+    "NotReady",
+    "BackOff",
+    "Requested",
+    "Window",
+    "Unsteered",
+    "Stopped",
+    "Replanned",
 ]
 
 
@@ -24,6 +35,8 @@ class Match(Enum):
 
     #: On one of the candidates.
     PREDICTED = "predicted"
+    #: The same, but on one where the strategy gains nothing.
+    IN_VAIN = "in vain"
     #: On another node.
     ELSEWHERE = "elsewhere"
     #: On the node that it was taken from, although it had to go elsewhere.
@@ -146,6 +159,8 @@ Outcome = Waiting | Evicted | Landed | Ending
 def match_of(task: Task, node: str, *, on_track: bool) -> Match:
     """How a replacement's node compares with the plan; ``on_track`` while all is as the plan counts on."""
     move = task.move
+    if node in move.in_vain:
+        return Match.IN_VAIN
     if node in move.candidates or (move.candidate_count > len(move.candidates) and node != move.source):
         return Match.PREDICTED
     if move.candidates and not on_track:

@@ -38,6 +38,11 @@ class Task:
         return self.move.certainty is not None
 
     @property
+    def is_steered(self) -> bool:
+        """Whether the replacement is to be brought to its target."""
+        return self.move.steering is not None
+
+    @property
     def may_return(self) -> bool:
         """Whether a new pod on the same node is as good as elsewhere, and moving that one later is no circle."""
         return self.move.plugin in _BY_HISTORY

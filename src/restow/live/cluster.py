@@ -153,6 +153,10 @@ class LiveCluster:
         """The pods that name an owner (a uid), by namespace and name, terminating ones too."""
         return self._intake.pods_of(owner)
 
+    def gated(self) -> list[PodNow]:
+        """The pods that wait behind the gate of steering, by namespace and name."""
+        return self._intake.gated()
+
     def takes_pods(self, node: str) -> bool:
         """Whether a node is there and not cordoned."""
         return self._intake.takes_pods(node)

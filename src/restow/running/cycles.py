@@ -22,6 +22,7 @@ from restow.client.events import Recorder
 from restow.client.permitted_body import Permit
 from restow.descheduling.disruption_budgets import NO_ROOM
 from restow.descheduling.limits import Spent
+from restow.descheduling.steering import Steering as SteeringKind
 from restow.executing.execution import Execution
 from restow.executing.memory import Memory
 from restow.executing.outcomes import (
@@ -37,6 +38,7 @@ from restow.executing.outcomes import (
 )
 from restow.executing.rehearsal import Rehearsal
 from restow.executing.settings import Clock, Settings, elapsed
+from restow.executing.steering import NoSteering, Steering
 from restow.executing.surroundings import Evicting
 from restow.executing.task import Task
 from restow.executing.windows import closed
@@ -49,6 +51,7 @@ from restow.running.cycle_figures import cycle_figures
 from restow.running.deciding import Before, Decision, Rules, decide
 from restow.running.logs import Log
 from restow.running.off_loop import off_loop
+from restow.running.steering import Offer
 from restow.running.telling import Telling
 from restow.running.tracing import CYCLE, PROFILES, Tracing
 from restow.serving.figures import CycleFigures, CycleResult
@@ -92,6 +95,10 @@ class Cycles:
     #: Whether pods that ask for it may be evicted by somebody else, later.
     in_background: bool = False
     watchdog: Watchdog = field(default_factory=Watchdog)
+    #: None where replacements are never steered.
+    offer: Offer | None = None
+    #: In this cycle; None where they are not.
+    _steering: Steering | None = field(init=False, default=None)
     #: What is waited for, unless it is stopped.
     _waiting: asyncio.Future[Any] | None = field(init=False, default=None)
     _execution: Execution | None = field(init=False, default=None)
@@ -127,6 +134,7 @@ class Cycles:
     async def _perform(self, rules: Rules, began: float) -> CycleFigures | None:
         """The figures of a cycle; None if stopped before anything was decided."""
         await self._add_usage(rules)
+        self._steering = await self._unless_stopped(self.offer.now(rules.policy)) if self.offer is not None else None
         log_lines.cycle_begins(self.log)
         telling = Telling(self.log, self.metrics, self.events, rules.policy)
         phases = {"decide": 0.0, "execute": 0.0}
@@ -175,7 +183,8 @@ class Cycles:
             before = Before(tuple(part.spent), frozenset(part.given_up), self.memory.pausing(elapsed()))
             cluster = self.live.snapshot()
             self.metrics.left_out(Counter(kind for kind, *_ in cluster.left_out))
-            compute = partial(decide, cluster, rules, before, int(self.clock() * SECOND))
+            steering: SteeringKind = "none" if self._steering is None or part.is_unsteered else "nominate"
+            compute = partial(decide, cluster, rules, before, int(self.clock() * SECOND), steering=steering)
             return await self._unless_stopped(off_loop(compute, _ENDLESS))
 
     async def _unless_stopped(self, work: Coroutine[Any, Any, T]) -> T | None:
@@ -243,7 +252,8 @@ class Cycles:
         if self.evicting is None:
             return Rehearsal(settings, self.memory, self.clock)
         evicting = self.evicting(rules.policy.grace_period_seconds)
-        self._execution = Execution(self.live, evicting, self.permit, settings, self.memory, self.clock)
+        steering = self._steering or NoSteering()
+        self._execution = Execution(self.live, evicting, self.permit, settings, self.memory, self.clock, steering)
         return self._execution
 
     async def _see(self, part: _Part) -> None:
@@ -266,11 +276,13 @@ class _Part:
     given_up: set[str] = field(default_factory=set)
     #: Evicted, and perhaps not known to be.
     evicted: list[Task] = field(default_factory=list)
+    #: Whether a replacement could not be steered: the rest of the cycle does without.
+    is_unsteered: bool = False
 
     @property
     def progress(self) -> int:
         """Grows with whatever a plan comes to."""
-        return len(self.spent) + len(self.given_up)
+        return len(self.spent) + len(self.given_up) + self.is_unsteered
 
     def note(self, outcome: Outcome) -> None:
         """Remember what the next plan of the cycle has to know."""
@@ -286,6 +298,8 @@ class _Part:
                 self._spend(task)
             case Blocked(task) | Failed(task):
                 self.given_up.add(task.move.pod.uid)
+            case Dropped(_, _, "Unsteered"):
+                self.is_unsteered = True
             case Dropped(task, _, code) if code != "Replanned":
                 self.given_up.add(task.move.pod.uid)
 

@@ -10,11 +10,12 @@ from typing import Final
 from restow.cluster.owners import pods_of_workloads
 from restow.cluster.snapshot import Cluster
 from restow.descheduling.cycle import Cycle
-from restow.descheduling.deciding import decided, placement_of
+from restow.descheduling.deciding import decided, placement_of, steering_of
 from restow.descheduling.evictor import Reason
 from restow.descheduling.limits import Spent
 from restow.descheduling.plan import Placement, Utilisation
 from restow.descheduling.planning import utilisation
+from restow.descheduling.steering import Steering
 from restow.executing.task import Task
 from restow.executing.tasks import tasks_of
 from restow.policies.policy import Policy
@@ -63,11 +64,25 @@ class Decision:
     seconds: float
 
 
-def decide(cluster: Cluster, rules: Rules, before: Before, now: int) -> Decision:
-    """Decide at a time (nanoseconds since the epoch); InputError for what a policy names and is not there."""
+def decide(cluster: Cluster, rules: Rules, before: Before, now: int, *, steering: Steering = "none") -> Decision:
+    """Decide at a time (nanoseconds since the epoch), with the steering that the cluster offers.
+
+    InputError for what a policy names and is not there.
+    """
     began, policy = time.perf_counter(), rules.policy
     staying = _staying(cluster, before)
-    cycle = decided(cluster, policy, rules.placement, now, rules.profiles, spent=before.spent, staying=staying)
+    # What the cluster does not offer cannot be done, whatever the policy asks for.
+    steered = steering_of(None, policy, steering) if steering != "none" else "none"
+    cycle = decided(
+        cluster,
+        policy,
+        rules.placement,
+        now,
+        rules.profiles,
+        steering=steered,
+        spent=before.spent,
+        staying=staying,
+    )
     tasks = tasks_of(cycle, policy.restow)
     return Decision(cycle, tasks, utilisation(cycle.state), time.perf_counter() - began)
 

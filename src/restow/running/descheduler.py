@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import Mapping
-from contextlib import AsyncExitStack, suppress
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -20,6 +20,7 @@ from restow.client.errors import ClientError
 from restow.client.permitted_body import Permit
 from restow.client.transport import Api
 from restow.executing.memory import Memory
+from restow.executing.releasing import Releasing
 from restow.executing.surroundings import ApiEvictions, Evicting
 from restow.kube.duration import SECOND
 from restow.live.cluster import LiveCluster, live_cluster
@@ -40,6 +41,7 @@ from restow.running.logs import Log
 from restow.running.loop import Loop
 from restow.running.policy_source import PolicySource
 from restow.running.recording import recording
+from restow.running.steering import Offer, releasing, steering
 from restow.running.tracing import RUN, Tracing, tracing_of
 from restow.running.version_skew import check_version
 from restow.scheduling.profiles import SchedulerProfile
@@ -112,7 +114,10 @@ class Descheduler:
             log.say(f"The cluster is {writing.endpoint.server} ({writing.endpoint.origin})")
             await _first_lists(live)
             self._is_ready = True
-            work = _Work(self, live, writing, policies, stopping, health, metrics, tracing)
+            # A dry run writes nothing.
+            kept = nullcontext() if flags.dry_run else releasing(writing, live, log, metrics)
+            gates = await stack.enter_async_context(kept)
+            work = _Work(self, live, writing, policies, stopping, health, metrics, tracing, gates)
             health.ready()
             await with_permission(flags, writing, work.run, stopping, log=log, metrics=metrics)
 
@@ -129,11 +134,16 @@ class _Work:
     health: Health
     metrics: Metrics
     tracing: Tracing
+    #: None in a dry run.
+    gates: Releasing | None
 
     async def run(self, permit: Permit) -> None:
         """Perform cycles until they are done or ``stopping`` is set."""
         flags, log = self.of.flags, self.of.log
-        async with recording(flags, self.api, log=log, metrics=self.metrics) as events:
+        async with (
+            recording(flags, self.api, log=log, metrics=self.metrics) as events,
+            self._steering(permit) as offer,
+        ):
             cycles = Cycles(
                 live=self.live,
                 evicting=None if flags.dry_run else lambda grace: self._evictions(permit, grace),
@@ -146,6 +156,7 @@ class _Work:
                 clock=self.api.server_time.now,
                 in_background=is_open(flags.feature_gates, "EvictionsInBackground"),
                 watchdog=self.health.watchdog,
+                offer=offer,
             )
             rules = Rules(self.policies.current, flags.placement, self.of.profiles)
             interval = flags.descheduling_interval / SECOND
@@ -155,6 +166,12 @@ class _Work:
                 await loop.run()
             finally:
                 stopped.cancel()
+
+    def _steering(self, permit: Permit) -> AbstractAsyncContextManager[Offer | None]:
+        if self.gates is None:
+            return nullcontext()
+        namespace = self.of.flags.leader_elect_resource_namespace
+        return steering(self.api, namespace, permit, self.gates, self.of.log)
 
     async def _stop(self, cycles: Cycles) -> None:
         await self.stopping.wait()

@@ -53,6 +53,7 @@ _LIMITS: Final[dict[str, EvictionResult]] = {
 _POINTS: Final[dict[ExtensionPoint, log_lines.ExtensionPoint]] = {"deschedule": "Deschedule", "balance": "Balance"}
 _PREDICTIONS: Final[dict[Match, Prediction]] = {
     Match.PREDICTED: "hit",
+    Match.IN_VAIN: "hit",
     Match.ELSEWHERE: "miss",
     Match.BACK: "miss",
     Match.VOID: "void",
@@ -206,12 +207,18 @@ class Telling:
             self.log.info("Replacement landed on another node than predicted", v=0, **keys, foretold=foretold)
         else:
             self.log.info("Replacement landed", v=2, **keys, match=match.value)
+        if (
+            match in (Match.PREDICTED, Match.IN_VAIN)
+            and task.move.probability is not None
+            and node in task.move.candidates
+        ):
+            self.metrics.landed_well(task.move.probability, well=match is Match.PREDICTED)
         if match in _PREDICTIONS:
             self._predicted(task, _PREDICTIONS[match])
 
     def _predicted(self, task: Task, prediction: Prediction) -> None:
         if task.move.certainty is not None:
-            self.metrics.landed(prediction, task.move.certainty)
+            self.metrics.landed(prediction, "steered" if task.is_steered else task.move.certainty)
 
     def _warn(self, pod: Regarding, node: str, message: str) -> None:
         if self.events is not None and self.policy.eviction_failure_event_notification:

@@ -57,7 +57,9 @@ _STRATEGY_BUCKETS: Final = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25
 _LOOP_BUCKETS: Final = (*_STRATEGY_BUCKETS, 250, 500)
 _MOVE_RESULTS: Final[tuple[MoveResult, ...]] = ("evicted", "requested", "dropped", "blocked", "failed")
 _PREDICTIONS: Final[tuple[Prediction, ...]] = ("hit", "miss", "void", "missing")
-_CERTAINTIES: Final = ("certain", "possible")
+_CERTAINTIES: Final = ("steered", "certain", "likely", "possible")
+#: Up to where the buckets of predicted probabilities reach.
+_PROBABILITIES: Final = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)
 _LOOP_CAUSES: Final[tuple[LoopCause, ...]] = ("circle", "back-off")
 _EVENT_LOSSES: Final[tuple[EventLoss, ...]] = ("full", "refused", "unavailable", "stopping")
 
@@ -147,6 +149,23 @@ class Metrics:
             ["result", "certainty"],
             registry=self.registry,
         )
+        self._landings = Counter(
+            "restow_landings",
+            "Replacements that landed on a predicted node, by the probability that the plan gave them of landing well, in "
+            "buckets named by their upper end, and by whether they did: well or in-vain.",
+            ["probability", "result"],
+            registry=self.registry,
+        )
+        self._gates = Counter(
+            "restow_gates_released",
+            "Pods that waited behind restow's scheduling gate and were let go without a nomination.",
+            registry=self.registry,
+        )
+        self._gate_waits = Gauge(
+            "restow_gate_wait_seconds",
+            "Seconds for which the pod has waited that waits longest behind restow's scheduling gate; 0 where none does.",
+            registry=self.registry,
+        )
         self._loops = Counter(
             "restow_loops_suppressed",
             "Moves not made because they would come to nothing: circle is known beforehand, back-off from experience "
@@ -234,6 +253,19 @@ class Metrics:
     def landed(self, prediction: Prediction, certainty: str) -> None:
         """Count what became of a replacement."""
         self._predictions.labels(prediction, certainty).inc()
+
+    def landed_well(self, probability: float, *, well: bool) -> None:
+        """Count a replacement on one of its candidates against the probability that it had of landing well."""
+        bucket = next(upper for upper in _PROBABILITIES if probability <= upper)
+        self._landings.labels(f"{bucket:g}", "well" if well else "in-vain").inc()
+
+    def gate_released(self) -> None:
+        """Count a pod that was let go without a nomination."""
+        self._gates.inc()
+
+    def gates_wait(self, seconds: float) -> None:
+        """Set how long the pod has waited behind the gate that waits longest."""
+        self._gate_waits.set(seconds)
 
     def backed_off(self) -> None:
         """Count a move that was not made because its workload is left alone for a while."""

@@ -1,0 +1,38 @@
+"""``restow release``: takes every gate of steering off, after an accident."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from restow.cli.options import Context, Kubeconfig, Verbosity
+
+EXAMPLES = """Examples:
+  restow release
+  restow release --context production
+  restow release --namespace tools
+"""
+
+_Namespace = Annotated[
+    str, Parameter(name=["-n", "--namespace"], metavar="NAME", help="Where the ConfigMap restow-steering is.")
+]
+
+
+def release(
+    *,
+    namespace: _Namespace = "kube-system",
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+    verbose: Verbosity = 0,
+) -> int:
+    """Take restow's scheduling gate off every pod, and have no new pod gated.
+
+    A restow that runs does this itself within seconds. The command is for when none runs any more. It needs the rights to
+    list pods, to patch pods, and to patch the ConfigMap. The exit status is 1 if a pod is still gated.
+    """
+    from restow.cli.releasing import release_gates
+    from restow.cli.timings import told
+
+    with told("release", verbose):
+        return release_gates(namespace, kubeconfig, context)

@@ -1,0 +1,118 @@
+"""Nothing waits behind the gate of steering for good: what waits for too long is let go.
+
+Every replica of restow looks, the leader or not. The leader knows which replacements are awaited, and lets everything else
+go at once. Another replica lets go what a leader should have let go by then, for that leader may be dead.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+from restow.client import objects
+from restow.client.errors import ClientError, Conflict, NotFound
+from restow.client.objects import PatchKind
+from restow.client.resources import RESOURCES
+from restow.client.transport import Api
+from restow.cluster.pod_reading import STEERING_GATE
+from restow.cluster.pods_now import PodNow
+from restow.executing.settings import elapsed
+
+#: Seconds that a request of steering may take; the pod that it is about waits for it.
+REQUEST: Final = 3.0
+#: Seconds after which a gated pod is let go that nobody awaits, that is awaited, and that a leader should have let go. With a
+#: pause and a request, each is less than ten.
+UNAWAITED, AWAITED, LEFT_BEHIND = 0.5, 5.0, 6.0
+#: Seconds between two looks at the gated pods.
+PAUSE: Final = 0.5
+_NO_GATE: Final = {"spec": {"schedulingGates": [{"$patch": "delete", "name": STEERING_GATE}]}}
+
+
+async def release(api: Api, pod: PodNow) -> None:
+    """Take the gate off a pod; ClientError where that fails, also where the pod is gone or another one."""
+    change = {"metadata": {"uid": pod.uid}, **_NO_GATE}
+    await objects.patch(api, RESOURCES["Pod"], pod.namespace, pod.name, change, kind=PatchKind.STRATEGIC)
+
+
+class Gated(Protocol):
+    """The pods behind the gate, as they are now; ``live.cluster.LiveCluster`` is one."""
+
+    def gated(self) -> list[PodNow]:
+        """The pods that wait behind the gate of steering."""
+        ...
+
+
+class Awaits(Protocol):
+    """Knows which replacements are awaited; ``steering.Steering`` is one."""
+
+    def awaits(self, owner: str) -> bool:
+        """Whether a replacement of a controller (a uid) is awaited."""
+        ...
+
+
+class Counts(Protocol):
+    """Takes the figures; ``serving.metrics.Metrics`` is one."""
+
+    def gate_released(self) -> None:
+        """A pod was let go without a nomination."""
+        ...
+
+    def gates_wait(self, seconds: float) -> None:
+        """How long the pod has waited that waits longest."""
+        ...
+
+
+@dataclass(slots=True)
+class Releasing:
+    """Lets go what waits behind the gate for too long."""
+
+    api: Api
+    cluster: Gated
+    #: Takes a sentence for people.
+    warn: Callable[[str], None]
+    counts: Counts
+    #: What this process awaits while it leads; None while it does not.
+    steering: Awaits | None = None
+    #: When each pod behind the gate was first seen, by uid.
+    _seen: dict[str, float] = field(default_factory=dict, init=False)
+
+    async def run(self) -> None:
+        """Look for ever."""
+        while True:
+            try:
+                await self.look()
+            except Exception as error:  # noqa: BLE001 - the next look may fare better, and nobody else looks
+                self.warn(f"pods behind the gate {STEERING_GATE} were not looked at: {error or type(error).__name__}")
+            await asyncio.sleep(PAUSE)
+
+    async def look(self) -> None:
+        """Let go every pod that has waited for too long; what fails is tried again at the next look."""
+        now, gated = elapsed(), self.cluster.gated()
+        self._seen = {pod.uid: self._seen.get(pod.uid, now) for pod in gated}
+        self.counts.gates_wait(max((now - seen for seen in self._seen.values()), default=0.0))
+        await self._let_go(pod for pod in gated if now - self._seen[pod.uid] >= self._patience(pod))
+
+    async def let_all_go(self) -> None:
+        """Let every pod go at once."""
+        await self._let_go(self.cluster.gated())
+
+    def _patience(self, pod: PodNow) -> float:
+        if self.steering is None:
+            return LEFT_BEHIND
+        return AWAITED if any(self.steering.awaits(owner.uid) for owner in pod.owners) else UNAWAITED
+
+    async def _let_go(self, pods: Iterable[PodNow]) -> None:
+        # At once: one request that is not answered must not keep the others waiting.
+        await asyncio.gather(*map(self._release, pods))
+
+    async def _release(self, pod: PodNow) -> None:
+        try:
+            await release(self.api, pod)
+        except (NotFound, Conflict):
+            return
+        except ClientError as error:
+            self.warn(f"{pod.namespace}/{pod.name} waits behind the gate {STEERING_GATE}: {error}")
+        else:
+            self.counts.gate_released()

@@ -1,0 +1,190 @@
+"""Steering: replacements wait behind a gate, are nominated for their target, and are let go.
+
+A pod that may be scheduled at once is bound within milliseconds, before anybody can say where it should go. So an admission
+policy of the cluster gives new pods of some controllers a scheduling gate; which controllers, by uid, stands in a ConfigMap
+that restow writes just before it asks for an eviction, and clears as soon as no replacement is awaited any more. The gated
+replacement is nominated (``status.nominatedNodeName``), and then its gate is taken off: kube-scheduler tries the nominated
+node before any other, and goes on as always where it does not fit. Source: evaluateNominatedNode and
+NominatedNodeNameForExpectation, Kubernetes 1.36; MutatingAdmissionPolicy v1.
+
+Nothing waits for good: whatever waits behind the gate and is nobody's awaited replacement is let go
+(``releasing.Releasing``), by every replica of restow, the leader or not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+from restow.client import objects
+from restow.client.errors import ClientError, Conflict, NotFound, NotPermitted
+from restow.client.objects import PatchKind
+from restow.client.permitted_body import Permit
+from restow.client.resources import CONFIG_MAPS, RESOURCES, Resource
+from restow.client.transport import Api
+from restow.cluster.pods_now import PodNow
+from restow.executing.releasing import release
+from restow.executing.task import Task
+
+#: The objects that are installed beforehand: the ConfigMap, and the binding of the admission policy that reads it.
+CONFIG_MAP: Final = "restow-steering"
+BINDING: Final = "restow-steering"
+BINDINGS = Resource(
+    kind="MutatingAdmissionPolicyBinding",
+    group="admissionregistration.k8s.io",
+    version="v1",
+    plural="mutatingadmissionpolicybindings",
+    namespaced=False,
+)
+
+
+class Steers(Protocol):
+    """Brings replacements to their targets."""
+
+    async def announce(self, task: Task) -> str | None:
+        """Have the replacement of a task gated when it comes; or why that cannot be."""
+        ...
+
+    async def nominate(self, task: Task, pod: PodNow) -> None:
+        """Nominate a gated replacement for its task's target and let it go; what fails is left to ``Releasing``."""
+        ...
+
+    async def withdraw(self, task: Task) -> None:
+        """No replacement of a task is awaited any more."""
+        ...
+
+
+@dataclass(slots=True)
+class Steering:
+    """Steers through an API server; a ``Steers``."""
+
+    api: Api
+    permit: Permit
+    #: Where the ConfigMap is.
+    namespace: str
+    #: Takes a sentence for people.
+    warn: Callable[[str], None]
+    #: The tasks whose replacements are awaited, by the uid of their controller, with the pods that go.
+    _awaited: dict[str, dict[int, str]] = field(default_factory=dict, init=False)
+    #: The controllers whose entries are not in the ConfigMap as they should be.
+    _changed: set[str] = field(default_factory=set, init=False)
+    #: The request that takes what has changed by then; one is out at a time.
+    _next: asyncio.Task[ClientError | None] | None = field(default=None, init=False)
+    _writing: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
+
+    def awaits(self, owner: str) -> bool:
+        """Whether a replacement of a controller (a uid) is awaited."""
+        return owner in self._awaited
+
+    async def announce(self, task: Task) -> str | None:
+        """Name the controller in the ConfigMap; why not where that fails, and then nothing is gated."""
+        assert task.owner is not None
+        self._awaited.setdefault(task.owner.uid, {})[task.number] = str(task.move.pod)
+        problem = await self._bring(task.owner.uid)
+        if problem is None:
+            return None
+        await self.withdraw(task)
+        return f"its replacement cannot be gated: {problem}"
+
+    async def nominate(self, task: Task, pod: PodNow) -> None:
+        """Write the nomination, then take the gate off."""
+        try:
+            await self._write_nomination(pod, task.move.target)
+            await release(self.api, pod)
+        except (NotFound, Conflict):
+            return
+        except ClientError as error:
+            self.warn(f"{pod.namespace}/{pod.name} was not brought to {task.move.target}: {error}")
+        await self.withdraw(task)
+
+    async def withdraw(self, task: Task) -> None:
+        """Take the controller out of the ConfigMap where no other replacement of it is awaited."""
+        assert task.owner is not None
+        tasks = self._awaited.get(task.owner.uid, {})
+        if tasks.pop(task.number, None) is None or tasks:
+            return
+        del self._awaited[task.owner.uid]
+        problem = await self._bring(task.owner.uid)
+        # Without the ConfigMap nothing is gated; and whoever may not write any more clears it, which needs no permission.
+        if problem is not None and not isinstance(problem, NotFound | NotPermitted):
+            self.warn(f"new pods of {task.owner.kind}/{task.owner.name} are still gated, and let go: {problem}")
+
+    async def clear(self) -> None:
+        """Take every controller out of the ConfigMap: for what another process or a failed request left; ClientError."""
+        self._awaited.clear()
+        async with self._writing:
+            self._changed.clear()
+            await clear(self.api, self.namespace)
+
+    async def repair(self) -> None:
+        """Write what could not be written before; no more than that, where it still cannot."""
+        if self._changed:
+            await self._catch_up()
+
+    async def _bring(self, owner: str) -> ClientError | None:
+        """Write what is to stand for a controller, together with all that change while the request before is out."""
+        self._changed.add(owner)
+        return await self._catch_up()
+
+    async def _catch_up(self) -> ClientError | None:
+        if self._next is None:
+            self._next = asyncio.create_task(self._write(), name="write steering")
+        return await asyncio.shield(self._next)
+
+    async def _write(self) -> ClientError | None:
+        async with self._writing:
+            self._next, changed = None, self._changed
+            self._changed = set()
+            entries = {owner: next(iter(self._awaited.get(owner, {}).values()), None) for owner in changed}
+            try:
+                await self._patch_entries(entries)
+            except NotFound as error:
+                return error
+            except ClientError as error:
+                self._changed |= changed
+                return error
+            return None
+
+    async def _patch_entries(self, entries: dict[str, str | None]) -> None:
+        await objects.patch(
+            self.api,
+            CONFIG_MAPS,
+            self.namespace,
+            CONFIG_MAP,
+            {"data": entries},
+            kind=PatchKind.MERGE,
+            permit=self.permit,
+        )
+
+    async def _write_nomination(self, pod: PodNow, node: str | None) -> None:
+        await objects.patch(
+            self.api,
+            RESOURCES["Pod"],
+            pod.namespace,
+            pod.name,
+            {"metadata": {"uid": pod.uid}, "status": {"nominatedNodeName": node}},
+            kind=PatchKind.MERGE,
+            subresource="status",
+            permit=self.permit,
+        )
+
+
+class NoSteering:
+    """For clusters where nothing is steered; a ``Steers``."""
+
+    async def announce(self, _task: Task) -> str | None:
+        """Nothing can be gated."""
+        return "replacements are not steered on this cluster any more"
+
+    async def nominate(self, _task: Task, _pod: PodNow) -> None:
+        """Nothing is gated."""
+
+    async def withdraw(self, _task: Task) -> None:
+        """Nothing was announced."""
+
+
+async def clear(api: Api, namespace: str) -> None:
+    """Have no new pod gated from now on; ClientError where that fails."""
+    await objects.patch(api, CONFIG_MAPS, namespace, CONFIG_MAP, {"data": None}, kind=PatchKind.MERGE)

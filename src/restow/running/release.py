@@ -1,0 +1,72 @@
+"""Take every gate of steering off, and have none put on: after an accident, when no restow does it."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import Final
+
+from restow.client.errors import ClientError, Conflict, NotFound
+from restow.client.transport import Api
+from restow.cluster.pods_now import PodNow
+from restow.cluster.snapshot import ClusterIntake
+from restow.executing.releasing import release
+from restow.executing.steering import CONFIG_MAP, clear
+from restow.live.reading import read_kinds
+
+#: The API server may gate pods for a moment after the ConfigMap is empty: it is looked again, so often and after such a
+#: pause (seconds), until no pod is gated any more.
+_LOOKS: Final = 5
+_PAUSE: Final = 1.0
+
+
+@dataclass(slots=True)
+class Released:
+    """What became of it."""
+
+    #: What was done to the ConfigMap.
+    entries: str
+    #: namespace/name of the pods that were let go.
+    pods: list[str] = field(default_factory=list)
+    #: Why pods could not be let go, one sentence each.
+    failures: list[str] = field(default_factory=list)
+
+
+async def release_all(api: Api, namespace: str) -> Released:
+    """Empty the ConfigMap, which is in a namespace, and let all gated pods go; ClientError where nothing can be done."""
+    released = Released(await _emptied(api, namespace))
+    for look in range(_LOOKS):
+        gated = await _gated(api)
+        if look and not gated:
+            break
+        released.failures.clear()
+        await asyncio.gather(*(_let_go(api, pod, released) for pod in gated))
+        await asyncio.sleep(_PAUSE)
+    return released
+
+
+async def _emptied(api: Api, namespace: str) -> str:
+    where = f"ConfigMap {namespace}/{CONFIG_MAP}"
+    try:
+        await clear(api, namespace)
+    except NotFound:
+        return f"there is no {where}: no new pods are gated"
+    return f"{where} is empty: no new pods are gated"
+
+
+async def _gated(api: Api) -> list[PodNow]:
+    intake = ClusterIntake()
+    await read_kinds(api, ("Pod",), intake)
+    return intake.gated()
+
+
+async def _let_go(api: Api, pod: PodNow, released: Released) -> None:
+    name = f"{pod.namespace}/{pod.name}"
+    try:
+        await release(api, pod)
+    except (NotFound, Conflict):
+        return
+    except ClientError as error:
+        released.failures.append(f"{name} is still gated: {error}")
+    else:
+        released.pods.append(name)

@@ -1,0 +1,150 @@
+"""Nothing waits behind the gate for long, in virtual time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from client.double import Answer, Double, a_double, a_status, an_answer, an_api
+from executing.double import a_pod, a_task
+from restow.cluster.pods import Flag
+from restow.cluster.pods_now import PodNow
+from restow.executing.releasing import AWAITED, LEFT_BEHIND, PAUSE, REQUEST, UNAWAITED, Releasing
+
+pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]
+
+
+def path(name: str) -> str:
+    return f"/api/v1/namespaces/default/pods/{name}"
+
+
+def now() -> float:
+    return asyncio.get_running_loop().time()
+
+
+@dataclass
+class Gates:
+    """Gated pods, the controllers whose replacements are awaited, and what is counted and said."""
+
+    pods: list[PodNow]
+    owners: set[str] = field(default_factory=set)
+    released: int = 0
+    longest: float = 0.0
+    said: list[str] = field(default_factory=list)
+
+    def gated(self) -> list[PodNow]:
+        return self.pods
+
+    def awaits(self, owner: str) -> bool:
+        return owner in self.owners
+
+    def gate_released(self) -> None:
+        self.released += 1
+
+    def gates_wait(self, seconds: float) -> None:
+        self.longest = max(self.longest, seconds)
+
+
+def some_gated(*names: str) -> list[PodNow]:
+    return [replace(a_pod(a_task(name)), node=None, flags=Flag.STEERING_GATE) for name in names]
+
+
+@asynccontextmanager
+async def a_keeper(double: Double, gates: Gates, *, leads: bool = True) -> AsyncIterator[Releasing]:
+    """One that looks, as long as the context lasts."""
+    async with an_api(double.url) as api:
+        keeper = Releasing(api.within(REQUEST), gates, gates.said.append, gates, gates if leads else None)
+        task = asyncio.create_task(keeper.run())
+        yield keeper
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+@pytest.mark.parametrize(
+    ("leads", "awaited", "patience"),
+    [(True, False, UNAWAITED), (True, True, AWAITED), (False, False, LEFT_BEHIND), (False, True, LEFT_BEHIND)],
+    ids=["nobody awaits it", "it is awaited", "a leader should have let it go", "another replica's"],
+)
+async def test_a_pod_is_let_go_after_its_patience(leads: bool, awaited: bool, patience: float) -> None:
+    gates = Gates(some_gated("web-0"), {"uid-web"} if awaited else set())
+    async with a_double() as double, a_keeper(double, gates, leads=leads):
+        double.answers("PATCH", path("web-0"), an_answer({}))
+        await asyncio.sleep(patience - 0.1)
+        assert double.asked == []
+        await asyncio.sleep(0.1 + PAUSE + 0.1)
+        assert double.asked[0].json["spec"] == {"schedulingGates": [{"$patch": "delete", "name": "restow.dev/steer"}]}
+        assert gates.released >= 1
+        assert gates.longest >= patience
+
+
+async def test_every_patience_ends_within_ten_seconds_of_the_gate() -> None:
+    assert max(UNAWAITED, AWAITED, LEFT_BEHIND) + PAUSE + REQUEST < 10
+
+
+async def test_one_of_two_pods_of_a_controller_is_let_go_when_the_other_is_nominated() -> None:
+    """The workload was scaled up while it was announced: who is the replacement is not known, and no matter."""
+    gates = Gates(some_gated("web-0", "web-1"), {"uid-web"})
+    async with a_double() as double, a_keeper(double, gates):
+        double.answers("PATCH", path("web-1"), an_answer({}))
+        await asyncio.sleep(1.0)
+        gates.pods, gates.owners = gates.pods[1:], set()
+        await asyncio.sleep(PAUSE + 0.1)
+    assert {each.path for each in double.asked} == {path("web-1")}
+
+
+async def test_a_pod_whose_request_is_not_answered_keeps_no_other_waiting() -> None:
+    gates = Gates(some_gated(*(f"web-{at}" for at in range(5))))
+    async with a_double() as double, a_keeper(double, gates):
+        for at in range(5):
+            double.answers("PATCH", path(f"web-{at}"), Answer((60.0, b"")) if at == 0 else an_answer({}))
+        await asyncio.sleep(UNAWAITED + PAUSE + 0.1)
+        assert gates.released == 4
+
+
+@pytest.mark.parametrize("status", [404, 409])
+async def test_a_pod_that_has_gone_is_no_trouble(status: int) -> None:
+    gates = Gates(some_gated("web-0"))
+    async with a_double() as double, a_keeper(double, gates):
+        double.answers("PATCH", path("web-0"), a_status(status, {404: "NotFound", 409: "Conflict"}[status]))
+        await asyncio.sleep(2.0)
+    assert (gates.released, gates.said) == (0, [])
+
+
+async def test_what_fails_is_said_and_tried_again_until_it_works() -> None:
+    gates = Gates(some_gated("web-0"))
+    async with a_double() as double, a_keeper(double, gates):
+        double.answers("PATCH", path("web-0"), a_status(503), a_status(503), an_answer({}))
+        await asyncio.sleep(3.0)
+    assert (
+        gates.said[0]
+        == "default/web-0 waits behind the gate restow.dev/steer: the API server answered 503: refused with 503"
+    )
+    assert gates.released >= 1
+
+
+async def test_whatever_breaks_a_look_the_next_one_comes() -> None:
+    gates = Gates(some_gated("web-0"))
+    gates.gated = lambda: 1 / 0  # type: ignore[assignment, return-value, method-assign]
+    async with a_double() as double, a_keeper(double, gates):
+        double.answers("PATCH", path("web-0"), an_answer({}))
+        await asyncio.sleep(1.0)
+        assert "division by zero" in gates.said[0]
+        del gates.gated
+        await asyncio.sleep(UNAWAITED + 2 * PAUSE)
+        assert gates.released >= 1
+
+
+async def test_all_can_be_let_go_at_once() -> None:
+    gates = Gates(some_gated("web-0", "web-1"), {"uid-web"})
+    async with a_double() as double, a_keeper(double, gates) as keeper:
+        for name in ("web-0", "web-1"):
+            double.answers("PATCH", path(name), an_answer({}))
+        began = now()
+        await keeper.let_all_go()
+        assert now() - began < 0.1
+    assert gates.released == 2

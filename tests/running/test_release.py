@@ -1,0 +1,71 @@
+"""After an accident every gate can be taken off by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from builders import a_pod
+from client.double import Answer, Double, a_double, a_status, an_answer, an_api
+from restow.client.errors import ClientError
+from restow.running.release import Released, release_all
+
+pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]
+
+ENTRIES = "/api/v1/namespaces/tools/configmaps/restow-steering"
+PODS = "/api/v1/pods"
+GATED = {"schedulingGates": [{"name": "restow.dev/steer"}, {"name": "other"}]}
+
+
+def path(name: str) -> str:
+    return f"/api/v1/namespaces/default/pods/{name}"
+
+
+def pods(*gated: str) -> Answer:
+    items = [a_pod("free", node="a"), *(a_pod(name, spec=GATED) for name in gated)]
+    return an_answer({"kind": "PodList", "metadata": {"resourceVersion": "1"}, "items": items})
+
+
+async def released(double: Double) -> Released:
+    async with an_api(double.url) as api:
+        return await release_all(api, "tools")
+
+
+async def test_the_config_map_is_emptied_first_and_pods_that_are_gated_meanwhile_are_let_go_too() -> None:
+    async with a_double() as double:
+        double.answers("PATCH", ENTRIES, an_answer({}))
+        double.answers("GET", PODS, pods("web-0", "web-1"), pods("web-2"), pods())
+        for at in range(3):
+            double.answers("PATCH", path(f"web-{at}"), an_answer({}))
+        done = await released(double)
+    assert (double.asked[0].path, double.asked[0].json) == (ENTRIES, {"data": None})
+    assert done == Released(
+        "ConfigMap tools/restow-steering is empty: no new pods are gated",
+        ["default/web-0", "default/web-1", "default/web-2"],
+    )
+
+
+async def test_without_a_config_map_pods_are_let_go_all_the_same() -> None:
+    async with a_double() as double:
+        double.answers("GET", PODS, pods("web-0"), pods())
+        double.answers("PATCH", path("web-0"), an_answer({}))
+        done = await released(double)
+    assert done.entries == "there is no ConfigMap tools/restow-steering: no new pods are gated"
+    assert done.pods == ["default/web-0"]
+
+
+async def test_a_pod_that_cannot_be_let_go_is_named_once() -> None:
+    async with a_double() as double:
+        double.answers("PATCH", ENTRIES, an_answer({}))
+        double.answers("GET", PODS, pods("web-0"))
+        double.answers("PATCH", path("web-0"), a_status(403, "Forbidden", "no"))
+        done = await released(double)
+    assert done.failures == ["default/web-0 is still gated: the API server answered 403 Forbidden: no"]
+
+
+async def test_without_the_right_to_empty_the_config_map_nothing_is_done() -> None:
+    """New pods would be gated as fast as the others are let go."""
+    async with a_double() as double:
+        double.answers("PATCH", ENTRIES, a_status(403, "Forbidden", "no"))
+        with pytest.raises(ClientError, match="no"):
+            await released(double)
+    assert len(double.asked) == 1

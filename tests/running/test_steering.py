@@ -1,0 +1,177 @@
+"""Whether a cluster lets replacements be steered, asked before each cycle, and what is left behind: nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from builders.policies import PLUGINS, as_json, strategy_policy
+from client.double import Answer, Double, a_double, a_status, an_answer, an_api
+from executing.double import a_task
+from executing.steered import steered
+from executing.test_releasing import Gates, path, some_gated
+from restow.client.events import FAREWELL
+from restow.client.leader_election import RELEASE
+from restow.client.leadership import always
+from restow.executing.execution import LAST_ANSWERS
+from restow.executing.releasing import REQUEST, Releasing
+from restow.policies.load import load_policy
+from restow.policies.policy import Policy
+from restow.running.ending import ENDS_WITHIN
+from restow.running.logs import Log
+from restow.running.steering import Offer, steering
+from running.hearing import Heard
+
+pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]
+
+ENTRIES = "/api/v1/namespaces/kube-system/configmaps/restow-steering"
+BINDING = "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicybindings/restow-steering"
+REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+OK = an_answer({})
+STEERED = "replacements are steered: "
+NOT_STEERED = "replacements are not steered: "
+
+
+def a_binding(name: str = "restow-steering", namespace: str = "kube-system") -> Answer:
+    return an_answer({"spec": {"paramRef": {"name": name, "namespace": namespace}}})
+
+
+def allowed(is_allowed: bool = True) -> Answer:
+    return an_answer({"spec": {}, "status": {"allowed": is_allowed}}, 201)
+
+
+def a_policy(wanted: str = "auto") -> Policy:
+    document = strategy_policy("RemoveDuplicates", restow={"steering": wanted})
+    return load_policy(as_json(document), "policy.json", PLUGINS).policy
+
+
+def offers(double: Double) -> None:
+    """Everything is installed and permitted."""
+    double.answers("GET", BINDING, a_binding())
+    double.answers("PATCH", ENTRIES, OK)
+    double.answers("POST", REVIEWS, allowed())
+
+
+@asynccontextmanager
+async def an_offer(double: Double, heard: Heard, gates: Gates | None = None) -> AsyncIterator[Offer]:
+    gates = gates or Gates([])
+    async with an_api(double.url) as api:
+        keeper = Releasing(api.within(REQUEST), gates, gates.said.append, gates)
+        async with steering(api, "kube-system", always, keeper, heard.log) as offer:
+            assert keeper.steering is not None
+            yield offer
+        assert keeper.steering is None
+
+
+async def test_where_all_is_there_replacements_are_steered_and_it_is_told_once() -> None:
+    heard = Heard()
+    async with a_double() as double, an_offer(double, heard) as offer:
+        offers(double)
+        for _ in range(3):
+            assert await offer.now(a_policy()) is offer.steering
+    assert sum(STEERED in line for line in heard.messages) == 1
+
+
+@pytest.mark.parametrize(
+    ("method", "where", "answer", "said"),
+    [
+        ("GET", BINDING, a_status(404, "NotFound", "no binding"), "no binding; docs/how-to/steer.md has the objects"),
+        ("GET", BINDING, a_binding(namespace="tools"), "reads the ConfigMap tools/restow-steering, and restow writes"),
+        ("PATCH", ENTRIES, a_status(404, "NotFound", "no map"), "no map; docs/how-to/steer.md has the objects"),
+        ("PATCH", ENTRIES, a_status(403, "Forbidden", 'User "me" cannot patch'), "me may not patch configmaps"),
+        ("POST", REVIEWS, allowed(False), 'resources: ["pods"], verbs: [patch]'),
+        ("POST", REVIEWS, a_status(500, message="broken"), "broken"),
+    ],
+    ids=["no policy", "another ConfigMap", "no ConfigMap", "may not write it", "may not patch pods", "trouble"],
+)
+async def test_what_is_missing_is_named(method: str, where: str, answer: Answer, said: str) -> None:
+    heard = Heard()
+    async with a_double() as double, an_offer(double, heard) as offer:
+        double.answers(method, where, answer)
+        offers(double)
+        for each in ("GET", BINDING), ("PATCH", ENTRIES), ("POST", REVIEWS):
+            if each == (method, where):
+                del double._answers[each][1:]
+        assert await offer.now(a_policy()) is None
+    assert any(NOT_STEERED in line and said in line for line in heard.messages)
+
+
+async def test_what_comes_and_goes_is_noticed_before_the_next_cycle() -> None:
+    heard = Heard()
+    async with a_double() as double, an_offer(double, heard) as offer:
+        offers(double)
+        double._answers["GET", BINDING][:0] = [a_binding(), a_status(404, "NotFound", "gone")]
+        found = [await offer.now(a_policy()) is not None for _ in range(3)]
+    assert found == [True, False, True]
+    assert [line.startswith(STEERED) for line in heard.messages] == [True, False, True]
+
+
+async def test_a_policy_that_does_not_want_it_is_heeded_from_the_next_cycle_on() -> None:
+    heard = Heard()
+    async with a_double() as double, an_offer(double, heard) as offer:
+        offers(double)
+        found = [await offer.now(a_policy(wanted)) is not None for wanted in ("auto", "none", "nominate")]
+    assert found == [True, False, True]
+
+
+async def test_a_policy_that_insists_makes_it_a_warning() -> None:
+    levels = {}
+    for wanted in ("auto", "nominate"):
+        heard, written = Heard(), io.StringIO()
+        heard.log = Log(written, "text", 0, lambda: 0)
+        async with a_double() as double, an_offer(double, heard) as offer:
+            assert await offer.now(a_policy(wanted)) is None
+        levels[wanted] = next(line[0] for line in written.getvalue().splitlines() if NOT_STEERED in line)
+    assert levels == {"auto": "I", "nominate": "W"}
+
+
+async def test_entries_of_another_process_are_taken_out_before_a_cycle() -> None:
+    async with a_double() as double, an_offer(double, Heard()) as offer:
+        offers(double)
+        await offer.now(a_policy())
+        assert [each.json for each in double.asked if each.path == ENTRIES] == [{"data": None}]
+
+
+async def test_what_could_not_be_taken_out_is_taken_out_within_seconds() -> None:
+    task = steered(a_task("web-0", candidates=["t"]))
+    async with a_double() as double, an_offer(double, Heard()) as offer:
+        double.answers("PATCH", ENTRIES, OK, a_status(503), OK)
+        await offer.steering.announce(task)
+        await offer.steering.withdraw(task)
+        await asyncio.sleep(6.0)
+        assert [each.json["data"] for each in double.asked[1:]] == [{"uid-web": None}] * 2
+
+
+async def test_at_the_end_no_entry_is_left_and_nothing_waits() -> None:
+    gates = Gates(some_gated("web-0", "web-1"))
+    async with a_double() as double:
+        offers(double)
+        for name in ("web-0", "web-1"):
+            double.answers("PATCH", path(name), OK)
+        async with an_offer(double, Heard(), gates):
+            pass
+        assert {each.path for each in double.asked} == {ENTRIES, path("web-0"), path("web-1")}
+    assert gates.released == 2
+
+
+async def test_an_end_without_an_api_server_does_not_take_long() -> None:
+    silent = Answer((60.0, b"{}"))
+    gates = Gates(some_gated(*(f"web-{at}" for at in range(20))))
+    async with a_double() as double:
+        double.answers("PATCH", ENTRIES, silent)
+        for at in range(20):
+            double.answers("PATCH", path(f"web-{at}"), silent)
+        async with an_offer(double, Heard(), gates):
+            began = asyncio.get_running_loop().time()
+        assert asyncio.get_running_loop().time() - began <= REQUEST + 0.1
+
+
+async def test_all_that_the_end_waits_for_is_less_than_the_whole() -> None:
+    """The last answers, an entry under way and the last one, the farewell, events, the lease."""
+    waits: Any = (LAST_ANSWERS, 2 * REQUEST, REQUEST, FAREWELL, RELEASE)
+    assert sum(waits) < ENDS_WITHIN
