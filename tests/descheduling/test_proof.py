@@ -222,9 +222,9 @@ def test_without_budgets_in_the_input_nothing_is_evicted() -> None:
 NO_SERVICES = [each for each in TOLD if each["kind"] != "Service"]
 
 
-@pytest.mark.parametrize("certainty", ["certain", "possible"])
+@pytest.mark.parametrize("certainty", ["certain", "likely", "possible"])
 def test_where_scores_are_not_known_every_node_that_fits_could_win(certainty: str) -> None:
-    """The old node fits, and the pod must leave it: only a policy that asks for no more gets a possible move."""
+    """The old node fits, and the pod must leave it: a policy that asks for certainty keeps the pod there."""
     cycle = proof(*TWO, *NO_SERVICES, the_pod(), certainty=certainty)
     assert cycle.untold == {"Service"}
     if certainty == "certain":
@@ -232,7 +232,7 @@ def test_where_scores_are_not_known_every_node_that_fits_could_win(certainty: st
             "placement",
             "NotCertain",
             (
-                "2 nodes could win, as far as can be told without Services, which the input does not hold, and 1 of "
+                "2 nodes could win, as far as can be told without Services, which the input lacks, and 1 of "
                 "them would not do: n1; certainty in the policy's restow section asks for 1"
             ),
         )
