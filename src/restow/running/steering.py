@@ -16,8 +16,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from restow.client import objects
-from restow.client.access import missing_right
-from restow.client.errors import ClientError, Forbidden, NotFound
+from restow.client.errors import ClientError, NotFound
 from restow.client.permitted_body import Permit
 from restow.client.resources import CONFIG_MAPS, RESOURCES, Resource
 from restow.client.transport import Api
@@ -30,6 +29,14 @@ from restow.serving.metrics import Metrics
 #: Seconds between two tries to write what could not be written.
 _REPAIR: Final = 5.0
 _STEERED: Final = "replacements are steered: nominated for the node that the plan chooses, behind a scheduling gate"
+_TO_INSTALL: Final = "docs/how-to/steer.md has the objects to install"
+#: What steering does, beside evicting: resource, name of the one object that it is about, subresource, verb.
+_RIGHTS: Final = (
+    (BINDINGS, BINDING, "", "get"),
+    (CONFIG_MAPS, CONFIG_MAP, "", "patch"),
+    (RESOURCES["Pod"], "", "", "patch"),
+    (RESOURCES["Pod"], "", "status", "patch"),
+)
 _REVIEWS = Resource(
     kind="SelfSubjectAccessReview",
     group="authorization.k8s.io",
@@ -72,23 +79,37 @@ async def missing_for_steering(steering: Steering) -> str | None:
 
     To see whether it may write the ConfigMap, it takes all out that is left there; so call it while nothing is awaited.
     """
-    for look in (_reads_entries, _writes_entries, _patches_pods):
-        try:
-            missing = await look(steering)
-        except NotFound as error:
-            missing = f"{error.message}; docs/how-to/steer.md has the objects to install"
-        except ClientError as error:
-            missing = str(error)
-        if missing is not None:
-            return missing
-    return None
-
-
-async def _reads_entries(steering: Steering) -> str | None:
     try:
-        binding = await objects.get(steering.api, BINDINGS, "", BINDING, _Binding)
-    except Forbidden as error:
-        return missing_right(error, BINDINGS, ("get",))
+        for resource, name, subresource, verb in _RIGHTS:
+            if not await _may(steering, resource, name, subresource, verb):
+                return f"restow's roles lack the rule {resource.rule((verb,), subresource)}; {_TO_INSTALL}"
+        misled = await _misled(steering)
+        if misled is None:
+            await steering.clear()
+    except NotFound as error:
+        return f"{error.message}; {_TO_INSTALL}"
+    except ClientError as error:
+        return str(error)
+    return misled
+
+
+async def _may(steering: Steering, resource: Resource, name: str, subresource: str, verb: str) -> bool:
+    """Whether restow has a right. The server is asked for it and not tried, so that it has nothing to refuse."""
+    where = {"namespace": steering.namespace} if name and resource.namespaced else {}
+    asked = {
+        "group": resource.group,
+        "resource": resource.plural,
+        "subresource": subresource,
+        "name": name,
+        "verb": verb,
+    }
+    review = await objects.create(steering.api, _REVIEWS, "", _Review({"resourceAttributes": asked | where}))
+    return bool((review.status or {}).get("allowed"))
+
+
+async def _misled(steering: Steering) -> str | None:
+    """What is wrong if the policy reads another ConfigMap than the one that restow writes."""
+    binding = await objects.get(steering.api, BINDINGS, "", BINDING, _Binding)
     read, written = binding.spec.param_ref, _ParamRef(CONFIG_MAP, steering.namespace)
     if read == written:
         return None
@@ -98,29 +119,14 @@ async def _reads_entries(steering: Steering) -> str | None:
     )
 
 
-async def _writes_entries(steering: Steering) -> str | None:
-    try:
-        await steering.clear()
-    except Forbidden as error:
-        return missing_right(error, CONFIG_MAPS, ("patch",))
-    return None
-
-
-async def _patches_pods(steering: Steering) -> str | None:
-    for subresource in ("", "status"):
-        attributes = {"verb": "patch", "resource": "pods", "subresource": subresource}
-        review = await objects.create(steering.api, _REVIEWS, "", _Review({"resourceAttributes": attributes}))
-        if not (review.status or {}).get("allowed"):
-            return f"add the rule {RESOURCES['Pod'].rule(('patch',), subresource)} to restow's ClusterRole"
-    return None
-
-
 @dataclass(slots=True)
 class Offer:
     """What the cluster offers, and the policy wants, at this moment."""
 
     steering: Steering
     log: Log
+    #: Whether the cluster has ever offered it to this process, so that something may be left behind.
+    was_made: bool = field(default=False, init=False)
     #: What was told last.
     _told: str = field(default="", init=False)
 
@@ -132,6 +138,7 @@ class Offer:
             return None
         missing = await missing_for_steering(self.steering)
         if missing is None:
+            self.was_made = True
             self._tell(self.log.say, _STEERED)
             return self.steering
         self._tell(
@@ -164,15 +171,17 @@ async def steering(api: Api, namespace: str, permit: Permit, keeper: Releasing, 
     found = Steering(_hurried(api), permit, namespace, log.caution)
     keeper.steering = found
     repairing = asyncio.create_task(_repair(found), name="repair steering")
+    offer = Offer(found, log)
     try:
-        yield Offer(found, log)
+        yield offer
     finally:
         repairing.cancel()
         keeper.steering = None
         # Whoever leads after us begins a while after our permission has ended: it is not in their way.
-        with suppress(TimeoutError):
-            async with asyncio.timeout(REQUEST):
-                await asyncio.gather(_cleared(found, log), keeper.let_all_go())
+        if offer.was_made:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(REQUEST):
+                    await asyncio.gather(_cleared(found, log), keeper.let_all_go())
 
 
 async def _repair(found: Steering) -> None:
