@@ -38,7 +38,7 @@ _TRUSTING_LESS = (
 _NEVER_DECIDING = (
     "import time, restow.running.cycles as cycles\n"
     "cycles._ENDLESS = 2.0\n"
-    "cycles.decide = lambda *_: time.sleep(1e6)\n"
+    "cycles.decide = lambda *_, **__: time.sleep(1e6)\n"
     "from restow.cli.main import main; main()"
 )
 OUT = {"restow.dev/eviction": "disabled"}

@@ -16,6 +16,7 @@ from builders import NOW, Object
 from oracle.scheduler_process import Outcome, SchedulerProcess
 from restow.descheduling.arbiter import Eviction
 from restow.descheduling.cycle import Cycle
+from restow.scheduling.evidence import Evidence
 
 #: From so many nodes on the scheduler looks at some of them only.
 WINDOWED = 100
@@ -36,13 +37,15 @@ class Landed:
     #: Where the scheduler could put it.
     best: frozenset[str]
     message: str
+    #: Whether the input holds all that scores depend on; otherwise every node that fits is a candidate.
+    is_known: bool
 
     def difference(self) -> str:
         """What is wrong about the move; empty if nothing is."""
         told = sorted(self.candidates)
         if self.target not in told:
             return f"it goes from {self.source} to {self.target}, which is none of {told}"
-        if not self.best or self.best != set(told):
+        if not self.best or not (self.best == set(told) if self.is_known else self.best <= set(told)):
             return f"from {self.source} it could land on {told}, really on {sorted(self.best)} {self.message}"
         return ""
 
@@ -63,6 +66,7 @@ class Replay:
     def moves(self, cycle: Cycle) -> Iterator[Landed]:
         """Each move that has a landing place, and what the scheduler says of it."""
         pods, nodes = cycle.state.cluster.pods, cycle.state.cluster.nodes.names
+        evidence = Evidence(cycle.state.cluster)
         for eviction in cycle.record.evictions:
             victim = pods.full_name(eviction.pod)
             landing = eviction.landing
@@ -73,7 +77,8 @@ class Replay:
             best = frozenset(node for outcome in outcomes for node in outcome.best)
             candidates = tuple(nodes[node] for node in landing.candidates)
             target = nodes[landing.target]
-            yield Landed(eviction, nodes[eviction.node], target, candidates, best, outcomes[0].message)
+            is_known = not evidence.scoring(eviction.pod)
+            yield Landed(eviction, nodes[eviction.node], target, candidates, best, outcomes[0].message, is_known)
             self._carry_out(victim, target)
 
     def outcomes(self, victim: str) -> tuple[Outcome, ...]:

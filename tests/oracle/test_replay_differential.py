@@ -56,12 +56,12 @@ def test_moves_in_clusters_of_which_the_scheduler_looks_at_a_part(scheduler: Sch
 
 
 def test_the_replays_have_something_to_say() -> None:
-    """More than 200 of the plans move something; some landings are ties, some only possible, some after the old pod."""
+    """More than 200 of the plans move something; some landings are ties, some not certain, some after the old pod."""
     plans = [prove_case(a_moving_case(subject, seed)) for subject in MOVING_SUBJECTS for seed in range(60)]
     landings = [each.landing for plan in plans for each in plan.record.evictions]
     assert sum(bool(plan.record.evictions) for plan in plans) > 200
     assert sum(len(landing.candidates) > 1 for landing in landings) > 20
-    assert sum(landing.certainty == "possible" for landing in landings) > 10
+    assert sum(landing.certainty != "certain" for landing in landings) > 5
 
 
 def prove_case(case: Case) -> Cycle:
