@@ -91,3 +91,10 @@ def test_a_pod_beyond_int64_is_left_out_and_named_on_stderr(ran: Any, command: t
 def test_a_snapshot_keeps_it_as_it_is(ran: Any, tmp_path: Any) -> None:
     ran(ODD["beyond"], "snapshot", "-o", "snapshot.json")
     assert '"memory":"10E"' in (tmp_path / "snapshot.json").read_text()
+
+
+def test_a_pod_goes_to_a_node_without_a_name(restow: Any, tmp_path: Any) -> None:
+    """No API server has one; a file may."""
+    (tmp_path / "cluster.json").write_text(json.dumps(a_list(a_node(""), a_pod("p", cpu="1"))))
+    found = restow("schedule", "-f", "cluster.json")
+    assert (found.status, "default/p" in found.out) == (0, True)

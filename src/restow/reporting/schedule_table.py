@@ -93,8 +93,8 @@ def _cells(rows: Sequence[PodRow], width: int) -> list[tuple[str, str, str]]:
     short = without_shared_domain([each for row in rows for each in (row.node, row.rival) if each])
     variants = [
         [(row.node, told(row.why, row.rival)) for row in rows],
-        [(short[row.node], told(row.why, short.get(row.rival, ""))) for row in rows],
-        [(short[row.node], row.why) for row in rows],
+        [(short.get(row.node, ""), told(row.why, short.get(row.rival, ""))) for row in rows],
+        [(short.get(row.node, ""), row.why) for row in rows],
     ]
     tables = [
         [_HEADER, *((_INDENT + printable(row.pod), printable(node), printable(why)) for row, (node, why) in pairs)]
