@@ -27,10 +27,10 @@ def policy_as_asked(policy: Policy, placement: Placement) -> Policy:
     return without_node_fit(policy) if placement == "prove" else policy
 
 
-def steering_of(asked: Steering | None, policy: Policy, offered: Steering = "none") -> Steering:
-    """How replacements are brought to their targets: as asked for, else as the policy says, else as a cluster offers."""
+def steering_of(asked: Steering | None, policy: Policy) -> Steering:
+    """How replacements are brought to their targets in a plan: as asked for, else as the policy says, else not at all."""
     wanted = asked or policy.restow.steering
-    return offered if wanted == "auto" else wanted
+    return "none" if wanted == "auto" else wanted
 
 
 def decided(

@@ -11,7 +11,7 @@ that serves it best. Source: evaluateNominatedNode, Kubernetes 1.36.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -90,12 +90,11 @@ class Landings:
         if len(nodes) == 0:
             message = f"{turn.plugin} gains nothing on any of the {np.count_nonzero(fitting)} nodes where it fits"
             return "placement", "NoGain", message
-        for watcher, objects in self.watchers:
-            if watcher != turn:
-                left = nodes[~objects(twin_of(suggestion.pod), nodes)]
-                if len(left) == 0:
-                    return circular(self._nodes.names[int(nodes[0])], watcher)
-                nodes = left
+        for watcher, objects in self._others(turn):
+            left = nodes[~objects(twin_of(suggestion.pod), nodes)]
+            if len(left) == 0:
+                return circular(self._nodes.names[int(nodes[0])], watcher)
+            nodes = left
         target = self._cheapest(suggestion, nodes)
         return self._unknown_eviction(suggestion.pod) or Landing(
             target, "certain", (self._indices[target],), 1, probability=1.0, probabilities=(1.0,), steering="nominate"
@@ -145,13 +144,16 @@ class Landings:
 
     def _cycle(self, turn: Turn, suggestion: Suggestion, odds: LandingOdds, target: int) -> Reason | None:
         """Refuse a landing from where another strategy would move the replacement again."""
-        for watcher, objects in self.watchers:
-            if watcher != turn:
-                disturbed = objects(twin_of(suggestion.pod), odds.nodes)
-                if odds.at_most(disturbed) > MOST_HARM:
-                    at = target if disturbed[odds.nodes.searchsorted(target)] else int(odds.nodes[disturbed.argmax()])
-                    return circular(self._nodes.names[at], watcher)
+        for watcher, objects in self._others(turn):
+            disturbed = objects(twin_of(suggestion.pod), odds.nodes)
+            if odds.at_most(disturbed) > MOST_HARM:
+                at = target if disturbed[odds.nodes.searchsorted(target)] else int(odds.nodes[disturbed.argmax()])
+                return circular(self._nodes.names[at], watcher)
         return None
+
+    def _others(self, turn: Turn) -> Iterator[tuple[Turn, Objection]]:
+        """Those who object to landings, without the one who has suggested the move."""
+        return ((watcher, objects) for watcher, objects in self.watchers if watcher != turn)
 
     def _harm(self, suggestion: Suggestion, source: int, odds: LandingOdds, good: BoolArray) -> Reason | None:
         """Refuse a move that may end on a node which is worse off than the one that the pod leaves."""

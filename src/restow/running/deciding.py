@@ -10,7 +10,7 @@ from typing import Final
 from restow.cluster.owners import pods_of_workloads
 from restow.cluster.snapshot import Cluster
 from restow.descheduling.cycle import Cycle
-from restow.descheduling.deciding import decided, placement_of, steering_of
+from restow.descheduling.deciding import decided, placement_of
 from restow.descheduling.evictor import Reason
 from restow.descheduling.limits import Spent
 from restow.descheduling.plan import Placement, Utilisation
@@ -65,21 +65,19 @@ class Decision:
 
 
 def decide(cluster: Cluster, rules: Rules, before: Before, now: int, *, steering: Steering = "none") -> Decision:
-    """Decide at a time (nanoseconds since the epoch), with the steering that the cluster offers.
+    """Decide at a time (nanoseconds since the epoch), with the steering that the cluster offers and the policy wants.
 
     InputError for what a policy names and is not there.
     """
     began, policy = time.perf_counter(), rules.policy
     staying = _staying(cluster, before)
-    # What the cluster does not offer cannot be done, whatever the policy asks for.
-    steered = steering_of(None, policy, steering) if steering != "none" else "none"
     cycle = decided(
         cluster,
         policy,
         rules.placement,
         now,
         rules.profiles,
-        steering=steered,
+        steering=steering,
         spent=before.spent,
         staying=staying,
     )
