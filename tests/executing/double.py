@@ -103,6 +103,8 @@ class Double:
     consents: dict[str, str] = field(default_factory=dict)
     #: Kinds that are not known any more.
     hidden: set[str] = field(default_factory=set)
+    #: Seconds since kinds were heard of.
+    ages: dict[str, float] = field(default_factory=dict)
 
     @staticmethod
     def of(tasks: Iterable[Task], **features: Any) -> Double:
@@ -110,6 +112,9 @@ class Double:
 
     def unknown(self, kinds: Iterable[str]) -> str | None:
         return next((f"nobody knows of {kind}" for kind in kinds if kind in self.hidden), None)
+
+    def age(self, kind: str) -> float:
+        return self.ages.get(kind, 0.0)
 
     def pod(self, namespace: str, name: str) -> PodNow | None:
         return self.pods.get(name)

@@ -1,4 +1,4 @@
-"""The end of an execution whose requests are not answered."""
+"""The end of an execution, or of one plan, whose requests are not answered."""
 
 from __future__ import annotations
 
@@ -54,3 +54,27 @@ def test_what_is_seen_to_go_counts_as_evicted_all_the_same() -> None:
     plan = tasks("web", 1)
     told, _ = stopped(Silent(Double.of(plan).pods, carries_out={"web-0"}), plan, 7.0)
     assert endings(told) == {"web-0": "Settled"}
+
+
+class Lost(Double):
+    """Breaks every connection before the request gets through."""
+
+    async def evict(self, task: Task) -> eviction.Outcome:
+        await asyncio.sleep(0.1)
+        return eviction.Unanswered("the connection broke")
+
+
+@pytest.mark.parametrize(("age", "ended"), [(0.0, LAST_ANSWERS), (50.0, LAST_ANSWERS + 50.0)], ids=["now", "later"])
+def test_a_lost_request_holds_a_new_plan_up_until_it_cannot_be_carried_out_any_more(age: float, ended: float) -> None:
+    """As far as the news of pods tell: what they said before it could not is no proof that the pod stays."""
+    plan = tasks("web", 2)
+    execution = an_execution(Lost(Double.of(plan).pods, ages={"Pod": age}))
+
+    async def concluded() -> tuple[list[Outcome], float]:
+        asyncio.get_running_loop().call_later(0.05, execution.conclude, "planned anew")
+        return await outcomes(execution, plan), asyncio.get_running_loop().time()
+
+    told, end = virtually(concluded())
+    assert endings(told) == {"web-0": "Failed", "web-1": "Dropped"}
+    assert messages(told, Failed) == ["the API server did not answer; no retry: planned anew"]
+    assert ended < end < ended + 9.0

@@ -56,7 +56,8 @@ _TELLING_LOOKS = 10
 LEADERSHIP_ENDED = "leadership has ended"
 #: Timers may end a moment (seconds) early; what is due then is due, or it would be waited for without a pause.
 _TICK = 0.001
-#: Seconds that requests which are out get to be answered after a stop; a webhook may take 30.
+#: Seconds within which a request that was sent is carried out, if it ever is; a webhook may take 30. For so long an answer
+#: is waited for after a stop, and the end of a pod where the answer was lost.
 LAST_ANSWERS: Final = 30.0
 
 
@@ -107,9 +108,9 @@ class _Run:
         self._told: asyncio.Queue[Outcome | BaseException] = asyncio.Queue()
         self._changed = asyncio.Event()
         self._coroutines: set[asyncio.Task[None]] = set()
-        #: How often each task was asked for, and those of which the answer never came.
+        #: How often each task was asked for, and since when no answer has come to those of which one was lost.
         self._asked: Counter[int] = Counter()
-        self._unsure: set[int] = set()
+        self._unsure: dict[int, float] = {}
         #: Tasks of which it was told that they wait.
         self._waiting: set[int] = set()
         #: Budgets that had no room until a task was given up: others under them are asked for, and not waited for.
@@ -187,7 +188,7 @@ class _Run:
         if isinstance(outcome, ENDINGS):
             self._agenda.finish(outcome.task)
             self._following.forget(outcome.task)
-            self._unsure.discard(outcome.task.number)
+            self._unsure.pop(outcome.task.number, None)
         self._changed.set()
 
     async def _attempt(self, task: Task) -> None:
@@ -219,10 +220,16 @@ class _Run:
     def _leave(self, task: Task, objection: _Objection) -> None:
         """Do not ask again for what may be going: whether it does, shows in time."""
         ending = Failed(task, f"the API server did not answer; no retry: {objection.message}")
-        if self._stopped is None or self._stopped.code == "Replanned":
-            self._put_off(task, ending, objection.message, None)
-        else:
+        is_over = self._stopped is not None and self._stopped.code != "Replanned"
+        if is_over or self._has_stayed(task):
             self._tell(ending)
+        else:
+            self._put_off(task, ending, objection.message, None)
+
+    def _has_stayed(self, task: Task) -> bool:
+        """Whether the pod was still there when the request without an answer could not be carried out any more."""
+        seen = elapsed() - self._with.sight.age("Pod")
+        return seen > self._unsure[task.number] + LAST_ANSWERS
 
     def _objection(self, task: Task) -> _Objection | None:
         """Why a task is not begun, or not asked for again."""
@@ -277,7 +284,7 @@ class _Run:
             case eviction.Busy(message, pause):
                 self._put_off(task, Failed(task, message), message, pause)
             case eviction.Unanswered(message):
-                self._unsure.add(task.number)
+                self._unsure.setdefault(task.number, elapsed())
                 self._put_off(task, Failed(task, message), message, None)
             case eviction.Misconfigured(message) | eviction.Denied(message) | eviction.Failed(message):
                 self._tell(Failed(task, message))

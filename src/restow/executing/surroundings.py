@@ -26,6 +26,10 @@ class Sight(Protocol):
         """Why nobody knows what there is of one of these kinds now; None if all are known."""
         ...
 
+    def age(self, kind: str) -> float:
+        """Seconds since what is known of a kind was up to date."""
+        ...
+
     def pod(self, namespace: str, name: str) -> PodNow | None:
         """A pod; None if it is gone."""
         ...
