@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 
 import pytest
@@ -57,3 +58,12 @@ def test_errors_survive_pickling() -> None:
     assert isinstance(error, Gone)
     assert isinstance(error, ApiError)
     assert error.message == "no"
+
+
+def test_a_long_answer_is_quoted_by_its_beginning_and_read_whole() -> None:
+    """The words that tell one refusal from another may come after a long name."""
+    told = f'pods is forbidden: User "{"q" * 300}" cannot list resource "pods"'
+    error = refusal(403, json.dumps({"code": 403, "message": told}).encode(), {}, 0.0)
+    assert error.answer == told
+    assert len(error.message) <= 201
+    assert len(str(error)) < 250

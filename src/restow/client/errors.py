@@ -13,9 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from restow.client.server_time import http_date
-
-#: Characters of a reply that is no Status which are worth repeating to people.
-QUOTED = 200
+from restow.kube.excerpts import LONGEST, excerpt
 
 
 class StatusCause(Struct, frozen=True, gc=False):
@@ -72,10 +70,16 @@ class ApiError(ClientError):
     status: int
     #: The machine's word for it, such as ``Expired``; empty where the reply was no Status.
     reason: str
-    message: str
+    #: All that it says, of any length.
+    answer: str
     #: Seconds that the server asks to wait.
     retry_after: float | None = None
     causes: tuple[StatusCause, ...] = ()
+
+    @property
+    def message(self) -> str:
+        """What it says, as far as people read."""
+        return excerpt(self.answer)
 
     def __str__(self) -> str:
         return f"the API server answered {self.status}{f' {self.reason}' if self.reason else ''}: {self.message}"
@@ -130,7 +134,7 @@ def refusal(status: int, body: bytes, headers: Mapping[str, str], now: float) ->
     try:
         told = msgspec.json.decode(body, type=Status)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        told = Status(message=body[:QUOTED].decode(errors="replace").strip() or "(no text)")
+        told = Status(message=body[:LONGEST].decode(errors="replace").strip() or "(no text)")
     waiting = _seconds(headers.get("Retry-After"), now)
     return _error(status, told, waiting)
 

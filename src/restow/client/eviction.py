@@ -30,6 +30,7 @@ from restow.client.errors import (
 from restow.client.permitted_body import Permit
 from restow.client.resources import RESOURCES
 from restow.client.transport import Api, Call
+from restow.kube.excerpts import excerpt
 
 #: The cause that a budget, rather than a busy server, gives.
 _BUDGET = "DisruptionBudget"
@@ -163,7 +164,7 @@ async def evict(
 
 
 def _outcome(error: ApiError) -> Outcome:
-    if isinstance(error, NotFound) or (isinstance(error, Conflict) and _OTHER_UID.search(error.message)):
+    if isinstance(error, NotFound) or (isinstance(error, Conflict) and _OTHER_UID.search(error.answer)):
         return AlreadyGone(error.message)
     if isinstance(error, TooManyRequests):
         return _too_many(error)
@@ -180,7 +181,7 @@ def _too_many(error: ApiError) -> Outcome:
     budget = next((cause for cause in error.causes if _is_budget(cause)), None)
     if budget is None:
         return Busy(error.message, error.retry_after)
-    return Blocked(error.message, budget.message, error.retry_after)
+    return Blocked(error.message, excerpt(budget.message), error.retry_after)
 
 
 def _is_budget(cause: StatusCause) -> bool:
@@ -188,7 +189,7 @@ def _is_budget(cause: StatusCause) -> bool:
 
 
 def _server_trouble(error: ApiError) -> Outcome:
-    if _SEVERAL_BUDGETS in error.message:
+    if _SEVERAL_BUDGETS in error.answer:
         return Misconfigured(error.message)
     if error.status == _UNAVAILABLE:
         return Busy(error.message, error.retry_after)

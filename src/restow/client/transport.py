@@ -23,7 +23,6 @@ from restow.client.back_off import REQUESTS
 from restow.client.credentials import Identity
 from restow.client.endpoint import Endpoint
 from restow.client.errors import (
-    QUOTED,
     ClientError,
     MalformedReply,
     NotPermitted,
@@ -37,7 +36,7 @@ from restow.client.errors import (
 from restow.client.permitted_body import Permit, PermittedBody
 from restow.client.rate_limit import TokenBucket
 from restow.client.server_time import ServerTime
-from restow.kube.excerpts import excerpt
+from restow.kube.excerpts import LONGEST, excerpt
 from restow.redaction import without_secrets
 
 T = TypeVar("T")
@@ -196,7 +195,7 @@ class Api:
         if isinstance(error, aiohttp.ClientConnectorError):
             return Unreachable(f"{where} cannot be reached: {_reason(error.os_error)}")
         # What was no HTTP is repeated by the library, lines and all.
-        words = " ".join(without_secrets(str(error)).split())[:QUOTED]
+        words = " ".join(without_secrets(str(error)).split())[:LONGEST]
         return Unreachable(f"{where}: the connection broke: {words or type(error).__name__}")
 
     def _distrust(self, error: aiohttp.ClientSSLError, identity: Identity) -> Untrusted:
