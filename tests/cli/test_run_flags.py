@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from dataclasses import fields
 
@@ -11,9 +10,9 @@ from cyclopts import App, CycloptsError, Parameter
 
 from restow.cli.help_pages import PlainPages
 from restow.cli.run import canonical, run
+from restow.cli.run_flags import Flags
 from restow.cli.usage_errors import sentences_of
 from restow.kube.duration import SECOND
-from restow.running.flags import Flags
 
 app = App(name="restow", help_formatter=PlainPages(), default_parameter=Parameter(negative=(), show_choices=False))
 app.command(run)
@@ -35,11 +34,6 @@ def sentence(line):
     with pytest.raises(CycloptsError) as raised:
         flags(line)
     return sentences_of(raised.value)[0]
-
-
-def test_every_flag_is_declared_with_its_default():
-    declared = {name: parameter.default for name, parameter in inspect.signature(run).parameters.items()}
-    assert declared == {each.name: each.default for each in fields(Flags)}
 
 
 def test_nothing_given_is_the_defaults():

@@ -11,6 +11,7 @@ import pytest
 from builders.policies import PLUGINS
 from deploy.manifests import CHART, DEPLOY, KUBERNETES, WAYS, documents, granted, manifests, only, pod_of
 from restow.cli.run import canonical, run
+from restow.cli.run_flags import Flags
 from restow.client.resources import CONFIG_MAPS, EVENTS, LEASES, RESOURCES, Resource
 from restow.cluster.pod_reading import STEERING_GATE
 from restow.executing.settings import Settings
@@ -19,7 +20,6 @@ from restow.live.kinds import METRICS, READ
 from restow.policies.lint import lint_policy
 from restow.running import cycles
 from restow.running.ending import ENDS_WITHIN
-from restow.running.flags import Flags
 from restow.running.liveness import MOST_LAG
 
 WORKLOADS = {"job": "Job", "cronjob": "CronJob", "deployment": "Deployment"}

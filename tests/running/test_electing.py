@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 import pytest
 
 from restow.client.errors import Conflict, Unreachable
+from restow.client.leadership import Timing
 from restow.client.leases import Lease, LeaseSpec
 from restow.client.permitted_body import Permit
-from restow.kube.duration import SECOND
 from restow.running import electing
-from restow.running.flags import Flags
+from restow.running.settings import CycleSettings, LeaseSettings, Settings
 from restow.serving.metrics import Metrics
 from running.hearing import Heard, sample
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]
 
-TIMES = {
-    "leader_elect_lease_duration": 15 * SECOND,
-    "leader_elect_renew_deadline": 10 * SECOND,
-    "leader_elect_retry_period": 2 * SECOND,
-}
+LEASED = Settings(lease=LeaseSettings(timing=Timing(15.0, 10.0, 2.0)))
 
 
 def clock() -> float:
@@ -85,10 +80,10 @@ class NoApi:
 
 @dataclass
 class Candidate:
-    """A run with flags, whose work takes some seconds or forever."""
+    """A run, whose work takes some seconds or forever."""
 
     seconds: float = 1e6
-    flags: dict[str, Any] = field(default_factory=lambda: {"leader_elect": True, "descheduling_interval": SECOND})
+    settings: Settings = LEASED
     heard: Heard = field(default_factory=Heard)
     metrics: Metrics = field(default_factory=Metrics)
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
@@ -97,9 +92,8 @@ class Candidate:
     worked: bool = False
 
     async def run(self) -> None:
-        flags = Flags(**self.flags, **TIMES)
         await electing.with_permission(
-            flags,
+            self.settings,
             NoApi(),
             self._work,
             self.stopping,
@@ -125,7 +119,7 @@ class Candidate:
 
 
 async def test_without_election_there_is_always_permission() -> None:
-    alone = Candidate(5.0, {})
+    alone = Candidate(5.0, Settings())
     await alone.run()
     assert alone.permit is not None
     assert alone.permit() == float("inf")
@@ -133,7 +127,7 @@ async def test_without_election_there_is_always_permission() -> None:
 
 
 async def test_a_dry_run_needs_no_lease_and_says_so(store: Store) -> None:
-    alone = Candidate(5.0, {"leader_elect": True, "dry_run": True, "descheduling_interval": SECOND})
+    alone = Candidate(5.0, replace(LEASED, cycles=CycleSettings(dry_run=True)))
     await alone.run()
     assert store.lease is None
     assert alone.heard.messages == [

@@ -1,4 +1,4 @@
-"""The server as flags ask for it."""
+"""The server of a descheduler."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ import ssl
 
 import pytest
 
-from restow.running.flags import Flags
 from restow.running.https import https
+from restow.running.settings import HttpsSettings
+from restow.serving.cipher_suites import ciphers, tls_version
 from restow.serving.health import Health
+from restow.serving.server import Endpoint
+from restow.serving.tls import KeyPair, TlsSettings
 from serving.scraping import HERE, get
 
 pytestmark = pytest.mark.asyncio
@@ -22,26 +25,28 @@ def port():
         return free.getsockname()[1]
 
 
-def serving(warn=lambda _: None, **flags):
-    return https(Flags(bind_address=HERE, **flags), Health(), lambda: "metric 1\n", warn)
+def serving(port, warn=lambda _: None, **settings):
+    tls = TlsSettings(tls_version(""), ciphers(()))
+    served = HttpsSettings(endpoint=Endpoint(HERE, port), tls=tls, **settings)
+    return https(served, Health(), lambda: "metric 1\n", warn)
 
 
 async def test_a_certificate_is_made_where_none_is_given(port):
-    async with serving(secure_port=port) as bound:
+    async with serving(port) as bound:
         assert bound == port
         first = await get(port, "/metrics")
     assert first.text == "metric 1\n"
-    async with serving(secure_port=port):
+    async with serving(port):
         assert (await get(port, "/healthz")).certificate != first.certificate
 
 
-async def test_port_0_serves_nothing():
-    async with serving(secure_port=0) as bound:
+async def test_there_may_be_no_server():
+    async with https(None, Health(), str, print) as bound:
         assert bound is None
 
 
 async def test_metrics_can_be_switched_off(port):
-    async with serving(secure_port=port, disable_metrics=True):
+    async with serving(port, metrics=False):
         assert (await get(port, "/metrics")).status == 404
         assert (await get(port, "/healthz")).status == 200
 
@@ -56,8 +61,7 @@ async def test_files_are_used(port, tmp_path):
     trusting = ssl.create_default_context()
     authority.configure_trust(trusting)
     warnings = []
-    flags = {"tls_cert_file": str(certificate), "tls_private_key_file": str(key)}
-    async with serving(warnings.append, secure_port=port, **flags):
+    async with serving(port, warnings.append, certificates=[KeyPair(certificate, key)]):
         assert (await get(port, "/healthz", tls=trusting)).status == 200
         key.write_text("damaged")
         assert (await get(port, "/healthz", tls=trusting)).status == 200

@@ -8,7 +8,6 @@ import pytest
 
 from client.double import Answer, a_double, a_status, an_answer, an_api
 from restow.client.events import Occurrence, Regarding
-from restow.running.flags import Flags
 from restow.running.recording import recording
 from restow.serving.metrics import Metrics
 from running.hearing import Heard, sample
@@ -36,8 +35,7 @@ async def recorded(number: int, *answers: Answer, path: str = PATH) -> tuple[Hea
     async with a_double() as double, an_api(double.url) as api:
         double.answers("POST", path, *answers)
         began = asyncio.get_running_loop().time()
-        async with recording(Flags(), api, log=heard.log, metrics=metrics) as events:
-            assert events is not None
+        async with recording(api, log=heard.log, metrics=metrics) as events:
             for each in range(number):
                 events.record(Occurrence(Regarding("Pod", f"web-{each}", "default"), "Why", "Descheduled", "a note"))
         return heard, metrics, asyncio.get_running_loop().time() - began
@@ -66,11 +64,3 @@ async def test_nothing_is_lost_where_the_server_answers() -> None:
     heard, metrics, _ = await recorded(1, OK)
     assert set(lost(metrics).values()) == {0}
     assert heard.messages == []
-
-
-async def test_a_dry_run_writes_no_events() -> None:
-    async with (
-        an_api("http://127.0.0.1:1") as nobody,
-        recording(Flags(dry_run=True), nobody, log=Heard().log, metrics=Metrics()) as events,
-    ):
-        assert events is None

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from restow.running import tracing
-from restow.running.flags import Flags
+from restow.running.settings import TracesSettings
 from restow.running.tracing import NoTracing, tracing_of
 
 ENDPOINT = "127.0.0.1:1"
@@ -20,7 +20,7 @@ def warnings():
 
 def test_without_an_endpoint_nothing_is_imported(warnings, monkeypatch):
     monkeypatch.setitem(sys.modules, "opentelemetry", None)
-    traces = tracing_of(Flags(), warnings.append)
+    traces = tracing_of(None, warnings.append)
     with traces.span(tracing.CYCLE) as span:
         span.happened("Eviction Failed", reason="x")
     traces.close()
@@ -31,30 +31,30 @@ def test_without_an_endpoint_nothing_is_imported(warnings, monkeypatch):
 def test_without_the_extra_there_is_one_sentence(warnings, monkeypatch):
     monkeypatch.delitem(sys.modules, "restow.running.otlp", raising=False)
     monkeypatch.setitem(sys.modules, "grpc", None)
-    assert isinstance(tracing_of(Flags(otel_collector_endpoint=ENDPOINT), warnings.append), NoTracing)
+    assert isinstance(tracing_of(TracesSettings(collector=ENDPOINT), warnings.append), NoTracing)
     assert warnings == ["--otel-collector-endpoint: there are no traces without the extra: pip install restow[tracing]"]
 
 
 def test_an_unreadable_authority_is_no_reason_to_stop(warnings, tmp_path):
     pytest.importorskip("opentelemetry.sdk")
-    flags = Flags(otel_collector_endpoint=ENDPOINT, otel_transport_ca_cert=str(tmp_path / "gone"))
-    assert isinstance(tracing_of(flags, warnings.append), NoTracing)
+    settings = TracesSettings(collector=ENDPOINT, authority=tmp_path / "gone")
+    assert isinstance(tracing_of(settings, warnings.append), NoTracing)
     assert warnings[0].startswith("failed to create tracer provider: ")
 
 
 class TestSpans:
     @pytest.fixture
     def spans(self, monkeypatch):
-        """What would be sent, by flags."""
+        """What would be sent, by settings."""
         pytest.importorskip("opentelemetry.sdk")
         from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
         from restow.running import otlp
 
-        def made(**flags):
+        def made(**settings):
             memory = InMemorySpanExporter()
             monkeypatch.setattr(otlp, "_exporter", lambda _: memory)
-            traces = otlp.Traces(Flags(otel_collector_endpoint=ENDPOINT, **flags))
+            traces = otlp.Traces(TracesSettings(collector=ENDPOINT, **settings))
             with traces.span(tracing.CYCLE), traces.span("PodLifeTime", profile="p", operation="deschedule") as inner:
                 inner.happened("Plugin Execution Failed", error="x")
             traces.close()
@@ -69,15 +69,15 @@ class TestSpans:
         assert [event.name for event in sent["PodLifeTime"].events] == ["Plugin Execution Failed"]
 
     def test_say_whose_they_are(self, spans):
-        sent = spans(otel_service_name="mine", otel_trace_namespace="ns")["PodLifeTime"]
+        sent = spans(service="mine", service_namespace="ns")["PodLifeTime"]
         assert sent.resource.attributes["service.name"] == "mine"
         assert sent.resource.attributes["service.namespace"] == "ns"
         assert "service.namespace" not in spans()["PodLifeTime"].resource.attributes
         assert sent.instrumentation_scope.name == "sigs.k8s.io/descheduler"
 
-    @pytest.mark.parametrize(("rate", "number"), [(0, 0), (-1, 0), (1, 2), (7, 2)])
+    @pytest.mark.parametrize(("rate", "number"), [(0.0, 0), (1.0, 2)])
     def test_are_sampled(self, spans, rate, number):
-        assert len(spans(otel_sample_rate=rate)) == number
+        assert len(spans(share=rate)) == number
 
     def test_leave_the_global_provider_alone(self, spans):
         from opentelemetry import trace
@@ -111,7 +111,7 @@ def test_a_collector_hears_of_it():
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
     warnings = []
-    traces = tracing_of(Flags(otel_collector_endpoint=f"127.0.0.1:{port}"), warnings.append)
+    traces = tracing_of(TracesSettings(collector=f"127.0.0.1:{port}"), warnings.append)
     with traces.span(tracing.CYCLE):
         pass
     traces.close()
@@ -126,7 +126,7 @@ def test_a_collector_that_is_not_there_does_not_hold_up_the_end(warnings, monkey
     from restow.running import otlp
 
     monkeypatch.setattr(otlp, "_SECONDS_TO_FLUSH", 0.1)
-    traces = tracing_of(Flags(otel_collector_endpoint=ENDPOINT), warnings.append)
+    traces = tracing_of(TracesSettings(collector=ENDPOINT), warnings.append)
     with traces.span(tracing.CYCLE):
         pass
     begun = time.monotonic()

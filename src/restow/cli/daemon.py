@@ -6,12 +6,13 @@ import asyncio
 import gc
 import sys
 
+from restow.cli.flag_checks import check_flags
+from restow.cli.ignored_flags import ignored_flags
+from restow.cli.run_flags import Flags
+from restow.cli.run_settings import settings_of
 from restow.client.errors import ClientError
 from restow.running import log_lines
 from restow.running.descheduler import Descheduler
-from restow.running.flag_checks import check_flags
-from restow.running.flags import Flags
-from restow.running.ignored_flags import ignored_flags
 from restow.running.library_logs import hear_libraries
 from restow.running.logs import Log
 from restow.running.off_loop import EndlessError
@@ -30,7 +31,7 @@ def deschedule(flags: Flags) -> int:
     for sentence in ignored_flags(flags):
         log.caution(sentence)
     try:
-        asyncio.run(Descheduler(flags, _profiles(flags, log), log).run())
+        asyncio.run(Descheduler(settings_of(flags, _profiles(flags, log)), log).run())
     except (ClientError, OSError, EndlessError) as error:
         log_lines.failed(log, error)
         return _FAILED

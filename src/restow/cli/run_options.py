@@ -1,7 +1,4 @@
-"""How the command line declares the flags of ``restow run``: groups, help, and how values are read.
-
-Names, types and defaults are those of ``running.flags.Flags``; a test holds the two together.
-"""
+"""How the command line declares the flags of ``restow run``: groups, help, and how values are read."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What a running restow is made of: flags, logs, traces, the loop."""
+"""What a running restow is made of: settings, logs, traces, the loop."""

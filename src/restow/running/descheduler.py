@@ -22,10 +22,8 @@ from restow.client.transport import Api
 from restow.executing.memory import Memory
 from restow.executing.releasing import Releasing
 from restow.executing.surroundings import ApiEvictions, Evicting
-from restow.kube.duration import SECOND
 from restow.live.cluster import LiveCluster, live_cluster
 from restow.live.kinds import METRICS, READ
-from restow.policies.fallbacks import Fallbacks
 from restow.policies.policy import Policy, collects_kubernetes_metrics
 from restow.running import log_lines
 from restow.running.cycles import Cycles
@@ -33,18 +31,16 @@ from restow.running.deciding import Rules
 from restow.running.electing import with_permission
 from restow.running.ending import end_at_last
 from restow.running.evictions import TracedEvictions
-from restow.running.flags import Flags
-from restow.running.gates import is_open
 from restow.running.https import https
 from restow.running.liveness import watched
 from restow.running.logs import Log
 from restow.running.loop import Loop
 from restow.running.policy_source import PolicySource
 from restow.running.recording import recording
+from restow.running.settings import Settings
 from restow.running.steering import Offer, releasing, steering
 from restow.running.tracing import RUN, Tracing, tracing_of
 from restow.running.version_skew import check_version
-from restow.scheduling.profiles import SchedulerProfile
 from restow.serving.health import Health
 from restow.serving.metrics import Metrics
 
@@ -55,10 +51,9 @@ _STOPPING: Final = "restow is stopping"
 
 @dataclass(slots=True)
 class Descheduler:
-    """One run, as flags ask for it."""
+    """One run."""
 
-    flags: Flags
-    profiles: tuple[SchedulerProfile, ...]
+    settings: Settings
     log: Log
     #: Whether everything is there that cycles need.
     _is_ready: bool = field(init=False, default=False)
@@ -89,24 +84,22 @@ class Descheduler:
         def lost() -> str | None:
             return None if live is None else live.lost_protection()
 
-        flags, log = self.flags, self.log
-        kubeconfig = flags.client_connection_kubeconfig or None
+        settings, log = self.settings, self.log
+        api, cycles = settings.api, settings.cycles
         metrics, health = Metrics(ages, known), Health(lost)
-        policies = PolicySource.open(flags.policy_config_file, _fallbacks(flags), log, metrics)
+        policies = PolicySource.open(cycles.policy_file, cycles.fallbacks, log, metrics)
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(watched(health.watchdog, log))
-            port = await stack.enter_async_context(https(flags, health, metrics.text, log.caution))
-            if port is not None:
-                log_lines.serving(log, flags.bind_address, port)
-            tracing = tracing_of(flags, log.caution)
+            port = await stack.enter_async_context(https(settings.https, health, metrics.text, log.caution))
+            if settings.https is not None and port is not None:
+                log_lines.serving(log, settings.https.endpoint.address, port)
+            tracing = tracing_of(settings.traces, log.caution)
             stack.callback(tracing.close)
             stack.enter_context(tracing.span(RUN))
-            watching = await stack.enter_async_context(connect(kubeconfig))
+            watching = await stack.enter_async_context(connect(api.kubeconfig))
             await check_version(watching, log)
             live = await stack.enter_async_context(live_cluster(watching, _kinds(policies.current), tell=log.caution))
-            writing = await stack.enter_async_context(
-                connect(kubeconfig, qps=flags.client_connection_qps, burst=flags.client_connection_burst)
-            )
+            writing = await stack.enter_async_context(connect(api.kubeconfig, qps=api.qps, burst=api.burst))
             # One server, and the watches hear of it first.
             writing.server_time = watching.server_time
             for warning in writing.endpoint.warnings:
@@ -115,11 +108,11 @@ class Descheduler:
             await _first_lists(live)
             self._is_ready = True
             # A dry run writes nothing.
-            kept = nullcontext() if flags.dry_run else releasing(writing, live, log, metrics)
+            kept = nullcontext() if cycles.dry_run else releasing(writing, live, log, metrics)
             gates = await stack.enter_async_context(kept)
             work = _Work(self, live, writing, policies, stopping, health, metrics, tracing, gates)
             health.ready()
-            await with_permission(flags, writing, work.run, stopping, log=log, metrics=metrics)
+            await with_permission(settings, writing, work.run, stopping, log=log, metrics=metrics)
 
 
 @dataclass(slots=True)
@@ -139,14 +132,16 @@ class _Work:
 
     async def run(self, permit: Permit) -> None:
         """Perform cycles until they are done or ``stopping`` is set."""
-        flags, log = self.of.flags, self.of.log
+        settings, log = self.of.settings.cycles, self.of.log
+        # A dry run writes nothing.
+        recorder = nullcontext() if settings.dry_run else recording(self.api, log=log, metrics=self.metrics)
         async with (
-            recording(flags, self.api, log=log, metrics=self.metrics) as events,
+            recorder as events,
             self._steering(permit) as offer,
         ):
             cycles = Cycles(
                 live=self.live,
-                evicting=None if flags.dry_run else lambda grace: self._evictions(permit, grace),
+                evicting=None if settings.dry_run else lambda grace: self._evictions(permit, grace),
                 permit=permit,
                 memory=Memory(),
                 log=log,
@@ -154,13 +149,12 @@ class _Work:
                 events=events,
                 tracing=self.tracing,
                 clock=self.api.server_time.now,
-                in_background=is_open(flags.feature_gates, "EvictionsInBackground"),
+                in_background=settings.in_background,
                 watchdog=self.health.watchdog,
                 offer=offer,
             )
-            rules = Rules(self.policies.current, flags.placement, self.of.profiles)
-            interval = flags.descheduling_interval / SECOND
-            loop = Loop(cycles, self.policies, rules, interval, self.stopping, self.health, log)
+            rules = Rules(self.policies.current, settings.placement, settings.profiles)
+            loop = Loop(cycles, self.policies, rules, settings.interval, self.stopping, self.health, log)
             stopped = asyncio.ensure_future(self._stop(cycles))
             try:
                 await loop.run()
@@ -170,8 +164,7 @@ class _Work:
     def _steering(self, permit: Permit) -> AbstractAsyncContextManager[Offer | None]:
         if self.gates is None:
             return nullcontext()
-        namespace = self.of.flags.leader_elect_resource_namespace
-        return steering(self.api, namespace, permit, self.gates, self.of.log)
+        return steering(self.api, self.of.settings.namespace, permit, self.gates, self.of.log)
 
     async def _stop(self, cycles: Cycles) -> None:
         await self.stopping.wait()
@@ -205,7 +198,3 @@ def _stopping(log: Log) -> asyncio.Event:
 
 def _kinds(policy: Policy) -> tuple[str, ...]:
     return (*READ, *METRICS) if collects_kubernetes_metrics(policy) else READ
-
-
-def _fallbacks(flags: Flags) -> Fallbacks:
-    return Fallbacks(flags.node_selector, flags.max_pods_to_evict_per_node, flags.evict_local_storage_pods)

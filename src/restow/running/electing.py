@@ -14,14 +14,13 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 from restow.client.leader_election import Election, lead
-from restow.client.leadership import Leadership, Timing, always
+from restow.client.leadership import Leadership, always
 from restow.client.leases import LeaseLock
 from restow.client.permitted_body import Permit
 from restow.client.transport import Api
-from restow.kube.duration import SECOND
 from restow.running import log_lines
-from restow.running.flags import Flags
 from restow.running.logs import Log
+from restow.running.settings import LeaseSettings, Settings
 from restow.serving.metrics import Metrics
 
 #: What is done with a permission to write.
@@ -29,16 +28,18 @@ Work = Callable[[Permit], Awaitable[None]]
 
 
 async def with_permission(
-    flags: Flags, api: Api, work: Work, stopping: asyncio.Event, *, log: Log, metrics: Metrics
+    settings: Settings, api: Api, work: Work, stopping: asyncio.Event, *, log: Log, metrics: Metrics
 ) -> None:
-    """Do the work, under the lease that the flags ask for; returns when it is done, lost or stopped."""
-    if flags.leader_elect and flags.dry_run:
+    """Do the work, under the lease that is asked for; a dry run needs none; returns when it is done, lost or stopped."""
+    lease = settings.lease
+    if lease is not None and settings.cycles.dry_run:
         log_lines.no_election_in_dry_run(log)
-    if not flags.elects:
+        lease = None
+    if lease is None:
         metrics.leads(True)
         await work(always)
         return
-    await _under_a_lease(_election(flags, api, log), work, stopping, log=log, metrics=metrics)
+    await _under_a_lease(_election(lease, settings.namespace, api, log), work, stopping, log=log, metrics=metrics)
 
 
 async def _under_a_lease(
@@ -69,19 +70,14 @@ async def _under_a_lease(
         log_lines.leader_lost(log)
 
 
-def _election(flags: Flags, api: Api, log: Log) -> Election:
-    timing = Timing(
-        flags.leader_elect_lease_duration / SECOND,
-        flags.leader_elect_renew_deadline / SECOND,
-        flags.leader_elect_retry_period / SECOND,
-    )
+def _election(lease: LeaseSettings, namespace: str, api: Api, log: Log) -> Election:
     # A renewal may not wait behind evictions, and one without answer leaves time for another.
-    hurried = api.without_limit().within(max(1.0, timing.renew / 2))
-    lock = LeaseLock(hurried, flags.leader_elect_resource_namespace, flags.leader_elect_resource_name)
+    hurried = api.without_limit().within(max(1.0, lease.timing.renew / 2))
+    lock = LeaseLock(hurried, namespace, lease.name)
     return Election(
         lock,
         f"{socket.gethostname()}_{uuid.uuid4()}",
-        timing,
+        lease.timing,
         on_leader=lambda identity: log_lines.new_leader(log, identity),
         on_problem=lambda problem: log.failure("Lease was not acquired or renewed", problem),
     )

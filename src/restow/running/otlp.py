@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from threading import Thread
 from typing import Final
 
@@ -15,7 +14,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased
 
-from restow.running.flags import Flags
+from restow.running.settings import TracesSettings
 from restow.running.tracing import Attribute, Span
 
 _TRACER: Final = "sigs.k8s.io/descheduler"
@@ -24,11 +23,11 @@ _SECONDS_TO_FLUSH: Final = 3.0
 
 
 class Traces:
-    """Makes spans as flags ask for; OSError or ValueError for a certificate that cannot be used."""
+    """Makes spans and sends them; OSError or ValueError for a certificate that cannot be used."""
 
-    def __init__(self, flags: Flags) -> None:
-        self._provider = _provider(flags)
-        self._provider.add_span_processor(BatchSpanProcessor(_exporter(flags)))
+    def __init__(self, settings: TracesSettings) -> None:
+        self._provider = _provider(settings)
+        self._provider.add_span_processor(BatchSpanProcessor(_exporter(settings)))
         self._tracer = self._provider.get_tracer(_TRACER)
 
     @contextmanager
@@ -54,18 +53,18 @@ class _Current:
         self._add(event, attributes)
 
 
-def _provider(flags: Flags) -> TracerProvider:
-    attributes = {"service.name": flags.otel_service_name}
-    if flags.otel_trace_namespace:
-        attributes["service.namespace"] = flags.otel_trace_namespace
-    sampler = ParentBased(TraceIdRatioBased(min(max(flags.otel_sample_rate, 0.0), 1.0)))
+def _provider(settings: TracesSettings) -> TracerProvider:
+    attributes = {"service.name": settings.service}
+    if settings.service_namespace:
+        attributes["service.namespace"] = settings.service_namespace
+    sampler = ParentBased(TraceIdRatioBased(settings.share))
     return TracerProvider(sampler=sampler, resource=Resource.create(attributes), shutdown_on_exit=False)
 
 
-def _exporter(flags: Flags) -> OTLPSpanExporter:
-    authority = flags.otel_transport_ca_cert
+def _exporter(settings: TracesSettings) -> OTLPSpanExporter:
+    authority = settings.authority
     return OTLPSpanExporter(
-        endpoint=flags.otel_collector_endpoint,
-        insecure=not authority,
-        credentials=grpc.ssl_channel_credentials(Path(authority).read_bytes()) if authority else None,
+        endpoint=settings.collector,
+        insecure=authority is None,
+        credentials=None if authority is None else grpc.ssl_channel_credentials(authority.read_bytes()),
     )

@@ -9,7 +9,6 @@ from typing import Final
 
 from restow.client.events import Loss, Recorder
 from restow.client.transport import Api
-from restow.running.flags import Flags
 from restow.running.logs import Log
 from restow.running.telling import CONTROLLER
 from restow.serving.metrics import Metrics
@@ -19,11 +18,8 @@ _REQUEST: Final = 10.0
 
 
 @asynccontextmanager
-async def recording(flags: Flags, api: Api, *, log: Log, metrics: Metrics) -> AsyncIterator[Recorder | None]:
-    """A recorder, whose last events are written at the end; None in a dry run, which writes nothing."""
-    if flags.dry_run:
-        yield None
-        return
+async def recording(api: Api, *, log: Log, metrics: Metrics) -> AsyncIterator[Recorder]:
+    """A recorder, whose last events are written at the end."""
     warned: set[Loss] = set()
 
     def lost(reason: Loss, why: str, events: int) -> None:

@@ -1,6 +1,6 @@
 """Spans of cycles, strategies and evictions, for a collector that speaks OpenTelemetry's protocol.
 
-Without ``--otel-collector-endpoint`` nothing is imported and a span costs a call. Tracing is never a reason to stop:
+Without a collector nothing is imported and a span costs a call. Tracing is never a reason to stop:
 what keeps it from working is said in a sentence, and there are no traces. The provider is this object's own; the global
 one stays as it is. Source: Descheduler 0.36, pkg/tracing; the names of spans and attributes are its.
 """
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Final, Protocol
 
-from restow.running.flags import Flags
+from restow.running.settings import TracesSettings
 
 #: Names of spans, from the outside in; a strategy's is its own.
 RUN: Final = "Run"
@@ -56,14 +56,14 @@ class NoTracing:
         """There is nothing to send."""
 
 
-def tracing_of(flags: Flags, warn: Callable[[str], None]) -> Tracing:
-    """Return the tracing that flags ask for, or none with a warning."""
-    if not flags.otel_collector_endpoint:
+def tracing_of(settings: TracesSettings | None, warn: Callable[[str], None]) -> Tracing:
+    """Return tracing; none where it is not asked for, or, with a warning, where it cannot be had."""
+    if settings is None:
         return NoTracing()
     try:
         from restow.running.otlp import Traces  # noqa: PLC0415 - an extra, and slow to import
 
-        return Traces(flags)
+        return Traces(settings)
     except ImportError:
         warn("--otel-collector-endpoint: there are no traces without the extra: pip install restow[tracing]")
     except (OSError, ValueError) as error:

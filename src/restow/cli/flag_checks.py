@@ -9,11 +9,11 @@ import ipaddress
 from collections.abc import Callable, Iterator
 from typing import Final, TypeVar
 
+from restow.cli.feature_gates import gates_of
+from restow.cli.flag_values import key_pair
+from restow.cli.run_flags import Flags
 from restow.errors import InputError
 from restow.kube.duration import format_duration
-from restow.running.flag_values import key_pair
-from restow.running.flags import Flags
-from restow.running.gates import gates_of
 from restow.serving.cipher_suites import ciphers, tls_version
 
 Given = TypeVar("Given")
@@ -68,7 +68,7 @@ def _server(flags: Flags) -> Iterator[str]:
 
 
 def _election(flags: Flags) -> Iterator[str]:
-    if not flags.loops:
+    if flags.descheduling_interval <= 0:
         yield "--leader-elect: leaderElection must be used with deschedulingInterval (--descheduling-interval)"
     yield from _lock(flags)
     durations = {

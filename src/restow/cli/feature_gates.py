@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, Literal
 
-from restow.running.flag_values import boolean, comma_list
+from restow.cli.flag_values import boolean, comma_list
 
 Gate = Literal["EvictionsInBackground"]
 

@@ -7,13 +7,13 @@ from dataclasses import fields
 
 import pytest
 
+from restow.cli.feature_gates import gates_of, is_open
+from restow.cli.flag_checks import check_flags
+from restow.cli.flag_values import boolean, comma_list, key_pair
+from restow.cli.ignored_flags import IGNORED, ignored_flags
+from restow.cli.run_flags import Flags
 from restow.errors import InputError
 from restow.kube.duration import SECOND
-from restow.running.flag_checks import check_flags
-from restow.running.flag_values import boolean, comma_list, key_pair
-from restow.running.flags import Flags
-from restow.running.gates import gates_of, is_open
-from restow.running.ignored_flags import IGNORED, ignored_flags
 
 LEADING = {"leader_elect": True, "descheduling_interval": 60 * SECOND}
 
@@ -171,21 +171,9 @@ class TestIgnoredFlags:
 
     @pytest.mark.parametrize("name", IGNORED)
     def test_each_is_told_of(self, name):
-        other = {bool: True, str: "x", int: 1, tuple: ("x",)}[type(getattr(Flags, name))]
+        other = {bool: True, str: "x", int: 1, tuple: ("x",)}[type(getattr(Flags(), name))]
         (sentence,) = ignored_flags(Flags(**{name: other}))
         assert sentence.startswith(f"--{name.replace('_', '-')} has no effect: ")
 
     def test_all_are_flags(self):
         assert set(IGNORED) <= {each.name for each in fields(Flags)}
-
-
-class TestWhatTheyMean:
-    def test_serving(self):
-        assert [Flags(secure_port=port).serves for port in (-1, 0, 1)] == [False, False, True]
-
-    def test_looping(self):
-        assert [Flags(descheduling_interval=interval).loops for interval in (0, 1)] == [False, True]
-
-    def test_a_dry_run_needs_no_lease(self):
-        assert Flags(leader_elect=True).elects
-        assert not Flags(leader_elect=True, dry_run=True).elects

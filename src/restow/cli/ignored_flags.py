@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from restow.running.flags import Flags
+from restow.cli.run_flags import Flags
 
 _BUFFERS: Final = "lines are written one by one"
 _HTTP2: Final = "only HTTP/1.1 is served"

@@ -1,0 +1,149 @@
+"""The flags of ``restow run``: all of the Descheduler's, with its defaults, those that it had until v0.22, and restow's.
+
+Each is declared once: its type, its default, and what the help says of it. What cannot be fulfilled is said by
+``flag_checks``, what changes nothing here by ``ignored_flags``; ``run_settings`` makes of them what a descheduler takes.
+Source: Descheduler 0.36, cmd/descheduler/app/options; descheduler-framework flags of Kubernetes 1.36.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from restow.cli import run_options as option
+from restow.cli.flag_values import comma_list, duration
+from restow.cli.run_options import API_SERVER, CYCLES, ELECTION, LOGS, OLD, PLACEMENT, SERVER, TRACES, UNHEEDED
+from restow.kube.duration import SECOND
+
+_KUBECONFIG = Parameter(
+    name=["--client-connection-kubeconfig", "--kubeconfig"],
+    group=API_SERVER,
+    metavar="FILE",
+    help="Kubeconfig for the API server. Default: KUBECONFIG, ~/.kube/config or the pod's service account.",
+    show_default=False,
+)
+_V = Parameter(name=["-v", "--v"], group=LOGS, metavar="N", help="Log verbosity, 0 to 4.", allow_leading_hyphen=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Flags:
+    """What a run was started with. Names are the flags', with underscores; durations are nanoseconds."""
+
+    descheduling_interval: Annotated[
+        int,
+        option.time_span(
+            CYCLES, "Time from the start of one cycle to the start of the next; 0 runs one cycle and exits.", duration
+        ),
+    ] = 0
+    policy_config_file: Annotated[
+        str,
+        option.value(CYCLES, "FILE", "DeschedulerPolicy, v1alpha1 or v1alpha2; reloaded when it changes."),
+    ] = ""
+    dry_run: Annotated[bool, option.switch(CYCLES, "Decide and log, but evict nothing.")] = False
+    placement: Annotated[
+        Literal["prove", "upstream"] | None,
+        option.value(
+            PLACEMENT, "HOW", "prove or upstream; overrides the policy. Default: what the policy sets, or prove."
+        ),
+    ] = None
+    scheduler_config: Annotated[
+        str,
+        option.value(
+            PLACEMENT, "FILE", "The cluster's KubeSchedulerConfiguration. Default: kube-scheduler's defaults."
+        ),
+    ] = ""
+    feature_gates: Annotated[
+        tuple[str, ...], option.items(CYCLES, "NAME=BOOL", "EvictionsInBackground, AllAlpha or AllBeta.", comma_list)
+    ] = ()
+    client_connection_kubeconfig: Annotated[str, _KUBECONFIG] = ""
+    client_connection_qps: Annotated[
+        float, option.value(API_SERVER, "N", "Maximum requests per second; 0 means 50, a negative value no limit.")
+    ] = 0.0
+    client_connection_burst: Annotated[
+        int, option.value(API_SERVER, "N", "Burst of requests allowed above that limit; 0 means 300.")
+    ] = 0
+    leader_elect: Annotated[
+        bool, option.switch(ELECTION, "Evict only while holding a lease, so that several replicas can run.")
+    ] = False
+    leader_elect_lease_duration: Annotated[
+        int,
+        option.time_span(
+            ELECTION, "How long other replicas wait after the leader's last renewal before they take over.", duration
+        ),
+    ] = 137 * SECOND
+    leader_elect_renew_deadline: Annotated[
+        int,
+        option.time_span(ELECTION, "How long the leader keeps trying to renew the lease before it stops.", duration),
+    ] = 107 * SECOND
+    leader_elect_retry_period: Annotated[
+        int, option.time_span(ELECTION, "Time between attempts to acquire or renew the lease.", duration)
+    ] = 26 * SECOND
+    leader_elect_resource_lock: Annotated[str, option.value(ELECTION, "KIND", "Kind of the lock object.")] = "leases"
+    leader_elect_resource_name: Annotated[str, option.value(ELECTION, "NAME", "Name of the lease.")] = "descheduler"
+    leader_elect_resource_namespace: Annotated[str, option.value(ELECTION, "NAMESPACE", "Namespace of the lease.")] = (
+        "kube-system"
+    )
+    secure_port: Annotated[
+        int, option.value(SERVER, "PORT", "Port for health checks and metrics; 0 disables the server.")
+    ] = 10258
+    bind_address: Annotated[str, option.value(SERVER, "ADDRESS", "Address to listen on; :: is every IPv6 address.")] = (
+        "0.0.0.0"  # noqa: S104 - the kubelet and Prometheus come from outside
+    )
+    disable_metrics: Annotated[bool, option.switch(SERVER, "Do not serve metrics.")] = False
+    tls_cert_file: Annotated[
+        str,
+        option.value(
+            SERVER,
+            "FILE",
+            "Certificate chain, reloaded when it changes. Default: a self-signed certificate.",
+        ),
+    ] = ""
+    tls_private_key_file: Annotated[str, option.value(SERVER, "FILE", "Private key of the certificate.")] = ""
+    tls_sni_cert_key: Annotated[
+        tuple[str, ...], option.items(SERVER, "CERT,KEY:NAMES", "Certificate for these server names. Repeatable.")
+    ] = ()
+    tls_cipher_suites: Annotated[
+        tuple[str, ...], option.items(SERVER, "NAMES", "TLS 1.2 cipher suites, by their IANA names.", comma_list)
+    ] = ()
+    tls_min_version: Annotated[
+        str, option.value(SERVER, "VERSION", "VersionTLS10 to VersionTLS13. Default: VersionTLS12.")
+    ] = ""
+    permit_port_sharing: Annotated[bool, option.switch(SERVER, "Let other processes listen on the same port.")] = False
+    logging_format: Annotated[Literal["text", "json"], option.value(LOGS, "FORM", "text or json.")] = "text"
+    v: Annotated[int, _V] = 0
+    otel_collector_endpoint: Annotated[
+        str,
+        option.value(TRACES, "HOST:PORT", "OTLP gRPC collector; needs the extra restow[tracing]."),
+    ] = ""
+    otel_transport_ca_cert: Annotated[
+        str, option.value(TRACES, "FILE", "CA certificate of the collector; without it, no TLS.")
+    ] = ""
+    otel_service_name: Annotated[str, option.value(TRACES, "NAME", "Service name in traces.")] = "descheduler"
+    otel_trace_namespace: Annotated[str, option.value(TRACES, "NAME", "Service namespace in traces.")] = ""
+    otel_sample_rate: Annotated[float, option.value(TRACES, "SHARE", "Fraction of cycles to trace, 0 to 1.")] = 1.0
+    otel_fallback_no_op_on_error: Annotated[
+        bool, option.switch(TRACES, "Run without tracing if it cannot be set up. This is always so.")
+    ] = False
+    node_selector: Annotated[
+        str | None, option.value(OLD, "LABELS", "Process only these nodes, unless the policy sets it.")
+    ] = None
+    max_pods_to_evict_per_node: Annotated[
+        int | None, option.value(OLD, "N", "Evict at most N pods per node (0: no limit), unless the policy sets it.")
+    ] = None
+    evict_local_storage_pods: Annotated[
+        bool, option.switch(OLD, "Also evict pods with local storage, unless the policy sets it.")
+    ] = False
+    cert_dir: Annotated[str, option.value(UNHEEDED, "DIRECTORY", "")] = "apiserver.local.config/certificates"
+    tls_curve_preferences: Annotated[tuple[str, ...], option.items(UNHEEDED, "IDS", "")] = ()
+    enable_http2: Annotated[bool, option.switch(UNHEEDED, "")] = False
+    disable_http2_serving: Annotated[bool, option.switch(UNHEEDED, "")] = False
+    http2_max_streams_per_connection: Annotated[int, option.value(UNHEEDED, "N", "")] = 0
+    permit_address_sharing: Annotated[bool, option.switch(UNHEEDED, "")] = False
+    vmodule: Annotated[str, option.value(UNHEEDED, "PATTERNS", "")] = ""
+    log_flush_frequency: Annotated[int, option.time_span(UNHEEDED, "", duration)] = 5 * SECOND
+    log_text_split_stream: Annotated[bool, option.switch(UNHEEDED, "")] = False
+    log_json_split_stream: Annotated[bool, option.switch(UNHEEDED, "")] = False
+    log_text_info_buffer_size: Annotated[str, option.value(UNHEEDED, "QUANTITY", "")] = "0"
+    log_json_info_buffer_size: Annotated[str, option.value(UNHEEDED, "QUANTITY", "")] = "0"

@@ -1,0 +1,98 @@
+"""What a descheduler is started with, for each of its parts.
+
+The command line makes settings from flags; whoever starts a descheduler otherwise makes them directly. They are checked
+by whoever makes them. Durations are seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from restow.client.leadership import Timing
+from restow.descheduling.plan import Placement
+from restow.policies.fallbacks import Fallbacks
+from restow.scheduling.profiles import DEFAULT_PROFILE, SchedulerProfile
+from restow.serving.server import Endpoint
+from restow.serving.tls import KeyPair, TlsSettings
+
+#: Where restow keeps its own objects by default, as the Descheduler.
+NAMESPACE: Final = "kube-system"
+
+
+@dataclass(slots=True, frozen=True, kw_only=True)
+class ApiSettings:
+    """How the API server is reached."""
+
+    #: None looks for one, and for the pod's service account.
+    kubeconfig: str | None = None
+    #: Requests per second and at once, for all but watches, as ``client.connection.connect`` takes them.
+    qps: float = 0.0
+    burst: int = 0
+
+
+@dataclass(slots=True, frozen=True, kw_only=True)
+class LeaseSettings:
+    """The lease without which nothing is evicted."""
+
+    name: str = "descheduler"
+    timing: Timing = field(default_factory=Timing)
+
+
+@dataclass(slots=True, frozen=True, kw_only=True)
+class HttpsSettings:
+    """What is served, and where."""
+
+    endpoint: Endpoint
+    tls: TlsSettings
+    #: None: a certificate is made at the start.
+    certificates: Sequence[KeyPair] = ()
+    metrics: bool = True
+
+
+@dataclass(slots=True, frozen=True, kw_only=True)
+class TracesSettings:
+    """Where traces go: an OTLP collector that speaks gRPC."""
+
+    #: Host and port.
+    collector: str
+    #: PEM; None is a connection without TLS.
+    authority: Path | None = None
+    service: str = "descheduler"
+    service_namespace: str = ""
+    #: The share of cycles that are traced, 0 to 1.
+    share: float = 1.0
+
+
+@dataclass(slots=True, frozen=True, kw_only=True)
+class CycleSettings:
+    """How often which policy is carried out."""
+
+    #: From the start of one cycle to the start of the next; 0 is one cycle.
+    interval: float = 0.0
+    #: Empty is the default policy, which does nothing.
+    policy_file: str = ""
+    fallbacks: Fallbacks = field(default_factory=Fallbacks)
+    #: Decide and tell, and write nothing.
+    dry_run: bool = False
+    #: None leaves it to the policy.
+    placement: Placement | None = None
+    #: Of the cluster's schedulers.
+    profiles: tuple[SchedulerProfile, ...] = (DEFAULT_PROFILE,)
+    #: Whether a pod that asks for it may be evicted by somebody else, later.
+    in_background: bool = False
+
+
+@dataclass(slots=True, frozen=True, kw_only=True)
+class Settings:
+    """Of a whole descheduler; a part that is None is not there."""
+
+    api: ApiSettings = ApiSettings()
+    cycles: CycleSettings = CycleSettings()
+    #: Where the lease and the ConfigMap of steering are.
+    namespace: str = NAMESPACE
+    lease: LeaseSettings | None = None
+    https: HttpsSettings | None = None
+    traces: TracesSettings | None = None
