@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from restow.client.resources import LEASES, RESOURCES
-from restow.cluster.snapshot import KINDS
+from restow.kube.kinds import KINDS
 
 
 def test_every_kind_that_restow_knows_has_a_path() -> None:

@@ -9,8 +9,9 @@ import pytest
 
 from builders import Owner, a_node, a_pod, a_service
 from live.telling import told_of
-from restow.cluster.snapshot import KINDS, ClusterIntake
+from restow.cluster.snapshot import ClusterIntake
 from restow.errors import InputError
+from restow.kube.kinds import KINDS
 
 
 def wire(kind, thing):

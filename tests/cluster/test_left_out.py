@@ -22,10 +22,11 @@ from builders import (
 )
 from restow.cluster.label_groups import LabelGroups
 from restow.cluster.left_out import UnreadableBudget, add_page, left_out_notes
-from restow.cluster.snapshot import KINDS, Cluster, ClusterIntake
+from restow.cluster.snapshot import Cluster, ClusterIntake
 from restow.descheduling.disruption_budgets import DisruptionBudgets
 from restow.descheduling.namespace_consent import namespace_checks
 from restow.errors import InputError
+from restow.kube.kinds import KINDS
 from restow.kube.objects.unreadable import ObjectName, Unreadable
 
 #: The largest amount, and the first that is too large.

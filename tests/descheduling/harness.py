@@ -7,9 +7,10 @@ from typing import Any
 
 import msgspec
 
-from restow.cluster.snapshot import KINDS, Cluster, ClusterIntake
+from restow.cluster.snapshot import Cluster, ClusterIntake
 from restow.descheduling.cycle import Cycle, run_cycle
 from restow.descheduling.registry import plugins, strategies
+from restow.kube.kinds import KINDS
 from restow.kube.timestamps import parse_time
 from restow.policies.load import load_policy
 

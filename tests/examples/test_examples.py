@@ -11,8 +11,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from restow.cluster.snapshot import KINDS
 from restow.descheduling.registry import plugins
+from restow.kube.kinds import KINDS
 from restow.policies.load import load_policy
 from restow.sources.synthetic import NOW
 

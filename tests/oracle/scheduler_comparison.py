@@ -17,8 +17,9 @@ import msgspec
 from builders.metadata import Object
 from oracle.scheduler_process import Candidate, Outcome, Rejection, SchedulerProcess
 from restow.cluster.interning import IntArray
-from restow.cluster.snapshot import KINDS, Cluster, ClusterIntake
+from restow.cluster.snapshot import Cluster, ClusterIntake
 from restow.cluster.state import ClusterState
+from restow.kube.kinds import KINDS
 from restow.scheduling.configuration.load import load_scheduler_configuration
 from restow.scheduling.context import Context
 from restow.scheduling.decision import Decision

@@ -14,8 +14,9 @@ import msgspec
 from builders import Object, a_condition
 from restow.client import eviction
 from restow.cluster.pods_now import PodNow
-from restow.cluster.snapshot import KINDS, Cluster, ClusterIntake
+from restow.cluster.snapshot import Cluster, ClusterIntake
 from restow.executing.task import Task
+from restow.kube.kinds import KINDS
 from restow.kube.timestamps import format_time
 from restow.live.feed import TRUSTED
 

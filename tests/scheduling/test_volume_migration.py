@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from builders import ZONE, a_node, a_pv, node_term
-from restow.cluster.snapshot import KINDS
+from restow.kube.kinds import KINDS
 from restow.scheduling.plugins.volume_binding import VolumeBinding
 from restow.scheduling.volume_migration import translated
 from scheduling.plugins.asking import a_context, codes, pod_index

@@ -7,11 +7,12 @@ action on it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 from urllib.parse import quote
 
-from msgspec import Struct
+from msgspec import Raw, Struct
 
-from restow.cluster.snapshot import KINDS
+from restow.kube.kinds import KINDS
 
 
 class Resource(Struct, frozen=True):
@@ -23,11 +24,8 @@ class Resource(Struct, frozen=True):
     version: str
     plural: str
     namespaced: bool
-
-    @property
-    def type(self) -> type[Struct]:
-        """What an object of this kind decodes to."""
-        return KINDS[self.kind]
+    #: What an object of this kind decodes to where it is listed or watched; bytes by default.
+    type: Any = Raw
 
     def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
         """The path of an object, or of all objects (of one namespace, where one is given)."""
@@ -44,7 +42,9 @@ class Resource(Struct, frozen=True):
 
 def _row(kind: str, group_version: str, plural: str, *, namespaced: bool) -> tuple[str, Resource]:
     group, _, version = group_version.rpartition("/")
-    return kind, Resource(kind=kind, group=group, version=version, plural=plural, namespaced=namespaced)
+    return kind, Resource(
+        kind=kind, group=group, version=version, plural=plural, namespaced=namespaced, type=KINDS[kind]
+    )
 
 
 #: Every kind of ``KINDS``.

@@ -11,8 +11,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from msgspec import Struct
-
 from restow.cluster.amounts import LARGEST
 from restow.cluster.left_out import ObjectKey, stand_in
 from restow.cluster.node_intake import ReadNode, node_columns, node_index, read_node
@@ -22,39 +20,12 @@ from restow.cluster.pod_intake import PodIntake
 from restow.cluster.pods import Pods
 from restow.cluster.pods_now import PodNow
 from restow.cluster.values import check_values
-from restow.kube import objects
 
 K = TypeVar("K")
 V = TypeVar("V")
 
 #: (namespace, name); the namespace of cluster-wide kinds is empty.
 Key = tuple[str, str]
-
-#: The kinds that restow knows, and what each decodes to.
-KINDS: Mapping[str, type[Struct]] = {
-    "Node": objects.Node,
-    "Pod": objects.Pod,
-    "Namespace": objects.Namespace,
-    "PriorityClass": objects.PriorityClass,
-    "PodDisruptionBudget": objects.PodDisruptionBudget,
-    "ReplicaSet": objects.Workload,
-    "Deployment": objects.Workload,
-    "ReplicationController": objects.ReplicationController,
-    "StatefulSet": objects.Workload,
-    "DaemonSet": objects.Workload,
-    "Job": objects.Job,
-    "CronJob": objects.Workload,
-    "Service": objects.Service,
-    "PersistentVolumeClaim": objects.PersistentVolumeClaim,
-    "PersistentVolume": objects.PersistentVolume,
-    "StorageClass": objects.StorageClass,
-    "CSINode": objects.CSINode,
-    "CSIDriver": objects.CSIDriver,
-    "CSIStorageCapacity": objects.CSIStorageCapacity,
-    "VolumeAttachment": objects.VolumeAttachment,
-    "NodeMetrics": objects.NodeMetrics,
-    "PodMetrics": objects.PodMetrics,
-}
 
 
 @dataclass(slots=True, frozen=True)

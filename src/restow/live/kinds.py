@@ -5,7 +5,7 @@ from __future__ import annotations
 from restow.client.access import missing_right
 from restow.client.errors import ApiError, Forbidden
 from restow.client.resources import RESOURCES
-from restow.cluster.snapshot import KINDS
+from restow.kube.kinds import KINDS
 
 #: Usage, which metrics.k8s.io serves without watches.
 METRICS = ("NodeMetrics", "PodMetrics")

@@ -18,11 +18,12 @@ import msgspec
 from msgspec import Raw, Struct
 
 from restow.cluster.left_out import ObjectKey, Sink, add_page, left_out_notes
-from restow.cluster.snapshot import KINDS, Cluster, ClusterIntake
+from restow.cluster.snapshot import Cluster, ClusterIntake
 from restow.errors import InputError
 from restow.kube import nulls
 from restow.kube.api_versions import GROUPS
 from restow.kube.excerpts import excerpt
+from restow.kube.kinds import KINDS
 from restow.kube.objects.unreadable import DECODING_ERRORS, name_of, path_first
 from restow.sources.headers import Header, HeaderReader
 from restow.sources.kubectl import DUMP, printing

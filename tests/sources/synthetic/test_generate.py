@@ -12,8 +12,8 @@ from collections import Counter
 import msgspec
 import pytest
 
-from restow.cluster.snapshot import KINDS
 from restow.errors import InputError
+from restow.kube.kinds import KINDS
 from restow.sources.synthetic import generate, profiles, write_list
 
 PROFILES = list(profiles())
