@@ -11,10 +11,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
+from restow.kube.excerpts import LONGEST
+
 #: Bytes of an answer; certificates with their chains are some thousands.
 _LONGEST_ANSWER: Final = 1 << 20
 #: Bytes of what was said on stderr last, which is where programs say why they end.
-_LAST_WORDS: Final = 1_000
+_LAST_WORDS: Final = LONGEST
 #: Seconds in which the answer has to be complete after the end of the program, for its children may hold it open.
 _AFTERMATH: Final = 1.0
 _STDERR: Final = 2

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from restow.errors import InputError
+from restow.kube.excerpts import title
 from restow.kube.objects import (
     Annotations,
     Job,
@@ -55,7 +56,7 @@ def add_page(sink: Sink, kind: str, objects: Sequence[Any], fatal: tuple[type[Ex
     for each in objects if len(readable) < len(objects) else ():
         if isinstance(each, Unreadable):
             meta = each.metadata
-            sink.leave_out(kind, meta.namespace, meta.name, f"{_title(kind, meta)}: {each.why}")
+            sink.leave_out(kind, meta.namespace, meta.name, f"{title(kind, meta.namespace, meta.name)}: {each.why}")
     _add(sink, kind, readable, fatal)
 
 
@@ -79,11 +80,7 @@ def _add(sink: Sink, kind: str, objects: Sequence[Any], fatal: tuple[type[Except
 def _reason(kind: str, meta: Any, error: Exception) -> str:
     if isinstance(error, InputError):
         return str(error)
-    return f"{_title(kind, meta)}: {str(error) or type(error).__name__}"
-
-
-def _title(kind: str, meta: Any) -> str:
-    return f"{kind} {meta.namespace}/{meta.name}" if meta.namespace else f"{kind} {meta.name}"
+    return f"{title(kind, meta.namespace, meta.name)}: {str(error) or type(error).__name__}"
 
 
 def stand_in(kind: str, namespace: str, name: str) -> Any | None:

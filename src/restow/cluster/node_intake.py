@@ -12,6 +12,7 @@ from restow.cluster.amounts import parse_amounts
 from restow.cluster.interning import BoolArray, Interner
 from restow.cluster.nodes import BASIC_RESOURCES, Nodes
 from restow.errors import InputError
+from restow.kube.excerpts import title
 from restow.kube.objects import Node, Taint, WireQuantity
 
 
@@ -76,7 +77,7 @@ def _amounts(node: Node, field: str, wire: Mapping[str, WireQuantity] | None) ->
     try:
         return parse_amounts(wire or {})
     except ValueError as error:
-        raise InputError(f"Node {node.metadata.name}: status.{field}: {error}") from error
+        raise InputError(f"{title('Node', '', node.metadata.name)}: status.{field}: {error}") from error
 
 
 def _resource_names(

@@ -12,6 +12,7 @@ from restow.cluster import pod_parts
 from restow.cluster.pod_holdings import held_key
 from restow.cluster.pods import NO_TIME, Flag, PodVolume
 from restow.errors import InputError
+from restow.kube.excerpts import title
 from restow.kube.objects import ABSENT, Container, ContainerStatus, Pod, PodAnnotations, PodSpec, PodStatus, Volume
 from restow.kube.qos import QOS_CLASSES
 from restow.kube.timestamps import SECOND, nearest_time
@@ -93,7 +94,7 @@ def _time(field: str, text: str | None, pod: Pod) -> int:
 
 def title_of(pod: Pod) -> str:
     """The pod in an error."""
-    return f"Pod {pod.metadata.namespace}/{pod.metadata.name}"
+    return title("Pod", pod.metadata.namespace, pod.metadata.name)
 
 
 def flags_of(pod: Pod) -> int:

@@ -20,6 +20,7 @@ from restow.cluster.pod_intake import PodIntake
 from restow.cluster.pods import Pods
 from restow.cluster.pods_now import PodNow
 from restow.cluster.values import check_values
+from restow.kube.excerpts import title
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -185,7 +186,7 @@ class ClusterIntake:
             return pods, {}
         keys = {(pods.tables.namespaces[pods.namespace[pod]], pods.names[pod]): pod for pod in beyond}
         told = {
-            ("Pod", *key): f"Pod {pods.full_name(pod)}: with the other pods of its node, {beyond[pod]} is more than "
+            ("Pod", *key): f"{title('Pod', *key)}: with the other pods of its node, {beyond[pod]} is more than "
             f"{LARGEST}, the most that int64 holds"
             for key, pod in keys.items()
         }

@@ -10,6 +10,7 @@ from typing import Any
 
 from restow.cluster.amounts import LARGEST
 from restow.errors import InputError, OutOfRangeError
+from restow.kube.excerpts import title
 from restow.kube.labels import selector_from
 from restow.kube.objects import (
     CSIStorageCapacity,
@@ -40,8 +41,7 @@ def check_values(kind: str, objects: Sequence[Any]) -> None:
                 selector_from(each.spec.selector)
         except ValueError as error:
             meta = each.metadata
-            name = f"{meta.namespace}/{meta.name}" if meta.namespace else meta.name
-            raise InputError(f"{kind} {name}: {error}") from error
+            raise InputError(f"{title(kind, meta.namespace, meta.name)}: {error}") from error
 
 
 def _check(amounts: Iterator[_Amount]) -> None:

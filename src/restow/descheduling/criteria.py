@@ -15,6 +15,7 @@ import numpy as np
 from restow.cluster.interning import IdArray, IntArray
 from restow.cluster.pods import Pods
 from restow.errors import InputError
+from restow.kube.excerpts import excerpt
 
 T = TypeVar("T")
 
@@ -56,7 +57,7 @@ def _judge(criterion: Criterion[T], pods: Pods, candidates: IntArray) -> dict[in
         try:
             text = criterion.why(criterion.table[identifier])
         except ValueError as error:
-            raise InputError(f"Pod {pods.full_name(pod)}: {error}") from error
+            raise InputError(f"Pod {excerpt(pods.full_name(pod))}: {error}") from error
         if text is not None:
             known[identifier] = text
     return known

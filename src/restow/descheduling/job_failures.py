@@ -20,6 +20,7 @@ import numpy as np
 from restow.cluster.pods import Flag
 from restow.cluster.snapshot import Cluster
 from restow.descheduling.succession import job_of, replaces_only_ended
+from restow.kube.excerpts import title
 from restow.kube.objects import Job, PodFailurePolicy, PodFailureRule
 
 BACKOFF_LIMIT, FAILURE_POLICY = "JobBackoffLimit", "JobFailurePolicy"
@@ -63,7 +64,7 @@ class JobFailures:
         job = self._job(pod)
         if job is None:
             return None
-        name = f"Job {job.metadata.namespace}/{job.metadata.name}"
+        name = title("Job", job.metadata.namespace, job.metadata.name)
         action = _action(job.spec.pod_failure_policy)
         if action == _IGNORE:
             return None

@@ -1,4 +1,4 @@
-"""Values in messages, cut to what people read.
+"""Values and names in messages, cut to what people read.
 
 A file or an API answer can hold a value of any size. A message names it by its beginning.
 """
@@ -13,3 +13,8 @@ def excerpt(value: object) -> str:
     """Return the value as text, its first ``LONGEST`` characters if it is longer."""
     text = str(value)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+
+
+def title(kind: str, namespace: str, name: str) -> str:
+    """Return an object as messages name it: ``Pod dev/web-0``, ``Node n1``; a file can hold names of any length."""
+    return f"{kind} {excerpt(namespace)}/{excerpt(name)}" if namespace else f"{kind} {excerpt(name)}"

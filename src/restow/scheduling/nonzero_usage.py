@@ -1,6 +1,7 @@
 """What nodes are used by to the eyes of scores: containers that request no CPU or memory count as 100m and 200Mi.
 
 Only scoring asks for it, so it follows the state's log of changes from here instead of weighing on every change.
+Sums that no int64 holds wrap around, as Go's do.
 Source: NodeInfo.NonZeroRequested, Kubernetes 1.36.
 """
 
@@ -32,10 +33,11 @@ class NonzeroUsage:
         changes = self._state.changes
         if self._read != len(changes):
             column = self._state.held
-            for change in changes[self._read :]:
-                if change.present and self._holds[change.pod]:
-                    for row, amount in zip(_ROWS, self._vectors[column[change.pod]], strict=True):
-                        self._requested[row, change.node] += change.present * amount
+            with np.errstate(over="ignore"):
+                for change in changes[self._read :]:
+                    if change.present and self._holds[change.pod]:
+                        for row, amount in zip(_ROWS, self._vectors[column[change.pod]], strict=True):
+                            self._requested[row, change.node] += change.present * amount
             self._read = len(changes)
         return self._requested
 
