@@ -195,7 +195,7 @@ def test_what_is_counted_on_the_way_is_what_a_recount_finds(seed):
 def test_sums_with_defaults_that_no_int64_holds_wrap_around():
     """As Go's do: a pod of 8Ei leaves no room for another one's 200Mi, which it does not request."""
     full = a_pod("full", node="n1", requests={"memory": str(2**63 - 1)})
-    state = ClusterState(a_cluster(a_node("n1"), a_node("n2"), full, a_pod("small", node="n2", requests={"cpu": "1m"})))
+    state = ClusterState(a_cluster(a_node("n1"), a_node("n2"), full, a_pod("small", node="n2", memory=None)))
     usage = NonzeroUsage(state)
     usage.requested()
     small = state.cluster.pods.names.index("small")
