@@ -14,8 +14,11 @@ COMMANDS = [
     "policy validate",
     "policy lint",
     "policy convert",
+    "snapshot",
+    "release",
+    "pressure push",
 ]
-PAGES = ["", "explain", "policy", *COMMANDS]
+PAGES = ["", "explain", "policy", "pressure", *COMMANDS]
 
 
 @pytest.mark.parametrize("flag", ["--help", "-h"])
@@ -37,7 +40,8 @@ def test_every_command_has_examples(restow, page):
 @pytest.mark.parametrize(
     ("page", "commands"),
     [
-        ("", ["plan", "explain", "schedule", "policy", "run", "snapshot", "release", "generate"]),
+        ("", ["plan", "explain", "schedule", "policy", "run", "snapshot", "release", "generate", "pressure"]),
+        ("pressure", ["push"]),
         ("policy", ["validate", "lint", "convert"]),
     ],
 )
@@ -47,7 +51,7 @@ def test_a_group_lists_its_commands(restow, page, commands):
     assert names == commands
 
 
-@pytest.mark.parametrize("page", ["", "policy"])
+@pytest.mark.parametrize("page", ["", "policy", "pressure"])
 def test_without_a_command_there_is_help(restow, page):
     assert restow(*page.split()) == restow(*page.split(), "-h")
 

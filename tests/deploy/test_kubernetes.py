@@ -10,6 +10,7 @@ import pytest
 
 from builders.policies import PLUGINS
 from deploy.manifests import CHART, DEPLOY, KUBERNETES, WAYS, documents, granted, manifests, only, pod_of
+from restow.cli.app import app
 from restow.cli.run import canonical, run
 from restow.cli.run_flags import Flags
 from restow.client.resources import CONFIG_MAPS, EVENTS, LEASES, RESOURCES, Resource
@@ -212,3 +213,32 @@ def test_a_process_that_is_stuck_is_started_anew_and_a_busy_one_is_not():
 def test_the_policy_is_one_without_a_remark():
     file = KUBERNETES / "base" / "policy.yaml"
     assert lint_policy(file.read_bytes(), file.name, PLUGINS) == []
+
+
+class TestNodeMemory:
+    """The DaemonSet that pushes each node's memory."""
+
+    @staticmethod
+    def pod():
+        return pod_of(only(manifests(KUBERNETES / "node-memory"), "DaemonSet"))["spec"]
+
+    def test_it_has_no_rights_and_reads_one_directory_of_the_host(self):
+        pod = self.pod()
+        (one,) = pod["containers"]
+        assert pod["automountServiceAccountToken"] is False
+        assert pod["securityContext"] == {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
+        assert one["securityContext"] == container("deployment")["securityContext"]
+        (mounted,) = one["volumeMounts"]
+        assert mounted["readOnly"]
+        assert pod["volumes"] == [{"name": "cgroup", "hostPath": {"path": "/sys/fs/cgroup", "type": "Directory"}}]
+        assert f"--cgroup-root={mounted['mountPath']}" in one["args"]
+
+    def test_its_arguments_are_those_of_the_command(self):
+        (one,) = self.pod()["containers"]
+        assert one["args"][:2] == ["pressure", "push"]
+        _, given, _ = app.parse_args(one["args"], exit_on_error=False, print_error=False)
+        assert given.arguments["interval"] == "30s"
+        assert given.arguments["instance"] == "$(NODE_ADDRESS)"
+
+    def test_it_is_on_every_node(self):
+        assert self.pod()["tolerations"] == [{"operator": "Exists"}]

@@ -265,3 +265,9 @@ def test_a_service_monitor_selects_the_service() -> None:
 def test_values_that_make_no_sense_are_refused(values: dict[str, Any], said: str) -> None:
     with pytest.raises(ValueError, match=said):
         rendered(**values)
+
+
+def test_the_daemon_set_that_pushes_memory_is_accepted(plane: ControlPlane) -> None:
+    (found,) = kustomized(DEPLOY / "kubernetes" / "node-memory")
+    assert found["metadata"]["namespace"] == "kube-system"
+    assert try_out(plane.admin, found).status == 201

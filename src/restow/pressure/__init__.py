@@ -1,0 +1,1 @@
+"""The pressure that nodes are under, measured rather than requested."""
