@@ -36,7 +36,7 @@ def decided(decide: Any, objects: list[Object], policy: Object, spent: list[Spen
 
 
 def limited(cycle: Cycle) -> set[str]:
-    return {code for *_, (stage, code, _) in cycle.record.refusals if stage == "limit"}
+    return {each.reason[1] for each in cycle.record.refusals if each.reason[0] == "limit"}
 
 
 def spent(count: int, *, node: str = "n0", namespace: str = "shop", plugin: str = "RemoveDuplicates") -> list[Spent]:

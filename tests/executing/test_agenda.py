@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
+from msgspec import structs
 
 from executing.double import a_task, tasks
+from restow.descheduling.plan import MadeProposal
 from restow.executing.agenda import Agenda
 from restow.executing.pace import Pace
 from restow.executing.task import Task
@@ -52,6 +54,17 @@ def test_the_next_of_a_workload_goes_when_the_one_before_has_ended() -> None:
     assert started(agenda) == []
     agenda.finish(first)
     assert started(agenda) == ["web-1"]
+
+
+def test_nobody_waits_for_a_replacement_that_lands_after_them() -> None:
+    """Two pods change places: the first replacement has a place once the second pod has left."""
+    first, second = a_task("web-0", "web", candidates=["b"]), a_task("api-0", "api", number=1, candidates=["a"])
+    swap = MadeProposal("swap", 2, "certain", 1.0, waits=True)
+    first = replace(first, move=structs.replace(first.move, proposal=swap))
+    agenda = Agenda([first, second], Pace(16))
+    assert started(agenda) == ["web-0"]
+    agenda.answered(first)
+    assert started(agenda) == ["api-0"]
 
 
 def test_a_proven_move_waits_until_all_before_it_have_landed() -> None:

@@ -2,12 +2,13 @@
 
 It decides in one order - evictor, limits, budgets, placement - and writes down every move and every refusal with stage,
 code and sentence. An accepted move is applied to the state at once, so the next suggestion sees the cluster as it would
-be. The last two are asked of the placement that the plan is made with (``descheduling.placement``).
+be. The last two are asked of the placement that the plan is made with (``descheduling.placement``). The moves of a
+proposal pass each stage together, and are refused once: a single suggestion is a proposal of one move.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import NamedTuple
@@ -18,9 +19,10 @@ from restow.cluster.interning import IntArray
 from restow.cluster.pods import PENDING
 from restow.cluster.state import ClusterState
 from restow.descheduling.evictor import DefaultEvictor, Reason
-from restow.descheduling.framework import Owed, StrategyError, Suggestion, Suggestions, Verdict
-from restow.descheduling.limits import LimitRefusal, Limits
-from restow.descheduling.placement import Landing, Placing, Turn
+from restow.descheduling.framework import Owed, Proposal, StrategyError, Suggestion, Suggestions, Verdict
+from restow.descheduling.limits import Limits
+from restow.descheduling.placement import Landing, Obstacle, Placing, Turn
+from restow.descheduling.together import Together, all_or_none, together
 
 
 class Eviction(NamedTuple):
@@ -31,15 +33,31 @@ class Eviction(NamedTuple):
     turn: Turn
     reason: str
     landing: Landing
+    #: The proposal that it is part of; None for a suggestion of its own.
+    together: Together | None = None
 
 
 class Refused(NamedTuple):
-    """A refused suggestion, by index."""
+    """A refused suggestion, by index; of a refused proposal the move that cannot be made."""
 
     pod: int
     node: int
     turn: Turn
     reason: Reason
+    #: What the proposal was to do; empty for a suggestion of its own.
+    purpose: str = ""
+    #: The other pods of the proposal, which stay too.
+    others: tuple[int, ...] = ()
+
+    @property
+    def key(self) -> tuple[Turn, int | str]:
+        """What is refused once in a plan."""
+        return self.turn, self.purpose or self.pod
+
+    def without(self, moved: Collection[int]) -> Refused:
+        """The same once some pods have moved after all."""
+        left = tuple(each for each in self.others if each not in moved)
+        return self if len(left) == len(self.others) else self._replace(others=left)
 
 
 @dataclass(slots=True, frozen=True)
@@ -66,7 +84,7 @@ class Arbiter:
         self._observed = state.cluster.pods.observed
         self._limits = limits
         self._placing = placing
-        self._refusals: dict[tuple[Turn, int], Refused] = {}
+        self._refusals: dict[tuple[Turn, int | str], Refused] = {}
         #: Whose turn it is, counted from 0.
         self._position = -1
         self._evictions: list[Eviction] = []
@@ -76,7 +94,8 @@ class Arbiter:
 
     def record(self) -> Record:
         """What has been decided so far."""
-        staying = (each for each in self._refusals.values() if self._state.exists[each.pod])
+        moved = {each.pod for each in self._evictions}
+        staying = (each.without(moved) for each in self._refusals.values() if self._state.exists[each.pod])
         return Record(
             tuple(self._evictions), tuple(staying), tuple(self._problems), tuple(self._notes), dict(self._seconds)
         )
@@ -107,50 +126,77 @@ class Arbiter:
     def refuse(self, turn: Turn, evictor: DefaultEvictor, pods: IntArray) -> None:
         """Note candidates that the evictor's filters hold back."""
         for pod, reason in zip(pods.tolist(), evictor.refusals(pods), strict=True):
-            self._hold_back(turn, pod, reason)
+            self._hold_back(turn, [pod], Obstacle(0, reason), "")
 
     def note(self, turn: Turn, message: str) -> None:
         """Write down what a strategy says of itself."""
         self._notes.append((turn, message))
 
-    def _decide(self, turn: Turn, suggestion: Suggestion, evictor: DefaultEvictor) -> Verdict:
-        pod = suggestion.pod
-        if not self._state.exists[pod]:
+    def _decide(self, turn: Turn, asked: Suggestion | Proposal, evictor: DefaultEvictor) -> Verdict:
+        suggestions = asked.suggestions if isinstance(asked, Proposal) else (asked,)
+        purpose = asked.purpose if isinstance(asked, Proposal) else ""
+        pods = [each.pod for each in suggestions]
+        if not all(self._state.exists[pod] for pod in pods):
             # Limits are asked before anybody notices that the pod is gone.
-            spent = self._limits.refusal(self._state, pod)
+            spent = self._limits.refusal(self._state, pods[0])
             return spent[0] if spent else Verdict.REFUSED
-        if suggestion.owed is not Owed.NOTHING and not self._passes(suggestion, evictor):
-            self.refuse(turn, evictor, np.array([pod]))
-            return Verdict.REFUSED
-        if not self._state.cluster.pods.uids[pod]:
-            self._hold_back(turn, pod, ("evictor", "MissingUID", "pod is missing UID"))
-            return Verdict.REFUSED
-        limit = self._limit(pod)
-        if limit is not None:
-            verdict, code, message = limit
-            self._hold_back(turn, pod, ("limit", code, message))
-            return verdict
-        return self._place(turn, suggestion)
+        obstacle, verdict = self._protected(suggestions, evictor), Verdict.REFUSED
+        if obstacle is None:
+            obstacle, verdict = self._beyond_limits(pods)
+        if obstacle is None:
+            obstacle = self._place(turn, suggestions, purpose)
+        if obstacle is not None:
+            self._hold_back(turn, pods, obstacle, purpose)
+        return verdict if obstacle is not None else Verdict.EVICTED
 
-    def _limit(self, pod: int) -> LimitRefusal | None:
-        # Of a replacement the question is not whether it may go now, but whether a later plan would move it again.
-        return self._limits.refusal(self._state, pod) if self._observed[pod] else None
+    def _protected(self, suggestions: Sequence[Suggestion], evictor: DefaultEvictor) -> Obstacle | None:
+        """The first pod that the evictor holds back, as far as it has not been asked yet."""
+        for position, each in enumerate(suggestions):
+            if each.owed is not Owed.NOTHING and not self._passes(each, evictor):
+                return Obstacle(position, evictor.refusals(np.array([each.pod]))[0])
+            if not self._state.cluster.pods.uids[each.pod]:
+                return Obstacle(position, ("evictor", "MissingUID", "pod is missing UID"))
+        return None
 
-    def _place(self, turn: Turn, suggestion: Suggestion) -> Verdict:
-        pod, node = suggestion.pod, int(self._state.node[suggestion.pod])
-        landing = self._placing.move(turn, suggestion)
-        if not isinstance(landing, Landing):
-            self._hold_back(turn, pod, landing)
-            return Verdict.REFUSED
-        self._limits.count(self._state, pod, node, self._position)
-        self._evictions.append(Eviction(pod, node, turn, suggestion.reason, landing))
-        return Verdict.EVICTED
+    def _beyond_limits(self, pods: Sequence[int]) -> tuple[Obstacle | None, Verdict]:
+        """The first pod with which a limit is exceeded; where others went before it, fewer moves may still be within."""
+        limits = self._limits.copy() if len(pods) > 1 else self._limits
+        for position, pod in enumerate(pods):
+            # Of a replacement the question is not whether it may go now, but whether a later plan would move it again.
+            refusal = limits.refusal(self._state, pod) if self._observed[pod] else None
+            if refusal is not None:
+                verdict, code, message = refusal
+                return Obstacle(position, ("limit", code, message)), Verdict.REFUSED if position else verdict
+            if len(pods) > 1:
+                limits.count(self._state, pod, int(self._state.node[pod]), self._position)
+        return None, Verdict.REFUSED
+
+    def _place(self, turn: Turn, suggestions: Sequence[Suggestion], purpose: str) -> Obstacle | None:
+        """Make the moves, or say what stands against one."""
+        nodes = [int(self._state.node[each.pod]) for each in suggestions]
+        landings = self._placing.move(turn, suggestions)
+        if isinstance(landings, Obstacle):
+            return landings
+        whole = together(purpose, landings) if purpose else None
+        for suggestion, node, landing in zip(suggestions, nodes, landings, strict=True):
+            self._limits.count(self._state, suggestion.pod, node, self._position)
+            self._evictions.append(Eviction(suggestion.pod, node, turn, suggestion.reason, landing, whole))
+        return None
 
     def _passes(self, suggestion: Suggestion, evictor: DefaultEvictor) -> bool:
         if suggestion.owed is Owed.ALL:
             return evictor.passes_all(suggestion.pod)
         return evictor.passes_late(suggestion.pod)
 
-    def _hold_back(self, turn: Turn, pod: int, reason: Reason) -> None:
-        if self._observed[pod]:
-            self._refusals.setdefault((turn, pod), Refused(pod, int(self._state.node[pod]), turn, reason))
+    def _hold_back(self, turn: Turn, pods: Sequence[int], obstacle: Obstacle, purpose: str) -> None:
+        """Note why pods stay, once for all of them; replacements that come with this plan are nobody's to hold back."""
+        position, reason = obstacle
+        staying = [pod for pod in pods if self._observed[pod]]
+        if not staying:
+            return
+        pod = pods[position] if self._observed[pods[position]] else staying[0]
+        others = tuple(each for each in staying if each != pod)
+        if purpose:
+            reason = all_or_none(reason, turn.plugin, purpose)
+        refused = Refused(pod, int(self._state.node[pod]), turn, reason, purpose, others)
+        self._refusals.setdefault(refused.key, refused)

@@ -24,6 +24,7 @@ from restow.descheduling.limits import Limits, Spent
 from restow.descheduling.namespace_consent import namespace_checks
 from restow.descheduling.node_fit import NodeFit
 from restow.descheduling.placement import EvictOnly, Turn, staying_pods
+from restow.descheduling.steering import Steering
 from restow.errors import InputError
 from restow.kube.labels import parse_selector
 from restow.policies.policy import Policy, Profile, collects_kubernetes_metrics
@@ -94,9 +95,16 @@ class Ensemble:
     _evictors: Sequence[DefaultEvictor]
     _fit: NodeFit
     _now: int
+    _steering: Steering
 
     @staticmethod
-    def of(state: ClusterState, policy: Policy, strategies: Mapping[str, Strategy], now: int) -> Ensemble:
+    def of(
+        state: ClusterState,
+        policy: Policy,
+        strategies: Mapping[str, Strategy],
+        now: int,
+        steering: Steering = "none",
+    ) -> Ensemble:
         """The ensemble on a state; InputError as ``run_cycle``."""
         cluster = state.cluster
         nodes = usable_nodes(cluster, policy.node_selector)
@@ -116,7 +124,7 @@ class Ensemble:
             )
             for profile, threshold in zip(policy.profiles, thresholds, strict=True)
         ]
-        return Ensemble(state, nodes, labels, policy, strategies, evictors, fit, now)
+        return Ensemble(state, nodes, labels, policy, strategies, evictors, fit, now, steering)
 
     def perform(self, arbiter: Arbiter) -> None:
         """Have an arbiter hear every strategy once, in order; nothing where there are too few nodes."""
@@ -164,6 +172,7 @@ class Ensemble:
             note=partial(arbiter.note, turn),
             landing_of=arbiter.landing_of,
             moved_from=arbiter.moved_from,
+            chooses_targets=self._steering == "nominate",
         )
 
     def turns(self) -> Iterator[tuple[Turn, Profile, DefaultEvictor]]:

@@ -2,7 +2,8 @@
 
 A strategy is a generator. It looks at a ``View``, yields a ``Suggestion`` for each pod it would move and is sent back
 the ``Verdict``, so it can adapt: leave a node whose limit is reached, lower the load it still sees. Accepted
-suggestions are already applied to the state when the verdict arrives.
+suggestions are already applied to the state when the verdict arrives. Moves that only make sense together are one
+``Proposal``: all of them are made, or none.
 
 Filters are asked where upstream asks them, because it matters: most strategies filter while they *list* the pods of a
 node, before that node's first eviction. Those call ``view.admissible`` and suggest with nothing owed; the others owe
@@ -89,7 +90,24 @@ class Suggestion(Struct, frozen=True, gc=False):
     cost: NodeCost | None = None
 
 
-Suggestions = Generator[Suggestion, Verdict, None]
+class Proposal(Struct, frozen=True, gc=False):
+    """Moves that only make sense together: all of them are made, in this order, or none.
+
+    Evictor, limits, budgets and placement judge them as a whole, and there is one verdict. ``purpose`` says in a verb and
+    its object what they are for ("empty n1"); it tells the proposals of a strategy apart. A replacement that fits nowhere
+    may wait for later moves if these leave another node.
+    """
+
+    suggestions: tuple[Suggestion, ...]
+    purpose: str
+
+    def __post_init__(self) -> None:
+        pods = {each.pod for each in self.suggestions}
+        if not pods or len(pods) < len(self.suggestions):
+            raise ValueError(f"a proposal to {self.purpose} must move at least one pod, and each pod once")
+
+
+Suggestions = Generator[Suggestion | Proposal, Verdict, None]
 
 
 class StrategyError(Exception):
@@ -156,6 +174,7 @@ class View:
         note: Callable[[str], None],
         landing_of: Callable[[int], int],
         moved_from: Callable[[int], int],
+        chooses_targets: bool,
     ) -> None:
         #: The state that accepted suggestions change.
         self.state = state
@@ -183,6 +202,8 @@ class View:
         self.landing_of = landing_of
         #: How many pods this strategy has moved from a node in this plan; more than 0 at first in later rounds only.
         self.moved_from = moved_from
+        #: Whether the plan chooses where replacements land, and not the scheduler.
+        self.chooses_targets = chooses_targets
 
     def listed_pods(self, namespaces: Namespaces | None, selector: LabelSelector | None) -> BoolArray:
         """Existing pods of any phase on listed nodes that a strategy's namespaces and labelSelector leave, bool[pod]."""

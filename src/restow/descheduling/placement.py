@@ -1,14 +1,14 @@
 """Where an evicted pod lands: what a placement is, and the one that does not ask.
 
-A placement is told to make one move after the other, each on the state that the moves before left, and answers each
-with the landing or with the reason why the pod has to stay. ``upstream`` placement is the Descheduler's: evict, and let
-it land where it may. It asks no budget, as the Descheduler's own dry run never does, and nodeFit only where the policy
+A placement is told to make one move after the other, each on the state that the moves before left, and answers with the
+landing or with the reason why the pod has to stay. Moves that belong together are made or refused as one. ``upstream``
+placement is the Descheduler's: evict, and let it land where it may. It asks no budget, as the Descheduler's own dry run never does, and nodeFit only where the policy
 says so, through the evictor. ``descheduling.proof`` is the other one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Literal, NamedTuple, Protocol
 
@@ -46,6 +46,15 @@ class Landing(NamedTuple):
     in_vain: tuple[int, ...] = ()
     #: How the replacement is brought to its target; None where the scheduler is left alone.
     steering: Literal["nominate"] | None = None
+    #: Whether it has a place only once later moves of its proposal have been made.
+    waits: bool = False
+
+
+class Obstacle(NamedTuple):
+    """What stands against some moves: the first of them that cannot be made, by position, and why."""
+
+    position: int
+    reason: Reason
 
 
 def staying_pods(cluster: Cluster, staying: Mapping[str, Reason]) -> dict[int, Reason]:
@@ -56,8 +65,8 @@ def staying_pods(cluster: Cluster, staying: Mapping[str, Reason]) -> dict[int, R
 class Placing(Protocol):
     """Makes moves on a state."""
 
-    def move(self, turn: Turn, suggestion: Suggestion) -> Landing | Reason:
-        """Make a suggested move, or say why not and change nothing; the pod exists and has a node."""
+    def move(self, turn: Turn, suggestions: Sequence[Suggestion]) -> tuple[Landing, ...] | Obstacle:
+        """Make all suggested moves, or say why not and change nothing; the pods exist and have nodes."""
         ...
 
 
@@ -68,9 +77,11 @@ class EvictOnly:
         self._state = state
         self._staying = staying
 
-    def move(self, _turn: Turn, suggestion: Suggestion) -> Landing | Reason:
-        """Evict the pod; where its replacement lands is not known."""
-        if suggestion.pod in self._staying:
-            return self._staying[suggestion.pod]
-        self._state.remove(suggestion.pod)
-        return Landing()
+    def move(self, _turn: Turn, suggestions: Sequence[Suggestion]) -> tuple[Landing, ...] | Obstacle:
+        """Evict the pods; where their replacements land is not known."""
+        for position, each in enumerate(suggestions):
+            if each.pod in self._staying:
+                return Obstacle(position, self._staying[each.pod])
+        for each in suggestions:
+            self._state.remove(each.pod)
+        return (Landing(),) * len(suggestions)

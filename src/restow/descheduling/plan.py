@@ -41,6 +41,19 @@ class OwnerRef(Struct, frozen=True):
         return f"{self.kind}/{self.name}"
 
 
+class MadeProposal(Struct, frozen=True, rename="camel"):
+    """The proposal that a move is part of: all of its moves are made, or none. They stand next to each other in a plan."""
+
+    purpose: str
+    moves: int
+    #: How sure it is that all of its moves succeed.
+    certainty: Certainty | None
+    #: The least probability that all of its moves succeed; null where it is not known.
+    probability: float | None
+    #: Whether the replacement of this move has a place only once later moves of the proposal have been made.
+    waits: bool = False
+
+
 class Move(Struct, frozen=True):
     """One eviction, in the order in which the plan makes them; ``to`` is null in ``upstream`` placement."""
 
@@ -63,6 +76,16 @@ class Move(Struct, frozen=True):
     profile: str = ""
     plugin: str = ""
     reason: str = ""
+    #: Absent where the move was suggested by itself.
+    proposal: MadeProposal | UnsetType = UNSET
+
+
+class RefusedProposal(Struct, frozen=True, rename="camel"):
+    """The proposal that is refused because one of its pods has to stay."""
+
+    purpose: str
+    #: The other pods that it would have moved.
+    also_staying: tuple[PodRef, ...] = ()
 
 
 class Refusal(Struct, frozen=True):
@@ -75,6 +98,8 @@ class Refusal(Struct, frozen=True):
     stage: Stage
     code: str
     message: str
+    #: Absent where the move was suggested by itself.
+    proposal: RefusedProposal | UnsetType = UNSET
 
 
 class Remark(Struct, frozen=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import UNSET, UnsetType
 
 import restow
 from restow.cluster.nodes import BASIC_RESOURCES, CPU, MEMORY, PODS, Nodes
@@ -16,6 +17,7 @@ from restow.descheduling.cycle import Cycle
 from restow.descheduling.namespace_consent import namespace_notes
 from restow.descheduling.plan import (
     NOT_ENABLED,
+    MadeProposal,
     Metadata,
     Move,
     NodeLoad,
@@ -24,6 +26,7 @@ from restow.descheduling.plan import (
     Plan,
     PodRef,
     Refusal,
+    RefusedProposal,
     Remark,
     ResourceLoad,
     Summary,
@@ -141,6 +144,7 @@ class _Names:
             profile=eviction.turn.profile,
             plugin=eviction.turn.plugin,
             reason=eviction.reason,
+            proposal=_made_proposal(eviction),
         )
 
     def refusal(self, refused: Refused) -> Refusal:
@@ -153,11 +157,20 @@ class _Names:
             stage=stage,
             code=code,
             message=message,
+            proposal=RefusedProposal(refused.purpose, tuple(map(self._pod, refused.others)))
+            if refused.purpose
+            else UNSET,
         )
 
     def _pod(self, pod: int) -> PodRef:
         pods = self._pods
         return PodRef(pods.tables.namespaces[pods.namespace[pod]], pods.names[pod], pods.uids[pod])
+
+
+def _made_proposal(eviction: Eviction) -> MadeProposal | UnsetType:
+    if eviction.together is None:
+        return UNSET
+    return MadeProposal(*eviction.together, waits=eviction.landing.waits)
 
 
 def _owner(cluster: Cluster, pod: int) -> OwnerRef | None:

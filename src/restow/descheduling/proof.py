@@ -7,10 +7,14 @@ replacement holds its place from then on.
 
 A replacement that comes while nodes fit, and that is gated (``descheduling.steering``), can be steered: then it lands on
 the one node that the plan chooses, and only the filters are asked.
+
+The moves of a proposal are judged in order, each on the state that those before it leave. Where one cannot be made, none
+is.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,10 +26,11 @@ from restow.descheduling.disruption_budgets import DisruptionBudgets
 from restow.descheduling.evictor import Reason
 from restow.descheduling.framework import Objection, Obligation, Suggestion
 from restow.descheduling.landings import Landings, PlacementPrediction, missing_kinds, only, some
-from restow.descheduling.placement import Landing, Turn
+from restow.descheduling.placement import Landing, Obstacle, Turn
 from restow.descheduling.refusal_memory import RefusalMemory
 from restow.descheduling.steering import Steerable, Steering
 from restow.descheduling.succession import Succession, Successions
+from restow.descheduling.together import may_wait, not_probable_enough
 from restow.policies.policy import CertaintySetting
 from restow.scheduling.decision import Decision
 from restow.scheduling.evidence import Evidence
@@ -65,6 +70,7 @@ class Prover:
         self._budgets = budgets
         self._evidence = evidence
         self._landings = Landings(state.cluster, schedulers, evidence, certainty)
+        self._certainty = certainty
         self._steerable = Steerable(state.cluster, steering)
         self._forbidden = forbidden
         self._successions = Successions(state.cluster)
@@ -78,25 +84,25 @@ class Prover:
         """From now on these object to landings."""
         self._landings.watchers = watchers
 
-    def move(self, turn: Turn, suggestion: Suggestion) -> Landing | Reason:
-        """Prove a move and make it, or say what stands against it and change nothing."""
-        if not self._pods.observed[suggestion.pod]:
-            return self._move_on(turn, suggestion)
-        if suggestion.pod in self._forbidden:
-            return self._forbidden[suggestion.pod]
-        budget = self._budgets.refusal(suggestion.pod)
-        if budget is not None:
-            return "budget", *budget
-        mark, source = self._state.checkpoint(), int(self._state.node[suggestion.pod])
-        landing = self._foreseen(turn, suggestion, source) or self._land(turn, suggestion, source)
-        if isinstance(landing, Landing) and suggestion.obligation is not Obligation.ANYWHERE:
-            landing = self._one_way(turn, suggestion.pod, source, landing)
-        if isinstance(landing, Landing):
-            self._budgets.count(suggestion.pod)
-            self._memory.forget()
-        else:
+    def move(self, turn: Turn, suggestions: Sequence[Suggestion]) -> tuple[Landing, ...] | Obstacle:
+        """Prove moves and make all of them, or say what stands against one and change nothing."""
+        sources = [int(self._state.node[each.pod]) for each in suggestions]
+        if not all(self._pods.observed[each.pod] for each in suggestions):
+            return self._move_on(turn, suggestions, sources)
+        obstacle = self._held_back(suggestions)
+        if obstacle is not None:
+            return obstacle
+        mark = self._state.checkpoint()
+        landings = self._land_all(turn, suggestions, sources)
+        if not isinstance(landings, Obstacle):
+            landings = self._one_way(turn, suggestions, sources, landings)
+        if isinstance(landings, Obstacle):
             self._state.undo(mark)
-        return landing
+            return landings
+        for each in suggestions:
+            self._budgets.count(each.pod)
+        self._memory.forget()
+        return landings
 
     def answer(self, pod: int) -> Decision | None:
         """The scheduler's answer for the replacement of a pod, on the state as it would be then, which it is left in.
@@ -114,6 +120,54 @@ class Prover:
             return self._schedulers.odds(decision).as_far_as_known(np.flatnonzero(decision.verdicts.passes))
         return self._schedulers.odds(decision)
 
+    def _held_back(self, suggestions: Sequence[Suggestion]) -> Obstacle | None:
+        """What forbids the eviction of some pods, one after the other."""
+        several = len(suggestions) > 1
+        budgets = self._budgets.copy() if several else self._budgets
+        for position, each in enumerate(suggestions):
+            if each.pod in self._forbidden:
+                return Obstacle(position, self._forbidden[each.pod])
+            refusal = budgets.refusal(each.pod)
+            if refusal is not None:
+                return Obstacle(position, ("budget", *refusal))
+            if several:
+                budgets.count(each.pod)
+        return None
+
+    def _land_all(
+        self, turn: Turn, suggestions: Sequence[Suggestion], sources: Sequence[int]
+    ) -> tuple[Landing, ...] | Obstacle:
+        """Make all moves in order; where one cannot be made, the state is left as it is then."""
+        landings: list[Landing | Reason] = []
+        for position, (suggestion, source) in enumerate(zip(suggestions, sources, strict=True)):
+            waiting = [each for each in range(position) if not isinstance(landings[each], Landing)]
+            landings.append(self._foreseen(turn, suggestion, source) or self._land(turn, suggestion, source))
+            for each in waiting:
+                landings[each] = self._land_late(turn, suggestions[each], sources[each])
+            if len(suggestions) > 1:
+                # What is known of pods alike holds only while nothing moves.
+                self._memory.forget()
+            for each in (*waiting, position):
+                landing = landings[each]
+                if not isinstance(landing, Landing) and not may_wait(landing, sources[each], sources[position + 1 :]):
+                    return Obstacle(each, landing)
+            if not isinstance(landings[position], Landing):
+                self._replace(suggestion.pod, Succession.AFTERWARDS)
+        made = tuple(each for each in landings if isinstance(each, Landing))
+        return not_probable_enough(made, self._certainty) or made
+
+    def _land_late(self, turn: Turn, suggestion: Suggestion, source: int) -> Landing | Reason:
+        """Where a replacement lands that has been waiting for a place."""
+        decision = self._schedulers.decide(twin_of(suggestion.pod))
+        if decision.node == PENDING:
+            return self._no_place(decision)
+        prediction = self._prediction(suggestion.pod, decision, source)
+        landing = self._landings.foreseen(turn, suggestion, source, prediction)
+        if not isinstance(landing, Landing):
+            return landing
+        self._state.place(twin_of(suggestion.pod), landing.target)
+        return landing._replace(waits=True)
+
     def _foreseen(self, turn: Turn, suggestion: Suggestion, source: int) -> Reason | None:
         """What stands against a move, as far as a pod alike has shown where it would land; the state stays as it is."""
         known = self._memory.recall(suggestion.pod, source)
@@ -126,25 +180,45 @@ class Prover:
         self._state.undo(mark)
         return None if isinstance(landing, Landing) else landing
 
-    def _one_way(self, turn: Turn, pod: int, source: int, landing: Landing) -> Landing | Reason:
+    def _one_way(
+        self, turn: Turn, suggestions: Sequence[Suggestion], sources: Sequence[int], landings: tuple[Landing, ...]
+    ) -> tuple[Landing, ...] | Obstacle:
         """Refuse what takes a pod to where another of its workload has just come from: nothing would be gained."""
-        workload = self._workload(pod)
-        other = self._made.get((*workload, landing.target, source))
-        if other is None:
-            self._made[*workload, source, landing.target] = pod
-            return landing
-        self.circles.append(Circle(other, turn, source))
-        message = f"it would only swap nodes with {self._pods.full_name(other)}, of the same workload"
-        return "placement", "Undoes", message
+        made: dict[tuple[int, int, int, int], int] = {}
+        for position, (suggestion, source, landing) in enumerate(zip(suggestions, sources, landings, strict=True)):
+            if suggestion.obligation is Obligation.ANYWHERE:
+                continue
+            workload = self._workload(suggestion.pod)
+            back = (*workload, landing.target, source)
+            other = made.get(back, self._made.get(back))
+            if other is not None:
+                if back not in made:
+                    self.circles.append(Circle(other, turn, source))
+                message = f"it would only swap nodes with {self._pods.full_name(other)}, of the same workload"
+                return Obstacle(position, ("placement", "Undoes", message))
+            made[*workload, source, landing.target] = suggestion.pod
+        self._made |= made
+        return landings
 
-    def _move_on(self, turn: Turn, suggestion: Suggestion) -> Reason:
-        """Note a replacement that a later plan would move once more; this one does not."""
-        node, mark = int(self._state.node[suggestion.pod]), self._state.checkpoint()
-        landing = self._land(turn, suggestion, node)
+    def _move_on(self, turn: Turn, suggestions: Sequence[Suggestion], sources: Sequence[int]) -> Obstacle:
+        """Note replacements that a later plan would move once more; this one does not."""
+        mark = self._state.checkpoint()
+        landings = self._land_all(turn, suggestions, sources)
         self._state.undo(mark)
-        if isinstance(landing, Landing) or self._comes_with_volumes(suggestion.pod):
-            self.circles.append(Circle(twin_of(suggestion.pod), turn, node))
-        return "placement", "Circle", "this plan has already moved it"
+        moved = [each for each, suggestion in enumerate(suggestions) if not self._pods.observed[suggestion.pod]]
+        for each in moved:
+            pod = suggestions[each].pod
+            if not isinstance(landings, Obstacle) or self._comes_with_volumes(pod):
+                self.circles.append(Circle(twin_of(pod), turn, sources[each]))
+        return self._moved_already(suggestions, moved[0])
+
+    def _moved_already(self, suggestions: Sequence[Suggestion], first: int) -> Obstacle:
+        """Why replacements stay, said of a pod that is there already if there is one among them."""
+        there = [each for each, suggestion in enumerate(suggestions) if self._pods.observed[suggestion.pod]]
+        if not there:
+            return Obstacle(first, ("placement", "Circle", "this plan has already moved it"))
+        name = self._pods.full_name(suggestions[first].pod)
+        return Obstacle(there[0], ("placement", "Circle", f"this plan has moved {name} to the same node"))
 
     def _land(self, turn: Turn, suggestion: Suggestion, source: int) -> Landing | Reason:
         pod = suggestion.pod
@@ -177,13 +251,17 @@ class Prover:
             nowhere = self._no_place(decision)
             self._memory.keep(pod, source, nowhere)
             return nowhere
-        odds = self.odds(decision)
-        elsewhere = _elsewhere(decision) if only(odds.nodes, source) else ""
-        prediction = PlacementPrediction(odds, decision.best, not self._state.exists[pod], elsewhere)
+        prediction = self._prediction(pod, decision, source)
         landing = self._landings.foreseen(turn, suggestion, source, prediction)
         if not isinstance(landing, Landing):
             self._memory.keep(pod, source, prediction)
         return landing
+
+    def _prediction(self, pod: int, decision: Decision, source: int) -> PlacementPrediction:
+        """Where the replacement of a pod could land, by the scheduler's answer."""
+        odds = self.odds(decision)
+        elsewhere = _elsewhere(decision) if only(odds.nodes, source) else ""
+        return PlacementPrediction(odds, decision.best, not self._state.exists[pod], elsewhere)
 
     def _steer(self, turn: Turn, suggestion: Suggestion, source: int, when: Succession) -> Landing | Reason | None:
         """The best place for a replacement when it comes; None where nothing fits then, so that it would have to wait."""

@@ -89,7 +89,7 @@ def prove_cycle(
     """
     state = ClusterState(with_replacements(cluster, now))
     policy = without_node_fit(policy)
-    ensemble = Ensemble.of(state, policy, strategies, now)
+    ensemble = Ensemble.of(state, policy, strategies, now, steering)
     return _Proof(state, ensemble, policy, profiles, steering=steering, spent=spent, staying=staying).cycle()
 
 
@@ -222,7 +222,7 @@ class _Proof:
 def _joined(first: Record, second: Record) -> Record:
     """Both rounds; a pod that moved was not refused, and of two refusals the second tells why the pod stays after all."""
     moved = {each.pod for each in second.evictions}
-    refusals = {(each.turn, each.pod): each for each in (*first.refusals, *second.refusals) if each.pod not in moved}
+    refusals = {each.key: each.without(moved) for each in (*first.refusals, *second.refusals) if each.pod not in moved}
     return Record(
         evictions=(*first.evictions, *second.evictions),
         refusals=tuple(refusals.values()),

@@ -1,8 +1,8 @@
 """What may be evicted now: the order of the plan, held back only by what is on its way.
 
 A task that goes out claims its workload until its end, and its budgets until the API server has answered. A proven move
-counts on the landings of all moves before it, so it waits for those as well; moves of which nobody knows where they land
-go side by side. Tasks that claim the same stand in one lane, in the plan's order, and what waits is looked at again only
+counts on the landings of all moves before it, so it waits for those as well, unless one of these lands only after it;
+moves of which nobody knows where they land go side by side. Tasks that claim the same stand in one lane, in the plan's order, and what waits is looked at again only
 when a claim is given back. No clock and no I/O: the time is an argument, in seconds.
 """
 
@@ -87,6 +87,8 @@ class Agenda:
         """The pod is being evicted: others under the same budgets may ask."""
         self._asking.discard(task.number)
         self._give_back(task, "budget")
+        if task.lands_late:
+            self._pass(task)
 
     def landed(self, task: Task) -> None:
         """The replacement has a node, or will have none."""

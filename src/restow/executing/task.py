@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from msgspec import UNSET
+
 from restow.descheduling.plan import Move
 from restow.descheduling.succession import Succession
 from restow.kube.objects import OwnerReference
@@ -41,6 +43,11 @@ class Task:
     def is_steered(self) -> bool:
         """Whether the replacement is to be brought to its target."""
         return self.move.steering is not None
+
+    @property
+    def lands_late(self) -> bool:
+        """Whether the replacement has a place only once later moves of its proposal have been made."""
+        return self.move.proposal is not UNSET and self.move.proposal.waits
 
     @property
     def may_return(self) -> bool:

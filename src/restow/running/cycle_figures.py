@@ -23,7 +23,7 @@ def cycle_figures(
     moves: Counter[tuple[str, str, str]] = Counter(
         (each.turn.profile, each.turn.plugin, each.landing.certainty or "") for each in record.evictions
     )
-    refusals: Counter[tuple[str, str]] = Counter((stage, code) for *_, (stage, code, _) in record.refusals)
+    refusals: Counter[tuple[str, str]] = Counter(each.reason[:2] for each in record.refusals)
     imbalance = {
         resource: (load.spread, utilisation.after[resource].spread) for resource, load in utilisation.before.items()
     }

@@ -239,7 +239,7 @@ class Cycles:
 
         The controller of budgets counts them a moment after.
         """
-        if self.evicting is None or not any(code == NO_ROOM for *_, (_, code, _) in decision.cycle.record.refusals):
+        if self.evicting is None or not any(each.reason[1] == NO_ROOM for each in decision.cycle.record.refusals):
             return False
         budgets = {budget for task in evicted for budget in task.budgets}
         if not budgets:
@@ -310,7 +310,7 @@ class _Part:
 
 def _is_limited(decision: Decision) -> bool:
     """Whether other pods could go in place of those that were asked for in vain: only evictions count in limits."""
-    return any(stage == "limit" for *_, (stage, _, _) in decision.cycle.record.refusals)
+    return any(each.reason[0] == "limit" for each in decision.cycle.record.refusals)
 
 
 def _conclude(execution: Execution, seconds: float) -> asyncio.TimerHandle | None:

@@ -25,7 +25,7 @@ from restow.descheduling.evictor import Reason
 from restow.descheduling.framework import Strategy, Suggestion
 from restow.descheduling.landings import accepted
 from restow.descheduling.limits import Limits
-from restow.descheduling.placement import Landing, Turn
+from restow.descheduling.placement import Landing, Obstacle, Turn
 from restow.descheduling.plan import Placement
 from restow.descheduling.proof import Prover
 from restow.descheduling.steering import Steering
@@ -123,9 +123,11 @@ class Scene:
         self.moves = tuple(moves)
         self.state = ClusterState(setting.cluster)
         self._replay(self.moves)
-        self.ensemble = Ensemble.of(self.state, self.policy, setting.strategies, setting.now)
+        proves = setting.placement == "prove"
+        steering = setting.steering if proves else "none"
+        self.ensemble = Ensemble.of(self.state, self.policy, setting.strategies, setting.now, steering)
         self.evidence = Evidence(self.state.cluster)
-        self._proof = _Proof.on(self) if setting.placement == "prove" else None
+        self._proof = _Proof.on(self) if proves else None
 
     def _replay(self, moves: Iterable[Eviction]) -> None:
         for move in moves:
@@ -167,13 +169,14 @@ class _Listener:
     _proof: _Proof | None
     wishes: dict[Turn, Heard] = field(default_factory=dict)
 
-    def move(self, turn: Turn, suggestion: Suggestion) -> Landing | Reason:
-        """Look at the suggestion, if it is about the pod, and refuse it."""
-        if suggestion.pod == self._pod and turn not in self.wishes:
-            source = int(self._state.node[self._pod])
-            answer = self._proof.answer(turn, suggestion) if self._proof else None
-            self.wishes[turn] = Heard(turn, suggestion, source, answer)
-        return _NOT_NOW
+    def move(self, turn: Turn, suggestions: Sequence[Suggestion]) -> tuple[Landing, ...] | Obstacle:
+        """Look at what is suggested about the pod, and refuse everything."""
+        for suggestion in suggestions:
+            if suggestion.pod == self._pod and turn not in self.wishes:
+                source = int(self._state.node[self._pod])
+                answer = self._proof.answer(turn, suggestion) if self._proof else None
+                self.wishes[turn] = Heard(turn, suggestion, source, answer)
+        return Obstacle(0, _NOT_NOW)
 
 
 @dataclass(slots=True, frozen=True)
@@ -203,7 +206,8 @@ class _Proof:
     def answer(self, turn: Turn, suggestion: Suggestion) -> Answer:
         """What would come of a suggestion; the state stays as it is."""
         mark, source = self._state.checkpoint(), int(self._state.node[suggestion.pod])
-        landing = self._prover.move(turn, suggestion)
+        made = self._prover.move(turn, (suggestion,))
+        landing = made.reason if isinstance(made, Obstacle) else made[0]
         self._state.undo(mark)
         decision = self._prover.answer(suggestion.pod)
         answer = self._told(landing, decision, suggestion, source)
