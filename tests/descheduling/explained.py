@@ -18,24 +18,33 @@ from restow.descheduling.explaining.scene import Setting
 from restow.descheduling.plan import Placement
 from restow.descheduling.proving import prove_cycle
 from restow.descheduling.registry import strategies
+from restow.descheduling.steering import Steering
 from restow.kube.timestamps import parse_time
 from restow.scheduling.profiles import DEFAULT_PROFILE
 
 TAINTS = a_policy("RemovePodsViolatingNodeTaints", {})
 
 
-def a_setting(policy: Object, *objects: Object, placement: Placement = "prove") -> Setting:
+def a_setting(policy: Object, *objects: Object, placement: Placement = "prove", steering: Steering = "none") -> Setting:
     """The plan of a policy on some objects."""
     cluster, rules, now = a_cluster(*objects), read_policy(policy), parse_time(NOW)
-    decide = prove_cycle if placement == "prove" else run_cycle
-    cycle = decide(cluster, rules, strategies(), now)
+    if placement == "prove":
+        cycle = prove_cycle(cluster, rules, strategies(), now, steering=steering)
+    else:
+        cycle = run_cycle(cluster, rules, strategies(), now)
     asked = policy_as_asked(rules, placement)
-    return Setting(cycle, cluster, asked, strategies(), now, placement, "none", (DEFAULT_PROFILE,))
+    return Setting(cycle, cluster, asked, strategies(), now, placement, steering, (DEFAULT_PROFILE,))
 
 
-def explained(policy: Object, *objects: Object, pod: str = "p", placement: Placement = "prove") -> PodExplanation:
+def explained(
+    policy: Object,
+    *objects: Object,
+    pod: str = "p",
+    placement: Placement = "prove",
+    steering: Steering = "none",
+) -> PodExplanation:
     """The explanation of a pod in the default namespace, with ``TOLD`` beside the objects; the cycle stays as it was."""
-    setting = a_setting(policy, *objects, *TOLD, placement=placement)
+    setting = a_setting(policy, *objects, *TOLD, placement=placement, steering=steering)
     pods = setting.cluster.pods
     where = setting.cycle.state.node.copy()
     explanation = explain_pod(setting, pods.names.index(pod))
@@ -43,9 +52,11 @@ def explained(policy: Object, *objects: Object, pod: str = "p", placement: Place
     return explanation
 
 
-def node_explained(policy: Object, *objects: Object, node: str, placement: Placement = "prove") -> NodeExplanation:
+def node_explained(
+    policy: Object, *objects: Object, node: str, placement: Placement = "prove", steering: Steering = "none"
+) -> NodeExplanation:
     """The explanation of a node, with ``TOLD`` beside the objects."""
-    setting = a_setting(policy, *objects, *TOLD, placement=placement)
+    setting = a_setting(policy, *objects, *TOLD, placement=placement, steering=steering)
     return explain_node(setting, setting.cluster.nodes.index[node])
 
 

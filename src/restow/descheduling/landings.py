@@ -26,6 +26,7 @@ from restow.descheduling.placement import Landing, Turn
 from restow.policies.policy import CertaintySetting
 from restow.scheduling.evidence import Evidence, Kinds, plural
 from restow.scheduling.landing_odds import LandingOdds
+from restow.scheduling.messages import histogram, reason_counts
 from restow.scheduling.schedulers import Schedulers
 
 #: Nodes named in a sentence.
@@ -88,8 +89,7 @@ class Landings:
         nodes = np.flatnonzero(fitting)
         nodes = nodes[accepted(suggestion, source, nodes)]
         if len(nodes) == 0:
-            message = f"{turn.plugin} gains nothing on any of the {np.count_nonzero(fitting)} nodes where it fits"
-            return "placement", "NoGain", message
+            return self._no_target(turn, suggestion, source, fitting)
         for watcher, objects in self._others(turn):
             left = nodes[~objects(twin_of(suggestion.pod), nodes)]
             if len(left) == 0:
@@ -99,6 +99,18 @@ class Landings:
         return self._unknown_eviction(suggestion.pod) or Landing(
             target, "certain", (self._indices[target],), 1, probability=1.0, probabilities=(1.0,), steering="nominate"
         )
+
+    def _no_target(self, turn: Turn, suggestion: Suggestion, source: int, fitting: BoolArray) -> Reason:
+        """Why no node that fits would do: none serves the strategy, or none of those that do takes the pod."""
+        everywhere = np.arange(len(fitting))
+        wanted = everywhere[accepted(suggestion, source, everywhere)]
+        if len(wanted):
+            counts = reason_counts(self._schedulers.verdicts(twin_of(suggestion.pod)), wanted)
+            nodes = "the one node" if len(wanted) == 1 else f"any of the {len(wanted)} nodes"
+            message = f"it does not fit on {nodes} where {turn.plugin} gains:{histogram(counts)}"
+        else:
+            message = f"{turn.plugin} gains nothing on any of the {np.count_nonzero(fitting)} nodes where it fits"
+        return "placement", "NoGain", message.removesuffix(".")
 
     def _cheapest(self, suggestion: Suggestion, nodes: IntArray) -> int:
         """The node that serves the strategy best; of several the one that the scheduler scores highest."""

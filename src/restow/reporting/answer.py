@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from restow.descheduling.plan import NOT_ENABLED
 from restow.plain_text import printable
-from restow.reporting.refusal_groups import group_refusals, staying_pods
+from restow.reporting.refusal_groups import group_refusals, refused_pods, staying_pods
 from restow.reporting.sureness import how_sure
 from restow.reporting.wording import counted, percent, resource_order, resource_title
 
@@ -159,9 +159,9 @@ def _last_obstacles(plan: Plan) -> dict[str, str]:
     found: dict[str, str] = {}
     for refusal in plan.refusals:
         obstacle = "unknown" if refusal.code == "Unknown" else refusal.stage
-        pod = str(refusal.pod)
-        if pod not in moved and _DEPTHS.index(obstacle) >= _DEPTHS.index(found.get(pod, _DEPTHS[0])):
-            found[pod] = obstacle
+        for pod in map(str, refused_pods(refusal)):
+            if pod not in moved and _DEPTHS.index(obstacle) >= _DEPTHS.index(found.get(pod, _DEPTHS[0])):
+                found[pod] = obstacle
     return found
 
 

@@ -51,9 +51,3 @@ def load_text(load: Load) -> str:
 def _change(before: float, after: float) -> str:
     same = percent(before) == percent(after)
     return percent(before) if same else f"{percent(before)} -> {percent(after)}"
-
-
-def some(names: Sequence[str], most: int) -> str:
-    """Write the first few names, and how many more there are."""
-    told = ", ".join(map(printable, names[:most]))
-    return f"{told} and {len(names) - most:,} more" if len(names) > most else told

@@ -9,10 +9,10 @@ from rich.text import Text
 from restow.kube.amount_text import amount
 from restow.plain_text import printable
 from restow.reporting.columns import wrapped
-from restow.reporting.explain_lines import headline, labelled_line, some
+from restow.reporting.explain_lines import headline, labelled_line
 from restow.reporting.next_commands import next_commands
 from restow.reporting.sureness import kind_of, sureness_in_words
-from restow.reporting.wording import counted, percent, resource_order
+from restow.reporting.wording import counted, percent, resource_order, some
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

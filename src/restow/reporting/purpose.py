@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Final
 
+from msgspec import UNSET
+
 from restow.plain_text import printable
 from restow.reporting.answer import predicts_load
-from restow.reporting.wording import resource_order, resource_title
+from restow.reporting.refusal_groups import also_staying, refused_pods
+from restow.reporting.wording import counted, resource_order, resource_title, some
 
 if TYPE_CHECKING:
     from restow.descheduling.plan import Plan
 
 #: Strategies for which a gain in load is what was asked for.
 _LEVELLING: Final = "LowNodeUtilization"
+#: Proposals named in a line.
+_MOST: Final = 3
 
 
 def wanted(plan: Plan) -> list[str]:
@@ -24,9 +29,24 @@ def wanted(plan: Plan) -> list[str]:
         moved[move.plugin].add(str(move.pod))
         asked[move.plugin].add(str(move.pod))
     for refusal in plan.refusals:
-        asked[refusal.plugin].add(str(refusal.pod))
+        asked[refusal.plugin].update(map(str, refused_pods(refusal)))
     ranked = sorted(asked, key=lambda plugin: (-len(moved[plugin]), -len(asked[plugin]), plugin))
     return [f"{printable(plugin)} {_of(len(moved[plugin]), len(asked[plugin]))}" for plugin in ranked]
+
+
+def made_together(plan: Plan) -> str:
+    """What is done by several moves as one, in the plan's order: ``empty node-3 (5 moves)``; empty where nothing is."""
+    made = [(each.plugin, each.proposal) for each in plan.moves if each.proposal is not UNSET]
+    sizes = {(plugin, proposal.purpose): proposal.moves for plugin, proposal in made}
+    return some([f"{purpose} ({counted(moves, 'move')})" for (_, purpose), moves in sizes.items()], _MOST)
+
+
+def not_done(plan: Plan) -> str:
+    """What is not done since one pod cannot go, and how many could: ``empty node-4 (6 more pods stay)``; empty as before."""
+    refused = [(each.proposal.purpose, len(also_staying(each))) for each in plan.refusals if each.proposal is not UNSET]
+    ranked = sorted(refused, key=lambda each: (-each[1], each[0]))
+    told = [f"{purpose} ({counted(more, 'more pod stays', 'more pods stay')})" for purpose, more in ranked]
+    return some(told, _MOST)
 
 
 def _of(moved: int, asked: int) -> str:

@@ -6,7 +6,9 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, get_args
 
-from restow.descheduling.plan import Plan, Refusal, Stage
+from msgspec import UNSET
+
+from restow.descheduling.plan import Plan, PodRef, Refusal, Stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -47,7 +49,17 @@ def _group(stage: Stage, code: str, refusals: list[Refusal]) -> RefusalGroup:
     return RefusalGroup(stage, code, message, len(messages), tuple(refusals))
 
 
+def refused_pods(refusal: Refusal) -> tuple[PodRef, ...]:
+    """The pods that stay by one refusal: of a proposal all that it would have moved, first the one that cannot go."""
+    return (refusal.pod, *also_staying(refusal))
+
+
+def also_staying(refusal: Refusal) -> tuple[PodRef, ...]:
+    """The pods that could go if the refused one could."""
+    return () if refusal.proposal is UNSET else refusal.proposal.also_staying
+
+
 def staying_pods(plan: Plan) -> int:
     """Count the pods that some strategy wanted to move and none does."""
     moved = {str(each.pod) for each in plan.moves}
-    return len({str(each.pod) for each in plan.refusals} - moved)
+    return len({str(pod) for each in plan.refusals for pod in refused_pods(each)} - moved)

@@ -16,7 +16,7 @@ from restow.reporting.columns import GAP, widths, wrapped
 from restow.reporting.load_lines import load_lines, node_lines
 from restow.reporting.move_lines import move_lines, total_line
 from restow.reporting.next_commands import next_commands
-from restow.reporting.purpose import balance, wanted
+from restow.reporting.purpose import balance, made_together, not_done, wanted
 from restow.reporting.refusal_groups import group_refusals
 from restow.reporting.wording import counted
 
@@ -91,10 +91,12 @@ def _answer_lines(plan: Plan, width: int) -> Iterator[Text]:
 
 
 def purpose_lines(plan: Plan, width: int) -> Iterator[Text]:
-    """Say what each strategy gets of what it asked for, and what becomes of balance."""
+    """Say what each strategy gets of what it asked for, what becomes of balance, and what is done as one."""
     yield from total_line("by strategy", ", ".join(wanted(plan)), width)
     if balance(plan):
         yield from total_line("balance", "; ".join(balance(plan)), width)
+    if made_together(plan):
+        yield from total_line("all or none", made_together(plan), width)
 
 
 def _refusal_lines(plan: Plan, width: int) -> Iterator[Text]:
@@ -116,6 +118,8 @@ def _group_lines(plan: Plan, width: int) -> Iterator[Text]:
             yield Text.assemble(" " * len(start) if index else start, (line, "dim"))
     if len(groups) > len(shown):
         yield Text(f" ... and {counted(len(groups) - len(shown), 'more reason')}: see -o wide", style="dim")
+    if not_done(plan):
+        yield from total_line("not done", not_done(plan), width)
 
 
 def problem_lines(report: Report, width: int) -> Iterator[Text]:

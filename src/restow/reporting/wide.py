@@ -11,8 +11,10 @@ from restow.plain_text import printable
 from restow.reporting.answer import headline, landing_of, stays
 from restow.reporting.columns import GAP, widths
 from restow.reporting.load_lines import load_lines, node_lines
+from restow.reporting.refusal_groups import also_staying
 from restow.reporting.sureness import candidate_texts, kind_of
 from restow.reporting.table import header_lines, print_sections, problem_lines, purpose_lines
+from restow.reporting.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -94,6 +96,7 @@ def _refusal_rows(plan: Plan) -> Iterator[Sequence[str]]:
 
 
 def _refusal_cells(refusal: Refusal) -> Sequence[str]:
+    more = len(also_staying(refusal))
     return (
         str(refusal.pod),
         refusal.node,
@@ -101,7 +104,7 @@ def _refusal_cells(refusal: Refusal) -> Sequence[str]:
         refusal.code,
         refusal.profile or "-",
         refusal.plugin,
-        refusal.message,
+        refusal.message + (f" ({counted(more, 'more pod stays', 'more pods stay')})" if more else ""),
     )
 
 

@@ -124,10 +124,14 @@ class Scheduler:
 
     def fitting(self, pod: int) -> BoolArray:
         """Which nodes pass all filters for a pod, bool[node]; none where the cycle breaks off."""
+        return self.verdicts(pod).passes
+
+    def verdicts(self, pod: int) -> Verdicts:
+        """What the filters say of each node for a pod; that nobody was asked, where the cycle breaks off."""
         try:
-            return self._filters.run(pod).passes
+            return self._filters.run(pod)
         except CycleError:
-            return self._filters.unasked().passes
+            return self._filters.unasked()
 
     def best_of(self, pod: int, nodes: BoolArray) -> IntArray:
         """Those of some feasible nodes, bool[node] (at least one), that have the best score among themselves."""

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
+from restow.cluster.interning import IntArray
 from restow.scheduling.framework import PASSES
 from restow.scheduling.verdicts import Verdicts
 
@@ -23,10 +24,11 @@ def fit_error(verdicts: Verdicts) -> str:
     return f"0/{total} nodes are available:{histogram(reason_counts(verdicts))}"
 
 
-def reason_counts(verdicts: Verdicts) -> Mapping[str, int]:
-    """How many nodes gave each reason."""
+def reason_counts(verdicts: Verdicts, nodes: IntArray | None = None) -> Mapping[str, int]:
+    """How many nodes, of all or of some, gave each reason."""
     counts: Counter[str] = Counter()
-    categories, sizes = np.unique(verdicts.verdict[verdicts.verdict != PASSES], return_counts=True)
+    given = verdicts.verdict if nodes is None else verdicts.verdict[nodes]
+    categories, sizes = np.unique(given[given != PASSES], return_counts=True)
     for category, size in zip(categories.tolist(), sizes.tolist(), strict=True):
         for reason in verdicts.objections[category].outcome.reasons:
             counts[reason] += size

@@ -16,6 +16,7 @@ from restow.scheduling.landing_odds import LandingOdds
 from restow.scheduling.nominations import Nominations
 from restow.scheduling.profiles import DEFAULT_PROFILE, SchedulerProfile
 from restow.scheduling.queue import Queue, waiting_for_others, waiting_pods
+from restow.scheduling.verdicts import Verdicts
 
 
 class Schedulers:
@@ -50,6 +51,10 @@ class Schedulers:
     def fitting(self, pod: int) -> BoolArray:
         """Which nodes pass all filters for a pod, bool[node]."""
         return self.scheduler_of(pod).fitting(pod)
+
+    def verdicts(self, pod: int) -> Verdicts:
+        """What the filters say of each node for a pod."""
+        return self.scheduler_of(pod).verdicts(pod)
 
     def best_of(self, pod: int, nodes: BoolArray) -> IntArray:
         """Those of some feasible nodes, bool[node] (at least one), that have the best score among themselves."""

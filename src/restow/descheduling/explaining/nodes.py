@@ -103,17 +103,28 @@ def _staying(setting: Setting, refusals: list[Refused]) -> tuple[Staying, ...]:
     groups: defaultdict[tuple[Stage, str], list[Refused]] = defaultdict(list)
     for each in refusals:
         groups[each.reason[0], each.reason[1]].append(each)
-    ranked = sorted(groups.items(), key=lambda each: (-len({one.pod for one in each[1]}), each[0]))
+    ranked = sorted(groups.items(), key=lambda each: (-len(_pods(each[1])), each[0]))
     return tuple(
         Staying(
             stage=stage,
             code=code,
-            message=_most_frequent(each.reason[2] for each in members),
+            message=_most_frequent(_message(setting, each) for each in members),
             plugins=tuple(sorted({each.turn.plugin for each in members})),
-            pods=tuple(pod_ref(setting.cluster, pod) for pod in sorted({each.pod for each in members})),
+            pods=tuple(pod_ref(setting.cluster, pod) for pod in sorted(_pods(members))),
         )
         for (stage, code), members in ranked
     )
+
+
+def _pods(refusals: list[Refused]) -> set[int]:
+    """All that stay, be it that others of the same proposal cannot go."""
+    return {pod for each in refusals for pod in (each.pod, *each.others)}
+
+
+def _message(setting: Setting, refused: Refused) -> str:
+    """Why the pods stay; of several the one that cannot go is named."""
+    reason = setting.reason_of(refused, refused.others[0] if refused.others else refused.pod)
+    return reason[2] if reason else ""
 
 
 def _most_frequent(messages: Iterable[str]) -> str:

@@ -112,7 +112,11 @@ class _Views:
     def __init__(self, setting: Setting, pod: int) -> None:
         self._setting = setting
         self._pod = pod
-        self._refusals = {each.turn: Reason(*each.reason) for each in setting.cycle.record.refusals if each.pod == pod}
+        self._refusals = {
+            each.turn: Reason(*reason)
+            for each in setting.cycle.record.refusals
+            if (reason := setting.reason_of(each, pod)) is not None
+        }
         self._after = self._ask(Scene(setting, setting.cycle.record.evictions))
         self._first: _Asked | None = None
         self._trials = Trials(setting, pod)

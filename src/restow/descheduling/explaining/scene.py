@@ -18,7 +18,7 @@ from restow.cluster.pods import PENDING
 from restow.cluster.replacements import twin_of
 from restow.cluster.snapshot import Cluster
 from restow.cluster.state import ClusterState
-from restow.descheduling.arbiter import Arbiter, Eviction
+from restow.descheduling.arbiter import Arbiter, Eviction, Refused
 from restow.descheduling.cycle import Cycle, Ensemble, limits_of
 from restow.descheduling.disruption_budgets import DisruptionBudgets
 from restow.descheduling.evictor import Reason
@@ -70,6 +70,15 @@ class Setting:
     def move_of(self, pod: int) -> Eviction | None:
         """The move of a pod in the plan."""
         return next((each for each in self.cycle.record.evictions if each.pod == pod), None)
+
+    def reason_of(self, refused: Refused, pod: int) -> Reason | None:
+        """Why a pod stays by a refusal, be it that another pod of the same proposal cannot go; None if it does not."""
+        if refused.pod == pod:
+            return refused.reason
+        if pod not in refused.others:
+            return None
+        stage, code, message = refused.reason
+        return stage, code, f"{self.cluster.pods.full_name(refused.pod)} cannot go: {message}"
 
 
 @dataclass(slots=True, frozen=True)

@@ -132,6 +132,11 @@ class Trials:
         pods, nodes = cycle.state.cluster.pods, cycle.state.cluster.nodes
         name = self._setting.cluster.pods.full_name(self._pod)
         move = next((each for each in cycle.record.evictions if pods.full_name(each.pod) == name), None)
-        refusals = {each.turn: each.reason for each in cycle.record.refusals if pods.full_name(each.pod) == name}
+        refusals = {
+            each.turn: each.reason
+            for each in cycle.record.refusals
+            # A limit that refuses a proposal refuses each of its pods, whichever of them exceeds it.
+            if name in map(pods.full_name, (each.pod, *(each.others if each.reason[0] == "limit" else ())))
+        }
         target = nodes.names[move.landing.target] if move is not None and move.landing.target >= 0 else None
         return Outcome(move, target, refusals, len(cycle.record.evictions))

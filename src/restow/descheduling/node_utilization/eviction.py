@@ -70,22 +70,22 @@ def transfer(view: View, task: Transfer) -> Suggestions:
     if exhausted:
         view.note(f"the nodes that could take pods have no {', '.join(exhausted)} left up to their ceilings")
     for node in task.sources:
-        if not _has_room(task):
+        if not has_room(task):
             return
         if task.why(node) is None:
             continue
         pods = view.state.pods_on(node)
         pods = view.removable(pods[task.movable[pods] & welcome[view.pods.tolerations[pods]]])
-        if (yield from _relieve(view, task, node, low_to_high(view.pods, pods))):
+        if (yield from relieve(view, task, node, low_to_high(view.pods, pods))):
             return
 
 
-def _relieve(view: View, task: Transfer, node: int, pods: IntArray) -> Generator[Suggestion, Verdict, bool]:
+def relieve(view: View, task: Transfer, node: int, pods: IntArray) -> Generator[Suggestion, Verdict, bool]:
     """Suggest pods of one source while it needs relief; returns whether the limit of the cycle is reached."""
     evicted = view.moved_from(node)
     reason = task.why(node)
     for pod in pods.tolist():
-        if reason is None or not _has_room(task) or evicted == task.limit:
+        if reason is None or not has_room(task) or evicted == task.limit:
             break
         used = task.usage.of_pod(pod) if task.usage.of_pod else None
         if used is None and task.usage.of_pod:
@@ -99,8 +99,10 @@ def _relieve(view: View, task: Transfer, node: int, pods: IntArray) -> Generator
         if verdict is Verdict.EVICTED:
             evicted += 1
             if used is not None:
-                _subtract(task, node, used)
-                _add(task, view.landing_of(pod), used)
+                add(task.usage, node, used, -1)
+                # What the destinations can take is lowered when a pod goes, wherever it lands.
+                lower_room(task, used, 1)
+                add(task.usage, view.landing_of(pod), used, 1)
                 reason = task.why(node)
             elif task.limit is None:
                 # Nobody knows what the pod used, so nobody knows whether another must follow.
@@ -108,25 +110,24 @@ def _relieve(view: View, task: Transfer, node: int, pods: IntArray) -> Generator
     return False
 
 
-def _has_room(task: Transfer) -> bool:
+def has_room(task: Transfer) -> bool:
+    """Whether the destinations can still take something of every resource."""
     return all(amount > 0 for amount in task.room.values())
 
 
-def _subtract(task: Transfer, node: int, used: Mapping[str, int]) -> None:
-    usage = task.usage.by_node[node]
+def lower_room(task: Transfer, used: Mapping[str, int], times: int) -> None:
+    """Count a pod that goes, or that comes back (-1), in what the destinations can take."""
     for name in task.usage.names:
-        usage[name] -= used[name]
-        task.room[name] -= used[name]
-    task.usage.changes.append(node)
+        task.room[name] -= times * used[name]
 
 
-def _add(task: Transfer, node: int, used: Mapping[str, int]) -> None:
-    """Count a pod where its replacement landed; what the destinations can take was lowered when it went."""
-    usage = task.usage.by_node.get(node)
-    if usage is not None:
-        for name in task.usage.names:
-            usage[name] += used[name]
-        task.usage.changes.append(node)
+def add(usage: Usage, node: int, used: Mapping[str, int], times: int) -> None:
+    """Count a pod that comes to a node, or that leaves it (-1); nothing where the usage of the node is not known."""
+    amounts = usage.by_node.get(node)
+    if amounts is not None:
+        for name in usage.names:
+            amounts[name] += times * used[name]
+        usage.changes.append(node)
 
 
 def _tolerating(view: View, destinations: Iterable[int]) -> BoolArray:

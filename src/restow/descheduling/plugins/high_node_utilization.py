@@ -2,7 +2,8 @@
 
 A node is underused if every resource with a threshold is at or below it, whether or not it may take new pods. All
 underused nodes are emptied, emptiest first, while the other schedulable nodes have room; usage is what pods request.
-Source: Descheduler 0.36, pkg/framework/plugins/nodeutilization.
+Source: Descheduler 0.36, pkg/framework/plugins/nodeutilization. Where the plan chooses the targets, a node is emptied
+completely or left alone (``node_utilization.emptying``).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from restow.cluster.nodes import BASIC_RESOURCES
 from restow.cluster.pods import Pods
 from restow.descheduling.framework import NodeClass, Strategy, Suggestions, View
 from restow.descheduling.node_utilization.capacity import Percentages
+from restow.descheduling.node_utilization.emptying import empty
 from restow.descheduling.node_utilization.eviction import Transfer, evictable_in, room_on, transfer
 from restow.descheduling.node_utilization.headroom import Fullness
 from restow.descheduling.node_utilization.survey import Survey
@@ -90,7 +92,7 @@ def suggest(view: View, args: HighNodeUtilizationArgs) -> Suggestions:
         worse=fullness.emptier,
         cost=fullness.fullest_with,
     )
-    yield from transfer(view, task)
+    yield from (empty if view.chooses_targets else transfer)(view, task)
 
 
 def sort_nodes(view: View, args: HighNodeUtilizationArgs) -> Mapping[int, NodeClass]:

@@ -18,7 +18,7 @@ from restow.reporting.answer import (
     stays,
 )
 from restow.reporting.html.elements import EMPTY, Markup, joined, tag, text
-from restow.reporting.purpose import balance, less_even, levels, wanted
+from restow.reporting.purpose import balance, less_even, levels, made_together, not_done, wanted
 from restow.reporting.refusal_groups import group_refusals, staying_pods
 from restow.reporting.wording import counted, resource_title
 
@@ -64,7 +64,9 @@ def _second_sentence(report: Report) -> str:
     if plan.moves:
         about = [f"{headline(plan)}.", f"Moves by strategy: {', '.join(wanted(plan))}."]
         about += [f"Balance: {'; '.join(balance(plan))}."] if balance(plan) else []
+        about += [f"All or none: {made_together(plan)}."] if made_together(plan) else []
         sentences = [*about, *sentences]
+    sentences += [f"Not done, since one pod cannot go: {not_done(plan)}."] if not_done(plan) else []
     return " ".join(sentences)
 
 

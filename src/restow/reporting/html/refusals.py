@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from restow.reporting.answer import stays
 from restow.reporting.html.elements import EMPTY, Markup, row, section, tag, text
-from restow.reporting.refusal_groups import RefusalGroup, group_refusals
+from restow.reporting.refusal_groups import RefusalGroup, also_staying, group_refusals
 
 if TYPE_CHECKING:
     from restow.descheduling.plan import Plan, Refusal
@@ -61,4 +61,6 @@ def _pods(group: RefusalGroup) -> Markup:
 
 
 def _cells(refusal: Refusal) -> tuple[Markup, ...]:
-    return (text(refusal.pod), text(refusal.node), text(refusal.plugin), text(refusal.message))
+    more = len(also_staying(refusal))
+    pods = f"{refusal.pod}{f' and {more:,} more' if more else ''}"
+    return (text(pods), text(refusal.node), text(refusal.plugin), text(refusal.message))

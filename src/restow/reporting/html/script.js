@@ -257,7 +257,9 @@
   finder?.addEventListener("input", () => {
     const wanted = finder.value.trim().toLowerCase();
     const texts = (refusal) => [podName(refusal.pod), refusal.node, refusal.plugin, `${refusal.stage}, ${refusal.code}: ${refusal.message}`];
-    const found = wanted ? plan.refusals.filter((refusal) => texts(refusal).join(" ").toLowerCase().includes(wanted)) : [];
+    const others = (refusal) => (refusal.proposal?.alsoStaying ?? []).map(podName);
+    const all = (refusal) => [...texts(refusal), ...others(refusal)].join(" ").toLowerCase();
+    const found = wanted ? plan.refusals.filter((refusal) => all(refusal).includes(wanted)) : [];
     const rows = found.slice(0, 200).map((refusal) => element("tr", texts(refusal).map((each) => element("td", each))));
     byId("found-refusals").hidden = !found.length;
     byId("found-refusals").tBodies[0].replaceChildren(...rows);

@@ -1,0 +1,93 @@
+"""Emptying nodes where the plan chooses the targets: all pods of a node go together, or the node is left alone.
+
+A node that keeps one of its pods cannot be taken away, so moving the others would gain nothing. The pods of DaemonSets and
+of the kubelet itself (mirror and static pods) go with their node and do not count, nor do pods that the strategy's own
+arguments leave out. Everything else on the node must go: one pod that the evictor protects, that a budget or a limit holds
+back, or that has no place on the nodes that take pods, keeps all the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+from restow.cluster.interning import IntArray
+from restow.cluster.pods import Flag
+from restow.cluster.replacements import twin_of
+from restow.descheduling.eviction_order import low_to_high
+from restow.descheduling.framework import Obligation, Owed, Proposal, Suggestion, Suggestions, Verdict, View
+from restow.descheduling.node_utilization.eviction import Transfer, add, has_room, lower_room, relieve
+from restow.descheduling.node_utilization.headroom import Figures
+from restow.descheduling.protections import of_daemon_sets
+
+
+def empty(view: View, task: Transfer) -> Suggestions:
+    """Propose for each source in turn that all of its pods go; pods bound to an emptied node are suggested by themselves."""
+    bound = of_daemon_sets(view.state.cluster) | view.pods.has(Flag.MIRROR) | view.pods.has(Flag.STATIC)
+    for node in task.sources:
+        if not has_room(task):
+            return
+        pods = view.state.pods_on(node)
+        pods = pods[task.movable[pods]]
+        going = low_to_high(view.pods, pods[~bound[pods]])
+        if len(going):
+            underway = _Underway(view, task, node, going)
+            verdict = yield underway.proposal()
+            underway.catch_up()
+            if verdict is Verdict.TOTAL_LIMIT:
+                return
+            if verdict is not Verdict.EVICTED:
+                continue
+        if (yield from relieve(view, task, node, view.removable(pods[bound[pods]]))):
+            return
+
+
+class _Underway:
+    """The pods of one node while it is judged whether all of them can go: each is counted where it is by then.
+
+    So the next one finds the fullest node as those before it leave it, and nothing has changed if one of them cannot go.
+    """
+
+    def __init__(self, view: View, task: Transfer, node: int, pods: IntArray) -> None:
+        self._view = view
+        self._task = task
+        self._source = node
+        #: What each pod uses, and the node that it is counted on.
+        self._used = {pod: task.usage.of_pod(pod) if task.usage.of_pod else None for pod in pods.tolist()}
+        self._counted = dict.fromkeys(self._used, node)
+
+    def proposal(self) -> Proposal:
+        """All pods go, or none."""
+        reason = self._task.why(self._source) or ""
+        wanted = (
+            Suggestion(
+                pod,
+                reason,
+                Obligation.BETTER,
+                Owed.ALL,
+                partial(self._task.takes, used),
+                partial(self._task.worse, self._source),
+                partial(self._cost, used),
+            )
+            for pod, used in self._used.items()
+        )
+        return Proposal(tuple(wanted), f"empty {self._view.state.cluster.nodes.names[self._source]}")
+
+    def catch_up(self) -> None:
+        """Count every pod, or its replacement, where it is now."""
+        for pod, used in self._used.items():
+            before, now = self._counted[pod], self._now(pod)
+            if used is not None and before != now:
+                self._counted[pod] = now
+                add(self._task.usage, before, used, -1)
+                add(self._task.usage, now, used, 1)
+                if self._source in (before, now):
+                    lower_room(self._task, used, 1 if before == self._source else -1)
+
+    def _now(self, pod: int) -> int:
+        state = self._view.state
+        return int(state.node[pod if state.exists[pod] else twin_of(pod)])
+
+    def _cost(self, used: Mapping[str, int] | None, nodes: IntArray) -> Figures:
+        self.catch_up()
+        return self._task.cost(used, nodes)
