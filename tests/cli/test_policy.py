@@ -12,7 +12,8 @@ GOOD = as_yaml(strategy_policy("RemoveDuplicates"))
 REFUSED = as_yaml(strategy_policy("RemoveDuplicates", {"excludeOwnrKinds": []}))
 ODD = as_yaml(strategy_policy("RemoveDuplicates", maxNoOfPodsToEvictTotal=0))
 OLD = as_yaml(an_old_policy({"RemoveDuplicates": {"enabled": True, "params": {"includeSoftConstraints": True}}}))
-PROBLEM = 'unknown field "excludeOwnrKinds" of RemoveDuplicates; did you mean "excludeOwnerKinds"?'
+PROBLEM = 'unknown field "excludeOwnrKinds" of RemoveDuplicates'
+HINT = 'did you mean "excludeOwnerKinds"?'
 PLACE = "profiles[0].pluginConfig[0].args.excludeOwnrKinds"
 
 
@@ -41,7 +42,7 @@ class TestValidate:
     def test_a_refused_policy(self, restow):
         ran = restow("policy", "validate", "refused.yaml")
         assert (ran.status, ran.err) == (2, "")
-        assert ran.out == f"refused.yaml:{line_of(REFUSED, 'excludeOwnr')}: {PLACE}: {PROBLEM}\n"
+        assert ran.out == f"refused.yaml:{line_of(REFUSED, 'excludeOwnr')}: {PLACE}: {PROBLEM}; {HINT}\n"
 
     def test_several_files_one_of_which_is_refused(self, restow):
         ran = restow("policy", "validate", "good.yaml", "refused.yaml", "old.yaml")
@@ -53,7 +54,7 @@ class TestValidate:
         assert ran.status == 2
         lines = ran.out.splitlines()
         assert lines[0] == "nope.yaml:1: No such file or directory"
-        assert lines[1].startswith("broken.yaml:2: yaml: ")
+        assert lines[1].startswith("broken.yaml:2: not valid YAML: ")
         assert lines[2] == "good.yaml: valid"
 
     def test_warnings_are_no_reason(self, restow):
@@ -117,6 +118,7 @@ class TestDocument:
                     "severity": "error",
                     "path": PLACE,
                     "message": PROBLEM,
+                    "hint": HINT,
                 }
             ],
             "summary": {"files": 2, "errors": 1, "warnings": 0, "notes": 0},

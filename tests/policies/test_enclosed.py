@@ -83,7 +83,7 @@ def test_the_policy_of_helm_values_is_read_with_its_lines(above):
 
 def test_helm_values_name_the_version_of_their_policy():
     text = b"deschedulerPolicyAPIVersion: descheduler/v1alpha1\ndeschedulerPolicy:\n  strategies: {Foo: {}}\n"
-    assert "unknown strategy name: Foo" in only_error(text).message
+    assert "unknown strategy name: Foo" in only_error(text).advice
 
 
 def test_that_a_policy_was_found_inside_is_told():
@@ -104,19 +104,19 @@ def test_a_workload_says_what_it_mounts():
     volumes = [{"name": "policy", "configMap": {"name": "descheduler-policy"}}]
     spec = {"template": {"spec": {"volumes": volumes}}}
     workload = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"namespace": "kube-system"}, "spec": spec}
-    assert only_error(as_yaml(workload)).message.endswith(
+    assert only_error(as_yaml(workload)).advice.endswith(
         "; what this Deployment mounts: kubectl -n kube-system get configmap descheduler-policy -o yaml"
     )
 
 
 def test_further_documents_are_not_searched_and_that_is_told():
     text = b"apiVersion: v1\nkind: ServiceAccount\n---\n" + config_map(SOUND)
-    assert "put the policy into a file of its own" in only_error(text).message
+    assert "put the policy into a file of its own" in only_error(text).advice
 
 
 def test_values_without_a_policy_say_where_it_belongs():
     """The chart's values have a kind, which is that of its workload."""
-    message = only_error(b"kind: CronJob\nreplicas: 1\n").message
+    message = only_error(b"kind: CronJob\nreplicas: 1\n").advice
     assert message.endswith("; if these are Helm values, their policy belongs under deschedulerPolicy")
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from builders.policies import a_config, a_policy, a_profile, an_old_policy, as_yaml
-from restow.policies.documents import read_document
+from restow.policies.enclosed import read_policy_document
 from restow.policies.fallbacks import Fallbacks, with_fallbacks
 
 LOCAL = Fallbacks(evict_local_storage_pods=True)
 
 
 def filled(policy, fallbacks):
-    return with_fallbacks(read_document(as_yaml(policy), "p.yaml"), fallbacks).data
+    return with_fallbacks(read_policy_document(as_yaml(policy), "p.yaml"), fallbacks).data
 
 
 def evictor_args(*configs):
@@ -21,13 +21,13 @@ def evictor_args(*configs):
 
 
 def test_without_flags_the_document_is_the_same():
-    document = read_document(as_yaml(a_policy()), "p.yaml")
+    document = read_policy_document(as_yaml(a_policy()), "p.yaml")
     assert with_fallbacks(document, Fallbacks()) is document
     assert with_fallbacks(document, Fallbacks(max_pods_to_evict_per_node=0)).data == document.data
 
 
 def test_the_document_itself_is_not_changed():
-    document = read_document(as_yaml(a_policy(a_profile(a_config("DefaultEvictor", {})))), "p.yaml")
+    document = read_policy_document(as_yaml(a_policy(a_profile(a_config("DefaultEvictor", {})))), "p.yaml")
     with_fallbacks(document, LOCAL)
     assert document.data["profiles"][0]["pluginConfig"] == [{"name": "DefaultEvictor", "args": {}}]
 
@@ -86,4 +86,4 @@ def test_the_evictor_that_counts_is_the_first():
     ids=str,
 )
 def test_what_is_no_policy_is_left_for_the_reader_to_refuse(profiles):
-    with_fallbacks(read_document(as_yaml({**a_policy(), "profiles": profiles}), "p.yaml"), LOCAL)
+    with_fallbacks(read_policy_document(as_yaml({**a_policy(), "profiles": profiles}), "p.yaml"), LOCAL)

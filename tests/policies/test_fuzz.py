@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from builders.policies import PLUGINS, a_config, a_policy, a_profile, an_old_policy, as_json, as_yaml
 from restow.errors import InputError
-from restow.policies.documents import read_document
+from restow.policies.enclosed import read_policy_document
 from restow.policies.lint import lint_policy
 from restow.policies.load import load_policy, validate_policy
 from restow.policies.v1alpha1 import convert
@@ -79,7 +79,7 @@ def try_everything(text):
         with contextlib.suppress(InputError):
             read(text, "p.yaml", PLUGINS)
     with contextlib.suppress(InputError):
-        convert(read_document(text, "p.yaml"))
+        convert(read_policy_document(text, "p.yaml"))
 
 
 @LIMITS

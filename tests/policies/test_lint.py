@@ -11,7 +11,7 @@ from restow.policies.lint import lint_policy
 def lint(policy):
     """Findings without their lines, as ``severity: path: message``."""
     found = lint_policy(as_yaml(policy), "p.yaml", PLUGINS)
-    return [f"{finding.severity}: {finding.path}: {finding.message}" for finding in found]
+    return [f"{finding.severity}: {finding.path}: {finding.advice}" for finding in found]
 
 
 def utilisation(thresholds, targets, **more):
@@ -61,7 +61,7 @@ def test_a_policy_with_errors_shows_them_and_what_is_ignored():
 def test_a_file_without_a_version_shows_only_that():
     (finding,) = lint_policy(b"profiles: [{name: a}]", "p.yaml", PLUGINS)
     assert finding.severity == "warning"
-    assert "no apiVersion" in finding.message
+    assert "no apiVersion" in finding.advice
 
 
 class TestGlobals:

@@ -13,7 +13,7 @@ def of_args(plugin, args, **settings):
     start = "profiles[0].pluginConfig[0].args."
     found = lint_policy(as_yaml(strategy_policy(plugin, args, **settings)), "p.yaml", PLUGINS)
     return [
-        f"{finding.severity}: {finding.path.removeprefix(start)}: {finding.message}"
+        f"{finding.severity}: {finding.path.removeprefix(start)}: {finding.advice}"
         for finding in found
         if finding.path.startswith(start)
     ]
@@ -23,7 +23,7 @@ def of_evictor(args):
     profile = a_profile(a_config("DefaultEvictor", args), a_config("RemoveDuplicates"), balance=["RemoveDuplicates"])
     found = lint_policy(as_yaml(a_policy(profile)), "p.yaml", PLUGINS)
     start = "profiles[0].pluginConfig[0].args."
-    return [f"{finding.severity}: {finding.path.removeprefix(start)}: {finding.message}" for finding in found]
+    return [f"{finding.severity}: {finding.path.removeprefix(start)}: {finding.advice}" for finding in found]
 
 
 class TestDefaultEvictor:

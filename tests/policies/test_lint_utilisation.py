@@ -13,7 +13,7 @@ def of_args(plugin, args, **settings):
     start = "profiles[0].pluginConfig[0].args."
     found = lint_policy(as_yaml(strategy_policy(plugin, args, **settings)), "p.yaml", PLUGINS)
     return [
-        f"{finding.severity}: {finding.path.removeprefix(start)}: {finding.message}"
+        f"{finding.severity}: {finding.path.removeprefix(start)}: {finding.advice}"
         for finding in found
         if finding.path.startswith(start)
     ]

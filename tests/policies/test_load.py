@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from builders.policies import PLUGINS, as_json, as_yaml, strategy_policy
+from restow.documents.findings import path_text
 from restow.errors import InputError
-from restow.policies.findings import path_text
 from restow.policies.load import load_policy, validate_policy
 from restow.policies.policy import Policy
 
@@ -45,7 +45,7 @@ def test_without_a_version_nothing_runs_and_that_is_said_loudly(text, what):
 
 def test_strategies_without_a_version_are_of_the_old_one():
     (warning,) = load_policy(b"strategies: {}\n", "policy.yaml", PLUGINS).warnings
-    assert warning.message.endswith("add apiVersion: descheduler/v1alpha1")
+    assert warning.advice.endswith("add apiVersion: descheduler/v1alpha1")
 
 
 def test_a_missing_kind_is_no_matter():

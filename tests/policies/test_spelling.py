@@ -9,7 +9,7 @@ from restow.policies.load import validate_policy
 
 
 def errors(policy):
-    return [finding.message for finding in validate_policy(as_yaml(policy), "p.yaml", PLUGINS)]
+    return [finding.advice for finding in validate_policy(as_yaml(policy), "p.yaml", PLUGINS)]
 
 
 @pytest.mark.parametrize(
@@ -49,8 +49,8 @@ def test_an_inner_key_of_that_name_is_another():
 def test_a_plugin_that_is_written_as_a_mapping_is_told_how_to_write_it():
     (text,) = errors(a_policy(a_profile(a_config("RemoveDuplicates"), balance=[{"name": "RemoveDuplicates"}])))
     assert text == (
-        "must be text: write - RemoveDuplicates (json: cannot unmarshal object into Go struct field "
-        "PluginSet.profiles.plugins.balance.enabled of type string)"
+        "must be text, not a mapping (json: cannot unmarshal object into Go struct field "
+        "PluginSet.profiles.plugins.balance.enabled of type string); write - RemoveDuplicates"
     )
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders.policies import PLUGINS, a_config, a_policy, a_profile, an_old_policy, as_yaml, strategy_policy
-from restow.policies.documents import read_document
+from restow.policies.enclosed import read_policy_document
 from restow.policies.load import load_document, load_policy
 from restow.policies.understood import DEFAULT_MARK, understood
 
@@ -17,7 +17,7 @@ EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "policies").glob("*.
 
 
 def text_of(policy):
-    document = read_document(as_yaml(policy), "p.yaml")
+    document = read_policy_document(as_yaml(policy), "p.yaml")
     return understood(document, load_document(document, PLUGINS).policy)
 
 
@@ -32,16 +32,16 @@ def lines_of(policy):
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_the_text_is_the_same_policy(path):
-    document = read_document(path.read_bytes(), path.name)
+    document = read_policy_document(path.read_bytes(), path.name)
     policy = load_document(document, PLUGINS).policy
     assert load_policy(understood(document, policy).encode(), "again.yaml", PLUGINS).policy == policy
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_understanding_it_again_marks_only_what_says_nothing(path):
-    document = read_document(path.read_bytes(), path.name)
+    document = read_policy_document(path.read_bytes(), path.name)
     first = understood(document, load_document(document, PLUGINS).policy)
-    document = read_document(first.encode(), path.name)
+    document = read_policy_document(first.encode(), path.name)
     second = understood(document, load_document(document, PLUGINS).policy)
     assert {line.split(": ")[1] for line in second.splitlines() if DEFAULT_MARK in line} == {f"null  {DEFAULT_MARK}"}
 
@@ -119,7 +119,7 @@ def test_a_deprecated_collector_is_shown_only_if_it_is_used():
 
 
 def test_an_empty_policy_is_all_defaults():
-    document = read_document(b"", "p.yaml")
+    document = read_policy_document(b"", "p.yaml")
     text = understood(document, load_document(document, PLUGINS).policy)
     assert all(line.endswith(DEFAULT_MARK) for line in text.splitlines())
 
@@ -138,6 +138,6 @@ def test_any_text_comes_back(name, kinds, selector):
     profile = a_profile(
         a_config("RemoveDuplicates", {"excludeOwnerKinds": kinds}), name=name, balance=["RemoveDuplicates"]
     )
-    document = read_document(as_yaml(a_policy(profile, nodeSelector=selector)), "p.yaml")
+    document = read_policy_document(as_yaml(a_policy(profile, nodeSelector=selector)), "p.yaml")
     policy = load_document(document, PLUGINS).policy
     assert load_policy(understood(document, policy).encode(), "again.yaml", PLUGINS).policy == policy

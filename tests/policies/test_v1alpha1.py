@@ -6,7 +6,7 @@ import pytest
 
 from builders.policies import PLUGINS, an_old_policy, as_json, as_yaml, strategy_policy
 from restow.errors import InputError
-from restow.policies.documents import read_document
+from restow.policies.enclosed import read_policy_document
 from restow.policies.load import load_policy, validate_policy
 from restow.policies.v1alpha1 import convert
 
@@ -14,7 +14,7 @@ LABELS = {"matchLabels": {"a": "b"}}
 
 
 def converted(policy):
-    return convert(read_document(as_yaml(policy), "old.yaml"))
+    return convert(read_policy_document(as_yaml(policy), "old.yaml"))
 
 
 def errors(strategies, **settings):
@@ -102,7 +102,7 @@ class TestErrors:
 class TestWarnings:
     def warnings(self, strategies, **settings):
         loaded = load_policy(as_yaml(an_old_policy(strategies, **settings)), "old.yaml", PLUGINS)
-        return [f"{warning.line}: {warning.message}" for warning in loaded.warnings[1:]]
+        return [f"{warning.line}: {warning.advice}" for warning in loaded.warnings[1:]]
 
     def test_the_format_itself_is_the_first(self):
         first = load_policy(as_yaml(an_old_policy({})), "old.yaml", PLUGINS).warnings[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from builders.policies import PLUGINS, an_old_policy, as_yaml
-from restow.policies.documents import read_document
+from restow.policies.enclosed import read_policy_document
 from restow.policies.load import load_policy
 from restow.policies.strategies import STRATEGIES
 from restow.policies.v1alpha1 import convert
@@ -17,7 +17,7 @@ CPU_LOW, CPU_HIGH = {"cpu": 20, "memory": 20.5}, {"cpu": 50, "memory": 60}
 
 
 def converted(policy):
-    return convert(read_document(as_yaml(policy), "old.yaml"))
+    return convert(read_policy_document(as_yaml(policy), "old.yaml"))
 
 
 def profile_of(name, params=None, **settings):

@@ -7,7 +7,8 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from restow.policies.documents import read_document
+from restow.documents.document import read_document
+from restow.policies.v1alpha2 import POLICY_FILE
 from restow.policies.writing import write_policy
 
 WORDS = st.sampled_from(
@@ -25,7 +26,7 @@ DOCUMENTS = st.dictionaries(
 def test_what_is_written_is_read_back(document):
     text = write_policy(document)
     if document:
-        assert read_document(b"---\n" + text.encode(), "p.yaml").data == document
+        assert read_document(b"---\n" + text.encode(), "p.yaml", POLICY_FILE).data == document
 
 
 @pytest.mark.parametrize("word", ["y", "yes", "1_000", "0o7", "null", "2001-01-01", "5"])

@@ -166,7 +166,10 @@ REFUSED = {
         a_configuration(leaderElection={"leaderElected": True}),
         'leaderElection.leaderElected: unknown field "leaderElected"; did you mean "leaderElect"?',
     ),
-    "wrong type": (a_configuration(parallelism="2"), "parallelism: must be a whole number, not text"),
+    "wrong type": (
+        a_configuration(parallelism="2"),
+        "parallelism: must be a whole number, not text; remove the quotes",
+    ),
     "extenders": (
         a_configuration(extenders=[{"urlPrefix": "http://127.0.0.1"}]),
         "extenders: restow calls no extenders, so it cannot tell where pods would go; remove them",

@@ -218,10 +218,10 @@ def test_what_a_configuration_does_not_mention_is_not_told(configuration):
     ],
 )
 def test_what_kube_scheduler_passes_over_is_told(profile, warning):
-    told = [each.partition(": ")[2] for each in loaded(a_configuration(profile)).warnings]
+    told = [str(each).partition(": ")[2] for each in loaded(a_configuration(profile)).warnings]
     assert warning in told
 
 
 def test_further_documents_are_told_of():
     text = "\n".join(f"{key}: {value}" for key, value in HEAD.items()) + "\n---\nfoo: bar\n"
-    assert "config.yaml:1: only the first YAML document of a file is read" in loaded(text).warnings
+    assert "config.yaml:1: only the first YAML document of a file is read" in map(str, loaded(text).warnings)

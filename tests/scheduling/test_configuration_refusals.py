@@ -73,22 +73,27 @@ def test_a_plugin_behind_a_gate_is_refused():
     ("text", "sentence"),
     [
         pytest.param("", "config.yaml:1: an empty file; start with", id="empty"),
-        pytest.param("- a", "config.yaml:1: not a mapping; start with", id="list"),
+        pytest.param("- a", "config.yaml:1: a list, not a KubeSchedulerConfiguration; start with", id="list"),
         pytest.param("profiles: []", "config.yaml:1: no kind; add apiVersion", id="untyped"),
         pytest.param("kind: KubeSchedulerConfiguration", "config.yaml:1: no apiVersion; add", id="unversioned"),
         pytest.param("a: 1\nb: [", "config.yaml:3: not valid YAML:", id="not YAML"),
         pytest.param('{"a": 1,\n "b" 2}', "config.yaml:2: not valid JSON:", id="not JSON"),
-        pytest.param("a: 1\nb: 2\na: 3", 'config.yaml:3: the key "a" is written twice', id="key twice"),
-        pytest.param("a: &x\n  b: *x", "config.yaml:", id="in a circle"),
-        pytest.param("[" * 30_000, "config.yaml:1: nested more than 40 levels deep", id="bottomless"),
         pytest.param(
-            "a: 1\nb:\n" + "- " * 30_000, "config.yaml:3: nested more than 40 levels deep", id="bottomless list"
+            a_configuration()[:-1] + ',\n"parallelism": 1,\n"parallelism": 2}',
+            "config.yaml:6: parallelism: is written twice; remove one of them",
+            id="key twice",
         ),
-        pytest.param("a: 1\n---\n" + "[" * 30_000, "config.yaml:3: nested more than", id="bottomless second document"),
-        pytest.param('{"a": ' * 30_000, "config.yaml: nested more than 40 levels deep", id="bottomless JSON"),
-        pytest.param('{"a": ' + "7" * 5000 + "}", "config.yaml:1: no kind", id="JSON number of many digits"),
-        pytest.param("a: \x00", "config.yaml: not valid YAML:", id="control character"),
-        pytest.param("a: .inf", "config.yaml:1: a: .inf is not a number that JSON can hold", id="infinite"),
+        pytest.param("a: &x\n  b: *x", "config.yaml:", id="in a circle"),
+        pytest.param("[" * 30_000, "config.yaml:1: nested more than 64 levels deep", id="bottomless"),
+        pytest.param(
+            "a: 1\nb:\n" + "- " * 30_000, "config.yaml:3: nested more than 64 levels deep", id="bottomless list"
+        ),
+        pytest.param('{"a": ' * 30_000, "config.yaml:1: nested more than 64 levels deep", id="bottomless JSON"),
+        pytest.param(
+            '{"a": ' + "7" * 5000 + "}", "config.yaml:1: a: must be a finite number", id="JSON number of many digits"
+        ),
+        pytest.param("a: \x00", "config.yaml:1: not valid YAML:", id="control character"),
+        pytest.param("a: .inf", "config.yaml:1: a: must be a finite number", id="infinite"),
     ],
 )
 def test_what_is_no_configuration_is_refused(text, sentence):

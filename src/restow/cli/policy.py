@@ -20,7 +20,8 @@ The JSON document:
   {"apiVersion": "restow.dev/v1alpha1", "kind": "PolicyFindings",
    "findings": [{"file": "policy.yaml", "line": 14,
                  "severity": "error|warning|note",
-                 "path": "profiles[0].pluginConfig[1].args", "message": "..."}],
+                 "path": "profiles[0].pluginConfig[1].args", "message": "...",
+                 "hint": "..."}],
    "summary": {"files": 1, "errors": 1, "warnings": 0, "notes": 0}}
 """
 

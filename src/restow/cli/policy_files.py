@@ -8,7 +8,7 @@ from importlib.resources import files
 
 from restow.cli.named_files import file_bytes, file_name
 from restow.descheduling.registry import plugins
-from restow.policies.documents import Document
+from restow.documents.document import Document
 from restow.policies.enclosed import read_policy_document
 from restow.policies.fallbacks import Fallbacks, with_fallbacks
 from restow.policies.load import LoadedPolicy, load_document

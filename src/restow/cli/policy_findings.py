@@ -16,9 +16,9 @@ from restow.cli.options import STDIN
 from restow.cli.output import console, write_bytes
 from restow.descheduling.plan import API_VERSION
 from restow.descheduling.registry import plugins
+from restow.documents.findings import Finding, Severity
 from restow.errors import InputError
 from restow.plain_text import printable
-from restow.policies.findings import Finding, Severity
 from restow.policies.schema import Plugins
 from restow.reporting.json import indented_json
 from restow.reporting.wording import counted
@@ -127,7 +127,7 @@ def _finding_lines(finding: Finding, width: int) -> Iterator[Text]:
     start = f"{finding.line:>4}  {finding.severity:<7}  "
     place = f"{finding.path}: " if finding.path else ""
     room = max(width - len(start), _NARROWEST)
-    lines = textwrap.wrap(printable(place + finding.message), room, break_on_hyphens=False)
+    lines = textwrap.wrap(printable(place + finding.advice), room, break_on_hyphens=False)
     for index, line in enumerate(lines):
         text = Text((" " * len(start) if index else start) + line)
         if index == 0:

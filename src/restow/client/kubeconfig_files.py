@@ -17,9 +17,9 @@ import yaml
 
 from restow.client.kubeconfig_shape import check_shape
 from restow.client.official import config_modules
+from restow.documents.yaml_events import check_yaml
 from restow.errors import InputError
 from restow.kube.excerpts import excerpt
-from restow.kube.yaml_events import check_yaml
 from restow.small_files import read_small_file
 
 _DEEPEST: Final = 40

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta, Struct, field
 
+from restow.documents.field_types import Duration, Uint
 from restow.kube.labels import selector_from
 from restow.kube.objects import LabelSelector
-from restow.policies.arguments import Duration, PluginArgs, PriorityThreshold, Uint
+from restow.policies.arguments import PluginArgs, PriorityThreshold
 from restow.policies.schema import DEFAULT_EVICTOR, PluginSchema
 
 if TYPE_CHECKING:

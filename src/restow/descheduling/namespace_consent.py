@@ -67,7 +67,7 @@ def namespace_notes(cluster: Cluster) -> Iterator[str]:
         others = f" and {len(strange) - 1} more" if len(strange) > 1 else ""
         yield (
             f'namespace {name}{others}: the annotation {ANNOTATION} is "{excerpt(value)}", neither {_ENABLED} nor {_DISABLED}, '
-            f"and counts as {_DISABLED}{hint}"
+            f"and counts as {_DISABLED}{f'; {hint}' if hint else ''}"
         )
 
 

@@ -1,8 +1,7 @@
 """Argument shapes that several plugins share, and upstream's rules for them.
 
 Struct names are the Go types' names, because upstream's decode errors quote them and people search for those texts.
-``Meta(extra={"go": ...})`` names the Go type of a number where Python has only ``int`` and ``float``; the decoder
-(``policies.decode``) reads the range and the text of the error from it.
+``Meta(extra={"go": ...})`` names the Go type where Python has only ``int``, ``float`` and ``dict``.
 """
 
 from __future__ import annotations
@@ -11,20 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta, Struct
 
+from restow.documents.field_types import Uint
 from restow.kube.labels import selector_from
-from restow.kube.objects import LabelSelector
+from restow.kube.objects import Int32, LabelSelector
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-Uint = Annotated[int, Meta(extra={"go": "uint"})]
-Int = Annotated[int, Meta(extra={"go": "int"})]
-Int32 = Annotated[int, Meta(extra={"go": "int32"})]
-Int64 = Annotated[int, Meta(extra={"go": "int64"})]
-#: Written as a Go duration ("1h30m"), decoded to nanoseconds.
-Duration = Annotated[int, Meta(extra={"go": "v1.Duration"})]
-#: A number, or text such as "25%".
-IntOrString = Annotated[int | str, Meta(extra={"go": "intstr.IntOrString"})]
 Percentage = Annotated[float, Meta(extra={"go": "api.Percentage"})]
 
 #: Resource name to percentage.

@@ -7,18 +7,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from restow.documents.findings import Issue
 from restow.kube.excerpts import excerpt
 from restow.kube.near_words import misspelled_or_foreign
 from restow.policies.configs import first_configs
-from restow.policies.findings import Issue
 from restow.policies.schema import DEFAULT_EVICTOR, EXTENSION_POINTS, OWNER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
+    from restow.documents.findings import Path
     from restow.policies.configs import Config
-    from restow.policies.findings import Path
-    from restow.policies.schema import ExtensionPoint, Plugins
+    from restow.policies.schema import ExtensionPoint, Plugins, PluginSchema
     from restow.policies.wire import DeschedulerProfile, PluginSet
 
 
@@ -34,7 +34,7 @@ def check_points(profile: DeschedulerProfile, path: Path, plugins: Plugins) -> I
         for name in dict.fromkeys(enabled):
             if not implements(plugins, name, point):
                 place = (*path, "plugins", _key(point), "enabled", enabled.index(name))
-                yield Issue(place, _not_existing(profile.name, point, name, plugins))
+                yield Issue(place, _not_existing(profile.name, point, name), hint=_where(name, plugins))
 
 
 def check_build(
@@ -43,7 +43,10 @@ def check_build(
     """Yield upstream's errors about making the plugins of the profile that stands at ``path``."""
     first = first_configs(configs)
     for name, place in _places(profile, path, plugins).items():
-        yield from (Issue(place, text) for text in _check_plugin(profile.name, name, first, plugins))
+        if name in first:
+            yield from (Issue(place, text) for text in _check_plugin(profile.name, first[name], plugins[name]))
+        elif name != DEFAULT_EVICTOR:  # defaulting gives it one
+            yield Issue(place, _not_configured(profile.name, name), hint=f'add "- name: {name}" to its pluginConfig')
 
 
 def _places(profile: DeschedulerProfile, path: Path, plugins: Plugins) -> dict[str, Path]:
@@ -72,20 +75,27 @@ def _plugin_set(profile: DeschedulerProfile, point: ExtensionPoint) -> PluginSet
     return profile.plugins.preevictionfilter
 
 
-def _not_existing(profile: str, point: ExtensionPoint, name: str, plugins: Plugins) -> str:
+def _not_existing(profile: str, point: ExtensionPoint, name: str) -> str:
     """Return upstream's text, which names all such plugins of a point at once, for one of them."""
-    text = f'profile "{excerpt(profile)}" configures {point} extension point of non-existing plugins: {excerpt(name)}'
+    return f'profile "{excerpt(profile)}" configures {point} extension point of non-existing plugins: {excerpt(name)}'
+
+
+def _where(name: str, plugins: Plugins) -> str:
+    """Return the points to which a plugin belongs, or whose plugin it may be."""
     if name in plugins:
-        return f"{text}; {name} belongs to {' and '.join(map(_key, plugins[name].extension_points))}"
-    return f"{text}{misspelled_or_foreign(name, plugins, OWNER)}"
+        return f"{name} belongs to {' and '.join(map(_key, plugins[name].extension_points))}"
+    return misspelled_or_foreign(name, plugins, OWNER)
 
 
-def _check_plugin(profile: str, name: str, first: Mapping[str, Config], plugins: Plugins) -> list[str]:
-    start = f'unable to create "{excerpt(profile)}" profile: unable to build {name} plugin'
-    if name not in first:
-        if name == DEFAULT_EVICTOR:  # defaulting gives it one
-            return []
-        return [f'{start}: unable to find "{name}" plugin config; add "- name: {name}" to its pluginConfig']
-    schema, args = plugins[name], first[name].args
-    problems = [] if args is None else schema.construct(schema.default(args))
-    return [f'{start}: unable to initialize "{name}" plugin: {problem}' for problem in problems]
+def _start(profile: str, name: str) -> str:
+    return f'unable to create "{excerpt(profile)}" profile: unable to build {name} plugin'
+
+
+def _not_configured(profile: str, name: str) -> str:
+    return f'{_start(profile, name)}: unable to find "{name}" plugin config'
+
+
+def _check_plugin(profile: str, config: Config, schema: PluginSchema) -> list[str]:
+    problems = [] if config.args is None else schema.construct(schema.default(config.args))
+    start = f'{_start(profile, config.name)}: unable to initialize "{config.name}" plugin'
+    return [f"{start}: {problem}" for problem in problems]

@@ -9,15 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from restow.documents.findings import Issue
+from restow.documents.shapes import json_kind
 from restow.kube.excerpts import excerpt
 from restow.kube.near_words import misspelled_or_foreign
-from restow.policies.decode import decode, json_kind
-from restow.policies.findings import Issue
+from restow.policies.decode import decode
 from restow.policies.schema import OWNER
 from restow.policies.spelling import unknown_field
 
 if TYPE_CHECKING:
-    from restow.policies.findings import Path
+    from restow.documents.findings import Path
     from restow.policies.schema import Plugins, PluginSchema
     from restow.policies.wire import DeschedulerProfile, PluginConfig
 
@@ -57,8 +58,8 @@ def _read_config(profile: str, entry: PluginConfig, path: Path, plugins: Plugins
     schema = plugins.get(entry.name)
     if schema is None:
         hint = misspelled_or_foreign(entry.name, plugins, OWNER)
-        text = f"in profile {excerpt(profile)}: plugin {excerpt(entry.name)} in pluginConfig not registered{hint}"
-        return Config(entry.name, None, invalid=(Issue((*path, "name"), text),))
+        text = f"in profile {excerpt(profile)}: plugin {excerpt(entry.name)} in pluginConfig not registered"
+        return Config(entry.name, None, invalid=(Issue((*path, "name"), text, hint=hint),))
     return _read_args(profile, entry, (*path, "args"), schema)
 
 

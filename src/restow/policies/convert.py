@@ -11,7 +11,7 @@ from restow.policies.load import load_policy
 from restow.policies.writing import write_policy
 
 if TYPE_CHECKING:
-    from restow.policies.findings import Finding
+    from restow.documents.findings import Finding
     from restow.policies.schema import Plugins
 
 

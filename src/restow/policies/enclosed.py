@@ -9,15 +9,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from restow.documents.document import Document, read_document
+from restow.documents.findings import path_text
 from restow.errors import InputError
-from restow.policies.documents import Document, read_document
-from restow.policies.findings import path_text
-from restow.policies.v1alpha2 import API_VERSION, KIND
+from restow.policies.v1alpha2 import API_VERSION, KIND, POLICY_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from restow.policies.findings import Path
+    from restow.documents.findings import Path
 
 _GROUP = "descheduler/"
 #: The key of a ConfigMap that the Descheduler's own manifests mount, and those of the values of its Helm chart.
@@ -33,7 +33,7 @@ def read_policy_document(text: bytes, filename: str) -> Document:
 
     Raises InputError as ``read_document`` does, and for a file that holds several policies.
     """
-    outer = read_document(text, filename)
+    outer = read_document(text, filename, POLICY_FILE)
     if _is_policy(outer.data):
         return outer
     places = list(_places(outer.data, ()))
@@ -49,17 +49,17 @@ def read_policy_document(text: bytes, filename: str) -> Document:
 
 
 def where_to_look(document: Document) -> str:
-    """Return what to do with a file of another kind: ``; its policy is in ...``, or nothing if nobody knows."""
+    """Return what to do with a file of another kind; empty if nobody knows."""
     if document.has_more:
-        return "; only the first YAML document of a file is read: put the policy into a file of its own"
+        return "only the first YAML document of a file is read: put the policy into a file of its own"
     mounted = sorted(set(_mounted(document.data)))
     if mounted:
         metadata = document.data.get("metadata")
         namespace = metadata.get("namespace") if isinstance(metadata, dict) else None
         kubectl = f"kubectl -n {namespace} get" if namespace else "kubectl get"
-        return f"; what this {document.data['kind']} mounts: {kubectl} configmap {' '.join(mounted)} -o yaml"
+        return f"what this {document.data['kind']} mounts: {kubectl} configmap {' '.join(mounted)} -o yaml"
     if not document.data.get("apiVersion"):
-        return f"; if these are Helm values, their policy belongs under {_VALUES_KEY}"
+        return f"if these are Helm values, their policy belongs under {_VALUES_KEY}"
     return ""
 
 
@@ -97,7 +97,7 @@ def _of_text(outer: Document, place: Path, value: str, text: bytes) -> Document:
     first = value.splitlines()[:1]
     is_block = [each.strip() for each in following] == [each.strip() for each in first]
     padding = "\n" * (line if is_block else line - 1)
-    inner = read_document(f"{padding}{value}".encode(), outer.filename)
+    inner = read_document(f"{padding}{value}".encode(), outer.filename, POLICY_FILE)
     return replace(inner, lines={(): line} | inner.lines, inside=path_text(place))
 
 

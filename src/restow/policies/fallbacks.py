@@ -11,15 +11,15 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from restow.documents.field_types import RANGES
 from restow.errors import InputError
 from restow.kube.excerpts import excerpt
 from restow.kube.labels import parse_selector
 from restow.policies import v1alpha1
-from restow.policies.decode import RANGES
 from restow.policies.schema import DEFAULT_EVICTOR
 
 if TYPE_CHECKING:
-    from restow.policies.documents import Document
+    from restow.documents.document import Document
 
 _LOCAL_STORAGE = "PodsWithLocalStorage"
 

@@ -10,12 +10,12 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from restow.documents.findings import Issue, to_findings
 from restow.kube.excerpts import excerpt
 from restow.kube.near_words import did_you_mean
 from restow.policies import v1alpha1
 from restow.policies.decode import decode
 from restow.policies.enclosed import read_policy_document
-from restow.policies.findings import Issue, to_findings
 from restow.policies.lint_args import lint_args
 from restow.policies.lint_profiles import lint_fights, lint_profile
 from restow.policies.load import read_policy
@@ -26,8 +26,8 @@ from restow.policies.wire import DeschedulerPolicy
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from restow.policies.documents import Document
-    from restow.policies.findings import Finding
+    from restow.documents.document import Document
+    from restow.documents.findings import Finding
     from restow.policies.policy import Policy
     from restow.policies.schema import Plugins
     from restow.policies.wire import DeschedulerProfile
@@ -89,16 +89,16 @@ def _first_entries(profile: DeschedulerProfile) -> Iterator[tuple[int, str]]:
 def _lint_globals(data: dict[str, Any], wire: DeschedulerPolicy) -> Iterator[Issue]:
     for key in _LIMITS:
         if data.get(key) == 0:
-            yield Issue((key,), f"{key}: 0 allows no eviction at all; leave the key out for no limit", "warning")
+            yield Issue((key,), f"{key}: 0 allows no eviction at all", "warning", "leave the key out for no limit")
     if wire.grace_period_seconds is not None and wire.grace_period_seconds < 0:
         yield Issue(("gracePeriodSeconds",), "a negative grace period is refused by the API server", "warning")
     if wire.metrics_collector is not None:
-        text = "metricsCollector is deprecated; write metricsProviders: [{source: KubernetesMetrics}]"
-        yield Issue(("metricsCollector",), text, "note")
+        hint = "write metricsProviders: [{source: KubernetesMetrics}]"
+        yield Issue(("metricsCollector",), "metricsCollector is deprecated", "note", hint)
     for index, provider in enumerate(wire.metrics_providers):
         if provider.source not in _PROVIDERS:
-            text = f'metrics source "{excerpt(provider.source)}" is ignored{did_you_mean(provider.source, _PROVIDERS)}'
-            yield Issue(("metricsProviders", index), text, "warning")
+            text = f'metrics source "{excerpt(provider.source)}" is ignored'
+            yield Issue(("metricsProviders", index), text, "warning", did_you_mean(provider.source, _PROVIDERS))
 
 
 def _lint_profile_names(policy: Policy) -> Iterator[Issue]:

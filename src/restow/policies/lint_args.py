@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from restow.documents.findings import Issue
 from restow.kube.excerpts import excerpt
 from restow.kube.labels import parse_selector
 from restow.kube.near_words import did_you_mean
-from restow.policies.findings import Issue
 from restow.policies.lint_thresholds import lint_high_thresholds, lint_low_thresholds
 from restow.policies.metrics import metrics_source
 from restow.policies.policy import KUBERNETES_METRICS, PROMETHEUS
@@ -92,8 +92,9 @@ def _metrics(args: Any) -> Iterator[Issue]:
         yield Issue(path, "the strategy fails in every cycle: metrics source is empty", "warning")
     elif metrics.source not in {KUBERNETES_METRICS, PROMETHEUS}:
         hint = did_you_mean(metrics.source, (KUBERNETES_METRICS, PROMETHEUS))
-        text = f"the strategy fails in every cycle: unrecognized metrics source{hint}"
-        yield Issue((*path, "source"), text, "warning")
+        yield Issue(
+            (*path, "source"), "the strategy fails in every cycle: unrecognized metrics source", "warning", hint
+        )
     elif metrics.source == PROMETHEUS and not (args.eviction_limits and args.eviction_limits.node is not None):
         text = "with Prometheus one pod is evicted per node and cycle; set evictionLimits.node for more"
         yield Issue((*path, "source"), text, "note")
@@ -142,8 +143,8 @@ def _needs(key: str, *criteria: tuple[str, Sequence[Any]]) -> Iterator[Issue]:
 def _node_affinity(args: Any) -> Iterator[Issue]:
     for index, kind in enumerate(args.node_affinity_type):
         if kind not in _AFFINITY_TYPES:
-            text = f'"{excerpt(kind)}" is skipped in every cycle: invalid nodeAffinityType{did_you_mean(kind, _AFFINITY_TYPES)}'
-            yield Issue(("nodeAffinityType", index), text, "warning")
+            text = f'"{excerpt(kind)}" is skipped in every cycle: invalid nodeAffinityType'
+            yield Issue(("nodeAffinityType", index), text, "warning", did_you_mean(kind, _AFFINITY_TYPES))
 
 
 def _node_taints(args: Any) -> Iterator[Issue]:

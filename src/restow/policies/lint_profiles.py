@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
+from restow.documents.findings import Issue
 from restow.kube.excerpts import excerpt
 from restow.policies.building import implements
-from restow.policies.findings import Issue
 from restow.policies.schema import DEFAULT_EVICTOR
 from restow.policies.wire import dropped_filters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from restow.policies.findings import Path
+    from restow.documents.findings import Path
     from restow.policies.policy import Policy
     from restow.policies.schema import Plugins
     from restow.policies.wire import DeschedulerProfile, PluginSet

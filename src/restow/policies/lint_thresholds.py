@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from restow.documents.findings import Issue
 from restow.kube.excerpts import excerpt
 from restow.kube.near_words import did_you_mean
-from restow.policies.findings import Issue
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -81,5 +81,5 @@ def _lint_values(key: str, thresholds: Mapping[str, float]) -> Iterator[Issue]:
             text = f"{key}.{resource} {value:g} is {value:g} %, not {value * 100:g} %: thresholds are percentages"
             yield Issue((key, resource), text, "warning")
         if resource not in _RESOURCES and "/" not in resource and not resource.startswith("hugepages-"):
-            text = f'"{excerpt(resource)}" is no resource that Kubernetes knows{did_you_mean(resource, _RESOURCES)}'
-            yield Issue((key, resource), text, "warning")
+            text = f'"{excerpt(resource)}" is no resource that Kubernetes knows'
+            yield Issue((key, resource), text, "warning", did_you_mean(resource, _RESOURCES))

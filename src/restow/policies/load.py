@@ -9,17 +9,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from restow.documents.findings import Issue, errors_in, refusal, to_findings
+from restow.documents.shapes import json_kind
 from restow.kube.excerpts import excerpt
 from restow.policies import v1alpha1, v1alpha2
-from restow.policies.decode import json_kind
 from restow.policies.enclosed import read_policy_document, where_to_look
-from restow.policies.findings import Issue, refusal, to_findings
 from restow.policies.policy import Policy
 from restow.policies.v1alpha2 import KIND, Reading
 
 if TYPE_CHECKING:
-    from restow.policies.documents import Document
-    from restow.policies.findings import Finding
+    from restow.documents.document import Document
+    from restow.documents.findings import Finding
     from restow.policies.schema import Plugins
 
 _VERSIONS = {v1alpha2.API_VERSION: v1alpha2.read, v1alpha1.API_VERSION: v1alpha1.read}
@@ -46,7 +46,7 @@ def load_document(document: Document, plugins: Plugins) -> LoadedPolicy:
     """Return the policy of a document; raises InputError as `load_policy` does."""
     reading = read_policy(document, plugins)
     if reading.policy is None:
-        raise refusal(document, _errors(reading))
+        raise refusal(document, errors_in(reading.issues))
     return LoadedPolicy(reading.policy, _version(document), tuple(to_findings(document, reading.issues)))
 
 
@@ -58,7 +58,7 @@ def validate_policy(text: bytes, filename: str, plugins: Plugins) -> list[Findin
     """
     document = read_policy_document(text, filename)
     reading = read_policy(document, plugins)
-    found = _errors(reading)
+    found = errors_in(reading.issues)
     return to_findings(document, found if found or _version(document) else reading.issues)
 
 
@@ -75,10 +75,6 @@ def read_policy(document: Document, plugins: Plugins) -> Reading:
         return Reading(None, (_not_registered(version, kind, document),))
     reading = _VERSIONS[version](document, plugins)
     return Reading(reading.policy, (*_enclosed(document), *reading.issues, *_further_documents(document)))
-
-
-def _errors(reading: Reading) -> list[Issue]:
-    return [issue for issue in reading.issues if issue.severity == "error"]
 
 
 def _further_documents(document: Document) -> list[Issue]:
@@ -106,12 +102,10 @@ def _not_registered(version: str, kind: str, document: Document) -> Issue:
     wanted = f'version "{excerpt(version)}"' if version else 'the internal version of group "descheduler"'
     known = " and ".join(_VERSIONS)
     text = f'no kind "{excerpt(kind)}" is registered for {wanted} in scheme; restow reads the {KIND} of {known}'
-    text += where_to_look(document)
-    return Issue(("apiVersion",) if version else ("kind",), text)
+    return Issue(("apiVersion",) if version else ("kind",), text, hint=where_to_look(document))
 
 
 def _without_version(document: Document) -> Issue:
     what = "no apiVersion" if document.data else "an empty file"
     version = v1alpha1.API_VERSION if "strategies" in document.data else v1alpha2.API_VERSION
-    text = f"{what}: upstream runs nothing with it and says nothing; add apiVersion: {version}"
-    return Issue((), text, "warning")
+    return Issue((), f"{what}: upstream runs nothing with it and says nothing", "warning", f"add apiVersion: {version}")

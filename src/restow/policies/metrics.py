@@ -8,14 +8,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+from restow.documents.findings import Issue
 from restow.kube.excerpts import excerpt
-from restow.policies.findings import Issue
 from restow.policies.policy import KUBERNETES_METRICS, PROMETHEUS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from restow.policies.findings import Path
+    from restow.documents.findings import Path
     from restow.policies.policy import AuthToken, MetricsProvider, Policy, Prometheus
     from restow.policies.wire import DeschedulerPolicy
 

@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
+from restow.documents.field_types import Duration, IntOrString
 from restow.kube.duration import MINUTE
-from restow.policies.arguments import Duration, IntOrString
 from restow.policies.schema import ExtensionPoint
 
 KUBERNETES_METRICS = "KubernetesMetrics"
@@ -81,7 +81,7 @@ class Window(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
 
 
 #: How probable it must be that a move does what its strategy wants.
-CertaintySetting = Annotated[Literal["certain", "likely", "possible"] | float, Meta(extra={"go": "restow.Certainty"})]
+CertaintySetting = Literal["certain", "likely", "possible"] | float
 
 #: The namespaces whose pods may be evicted: all that do not opt out, or only those that opt in.
 Namespaces = Literal["all", "annotated"]

@@ -9,8 +9,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from cronsim import CronSim, CronSimError
 
+from restow.documents.findings import Issue
 from restow.kube.excerpts import excerpt
-from restow.policies.findings import Issue
 from restow.policies.policy import RestowSettings, Window
 
 _SHARE = "must be a whole number of 1 or more, or a percentage from 1% to 100%"

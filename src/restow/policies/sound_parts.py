@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from restow.policies.findings import Path
+    from restow.documents.findings import Path
 
 #: Where the index of a profile stands in a path, the only list of which other items are examined.
 _PROFILE_AT = 1

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from restow.documents.findings import Issue, path_text
 from restow.kube.excerpts import excerpt
 from restow.kube.near_words import did_you_mean
-from restow.policies.findings import Issue, path_text
 from restow.policies.schema import DEFAULT_EVICTOR
 
 if TYPE_CHECKING:
-    from restow.policies.decode import UnknownKey
-    from restow.policies.findings import Path
+    from restow.documents.decoding import UnknownKey
+    from restow.documents.findings import Path
 
 #: Settings of DefaultEvictor that people write beside it or into strategies, and where they belong.
 _EVICTOR_SETTINGS: Final = {
@@ -65,16 +65,16 @@ _RENAMED: Final = {
 def ignored_key(key: UnknownKey) -> Issue:
     """Return the warning about a key where upstream reads past keys it does not know."""
     word = str(key.path[-1])
-    reason = f"; {_ELSEWHERE[word]}" if word in _ELSEWHERE else did_you_mean(word, key.known)
-    return Issue(key.path, f'unknown key "{excerpt(word)}" is ignored{reason}', "warning")
+    hint = _ELSEWHERE.get(word) or did_you_mean(word, key.known)
+    return Issue(key.path, f'unknown key "{excerpt(word)}" is ignored', "warning", hint)
 
 
 def unknown_field(key: UnknownKey, owner: str) -> Issue:
     """Return the error about a key where upstream decodes strictly; contains upstream's text."""
     word = str(key.path[-1])
     reason = _renamed(word, owner) if len(key.inner) == 1 else ""
-    hint = f"; {reason}" if reason else did_you_mean(word, key.known)
-    return Issue(key.path, f'unknown field "{path_text(key.inner)}" of {owner}{hint}')
+    hint = reason or did_you_mean(word, key.known)
+    return Issue(key.path, f'unknown field "{path_text(key.inner)}" of {owner}', hint=hint)
 
 
 def _renamed(word: str, owner: str) -> str:

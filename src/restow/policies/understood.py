@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, Final, get_args
 import yaml
 from msgspec import Struct, structs
 
+from restow.documents.field_types import Duration
 from restow.kube.duration import format_duration
 from restow.policies import v1alpha1, v1alpha2
-from restow.policies.arguments import Duration
 from restow.policies.writing import write_policy
 
 if TYPE_CHECKING:
-    from restow.policies.documents import Document
+    from restow.documents.document import Document
     from restow.policies.policy import Policy, Profile
 
 #: Ends each line that the file did not say.

@@ -11,13 +11,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from restow.documents.document import Document
+from restow.documents.findings import Issue, errors_in, refusal
 from restow.errors import InputError
 from restow.kube.excerpts import excerpt
 from restow.kube.near_words import misspelled_or_foreign
 from restow.policies import v1alpha2
 from restow.policies.decode import decode
-from restow.policies.documents import Document
-from restow.policies.findings import Issue, refusal
 from restow.policies.schema import DEFAULT_EVICTOR, OWNER
 from restow.policies.sound_parts import sound_parts
 from restow.policies.spelling import duplicate_key, ignored_key
@@ -28,7 +28,7 @@ from restow.policies.v1alpha2 import Reading
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from restow.policies.findings import Path
+    from restow.documents.findings import Path
     from restow.policies.schema import Plugins
     from restow.policies.v1alpha1_wire import DeschedulerStrategy
 
@@ -43,7 +43,7 @@ def convert(document: Document) -> dict[str, Any]:
     if document.data.get("apiVersion") != API_VERSION:
         raise InputError(f"{document.filename}: only {API_VERSION} can be converted")
     wire, issues = _decode(document)
-    errors = [issue for issue in issues if issue.severity == "error"]
+    errors = errors_in(issues)
     if errors:
         raise refusal(document, errors)
     return _converted(wire)
@@ -134,7 +134,8 @@ def _check_strategy(name: str, strategy: DeschedulerStrategy) -> Iterator[Issue]
     """Yield what upstream's converter refused: an unknown name even if it is disabled."""
     path: Path = ("strategies", name)
     if name not in STRATEGIES:
-        yield Issue(path, f"unknown strategy name: {excerpt(name)}{misspelled_or_foreign(name, STRATEGIES, OWNER)}")
+        hint = misspelled_or_foreign(name, STRATEGIES, OWNER)
+        yield Issue(path, f"unknown strategy name: {excerpt(name)}", hint=hint)
     elif strategy.enabled:
         params = strategy.params
         if params.threshold_priority is not None and params.threshold_priority_class_name:
@@ -148,11 +149,9 @@ def _param_problem(name: str, problem: str) -> str:
 
 
 def _deprecated() -> Issue:
-    text = (
-        "v1alpha1 API is deprecated: upstream has not read it since v0.31; "
-        "restow policy convert writes the same policy as v1alpha2"
-    )
-    return Issue(("apiVersion",), text, "warning")
+    text = "v1alpha1 API is deprecated: upstream has not read it since v0.31"
+    hint = "restow policy convert writes the same policy as v1alpha2"
+    return Issue(("apiVersion",), text, "warning", hint)
 
 
 def _dropped_globals(wire: DeschedulerPolicy) -> Iterator[Issue]:

@@ -9,8 +9,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from restow.kube.objects import LabelSelector
-from restow.policies.arguments import Int, Int32, Namespaces, Thresholds, Uint
+from restow.documents.field_types import Int, Uint
+from restow.kube.objects import Int32, LabelSelector
+from restow.policies.arguments import Namespaces, Thresholds
 
 
 class NodeResourceUtilizationThresholds(Struct, frozen=True, rename="camel"):

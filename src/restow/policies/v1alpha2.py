@@ -11,11 +11,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from restow.documents import decoding
+from restow.documents.document import DocumentKind
+from restow.documents.findings import Issue, errors_in
 from restow.kube.labels import parse_selector
 from restow.policies.building import check_build, check_points, implements
 from restow.policies.configs import first_configs, read_configs
 from restow.policies.decode import decode
-from restow.policies.findings import Issue
 from restow.policies.metrics import check_metrics_providers, unread_prometheus
 from restow.policies.policy import Policy, Profile, RestowSettings
 from restow.policies.restow_section import check_restow
@@ -27,14 +29,16 @@ from restow.policies.wire import DeschedulerPolicy, dropped_filters
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from restow.documents.document import Document
+    from restow.documents.findings import Path
     from restow.policies.configs import Config
-    from restow.policies.documents import Document
-    from restow.policies.findings import Path
     from restow.policies.schema import Plugins
     from restow.policies.wire import DeschedulerProfile
 
 API_VERSION = "descheduler/v1alpha2"
 KIND = "DeschedulerPolicy"
+#: A policy file of any version.
+POLICY_FILE = DocumentKind(f"a {KIND}", f"apiVersion: {API_VERSION}")
 
 #: Where ``args`` stands in the path of a plugin's argument: profiles, 0, pluginConfig, 1, args.
 _ARGS_AT = 4
@@ -54,7 +58,7 @@ def read(document: Document, plugins: Plugins) -> Reading:
     ``plugins`` must include DefaultEvictor, which every profile has.
     """
     top = decode(document.data, DeschedulerPolicy, ())
-    restow = decode(document.data.get("restow"), RestowSettings, ("restow",))
+    restow = decoding.decode(document.data.get("restow"), RestowSettings, ("restow",))
     issues = [*top.errors, *restow.errors, *(unknown_field(key, "the restow section") for key in restow.unknown)]
     issues += [ignored_key(key) for key in top.unknown]
     issues += _duplicates(document)
@@ -64,7 +68,7 @@ def read(document: Document, plugins: Plugins) -> Reading:
     configs = [read_configs(profile, ("profiles", index), plugins) for index, profile in enumerate(wire.profiles)]
     issues += check_restow(settings)
     issues += _problems(wire, configs, plugins, {path[:2] for path in faults})
-    if any(issue.severity == "error" for issue in issues):
+    if errors_in(issues):
         return Reading(None, tuple(issues))
     policy = _policy(wire, configs, settings, plugins)
     return Reading(policy, (*issues, *unread_prometheus(wire, policy)))

@@ -9,7 +9,8 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from restow.policies.arguments import Int64, Uint
+from restow.documents.field_types import Uint
+from restow.kube.objects import Int64
 from restow.policies.decode import decode
 from restow.policies.policy import MetricsProvider
 

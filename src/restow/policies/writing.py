@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from restow.kube.yaml_scalars import resolve
+from restow.documents.yaml_scalars import resolve
 
 
 class _Dumper(yaml.CSafeDumper):

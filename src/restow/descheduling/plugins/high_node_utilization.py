@@ -25,8 +25,8 @@ from restow.descheduling.node_utilization.headroom import Fullness
 from restow.descheduling.node_utilization.survey import Survey
 from restow.descheduling.node_utilization.thresholds import classify, criteria, is_below, node_classes, why_idle
 from restow.descheduling.node_utilization.usage import requested
+from restow.documents.field_types import Int
 from restow.policies.arguments import (
-    Int,
     Namespaces,
     PluginArgs,
     Thresholds,

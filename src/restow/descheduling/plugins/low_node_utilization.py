@@ -31,9 +31,9 @@ from restow.descheduling.node_utilization.thresholds import (
     why_idle,
 )
 from restow.descheduling.node_utilization.usage import Usage, measured, requested
+from restow.documents.field_types import Int
 from restow.policies.arguments import (
     EvictionLimits,
-    Int,
     Namespaces,
     PluginArgs,
     Thresholds,

@@ -17,13 +17,12 @@ from restow.descheduling.criteria import Criterion, meeting
 from restow.descheduling.framework import Strategy, Suggestion, Suggestions, Verdict, View
 from restow.descheduling.pod_ages import age_text, seconds_since, short_duration
 from restow.descheduling.pod_criteria import exit_code_among, owner_among, owner_not_among
+from restow.documents.field_types import Uint
 from restow.kube.duration import SECOND
-from restow.kube.objects import Condition
+from restow.kube.objects import Condition, Int32
 from restow.kube.timestamps import nearest_time
 from restow.policies.arguments import (
-    Int32,
     PodSelectionArgs,
-    Uint,
     check_choices,
     check_label_selector,
     check_namespaces,

@@ -18,7 +18,9 @@ from restow.descheduling.framework import Obligation, Strategy, Suggestions, Vie
 from restow.descheduling.node_walk import suggest_by_node
 from restow.descheduling.pod_ages import age_text, seconds_since
 from restow.descheduling.pod_criteria import exit_code_among, owner_not_among
-from restow.policies.arguments import Int32, PodSelectionArgs, Uint, check_pod_selection
+from restow.documents.field_types import Uint
+from restow.kube.objects import Int32
+from restow.policies.arguments import PodSelectionArgs, check_pod_selection
 from restow.policies.schema import PluginSchema
 
 DEFAULT_MIN_POD_LIFETIME_SECONDS = 3600

@@ -13,7 +13,8 @@ from restow.descheduling import container_states
 from restow.descheduling.container_states import statuses_of
 from restow.descheduling.framework import Obligation, Strategy, Suggestions, View
 from restow.descheduling.node_walk import suggest_by_node
-from restow.policies.arguments import Int32, PodSelectionArgs, check_choices, check_pod_selection
+from restow.kube.objects import Int32
+from restow.policies.arguments import PodSelectionArgs, check_choices, check_pod_selection
 from restow.policies.schema import PluginSchema
 
 #: What ``states`` may name.

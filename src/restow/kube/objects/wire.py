@@ -13,8 +13,8 @@ from restow.kube import nulls
 WireQuantity = str | int | float
 
 #: The API's integers; a larger number is an error that names its field.
-Int32 = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
-Int64 = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
+Int32 = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1, extra={"go": "int32"})]
+Int64 = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1, extra={"go": "int64"})]
 
 T = TypeVar("T")
 

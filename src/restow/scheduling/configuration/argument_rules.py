@@ -6,11 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
+from restow.documents.findings import Issue, Path
 from restow.kube.node_selection import NodeSelection, SelectorTerm, compile_preferred
 from restow.kube.objects import NodeSelector, PreferredSchedulingTerm, TopologySpreadConstraint
-from restow.scheduling.configuration.document import Path
 from restow.scheduling.configuration.problems import (
-    Problem,
     duplicate,
     forbidden,
     invalid,
@@ -37,7 +36,7 @@ _ACTIONS: Final = ("DoNotSchedule", "ScheduleAnyway")
 _DEFAULTING: Final = ("System", "List")
 
 
-def default_preemption_problems(args: DefaultPreemptionArgs) -> list[Problem]:
+def default_preemption_problems(args: DefaultPreemptionArgs) -> list[Issue]:
     """Both shares from 0, and not 0 together."""
     percentage, absolute = args.min_candidate_nodes_percentage, args.min_candidate_nodes_absolute
     names = ("minCandidateNodesPercentage", "minCandidateNodesAbsolute")
@@ -51,12 +50,12 @@ def default_preemption_problems(args: DefaultPreemptionArgs) -> list[Problem]:
     return problems
 
 
-def inter_pod_affinity_problems(args: InterPodAffinityArgs) -> list[Problem]:
+def inter_pod_affinity_problems(args: InterPodAffinityArgs) -> list[Issue]:
     """A weight of 0 to 100."""
     return out_of_range(("hardPodAffinityWeight",), args.hard_pod_affinity_weight, 0, 100)
 
 
-def node_affinity_problems(args: NodeAffinityArgs) -> list[Problem]:
+def node_affinity_problems(args: NodeAffinityArgs) -> list[Issue]:
     """Terms that can be read."""
     added = args.added_affinity
     if added is None:
@@ -69,9 +68,9 @@ def node_affinity_problems(args: NodeAffinityArgs) -> list[Problem]:
     ]
 
 
-def balanced_allocation_problems(args: NodeResourcesBalancedAllocationArgs) -> list[Problem]:
+def balanced_allocation_problems(args: NodeResourcesBalancedAllocationArgs) -> list[Issue]:
     """Different resources, all of the weight 1."""
-    problems: list[Problem] = []
+    problems: list[Issue] = []
     seen: set[str] = set()
     for index, resource in enumerate(args.resources):
         path = ("resources", index)
@@ -83,9 +82,9 @@ def balanced_allocation_problems(args: NodeResourcesBalancedAllocationArgs) -> l
     return problems
 
 
-def node_resources_fit_problems(args: NodeResourcesFitArgs) -> list[Problem]:
+def node_resources_fit_problems(args: NodeResourcesFitArgs) -> list[Issue]:
     """Resource names, groups without a slash, and a scoring strategy that is complete."""
-    problems: list[Problem] = []
+    problems: list[Issue] = []
     for index, name in enumerate(args.ignored_resources):
         problems += not_a_label(("ignoredResources", index), name)
     for index, group in enumerate(args.ignored_resource_groups):
@@ -96,9 +95,9 @@ def node_resources_fit_problems(args: NodeResourcesFitArgs) -> list[Problem]:
     return problems + _strategy_problems(args.scoring_strategy)
 
 
-def pod_topology_spread_problems(args: PodTopologySpreadArgs) -> list[Problem]:
+def pod_topology_spread_problems(args: PodTopologySpreadArgs) -> list[Issue]:
     """Constraints without a selector, and only where defaultingType is List."""
-    problems: list[Problem] = []
+    problems: list[Issue] = []
     path: Path = ("defaultingType",)
     if args.defaulting_type not in _DEFAULTING:
         problems.append(not_supported(path, args.defaulting_type, _DEFAULTING))
@@ -113,22 +112,22 @@ def pod_topology_spread_problems(args: PodTopologySpreadArgs) -> list[Problem]:
     return problems
 
 
-def volume_binding_problems(args: VolumeBindingArgs) -> list[Problem]:
+def volume_binding_problems(args: VolumeBindingArgs) -> list[Issue]:
     """A timeout from 0, and no shape: that takes a feature gate that is off."""
-    problems: list[Problem] = []
+    problems: list[Issue] = []
     if args.bind_timeout_seconds < 0:
         detail = "invalid BindTimeoutSeconds, should not be a negative value"
         problems.append(invalid(("bindTimeoutSeconds",), args.bind_timeout_seconds, detail))
     if args.shape is not None:
         detail = "unexpected field `shape`, remove it or turn on the feature gate StorageCapacityScoring"
-        problems.append(Problem(("shape",), f"Invalid value: {detail}"))
+        problems.append(Issue(("shape",), f"Invalid value: {detail}"))
     return problems
 
 
-def _strategy_problems(strategy: ScoringStrategy) -> list[Problem]:
+def _strategy_problems(strategy: ScoringStrategy) -> list[Issue]:
     path = ("scoringStrategy",)
     ratio, ratio_path = strategy.requested_to_capacity_ratio, (*path, "requestedToCapacityRatio")
-    problems: list[Problem] = []
+    problems: list[Issue] = []
     if strategy.type not in _STRATEGIES:
         problems.append(not_supported((*path, "type"), strategy.type, _STRATEGIES))
     for index, resource in enumerate(strategy.resources):
@@ -145,10 +144,10 @@ def _strategy_problems(strategy: ScoringStrategy) -> list[Problem]:
     return problems
 
 
-def _shape_problems(shape: Sequence[UtilizationShapePoint], path: Path) -> list[Problem]:
+def _shape_problems(shape: Sequence[UtilizationShapePoint], path: Path) -> list[Issue]:
     if not shape:
         return [required(path, "at least one point must be specified")]
-    problems: list[Problem] = []
+    problems: list[Issue] = []
     for index, (before, point) in enumerate(pairwise(shape), start=1):
         if before.utilization >= point.utilization:
             place = (*path, index, "utilization")
@@ -160,7 +159,7 @@ def _shape_problems(shape: Sequence[UtilizationShapePoint], path: Path) -> list[
     return problems
 
 
-def _constraint_problems(constraint: TopologySpreadConstraint, path: Path) -> Iterator[Problem]:
+def _constraint_problems(constraint: TopologySpreadConstraint, path: Path) -> Iterator[Issue]:
     key, action = constraint.topology_key, constraint.when_unsatisfiable
     if constraint.max_skew <= 0:
         yield invalid((*path, "maxSkew"), constraint.max_skew, "not in valid range (0, inf)")
@@ -181,17 +180,17 @@ def _same(one: TopologySpreadConstraint, other: TopologySpreadConstraint) -> boo
     return (one.topology_key, one.when_unsatisfiable) == (other.topology_key, other.when_unsatisfiable)
 
 
-def _unreadable(selector: NodeSelector | None, path: Path) -> Iterator[Problem]:
+def _unreadable(selector: NodeSelector | None, path: Path) -> Iterator[Issue]:
     for index, term in enumerate(NodeSelection.compile(None, selector).terms or ()):
         yield from _term_problems(term, f"nodeSelectorTerms[{index}].", (*path, "nodeSelectorTerms", index))
 
 
-def _unreadable_preferred(terms: Iterable[PreferredSchedulingTerm], path: Path) -> Iterator[Problem]:
+def _unreadable_preferred(terms: Iterable[PreferredSchedulingTerm], path: Path) -> Iterator[Issue]:
     """Terms without weight are not even read."""
     for index, weighted in enumerate(compile_preferred(terms)):
         if weighted.weight != 0:
             yield from _term_problems(weighted.term, "nodeSelectorTerms[0].", (*path, index))
 
 
-def _term_problems(term: SelectorTerm, prefix: str, path: Path) -> Iterator[Problem]:
-    return (Problem(path, problem.removeprefix(prefix)) for problem in term.problems)
+def _term_problems(term: SelectorTerm, prefix: str, path: Path) -> Iterator[Issue]:
+    return (Issue(path, problem.removeprefix(prefix)) for problem in term.problems)

@@ -5,12 +5,14 @@ Source: SetDefaults and Validate of the plugins' arguments, Kubernetes 1.36.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from msgspec import structs
 
-from restow.errors import InputError
+from restow.documents.decoding import decode
+from restow.documents.findings import Issue, Path
 from restow.kube.excerpts import excerpt
 from restow.kube.near_words import misspelled_or_foreign
 from restow.scheduling.configuration.argument_rules import (
@@ -22,10 +24,6 @@ from restow.scheduling.configuration.argument_rules import (
     pod_topology_spread_problems,
     volume_binding_problems,
 )
-from restow.scheduling.configuration.decoding import decode
-from restow.scheduling.configuration.document import Path
-from restow.scheduling.configuration.findings import Findings
-from restow.scheduling.configuration.problems import Problem
 from restow.scheduling.configuration.wire import PluginConfig
 from restow.scheduling.in_tree import IN_TREE, OWNER, REMOVED
 from restow.scheduling.plugin_arguments import (
@@ -54,7 +52,7 @@ _TYPES: Final[Mapping[str, type[PluginArgs]]] = {
     "PodTopologySpread": PodTopologySpreadArgs,
     "VolumeBinding": VolumeBindingArgs,
 }
-_RULES: Final[Mapping[str, Callable[[Any], list[Problem]]]] = {
+_RULES: Final[Mapping[str, Callable[[Any], list[Issue]]]] = {
     "DefaultPreemption": default_preemption_problems,
     "InterPodAffinity": inter_pod_affinity_problems,
     "NodeAffinity": node_affinity_problems,
@@ -66,60 +64,64 @@ _RULES: Final[Mapping[str, Callable[[Any], list[Problem]]]] = {
 
 
 def read_arguments(
-    configs: Sequence[PluginConfig], path: Path, running: Collection[str], api_version: str, findings: Findings
-) -> PluginArguments:
-    """The arguments that stand at a path; what is wrong with them goes to the findings.
+    configs: Sequence[PluginConfig], path: Path, running: Collection[str], api_version: str
+) -> tuple[PluginArguments, list[Issue]]:
+    """The arguments that stand at a path, and what is wrong with them or has no effect.
 
     ``running`` are the plugins that run at some point.
     """
     found: dict[str, PluginArgs] = {}
+    issues: list[Issue] = []
     for index, config in enumerate(configs):
         place = (*path, index)
-        if config.name in REMOVED:
-            findings.refuse(place, f'plugin "{excerpt(config.name)}" is no longer part of kube-scheduler')
-        elif config.name in found:
-            findings.refuse(place, f'plugin "{excerpt(config.name)}" is configured twice')
-        elif config.name in _TYPES:
-            found[config.name] = _read(config, (*place, "args"), running, api_version, findings)
-        else:
-            findings.warn(place, _unused(config.name))
-    return PluginArguments(
+        issue = _unusable(config.name, place, found)
+        if issue:
+            issues.append(issue)
+            continue
+        found[config.name], undecodable = _decoded(config, (*place, "args"))
+        issues += undecodable or _check(config.name, found[config.name], (*place, "args"), running, api_version)
+    arguments = PluginArguments(
         inter_pod_affinity=_of(found, "InterPodAffinity", InterPodAffinityArgs()),
         node_affinity=_of(found, "NodeAffinity", NodeAffinityArgs()),
         node_resources_fit=_of(found, _FIT, NodeResourcesFitArgs()),
         balanced_allocation=_of(found, "NodeResourcesBalancedAllocation", NodeResourcesBalancedAllocationArgs()),
         pod_topology_spread=_of(found, "PodTopologySpread", PodTopologySpreadArgs()),
     )
+    return arguments, issues
 
 
 def _of(found: Mapping[str, PluginArgs], name: str, default: Any) -> Any:
     return found.get(name, default)
 
 
-def _unused(name: str) -> str:
+def _unusable(name: str, path: Path, found: Collection[str]) -> Issue | None:
+    """Why the arguments of a plugin are refused or ignored, whatever they say; None where they are read."""
+    if name in REMOVED:
+        return Issue(path, f'plugin "{excerpt(name)}" is no longer part of kube-scheduler')
+    if name in found:
+        return Issue(path, f'plugin "{excerpt(name)}" is configured twice')
+    if name in _TYPES:
+        return None
     if name in IN_TREE:
-        return f"{name} takes no arguments; these are ignored"
-    return f'unknown plugin "{excerpt(name)}": its arguments are ignored{misspelled_or_foreign(name, _TYPES, OWNER)}'
+        return Issue(path, f"{name} takes no arguments; these are ignored", "warning")
+    hint = misspelled_or_foreign(name, _TYPES, OWNER)
+    return Issue(path, f'unknown plugin "{excerpt(name)}": its arguments are ignored', "warning", hint)
 
 
-def _read(
-    config: PluginConfig, path: Path, running: Collection[str], api_version: str, findings: Findings
-) -> PluginArgs:
-    try:
-        args = decode(findings.document, config.args, path, _TYPES[config.name])
-    except InputError as error:
-        findings.problems += error.sentences
-        return _TYPES[config.name]()
+def _decoded(config: PluginConfig, path: Path) -> tuple[PluginArgs, tuple[Issue, ...]]:
+    """The arguments with their defaults, or the defaults alone and why the arguments cannot be read."""
+    decoded = decode(config.args, _TYPES[config.name], path)
+    return _with_defaults(decoded.value or _TYPES[config.name]()), decoded.strictly()
+
+
+def _check(name: str, args: PluginArgs, path: Path, running: Collection[str], api_version: str) -> Iterator[Issue]:
     if args.api_version not in ("", api_version):
-        findings.refuse((*path, "apiVersion"), f'must be {api_version}, not "{excerpt(args.api_version)}"')
-    if args.kind not in ("", f"{config.name}Args"):
-        findings.refuse((*path, "kind"), f'must be {config.name}Args, not "{excerpt(args.kind)}"')
-    args = _with_defaults(args)
+        yield Issue((*path, "apiVersion"), f'must be {api_version}, not "{excerpt(args.api_version)}"')
+    if args.kind not in ("", f"{name}Args"):
+        yield Issue((*path, "kind"), f'must be {name}Args, not "{excerpt(args.kind)}"')
     # NodeResourcesFit is only validated when it is made.
-    if config.name in _RULES and (config.name != _FIT or _FIT in running):
-        for problem in _RULES[config.name](args):
-            findings.refuse((*path, *problem.path), problem.message)
-    return args
+    if name in _RULES and (name != _FIT or _FIT in running):
+        yield from (replace(issue, path=(*path, *issue.path)) for issue in _RULES[name](args))
 
 
 def _with_defaults(args: PluginArgs) -> PluginArgs:

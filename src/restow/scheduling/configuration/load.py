@@ -6,24 +6,26 @@ silence is told as a warning.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from restow.cluster.pod_reading import DEFAULT_SCHEDULER
+from restow.documents.decoding import decode
+from restow.documents.document import Document, DocumentKind, read_document
+from restow.documents.findings import Finding, Issue, Path, errors_in, refusal, to_findings
 from restow.kube.excerpts import excerpt
 from restow.kube.near_words import did_you_mean
 from restow.scheduling.configuration.arguments import read_arguments
-from restow.scheduling.configuration.decoding import decode
-from restow.scheduling.configuration.document import Document, Path, read_document
-from restow.scheduling.configuration.findings import Findings
-from restow.scheduling.configuration.plugin_sets import MergedPlugins, merge
+from restow.scheduling.configuration.plugin_sets import MergedPlugins, check_plugin_sets, merge
+from restow.scheduling.configuration.problems import invalid
 from restow.scheduling.configuration.wire import KubeSchedulerConfiguration, KubeSchedulerProfile
 from restow.scheduling.in_tree import IN_TREE, Point
 from restow.scheduling.profiles import SchedulerProfile
 
 API_VERSION: Final = "kubescheduler.config.k8s.io/v1"
 KIND: Final = "KubeSchedulerConfiguration"
+_FILE: Final = DocumentKind(f"a {KIND}", f"apiVersion: {API_VERSION} and kind: {KIND}")
 _GROUP: Final = API_VERSION.partition("/")[0]
 #: Where a plugin needs to have run before a point.
 _BEFORE: Final[dict[Point, Point]] = {
@@ -36,46 +38,56 @@ _BEFORE: Final[dict[Point, Point]] = {
 
 @dataclass(slots=True, frozen=True)
 class SchedulerConfiguration:
-    """The profiles of a file, and what to tell whoever wrote it: sentences with file and line."""
+    """The profiles of a file, and what to tell whoever wrote it."""
 
     profiles: tuple[SchedulerProfile, ...]
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Finding, ...] = ()
 
 
 def load_scheduler_configuration(text: bytes, name: str) -> SchedulerConfiguration:
     """The configuration in a file of this name; InputError with file, line and field where it cannot be used."""
-    document = read_document(text, name)
-    _check_type(document)
-    findings = Findings(document)
-    wire = decode(document, document.data, (), KubeSchedulerConfiguration)
-    _check_settings(wire, findings)
+    document = read_document(text, name, _FILE)
+    wrong_type = _check_type(document.data)
+    if wrong_type:
+        raise refusal(document, [wrong_type])
+    decoded = decode(document.data, KubeSchedulerConfiguration, ())
+    unreadable = [*map(_written_twice, document.duplicates), *decoded.strictly()]
+    if decoded.value is None:
+        raise refusal(document, unreadable)
+    wire = decoded.value
     profiles = wire.profiles or (KubeSchedulerProfile(),)
-    _check_names(profiles, findings)
-    read = tuple(_read_profile(each, index, wire, findings) for index, each in enumerate(profiles))
-    _check_queue_sort(profiles, findings)
-    findings.check()
-    if document.has_more:
-        findings.warn((), "only the first YAML document of a file is read")
-    return SchedulerConfiguration(read, tuple(findings.warnings))
+    read = [_read_profile(each, index, wire) for index, each in enumerate(profiles)]
+    issues = [*unreadable, *_check_settings(wire), *_check_names(profiles)]
+    issues += [issue for _, found in read for issue in found]
+    issues += [*_check_queue_sort(profiles), *_further_documents(document)]
+    if errors := errors_in(issues):
+        raise refusal(document, errors)
+    return SchedulerConfiguration(tuple(profile for profile, _ in read), tuple(to_findings(document, issues)))
 
 
-def _check_type(document: Document) -> None:
-    """Refuse what is no KubeSchedulerConfiguration of the version that is read."""
-    data: Any = document.data
-    if not isinstance(data, dict):
-        what = "an empty file" if data is None else "not a mapping"
-        raise document.error((), f"{what}; start with apiVersion: {API_VERSION} and kind: {KIND}")
+def _written_twice(path: Path) -> Issue:
+    return Issue(path, "is written twice", hint="remove one of them")
+
+
+def _further_documents(document: Document) -> list[Issue]:
+    return [Issue((), "only the first YAML document of a file is read", "warning")] if document.has_more else []
+
+
+def _check_type(data: dict[str, Any]) -> Issue | None:
+    """What keeps a document from being a KubeSchedulerConfiguration of the version that is read."""
+    if not data:
+        return Issue((), "an empty file", hint=f"start with {_FILE.start}")
     kind, version = data.get("kind"), data.get("apiVersion")
     if kind is None or version is None:
-        missing = "kind" if kind is None else "apiVersion"
-        raise document.error((), f"no {missing}; add apiVersion: {API_VERSION} and kind: {KIND}")
+        return Issue((), f"no {'kind' if kind is None else 'apiVersion'}", hint=f"add {_FILE.start}")
     if kind != KIND:
         hint = _inside(data) or did_you_mean(str(kind), (KIND,))
-        raise document.error(("kind",), f'must be {KIND}, not "{excerpt(kind)}"{hint}')
+        return Issue(("kind",), f'must be {KIND}, not "{excerpt(kind)}"', hint=hint)
     if version != API_VERSION:
         removed = str(version).startswith(f"{_GROUP}/")
         why = "kube-scheduler 1.36 reads no other version" if removed else "this is another API"
-        raise document.error(("apiVersion",), f'must be {API_VERSION}, not "{excerpt(version)}": {why}')
+        return Issue(("apiVersion",), f'must be {API_VERSION}, not "{excerpt(version)}": {why}')
+    return None
 
 
 def _inside(data: dict[str, Any]) -> str:
@@ -83,84 +95,85 @@ def _inside(data: dict[str, Any]) -> str:
     texts = data.get("data")
     for key, value in texts.items() if isinstance(texts, dict) else ():
         if isinstance(value, str) and KIND in value:
-            return f"; data.{key} holds one: write that text into a file of its own"
+            return f"data.{excerpt(key)} holds one: write that text into a file of its own"
     return ""
 
 
-def _check_settings(wire: KubeSchedulerConfiguration, findings: Findings) -> None:
+def _check_settings(wire: KubeSchedulerConfiguration) -> Iterator[Issue]:
     if wire.extenders:
-        findings.refuse(("extenders",), "restow calls no extenders, so it cannot tell where pods would go; remove them")
+        text = "restow calls no extenders, so it cannot tell where pods would go"
+        yield Issue(("extenders",), text, hint="remove them")
     if wire.parallelism <= 0:
-        findings.refuse(("parallelism",), _invalid(wire.parallelism, "should be an integer value greater than zero"))
-    _check_percentage(wire.percentage_of_nodes_to_score, (), findings)
+        yield invalid(("parallelism",), wire.parallelism, "should be an integer value greater than zero")
+    yield from _check_percentage(wire.percentage_of_nodes_to_score, ())
     initial, most = wire.pod_initial_backoff_seconds, wire.pod_max_backoff_seconds
     if initial <= 0:
-        findings.refuse(("podInitialBackoffSeconds",), _invalid(initial, "must be greater than 0"))
+        yield invalid(("podInitialBackoffSeconds",), initial, "must be greater than 0")
     if most < initial:
         detail = "must be greater than or equal to PodInitialBackoffSeconds"
-        findings.refuse(("podMaxBackoffSeconds",), _invalid(most, detail))
+        yield invalid(("podMaxBackoffSeconds",), most, detail)
 
 
-def _check_percentage(percentage: int | None, path: Path, findings: Findings) -> None:
+def _check_percentage(percentage: int | None, path: Path) -> Iterator[Issue]:
     if percentage is not None and not 0 <= percentage <= 100:
-        findings.refuse((*path, "percentageOfNodesToScore"), _invalid(percentage, "not in valid range [0-100]"))
+        yield invalid((*path, "percentageOfNodesToScore"), percentage, "not in valid range [0-100]")
 
 
-def _check_names(profiles: Sequence[KubeSchedulerProfile], findings: Findings) -> None:
+def _check_names(profiles: Sequence[KubeSchedulerProfile]) -> Iterator[Issue]:
     first: dict[str, int] = {}
     for index, profile in enumerate(profiles):
         path: Path = ("profiles", index)
         name = profile.scheduler_name
         if name == "" or (name is None and len(profiles) > 1):
-            findings.refuse(path, "schedulerName is required: pods choose a profile by it")
+            yield Issue(path, "schedulerName is required: pods choose a profile by it")
         elif name is not None and name in first:
             other = f"profiles[{first[name]}]"
-            findings.refuse((*path, "schedulerName"), f'duplicate scheduler name "{excerpt(name)}": {other} has it too')
+            yield Issue((*path, "schedulerName"), f'duplicate scheduler name "{excerpt(name)}": {other} has it too')
         elif name is not None:
             first[name] = index
 
 
-def _check_queue_sort(profiles: Sequence[KubeSchedulerProfile], findings: Findings) -> None:
+def _check_queue_sort(profiles: Sequence[KubeSchedulerProfile]) -> Iterator[Issue]:
     for index, profile in enumerate(profiles):
         if profile.plugins.queue_sort != profiles[0].plugins.queue_sort:
             path = ("profiles", index, "plugins", "queueSort")
-            findings.refuse(path, "must be the same for all profiles: there is one queue")
+            yield Issue(path, "must be the same for all profiles: there is one queue")
 
 
 def _read_profile(
-    wire: KubeSchedulerProfile, index: int, whole: KubeSchedulerConfiguration, findings: Findings
-) -> SchedulerProfile:
+    wire: KubeSchedulerProfile, index: int, whole: KubeSchedulerConfiguration
+) -> tuple[SchedulerProfile, list[Issue]]:
+    """A profile, and what is wrong with it or has no effect."""
     path: Path = ("profiles", index)
-    _check_percentage(wire.percentage_of_nodes_to_score, path, findings)
-    merged = merge(wire.plugins, (*path, "plugins"), findings)
-    _check_points(merged, (*path, "plugins"), findings)
+    merged = merge(wire.plugins)
     running = {name for names in merged.points.values() for name in names}
-    arguments = read_arguments(wire.plugin_config, (*path, "pluginConfig"), running, API_VERSION, findings)
+    arguments, unusable = read_arguments(wire.plugin_config, (*path, "pluginConfig"), running, API_VERSION)
     percentage = wire.percentage_of_nodes_to_score
-    return SchedulerProfile(
+    profile = SchedulerProfile(
         name=DEFAULT_SCHEDULER if wire.scheduler_name is None else wire.scheduler_name,
         plugins=merged.points,
         weights=merged.weights,
         arguments=arguments,
         percentage_of_nodes_to_score=whole.percentage_of_nodes_to_score if percentage is None else percentage,
     )
+    sets = (*path, "plugins")
+    issues = [*_check_percentage(percentage, path), *check_plugin_sets(wire.plugins, sets)]
+    return profile, [*issues, *_check_points(merged, sets), *unusable]
 
 
-def _check_points(merged: MergedPlugins, path: Path, findings: Findings) -> None:
-    """Refuse what kube-scheduler cannot start with, or fails with on every pod."""
+def _check_points(merged: MergedPlugins, path: Path) -> Iterator[Issue]:
+    """Yield what kube-scheduler cannot start with, or fails with on every pod."""
     if len(merged.points["queueSort"]) != 1:
-        findings.refuse((*path, "queueSort"), "exactly one queue sort plugin is needed: leave PrioritySort enabled")
+        text = "exactly one queue sort plugin is needed: leave PrioritySort enabled"
+        yield Issue((*path, "queueSort"), text)
     if not merged.points["bind"]:
-        findings.refuse((*path, "bind"), "at least one bind plugin is needed: leave DefaultBinder enabled")
+        yield Issue((*path, "bind"), "at least one bind plugin is needed: leave DefaultBinder enabled")
     for point, before in _BEFORE.items():
         for name in merged.points[point]:
             needs = name in IN_TREE and point in IN_TREE[name].dependent
             if needs and name not in merged.points[before]:
                 text = f"{name} runs at {point} but not at {before}, so kube-scheduler would fail on every pod"
-                findings.refuse((*path, before), f"{text}; disable it at both")
+                yield Issue((*path, before), text, hint="disable it at both")
     if "VolumeBinding" in merged.points["filter"] and "VolumeBinding" not in merged.points["reserve"]:
-        findings.warn((*path, "reserve"), "restow reserves the volumes of placed pods even without VolumeBinding here")
-
-
-def _invalid(value: int, detail: str) -> str:
-    return f"Invalid value: {value}: {detail}"
+        text = "restow reserves the volumes of placed pods even without VolumeBinding here"
+        yield Issue((*path, "reserve"), text, "warning")

@@ -12,10 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from restow.documents.findings import Issue, Path
 from restow.kube.excerpts import excerpt
 from restow.kube.near_words import misspelled_or_foreign
-from restow.scheduling.configuration.document import Path
-from restow.scheduling.configuration.findings import Findings
 from restow.scheduling.configuration.wire import Plugin, Plugins, PluginSet
 from restow.scheduling.in_tree import DEFAULT_PLUGINS, GATED, IN_TREE, OWNER, POINTS, REMOVED, Point
 
@@ -43,10 +42,8 @@ def _plugin_set(plugins: Plugins, point: str) -> PluginSet:
     return found
 
 
-def merge(plugins: Plugins, path: Path, findings: Findings) -> MergedPlugins:
-    """What is left of the sets that stand at a path; what is wrong with them goes to the findings."""
-    for point in (MULTI_POINT, *POINTS):
-        _check(point, _plugin_set(plugins, point), (*path, point), findings)
+def merge(plugins: Plugins) -> MergedPlugins:
+    """What is left of the sets of a profile, whatever is wrong with them."""
     everywhere = _merge_multi_point(plugins.multi_point)
     points = {point: tuple(_expand(point, _plugin_set(plugins, point), everywhere)) for point in POINTS}
     weights = _weights([*plugins.score.enabled, *everywhere])
@@ -94,26 +91,32 @@ def _weights(scoring: Sequence[Plugin]) -> dict[str, int]:
     return weights
 
 
-def _check(point: str, written: PluginSet, path: Path, findings: Findings) -> None:
+def check_plugin_sets(plugins: Plugins, path: Path) -> Iterator[Issue]:
+    """Yield what is wrong with the sets that stand at a path, and what in them has no effect."""
+    for point in (MULTI_POINT, *POINTS):
+        written = _plugin_set(plugins, point)
+        yield from _check_enabled(point, written, (*path, point, "enabled"))
+        for index, each in enumerate(written.disabled):
+            if each.name not in (_ALL, *IN_TREE):
+                text = f'unknown plugin "{excerpt(each.name)}": nothing is disabled'
+                hint = misspelled_or_foreign(each.name, IN_TREE, OWNER)
+                yield Issue((*path, point, "disabled", index), text, "warning", hint)
+
+
+def _check_enabled(point: str, written: PluginSet, path: Path) -> Iterator[Issue]:
     seen: set[str] = set()
     for index, each in enumerate(written.enabled):
-        place = (*path, "enabled", index)
-        problem = _problem(each.name, point)
+        place = (*path, index)
+        problem = _problem(each.name, point, place)
         if problem:
-            findings.refuse(place, problem)
+            yield problem
         elif each.name in seen:
-            findings.refuse(place, f'plugin "{excerpt(each.name)}" is enabled twice')
+            yield Issue(place, f'plugin "{excerpt(each.name)}" is enabled twice')
         elif each.weight < 0:
-            findings.refuse((*place, "weight"), "must not be negative: the scores that it takes away could overflow")
+            yield Issue((*place, "weight"), "must not be negative: the scores that it takes away could overflow")
         elif IN_TREE[each.name].not_modelled:
-            findings.warn(place, _not_modelled(each.name))
+            yield Issue(place, _not_modelled(each.name), "warning")
         seen.add(each.name)
-    for index, each in enumerate(written.disabled):
-        if each.name not in (_ALL, *IN_TREE):
-            hint = misspelled_or_foreign(each.name, IN_TREE, OWNER)
-            findings.warn(
-                (*path, "disabled", index), f'unknown plugin "{excerpt(each.name)}": nothing is disabled{hint}'
-            )
 
 
 def _not_modelled(name: str) -> str:
@@ -121,15 +124,15 @@ def _not_modelled(name: str) -> str:
     return f"restow does not model {name}: {IN_TREE[name].not_modelled}"
 
 
-def _problem(name: str, point: str) -> str:
-    """Why a plugin cannot be enabled at a point; empty where it can."""
+def _problem(name: str, point: str, path: Path) -> Issue | None:
+    """Why a plugin cannot be enabled at a point; None where it can."""
     if name in REMOVED:
-        return f'plugin "{name}" is no longer part of kube-scheduler'
+        return Issue(path, f'plugin "{name}" is no longer part of kube-scheduler')
     if name not in IN_TREE:
-        return f'unknown plugin "{excerpt(name)}"{misspelled_or_foreign(name, IN_TREE, OWNER)}'
+        return Issue(path, f'unknown plugin "{excerpt(name)}"', hint=misspelled_or_foreign(name, IN_TREE, OWNER))
     if name in GATED:
-        return f"{_not_modelled(name)}, so it cannot be enabled"
+        return Issue(path, f"{_not_modelled(name)}, so it cannot be enabled")
     points = IN_TREE[name].points
     if point != MULTI_POINT and point not in points:
-        return f"{name} does not run at {point}; it runs at {' and '.join(points)}"
-    return ""
+        return Issue(path, f"{name} does not run at {point}", hint=f"it runs at {' and '.join(points)}")
+    return None

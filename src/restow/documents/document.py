@@ -1,23 +1,33 @@
-"""Policy text to plain data that remembers its lines.
+"""The text of a small file as plain data that remembers its lines.
 
-A policy is YAML, or JSON if it starts with a brace; upstream decides the same way. Whatever the bytes are, reading
-them ends in a document or in an InputError, in bounded time: aliases are expanded, and a file that would expand into
-more than any policy holds is refused.
+It is YAML, or JSON if it starts with a brace; the Go programs that read the same files decide the same way. Whatever
+the bytes are, reading them ends in a document or in an InputError, in bounded time: aliases are expanded, and a file
+that would expand into more than any configuration holds is refused.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from restow.policies.findings import path_text
-from restow.policies.json_text import read_json
-from restow.policies.nodes import ListNode, MapNode, Node, ScalarNode, Source
-from restow.policies.yaml_text import read_yaml
+from restow.documents.findings import Path, path_text
+from restow.documents.json_text import read_json
+from restow.documents.nodes import ListNode, MapNode, Node, ScalarNode, Source
+from restow.documents.yaml_text import read_yaml
+from restow.errors import InputError
 
-if TYPE_CHECKING:
-    from restow.policies.findings import Path
+#: More than any configuration, with all aliases expanded; keeps a hostile file from exhausting memory and time.
+MAX_VALUES = 100_000
+
+
+@dataclass(slots=True, frozen=True)
+class DocumentKind:
+    """A kind of file, in the words of errors about files of other kinds."""
+
+    #: With its article: "a DeschedulerPolicy".
+    what: str
+    #: How such a file starts.
+    start: str
 
 
 @dataclass(slots=True, frozen=True)
@@ -48,20 +58,20 @@ class Document:
         return ".".join(filter(None, (self.inside, path_text(path))))
 
 
-def read_document(text: bytes, filename: str) -> Document:
-    """Return what a policy file holds; an empty file is an empty document.
+def read_document(text: bytes, filename: str, kind: DocumentKind) -> Document:
+    """Return what a file holds; an empty file is an empty document.
 
     Raises InputError, with file and line, for anything but one mapping in UTF-8.
     """
-    source = Source(filename)
+    source = Source(filename, kind.what)
     decoded = _decode(text, source)
     is_json = decoded.lstrip().startswith("{")
-    root, has_more = (read_json(decoded, source), False) if is_json else read_yaml(decoded, source)
+    root, has_more = (read_json(decoded, source), False) if is_json else _first(text, source)
     if root is None or (isinstance(root, ScalarNode) and root.value is None):
         return Document(filename, {}, has_more=has_more)
     if not isinstance(root, MapNode):
-        kind = "a list" if isinstance(root, ListNode) else "a single value"
-        raise source.error(root.line, f"{kind}, not a DeschedulerPolicy; start with: apiVersion: descheduler/v1alpha2")
+        found = "a list" if isinstance(root, ListNode) else "a single value"
+        raise source.error(root.line, f"{found}, not {kind.what}; start with {kind.start}")
     reader = _Flattening(source)
     data = reader.plain(root, ())
     return Document(filename, data, reader.lines, tuple(reader.duplicates), is_json, has_more)
@@ -75,6 +85,16 @@ def _decode(text: bytes, source: Source) -> str:
         raise source.error(line, f"not UTF-8 text: {error.reason} at byte {error.start}") from None
 
 
+def _first(text: bytes, source: Source) -> tuple[Node | None, bool]:
+    """Return the first document of a stream, and whether another one follows, of whatever form."""
+    documents = read_yaml(text, source)
+    first = next(documents, None)
+    try:
+        return first, next(documents, None) is not None
+    except InputError:
+        return first, True
+
+
 @dataclass(slots=True)
 class _Flattening:
     """Expands a tree into plain data, noting lines and repeated keys on the way."""
@@ -82,22 +102,23 @@ class _Flattening:
     source: Source
     lines: dict[Path, int] = field(default_factory=dict)
     duplicates: list[Path] = field(default_factory=list)
+    values: int = 0
 
     def plain(self, node: Node, path: Path) -> Any:
-        self.source.count(1, node.line)
+        self._count(node)
         self.source.check_depth(len(path), node.line)
         if isinstance(node, ScalarNode):
-            return self._finite(node, path)
+            self.source.check_number(node, path_text(path))
+            return node.value
         if isinstance(node, ListNode):
             return [self._item(item, (*path, index)) for index, item in enumerate(node.items)]
         return self._mapping(node, path)
 
-    def _finite(self, node: ScalarNode, path: Path) -> Any:
-        if isinstance(node.value, float) and not math.isfinite(node.value):
-            place = f"{path_text(path)}: " if path else ""
-            shown = ".nan" if math.isnan(node.value) else ".inf"
-            raise self.source.error(node.line, f"{place}must be a number (json: unsupported value: {shown})")
-        return node.value
+    def _count(self, node: Node) -> None:
+        self.values += 1
+        if self.values > MAX_VALUES:
+            message = f"more than {MAX_VALUES:,} values, aliases expanded; this is not {self.source.what}"
+            raise self.source.error(node.line, message)
 
     def _item(self, item: Node, path: Path) -> Any:
         self.lines[path] = item.line

@@ -33,7 +33,8 @@ class _Extent:
 
     def hold(self, inner: _Extent) -> None:
         self.size += inner.size
-        self.height = max(self.height, inner.height + 1)
+        if inner.height >= self.height:
+            self.height = inner.height + 1
 
 
 @dataclass(slots=True)
@@ -43,6 +44,15 @@ class _Document:
     open: list[_Extent] = field(default_factory=list)
     anchors: dict[str, _Extent | None] = field(default_factory=dict)
     added: int = 0
+
+    def scalar(self, event: Any) -> None:
+        size = len(event.value) + 1
+        if event.anchor is not None:
+            self.anchors[event.anchor] = _Extent(event.anchor, size)
+        if self.open:
+            around = self.open[-1]
+            around.size += size
+            around.height = around.height or 1
 
     def start(self, event: Any) -> None:
         if event.anchor is not None:
@@ -73,7 +83,7 @@ def bounded_events(text: str | bytes, deepest: int, what: str, refuse: Refuse) -
             document = _Document()
         below = len(document.open)
         if kind is yaml.ScalarEvent:
-            document.end(_Extent(event.anchor, len(event.value) + 1))
+            document.scalar(event)
         elif kind in _STARTS:
             document.start(event)
         elif kind in _ENDS:

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from json import JSONDecodeError, JSONDecoder
 from typing import TYPE_CHECKING
 
-from restow.policies.nodes import Entry, ListNode, MapNode, Node, ScalarNode, Source
+from restow.documents.nodes import Entry, ListNode, MapNode, Node, ScalarNode, Source
 
 if TYPE_CHECKING:
+    from restow.documents.yaml_scalars import Scalar
     from restow.errors import InputError
-    from restow.kube.yaml_scalars import Scalar
 
 _STRINGS = JSONDecoder()
 _SPACE = re.compile(r"[ \t\r\n]*")

@@ -1,0 +1,87 @@
+"""What is wrong, or odd, in a file: where, how bad, and what to do.
+
+While a file is read, an ``Issue`` points into the document that is being read. A ``Finding`` is what people get: it
+points into their file. The two differ where a document is converted before it is read, as descheduler/v1alpha1 is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from msgspec import Struct
+
+from restow.errors import InputError
+from restow.kube.excerpts import excerpt
+
+if TYPE_CHECKING:
+    from restow.documents.document import Document
+
+#: Keys and indexes from the top of a document.
+Path = tuple[str | int, ...]
+
+#: error: the file is refused; warning: it does not do what it says; note: probably not what was meant.
+Severity = Literal["error", "warning", "note"]
+
+
+@dataclass(slots=True, frozen=True)
+class Issue:
+    """One thing to say about one place of a document, and what to do about it, if that is known."""
+
+    path: Path
+    message: str
+    severity: Severity = "error"
+    hint: str = ""
+
+
+class Finding(Struct, frozen=True):
+    """One thing to say about one line of a file; ``path`` is ``profiles[0].plugins``, empty for the whole file."""
+
+    file: str
+    line: int
+    severity: Severity
+    path: str
+    message: str
+    #: What to do about it; empty where nobody knows.
+    hint: str = ""
+
+    @property
+    def advice(self) -> str:
+        """What people are told of the place: the message and the hint."""
+        return f"{self.message}; {self.hint}" if self.hint else self.message
+
+    def __str__(self) -> str:
+        place = f"{self.file}:{self.line}"
+        return f"{place}: {self.path}: {self.advice}" if self.path else f"{place}: {self.advice}"
+
+
+def path_text(path: Path) -> str:
+    """Return the path as people write it: ``profiles[0].pluginConfig[1].args``."""
+    steps = (f"[{step}]" if isinstance(step, int) else f".{excerpt(step)}" for step in path)
+    return "".join(steps).removeprefix(".")
+
+
+def to_findings(document: Document, issues: Iterable[Issue]) -> list[Finding]:
+    """Return the issues, each once, with the file's name, lines and fields."""
+    return [
+        Finding(
+            file=document.filename,
+            line=document.line(issue.path),
+            severity=issue.severity,
+            path=document.place(issue.path),
+            message=issue.message,
+            hint=issue.hint,
+        )
+        for issue in dict.fromkeys(issues)
+    ]
+
+
+def errors_in(issues: Iterable[Issue]) -> list[Issue]:
+    """Return the issues for which a file is refused."""
+    return [issue for issue in issues if issue.severity == "error"]
+
+
+def refusal(document: Document, errors: Iterable[Issue]) -> InputError:
+    """Return the exception that names every error, one a line."""
+    return InputError(*map(str, to_findings(document, errors)))
