@@ -10,7 +10,7 @@ import json
 from typing import Any
 
 from restow.descheduling.registry import plugins
-from restow.policies.writing import write_policy
+from restow.documents.writing import write_yaml
 
 Policy = dict[str, Any]
 
@@ -49,7 +49,7 @@ def an_old_policy(strategies: Policy, **settings: Any) -> Policy:
 
 def as_yaml(policy: Policy) -> bytes:
     """The policy as a YAML file."""
-    return write_policy(policy).encode()
+    return write_yaml(policy).encode()
 
 
 def as_json(policy: Policy) -> bytes:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 import trustme
+import yaml
 
 from client.configurations import a_kubeconfig, a_plugin
 from client.double import Double, a_double, a_status, an_answer
@@ -232,14 +233,15 @@ async def test_an_expired_web_token_is_traded_and_both_tokens_are_written_back(
 ) -> None:
     fresh = a_web_token("me", time.time() + 3_600)
     provider.answers("POST", "/token", an_answer({"id_token": fresh, "refresh_token": "r2"}))
-    credentials = credentials_with(tmp_path, an_openid_user(provider.url, old, CA_PEM))
+    credentials = credentials_with(tmp_path, an_openid_user(provider.url, old, CA_PEM, **{"client-id": "y"}))
 
     assert [await token(credentials) for _ in range(2)] == [fresh, fresh]
     assert b"refresh_token=r1" in provider.asked[1].body
     assert len(provider.asked) == 2
-    saved = (tmp_path / "config").read_text()
-    assert fresh in saved
-    assert "r2" in saved
+    saved = yaml.safe_load((tmp_path / "config").read_text())
+    assert saved["users"][0]["user"]["auth-provider"]["config"]["id-token"] == fresh
+    assert saved["users"][0]["user"]["auth-provider"]["config"]["refresh-token"] == "r2"
+    assert 'client-id: "y"' in (tmp_path / "config").read_text(), "kubectl takes a bare y for true"
 
 
 async def test_a_provider_that_keeps_its_refresh_token(tmp_path: Path, provider: Double) -> None:

@@ -184,7 +184,7 @@ def test_whoever_has_no_home_is_in_a_pod_or_nowhere(monkeypatch: pytest.MonkeyPa
         pytest.param(
             {"exec": {"apiVersion": "v1"}},
             {},
-            r"users\[0\].user.exec: object missing required field `command`",
+            r"users\[0\].user.exec: has no command; add it",
             id="exec",
         ),
     ],
@@ -203,10 +203,10 @@ def test_complaints_name_file_context_and_field(
     [
         pytest.param("a: [", "not valid YAML", id="broken"),
         pytest.param("- a", "not a kubeconfig", id="a list"),
-        pytest.param("", "not a kubeconfig", id="empty"),
-        pytest.param("clusters: 3", "not a kubeconfig", id="no list"),
+        pytest.param("", "an empty file", id="empty"),
+        pytest.param("clusters: 3", "clusters: must be a list, not a number", id="no list"),
         pytest.param(
-            "clusters: [{}]\ncontexts: []\ncurrent-context: x", "not a kubeconfig|has no context", id="nameless"
+            "clusters: [{}]\ncontexts: []\ncurrent-context: x", r"clusters\[0\]: has no name; add it", id="nameless"
         ),
         pytest.param(
             "current-context: x\ncontexts: [{name: x, context: {cluster: c}}]",

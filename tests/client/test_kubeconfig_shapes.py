@@ -85,7 +85,7 @@ def a_config(user: Any, **cluster: Any) -> dict[str, Any]:
         "current-context": "c",
         "clusters": [{"name": "k", "cluster": _CLUSTER | cluster}],
         "users": [{"name": "u", "user": user}],
-        "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u", "namespace": "n"}}],
+        "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u", "namespace": "shop"}}],
     }
 
 
@@ -131,7 +131,7 @@ def test_every_field_with_every_wrong_value_is_used_or_refused_in_a_sentence(tmp
             tried += 1
             if said is not None:
                 assert said.startswith(str(file)), (place, said)
-                assert "\n" not in said, (place, said)
+                assert all(line.startswith(str(file)) for line in said.splitlines()), (place, said)
                 assert not quotes_too_much(said), (place, said[:300])
                 assert "Invalid kube-config" not in said, (place, said)
     assert tried > 60
@@ -140,42 +140,40 @@ def test_every_field_with_every_wrong_value_is_used_or_refused_in_a_sentence(tmp
 @pytest.mark.parametrize(
     ("place", "value", "sentence"),
     [
-        pytest.param(("contexts", 0, "context"), "x", "contexts[0].context must be a mapping, not text", id="context"),
+        pytest.param(("contexts", 0, "context"), "x", "contexts[0].context: must be a mapping, not text", id="context"),
         pytest.param(
-            ("contexts", 0, "name"), 7, "contexts[0].name must be text, not a number; put it in quotes", id="n"
+            ("contexts", 0, "name"), 7, "contexts[0].name: must be text, not a number; put it in quotes", id="n"
         ),
-        pytest.param(
-            ("contexts", 0), {"context": {}}, "contexts[0]: object missing required field `name`", id="no name"
-        ),
-        pytest.param(("contexts",), {"c": {}}, "contexts must be a list, not a mapping", id="contexts"),
-        pytest.param(("users", 0, "user"), "x", "users[0].user must be a mapping, not text", id="user"),
-        pytest.param(("users", 0), None, "users[0] must be a mapping, not empty", id="empty item"),
-        pytest.param(("users", 0, "user", "token"), 7, "users[0].user.token must be text, not a number", id="token"),
-        pytest.param(("users", 0, "user", "exec"), [], "users[0].user.exec must be a mapping, not a list", id="exec"),
+        pytest.param(("contexts", 0), {"context": {}}, "contexts[0]: has no name; add it", id="no name"),
+        pytest.param(("contexts",), {"c": {}}, "contexts: must be a list, not a mapping", id="contexts"),
+        pytest.param(("users", 0, "user"), "x", "users[0].user: must be a mapping, not text", id="user"),
+        pytest.param(("users", 0), None, "users[0]: has no name; add it", id="empty item"),
+        pytest.param(("users", 0, "user", "token"), 7, "users[0].user.token: must be text, not a number", id="token"),
+        pytest.param(("users", 0, "user", "exec"), [], "users[0].user.exec: must be a mapping, not a list", id="exec"),
         pytest.param(
             ("users", 0, "user", "exec"),
             {"command": True},
-            "users[0].user.exec.command must be text, not true or",
+            "users[0].user.exec.command: must be text, not true or",
             id="cmd",
         ),
         pytest.param(
-            ("users", 0, "user", "exec"), {"args": "x"}, "users[0].user.exec.args must be a list, not text", id="args"
+            ("users", 0, "user", "exec"), {"args": "x"}, "users[0].user.exec.args: must be a list, not text", id="args"
         ),
         pytest.param(
             ("users", 0, "user", "exec"),
             {"env": [{"name": "A"}]},
-            "users[0].user.exec.env[0]: object missing required field `value`",
+            "users[0].user.exec.env[0]: has no value; add it",
             id="env",
         ),
         pytest.param(
-            ("users", 0, "user", "as-groups"), "g", "users[0].user.as-groups must be a list, not text", id="as"
+            ("users", 0, "user", "as-groups"), "g", "users[0].user.as-groups: must be a list, not text", id="as"
         ),
         pytest.param(("users", 0, "user", "token"), "a\nb", "users[0].user.token: holds a line break or", id="lines"),
-        pytest.param(("clusters", 0, "cluster", "server"), 7, "clusters[0].cluster.server must be text", id="server"),
+        pytest.param(("clusters", 0, "cluster", "server"), 7, "clusters[0].cluster.server: must be text", id="server"),
         pytest.param(
             ("clusters", 0, "cluster", "insecure-skip-tls-verify"),
             "yes",
-            "clusters[0].cluster.insecure-skip-tls-verify must be true or false, not text",
+            "clusters[0].cluster.insecure-skip-tls-verify: must be true or false, not text",
             id="bool",
         ),
         pytest.param(
@@ -212,22 +210,21 @@ def test_the_sentence_names_the_field(tmp_path: Path, place: tuple[Any, ...], va
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        pytest.param("[" * 30_000, ":1: nested more than 40 levels deep; this is not a kubeconfig", id="nested"),
-        pytest.param("a: " + "7" * 5000, ": not a kubeconfig: not valid YAML: ", id="digits"),
-        pytest.param("a: 2026-99-99", ": not a kubeconfig: not valid YAML: ", id="no date"),
-        pytest.param('a: !!int ""', ": not a kubeconfig: not valid YAML: ", id="no number"),
-        pytest.param("a: !!bool x", ": not a kubeconfig: not valid YAML: ", id="no boolean"),
-        pytest.param("a: !" + "7" * 500, ": not a kubeconfig: not valid YAML: ", id="unknown tag"),
-        pytest.param("users: &a [*a]", ":1: an anchored value contains itself", id="in a circle"),
+        pytest.param("[" * 30_000, ":1: nested more than 64 levels deep; this is not a kubeconfig", id="nested"),
+        pytest.param("users: " + "7" * 5000, ":1: users: must be a list, not text", id="digits"),
+        pytest.param("users: 2026-99-99", ":1: users: must be a list, not text", id="no date"),
+        pytest.param("a: .nan", ":1: a: must be a finite number", id="no number"),
+        pytest.param("users: !" + "7" * 500, ":1: users: must be a list, not text", id="unknown tag"),
+        pytest.param("users: &a [*a]", ':1: the value anchored as "a" contains itself', id="in a circle"),
         pytest.param(
             "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
             + "".join(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]\n" for i in range(1, 10)),
             ":7: excessive aliasing: more than 16 MiB; this is not a kubeconfig",
             id="bomb",
         ),
-        pytest.param("7", ": not a kubeconfig: must be a mapping, not a number", id="number"),
-        pytest.param("- a", ": not a kubeconfig: must be a mapping, not a list", id="list"),
-        pytest.param("", ": not a kubeconfig: must be a mapping, not empty", id="empty"),
+        pytest.param("7", ":1: a single value, not a kubeconfig; start with apiVersion: v1", id="number"),
+        pytest.param("- a", ":1: a list, not a kubeconfig; start with apiVersion: v1", id="list"),
+        pytest.param("", ":1: an empty file; start with apiVersion: v1 and kind: Config", id="empty"),
         pytest.param("#" * (11 << 20), ": larger than 10 MiB", id="huge"),
     ],
 )
@@ -240,7 +237,7 @@ def test_what_is_no_kubeconfig_at_all(tmp_path: Path, text: str, sentence: str) 
 
 def test_bytes_that_are_no_text(tmp_path: Path) -> None:
     (tmp_path / "config").write_bytes(b"\xff\xfe")
-    with pytest.raises(InputError, match="config: not a kubeconfig"):
+    with pytest.raises(InputError, match="config:1: not UTF-8 text"):
         kubeconfig(str(tmp_path / "config"), None, {})
 
 

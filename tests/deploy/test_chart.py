@@ -11,8 +11,8 @@ import yaml
 import restow
 from builders.policies import PLUGINS
 from deploy.manifests import CHART, KUBERNETES, documents
+from restow.documents.writing import write_yaml
 from restow.policies.lint import lint_policy
-from restow.policies.writing import write_policy
 from restow.running.ending import ENDS_WITHIN
 
 VALUES = yaml.safe_load((CHART / "values.yaml").read_text())
@@ -110,7 +110,7 @@ def test_the_policy_is_that_of_the_manifests_and_without_a_remark():
     header = {"apiVersion": VALUES["deschedulerPolicyAPIVersion"], "kind": "DeschedulerPolicy"}
     policy = header | VALUES["deschedulerPolicy"]
     assert policy == documents(KUBERNETES / "base" / "policy.yaml")[0]
-    assert lint_policy(write_policy(policy).encode(), "values.yaml", PLUGINS) == []
+    assert lint_policy(write_yaml(policy).encode(), "values.yaml", PLUGINS) == []
 
 
 def test_restow_comes_to_its_end_before_the_kubelet_kills_it():

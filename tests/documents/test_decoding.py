@@ -51,24 +51,24 @@ def test_what_fits_is_read():
 @pytest.mark.parametrize(
     ("data", "message", "hint"),
     [
-        pytest.param({"name": 5}, "must be text, not 5", "put it in quotes", id="number for text"),
+        pytest.param({"name": 5}, "must be text, not a number", "put it in quotes", id="number for text"),
         pytest.param({"name": False}, "must be text, not true or false", "put it in quotes", id="boolean for text"),
         pytest.param({"name": []}, "must be text, not a list", "", id="list for text"),
         pytest.param({"words": [{"name": "a"}]}, "must be text, not a mapping", "write - a", id="named mapping for text"),
         pytest.param({"workers": "2"}, "must be a whole number, not text", "remove the quotes", id="quoted number"),
         pytest.param({"workers": "two"}, "must be a whole number, not text", "", id="text for a number"),
-        pytest.param({"workers": 1.5}, "must be a whole number, not 1.5", "", id="fraction"),
+        pytest.param({"workers": 1.5}, "must be a whole number, not a fraction", "", id="fraction"),
         pytest.param({"workers": True}, "must be a whole number, not true or false", "", id="boolean for a number"),
         pytest.param({"workers": 2**31}, "must be at most 2147483647", "", id="too large"),
         pytest.param({"most": -1}, "must be at least 0", "", id="negative"),
         pytest.param({"share": "0.5"}, "must be a number, not text", "remove the quotes", id="quoted fraction"),
         pytest.param({"isOn": "yes"}, "must be true or false, not text", "remove the quotes", id="quoted boolean"),
-        pytest.param({"isOn": 1}, "must be true or false, not 1", "", id="number for a boolean"),
-        pytest.param({"wait": 5}, "must be a duration such as 1h30m, not 5", "", id="number for a duration"),
+        pytest.param({"isOn": 1}, "must be true or false, not a number", "", id="number for a boolean"),
+        pytest.param({"wait": 5}, "must be a duration such as 1h30m, not a number", "", id="number for a duration"),
         pytest.param(
             {"wait": "5x"}, 'must be a duration such as 1h30m (time: unknown unit "x" in duration "5x")', "", id="unit"
         ),
-        pytest.param({"surge": 1.5}, "must be a whole number, or text such as 25%, not 1.5", "", id="neither"),
+        pytest.param({"surge": 1.5}, "must be a whole number, or text such as 25%, not a fraction", "", id="neither"),
         pytest.param({"effect": "tant"}, "must be label or taint, not 'tant'", 'did you mean "taint"?', id="choice"),
         pytest.param({"effect": 1}, "must be label or taint, not 1", "", id="number for a choice"),
         pytest.param({"certainty": "sur"}, "must be likely or sure or a number, not 'sur'", 'did you mean "sure"?', id="-"),
@@ -104,4 +104,4 @@ def test_null_is_as_good_as_nothing_and_zero_where_something_must_stand():
 
 def test_other_programs_may_be_quoted():
     decoded = decode({"words": [5]}, File, (), lambda shape, data, place: f"{data} at {place.path}, {place.fields}")
-    assert decoded.errors[0].message == "must be text, not 5 (5 at ('words', 0), ('words',))"
+    assert decoded.errors[0].message == "must be text, not a number (5 at ('words', 0), ('words',))"

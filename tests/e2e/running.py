@@ -86,7 +86,7 @@ class Descheduler:
     ) -> None:
         #: Of its HTTPS server.
         self.port = free_ports(1)[0]
-        self.policy = policy if isinstance(policy, Path) else write_policy(directory / f"{name}-policy.yaml", policy)
+        self.policy = policy if isinstance(policy, Path) else write_yaml(directory / f"{name}-policy.yaml", policy)
         self.log = directory / f"{name}.log"
         self._record = directory / f"{name}.record"
         given = [] if kubeconfig is None else [f"--kubeconfig={kubeconfig}"]
@@ -233,7 +233,7 @@ class Descheduler:
         return told
 
 
-def write_policy(file: Path, policy: Policy) -> Path:
+def write_yaml(file: Path, policy: Policy) -> Path:
     """A policy file, replaced as a whole, as a mounted ConfigMap is."""
     new = file.with_name(f"{file.name}.new")
     new.write_bytes(as_yaml(policy))

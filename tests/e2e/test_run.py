@@ -15,7 +15,7 @@ from e2e.control_plane import ControlPlane
 from e2e.crowds import crowd
 from e2e.deschedulers import evicted
 from e2e.ports import HOST, free_ports
-from e2e.running import Descheduler, write_policy
+from e2e.running import Descheduler, write_yaml
 from e2e.waiting import wait_until
 from e2e.workloads import wait_for_ready
 
@@ -116,7 +116,7 @@ def test_a_deployment_leads_reloads_its_policy_and_leaves_in_order(
         run.wait_for_line("the changed policy cannot be used; the previous policy stays in force")
         run.wait_for_line(ENDS, times=len(run.lines(ENDS)) + 2)
         assert evicted(plane) == ()
-        write_policy(run.policy, duplicates(namespace))
+        write_yaml(run.policy, duplicates(namespace))
         run.wait_for_line("has changed: the new policy is in force")
         wait_until("the pods have moved", lambda: len(run.lines("Replacement is ready")) >= MOVES, 60.0)
 

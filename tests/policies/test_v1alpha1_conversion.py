@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from builders.policies import PLUGINS, an_old_policy, as_yaml
+from restow.documents.writing import write_yaml
 from restow.policies.enclosed import read_policy_document
 from restow.policies.load import load_policy
 from restow.policies.strategies import STRATEGIES
 from restow.policies.v1alpha1 import convert
-from restow.policies.writing import write_policy
 
 LABELS = {"matchLabels": {"a": "b"}}
 BOTH = {"namespaces": {"include": ["x"]}, "labelSelector": LABELS}
@@ -290,7 +290,7 @@ def test_what_is_converted_and_written_loads_as_the_same_policy():
         evictLocalStoragePods=True,
     )
 
-    written = write_policy(converted(old)).encode()
+    written = write_yaml(converted(old)).encode()
 
     new = load_policy(written, "new.yaml", PLUGINS)
     assert new.policy == load_policy(as_yaml(old), "old.yaml", PLUGINS).policy

@@ -11,18 +11,15 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
-import yaml
-
-from restow.client.kubeconfig_shape import check_shape
+from restow.client.kubeconfig_shape import KUBECONFIG, check_shape
 from restow.client.official import config_modules
-from restow.documents.yaml_events import check_yaml
+from restow.documents.document import read_document
+from restow.documents.writing import write_yaml
 from restow.errors import InputError
 from restow.kube.excerpts import excerpt
 from restow.small_files import read_small_file
-
-_DEEPEST: Final = 40
 
 
 @dataclass(slots=True)
@@ -48,8 +45,7 @@ class KubeconfigFiles:
         """Write back the files whose settings have changed; OSError where one may not be written."""
         for file in self.files:
             if file.config != file.saved:
-                text = yaml.safe_dump(file.config, default_flow_style=False)
-                Path(file.path).write_text(text, encoding="utf-8")
+                Path(file.path).write_text(write_yaml(file.config), encoding="utf-8")
                 file.saved = copy.deepcopy(file.config)
 
 
@@ -74,19 +70,12 @@ def read_kubeconfig_files(paths: str) -> KubeconfigFiles:
 
 def _read(path: str) -> dict[str, Any]:
     try:
-        text = read_small_file(path).decode("utf-8-sig")
-        check_yaml(text, _DEEPEST, "a kubeconfig", lambda line, message: InputError(f"{path}:{line}: {message}"))
-        config = yaml.load(text, Loader=yaml.CSafeLoader)
+        text = read_small_file(path)
     except OSError as error:
         raise InputError(f"{path}: the kubeconfig cannot be read: {error.strerror or error}") from error
-    except InputError:
-        raise
-    except Exception as error:  # PyYAML makes numbers and dates with whatever exceptions they have
-        raise InputError(
-            f"{path}: not a kubeconfig: not valid YAML: {excerpt(' '.join(str(error).split()))}"
-        ) from error
-    check_shape(config, path)
-    return dict(config)
+    document = read_document(text, path, KUBECONFIG)
+    check_shape(document)
+    return document.data
 
 
 def _by_name(configs: Sequence[tuple[str, dict[str, Any]]], kind: str) -> dict[str, Any]:

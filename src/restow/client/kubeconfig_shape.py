@@ -10,11 +10,13 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-import msgspec
 from msgspec import Struct, field
 
-from restow.errors import InputError
-from restow.kube.excerpts import excerpt
+from restow.documents.decoding import decode
+from restow.documents.document import Document, DocumentKind
+from restow.documents.findings import Issue, Path, refusal
+
+KUBECONFIG: Final = DocumentKind("a kubeconfig", "apiVersion: v1 and kind: Config")
 
 
 class _ClusterSettings(Struct, frozen=True, rename="kebab"):
@@ -91,61 +93,40 @@ class _Kubeconfig(Struct, frozen=True, rename="kebab"):
     users: list[_User] | None = None
 
 
-_EXPECTED: Final = re.compile(r"Expected `([a-z]+)(?: \| null)?`, got `([a-z]+)`")
-_WORDS: Final = {
-    "str": "text",
-    "int": "a number",
-    "float": "a number",
-    "bool": "true or false",
-    "array": "a list",
-    "object": "a mapping",
-    "null": "empty",
-    "date": "a date",
-    "datetime": "a time",
-    "bytes": "binary",
-    "set": "a set",
-}
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
 #: Fields whose text may have lines: base64, and the arguments and variables of a program.
 _WITH_LINES: Final = ("-data", "exec")
 
 
-def check_shape(config: Any, path: str) -> None:
-    """Raise InputError, with the file and the field, for a kubeconfig with a value that its field cannot have."""
-    try:
-        msgspec.convert(config, type=_Kubeconfig)
-    except msgspec.ValidationError as error:
-        raise InputError(f"{path}: {_sentence(str(error))}") from error
-    for place, text in _texts(config):
-        if _CONTROL.search(text):
-            raise InputError(f"{path}: {place}: holds a line break or another control character")
+def check_shape(document: Document) -> None:
+    """Raise InputError, with file, line and field, for a kubeconfig with a value that its field cannot have."""
+    if not document.data:
+        raise refusal(document, [Issue((), "an empty file", hint=f"start with {KUBECONFIG.start}")])
+    problems = decode(document.data, _Kubeconfig, ()).errors or [*_unusable(document.data)]
+    if problems:
+        raise refusal(document, problems)
 
 
-def _sentence(message: str) -> str:
-    what, _, place = message.partition(" - at `$")
-    place = place.rstrip("`").lstrip(".")
-    expected = _EXPECTED.fullmatch(what)
-    if expected is None:
-        return f"not a kubeconfig: {excerpt(place)}: {excerpt(what[:1].lower() + what[1:])}"
-    wanted, got = (_WORDS.get(each, each) for each in expected.groups())
-    hint = "; put it in quotes" if wanted == "text" and got not in {"a list", "a mapping", "empty"} else ""
-    return f"not a kubeconfig: {f'{excerpt(place)} ' if place else ''}must be {wanted}, not {got}{hint}"
+def _unusable(config: dict[str, Any]) -> Iterator[Issue]:
+    for place, value in _texts(config):
+        if value is None:
+            yield Issue(place, "must not be empty")
+        elif _CONTROL.search(value) and not any(str(step).endswith(_WITH_LINES) for step in place):
+            yield Issue(place, "holds a line break or another control character")
 
 
-def _texts(config: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Each text that becomes a header, a path or a name, with its field."""
-    yield from _inside(config.get("current-context"), "current-context")
-    for kind in ("clusters", "contexts", "users"):
-        yield from _inside(config.get(kind), kind)
+def _texts(config: dict[str, Any]) -> Iterator[tuple[Path, str | None]]:
+    """Each text, with its field; None for an empty item of a list."""
+    for key in ("current-context", "clusters", "contexts", "users"):
+        yield from _inside(config.get(key), (key,))
 
 
-def _inside(value: Any, place: str) -> Iterator[tuple[str, str]]:
-    if isinstance(value, str):
+def _inside(value: Any, place: Path) -> Iterator[tuple[Path, str | None]]:
+    if isinstance(value, str) or (value is None and isinstance(place[-1], int)):
         yield place, value
     elif isinstance(value, list):
         for at, each in enumerate(value):
-            yield from _inside(each, f"{place}[{at}]")
+            yield from _inside(each, (*place, at))
     elif isinstance(value, dict):
         for key, each in value.items():
-            if not str(key).endswith(_WITH_LINES):
-                yield from _inside(each, f"{place}.{excerpt(key)}")
+            yield from _inside(each, (*place, key))

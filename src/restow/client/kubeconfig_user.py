@@ -140,5 +140,5 @@ def _impersonation(user: User) -> Iterator[tuple[str, str]]:
     for group in user.get("as-groups") or ():
         yield "Impersonate-Group", str(group)
     for key, values in (user.get("as-user-extra") or {}).items():
-        for value in values:
+        for value in values or ():
             yield f"Impersonate-Extra-{quote(key, safe='')}", str(value)

@@ -115,8 +115,11 @@ def misfit(shape: Shape, data: Any) -> str:
         lowest, highest = _bounds(shape)
         return f"must be at least {lowest}" if data < lowest else f"must be at most {highest}"
     words = _choices(shape)
-    found = excerpt(repr(data)) if words or json_kind(data) == "number" else _FOUND[json_kind(data)]
-    return f"must be {' or '.join(words) or _wanted(shape)}, not {found}"
+    if words:
+        return f"must be {' or '.join(words)}, not {excerpt(repr(data))}"
+    is_fraction = isinstance(data, float) and _wanted(shape).startswith("a whole number")
+    # The value itself may be a secret.
+    return f"must be {_wanted(shape)}, not {'a fraction' if is_fraction else _FOUND[json_kind(data)]}"
 
 
 def remedy(shape: Shape, data: Any) -> str:

@@ -113,9 +113,3 @@ def _alias(document: _Document, event: Any, what: str, refuse: Refuse) -> int:
 
 def _line(event: Any) -> int:
     return int(event.start_mark.line) + 1
-
-
-def check_yaml(text: str | bytes, deepest: int, what: str, refuse: Refuse) -> None:
-    """Go through all documents of a text; raise as ``bounded_events`` does, so that composing it is safe."""
-    for _ in bounded_events(text, deepest, what, refuse):
-        pass

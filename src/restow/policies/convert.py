@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from restow.documents.writing import write_yaml
 from restow.errors import InputError
 from restow.policies import v1alpha1
 from restow.policies.enclosed import read_policy_document
 from restow.policies.load import load_policy
-from restow.policies.writing import write_policy
 
 if TYPE_CHECKING:
     from restow.documents.findings import Finding
@@ -26,7 +26,7 @@ def convert_policy(text: bytes, filename: str, plugins: Plugins) -> tuple[str, l
         raise InputError(f"{loaded.warnings[0]}")
     document = read_policy_document(text, filename)
     if loaded.version != v1alpha1.API_VERSION:
-        return write_policy(document.data), list(loaded.warnings)
+        return write_yaml(document.data), list(loaded.warnings)
     # That the format is old is why it is being converted.
     warnings = [finding for finding in loaded.warnings if finding.path != "apiVersion"]
-    return write_policy(v1alpha1.convert(document)), warnings
+    return write_yaml(v1alpha1.convert(document)), warnings

@@ -13,9 +13,9 @@ import yaml
 from msgspec import Struct, structs
 
 from restow.documents.field_types import Duration
+from restow.documents.writing import write_yaml
 from restow.kube.duration import format_duration
 from restow.policies import v1alpha1, v1alpha2
-from restow.policies.writing import write_policy
 
 if TYPE_CHECKING:
     from restow.documents.document import Document
@@ -27,7 +27,7 @@ DEFAULT_MARK: Final = "# default"
 
 def understood(document: Document, policy: Policy) -> str:
     """Return the policy as YAML; ``document`` is the file that it was read from."""
-    text = write_policy(_full(policy))
+    text = write_yaml(_full(policy))
     written = _as_written(document, policy)
     silent = set(_silent_lines(yaml.compose(text, Loader=yaml.CSafeLoader), written))
     lines = text.splitlines()

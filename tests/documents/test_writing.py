@@ -7,10 +7,10 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from restow.documents.document import read_document
-from restow.policies.v1alpha2 import POLICY_FILE
-from restow.policies.writing import write_policy
+from restow.documents.document import DocumentKind, read_document
+from restow.documents.writing import write_yaml
 
+KIND = DocumentKind("a file", "a key")
 WORDS = st.sampled_from(
     ["y", "n", "on", "Off", "~", "null", "1_000", "0o7", "017", "0x1F", "1e3", "2001-01-01", "<<", "="]
 )
@@ -24,18 +24,18 @@ DOCUMENTS = st.dictionaries(
 @settings(max_examples=150)
 @given(document=DOCUMENTS)
 def test_what_is_written_is_read_back(document):
-    text = write_policy(document)
+    text = write_yaml(document)
     if document:
-        assert read_document(b"---\n" + text.encode(), "p.yaml", POLICY_FILE).data == document
+        assert read_document(b"---\n" + text.encode(), "p.yaml", KIND).data == document
 
 
 @pytest.mark.parametrize("word", ["y", "yes", "1_000", "0o7", "null", "2001-01-01", "5"])
 def test_words_that_mean_something_to_either_reader_are_quoted(word):
-    text = write_policy({"a": word})
+    text = write_yaml({"a": word})
     assert yaml.safe_load(text) == {"a": word}
     assert text != f"a: {word}\n"
 
 
 def test_keys_keep_their_order_and_nothing_is_an_alias():
     shared = {"b": 1}
-    assert write_policy({"z": shared, "a": shared}) == "z:\n  b: 1\na:\n  b: 1\n"
+    assert write_yaml({"z": shared, "a": shared}) == "z:\n  b: 1\na:\n  b: 1\n"

@@ -1,4 +1,4 @@
-"""Policy documents to YAML that reads back the same, here and in Go.
+"""Plain data to YAML that reads back the same, here and in Go.
 
 PyYAML writes for its own reader. Go's takes more words for booleans and numbers (``y``, ``0o7``), so whatever either
 would take for something else is put in quotes.
@@ -28,6 +28,6 @@ def _text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
 _Dumper.add_representer(str, _text)
 
 
-def write_policy(document: dict[str, Any]) -> str:
+def write_yaml(document: dict[str, Any]) -> str:
     """Return a document of plain data as YAML."""
     return yaml.dump(document, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
