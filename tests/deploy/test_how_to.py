@@ -16,6 +16,13 @@ def test_every_file_that_it_names_exists(path):
     assert (ROOT / path).exists()
 
 
+@pytest.mark.parametrize("path", re.findall(r"kubectl apply -f (\S+)", PAGE))
+def test_what_is_applied_without_kustomize_needs_no_namespace_from_it(path):
+    """The API server refuses a binding to a service account without one."""
+    bindings = [each for each in documents(ROOT / path) if "subjects" in each]
+    assert all("namespace" in subject for each in bindings for subject in each["subjects"])
+
+
 def test_the_roles_of_its_table_are_those_of_the_manifests():
     objects = [*manifests(KUBERNETES / "deployment"), *documents(KUBERNETES / "metrics-api" / "metrics-api.yaml")]
     roles = {each["metadata"]["name"] for each in objects if each["kind"] in {"Role", "ClusterRole"}}

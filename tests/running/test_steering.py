@@ -105,7 +105,7 @@ async def test_what_is_missing_is_named(method: str, where: str, answer: Answer,
         enumerate(
             (
                 'resources: ["mutatingadmissionpolicybindings"], verbs: [get]',
-                'resources: ["configmaps"], verbs: [patch]',
+                'resources: ["configmaps"], verbs: [patch]} in the namespace kube-system;',
                 'resources: ["pods"], verbs: [patch]',
                 'resources: ["pods/status"], verbs: [patch]',
             )

@@ -82,7 +82,9 @@ async def missing_for_steering(steering: Steering) -> str | None:
     try:
         for resource, name, subresource, verb in _RIGHTS:
             if not await _may(steering, resource, name, subresource, verb):
-                return f"restow's roles lack the rule {resource.rule((verb,), subresource)}; {_TO_INSTALL}"
+                rule = resource.rule((verb,), subresource)
+                where = f" in the namespace {steering.namespace}" if name and resource.namespaced else ""
+                return f"restow's roles lack the rule {rule}{where}; {_TO_INSTALL}"
         misled = await _misled(steering)
         if misled is None:
             await steering.clear()
