@@ -7,10 +7,12 @@ which includes a null: upstream takes one for nothing.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final, get_args
 
 import yaml
-from msgspec import Struct, structs
+from msgspec import Struct
+from msgspec.structs import FieldInfo, fields
 
 from restow.documents.field_types import Duration
 from restow.documents.writing import write_yaml
@@ -79,7 +81,7 @@ def _plain(value: Any) -> Any:
         case Struct():
             return {
                 field.encode_name: _plain_field(getattr(value, field.name), field.type)
-                for field in structs.fields(value)
+                for field in _fields(type(value))
             }
         case dict():
             return {key: _plain(inner) for key, inner in value.items()}
@@ -88,6 +90,12 @@ def _plain(value: Any) -> Any:
         case float() if value.is_integer():
             return int(value)
     return value
+
+
+@cache
+def _fields(kind: type[Struct]) -> tuple[FieldInfo, ...]:
+    """Return the fields of a kind of struct, which msgspec makes anew of all annotations each time."""
+    return fields(kind)
 
 
 def _plain_field(value: Any, declared: Any) -> Any:
