@@ -1,6 +1,14 @@
-"""The exception that people see as a sentence, and the one that leaves an object out."""
+"""The exception that people see as a sentence, the one that leaves an object out, and how many problems people see."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, TypeVar
+
+#: Of so many problems of one input each is printed. Nobody reads more.
+MOST_PROBLEMS: Final = 50
+
+_Problem = TypeVar("_Problem")
 
 
 class InputError(Exception):
@@ -12,8 +20,20 @@ class InputError(Exception):
         self.sentences = sentences
 
     def __str__(self) -> str:
-        return "\n".join(self.sentences)
+        return "\n".join(problem_lines(self.sentences))
 
 
 class OutOfRangeError(Exception):
     """A value that the API server accepts and int64 does not hold: the object that has it is left out, and nothing else."""
+
+
+def first_problems(problems: Sequence[_Problem]) -> tuple[Sequence[_Problem], list[str]]:
+    """Return the problems that are printed, and the line that counts the others, if there are any."""
+    more = len(problems) - MOST_PROBLEMS
+    return problems[:MOST_PROBLEMS], [f"... and {more:,} more problem{'s' if more > 1 else ''}"] if more > 0 else []
+
+
+def problem_lines(problems: Sequence[object]) -> list[str]:
+    """Return one line for each problem that is printed, and the line that counts the others."""
+    printed, more = first_problems(problems)
+    return [*map(str, printed), *more]

@@ -94,6 +94,14 @@ def test_every_error_of_a_broken_one_is_said(file: Path) -> None:
     assert (".args.a: " in first, ".args.b: " in second) == (True, True)
 
 
+def test_of_very_many_errors_the_first_ones_are_said(file: Path) -> None:
+    read = Read(file)
+    file.write_bytes(as_yaml(strategy_policy("RemoveDuplicates", {f"a{number}": 1 for number in range(1000)})))
+    read.refresh()
+    lines = read.heard.of(BROKEN)[0]["err"].splitlines()
+    assert (len(lines), lines[-1]) == (51, "... and 950 more problems")
+
+
 def test_whatever_reading_a_policy_raises_the_old_one_stays(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read = Read(file)
 

@@ -11,6 +11,7 @@ from restow.cli.ignored_flags import ignored_flags
 from restow.cli.run_flags import Flags
 from restow.cli.run_settings import settings_of
 from restow.client.errors import ClientError
+from restow.errors import problem_lines
 from restow.running import log_lines
 from restow.running.descheduler import Descheduler
 from restow.running.library_logs import hear_libraries
@@ -46,6 +47,6 @@ def _profiles(flags: Flags, log: Log) -> tuple[SchedulerProfile, ...]:
     from restow.cli.scheduler_config import read_scheduler_config
 
     configuration = read_scheduler_config(flags.scheduler_config)
-    for warning in configuration.warnings:
-        log.caution(str(warning))
+    for warning in problem_lines(configuration.warnings):
+        log.caution(warning)
     return tuple(configuration.profiles)

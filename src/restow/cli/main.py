@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from types import FrameType
 
 from restow.cli.streams import degrade_gracefully, tell
-from restow.errors import InputError
+from restow.errors import InputError, problem_lines
 
 FAILED, UNUSABLE, INTERRUPTED = 1, 2, 130
 _SHOW_CURSOR = b"\x1b[?25h\n"
@@ -68,7 +68,7 @@ def _verdict(error: Exception, arguments: Sequence[str]) -> tuple[Sequence[str],
     """Return what to say of an error, and the exit status."""
     match error:
         case InputError():
-            return error.sentences, UNUSABLE
+            return problem_lines(error.sentences), UNUSABLE
         case OSError():
             return [f"restow failed: {error.strerror or error}"], FAILED
         case MemoryError():

@@ -17,7 +17,7 @@ from restow.cli.output import console, write_bytes
 from restow.descheduling.plan import API_VERSION
 from restow.descheduling.registry import plugins
 from restow.documents.findings import Finding, Severity
-from restow.errors import InputError
+from restow.errors import InputError, first_problems
 from restow.plain_text import printable
 from restow.policies.schema import Plugins
 from restow.reporting.json import indented_json
@@ -107,8 +107,9 @@ def _document(found: Found) -> PolicyFindings:
 def validity(found: Found, _width: int) -> Iterator[Text]:
     """Yield every error on a line of its own, in the form that editors jump to, or that a file is valid."""
     for file in found.files:
-        problems = found.of(file)
+        problems, more = first_problems(found.of(file))
         yield from (Text(printable(str(each))) for each in problems)
+        yield from map(Text, more)
         if not problems:
             yield Text(f"{printable(file)}: valid")
 
@@ -117,7 +118,9 @@ def advice(found: Found, width: int) -> Iterator[Text]:
     """Yield the findings below the name of their file, then how many there are."""
     for file in found.files:
         yield Text(printable(file), style="bold")
-        yield from (line for each in found.of(file) for line in _finding_lines(each, width))
+        findings, more = first_problems(found.of(file))
+        yield from (line for each in findings for line in _finding_lines(each, width))
+        yield from map(Text, more)
     counts = Counter(each.severity for each in found.findings)
     told = [counted(counts[severity], severity) for severity in _COLOURS if counts[severity]]
     yield Text(", ".join(told) or "no findings")

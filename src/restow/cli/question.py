@@ -13,7 +13,7 @@ from restow.descheduling.cycle import Cycle
 from restow.descheduling.deciding import decided, placement_of, steering_of
 from restow.descheduling.plan import Placement
 from restow.descheduling.steering import Steering
-from restow.errors import InputError
+from restow.errors import InputError, problem_lines
 from restow.policies.fallbacks import Fallbacks
 from restow.policies.policy import collects_kubernetes_metrics
 from restow.scheduling.profiles import SchedulerProfile
@@ -59,9 +59,9 @@ def prepared(question: Question, clock: Timings) -> Prepared:
     check_inputs(question.where, question.policy, question.configuration)
     now = instant(question.now)
     policy = read_policy_file(question.policy, question.fallbacks)
-    tell(policy.loaded.warnings)
+    tell(problem_lines(policy.loaded.warnings))
     configuration = read_scheduler_config(question.configuration)
-    tell(configuration.warnings)
+    tell(problem_lines(configuration.warnings))
     with clock.phase("load"):
         found = read_cluster(question.where, usage=collects_kubernetes_metrics(policy.loaded.policy))
     tell(found.notes)

@@ -22,7 +22,7 @@ from restow.cli.timings import Timings
 from restow.cluster.pods import PENDING, Flag, Phase, Pods
 from restow.cluster.snapshot import Cluster
 from restow.cluster.state import ClusterState
-from restow.errors import InputError
+from restow.errors import InputError, problem_lines
 from restow.kube.timestamps import format_time
 from restow.reporting.schedule_explanation import Aside, explanation, gated
 from restow.reporting.schedule_json import render_pod, render_result
@@ -75,7 +75,7 @@ def answer(request: Request) -> None:
     check_inputs(request.where, request.configuration)
     clock, now = Timings(), instant(request.now)
     configuration = read_scheduler_config(request.configuration)
-    tell(configuration.warnings)
+    tell(problem_lines(configuration.warnings))
     with clock.phase("load"):
         found = read_cluster(request.where)
     tell(found.notes)

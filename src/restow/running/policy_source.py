@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from restow.descheduling.registry import plugins
-from restow.errors import InputError
+from restow.errors import InputError, problem_lines
 from restow.kube.excerpts import excerpt
 from restow.policies.enclosed import read_policy_document
 from restow.policies.fallbacks import Fallbacks, with_fallbacks
@@ -69,8 +69,8 @@ class PolicySource:
         loaded = self._loaded(text)
         self.current = loaded.policy
         self.metrics.policy_read("loaded")
-        for warning in loaded.warnings:
-            self.log.caution(str(warning))
+        for warning in problem_lines(loaded.warnings):
+            self.log.caution(warning)
 
     def _loaded(self, text: bytes) -> LoadedPolicy:
         return load_document(with_fallbacks(read_policy_document(text, self.path), self.fallbacks), plugins())
