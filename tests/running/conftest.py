@@ -1,0 +1,39 @@
+"""Cycles without threads, and the decisions that they make."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from restow.running import cycles as module
+from restow.running.deciding import Decision, Rules, decide
+from running.cycling import Decided
+
+
+@pytest.fixture
+def without_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Virtual time does not wait for threads: a deadline would pass before the answer."""
+
+    async def at_once(compute: Callable[[], Any], _: float) -> Any:
+        return compute()
+
+    monkeypatch.setattr(module, "off_loop", at_once)
+
+
+@pytest.fixture
+def decided(monkeypatch: pytest.MonkeyPatch) -> Decided:
+    """All decisions; each takes no time, so that the rest of a plan that went astray is left at once."""
+    seen = Decided()
+
+    def watched(cluster: Any, by: Rules, before: Any, now: int, **steering: Any) -> Decision:
+        decision = decide(cluster, by, before, now, **steering)
+        seen.spent.append(before.spent)
+        seen.given_up.append(before.given_up)
+        seen.moves.append(len(decision.tasks))
+        return replace(decision, seconds=0.0)
+
+    monkeypatch.setattr(module, "decide", watched)
+    return seen
