@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 
 from restow.errors import InputError
-from restow.kube.excerpts import excerpt
+from restow.kube.excerpts import abridged, excerpt
 
 if TYPE_CHECKING:
     from restow.documents.document import Document
@@ -70,7 +70,7 @@ def to_findings(document: Document, issues: Iterable[Issue]) -> list[Finding]:
             line=document.line(issue.path),
             severity=issue.severity,
             path=document.place(issue.path),
-            message=issue.message,
+            message=abridged(issue.message),
             hint=issue.hint,
         )
         for issue in dict.fromkeys(issues)
