@@ -20,6 +20,7 @@ from builders import (
     node_metrics,
     pod_metrics,
 )
+from restow.cluster.amounts import amount
 from restow.cluster.label_groups import LabelGroups
 from restow.cluster.left_out import UnreadableBudget, add_page, left_out_notes
 from restow.cluster.snapshot import Cluster, ClusterIntake
@@ -28,6 +29,7 @@ from restow.descheduling.namespace_consent import namespace_checks
 from restow.errors import InputError
 from restow.kube.kinds import KINDS
 from restow.kube.objects.unreadable import ObjectName, Unreadable
+from restow.kube.quantity import parse_quantity
 
 #: The largest amount, and the first that is too large.
 LARGEST, BEYOND = str(2**63 - 1), "10E"
@@ -217,3 +219,8 @@ def test_notes_name_the_first_objects_and_say_what_is_kept() -> None:
     )
     assert notes[5:] == ("3 more objects cannot be read; they are left out",)
     assert left_out_notes({}) == ()
+
+
+def test_a_message_names_an_amount_by_the_beginning_of_its_resource() -> None:
+    with pytest.raises(ValueError, match=r"^K{200}… is -1, but an amount cannot be negative$"):
+        amount("K" * 300, parse_quantity("-1"))

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from restow.errors import OutOfRangeError
+from restow.kube.excerpts import excerpt
 from restow.kube.objects import WireQuantity
 from restow.kube.quantity import NANO_PER_MILLI, NANO_PER_UNIT, Quantity
 from restow.kube.requests import parse_resources
@@ -26,9 +27,9 @@ def amount(resource: str, quantity: Quantity) -> int:
     """A quantity in the resource's unit; ValueError for a negative one, OutOfRangeError beyond int64."""
     units = _units(resource, quantity)
     if units < 0:
-        raise ValueError(f"{resource} is {quantity}, but an amount cannot be negative")
+        raise ValueError(f"{excerpt(resource)} is {quantity}, but an amount cannot be negative")
     if units > LARGEST:
-        raise OutOfRangeError(f"{resource} is more than {_limit(resource)}, the most that int64 holds")
+        raise OutOfRangeError(f"{excerpt(resource)} is more than {_limit(resource)}, the most that int64 holds")
     return units
 
 

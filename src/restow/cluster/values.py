@@ -10,7 +10,7 @@ from typing import Any
 
 from restow.cluster.amounts import LARGEST
 from restow.errors import InputError, OutOfRangeError
-from restow.kube.excerpts import title
+from restow.kube.excerpts import excerpt, title
 from restow.kube.labels import selector_from
 from restow.kube.objects import (
     CSIStorageCapacity,
@@ -55,7 +55,7 @@ def _check(amounts: Iterator[_Amount]) -> None:
 
 
 def _of(path: str, amounts: Mapping[str, WireQuantity] | None) -> Iterator[_Amount]:
-    return ((f"{path}: {resource}", text) for resource, text in (amounts or {}).items())
+    return ((f"{path}: {excerpt(resource)}", text) for resource, text in (amounts or {}).items())
 
 
 def _of_claim(claim: PersistentVolumeClaim) -> Iterator[_Amount]:
