@@ -13,6 +13,7 @@ from urllib.parse import quote
 from msgspec import Raw, Struct
 
 from restow.kube.kinds import KINDS
+from restow.kube.objects import ConfigMap
 
 
 class Resource(Struct, frozen=True):
@@ -75,6 +76,8 @@ RESOURCES: Mapping[str, Resource] = dict(
     )
 )
 
-CONFIG_MAPS = Resource(kind="ConfigMap", group="", version="v1", plural="configmaps", namespaced=True)
+CONFIG_MAPS = Resource(
+    kind="ConfigMap", group="", version="v1", plural="configmaps", namespaced=True, type=ConfigMap
+)
 LEASES = Resource(kind="Lease", group="coordination.k8s.io", version="v1", plural="leases", namespaced=True)
 EVENTS = Resource(kind="Event", group="events.k8s.io", version="v1", plural="events", namespaced=True)

@@ -19,6 +19,7 @@ from restow.client.connection import connect
 from restow.client.errors import ClientError
 from restow.client.permitted_body import Permit
 from restow.client.transport import Api
+from restow.executing.admission import PATH as STEER
 from restow.executing.memory import Memory
 from restow.executing.releasing import Releasing
 from restow.executing.surroundings import ApiEvictions, Evicting
@@ -41,6 +42,7 @@ from restow.running.settings import Settings
 from restow.running.steering import Offer, releasing, steering
 from restow.running.tracing import RUN, Tracing, tracing_of
 from restow.running.version_skew import check_version
+from restow.running.webhook import Webhook, informed
 from restow.serving.health import Health
 from restow.serving.metrics import Metrics
 
@@ -87,11 +89,14 @@ class Descheduler:
         settings, log = self.settings, self.log
         api, cycles = settings.api, settings.cycles
         metrics, health = Metrics(ages, known), Health(lost)
+        webhook = Webhook()
         policies = PolicySource.open(cycles.policy_file, cycles.fallbacks, log, metrics)
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(watched(health.watchdog, log))
-            port = await stack.enter_async_context(https(settings.https, health, metrics.text, log.caution))
+            webhooks = {STEER: webhook.answer}
+            port = await stack.enter_async_context(https(settings.https, health, metrics.text, webhooks, log.caution))
             if settings.https is not None and port is not None:
+                webhook.is_served(settings.https.endpoint.address, port)
                 log_lines.serving(log, settings.https.endpoint.address, port)
             tracing = tracing_of(settings.traces, log.caution)
             stack.callback(tracing.close)
@@ -107,10 +112,11 @@ class Descheduler:
             log.say(f"The cluster is {writing.endpoint.server} ({writing.endpoint.origin})")
             await _first_lists(live)
             self._is_ready = True
-            # A dry run writes nothing.
-            kept = nullcontext() if cycles.dry_run else releasing(writing, live, log, metrics)
-            gates = await stack.enter_async_context(kept)
-            work = _Work(self, live, writing, policies, stopping, health, metrics, tracing, gates)
+            gates: Releasing | None = None
+            if not cycles.dry_run:
+                gates = await stack.enter_async_context(releasing(writing, live, log, metrics))
+                await stack.enter_async_context(informed(webhook, watching, settings.namespace, log))
+            work = _Work(self, live, writing, policies, stopping, health, metrics, tracing, gates, webhook)
             health.ready()
             await with_permission(settings, writing, work.run, stopping, log=log, metrics=metrics)
 
@@ -127,8 +133,9 @@ class _Work:
     health: Health
     metrics: Metrics
     tracing: Tracing
-    #: None in a dry run.
+    #: None in a dry run, which writes nothing.
     gates: Releasing | None
+    webhook: Webhook
 
     async def run(self, permit: Permit) -> None:
         """Perform cycles until they are done or ``stopping`` is set."""
@@ -164,7 +171,8 @@ class _Work:
     def _steering(self, permit: Permit) -> AbstractAsyncContextManager[Offer | None]:
         if self.gates is None:
             return nullcontext()
-        return steering(self.api, self.of.settings.namespace, permit, self.gates, self.of.log)
+        namespace = self.of.settings.namespace
+        return steering(self.api, namespace, permit, self.gates, self.of.log, webhook=self.webhook)
 
     async def _stop(self, cycles: Cycles) -> None:
         await self.stopping.wait()

@@ -5,12 +5,12 @@ from __future__ import annotations
 import socket
 import ssl
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 
 from restow.running.settings import HttpsSettings
 from restow.serving.health import Health
-from restow.serving.pages import pages
+from restow.serving.pages import Webhook, pages
 from restow.serving.self_signed import self_signed
 from restow.serving.server import serving
 from restow.serving.tls import context_of_files, context_of_pem
@@ -18,16 +18,20 @@ from restow.serving.tls import context_of_files, context_of_pem
 
 @asynccontextmanager
 async def https(
-    settings: HttpsSettings | None, health: Health, metrics: Callable[[], str], warn: Callable[[str], None]
+    settings: HttpsSettings | None,
+    health: Health,
+    metrics: Callable[[], str],
+    webhooks: Mapping[str, Webhook],
+    warn: Callable[[str], None],
 ) -> AsyncIterator[int | None]:
-    """Serve health and metrics while the block runs; gives the port, None where nothing is to be served.
+    """Serve health, metrics and webhooks while the block runs; gives the port, None where nothing is to be served.
 
     InputError for a certificate that cannot be used or made, OSError where it is not possible to listen.
     """
     if settings is None:
         yield None
         return
-    application = pages(health, metrics if settings.metrics else None)
+    application = pages(health, metrics if settings.metrics else None, webhooks)
     async with serving(application, settings.endpoint, _tls_context(settings, warn)) as port:
         yield port
 

@@ -9,116 +9,52 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
-from msgspec import Struct
-
-from restow.client import objects
 from restow.client.errors import ClientError, NotFound
 from restow.client.permitted_body import Permit
-from restow.client.resources import CONFIG_MAPS, RESOURCES, Resource
+from restow.client.resources import CONFIG_MAPS, RESOURCES
 from restow.client.transport import Api
 from restow.executing.releasing import REQUEST, Gated, Releasing
-from restow.executing.steering import BINDING, BINDINGS, CONFIG_MAP, Steering
+from restow.executing.steering import CONFIG_MAP, Steering
 from restow.policies.policy import Policy
+from restow.running.gating import Gate, gate_of
 from restow.running.logs import Log
+from restow.running.rights import Right, may
+from restow.running.webhook import Webhook
 from restow.serving.metrics import Metrics
 
 #: Seconds between two tries to write what could not be written.
 _REPAIR: Final = 5.0
 _STEERED: Final = "replacements are steered: nominated for the node that the plan chooses, behind a scheduling gate"
 _TO_INSTALL: Final = "docs/how-to/steer.md has the objects to install"
-#: What steering does, beside evicting: resource, name of the one object that it is about, subresource, verb.
+#: What steering does, beside evicting and asking who gives the gate.
 _RIGHTS: Final = (
-    (BINDINGS, BINDING, "", "get"),
-    (CONFIG_MAPS, CONFIG_MAP, "", "patch"),
-    (RESOURCES["Pod"], "", "", "patch"),
-    (RESOURCES["Pod"], "", "status", "patch"),
-)
-_REVIEWS = Resource(
-    kind="SelfSubjectAccessReview",
-    group="authorization.k8s.io",
-    version="v1",
-    plural="selfsubjectaccessreviews",
-    namespaced=False,
+    Right(CONFIG_MAPS, CONFIG_MAP, "", "patch"),
+    Right(RESOURCES["Pod"], "", "", "patch"),
+    Right(RESOURCES["Pod"], "", "status", "patch"),
 )
 
 
-class _Review(Struct, frozen=True, rename="camel"):
-    """A SelfSubjectAccessReview, there and back."""
-
-    spec: dict[str, Any]
-    status: dict[str, Any] | None = None
-    api_version: str = "authorization.k8s.io/v1"
-    kind: str = "SelfSubjectAccessReview"
-
-
-class _ParamRef(Struct, frozen=True):
-    """Which object a policy reads."""
-
-    name: str = ""
-    namespace: str = ""
-
-
-class _BindingSpec(Struct, frozen=True, rename="camel"):
-    """What is asked of the binding of an admission policy."""
-
-    param_ref: _ParamRef = _ParamRef()
-
-
-class _Binding(Struct, frozen=True):
-    """A MutatingAdmissionPolicyBinding."""
-
-    spec: _BindingSpec
-
-
-async def missing_for_steering(steering: Steering) -> str | None:
-    """What a cluster lacks for steering, in one sentence; None where it offers it and restow may do it.
+async def gate_for_steering(steering: Steering, webhook: Webhook | None) -> Gate | str:
+    """Who gives the gate where a cluster offers steering and restow may do it; else what is missing, in one sentence.
 
     To see whether it may write the ConfigMap, it takes all out that is left there; so call it while nothing is awaited.
     """
     try:
-        for resource, name, subresource, verb in _RIGHTS:
-            if not await _may(steering, resource, name, subresource, verb):
-                rule = resource.rule((verb,), subresource)
-                where = f" in the namespace {steering.namespace}" if name and resource.namespaced else ""
-                return f"restow's roles lack the rule {rule}{where}; {_TO_INSTALL}"
-        misled = await _misled(steering)
-        if misled is None:
+        gate = await gate_of(steering.api, steering.namespace, webhook)
+        if isinstance(gate, Gate):
+            for right in _RIGHTS:
+                if not await may(steering.api, steering.namespace, right):
+                    return f"{right.lacking(steering.namespace)}; {_TO_INSTALL}"
             await steering.clear()
     except NotFound as error:
         return f"{error.message}; {_TO_INSTALL}"
     except ClientError as error:
         return str(error)
-    return misled
-
-
-async def _may(steering: Steering, resource: Resource, name: str, subresource: str, verb: str) -> bool:
-    """Whether restow has a right. The server is asked for it and not tried, so that it has nothing to refuse."""
-    where = {"namespace": steering.namespace} if name and resource.namespaced else {}
-    asked = {
-        "group": resource.group,
-        "resource": resource.plural,
-        "subresource": subresource,
-        "name": name,
-        "verb": verb,
-    }
-    review = await objects.create(steering.api, _REVIEWS, "", _Review({"resourceAttributes": asked | where}))
-    return bool((review.status or {}).get("allowed"))
-
-
-async def _misled(steering: Steering) -> str | None:
-    """What is wrong if the policy reads another ConfigMap than the one that restow writes."""
-    binding = await objects.get(steering.api, BINDINGS, "", BINDING, _Binding)
-    read, written = binding.spec.param_ref, _ParamRef(CONFIG_MAP, steering.namespace)
-    if read == written:
-        return None
-    return (
-        f"the {BINDINGS.kind} {BINDING} reads the ConfigMap {read.namespace}/{read.name}, and restow writes "
-        f"{written.namespace}/{written.name}: set spec.paramRef, or --leader-elect-resource-namespace"
-    )
+    return gate
 
 
 @dataclass(slots=True)
@@ -127,6 +63,8 @@ class Offer:
 
     steering: Steering
     log: Log
+    #: Of this process; None where it answers none.
+    webhook: Webhook | None = None
     #: Whether the cluster has ever offered it to this process, so that something may be left behind.
     was_made: bool = field(default=False, init=False)
     #: What was told last.
@@ -138,14 +76,12 @@ class Offer:
         if wanted == "none":
             self._told = ""
             return None
-        missing = await missing_for_steering(self.steering)
-        if missing is None:
+        gate = await gate_for_steering(self.steering, self.webhook)
+        if isinstance(gate, Gate):
             self.was_made = True
-            self._tell(self.log.say, _STEERED)
+            self._tell(self.log.say, f"{_STEERED} that {gate.value}")
             return self.steering
-        self._tell(
-            self.log.caution if wanted == "nominate" else self.log.say, f"replacements are not steered: {missing}"
-        )
+        self._tell(self.log.caution if wanted == "nominate" else self.log.say, f"replacements are not steered: {gate}")
         return None
 
     def _tell(self, tell: Callable[[str], None], sentence: str) -> None:
@@ -168,14 +104,17 @@ async def releasing(api: Api, cluster: Gated, log: Log, metrics: Metrics) -> Asy
 
 
 @asynccontextmanager
-async def steering(api: Api, namespace: str, permit: Permit, keeper: Releasing, log: Log) -> AsyncIterator[Offer]:
-    """Steering while we lead; nothing is left behind after it."""
+async def steering(
+    api: Api, namespace: str, permit: Permit, keeper: Releasing, log: Log, *, webhook: Webhook | None = None
+) -> AsyncIterator[Offer]:
+    """Steering while we lead, with the webhook of this process if it has one; nothing is left behind after it."""
     found = Steering(_hurried(api), permit, namespace, log.caution)
     keeper.steering = found
     repairing = asyncio.create_task(_repair(found), name="repair steering")
-    offer = Offer(found, log)
+    offer = Offer(found, log, webhook)
     try:
-        yield offer
+        with nullcontext() if webhook is None else webhook.asking(found):
+            yield offer
     finally:
         repairing.cancel()
         keeper.steering = None

@@ -1,4 +1,4 @@
-"""The pages: health under the paths of Kubernetes' own programs, and metrics.
+"""The pages: health under the paths of Kubernetes' own programs, metrics, and what the API server asks of webhooks.
 
 ``/healthz`` is a constant, as the Descheduler's: it says that the process answers. ``/livez`` says whether it should be
 started anew, ``/readyz`` whether a cycle could be done now. Texts are those of Kubernetes' health checks.
@@ -6,8 +6,9 @@ started anew, ``/readyz`` whether a cycle could be done now. Texts are those of 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
+from types import MappingProxyType
 from typing import Final
 
 from aiohttp import web
@@ -17,11 +18,18 @@ from restow.serving.health import Health
 
 _CHECK: Final = "Descheduler"
 _Handler = Callable[[web.Request], web.Response]
+#: Answers the body of a request with that of the response, both JSON.
+Webhook = Callable[[bytes], bytes]
+
+#: Bytes of a question; the API server takes objects of 3 MiB, and sends them with a little beside.
+_LONGEST: Final = 4 << 20
 
 
-def pages(health: Health, metrics: Callable[[], str] | None) -> web.Application:
-    """Return the application; without metrics there is no such page."""
-    application = web.Application(middlewares=[_plain_errors])
+def pages(
+    health: Health, metrics: Callable[[], str] | None, webhooks: Mapping[str, Webhook] = MappingProxyType({})
+) -> web.Application:
+    """Return the application; without metrics there is no such page. Webhooks have a path each."""
+    application = web.Application(middlewares=[_plain_errors], client_max_size=_LONGEST)
     application.on_response_prepare.append(_no_server_name)
     _answer(application, "/healthz", lambda request: _passed(request, "healthz"))
     _answer(application, f"/healthz/{_CHECK}", lambda _: _text("ok"))
@@ -30,6 +38,8 @@ def pages(health: Health, metrics: Callable[[], str] | None) -> web.Application:
     _answer(application, "/readyz", lambda request: _ready(request, health))
     if metrics is not None:
         _answer(application, "/metrics", lambda _: _metrics(metrics()))
+    for path, webhook in webhooks.items():
+        application.router.add_post(path, _asked(webhook))
     return application
 
 
@@ -38,6 +48,13 @@ def _answer(application: web.Application, path: str, handler: _Handler) -> None:
         return handler(request)
 
     application.router.add_get(path, handle)
+
+
+def _asked(webhook: Webhook) -> Callable[[web.Request], Awaitable[web.Response]]:
+    async def handle(request: web.Request) -> web.Response:
+        return web.Response(body=webhook(await request.read()), content_type="application/json")
+
+    return handle
 
 
 def _alive(request: web.Request, health: Health) -> web.Response:

@@ -13,6 +13,7 @@ affinity, spread constraints, labels): the loader interns those bytes and decode
 from __future__ import annotations
 
 from restow.kube.objects.budgets import PodDisruptionBudget
+from restow.kube.objects.config_maps import ConfigMap
 from restow.kube.objects.containers import (
     Container,
     ContainerPort,
@@ -67,6 +68,7 @@ __all__ = [
     "CSINode",
     "CSIStorageCapacity",
     "Condition",
+    "ConfigMap",
     "Container",
     "ContainerImage",
     "ContainerMetrics",

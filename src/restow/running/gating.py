@@ -1,0 +1,149 @@
+"""Who gives new pods the gate of steering: an admission policy of the cluster, or the webhook that restow answers.
+
+Neither is installed by restow, and both gate the pods of the controllers that restow names in the ConfigMap. The policy goes
+first: nothing has to be reached for it.
+"""
+
+from __future__ import annotations
+
+import base64
+from enum import Enum
+from typing import Final
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+
+from restow.client import objects
+from restow.client.errors import NotFound
+from restow.client.resources import Resource
+from restow.client.transport import Api
+from restow.executing.admission import PATH
+from restow.executing.steering import BINDING, BINDINGS, CONFIG_MAP
+from restow.running.rights import Right, may
+from restow.running.webhook import Webhook
+
+#: The object by which the API server knows of the webhook.
+CONFIGURATION: Final = "restow-steering"
+CONFIGURATIONS: Final = Resource(
+    kind="MutatingWebhookConfiguration",
+    group="admissionregistration.k8s.io",
+    version="v1",
+    plural="mutatingwebhookconfigurations",
+    namespaced=False,
+)
+_OBJECTS: Final = ((BINDINGS, BINDING), (CONFIGURATIONS, CONFIGURATION))
+
+
+class Gate(Enum):
+    """Who gives the gate; the value goes on after "behind a scheduling gate that"."""
+
+    POLICY = "an admission policy gives"
+    WEBHOOK = "restow's webhook gives"
+
+
+class _ParamRef(Struct, frozen=True):
+    """Which object a policy reads."""
+
+    name: str = ""
+    namespace: str = ""
+
+
+class _BindingSpec(Struct, frozen=True, rename="camel"):
+    param_ref: _ParamRef = _ParamRef()
+
+
+class _Binding(Struct, frozen=True):
+    """A MutatingAdmissionPolicyBinding."""
+
+    spec: _BindingSpec
+
+
+class _Service(Struct, frozen=True):
+    """A Service that is asked."""
+
+    name: str = ""
+    namespace: str = ""
+    path: str = ""
+
+
+class _ClientConfig(Struct, frozen=True, rename="camel"):
+    """Who is asked: a Service, or a URL."""
+
+    service: _Service | None = None
+    url: str = ""
+    ca_bundle: str = ""
+
+    @property
+    def path(self) -> str:
+        return self.service.path if self.service is not None else urlsplit(self.url).path
+
+    @property
+    def host(self) -> str:
+        """The name that the certificate has to have."""
+        if self.service is not None:
+            return f"{self.service.name}.{self.service.namespace}.svc"
+        return urlsplit(self.url).hostname or ""
+
+
+class _Asked(Struct, frozen=True, rename="camel"):
+    client_config: _ClientConfig
+
+
+class _Configuration(Struct, frozen=True):
+    """A MutatingWebhookConfiguration."""
+
+    webhooks: tuple[_Asked, ...] = ()
+
+
+async def gate_of(api: Api, namespace: str, webhook: Webhook | None) -> Gate | str:
+    """Who gives the gate, or why nobody does, in one sentence; ClientError.
+
+    The ConfigMap is in the namespace. Without a webhook of this process the certificate is not looked at.
+    """
+    absent = []
+    for resource, name in _OBJECTS:
+        right = Right(resource, name, "", "get")
+        if not await may(api, namespace, right):
+            absent.append(right.lacking(namespace))
+            continue
+        try:
+            if resource is BINDINGS:
+                return await _misled(api, namespace) or Gate.POLICY
+            return await _unreachable(api, webhook) or Gate.WEBHOOK
+        except NotFound:
+            absent.append(f"there is no {resource.kind} {name}")
+    return f"{', and '.join(absent)}; docs/how-to/steer.md has the objects to install"
+
+
+async def _misled(api: Api, namespace: str) -> str | None:
+    """What is wrong if the policy reads another ConfigMap than the one that restow writes."""
+    binding = await objects.get(api, BINDINGS, "", BINDING, _Binding)
+    read, written = binding.spec.param_ref, _ParamRef(CONFIG_MAP, namespace)
+    if read == written:
+        return None
+    return (
+        f"the {BINDINGS.kind} {BINDING} reads the ConfigMap {read.namespace}/{read.name}, and restow writes "
+        f"{written.namespace}/{written.name}: set spec.paramRef, or --leader-elect-resource-namespace"
+    )
+
+
+async def _unreachable(api: Api, webhook: Webhook | None) -> str | None:
+    """What is wrong if the API server would not ask restow, or would not trust who answers."""
+    configuration = await objects.get(api, CONFIGURATIONS, "", CONFIGURATION, _Configuration)
+    where = f"the {CONFIGURATIONS.kind} {CONFIGURATION}"
+    asked = next((each.client_config for each in configuration.webhooks if each.client_config.path == PATH), None)
+    if asked is None:
+        return f"{where} has no webhook with the path {PATH}: set clientConfig.service.path"
+    if not asked.ca_bundle:
+        return f"{where} has no caBundle: write there who signs restow's certificate, as docs/how-to/steer.md says"
+    why = await _distrust(asked, webhook)
+    if why is None:
+        return None
+    return f"{where} asks {asked.host}, and its caBundle and restow's certificate (--tls-cert-file) do not fit: {why}"
+
+
+async def _distrust(asked: _ClientConfig, webhook: Webhook | None) -> str | None:
+    if webhook is None:
+        return None
+    authorities = base64.b64decode(asked.ca_bundle).decode(errors="replace")
+    return await webhook.distrust(asked.host, authorities)
