@@ -28,7 +28,7 @@ def port():
 def serving(port, warn=lambda _: None, **settings):
     tls = TlsSettings(tls_version(""), ciphers(()))
     served = HttpsSettings(endpoint=Endpoint(HERE, port), tls=tls, **settings)
-    return https(served, Health(), lambda: "metric 1\n", warn)
+    return https(served, Health(), lambda: "metric 1\n", {"/ask": bytes.upper}, warn)
 
 
 async def test_a_certificate_is_made_where_none_is_given(port):
@@ -41,8 +41,14 @@ async def test_a_certificate_is_made_where_none_is_given(port):
 
 
 async def test_there_may_be_no_server():
-    async with https(None, Health(), str, print) as bound:
+    async with https(None, Health(), str, {}, print) as bound:
         assert bound is None
+
+
+async def test_webhooks_are_served(port):
+    async with serving(port, metrics=False):
+        answer = await get(port, "/ask", method="POST", body=b"what")
+    assert (answer.status, answer.text) == (200, "WHAT")
 
 
 async def test_metrics_can_be_switched_off(port):

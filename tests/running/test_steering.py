@@ -80,12 +80,11 @@ async def test_where_all_is_there_replacements_are_steered_and_it_is_told_once()
 @pytest.mark.parametrize(
     ("method", "where", "answer", "said"),
     [
-        ("GET", BINDING, a_status(404, "NotFound", "no binding"), "no binding; docs/how-to/steer.md has the objects"),
-        ("GET", BINDING, a_binding(namespace="tools"), "reads the ConfigMap tools/restow-steering, and restow writes"),
+        ("GET", BINDING, a_status(404, "NotFound"), "restow-steering; docs/how-to/steer.md has the objects to install"),
         ("PATCH", ENTRIES, a_status(404, "NotFound", "no map"), "no map; docs/how-to/steer.md has the objects"),
         ("POST", REVIEWS, a_status(500, message="broken"), "broken"),
     ],
-    ids=["no policy", "another ConfigMap", "no ConfigMap", "trouble"],
+    ids=["nobody gates", "no ConfigMap", "trouble"],
 )
 async def test_what_is_missing_is_named(method: str, where: str, answer: Answer, said: str) -> None:
     heard = Heard()
@@ -104,7 +103,6 @@ async def test_what_is_missing_is_named(method: str, where: str, answer: Answer,
     list(
         enumerate(
             (
-                'resources: ["mutatingadmissionpolicybindings"], verbs: [get]',
                 'resources: ["configmaps"], verbs: [patch]} in the namespace kube-system;',
                 'resources: ["pods"], verbs: [patch]',
                 'resources: ["pods/status"], verbs: [patch]',
@@ -115,9 +113,11 @@ async def test_what_is_missing_is_named(method: str, where: str, answer: Answer,
 async def test_a_right_that_is_missing_is_named_and_not_tried(permitted: int, rule: str) -> None:
     heard = Heard()
     async with a_double() as double, an_offer(double, heard) as offer:
-        double.answers("POST", REVIEWS, *[allowed()] * permitted, allowed(False))
+        double.answers("GET", BINDING, a_binding())
+        # The first one is that to look for who gives the gate.
+        double.answers("POST", REVIEWS, *[allowed()] * (1 + permitted), allowed(False))
         assert await offer.now(a_policy()) is None
-        assert {each.path for each in double.asked} == {REVIEWS}
+        assert {each.path for each in double.asked} == {REVIEWS, BINDING}
     assert any(NOT_STEERED in line and rule in line for line in heard.messages)
 
 

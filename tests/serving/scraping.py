@@ -29,18 +29,19 @@ def unverified() -> ssl.SSLContext:
     return context
 
 
-async def get(port, path, *, tls=None, name=None, method="GET", headers=()) -> Answer:
+async def get(port, path, *, tls=None, name=None, method="GET", headers=(), body=b"") -> Answer:
     """Ask for one page on a connection of its own."""
     reader, writer = await asyncio.open_connection(HERE, port, ssl=tls or unverified(), server_hostname=name or HERE)
     certificate = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
-    lines = [f"{method} {path} HTTP/1.1", "Host: x", "Connection: close", *headers, "", ""]
-    writer.write("\r\n".join(lines).encode())
+    sent = [f"Content-Length: {len(body)}"] if body else []
+    lines = [f"{method} {path} HTTP/1.1", "Host: x", "Connection: close", *headers, *sent, "", ""]
+    writer.write("\r\n".join(lines).encode() + body)
     answer = await reader.read()
     writer.close()
-    head, _, body = answer.partition(b"\r\n\r\n")
+    head, _, text = answer.partition(b"\r\n\r\n")
     first, *rest = head.decode().split("\r\n")
     fields = dict(line.split(": ", 1) for line in rest)
-    return Answer(int(first.split()[1]), fields, body.decode(errors="replace"), certificate)
+    return Answer(int(first.split()[1]), fields, text.decode(errors="replace"), certificate)
 
 
 @asynccontextmanager

@@ -103,6 +103,20 @@ async def test_nothing_can_be_written(method):
     assert (await page("/metrics", metrics=Metrics().text, method=method)).status == 405
 
 
+async def test_a_webhook_answers_what_it_is_asked():
+    application = pages(Health(), None, {"/ask": lambda body: b'{"was": %d}' % len(body)})
+    async with served(application, TLS) as port:
+        answer = await get(port, "/ask", method="POST", body=b"x" * (3 << 20))
+        assert (answer.status, answer.text) == (200, '{"was": 3145728}')
+        assert answer.headers["Content-Type"] == "application/json"
+        assert (await get(port, "/ask")).status == 405
+
+
+async def test_a_question_that_is_longer_than_any_object_is_not_read():
+    async with served(pages(Health(), None, {"/ask": lambda body: body}), TLS) as port:
+        assert (await get(port, "/ask", method="POST", body=b"x" * (5 << 20))).status == 413
+
+
 async def test_nobody_is_told_of_what_the_server_is_made():
     assert "Server" not in (await page("/healthz")).headers
     assert "Server" not in (await page("/nowhere")).headers

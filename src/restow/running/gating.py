@@ -6,7 +6,6 @@ first: nothing has to be reached for it.
 
 from __future__ import annotations
 
-import base64
 from enum import Enum
 from typing import Final
 from urllib.parse import urlsplit
@@ -71,7 +70,8 @@ class _ClientConfig(Struct, frozen=True, rename="camel"):
 
     service: _Service | None = None
     url: str = ""
-    ca_bundle: str = ""
+    #: PEM, in base64 on the wire.
+    ca_bundle: bytes = b""
 
     @property
     def path(self) -> str:
@@ -136,14 +136,7 @@ async def _unreachable(api: Api, webhook: Webhook | None) -> str | None:
         return f"{where} has no webhook with the path {PATH}: set clientConfig.service.path"
     if not asked.ca_bundle:
         return f"{where} has no caBundle: write there who signs restow's certificate, as docs/how-to/steer.md says"
-    why = await _distrust(asked, webhook)
+    why = None if webhook is None else await webhook.distrust(asked.host, asked.ca_bundle)
     if why is None:
         return None
     return f"{where} asks {asked.host}, and its caBundle and restow's certificate (--tls-cert-file) do not fit: {why}"
-
-
-async def _distrust(asked: _ClientConfig, webhook: Webhook | None) -> str | None:
-    if webhook is None:
-        return None
-    authorities = base64.b64decode(asked.ca_bundle).decode(errors="replace")
-    return await webhook.distrust(asked.host, authorities)

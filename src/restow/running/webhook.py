@@ -52,7 +52,7 @@ class Webhook:
             # Whatever ends first, this process ends: it would not be there to let go what it gates.
             self._knowing.clear()
 
-    async def distrust(self, host: str, authorities: str) -> str | None:
+    async def distrust(self, host: str, authorities: bytes) -> str | None:
         """Why somebody who asks for a host would not trust this process with certificates (PEM) of authorities."""
         if self._served is None:
             return "restow serves nothing (--secure-port)"
@@ -76,10 +76,10 @@ class Webhook:
         return any(each.awaits(owner) for each in self._knowing)
 
 
-def _trusting(authorities: str) -> ssl.SSLContext:
+def _trusting(authorities: bytes) -> ssl.SSLContext:
     """A client as the API server is one: it takes a certificate of these authorities, or one of these itself."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.load_verify_locations(cadata=authorities)
+    context.load_verify_locations(cadata=authorities.decode("ascii"))
     return context
 
 
