@@ -38,6 +38,7 @@ _KINDS: dict[str, tuple[str, str, bool]] = {
     "ClusterRoleBinding": ("/apis/rbac.authorization.k8s.io/v1", "clusterrolebindings", False),
     "MutatingAdmissionPolicy": (_ADMISSION, "mutatingadmissionpolicies", False),
     "MutatingAdmissionPolicyBinding": (_ADMISSION, "mutatingadmissionpolicybindings", False),
+    "MutatingWebhookConfiguration": (_ADMISSION, "mutatingwebhookconfigurations", False),
     "ValidatingAdmissionPolicy": (_ADMISSION, "validatingadmissionpolicies", False),
     "ValidatingAdmissionPolicyBinding": (_ADMISSION, "validatingadmissionpolicybindings", False),
     "APIService": ("/apis/apiregistration.k8s.io/v1", "apiservices", False),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -141,13 +142,15 @@ def test_a_budget_has_one_number_which_leaves_room_for_a_drain(given: Object, wa
     } == wanted
 
 
-def steered(tmp_path: Path, way: str, namespace: str | None = None) -> list[Object]:
-    """A way with the component, as docs/how-to/steer.md puts them together."""
+def steered(
+    tmp_path: Path, way: str, namespace: str | None = None, components: Sequence[str] = ("steering",)
+) -> list[Object]:
+    """A way with the components, as docs/how-to/steer.md puts them together."""
     copy = tmp_path / "kubernetes"
     shutil.copytree(DEPLOY / "kubernetes", copy)
     layers = {
         "placed": {"resources": [f"../{way}"]},
-        "mine": {"resources": ["../placed"], "components": ["../steering"]},
+        "mine": {"resources": ["../placed"], "components": [f"../{each}" for each in components]},
     }
     if namespace is not None:
         layers["placed"]["namespace"] = namespace
@@ -161,7 +164,7 @@ def steering_of(objects: list[Object]) -> dict[tuple[str, str], Object]:
     """The objects of steering, without labels."""
     found = {}
     for each in objects:
-        if each["metadata"]["name"] in {"restow-steering", "restow-gating"}:
+        if each["metadata"]["name"] in {"restow-steering", "restow-gating", "restow-steering-webhook", "restow-announced"}:
             each["metadata"].pop("labels", None)
             found[each["kind"], each["metadata"]["name"]] = each
     return found
@@ -196,6 +199,74 @@ def test_the_chart_holds_the_account_that_it_runs_as() -> None:
     found = steering_of(rendered(namespaceOverride="tools", serviceAccount=account, steering={"enabled": True}))
     (held,) = found["ValidatingAdmissionPolicy", "restow-steering"]["spec"]["matchConditions"]
     assert held["expression"] == "request.userInfo.username == 'system:serviceaccount:tools:mine'"
+
+
+BY_WEBHOOK = ("network-policy", "steering-webhook", "steering-certificate")
+
+
+def test_the_component_for_the_webhook_is_accepted(plane: ControlPlane, tmp_path: Path) -> None:
+    """But for the objects of cert-manager, which nobody has here; and the admission policy is not among them."""
+    everything = steered(tmp_path, "deployment", components=BY_WEBHOOK)
+    taken = [each for each in everything if not each["apiVersion"].startswith("cert-manager.io/")]
+    assert len(taken) == len(everything) - 2
+    assert {each["kind"] for each in taken} >= {"MutatingWebhookConfiguration", "ValidatingAdmissionPolicy"}
+    assert not any(each["kind"].startswith("MutatingAdmissionPolicy") for each in taken)
+    for each in taken:
+        answer = try_out(plane.admin, each)
+        assert answer.status == 201, (each["kind"], answer.body)
+
+
+def test_the_webhook_is_in_the_namespace_of_the_account(tmp_path: Path) -> None:
+    objects = steered(tmp_path, "deployment", "tools", BY_WEBHOOK)
+    found = steering_of(objects)
+    assert "kube-system" not in json.dumps(list(found.values()))
+    (webhook,) = found["MutatingWebhookConfiguration", "restow-steering"]["webhooks"]
+    assert webhook["clientConfig"]["service"]["namespace"] == "tools"
+    assert found["Certificate", "restow-steering"]["spec"]["dnsNames"] == ["restow-steering.tools.svc"]
+
+
+def test_the_webhook_can_be_reached_and_shows_the_certificate(tmp_path: Path) -> None:
+    objects = steered(tmp_path, "deployment", components=BY_WEBHOOK)
+    (policy,), (deployment,) = of_kind(objects, "NetworkPolicy"), of_kind(objects, "Deployment")
+    assert {"ports": [{"protocol": "TCP", "port": 10258}]} in policy["spec"]["ingress"]
+    assert container_of(deployment)["args"][-2:] == [
+        "--tls-cert-file=/steering-tls/tls.crt",
+        "--tls-private-key-file=/steering-tls/tls.key",
+    ]
+    (secret,) = (each["secret"] for each in deployment["spec"]["template"]["spec"]["volumes"] if "secret" in each)
+    (certificate,) = of_kind(objects, "Certificate")
+    assert secret["secretName"] == certificate["spec"]["secretName"]
+
+
+@pytest.mark.parametrize("way", ["job", "cronjob"])
+def test_a_way_that_is_not_always_there_has_no_webhook(tmp_path: Path, way: str) -> None:
+    """Else every new pod of the cluster would wait for nobody."""
+    with pytest.raises(ValueError, match="Deployment"):
+        steered(tmp_path, way, components=("steering-webhook",))
+    if way == "cronjob":
+        with pytest.raises(ValueError, match="needs kind: Deployment"):
+            rendered(steering={"enabled": True, "by": "webhook"})
+
+
+def test_the_chart_steers_by_its_webhook_as_the_component_does(plane: ControlPlane, tmp_path: Path) -> None:
+    mine = {"secretName": "mine", "annotations": {"cert-manager.io/inject-ca-from": "kube-system/restow-steering"}}
+    values = {"enabled": True, "by": "webhook", "webhook": mine}
+    chart = steering_of(rendered(kind="Deployment", steering=values))
+    component = steering_of(steered(tmp_path, "deployment", components=("steering-webhook",)))
+    # A release may stand beside others.
+    chart["Service", "restow-steering"]["spec"]["selector"].pop("app.kubernetes.io/instance")
+    assert chart == component
+    assert {try_out(plane.admin, each).status for each in chart.values()} == {201}
+
+
+def test_the_chart_makes_a_certificate_that_the_api_server_is_to_trust(plane: ControlPlane) -> None:
+    objects = rendered(kind="Deployment", steering={"enabled": True, "by": "webhook"})
+    (secret,), (configuration,) = of_kind(objects, "Secret"), of_kind(objects, "MutatingWebhookConfiguration")
+    assert configuration["webhooks"][0]["clientConfig"]["caBundle"] == secret["data"]["tls.crt"]
+    assert {try_out(plane.admin, each).status for each in (secret, configuration)} == {201}
+    (deployment,) = of_kind(objects, "Deployment")
+    mounted = [each["secret"]["secretName"] for each in deployment["spec"]["template"]["spec"]["volumes"][1:]]
+    assert mounted == [secret["metadata"]["name"]]
 
 
 @pytest.mark.parametrize("values", CHARTS.values(), ids=CHARTS.keys())

@@ -45,6 +45,15 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- if and (eq .Values.kind "Deployment") .Values.leaderElection.enabled }}true{{ end -}}
 {{- end }}
 
+{{- /* Whether the gate of steering is given by restow's own webhook. */ -}}
+{{- define "restow.steersByWebhook" -}}
+{{- if and .Values.steering.enabled (eq .Values.steering.by "webhook") }}true{{ end -}}
+{{- end }}
+
+{{- define "restow.steeringSecret" -}}
+{{ .Values.steering.webhook.secretName | default "restow-steering-tls" }}
+{{- end }}
+
 {{- /* Whether the policy wants to know what pods really use. */ -}}
 {{- define "restow.asksForUsage" -}}
 {{- $policy := .Values.deschedulerPolicy | default dict -}}

@@ -62,6 +62,11 @@ containers:
       - name: policy
         mountPath: /policy-dir
         readOnly: true
+      {{- if include "restow.steersByWebhook" . }}
+      - name: steering-tls
+        mountPath: /steering-tls
+        readOnly: true
+      {{- end }}
       {{- with .Values.extraServiceAccountVolumeMounts }}
       {{- toYaml . | nindent 6 }}
       {{- end }}
@@ -69,6 +74,11 @@ volumes:
   - name: policy
     configMap:
       name: {{ include "restow.fullname" . }}
+  {{- if include "restow.steersByWebhook" . }}
+  - name: steering-tls
+    secret:
+      secretName: {{ include "restow.steeringSecret" . }}
+  {{- end }}
   {{- with .Values.extraServiceAccountVolumes }}
   {{- toYaml . | nindent 2 }}
   {{- end }}
@@ -88,6 +98,10 @@ volumes:
 {{- end }}
 - --leader-elect-resource-name={{ include "restow.leaseName" . }}
 - --leader-elect-resource-namespace={{ include "restow.leaseNamespace" . }}
+{{- end }}
+{{- if include "restow.steersByWebhook" . }}
+- --tls-cert-file=/steering-tls/tls.crt
+- --tls-private-key-file=/steering-tls/tls.key
 {{- end }}
 {{- range $flag, $value := .Values.cmdOptions }}
 - {{ if eq $value nil }}{{ printf "--%s" $flag }}{{ else }}{{ printf "--%s=%v" $flag $value | quote }}{{ end }}
