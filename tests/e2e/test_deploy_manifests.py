@@ -164,7 +164,12 @@ def steering_of(objects: list[Object]) -> dict[tuple[str, str], Object]:
     """The objects of steering, without labels."""
     found = {}
     for each in objects:
-        if each["metadata"]["name"] in {"restow-steering", "restow-gating", "restow-steering-webhook", "restow-announced"}:
+        if each["metadata"]["name"] in {
+            "restow-steering",
+            "restow-gating",
+            "restow-steering-webhook",
+            "restow-announced",
+        }:
             each["metadata"].pop("labels", None)
             found[each["kind"], each["metadata"]["name"]] = each
     return found

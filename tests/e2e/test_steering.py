@@ -182,7 +182,7 @@ def test_whatever_waits_behind_the_gate_and_is_awaited_by_nobody_is_let_go(
     spread.admin.create(replica_set("late", 0))
     uid = spread.admin.get("ReplicaSet", "late")["metadata"]["uid"]
     spread.admin.patch("ConfigMap", "restow-steering", {"data": {uid: "left behind"}}, NAMESPACE)
-    wait_until("the admission policy has seen the entry", lambda: _creates_gated(spread))
+    wait_until("the admission policy has seen the entry", lambda: creates_gated(spread))
     with restow(spread, tmp_path, strategy_policy("RemoveDuplicates")) as running:
         running.wait_for_line(_STEERED)
         wait_until("the gates are off", lambda: not gated(spread), timeout=10.0)
@@ -196,7 +196,7 @@ def test_after_an_accident_everything_can_be_let_go_by_hand(spread: ControlPlane
     spread.admin.create(replica_set("late", 0))
     uid = spread.admin.get("ReplicaSet", "late")["metadata"]["uid"]
     spread.admin.patch("ConfigMap", "restow-steering", {"data": {uid: "left behind"}}, NAMESPACE)
-    wait_until("the admission policy has seen the entry", lambda: _creates_gated(spread))
+    wait_until("the admission policy has seen the entry", lambda: creates_gated(spread))
     command = [*COMMAND, "release", "--kubeconfig", kubeconfig_of_restow(spread)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -204,7 +204,7 @@ def test_after_an_accident_everything_can_be_let_go_by_hand(spread: ControlPlane
     assert gated(spread) == []
 
 
-def _creates_gated(cluster: ControlPlane) -> bool:
+def creates_gated(cluster: ControlPlane) -> bool:
     replicas = cluster.admin.get("ReplicaSet", "late")["spec"]["replicas"]
     cluster.admin.patch("ReplicaSet", "late", {"spec": {"replicas": replicas + 1}})
     time.sleep(0.3)
