@@ -15,12 +15,14 @@ from restow.cli.run import canonical, run
 from restow.cli.run_flags import Flags
 from restow.client.resources import CONFIG_MAPS, EVENTS, LEASES, RESOURCES, Resource
 from restow.cluster.pod_reading import STEERING_GATE
+from restow.executing.admission import PATH
 from restow.executing.settings import Settings
-from restow.executing.steering import BINDING, BINDINGS, CONFIG_MAP
+from restow.executing.steering import CONFIG_MAP
 from restow.live.kinds import METRICS, READ
 from restow.policies.lint import lint_policy
 from restow.running import cycles
 from restow.running.ending import ENDS_WITHIN
+from restow.running.gating import BINDING, BINDINGS, CONFIGURATION, CONFIGURATIONS
 from restow.running.liveness import MOST_LAG
 
 WORKLOADS = {"job": "Job", "cronjob": "CronJob", "deployment": "Deployment"}
@@ -102,6 +104,38 @@ def test_the_objects_of_steering_have_the_names_that_restow_asks_for():
     assert policy["failurePolicy"] == "Ignore"
     assert STEERING_GATE in policy["mutations"][0]["applyConfiguration"]["expression"]
     assert binding["spec"]["paramRef"]["parameterNotFoundAction"] == "Allow"
+
+
+def test_the_webhook_is_granted_apart_and_may_not_change_its_configuration():
+    cluster_wide, _, in_its_namespace, _ = documents(KUBERNETES / "steering-webhook" / "rights.yaml")
+    assert cluster_wide["kind"] == "ClusterRole"
+    assert granted(cluster_wide["rules"]) == {right(CONFIGURATIONS, "get")}
+    assert in_its_namespace["kind"] == "Role"
+    assert granted(in_its_namespace["rules"]) == {right(CONFIG_MAPS, verb) for verb in ("list", "watch")}
+    named = [role["rules"][0]["resourceNames"] for role in (cluster_wide, in_its_namespace)]
+    assert named == [[CONFIGURATION], [CONFIG_MAP]]
+
+
+def test_no_pod_needs_the_webhook_and_it_is_asked_about_those_that_the_policy_would_gate():
+    (configuration,) = documents(KUBERNETES / "steering-webhook" / "webhook.yaml")
+    (webhook,) = configuration["webhooks"]
+    assert configuration["metadata"]["name"] == CONFIGURATION
+    assert (webhook["failurePolicy"], webhook["timeoutSeconds"], webhook["sideEffects"]) == ("Ignore", 1, "None")
+    assert webhook["clientConfig"]["service"]["path"] == PATH
+    policy = only(manifests(KUBERNETES / "steering"), "MutatingAdmissionPolicy")["spec"]
+    (asked,) = webhook["rules"]
+    assert asked == policy["matchConstraints"]["resourceRules"][0] | {"scope": "Namespaced"}
+    assert webhook["matchConditions"][0] == policy["matchConditions"][0]
+
+
+def test_the_service_of_the_webhook_is_where_the_server_is():
+    (service,) = documents(KUBERNETES / "steering-webhook" / "service.yaml")
+    (configuration,) = documents(KUBERNETES / "steering-webhook" / "webhook.yaml")
+    asked = configuration["webhooks"][0]["clientConfig"]["service"]
+    assert asked["name"] == service["metadata"]["name"]
+    assert service["spec"]["ports"][0] == {"name": "https", "port": 443, "targetPort": Flags.secure_port}
+    labels = pod_of(workload("deployment"))["metadata"]["labels"]
+    assert service["spec"]["selector"].items() <= labels.items()
 
 
 def test_whoever_patches_pods_is_held_to_less():

@@ -124,6 +124,7 @@ def test_replacements_land_on_their_targets(spread: ControlPlane, tmp_path: Path
         samples = running.samples()
         assert samples.total("restow_predictions_total", result="hit", certainty="steered") == 6
         assert samples.total("restow_gates_released_total") == 0
+        assert samples.total("restow_webhook_reviews_total", result="gated") == 6
         assert {pod["status"].get("nominatedNodeName") for pod in pods_of(spread.admin, "web")} == {None}
         ends(running)
     assert [call for call in spread.audit.calls(user=USER) if call.response_status.code == 403] == []

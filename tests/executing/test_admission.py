@@ -47,10 +47,12 @@ def a_review(pod: Any = WEB, **request: Any) -> Object:
 
 def answered(review: Any) -> Object:
     raw = review if isinstance(review, bytes) else json.dumps(review).encode()
-    said: Object = json.loads(answer(raw, lambda owner: owner == AWAITED))
+    answered = answer(raw, lambda owner: owner == AWAITED)
+    said: Object = json.loads(answered.review)
     assert (said["apiVersion"], said["kind"]) == ("admission.k8s.io/v1", "AdmissionReview")
     response: Object = said["response"]
     assert response["allowed"] is True
+    assert answered.is_gating == ("patch" in response)
     return response
 
 

@@ -11,6 +11,7 @@ import pytest
 from client.double import Answer, Double, a_double, a_status, an_answer, an_api
 from restow.running.gating import Gate, gate_of
 from restow.running.webhook import Webhook
+from restow.serving.metrics import Metrics
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]
 
@@ -27,7 +28,7 @@ class Trusted(Webhook):
     """A webhook whose certificate somebody looks at."""
 
     def __init__(self, why: str | None = None) -> None:
-        super().__init__()
+        super().__init__(Metrics())
         self.why = why
         self.asked: list[tuple[str, bytes]] = []
 

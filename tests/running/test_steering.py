@@ -25,12 +25,15 @@ from restow.policies.policy import Policy
 from restow.running.ending import ENDS_WITHIN
 from restow.running.logs import Log
 from restow.running.steering import Offer, steering
+from restow.running.webhook import Webhook
+from restow.serving.metrics import Metrics
 from running.hearing import Heard
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]
 
 ENTRIES = "/api/v1/namespaces/kube-system/configmaps/restow-steering"
 BINDING = "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicybindings/restow-steering"
+CONFIGURATION = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/restow-steering"
 REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 OK = an_answer({})
 STEERED = "replacements are steered: "
@@ -148,6 +151,39 @@ async def test_a_policy_that_insists_makes_it_a_warning() -> None:
             assert await offer.now(a_policy(wanted)) is None
         levels[wanted] = next(line[0] for line in written.getvalue().splitlines() if NOT_STEERED in line)
     assert levels == {"auto": "I", "nominate": "W"}
+
+
+async def test_who_gives_the_gate_is_told() -> None:
+    config = {"service": {"name": "s", "namespace": "n", "path": "/admission/steer"}, "caBundle": "Zm9v"}
+    told = []
+    for method in (BINDING, CONFIGURATION):
+        heard = Heard()
+        async with a_double() as double, an_offer(double, heard) as offer:
+            double.answers("POST", REVIEWS, allowed())
+            double.answers("PATCH", ENTRIES, OK)
+            found = a_binding() if method == BINDING else an_answer({"webhooks": [{"clientConfig": config}]})
+            double.answers("GET", method, found)
+            assert await offer.now(a_policy()) is offer.steering
+        told += [line.rpartition(" that ")[2] for line in heard.messages if STEERED in line]
+    assert told == ["an admission policy gives", "restow's webhook gives"]
+
+
+async def test_the_webhook_of_a_leader_knows_at_once_and_after_the_end_it_gates_nothing() -> None:
+    """Before the ConfigMap is written; and nobody would let go what it gates then."""
+    webhook, gates, heard = Webhook(Metrics()), Gates([]), Heard()
+    async with a_double() as double, an_api(double.url) as api:
+        double.answers("PATCH", ENTRIES, Answer((1.0, b"{}")))
+        keeper = Releasing(api.within(REQUEST), gates, gates.said.append, gates)
+        with webhook.asking(gates):
+            async with steering(api, "kube-system", always, keeper, heard.log, webhook=webhook) as offer:
+                task = asyncio.create_task(offer.steering.announce(steered(a_task("web-0", candidates=["t"]))))
+                await asyncio.sleep(0.1)
+                assert not task.done()
+                assert webhook._awaits("uid-web")
+                await task
+            assert not webhook._awaits("uid-web")
+            gates.owners.add("uid-web")
+            assert not webhook._awaits("uid-web")
 
 
 async def test_entries_of_another_process_are_taken_out_before_a_cycle() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import ssl
 import zlib
@@ -106,15 +107,25 @@ async def test_nothing_can_be_written(method):
 async def test_a_webhook_answers_what_it_is_asked():
     application = pages(Health(), None, {"/ask": lambda body: b'{"was": %d}' % len(body)})
     async with served(application, TLS) as port:
-        answer = await get(port, "/ask", method="POST", body=b"x" * (3 << 20))
-        assert (answer.status, answer.text) == (200, '{"was": 3145728}')
+        answer = await get(port, "/ask", method="POST", body=b"x" * (3 << 19))
+        assert (answer.status, answer.text) == (200, '{"was": 1572864}')
         assert answer.headers["Content-Type"] == "application/json"
         assert (await get(port, "/ask")).status == 405
 
 
 async def test_a_question_that_is_longer_than_any_object_is_not_read():
     async with served(pages(Health(), None, {"/ask": lambda body: body}), TLS) as port:
-        assert (await get(port, "/ask", method="POST", body=b"x" * (5 << 20))).status == 413
+        assert (await get(port, "/ask", method="POST", body=b"x" * (3 << 20))).status == 413
+
+
+async def test_questions_that_do_not_come_are_not_waited_for(monkeypatch):
+    """From whoever sends headers only, on more connections than are read from at a time."""
+    monkeypatch.setattr("restow.serving.pages._SECONDS_TO_READ", 0.1)
+    async with served(pages(Health(), None, {"/ask": lambda body: body}), TLS) as port:
+        idle = (get(port, "/ask", method="POST", headers=["Content-Length: 9"]) for _ in range(12))
+        assert {each.status for each in await asyncio.gather(*idle)} == {408}
+        monkeypatch.undo()
+        assert (await get(port, "/ask", method="POST", body=b"what")).text == "what"
 
 
 async def test_nobody_is_told_of_what_the_server_is_made():

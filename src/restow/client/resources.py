@@ -76,8 +76,6 @@ RESOURCES: Mapping[str, Resource] = dict(
     )
 )
 
-CONFIG_MAPS = Resource(
-    kind="ConfigMap", group="", version="v1", plural="configmaps", namespaced=True, type=ConfigMap
-)
+CONFIG_MAPS = Resource(kind="ConfigMap", group="", version="v1", plural="configmaps", namespaced=True, type=ConfigMap)
 LEASES = Resource(kind="Lease", group="coordination.k8s.io", version="v1", plural="leases", namespaced=True)
 EVENTS = Resource(kind="Event", group="events.k8s.io", version="v1", plural="events", namespaced=True)

@@ -17,7 +17,7 @@ from restow.kube.objects import ABSENT, Container, ContainerStatus, Pod, PodAnno
 from restow.kube.qos import QOS_CLASSES
 from restow.kube.timestamps import SECOND, nearest_time
 
-#: The scheduling gate that holds a new pod back until it is nominated for a node; the admission policy adds it.
+#: The scheduling gate that holds a new pod back until it is nominated for a node; an admission policy or a webhook adds it.
 STEERING_GATE = "restow.dev/steer"
 _STEERING_GATE = f'"{STEERING_GATE}"'.encode()
 

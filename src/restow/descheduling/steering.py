@@ -1,9 +1,9 @@
 """Which replacements can be steered to a node.
 
-Steering holds a new pod back by a scheduling gate until it is nominated for its target. An admission policy gives the gate
-to new pods whose controller is named in advance by its uid, the first owner reference. So it must be known which new pod
-is the replacement, and nobody else may create others in its place. Left alone are pods without a controller, pods of a
-DaemonSet (their node is given), of a Node (mirror pods), and of schedulers whose rules are not known.
+Steering holds a new pod back by a scheduling gate until it is nominated for its target. An admission policy or a webhook
+gives the gate to new pods whose controller is named in advance by its uid, the first owner reference. So it must be known
+which new pod is the replacement, and nobody else may create others in its place. Left alone are pods without a controller,
+pods of a DaemonSet (their node is given), of a Node (mirror pods), and of schedulers whose rules are not known.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 from msgspec import Raw, Struct
@@ -76,7 +76,7 @@ class _Response(Struct, frozen=True, rename="camel", omit_defaults=True):
     patch: str = ""
 
 
-class _Answer(Struct, frozen=True, rename="camel"):
+class _Answered(Struct, frozen=True, rename="camel"):
     """An AdmissionReview as it goes."""
 
     response: _Response
@@ -88,7 +88,14 @@ _question: Final = msgspec.json.Decoder(_Question)
 _pod: Final = msgspec.json.Decoder(_Pod)
 
 
-def answer(review: bytes, awaits: Callable[[str], bool]) -> bytes:
+class Answer(NamedTuple):
+    """An AdmissionReview to send."""
+
+    review: bytes
+    is_gating: bool
+
+
+def answer(review: bytes, awaits: Callable[[str], bool]) -> Answer:
     """Admit what an AdmissionReview asks about, gated if it is a new pod of a controller (a uid) that is awaited."""
     try:
         request = nulls.decode(_question, review).request
@@ -133,5 +140,5 @@ def _gating(pod: _Pod) -> dict[str, Any]:
     return {"op": "add", "path": "/spec/schedulingGates", "value": [gate]}
 
 
-def _written(response: _Response) -> bytes:
-    return msgspec.json.encode(_Answer(response))
+def _written(response: _Response) -> Answer:
+    return Answer(msgspec.json.encode(_Answered(response)), bool(response.patch))

@@ -1,11 +1,12 @@
 """Steering: replacements wait behind a gate, are nominated for their target, and are let go.
 
 A pod that may be scheduled at once is bound within milliseconds, before anybody can say where it should go. So an admission
-policy of the cluster gives new pods of some controllers a scheduling gate; which controllers, by uid, stands in a ConfigMap
-that restow writes just before it asks for an eviction, and clears as soon as no replacement is awaited any more. The gated
+policy of the cluster, or restow's own webhook (``admission``), gives new pods of some controllers a scheduling gate; which
+controllers, by uid, stands in a ConfigMap that restow writes just before it asks for an eviction, and clears as soon as no
+replacement is awaited any more. The gated
 replacement is nominated (``status.nominatedNodeName``), and then its gate is taken off: kube-scheduler tries the nominated
 node before any other, and goes on as always where it does not fit. Source: evaluateNominatedNode and
-NominatedNodeNameForExpectation, Kubernetes 1.36; MutatingAdmissionPolicy v1.
+NominatedNodeNameForExpectation, Kubernetes 1.36.
 
 Nothing waits for good: whatever waits behind the gate and is nobody's awaited replacement is let go
 (``releasing.Releasing``), by every replica of restow, the leader or not.
@@ -22,22 +23,14 @@ from restow.client import objects
 from restow.client.errors import ClientError, Conflict, NotFound, NotPermitted
 from restow.client.objects import PatchKind
 from restow.client.permitted_body import Permit
-from restow.client.resources import CONFIG_MAPS, RESOURCES, Resource
+from restow.client.resources import CONFIG_MAPS, RESOURCES
 from restow.client.transport import Api
 from restow.cluster.pods_now import PodNow
 from restow.executing.releasing import release
 from restow.executing.task import Task
 
-#: The objects that are installed beforehand: the ConfigMap, and the binding of the admission policy that reads it.
+#: Which is installed beforehand.
 CONFIG_MAP: Final = "restow-steering"
-BINDING: Final = "restow-steering"
-BINDINGS = Resource(
-    kind="MutatingAdmissionPolicyBinding",
-    group="admissionregistration.k8s.io",
-    version="v1",
-    plural="mutatingadmissionpolicybindings",
-    namespaced=False,
-)
 
 
 class Steers(Protocol):

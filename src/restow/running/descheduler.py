@@ -89,7 +89,7 @@ class Descheduler:
         settings, log = self.settings, self.log
         api, cycles = settings.api, settings.cycles
         metrics, health = Metrics(ages, known), Health(lost)
-        webhook = Webhook()
+        webhook = Webhook(metrics)
         policies = PolicySource.open(cycles.policy_file, cycles.fallbacks, log, metrics)
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(watched(health.watchdog, log))

@@ -17,11 +17,20 @@ from restow.client.errors import NotFound
 from restow.client.resources import Resource
 from restow.client.transport import Api
 from restow.executing.admission import PATH
-from restow.executing.steering import BINDING, BINDINGS, CONFIG_MAP
+from restow.executing.steering import CONFIG_MAP
 from restow.running.rights import Right, may
 from restow.running.webhook import Webhook
 
-#: The object by which the API server knows of the webhook.
+#: What has an admission policy read the ConfigMap.
+BINDING: Final = "restow-steering"
+BINDINGS: Final = Resource(
+    kind="MutatingAdmissionPolicyBinding",
+    group="admissionregistration.k8s.io",
+    version="v1",
+    plural="mutatingadmissionpolicybindings",
+    namespaced=False,
+)
+#: By which the API server knows of the webhook.
 CONFIGURATION: Final = "restow-steering"
 CONFIGURATIONS: Final = Resource(
     kind="MutatingWebhookConfiguration",

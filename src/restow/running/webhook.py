@@ -11,7 +11,7 @@ import ssl
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Protocol
 
 from restow.client.transport import Api
 from restow.executing.admission import answer
@@ -25,10 +25,19 @@ _PATIENCE: Final = 1.0
 _HERE: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what is listened on, not listened on here
 
 
+class Counts(Protocol):
+    """Takes the figures; ``serving.metrics.Metrics`` is one."""
+
+    def reviewed(self, *, gated: bool) -> None:
+        """A question was answered."""
+        ...
+
+
 @dataclass(slots=True)
 class Webhook:
     """The webhook of this process."""
 
+    counts: Counts
     #: Who knows of awaited replacements.
     _knowing: list[Awaits] = field(default_factory=list, init=False)
     #: Address and port of the server; None while there is none.
@@ -36,7 +45,9 @@ class Webhook:
 
     def answer(self, review: bytes) -> bytes:
         """Answer an AdmissionReview."""
-        return answer(review, self._awaits)
+        answered = answer(review, self._awaits)
+        self.counts.reviewed(gated=answered.is_gating)
+        return answered.review
 
     def is_served(self, address: str, port: int) -> None:
         """Note where the server is."""

@@ -166,6 +166,12 @@ class Metrics:
             "Seconds for which the pod has waited that waits longest behind restow's scheduling gate; 0 where none does.",
             registry=self.registry,
         )
+        self._reviews = Counter(
+            "restow_webhook_reviews",
+            "New pods about which the API server has asked restow's webhook, by what became of them: gated or unchanged.",
+            ["result"],
+            registry=self.registry,
+        )
         self._loops = Counter(
             "restow_loops_suppressed",
             "Moves not made because they would come to nothing: circle is known beforehand, back-off from experience "
@@ -185,6 +191,8 @@ class Metrics:
                 self._predictions.labels(prediction, certainty)
         for cause in _LOOP_CAUSES:
             self._loops.labels(cause)
+        for review in ("gated", "unchanged"):
+            self._reviews.labels(review)
 
     def _count_cycles(self) -> None:
         self._cycles = Counter("restow_cycles", "Cycles by how they ended.", ["result"], registry=self.registry)
@@ -266,6 +274,10 @@ class Metrics:
     def gates_wait(self, seconds: float) -> None:
         """Set how long the pod has waited behind the gate that waits longest."""
         self._gate_waits.set(seconds)
+
+    def reviewed(self, *, gated: bool) -> None:
+        """Count a question of the API server about a new pod."""
+        self._reviews.labels("gated" if gated else "unchanged").inc()
 
     def backed_off(self) -> None:
         """Count a move that was not made because its workload is left alone for a while."""

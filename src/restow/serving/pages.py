@@ -6,6 +6,7 @@ started anew, ``/readyz`` whether a cycle could be done now. Texts are those of 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
 from types import MappingProxyType
@@ -21,8 +22,11 @@ _Handler = Callable[[web.Request], web.Response]
 #: Answers the body of a request with that of the response, both JSON.
 Webhook = Callable[[bytes], bytes]
 
-#: Bytes of a question; the API server takes objects of 3 MiB, and sends them with a little beside.
-_LONGEST: Final = 4 << 20
+#: Bytes of a question: etcd takes no object of more than 1.5 MiB.
+_LONGEST: Final = 2 << 20
+#: So many questions are read at a time, for so many seconds each: anybody in the cluster may send some.
+_READ_TOGETHER: Final = 10
+_SECONDS_TO_READ: Final = 1.0
 
 
 def pages(
@@ -51,8 +55,15 @@ def _answer(application: web.Application, path: str, handler: _Handler) -> None:
 
 
 def _asked(webhook: Webhook) -> Callable[[web.Request], Awaitable[web.Response]]:
+    turns = asyncio.Semaphore(_READ_TOGETHER)
+
     async def handle(request: web.Request) -> web.Response:
-        return web.Response(body=webhook(await request.read()), content_type="application/json")
+        try:
+            async with asyncio.timeout(_SECONDS_TO_READ), turns:
+                question = await request.read()
+        except TimeoutError:
+            raise web.HTTPRequestTimeout from None
+        return web.Response(body=webhook(question), content_type="application/json")
 
     return handle
 
