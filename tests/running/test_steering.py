@@ -211,10 +211,24 @@ async def test_at_the_end_no_entry_is_left_and_nothing_waits() -> None:
             double.answers("PATCH", path(name), OK)
         async with an_offer(double, Heard(), gates) as offer:
             assert await offer.now(a_policy()) is not None
+            # The watch tells of it.
+            asyncio.get_running_loop().call_later(0.2, gates.pods.clear)
         last = {each.path for each in double.asked if each.method == "PATCH"}
         assert last == {ENTRIES, path("web-0"), path("web-1")}
         assert [each.json for each in double.asked if each.path == ENTRIES] == [{"data": None}] * 2
     assert gates.released == 2
+
+
+async def test_a_pod_that_comes_while_all_is_let_go_does_not_stay_gated() -> None:
+    """It was created before the API server knew that nothing is awaited any more."""
+    gates = Gates([])
+    async with a_double() as double:
+        offers(double)
+        double.answers("PATCH", path("web-0"), OK)
+        async with an_offer(double, Heard(), gates) as offer:
+            assert await offer.now(a_policy()) is not None
+            asyncio.get_running_loop().call_later(0.2, gates.pods.extend, some_gated("web-0"))
+        assert {each.path for each in double.asked if each.method == "PATCH"} == {ENTRIES, path("web-0")}
 
 
 async def test_where_nothing_was_steered_nothing_is_written_at_the_end() -> None:

@@ -17,7 +17,7 @@ from restow.client.errors import ClientError, NotFound
 from restow.client.permitted_body import Permit
 from restow.client.resources import CONFIG_MAPS, RESOURCES
 from restow.client.transport import Api
-from restow.executing.releasing import REQUEST, Gated, Releasing
+from restow.executing.releasing import PAUSE, REQUEST, Gated, Releasing
 from restow.executing.steering import CONFIG_MAP, Steering
 from restow.policies.policy import Policy
 from restow.running.gating import Gate, gate_of
@@ -122,13 +122,20 @@ async def steering(
         if offer.was_made:
             with suppress(TimeoutError):
                 async with asyncio.timeout(REQUEST):
-                    await asyncio.gather(_cleared(found, log), keeper.let_all_go())
+                    await _leave(found, keeper, log)
 
 
 async def _repair(found: Steering) -> None:
     while True:
         await asyncio.sleep(_REPAIR)
         await found.repair()
+
+
+async def _leave(found: Steering, keeper: Releasing, log: Log) -> None:
+    """Leave nothing behind. What was gated before the API server knew that nothing is awaited is seen a moment later."""
+    await asyncio.gather(_cleared(found, log), keeper.let_all_go())
+    await asyncio.sleep(PAUSE)
+    await keeper.let_all_go()
 
 
 async def _cleared(found: Steering, log: Log) -> None:
