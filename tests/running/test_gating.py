@@ -109,10 +109,11 @@ async def test_whoever_answers_no_webhook_does_not_ask_for_its_certificate() -> 
         (a_configuration(caBundle=""), "has no caBundle"),
         (a_configuration(service=SERVICE | {"path": None}), "has no webhook with the path /admission/steer"),
         (a_configuration(service=None, url="https://steer.example/"), "has no webhook with the path /admission/steer"),
+        (a_configuration(service=None, url="https://[::1/admission/steer"), "has no webhook with the path"),
         (an_answer({"webhooks": None}), "has no webhook with the path /admission/steer"),
         (a_configuration(), "asks restow-steering.kube-system.svc, and its caBundle and restow's certificate"),
     ],
-    ids=["no authority", "empty authority", "no path", "another path", "no webhook", "distrusted"],
+    ids=["no authority", "empty authority", "no path", "another path", "no URL", "no webhook", "distrusted"],
 )
 async def test_what_is_wrong_with_the_webhook_is_named(configuration: Answer, said: str) -> None:
     async with a_double() as double:

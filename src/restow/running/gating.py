@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from enum import Enum
 from typing import Final
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from msgspec import Struct
 
@@ -84,14 +84,23 @@ class _ClientConfig(Struct, frozen=True, rename="camel"):
 
     @property
     def path(self) -> str:
-        return self.service.path if self.service is not None else urlsplit(self.url).path
+        """Where it is asked."""
+        return self.service.path if self.service is not None else _parts(self.url).path
 
     @property
     def host(self) -> str:
         """The name that the certificate has to have."""
         if self.service is not None:
             return f"{self.service.name}.{self.service.namespace}.svc"
-        return urlsplit(self.url).hostname or ""
+        return _parts(self.url).hostname or ""
+
+
+def _parts(url: str) -> SplitResult:
+    """The parts of a URL; all empty where the API server takes it for one and Python does not."""
+    try:
+        return urlsplit(url)
+    except ValueError:
+        return urlsplit("")
 
 
 class _Asked(Struct, frozen=True, rename="camel"):

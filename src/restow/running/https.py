@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 
 from restow.running.settings import HttpsSettings
 from restow.serving.health import Health
-from restow.serving.pages import Webhook, pages
+from restow.serving.pages import Reviewer, pages
 from restow.serving.self_signed import self_signed
 from restow.serving.server import serving
 from restow.serving.tls import context_of_files, context_of_pem
@@ -21,7 +21,7 @@ async def https(
     settings: HttpsSettings | None,
     health: Health,
     metrics: Callable[[], str],
-    webhooks: Mapping[str, Webhook],
+    webhooks: Mapping[str, Reviewer],
     warn: Callable[[str], None],
 ) -> AsyncIterator[int | None]:
     """Serve health, metrics and webhooks while the block runs; gives the port, None where nothing is to be served.

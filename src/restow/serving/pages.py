@@ -20,7 +20,7 @@ from restow.serving.health import Health
 _CHECK: Final = "Descheduler"
 _Handler = Callable[[web.Request], web.Response]
 #: Answers the body of a request with that of the response, both JSON.
-Webhook = Callable[[bytes], bytes]
+Reviewer = Callable[[bytes], bytes]
 
 #: Bytes of a question: etcd takes no object of more than 1.5 MiB.
 _LONGEST: Final = 2 << 20
@@ -30,7 +30,7 @@ _SECONDS_TO_READ: Final = 1.0
 
 
 def pages(
-    health: Health, metrics: Callable[[], str] | None, webhooks: Mapping[str, Webhook] = MappingProxyType({})
+    health: Health, metrics: Callable[[], str] | None, webhooks: Mapping[str, Reviewer] = MappingProxyType({})
 ) -> web.Application:
     """Return the application; without metrics there is no such page. Webhooks have a path each."""
     application = web.Application(middlewares=[_plain_errors], client_max_size=_LONGEST)
@@ -42,8 +42,8 @@ def pages(
     _answer(application, "/readyz", lambda request: _ready(request, health))
     if metrics is not None:
         _answer(application, "/metrics", lambda _: _metrics(metrics()))
-    for path, webhook in webhooks.items():
-        application.router.add_post(path, _asked(webhook))
+    for path, reviewer in webhooks.items():
+        application.router.add_post(path, _asked(reviewer))
     return application
 
 
@@ -54,7 +54,7 @@ def _answer(application: web.Application, path: str, handler: _Handler) -> None:
     application.router.add_get(path, handle)
 
 
-def _asked(webhook: Webhook) -> Callable[[web.Request], Awaitable[web.Response]]:
+def _asked(reviewer: Reviewer) -> Callable[[web.Request], Awaitable[web.Response]]:
     turns = asyncio.Semaphore(_READ_TOGETHER)
 
     async def handle(request: web.Request) -> web.Response:
@@ -63,7 +63,7 @@ def _asked(webhook: Webhook) -> Callable[[web.Request], Awaitable[web.Response]]
                 question = await request.read()
         except TimeoutError:
             raise web.HTTPRequestTimeout from None
-        return web.Response(body=webhook(question), content_type="application/json")
+        return web.Response(body=reviewer(question), content_type="application/json")
 
     return handle
 
