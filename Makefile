@@ -64,6 +64,7 @@ requirements:                           ## Pin what the image is made of anew, b
 
 clean:                                  ## Remove everything that was made.
 	rm -rf $(VENV) build .hypothesis .mypy_cache .ruff_cache .pytest_cache .benchmarks
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
