@@ -14,7 +14,7 @@ from restow.small_files import read_small, read_small_file
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no such device here")
 def test_a_device_without_end_is_refused():
-    with pytest.raises(InputError, match=r"^/dev/zero: larger than 10 MiB; this is no policy"):
+    with pytest.raises(InputError, match=r"^/dev/zero: larger than 10 MiB; this is not a policy"):
         read_small_file("/dev/zero")
 
 

@@ -24,5 +24,5 @@ def read_small(stream: BinaryIO, name: str) -> bytes:
     """The content of a stream; InputError where it is too large."""
     content = stream.read(MOST_BYTES + 1)
     if len(content) > MOST_BYTES:
-        raise InputError(f"{name}: larger than {MOST_BYTES >> 20} MiB; this is no policy and no configuration")
+        raise InputError(f"{name}: larger than {MOST_BYTES >> 20} MiB; this is not a policy or configuration")
     return content

@@ -219,7 +219,7 @@ class TestUnusable:
 
     def test_no_input(self, complaint, tmp_path):
         assert complaint() == (
-            f"no cluster: {tmp_path}/.kube/config does not exist and this is no pod; name a file with --kubeconfig, "
+            f"no cluster: {tmp_path}/.kube/config does not exist, and restow does not run in a pod; name a file with --kubeconfig, "
             f"or a dump: {DUMP}, then -f cluster.json, or pipe it in with -f -"
         )
 

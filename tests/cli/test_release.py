@@ -30,7 +30,7 @@ def test_it_says_which_pods_it_let_go(restow, ends):
     asked = ends(Released(ENTRIES, ["shop/web-0", "shop/evil\x1b[31m"]))
     ran = restow("release", "-n", "tools", "--context", "production")
     assert (ran.status, ran.err) == (0, "")
-    assert ran.out == f"{ENTRIES}\n2 pods let go\n  shop/web-0\n  shop/evil\ufffd[31m\n"
+    assert ran.out == f"{ENTRIES}\n2 pods released\n  shop/web-0\n  shop/evil\ufffd[31m\n"
     assert asked == [("tools", None, "production")]
 
 
@@ -38,7 +38,7 @@ def test_a_pod_that_is_still_gated_makes_it_fail(restow, ends):
     ends(Released(ENTRIES, [], ["shop/web-0 is still gated: no"]))
     ran = restow("release")
     assert ran.status == 1
-    assert ran.out == f"{ENTRIES}\n0 pods let go\n"
+    assert ran.out == f"{ENTRIES}\n0 pods released\n"
     assert ran.err == "shop/web-0 is still gated: no\n"
 
 

@@ -158,10 +158,12 @@ async def test_a_program_may_give_a_certificate(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("status", "message"),
     [
-        pytest.param({}, "holds neither a token nor a certificate", id="nothing"),
-        pytest.param("no json", "is no ExecCredential", id="no JSON"),
+        pytest.param({}, "has neither a token nor a certificate", id="nothing"),
+        pytest.param("no json", "is not an ExecCredential", id="no JSON"),
         pytest.param('{"kind": "ExecCredential"}', "missing required field `apiVersion`", id="half an answer"),
-        pytest.param({"token": "t", "expirationTimestamp": "soon"}, "has a bad expirationTimestamp", id="bad time"),
+        pytest.param(
+            {"token": "t", "expirationTimestamp": "soon"}, "has an invalid expirationTimestamp", id="bad time"
+        ),
         pytest.param({"clientCertificateData": "x", "clientKeyData": "y"}, "not a PEM certificate", id="bad PEM"),
     ],
 )
@@ -263,7 +265,7 @@ async def test_a_refused_web_token_is_traded_before_its_end(tmp_path: Path, prov
 
 async def test_the_provider_is_verified_even_without_an_authority_of_its_own(tmp_path: Path, provider: Double) -> None:
     """The official package would not."""
-    with pytest.raises(NoCredentials, match=r"gave no new token .*; log in again"):
+    with pytest.raises(NoCredentials, match=r"did not issue a new token .*; log in again"):
         await token(credentials_with(tmp_path, an_openid_user(provider.url, None)))
     assert not provider.asked
 
@@ -271,7 +273,9 @@ async def test_the_provider_is_verified_even_without_an_authority_of_its_own(tmp
 async def test_a_provider_that_refuses(tmp_path: Path, provider: Double) -> None:
     provider.answers("POST", "/token", a_status(400))
 
-    with pytest.raises(NoCredentials, match=r"gave no new token .*failed to refresh access token.*; log in again"):
+    with pytest.raises(
+        NoCredentials, match=r"did not issue a new token .*failed to refresh access token.*; log in again"
+    ):
         await token(credentials_with(tmp_path, an_openid_user(provider.url, None, CA_PEM)))
 
 

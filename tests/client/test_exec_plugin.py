@@ -57,7 +57,7 @@ async def test_a_program_that_does_not_answer_is_ended_with_its_children(
     asking = asyncio.ensure_future(a_shell(tmp_path, WITH_A_CHILD).identity())
     processes = await processes_of(tmp_path, asking)
 
-    with pytest.raises(NoCredentials, match="sh gave no answer within 2 s and was ended"):
+    with pytest.raises(NoCredentials, match="sh did not answer within 2 s and was killed"):
         await asking
     assert [has_ended(each) for each in processes] == [True, True]
 
@@ -84,7 +84,7 @@ async def test_much_on_stderr_holds_nothing_up_and_its_end_is_told(tmp_path: Pat
 
 
 async def test_an_answer_without_end_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(NoCredentials, match="its answer is longer than 1,048,576 bytes"):
+    with pytest.raises(NoCredentials, match="its output is longer than 1,048,576 bytes"):
         await a_shell(tmp_path, "exec cat /dev/zero").identity()
 
 
@@ -140,11 +140,11 @@ async def test_a_program_that_asks_is_told_of_the_cluster(tmp_path: Path) -> Non
 
 
 async def test_a_program_that_must_ask_somebody_needs_a_terminal(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"exec\.interactiveMode is Always, but standard input is no terminal"):
+    with pytest.raises(InputError, match=r"exec\.interactiveMode is Always, but standard input is not a terminal"):
         a_shell(tmp_path, "", {"interactiveMode": "Always"})
 
 
 async def test_a_token_that_no_header_can_hold(tmp_path: Path) -> None:
     bad = GOOD.replace('"t"', '"t\\\\r\\\\nX-Evil: 1"')
-    with pytest.raises(NoCredentials, match="the token holds characters that no HTTP header can hold"):
+    with pytest.raises(NoCredentials, match="the token contains characters that are not allowed in an HTTP header"):
         await a_shell(tmp_path, f"printf '%b' '{bad}'").identity()

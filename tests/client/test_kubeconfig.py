@@ -144,7 +144,9 @@ def test_where_configurations_are_looked_for(tmp_path: Path) -> None:
 
 
 def test_no_configuration_at_all(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"no cluster: .* does not exist and this is no pod; name a file"):
+    with pytest.raises(
+        InputError, match=r"no cluster: .* does not exist, and restow does not run in a pod; name a file"
+    ):
         find_endpoint(None, None, {"HOME": str(tmp_path)})
 
 
@@ -166,9 +168,14 @@ def test_whoever_has_no_home_is_in_a_pod_or_nowhere(monkeypatch: pytest.MonkeyPa
         pytest.param({}, {"server": "api:6443"}, "cluster.server 'api:6443' is not", id="no scheme"),
         pytest.param({}, {"current": None}, "has no current-context; choose one with --context: test", id="no current"),
         pytest.param({}, {"current": "prod"}, "has no context prod; it has test", id="unknown context"),
-        pytest.param({}, {"certificate_authority_data": "@@"}, "certificate-authority-data is not base64", id="base64"),
         pytest.param(
-            {}, {"certificate_authority_data": encoded(b"x")}, "holds no PEM certificate of an authority", id="no PEM"
+            {}, {"certificate_authority_data": "@@"}, "certificate-authority-data is not valid base64", id="base64"
+        ),
+        pytest.param(
+            {},
+            {"certificate_authority_data": encoded(b"x")},
+            "contains no PEM certificate of an authority",
+            id="no PEM",
         ),
         pytest.param({}, {"certificate_authority": "absent.pem"}, "certificate-authority: .*absent.pem", id="no file"),
         pytest.param({}, {"server": "https://api:port"}, "cluster.server 'https://api:port' is not", id="port"),
@@ -216,7 +223,7 @@ def test_complaints_name_file_context_and_field(
         pytest.param(
             "current-context: x\nclusters: [{name: c, cluster: {server: 'https://a'}}]\n"
             "contexts: [{name: x, context: {cluster: c, user: u}}]",
-            "names user u, who is not under users",
+            "names user u, which is not under users",
             id="user",
         ),
     ],

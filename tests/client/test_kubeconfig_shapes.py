@@ -168,7 +168,9 @@ def test_every_field_with_every_wrong_value_is_used_or_refused_in_a_sentence(tmp
         pytest.param(
             ("users", 0, "user", "as-groups"), "g", "users[0].user.as-groups: must be a list, not text", id="as"
         ),
-        pytest.param(("users", 0, "user", "token"), "a\nb", "users[0].user.token: holds a line break or", id="lines"),
+        pytest.param(
+            ("users", 0, "user", "token"), "a\nb", "users[0].user.token: contains a line break or", id="lines"
+        ),
         pytest.param(("clusters", 0, "cluster", "server"), 7, "clusters[0].cluster.server: must be text", id="server"),
         pytest.param(
             ("clusters", 0, "cluster", "insecure-skip-tls-verify"),
@@ -191,14 +193,14 @@ def test_every_field_with_every_wrong_value_is_used_or_refused_in_a_sentence(tmp
         pytest.param(
             ("clusters", 0, "cluster", "tls-server-name"),
             ".a",
-            "context c: tls-server-name '.a' is not the name",
+            "context c: tls-server-name '.a' is not a host name",
             id="sni",
         ),
         pytest.param(("contexts", 0, "context", "cluster"), None, "context c: names no cluster", id="no cluster"),
         pytest.param(
             ("contexts", 0, "context", "cluster"), "z", "context c: names cluster z, which is not", id="cluster"
         ),
-        pytest.param(("contexts", 0, "context", "user"), "z", "context c: names user z, who is not under", id="who"),
+        pytest.param(("contexts", 0, "context", "user"), "z", "context c: names user z, which is not under", id="who"),
     ],
 )
 def test_the_sentence_names_the_field(tmp_path: Path, place: tuple[Any, ...], value: Any, sentence: str) -> None:

@@ -65,7 +65,7 @@ async def test_a_list_counts_once_against_the_limit(double: Double) -> None:
 async def test_a_page_that_is_its_own_next_one_ends_the_list(api: Api, double: Double) -> None:
     double.answers("GET", PATH, a_list("a", proceed="more"))
 
-    with pytest.raises(MalformedReply, match="GET /api/v1/pods: the list does not end"):
+    with pytest.raises(MalformedReply, match="GET /api/v1/pods: the list never ends"):
         await listed(api)
 
     assert len(double.asked) == 2

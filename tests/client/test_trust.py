@@ -76,5 +76,5 @@ async def test_a_certificate_without_its_key(certificate: Certificate) -> None:
 
 @pytest.mark.parametrize("authorities", [b"", b"\n", b"\xff\xfe\x00", "ä".encode()])
 async def test_what_holds_no_authority_never_means_those_of_the_system(authorities: bytes) -> None:
-    with pytest.raises(InputError, match="file: holds no PEM certificate of an authority"):
+    with pytest.raises(InputError, match="file: contains no PEM certificate of an authority"):
         Trust(authorities, origin="file").context()

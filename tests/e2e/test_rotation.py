@@ -47,5 +47,5 @@ def test_a_daemon_goes_on_through_a_rotation_of_all_certificates(own_plane: Cont
         restow.wait_for_line("the server's certificate cannot be verified")
         write(tmp_path, authority)
         # Of kinds without changes the API server's next bookmark tells, a minute or two after the watch is back.
-        restow.wait_for_line("the cluster's state is updated again", timeout=240)
+        restow.wait_for_line("the cluster state is up to date again", timeout=240)
         assert restow.is_running

@@ -69,7 +69,7 @@ def test_the_api_server_dies_in_the_middle_of_a_cycle(stage: ControlPlane, watch
         restow.wait_for_line("cannot update")
         stage.restart("kube-apiserver")
         wait_until_spread(stage, apps, "default", restow)
-        restow.wait_for_line("the cluster's state is updated again")
+        restow.wait_for_line("the cluster state is up to date again")
         stop(restow)
     check(stage, watchman, restow)
 

@@ -199,7 +199,7 @@ def why_not_ready(restow: Descheduler) -> str:
 )
 def test_nothing_is_evicted_until_it_is_seen_again(scene: Scene, trouble: Trouble, resource: str, kind: str) -> None:
     """And nothing at all where a namespace has opted out."""
-    lost = f"the API server has told nothing of {resource} for "
+    lost = f"the API server has not reported on {resource} for "
     with scene.restow() as restow:
         scene.wait_for_evictions(2)
         assert restow.samples().total("restow_kind_known", kind=kind) == 1
@@ -241,7 +241,7 @@ def test_a_plan_that_waits_is_left_when_pods_are_not_told_of_any_more(scene: Sce
         restow.wait_for_line("Evicted pod")
     assert {each["code"] for each in restow.entries("Planned eviction dropped")} == {"Unknown"}
     failed = restow.entries("Descheduling cycle failed")
-    assert all(each["err"].startswith("the API server has told nothing of pods for ") for each in failed)
+    assert all(each["err"].startswith("the API server has not reported on pods for ") for each in failed)
 
 
 def test_without_the_right_to_list_namespaces_from_the_start_nothing_is_evicted(scene: Scene) -> None:
@@ -264,6 +264,6 @@ def test_a_decision_without_an_end_ends_the_process(scene: Scene) -> None:
     with scene.restow(_NEVER_DECIDING) as restow:
         assert restow.wait() == 1
     (failed,) = restow.entries("failed to run descheduler server")
-    assert failed["err"] == "a decision has not come to its end within 2 s"
+    assert failed["err"] == "a decision did not finish within 2 s"
     assert not restow.lines("Traceback")
     assert scene.evictions == 0

@@ -50,7 +50,7 @@ def test_a_pod_that_waits_long_for_a_budget_says_so_and_asks_only_near_its_deadl
     plan = [*tasks("web", 1, budgets=["default/all"]), *tasks("api", 1, 1, budgets=["default/all"])]
     double = Double.of(plan, budgets={"default/all": 1}, ready_after=60.0, counts=True)
     told = carry_out(double, plan, budget=30.0)
-    assert messages(told, Waiting) == ["The disruption budget default/all has no room"]
+    assert messages(told, Waiting) == ["The disruption budget default/all allows no more disruptions"]
     assert endings(told)["api-0"] == "Blocked"
     assert [name for _, name in double.asked][:2] == ["web-0", "api-0"]
     assert double.asked[1][0] - START > 29.0
@@ -77,7 +77,7 @@ def test_a_budget_that_never_allows_blocks_until_the_deadline() -> None:
     double = Double.of(plan, budgets={"default/web": 2})
     told = carry_out(double, plan, budget=20.0)
     assert endings(told) == {"web-0": "Blocked", "web-1": "Blocked"}
-    assert messages(told, Blocked)[0] == "The disruption budget default/web needs all, for too long"
+    assert messages(told, Blocked)[0] == "The disruption budget default/web needs all; restow has stopped retrying"
     assert double.evicted == []
     # The first one ever more slowly until its deadline, the second one once.
     assert double.asked[-1][0] - START < 21.0

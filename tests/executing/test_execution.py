@@ -158,8 +158,8 @@ def starting(double: Double) -> None:
         (another, "it is already gone, and another pod has its name"),
         (leaving, "it is already being deleted"),
         (moved, "it is on c, but the plan moves it from a"),
-        (shut, "b, where it would land, no longer takes pods"),
-        (starting, "1 of ReplicaSet web's pods are not ready yet, web-1 first"),
+        (shut, "b, where it would land, no longer accepts pods"),
+        (starting, "1 of ReplicaSet web's pods are not ready yet, such as web-1"),
     ],
 )
 def test_a_move_that_the_newest_state_forbids_is_dropped(change: Callable[[Double], None], reason: str) -> None:

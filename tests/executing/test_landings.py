@@ -72,7 +72,7 @@ def test_a_missed_prediction_stops_its_workload() -> None:
     double = Double.of(plan, land=lambda pod: "c" if pod.startswith("web") else "d")
     told = carry_out(double, plan)
     assert double.evicted == ["web-0", "api-0"]
-    assert "new-1 landed on c, predicted was b" in messages(told, Dropped)[0]
+    assert "new-1 landed on c, but the plan predicted b" in messages(told, Dropped)[0]
 
 
 def test_a_workload_whose_replacement_is_not_ready_is_not_evicted_again() -> None:
@@ -98,7 +98,7 @@ def test_a_replacement_that_fits_nowhere_and_one_that_never_comes_are_told() -> 
             """Nobody wants the pod any more."""
 
     told = carry_out(Scaled(Double.of(plan).pods), [*plan])
-    assert messages(told, Missing) == ["no replacement of default/web-0 came within 5m0s"]
+    assert messages(told, Missing) == ["no replacement of default/web-0 was created within 5m0s"]
 
 
 def test_after_a_move_went_astray_later_landings_are_no_misses() -> None:

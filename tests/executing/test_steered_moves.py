@@ -54,7 +54,7 @@ def test_a_replacement_without_a_gate_lands_where_the_scheduler_wants_and_is_a_m
     told = carry_out(double, plan, steering=gates, memory=memory)
     assert [(each.node, each.match) for each in told if isinstance(each, Landed)] == [("b", Match.ELSEWHERE)]
     assert gates.done == ["announce web-0", "withdraw web-0"]
-    assert "new-1 landed on b, predicted was t" in messages(told, Dropped)[0]
+    assert "new-1 landed on b, but the plan predicted t" in messages(told, Dropped)[0]
 
 
 def test_a_target_that_takes_no_pods_any_more_is_not_nominated() -> None:

@@ -113,7 +113,7 @@ async def test_an_entry_that_could_not_be_taken_out_is_told_of_and_goes_with_the
         await steering.announce(a_move())
         await steering.withdraw(a_move())
         assert said == [
-            "new pods of ReplicaSet/web are still gated, and let go: the API server answered 503: refused with 503"
+            "new pods of ReplicaSet/web are still gated; restow releases them: the API server answered 503: refused with 503"
         ]
         await steering.announce(a_move(1, "api"))
     assert entries(double)[-1] == {"uid-web": None, "uid-api": "default/api-1"}
@@ -203,7 +203,7 @@ async def test_a_pod_that_cannot_be_nominated_is_not_awaited_any_more_and_so_let
         await steering.announce(a_move())
         await steering.nominate(a_move(), a_gated_pod())
         assert not steering.awaits("uid-web")
-    assert said == ["default/web-0 was not brought to t: the API server answered 403 Forbidden: no"]
+    assert said == ["default/web-0 was not steered to t: the API server answered 403 Forbidden: no"]
 
 
 async def test_clearing_takes_out_what_others_have_left() -> None:

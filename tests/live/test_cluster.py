@@ -126,7 +126,7 @@ async def test_an_outage_is_told_once_and_its_end_too(server: ApiServer, api: Ap
         for kind, each in (("Node", a_node("new")), ("Pod", a_pod("new")), ("Service", a_service("new"))):
             server.put(kind, each)
         await catches_up(live, api)
-        assert said[1:] == ["the cluster's state is updated again"]
+        assert said[1:] == ["the cluster state is up to date again"]
 
 
 async def test_it_is_ready_when_every_list_is_in(server: ApiServer, api: Api) -> None:

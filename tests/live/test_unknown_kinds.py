@@ -22,7 +22,7 @@ LONG = 3_600.0
 #: Seconds in which trouble is noticed whatever it is: the API server says each minute that nothing has changed.
 NOTICED = 70.0
 TOLD = (
-    "the API server has told nothing of namespaces for 180 s: nobody knows what there is now, and pods that depend on it "
+    "the API server has not reported on namespaces for 180 s: their current state is unknown, and pods that depend on it "
     "are not evicted"
 )
 BACK = "namespaces are known again"
@@ -201,7 +201,7 @@ async def test_pods_that_are_not_heard_of_are_not_known_either(server: ApiServer
         assert await live.wait_ready(now() + LONG)
         server.hung.add("Pod")
         await asyncio.sleep(2 * TRUSTED)
-        assert str(live.unknown(KINDS)).startswith("the API server has told nothing of pods for ")
+        assert str(live.unknown(KINDS)).startswith("the API server has not reported on pods for ")
         assert live.lost_protection() == live.unknown(["Pod"])
         assert len(live.snapshot().pods) == 1
         assert live.snapshot().missing == frozenset()

@@ -32,7 +32,7 @@ def test_without_the_extra_there_is_one_sentence(warnings, monkeypatch):
     monkeypatch.delitem(sys.modules, "restow.running.otlp", raising=False)
     monkeypatch.setitem(sys.modules, "grpc", None)
     assert isinstance(tracing_of(TracesSettings(collector=ENDPOINT), warnings.append), NoTracing)
-    assert warnings == ["--otel-collector-endpoint: there are no traces without the extra: pip install restow[tracing]"]
+    assert warnings == ["--otel-collector-endpoint: traces need an extra: pip install restow[tracing]"]
 
 
 def test_an_unreadable_authority_is_no_reason_to_stop(warnings, tmp_path):

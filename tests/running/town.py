@@ -81,7 +81,7 @@ class Town:
 
     def unknown(self, kinds: Iterable[str]) -> str | None:
         if self.silent > TRUSTED:
-            return f"the API server has told nothing of nodes for {self.silent:.0f} s"
+            return f"the API server has not reported on nodes for {self.silent:.0f} s"
         return next((f"nobody knows of {kind}" for kind in kinds if kind in self.hidden), None)
 
     def add(self, kinds: Sequence[str]) -> None:

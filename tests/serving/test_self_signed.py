@@ -69,12 +69,14 @@ def test_a_process_that_fails_is_told_in_a_sentence(program, why, monkeypatch, t
     with pytest.raises(InputError) as told:
         self_signed("restow@1", [HERE])
     assert str(told.value) == (
-        f"no serving certificate can be made ({why}): "
-        "name one with --tls-cert-file and --tls-private-key-file, or serve nothing with --secure-port=0"
+        f"cannot create a serving certificate ({why}): "
+        "name one with --tls-cert-file and --tls-private-key-file, or turn the server off with --secure-port=0"
     )
 
 
 def test_without_an_interpreter_there_is_a_sentence_too(monkeypatch):
     monkeypatch.setattr(sys, "executable", "/no/such/python")
-    with pytest.raises(InputError, match=r"can be made \(.*No such file or directory: '/no/such/python'\)"):
+    with pytest.raises(
+        InputError, match=r"cannot create a serving certificate \(.*No such file or directory: '/no/such/python'\)"
+    ):
         self_signed("restow@1", [HERE])

@@ -71,11 +71,11 @@ async def test_not_ready_while_what_protects_pods_is_lost():
     health = Health(lambda: lost[0])
     health.ready()
     assert (await page("/readyz", health=health)).status == 200
-    lost[0] = "the API server has told nothing of namespaces for 200 s"
+    lost[0] = "the API server has not reported on namespaces for 200 s"
     health.ready()
     answer = await page("/readyz", health=health)
     assert answer.status == 503
-    assert "not ready: the API server has told nothing of namespaces for 200 s" in answer.text
+    assert "not ready: the API server has not reported on namespaces for 200 s" in answer.text
     lost[0] = None
     assert (await page("/readyz", health=health)).status == 200
 

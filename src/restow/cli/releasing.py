@@ -19,7 +19,11 @@ def release_gates(namespace: str, kubeconfig: str | None, context: str | None) -
     """Do it and tell; returns the exit status. InputError where no configuration leads to a cluster, else ClientError."""
     tell_library_warnings()
     released = asyncio.run(_release(namespace, kubeconfig, context))
-    lines = [released.entries, f"{counted(len(released.pods), 'pod')} let go", *(f"  {name}" for name in released.pods)]
+    lines = [
+        released.entries,
+        f"{counted(len(released.pods), 'pod')} released",
+        *(f"  {name}" for name in released.pods),
+    ]
     sys.stdout.writelines(f"{printable(line)}\n" for line in lines)
     tell(released.failures)
     return _FAILED if released.failures else _DONE

@@ -60,7 +60,9 @@ def find_endpoint(kubeconfig: str | None, context: str | None, environ: Mapping[
         return read_kubeconfig(str(own), context, environ)
     if environ.get("KUBERNETES_SERVICE_HOST"):
         return in_cluster(environ)
-    raise InputError(f"no cluster: {own} does not exist and this is no pod; name a file with --kubeconfig")
+    raise InputError(
+        f"no cluster: {own} does not exist, and restow does not run in a pod; name a file with --kubeconfig"
+    )
 
 
 def _own(environ: Mapping[str, str]) -> Path:

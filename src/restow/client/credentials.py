@@ -130,5 +130,5 @@ class OverTls:
 def bearer(token: str, origin: str) -> tuple[str, str]:
     """The header that carries a token; NoCredentials for one that no header can hold."""
     if not (token.isascii() and token.isprintable()):
-        raise NoCredentials(f"{origin}: the token holds characters that no HTTP header can hold")
+        raise NoCredentials(f"{origin}: the token contains characters that are not allowed in an HTTP header")
     return "Authorization", f"Bearer {token}"

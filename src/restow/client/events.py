@@ -137,7 +137,7 @@ class Recorder:
             async with asyncio.timeout(FAREWELL):
                 await self.flush()
         except TimeoutError:
-            self.on_lost("stopping", "the API server did not take it before the end", self._waiting.qsize() + 1)
+            self.on_lost("stopping", "restow exited before the API server accepted it", self._waiting.qsize() + 1)
         finally:
             await self._stop()
 
@@ -146,7 +146,7 @@ class Recorder:
         try:
             self._waiting.put_nowait(occurrence)
         except asyncio.QueueFull:
-            self.on_lost("full", f"{_QUEUE} others wait for the API server already", 1)
+            self.on_lost("full", f"{_QUEUE} others are already waiting for the API server", 1)
 
     async def flush(self) -> None:
         """Return when everything recorded so far is written or lost."""
@@ -164,7 +164,7 @@ class Recorder:
                 async with asyncio.timeout(_PATIENCE):
                     await self._tell(occurrence)
             except TimeoutError:
-                self.on_lost("unavailable", f"the API server did not take it within {_PATIENCE:.0f} s", 1)
+                self.on_lost("unavailable", f"the API server did not accept it within {_PATIENCE:.0f} s", 1)
             except (Unreachable, TooManyRequests, ServerTrouble) as error:
                 self.on_lost("unavailable", str(error), 1)
             except Exception as error:  # noqa: BLE001 - whatever is wrong with one event, the next may be written

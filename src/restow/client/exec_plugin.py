@@ -103,7 +103,9 @@ class ExecPlugin:
         except FileNotFoundError as error:
             raise NoCredentials(f"{self.origin}: the credential plugin {name} is not installed") from error
         except TimeoutError as error:
-            raise NoCredentials(f"{self.origin}: {name} gave no answer within {seconds:.0f} s and was ended") from error
+            raise NoCredentials(
+                f"{self.origin}: {name} did not answer within {seconds:.0f} s and was killed"
+            ) from error
         except (OSError, ValueError) as error:
             raise NoCredentials(f"{self.origin}: the credential plugin {name} failed: {error}") from error
         if ended.status != 0:
@@ -122,15 +124,15 @@ class ExecPlugin:
         try:
             said = msgspec.json.decode(answer, type=_Answer)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise self._useless(f"is no ExecCredential: {excerpt(error)}") from error
+            raise self._useless(f"is not an ExecCredential: {excerpt(error)}") from error
         if said.api_version != self.api_version:
             raise self._useless(f"has apiVersion {said.api_version}, not {self.api_version}")
         if not said.status.token and not (said.status.client_certificate_data and said.status.client_key_data):
-            raise self._useless("holds neither a token nor a certificate with its key")
+            raise self._useless("has neither a token nor a certificate with a key")
         return said.status
 
     def _useless(self, why: str) -> NoCredentials:
-        return NoCredentials(f"{self.origin}: the answer of the credential plugin {self.command[0]} {why}")
+        return NoCredentials(f"{self.origin}: the output of the credential plugin {self.command[0]} {why}")
 
     def _identity(self, status: _Status) -> Identity:
         headers = (bearer(status.token, f"{self.origin}: {self.command[0]}"),) if status.token else ()
@@ -155,7 +157,7 @@ class ExecPlugin:
         try:
             return parse_time(status.expiration_timestamp) / _NANO
         except ValueError as error:
-            raise self._useless(f"has a bad expirationTimestamp: {error}") from error
+            raise self._useless(f"has an invalid expirationTimestamp: {error}") from error
 
 
 def exec_plugin(settings: Any, cluster: Any, trust: Renewed[Trust] | None, origin: str) -> ExecPlugin:
@@ -183,7 +185,7 @@ def _interactive(mode: str | None, origin: str) -> bool:
     """Whether the program may ask somebody: a person is there, and the section does not forbid it."""
     present = sys.stdin is not None and sys.stdin.isatty()
     if mode == "Always" and not present:
-        raise InputError(f"{origin}: exec.interactiveMode is Always, but standard input is no terminal")
+        raise InputError(f"{origin}: exec.interactiveMode is Always, but standard input is not a terminal")
     return present and mode != "Never"
 
 

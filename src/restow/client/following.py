@@ -136,7 +136,7 @@ async def _once(api: Api, resource: Resource, selection: Selection, place: _Plac
     if asyncio.get_running_loop().time() - started >= _TOO_SHORT:
         place.failures = 0
     elif not heard:
-        raise Unreachable(f"the watch of {resource.plural} ended as soon as it had begun")
+        raise Unreachable(f"the watch of {resource.plural} ended as soon as it started")
 
 
 def _news(event: Watched) -> News:

@@ -70,7 +70,7 @@ def _context(files: KubeconfigFiles, name: str | None, paths: str) -> _Context:
         raise InputError(f"{origin}: names cluster {excerpt(parts['cluster'])}, which is not under clusters")
     user_name = parts.get("user")
     if user_name and user_name not in files.users:
-        raise InputError(f"{origin}: names user {excerpt(user_name)}, who is not under users")
+        raise InputError(f"{origin}: names user {excerpt(user_name)}, which is not under users")
     return _Context(cluster, _section(files.users.get(user_name or ""), "user"), origin, files.save)
 
 
@@ -96,7 +96,7 @@ def _trust(context: _Context) -> Trust:
     cluster = context.cluster
     name = cluster.safe_get("tls-server-name") or None
     if name is not None and not is_host_name(name):
-        raise InputError(f"{context.origin}: tls-server-name {excerpt(repr(name))} is not the name of a host")
+        raise InputError(f"{context.origin}: tls-server-name {excerpt(repr(name))} is not a host name")
     return Trust(
         authorities=pem(cluster, "certificate-authority", context.origin),
         server_name=name,
@@ -114,5 +114,5 @@ def _warnings(context: _Context, trust: Trust) -> tuple[str, ...]:
     if not trust.skip_verification:
         return ()
     return (
-        f"{context.origin}: insecure-skip-tls-verify is set, so anybody on the way can read what is sent; set certificate-authority instead",
+        f"{context.origin}: insecure-skip-tls-verify is set, so anyone on the network path can read the traffic; set certificate-authority instead",
     )

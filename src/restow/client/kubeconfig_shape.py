@@ -112,7 +112,7 @@ def _unusable(config: dict[str, Any]) -> Iterator[Issue]:
         if value is None:
             yield Issue(place, "must not be empty")
         elif _CONTROL.search(value) and not any(str(step).endswith(_WITH_LINES) for step in place):
-            yield Issue(place, "holds a line break or another control character")
+            yield Issue(place, "contains a line break or another control character")
 
 
 def _texts(config: dict[str, Any]) -> Iterator[tuple[Path, str | None]]:

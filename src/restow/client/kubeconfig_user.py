@@ -68,7 +68,7 @@ def pem(section: Any, field: str, origin: str) -> bytes | None:
     except OSError as error:
         raise InputError(f"{origin}: {field}: {excerpt(file)}: {error.strerror or error}") from error
     except ValueError as error:
-        raise InputError(f"{origin}: {field}-data is not base64") from error
+        raise InputError(f"{origin}: {field}-data is not valid base64") from error
     return None
 
 

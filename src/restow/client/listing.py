@@ -104,7 +104,7 @@ async def _from_the_start(api: Api, resource: Resource, selection: Selection) ->
         if not proceed:
             return
         if proceed == params.get("continue"):
-            raise MalformedReply(f"GET {path}: the list does not end: each page names itself as the next one")
+            raise MalformedReply(f"GET {path}: the list never ends: a page names itself as the next one")
         params["continue"], first = proceed, False
         # A list counts once against the limit, as it does for clients that ask for all of it in one request: pages come
         # one after the other, and five a second would be a minute for 150,000 pods.

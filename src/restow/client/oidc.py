@@ -98,7 +98,7 @@ class OpenID:
             requestor = _requestor(self.settings, Trust(self._authorities(), origin=self.origin), sockets)
             return msgspec.convert(await requestor.refresh_token(self.settings["refresh-token"]), type=_Granted)
         except (config_modules().failure, aiohttp.ClientError, TimeoutError, KeyError, msgspec.MsgspecError) as error:
-            raise NoCredentials(f"{self.origin}: {issuer} gave no new token ({error}); log in again") from error
+            raise NoCredentials(f"{self.origin}: {issuer} did not issue a new token ({error}); log in again") from error
         except InputError as error:
             raise NoCredentials(str(error)) from error
         finally:

@@ -28,5 +28,5 @@ class PermittedBody(BytesPayload):
     async def write_with_length(self, writer: AbstractStreamWriter, content_length: int | None) -> None:
         """Write them; NotPermitted, and nothing is written, if the permission has ended."""
         if self._permit() <= 0:
-            raise NotPermitted("the permission to write has ended; nothing was sent")
+            raise NotPermitted("the permission to write has expired; nothing was sent")
         await super().write_with_length(writer, content_length)

@@ -46,7 +46,7 @@ class _Listening(asyncio.SubprocessProtocol):
         if fd == _STDERR:
             self.words = (self.words + data)[-_LAST_WORDS:]
         elif len(self.answer) + len(data) > _LONGEST_ANSWER:
-            self._end(ValueError(f"its answer is longer than {_LONGEST_ANSWER:,} bytes"))
+            self._end(ValueError(f"its output is longer than {_LONGEST_ANSWER:,} bytes"))
         else:
             self.answer += data
 

@@ -204,7 +204,7 @@ class Api:
         if isinstance(error, aiohttp.ClientConnectorCertificateError):
             why = f"the server's certificate cannot be verified: {error.certificate_error}"
         else:
-            why = f"no agreement on TLS: {error.os_error}"
+            why = f"TLS handshake failed: {error.os_error}"
         return Untrusted(f"{where}: {why}{outdated}")
 
 
@@ -214,10 +214,10 @@ def decoded(body: bytes, decode: Callable[[bytes], T], call: Call) -> T:
         return decode(body)
     except (msgspec.ValidationError, RecursionError) as error:
         raise MalformedReply(
-            f"{call.method} {call.path}: the answer is not what the API promises: {excerpt(error)}"
+            f"{call.method} {call.path}: the response does not match the API: {excerpt(error)}"
         ) from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise Unreachable(f"{call.method} {call.path}: the answer is not JSON, or only half of it: {error}") from error
+        raise Unreachable(f"{call.method} {call.path}: the response is not complete JSON: {error}") from error
 
 
 def _reason(error: OSError) -> str:
@@ -232,5 +232,5 @@ def _within(permit: Permit | None, limits: aiohttp.ClientTimeout) -> aiohttp.Cli
         return limits
     remaining = permit()
     if remaining <= 0:
-        raise NotPermitted("the permission to write has ended; nothing was sent")
+        raise NotPermitted("the permission to write has expired; nothing was sent")
     return aiohttp.ClientTimeout(total=min(limits.total or remaining, remaining), sock_connect=limits.sock_connect)

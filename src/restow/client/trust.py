@@ -53,7 +53,7 @@ class Trust:
             # What is around the certificates may be in any encoding.
             return _trusting(self.authorities.decode("ascii", errors="ignore"))
         except (ssl.SSLError, ValueError) as error:
-            raise InputError(f"{self.origin}: holds no PEM certificate of an authority ({_why(error)})") from error
+            raise InputError(f"{self.origin}: contains no PEM certificate of an authority ({_why(error)})") from error
 
 
 def _trusting(authorities: str) -> ssl.SSLContext:
@@ -74,7 +74,7 @@ def _present(context: ssl.SSLContext, certificate: Certificate) -> None:
         ) from error
     except OSError as error:
         raise InputError(
-            f"{certificate.origin}: there is neither /proc nor a temporary directory to hand it to OpenSSL ({error})"
+            f"{certificate.origin}: cannot be passed to OpenSSL: there is neither /proc nor a temporary directory ({error})"
         ) from error
 
 

@@ -117,7 +117,9 @@ def _read(line: bytes, decoder: msgspec.json.Decoder[Any], resource: Resource) -
             return Bookmark(version)
         return _OBJECT_EVENTS[event.type](decode_or_name(decoder, event.object), version)
     except (msgspec.ValidationError, RecursionError) as error:
-        raise MalformedReply(f"watch of {resource.plural}: not what the API promises: {excerpt(error)}") from error
+        raise MalformedReply(
+            f"watch of {resource.plural}: the response does not match the API: {excerpt(error)}"
+        ) from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise Unreachable(f"watch of {resource.plural}: not JSON: {error}") from error
 
@@ -136,4 +138,4 @@ async def _lines(pieces: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
         if start < len(piece):
             unfinished.append(piece[start:])
     if b"".join(unfinished).strip():
-        raise Unreachable("the stream broke off in the middle of an event")
+        raise Unreachable("the stream ended in the middle of an event")

@@ -319,7 +319,7 @@ class _Run:
         if not self._agenda.postpone(task, elapsed(), pause, self._with.settings.budget):
             return False
         if self._looks[task.number] >= _TELLING_LOOKS:
-            self._tell_once(Waiting(task, f"The disruption budget {full[0]} has no room"))
+            self._tell_once(Waiting(task, f"The disruption budget {full[0]} allows no more disruptions"))
         self._changed.set()
         return True
 
@@ -327,7 +327,7 @@ class _Run:
         return self._with.settings.in_background and task.request_only and _IN_BACKGROUND in refusal
 
     def _wait_for_room(self, task: Task, message: str, pause: float | None) -> None:
-        given_up = Blocked(task, f"{message}, for too long")
+        given_up = Blocked(task, f"{message}; restow has stopped retrying")
         if task.budgets & self._full:
             self._tell(given_up)
         elif not self._put_off(task, given_up, message, pause):

@@ -114,7 +114,7 @@ class Following:
         if match is Match.ELSEWHERE:
             foretold = ", ".join(task.move.candidates[:_TOLD])
             more = ", ..." if len(task.move.candidates) > _TOLD else ""
-            self._memory.disappoint(task, elapsed(), f"{pod} landed on {node}, predicted was {foretold}{more}")
+            self._memory.disappoint(task, elapsed(), f"{pod} landed on {node}, but the plan predicted {foretold}{more}")
         elif match is Match.IN_VAIN:
             self._memory.disappoint(task, elapsed(), f"{pod} landed on {node}, where {task.move.plugin} gains nothing")
         elif match is Match.BACK:
@@ -142,7 +142,7 @@ class Following:
         """No replacement was seen; that tells nothing while no pods are seen at all."""
         if (why := self._sight.unknown(("Pod",))) is not None:
             return Unverified(task, why)
-        message = f"no replacement of {task.move.pod} came {within}"
+        message = f"no replacement of {task.move.pod} was created {within}"
         self._memory.disappoint(task, elapsed(), message)
         return Missing(task, message)
 

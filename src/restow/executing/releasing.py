@@ -84,7 +84,7 @@ class Releasing:
             try:
                 await self.look()
             except Exception as error:  # noqa: BLE001 - the next look may fare better, and nobody else looks
-                self.warn(f"pods behind the gate {STEERING_GATE} were not looked at: {error or type(error).__name__}")
+                self.warn(f"pods behind the gate {STEERING_GATE} could not be checked: {error or type(error).__name__}")
             await asyncio.sleep(PAUSE)
 
     async def look(self) -> None:

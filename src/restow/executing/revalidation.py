@@ -71,7 +71,7 @@ def _shut_out(task: Task, sight: Sight) -> str | None:
     # Of very many candidates not all are known.
     if not candidates or task.move.candidate_count > len(candidates) or any(map(sight.takes_pods, candidates)):
         return None
-    return f"{_listed(candidates)}, where it would land, no longer take{'s' if len(candidates) == 1 else ''} pods"
+    return f"{_listed(candidates)}, where it would land, no longer accept{'s' if len(candidates) == 1 else ''} pods"
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -89,7 +89,9 @@ def siblings_starting(task: Task, sight: Sight, now: float, patience: float) -> 
     starting = [pod for pod in sight.pods_of(task.owner.uid) if _is_starting(pod, task, now, patience)]
     if len(starting) < task.limit:
         return None
-    return f"{len(starting)} of {task.owner.kind} {task.owner.name}'s pods are not ready yet, {starting[0].name} first"
+    return (
+        f"{len(starting)} of {task.owner.kind} {task.owner.name}'s pods are not ready yet, such as {starting[0].name}"
+    )
 
 
 def _is_starting(pod: PodNow, task: Task, now: float, patience: float) -> bool:

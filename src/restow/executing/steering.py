@@ -89,7 +89,7 @@ class Steering:
         except (NotFound, Conflict):
             return
         except ClientError as error:
-            self.warn(f"{pod.namespace}/{pod.name} was not brought to {task.move.target}: {error}")
+            self.warn(f"{pod.namespace}/{pod.name} was not steered to {task.move.target}: {error}")
         await self.withdraw(task)
 
     async def withdraw(self, task: Task) -> None:
@@ -102,7 +102,9 @@ class Steering:
         problem = await self._bring(task.owner.uid)
         # Without the ConfigMap nothing is gated; and whoever may not write any more clears it, which needs no permission.
         if problem is not None and not isinstance(problem, NotFound | NotPermitted):
-            self.warn(f"new pods of {task.owner.kind}/{task.owner.name} are still gated, and let go: {problem}")
+            self.warn(
+                f"new pods of {task.owner.kind}/{task.owner.name} are still gated; restow releases them: {problem}"
+            )
 
     async def clear(self) -> None:
         """Take every controller out of the ConfigMap: for what another process or a failed request left; ClientError."""

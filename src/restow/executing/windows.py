@@ -17,7 +17,7 @@ def closed(windows: Sequence[Window], now: float) -> str | None:
     if not windows or any(_is_open(each, now) for each in windows):
         return None
     starts = [start for each in windows if (start := _next_start(each, now)) is not None]
-    opens = f"the next opens at {min(starts).isoformat(timespec='seconds')}" if starts else "none opens again"
+    opens = f"the next opens at {min(starts).isoformat(timespec='seconds')}" if starts else "none will open again"
     return f"no window of the policy is open; {opens}"
 
 

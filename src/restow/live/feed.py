@@ -52,4 +52,4 @@ class Feed:
             return None
         if not self.listed:
             return self.refused or f"{RESOURCES[self.kind].plural} have not been listed yet"
-        return f"the API server has told nothing of {RESOURCES[self.kind].plural} for {now - self.heard:.0f} s"
+        return f"the API server has not reported on {RESOURCES[self.kind].plural} for {now - self.heard:.0f} s"

@@ -43,14 +43,14 @@ class Outages:
         if feed.kind in self._silent:
             self._silent.discard(feed.kind)
             if not self._silent:
-                self._tell("the cluster's state is updated again")
+                self._tell("the cluster state is up to date again")
 
     def look(self, feeds: Iterable[Feed], now: float) -> None:
         """Tell which kinds are not known any more, and which are again."""
         lost = {each.kind for each in feeds if each.listed and not each.is_known(now)}
         if new := lost - self._lost:
             self._tell(
-                f"the API server has told nothing of {_listed(new)} for {TRUSTED:.0f} s: nobody knows what there is now, "
+                f"the API server has not reported on {_listed(new)} for {TRUSTED:.0f} s: their current state is unknown, "
                 "and pods that depend on it are not evicted"
             )
         if back := self._lost - lost:

@@ -177,7 +177,7 @@ class Cycles:
         if self._stopped is not None:
             return None
         if (why := self.live.unknown(REQUIRED)) is not None:
-            raise TimeoutError(f"{why}; nothing is decided on what was before")
+            raise TimeoutError(f"{why}; restow does not decide on an old state")
         self.watchdog.expect(_WHO, "decision", _DECIDING)
         with self.tracing.span(PROFILES):
             before = Before(tuple(part.spent), frozenset(part.given_up), self.memory.pausing(elapsed()))
@@ -228,7 +228,7 @@ class Cycles:
                 timer.cancel()
         if self._stopped is not None:
             return False
-        self.watchdog.expect(_WHO, "news of what was evicted", _LOOKING)
+        self.watchdog.expect(_WHO, "news of the evicted pods", _LOOKING)
         await self._see(part)
         evicted, part.evicted = part.evicted, []
         makes_room = (len(part.given_up) > in_vain and _is_limited(decision)) or await self._has_room(decision, evicted)

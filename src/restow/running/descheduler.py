@@ -176,7 +176,7 @@ class _Work:
 
     async def _stop(self, cycles: Cycles) -> None:
         await self.stopping.wait()
-        self.of.log.say(f"{_STOPPING}: waiting for the evictions under way")
+        self.of.log.say(f"{_STOPPING}: waiting for the evictions in progress")
         cycles.stop(_STOPPING)
 
     def _evictions(self, permit: Permit, grace_period: int | None) -> Evicting:

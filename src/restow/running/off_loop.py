@@ -49,5 +49,5 @@ async def off_loop(compute: Callable[[], T], seconds: float) -> T:
         # Nobody asks any more for an answer that comes later.
         answer.cancel()
     if not done:
-        raise EndlessError(f"a decision has not come to its end within {seconds:.0f} s")
+        raise EndlessError(f"a decision did not finish within {seconds:.0f} s")
     return answer.result()

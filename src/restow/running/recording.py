@@ -26,7 +26,7 @@ async def recording(api: Api, *, log: Log, metrics: Metrics) -> AsyncIterator[Re
         metrics.events_lost(reason, events)
         if reason not in warned:
             warned.add(reason)
-            log.caution(f"an event could not be written: {why}; restow_events_lost_total counts more of them")
+            log.caution(f"an event could not be written: {why}; restow_events_lost_total counts further ones")
 
     # Events wait for nobody, and nobody waits for them.
     unhurried = api.without_limit().within(_REQUEST)

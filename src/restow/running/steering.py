@@ -144,7 +144,7 @@ async def _cleared(found: Steering, log: Log) -> None:
     except NotFound:
         return
     except ClientError as error:
-        log.caution(f"new pods may still be gated, and are let go: {error}")
+        log.caution(f"new pods may still be gated; restow releases them: {error}")
 
 
 def _hurried(api: Api) -> Api:

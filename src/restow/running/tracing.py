@@ -65,7 +65,7 @@ def tracing_of(settings: TracesSettings | None, warn: Callable[[str], None]) -> 
 
         return Traces(settings)
     except ImportError:
-        warn("--otel-collector-endpoint: there are no traces without the extra: pip install restow[tracing]")
+        warn("--otel-collector-endpoint: traces need an extra: pip install restow[tracing]")
     except (OSError, ValueError) as error:
         warn(f"failed to create tracer provider: {error}; there are no traces")
     return NoTracing()

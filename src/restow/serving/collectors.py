@@ -41,14 +41,14 @@ class LastCycle(Collector):
         """Return moves, refusals and imbalance."""
         moves = GaugeMetricFamily(
             "restow_last_cycle_moves",
-            "Moves that the last cycle decided; without certainty where landing places were not asked for.",
+            "Moves that the last cycle decided on; certainty is empty without predictions.",
             labels=["profile", "strategy", "certainty"],
         )
         for labels, number in self.figures.moves.items():
             moves.add_metric(labels, number)
         refusals = GaugeMetricFamily(
             "restow_last_cycle_refusals",
-            "Pods that a strategy wanted to move in the last cycle and that stay, by the stage and code of the refusal.",
+            "Pods that a strategy wanted to move but the last cycle refused, by stage and code of the refusal.",
             labels=["stage", "code"],
         )
         for reason, number in self.figures.refusals.items():

@@ -91,8 +91,8 @@ class Metrics:
             process_wide(registry=self.registry)
 
     def _tell_of_kinds(self, ages: Callable[[], Mapping[str, float]], known: Callable[[], Mapping[str, bool]]) -> None:
-        heard = "Seconds since the API server was last heard of a kind."
-        is_known = "1 while it is known what there is of a kind, 0 while pods that depend on it are not evicted."
+        heard = "Seconds since the API server last reported on a kind."
+        is_known = "1 while the objects of a kind are known; 0 otherwise, while pods that depend on it are not evicted."
         self.registry.register(OfKinds("restow_cache_age_seconds", heard, ages))
         self.registry.register(OfKinds("restow_kind_known", is_known, known))
 
@@ -106,19 +106,19 @@ class Metrics:
         build.labels(f"python{platform.python_version()}", f"restow-{restow.__version__}", FOLLOWS, "", "").set(1)
         self._evicted = Counter(
             "descheduler_pods_evicted",
-            "Pods whose eviction was tried, by result; error is a pod that could not be evicted.",
+            "Attempted evictions, by result; error is a pod that could not be evicted.",
             ["result", "strategy", "profile", "namespace", "node"],
             registry=self.registry,
         )
         self._loop_seconds = Histogram(
             "descheduler_loop_duration_seconds",
-            "Seconds that a whole cycle took.",
+            "Duration of a whole cycle in seconds.",
             buckets=_LOOP_BUCKETS,
             registry=self.registry,
         )
         self._strategy_seconds = Histogram(
             "descheduler_strategy_duration_seconds",
-            "Seconds that one run of a strategy took.",
+            "Duration of one run of a strategy in seconds.",
             ["strategy", "profile"],
             buckets=_STRATEGY_BUCKETS,
             registry=self.registry,
@@ -137,7 +137,7 @@ class Metrics:
     def _count_moves(self) -> None:
         self._moves = Counter(
             "restow_moves",
-            "Decided moves by what became of them, with the code of the reason where there is one.",
+            "Results of decided moves, with the code of the reason if there is one.",
             ["result", "reason"],
             registry=self.registry,
         )
@@ -158,12 +158,12 @@ class Metrics:
         )
         self._gates = Counter(
             "restow_gates_released",
-            "Pods that waited behind restow's scheduling gate and were let go without a nomination.",
+            "Pods that restow released from its scheduling gate without a nomination.",
             registry=self.registry,
         )
         self._gate_waits = Gauge(
             "restow_gate_wait_seconds",
-            "Seconds for which the pod has waited that waits longest behind restow's scheduling gate; 0 where none does.",
+            "The longest time in seconds that a pod has been waiting behind restow's scheduling gate; 0 if none is waiting.",
             registry=self.registry,
         )
         self._reviews = Counter(
@@ -181,7 +181,7 @@ class Metrics:
         )
         self._backing_off = Gauge(
             "restow_backed_off_workloads",
-            "Workloads that restow backs off from because moves of their pods failed.",
+            "Workloads that restow is backing off from because moves of their pods failed.",
             registry=self.registry,
         )
         for result in _MOVE_RESULTS:
@@ -195,39 +195,39 @@ class Metrics:
             self._reviews.labels(review)
 
     def _count_cycles(self) -> None:
-        self._cycles = Counter("restow_cycles", "Cycles by how they ended.", ["result"], registry=self.registry)
+        self._cycles = Counter("restow_cycles", "Cycles by result.", ["result"], registry=self.registry)
         self._phase_seconds = Histogram(
             "restow_cycle_phase_duration_seconds",
-            "Seconds that a phase of a cycle took.",
+            "Duration of a phase of a cycle in seconds.",
             ["phase"],
             buckets=_LOOP_BUCKETS,
             registry=self.registry,
         )
         self._left_out = Gauge(
             "restow_left_out_objects",
-            "Objects that cannot be read and are left out, at the last cycle; the log names them.",
+            "Unreadable objects that the last cycle left out; the log names them.",
             ["kind"],
             registry=self.registry,
         )
         self._last_ended = Gauge(
             "restow_last_cycle_timestamp_seconds",
-            "When the last cycle ended, failed ones not counted; 0 before the first.",
+            "End of the last cycle that did not fail; 0 before the first.",
             registry=self.registry,
         )
         self._leads = Gauge(
             "restow_leader",
-            "1 while this process may evict: it holds the lease, or needs none; 0 while it waits.",
+            "1 while this process may evict, because it holds the lease or needs none; 0 while it waits.",
             registry=self.registry,
         )
         self._policy_loads = Counter(
             "restow_policy_loads",
-            "How often the policy file was read; if broken, the previous policy stays in force.",
+            "Times that the policy file was read; if broken, the previous policy stays in force.",
             ["result"],
             registry=self.registry,
         )
         self._lost_events = Counter(
             "restow_events_lost",
-            "Events about pods and nodes that could not be written, by reason.",
+            "Events about pods and nodes that were not written, by reason.",
             ["reason"],
             registry=self.registry,
         )

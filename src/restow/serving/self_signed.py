@@ -35,6 +35,6 @@ def self_signed(common_name: str, hosts: Sequence[str]) -> str:
 
 def _failure(why: str) -> InputError:
     return InputError(
-        f"no serving certificate can be made ({why}): "
-        "name one with --tls-cert-file and --tls-private-key-file, or serve nothing with --secure-port=0"
+        f"cannot create a serving certificate ({why}): "
+        "name one with --tls-cert-file and --tls-private-key-file, or turn the server off with --secure-port=0"
     )

@@ -51,7 +51,7 @@ def _renewed(pair: KeyPair, settings: TlsSettings, warn: Callable[[str], None]) 
         return context
 
     def complain(trouble: str) -> None:
-        warn(f"{pair.certificate}: the certificate that was loaded before stays: {trouble}")
+        warn(f"{pair.certificate}: the previously loaded certificate stays in use: {trouble}")
 
     try:
         return Renewed((pair.certificate, pair.key), load, complain)
