@@ -40,7 +40,7 @@ def test_every_command_has_examples(restow, page):
 @pytest.mark.parametrize(
     ("page", "commands"),
     [
-        ("", ["plan", "explain", "schedule", "policy", "run", "snapshot", "release", "generate", "pressure"]),
+        ("", ["plan", "explain", "schedule", "policy", "apply", "run", "snapshot", "release", "generate", "pressure"]),
         ("pressure", ["push"]),
         ("policy", ["validate", "lint", "convert"]),
     ],

@@ -21,6 +21,9 @@ def codes_in_the_source() -> set[str]:
     """Refusal codes: the first argument of Check, and a word before a sentence in a tuple; or names of such words."""
     found = set()
     for path in (ROOT / "src" / "restow" / "descheduling").glob("*.py"):
+        if path.name == "replaying.py":
+            # Codes of moves that do not hold any more are in no plan: the reference of apply has them.
+            continue
         tree = ast.parse(path.read_text(encoding="utf-8"))
         named = named_words(tree)
         for node in ast.walk(tree):

@@ -18,7 +18,9 @@ def rendered(plan: Plan) -> bytes:
 
 def test_fields_come_in_the_order_of_the_schema() -> None:
     document = json.loads(rendered(small_report().plan))
-    assert list(document) == ["apiVersion", "kind", "metadata", "moves", "refusals", "summary", "problems", "notes"]
+    assert list(document) == ["apiVersion", "kind", "metadata", "moves", "refusals", "summary", "problems", "notes",
+        "policy", "schedulerConfiguration",
+    ]  # fmt: skip
     assert list(document["metadata"]) == ["generatedAt", "placement", "restowVersion"]
     assert list(document["moves"][0]) == [
         "pod", "owner", "from", "to", "certainty", "probability", "candidates", "probabilities", "inVain", "steering", "candidateCount",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from cyclopts import App, CycloptsError, Parameter
 
 import restow
-from restow.cli import explain, generate, plan, policy, pressure, release, run, schedule, snapshot
+from restow.cli import apply, explain, generate, plan, policy, pressure, release, run, schedule, snapshot
 from restow.cli.help_pages import PlainPages
 from restow.cli.usage_errors import sentences_of
 from restow.errors import InputError
@@ -33,11 +33,12 @@ app.command(plan.plan, help_epilogue=plan.EXAMPLES, sort_key=1)
 app.command(explain.app)
 app.command(schedule.schedule, help_epilogue=schedule.EXAMPLES, sort_key=3)
 app.command(policy.app)
-app.command(run.run, help_epilogue=run.EXAMPLES, sort_key=5)
-app.command(snapshot.snapshot, help_epilogue=snapshot.EXAMPLES, sort_key=6)
+app.command(apply.apply, help_epilogue=apply.EXAMPLES, sort_key=5)
+app.command(run.run, help_epilogue=run.EXAMPLES, sort_key=6)
+app.command(snapshot.snapshot, help_epilogue=snapshot.EXAMPLES, sort_key=7)
 app.command(pressure.app)
-app.command(release.release, help_epilogue=release.EXAMPLES, sort_key=7)
-app.command(generate.generate, help_epilogue=generate.EXAMPLES, sort_key=8)
+app.command(release.release, help_epilogue=release.EXAMPLES, sort_key=8)
+app.command(generate.generate, help_epilogue=generate.EXAMPLES, sort_key=9)
 
 
 def call(arguments: Sequence[str]) -> int:

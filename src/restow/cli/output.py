@@ -51,8 +51,8 @@ def write_pieces(document: Iterable[bytes]) -> None:
     sys.stdout.buffer.flush()
 
 
-def console() -> Console:
-    """A console on stdout that leaves long lines to the terminal."""
+def console(*, stderr: bool = False) -> Console:
+    """A console on stdout, or stderr, that leaves long lines to the terminal."""
     from rich.console import Console
 
-    return Console(soft_wrap=True, highlight=False)
+    return Console(soft_wrap=True, highlight=False, stderr=stderr)

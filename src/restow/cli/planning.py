@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from msgspec import structs
 
@@ -18,6 +19,7 @@ from restow.cli.timings import Timings
 from restow.descheduling.cycle import Cycle
 from restow.descheduling.planning import cycle_notes, idle_strategies, make_plan, node_loads
 from restow.descheduling.registry import plugins
+from restow.policies.understood import full_document
 from restow.reporting.report import Report
 
 #: These forms hold the plan alone; the others tell the reader of the notes themselves.
@@ -42,7 +44,12 @@ def answer(request: Request) -> None:
     with clock.phase("report"), working("making the plan"):
         plan = make_plan(cycle, asked.now, asked.placement)
         idle = idle_strategies(asked.policy.loaded.policy, plugins())
-        plan = structs.replace(plan, notes=(*plan.notes, *idle))
+        plan = structs.replace(
+            plan,
+            notes=(*plan.notes, *idle),
+            policy=_policy_as_asked(asked, request.question),
+            scheduler_configuration=asked.configuration.document,
+        )
     tell(plan.problems)
     usage = missing_usage(asked.found, asked.policy.loaded.policy, cycle)
     tell(usage)
@@ -63,6 +70,14 @@ def answer(request: Request) -> None:
         # Who is handed the page has not seen what was told beside it.
         notes = (*notes, *usage, *untold)
     write_plan(request.output, plan, lambda: Report(plan, node_loads(cycle), origin, policy_view(asked.policy), notes))
+
+
+def _policy_as_asked(asked: Prepared, question: Question) -> dict[str, Any]:
+    """The policy as it counted for this plan: options of the command line have more say than its file."""
+    policy = asked.policy.loaded.policy
+    steering = question.steering or policy.restow.steering
+    restow = structs.replace(policy.restow, placement=asked.placement, steering=steering)
+    return full_document(structs.replace(policy, restow=restow))
 
 
 def _decided(asked: Prepared, clock: Timings) -> Cycle:

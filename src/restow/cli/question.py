@@ -16,6 +16,7 @@ from restow.descheduling.steering import Steering
 from restow.errors import InputError, problem_lines
 from restow.policies.fallbacks import Fallbacks
 from restow.policies.policy import collects_kubernetes_metrics
+from restow.scheduling.configuration.load import SchedulerConfiguration
 from restow.scheduling.profiles import SchedulerProfile
 
 
@@ -40,9 +41,14 @@ class Prepared:
     policy: PolicyFile
     placement: Placement
     steering: Steering
-    profiles: tuple[SchedulerProfile, ...]
+    configuration: SchedulerConfiguration
     #: Nanoseconds since the epoch.
     now: int
+
+    @property
+    def profiles(self) -> tuple[SchedulerProfile, ...]:
+        """Of the cluster's schedulers."""
+        return self.configuration.profiles
 
     def decide(self) -> Cycle:
         """The decision; InputError names the policy's file where the cluster shows something in it to be wrong."""
@@ -67,4 +73,4 @@ def prepared(question: Question, clock: Timings) -> Prepared:
     tell(found.notes)
     placement = placement_of(question.placement, policy.loaded.policy)
     steering = steering_of(question.steering, policy.loaded.policy)
-    return Prepared(found, policy, placement, steering, tuple(configuration.profiles), now)
+    return Prepared(found, policy, placement, steering, configuration, now)

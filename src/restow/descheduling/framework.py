@@ -79,6 +79,7 @@ class Suggestion(Struct, frozen=True, gc=False):
     None where every node that meets the obligation is one. ``worse`` are the other nodes where a landing would do harm,
     since they have more of what the pod should get away from than the node that it leaves; None where none would. ``cost``
     says which landing place serves the strategy best, for replacements that can be steered; None where all are as good.
+    ``by_plan`` says that a plan made before wants the move, and not the strategy: people are told so.
     """
 
     pod: int
@@ -88,6 +89,7 @@ class Suggestion(Struct, frozen=True, gc=False):
     welcome: Welcome | None = None
     worse: NodeTest | None = None
     cost: NodeCost | None = None
+    by_plan: bool = False
 
 
 class Proposal(Struct, frozen=True, gc=False):

@@ -74,7 +74,7 @@ class Landings:
         odds = prediction.odds
         good = accepted(suggestion, source, odds.nodes)
         if not good.any():
-            return self._no_use(turn, source, prediction)
+            return self._no_use(turn, suggestion, source, prediction)
         probability = odds.of(good)
         if probability < self._least:
             return self._not_certain(suggestion.pod, odds, good, probability)
@@ -107,9 +107,10 @@ class Landings:
         if len(wanted):
             counts = reason_counts(self._schedulers.verdicts(twin_of(suggestion.pod)), wanted)
             nodes = "the one node" if len(wanted) == 1 else f"any of the {len(wanted)} nodes"
-            message = f"it does not fit on {nodes} where {turn.plugin} gains:{histogram(counts)}"
+            message = f"it does not fit on {nodes} where {_gain(turn, suggestion)}:{histogram(counts)}"
         else:
-            message = f"{turn.plugin} gains nothing on any of the {np.count_nonzero(fitting)} nodes where it fits"
+            nothing = _no_gain(turn, suggestion)
+            message = f"{nothing} on any of the {np.count_nonzero(fitting)} nodes where it fits"
         return "placement", "NoGain", message.removesuffix(".")
 
     def _cheapest(self, suggestion: Suggestion, nodes: IntArray) -> int:
@@ -176,18 +177,18 @@ class Landings:
         harm = odds.at_most(worse)
         if harm <= MOST_HARM:
             return None
-        message = (
-            f"with a probability of {probability_text(harm)} it would land on {self._some_nodes(odds.nodes[worse])}, "
-            f"worse off than {self._nodes.names[source]}"
-        )
+        worse_off = f"worse off than {self._nodes.names[source]}"
+        why = "where the plan does not want it" if suggestion.by_plan else worse_off
+        where = self._some_nodes(odds.nodes[worse])
+        message = f"with a probability of {probability_text(harm)} it would land on {where}, {why}"
         return "placement", "Harmful", message
 
-    def _no_use(self, turn: Turn, source: int, prediction: PlacementPrediction) -> Reason:
+    def _no_use(self, turn: Turn, suggestion: Suggestion, source: int, prediction: PlacementPrediction) -> Reason:
         candidates = prediction.odds.nodes
         if only(candidates, source):
             message = f"it would land on {self._nodes.names[source]} again{prediction.elsewhere}"
             return "placement", "SameNode", message
-        message = f"it would land on {self._some_nodes(candidates)}, where {turn.plugin} gains nothing"
+        message = f"it would land on {self._some_nodes(candidates)}, where {_no_gain(turn, suggestion)}"
         return "placement", "NoGain", message
 
     def _not_certain(self, pod: int, odds: LandingOdds, good: BoolArray, probability: float) -> Reason:
@@ -219,6 +220,16 @@ def accepted(suggestion: Suggestion, source: int, nodes: IntArray) -> BoolArray:
         return suggestion.welcome(nodes)
     good[good] = suggestion.welcome(nodes[good])
     return good
+
+
+def _gain(turn: Turn, suggestion: Suggestion) -> str:
+    """What is said of the places that would do."""
+    return "the plan wants it" if suggestion.by_plan else f"{turn.plugin} gains"
+
+
+def _no_gain(turn: Turn, suggestion: Suggestion) -> str:
+    """What is said of the places that would not."""
+    return "the plan does not want it" if suggestion.by_plan else f"{turn.plugin} gains nothing"
 
 
 def only(candidates: IntArray, source: int) -> bool:

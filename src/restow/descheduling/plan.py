@@ -6,7 +6,7 @@ plan can be stored, compared and rendered without the cluster it was made from.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import UNSET, Struct, UnsetType, field
 
@@ -54,7 +54,7 @@ class MadeProposal(Struct, frozen=True, rename="camel"):
     waits: bool = False
 
 
-class Move(Struct, frozen=True):
+class Move(Struct, frozen=True, forbid_unknown_fields=True):
     """One eviction, in the order in which the plan makes them; ``to`` is null in ``upstream`` placement."""
 
     pod: PodRef
@@ -159,6 +159,10 @@ class Plan(Struct, frozen=True, rename="camel"):
     problems: tuple[Remark, ...] = ()
     #: Strategies that looked and found nothing to do, and why.
     notes: tuple[Remark, ...] = ()
+    #: The policy that the plan was made by, as a policy file with all defaults filled in.
+    policy: dict[str, Any] = {}
+    #: The KubeSchedulerConfiguration that was named; null where the schedulers were taken to have their defaults.
+    scheduler_configuration: dict[str, Any] | None = None
     api_version: str = API_VERSION
     kind: str = "Plan"
 

@@ -207,7 +207,7 @@ class _Run:
 
     async def _carry(self, task: Task) -> None:
         unsure = task.number in self._unsure
-        if unsure and gone(task, self._with.sight):
+        if unsure and gone(task.move, self._with.sight):
             await self._follow(task)
         elif (objection := self._objection(task)) is None:
             if not self._waits_for_room(task):
@@ -240,13 +240,13 @@ class _Run:
             return self._stopped
         asked: tuple[tuple[DropCode, Callable[[], str | None]], ...] = (
             ("Unknown", lambda: unknown(task, run.sight)),
-            ("Gone", lambda: gone(task, run.sight)),
+            ("Gone", lambda: gone(task.move, run.sight)),
             ("Window", lambda: closed(run.settings.windows, now)),
             ("Requested", lambda: run.memory.requested(task, since_start)),
             ("BackOff", lambda: run.memory.objection(task, since_start)),
             ("OptedOut", lambda: withheld(run.sight.consent(task.move.pod.namespace), run.settings.namespaces)),
             ("NotReady", lambda: still_awaited(task, run.sight, run.memory)),
-            ("Stale", lambda: stale(task, run.sight)),
+            ("Stale", lambda: stale(task.move, run.sight)),
             ("NotReady", lambda: siblings_starting(task, run.sight, now, run.settings.ready)),
         )
         return next((_Objection(message, code) for code, ask in asked if (message := ask()) is not None), None)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from restow.cluster.pods import Phase
 from restow.cluster.pods_now import PodNow
+from restow.descheduling.plan import Move
 from restow.descheduling.succession import Succession
 from restow.executing.memory import Memory
 from restow.executing.surroundings import Sight
@@ -31,22 +32,22 @@ def _asked_by_proofs(task: Task) -> tuple[str, ...]:
     return ("PodDisruptionBudget", "Job") if of_job else ("PodDisruptionBudget",)
 
 
-def gone(task: Task, sight: Sight) -> str | None:
+def gone(move: Move, sight: Sight) -> str | None:
     """Why there is nothing to evict any more."""
-    pod = sight.pod(task.move.pod.namespace, task.move.pod.name)
+    pod = sight.pod(move.pod.namespace, move.pod.name)
     if pod is None:
         return "it is already gone"
-    if pod.uid != task.move.pod.uid:
+    if pod.uid != move.pod.uid:
         return "it is already gone, and another pod has its name"
     return "it is already being deleted" if pod.is_terminating else None
 
 
-def stale(task: Task, sight: Sight) -> str | None:
+def stale(move: Move, sight: Sight) -> str | None:
     """Why the plan is out of date for a pod that is still there."""
-    pod = sight.pod(task.move.pod.namespace, task.move.pod.name)
-    if pod is not None and pod.node != task.move.source:
-        return f"it is on {pod.node}, but the plan moves it from {task.move.source}"
-    return _shut_out(task, sight)
+    pod = sight.pod(move.pod.namespace, move.pod.name)
+    if pod is not None and pod.node != move.source:
+        return f"it is on {pod.node}, but the plan moves it from {move.source}"
+    return _shut_out(move, sight)
 
 
 def still_awaited(task: Task, sight: Sight, memory: Memory) -> str | None:
@@ -66,10 +67,10 @@ def is_there(pod: PodNow) -> bool:
     return pod.phase == Phase.SUCCEEDED or (pod.node is not None and pod.is_ready)
 
 
-def _shut_out(task: Task, sight: Sight) -> str | None:
-    candidates = task.move.candidates
+def _shut_out(move: Move, sight: Sight) -> str | None:
+    candidates = move.candidates
     # Of very many candidates not all are known.
-    if not candidates or task.move.candidate_count > len(candidates) or any(map(sight.takes_pods, candidates)):
+    if not candidates or move.candidate_count > len(candidates) or any(map(sight.takes_pods, candidates)):
         return None
     return f"{_listed(candidates)}, where it would land, no longer accept{'s' if len(candidates) == 1 else ''} pods"
 

@@ -29,15 +29,15 @@ DEFAULT_MARK: Final = "# default"
 
 def understood(document: Document, policy: Policy) -> str:
     """Return the policy as YAML; ``document`` is the file that it was read from."""
-    text = write_yaml(_full(policy))
+    text = write_yaml(full_document(policy))
     written = _as_written(document, policy)
     silent = set(_silent_lines(yaml.compose(text, Loader=yaml.CSafeLoader), written))
     lines = text.splitlines()
     return "\n".join(f"{line}  {DEFAULT_MARK}" if at in silent else line for at, line in enumerate(lines)) + "\n"
 
 
-def _full(policy: Policy) -> dict[str, Any]:
-    """Return the whole document, in the order in which people write one."""
+def full_document(policy: Policy) -> dict[str, Any]:
+    """Return a policy as a descheduler/v1alpha2 document with every default, in the order in which people write one."""
     # Deprecated in favour of metricsProviders, and only worth a line where somebody used it.
     collector = {"metricsCollector": {"enabled": True}} if policy.metrics_collector_enabled else {}
     return {
@@ -105,7 +105,7 @@ def _plain_field(value: Any, declared: Any) -> Any:
 
 
 def _as_written(document: Document, policy: Policy) -> dict[str, Any]:
-    """Return what the file says, laid out as ``_full`` lays it out."""
+    """Return what the file says, laid out as ``full_document`` lays it out."""
     is_old = document.data.get("apiVersion") == v1alpha1.API_VERSION
     data = v1alpha1.convert(document) if is_old else document.data
     if not data.get("profiles"):

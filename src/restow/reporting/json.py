@@ -59,6 +59,8 @@ def document(plan: Plan) -> dict[str, object]:
         "summary": structs.replace(plan.summary, utilisation=_rounded_utilisation(plan.summary.utilisation)),
         "problems": plan.problems,
         "notes": plan.notes,
+        "policy": plan.policy,
+        "schedulerConfiguration": plan.scheduler_configuration,
     }
 
 

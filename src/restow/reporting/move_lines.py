@@ -39,8 +39,8 @@ _POD, _OWNER = 1, 2
 _NODES: Final = slice(3, 5)
 
 
-def move_lines(plan: Plan, width: int) -> Iterator[Text]:
-    """Yield the section's lines under its headline."""
+def move_lines(plan: Plan, width: int, see: str = "-o wide or -o json") -> Iterator[Text]:
+    """Yield the section's lines under its headline; ``see`` is what has all of them."""
     if len(plan.moves) <= _MOST_LISTED:
         yield from _table(plan, plan.moves, width)
     else:
@@ -48,16 +48,16 @@ def move_lines(plan: Plan, width: int) -> Iterator[Text]:
         yield Text()
         count, lines = _first_few(plan, width)
         yield from lines
-        yield Text(f"    ... and {len(plan.moves) - count:,} more: see -o wide or -o json", style="dim")
-    yield from _open_choices(plan, width)
+        yield Text(f"    ... and {len(plan.moves) - count:,} more: see {see}", style="dim")
+    yield from _open_choices(plan, width, see)
 
 
-def _open_choices(plan: Plan, width: int) -> Iterator[Text]:
+def _open_choices(plan: Plan, width: int, see: str) -> Iterator[Text]:
     """Say how many moves could land on other nodes than the one that is shown."""
     several = sum(each.candidate_count > 1 for each in plan.moves)
     if several:
         share = f"{several:,} of {len(plan.moves):,}" if several < len(plan.moves) else "All" if several > 1 else "It"
-        sentence = f"{share} could also land on other nodes: see -o wide or -o json"
+        sentence = f"{share} could also land on other nodes: see {see}"
         yield from (Text(f"    {line}", style="dim") for line in wrapped(sentence, width - 4))
 
 

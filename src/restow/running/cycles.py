@@ -25,17 +25,7 @@ from restow.descheduling.limits import Spent
 from restow.descheduling.steering import Steering as SteeringKind
 from restow.executing.execution import Execution
 from restow.executing.memory import Memory
-from restow.executing.outcomes import (
-    UNFULFILLED,
-    Blocked,
-    Dropped,
-    Evicted,
-    Failed,
-    Landed,
-    Outcome,
-    Rehearsed,
-    Requested,
-)
+from restow.executing.outcomes import Blocked, Dropped, Evicted, Failed, Outcome, Rehearsed, Requested
 from restow.executing.rehearsal import Rehearsal
 from restow.executing.settings import Clock, Settings, elapsed
 from restow.executing.steering import NoSteering, Steering
@@ -51,6 +41,7 @@ from restow.running.cycle_figures import cycle_figures
 from restow.running.deciding import Before, Decision, Rules, decide
 from restow.running.logs import Log
 from restow.running.off_loop import off_loop
+from restow.running.replanning import conclude, leads_astray
 from restow.running.steering import Offer
 from restow.running.telling import Telling
 from restow.running.tracing import CYCLE, PROFILES, Tracing
@@ -64,9 +55,6 @@ T = TypeVar("T")
 _ENDLESS: Final = 1800.0
 #: How long the watches get to show what was just evicted (seconds).
 _SEEN: Final = 10.0
-#: A plan that was made sooner (seconds) is made anew before the next move.
-_AT_ONCE: Final = 2.0
-_ANEW: Final = "the rest is planned again"
 #: How long kinds that a new policy needs get to come in (seconds).
 _COMING: Final = 60.0
 #: Seconds after which a cycle is stuck: with a look at the cluster, with a decision, and, beside what the policy lets
@@ -219,9 +207,9 @@ class Cycles:
                     self.watchdog.expect(_WHO, "outcome of a move", patience)
                     telling.outcome(outcome)
                     part.note(outcome)
-                    if not astray and isinstance(carrying, Execution) and _leads_astray(outcome):
+                    if not astray and isinstance(carrying, Execution) and leads_astray(outcome):
                         astray = True
-                        timer = _conclude(carrying, decision.seconds)
+                        timer = conclude(carrying, decision.seconds)
         finally:
             self._execution = None
             if timer is not None:
@@ -311,18 +299,3 @@ class _Part:
 def _is_limited(decision: Decision) -> bool:
     """Whether other pods could go in place of those that were asked for in vain: only evictions count in limits."""
     return any(each.reason[0] == "limit" for each in decision.cycle.record.refusals)
-
-
-def _conclude(execution: Execution, seconds: float) -> asyncio.TimerHandle | None:
-    """Have a plan concluded that took so long to make (seconds): before the next move where that was not long."""
-    if seconds < _AT_ONCE:
-        execution.conclude(_ANEW)
-        return None
-    return asyncio.get_running_loop().call_later(seconds, execution.conclude, _ANEW)
-
-
-def _leads_astray(outcome: Outcome) -> bool:
-    """Whether later proofs count on something else than what has come about."""
-    if isinstance(outcome, Landed):
-        return outcome.task.move.target not in (None, outcome.node)
-    return isinstance(outcome, UNFULFILLED) and outcome.task.is_proven

@@ -103,14 +103,14 @@ class Descheduler:
             stack.enter_context(tracing.span(RUN))
             watching = await stack.enter_async_context(connect(api.kubeconfig))
             await check_version(watching, log)
-            live = await stack.enter_async_context(live_cluster(watching, _kinds(policies.current), tell=log.caution))
+            live = await stack.enter_async_context(live_cluster(watching, kinds_of(policies.current), tell=log.caution))
             writing = await stack.enter_async_context(connect(api.kubeconfig, qps=api.qps, burst=api.burst))
             # One server, and the watches hear of it first.
             writing.server_time = watching.server_time
             for warning in writing.endpoint.warnings:
                 log.caution(warning)
             log.say(f"The cluster is {writing.endpoint.server} ({writing.endpoint.origin})")
-            await _first_lists(live)
+            await first_lists(live)
             self._is_ready = True
             gates: Releasing | None = None
             if not cycles.dry_run:
@@ -183,7 +183,7 @@ class _Work:
         return TracedEvictions(ApiEvictions(self.api, permit, grace_period), self.tracing)
 
 
-async def _first_lists(live: LiveCluster) -> None:
+async def first_lists(live: LiveCluster) -> None:
     """Wait until every list is in; ClientError if they do not come."""
     if not await live.wait_ready(asyncio.get_running_loop().time() + _PATIENCE):
         raise ClientError(f"could not list {', '.join(live.missing)} within {_PATIENCE:.0f} s")
@@ -204,5 +204,6 @@ def _stopping(log: Log) -> asyncio.Event:
     return stopping
 
 
-def _kinds(policy: Policy) -> tuple[str, ...]:
+def kinds_of(policy: Policy) -> tuple[str, ...]:
+    """The kinds that decisions by a policy depend on."""
     return (*READ, *METRICS) if collects_kubernetes_metrics(policy) else READ

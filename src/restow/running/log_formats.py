@@ -1,4 +1,4 @@
-"""The two forms of a log line: klog's text, and the JSON of Kubernetes' zap encoder.
+"""The forms of a log line: klog's text, the JSON of Kubernetes' zap encoder, and the bare sentence.
 
     I1121 12:00:00.000000       1 evicting.py:12] "Evicted pod" pod="shop/web-1" reason="" strategy="PodLifeTime"
     {"ts":1795262400000.0,"caller":"executing/evicting.py:12","msg":"Evicted pod","v":1,"pod":{"name":"web-1",...}}
@@ -45,6 +45,12 @@ def as_json(entry: Entry) -> str:
     for key, value in _all_keys(entry):
         line[key] = _json_value(key, value)
     return printable_json(json.dumps(line, ensure_ascii=False, separators=(",", ":"))) + "\n"
+
+
+def as_sentence(entry: Entry) -> str:
+    """Return a line for people who wait for a command to end: what happened, and why."""
+    error = f": {entry.error}" if entry.error is not None else ""
+    return f"{public_line(entry.message + error)}\n"
 
 
 def _all_keys(entry: Entry) -> Iterator[tuple[str, object]]:

@@ -14,11 +14,12 @@ from types import FrameType
 from typing import Final, Literal, Protocol
 
 from restow.running.log_entries import Entry, Severity
-from restow.running.log_formats import as_json, as_text
+from restow.running.log_formats import as_json, as_sentence, as_text
 
-Format = Literal["text", "json"]
+#: For klog's readers, for programs, and for people who have called a command.
+Format = Literal["text", "json", "sentences"]
 
-_FORMS: Final[dict[Format, Callable[[Entry], str]]] = {"text": as_text, "json": as_json}
+_FORMS: Final[dict[Format, Callable[[Entry], str]]] = {"text": as_text, "json": as_json, "sentences": as_sentence}
 #: Modules that log on behalf of others.
 _PASSING_ON: Final = {__name__, "restow.running.log_lines", "restow.running.library_logs", "logging"}
 

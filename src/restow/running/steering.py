@@ -43,18 +43,30 @@ async def gate_for_steering(steering: Steering, webhook: Webhook | None) -> Gate
 
     To see whether it may write the ConfigMap, it takes all out that is left there; so call it while nothing is awaited.
     """
+    gate = await offered_gate(steering, webhook)
+    try:
+        if isinstance(gate, Gate):
+            await steering.clear()
+    except ClientError as error:
+        return _missing(error)
+    return gate
+
+
+async def offered_gate(steering: Steering, webhook: Webhook | None = None) -> Gate | str:
+    """The same as far as can be known without writing anything."""
     try:
         gate = await gate_of(steering.api, steering.namespace, webhook)
         if isinstance(gate, Gate):
             for right in _RIGHTS:
                 if not await may(steering.api, steering.namespace, right):
                     return f"{right.lacking(steering.namespace)}; {_TO_INSTALL}"
-            await steering.clear()
-    except NotFound as error:
-        return f"{error.message}; {_TO_INSTALL}"
     except ClientError as error:
-        return str(error)
+        return _missing(error)
     return gate
+
+
+def _missing(error: ClientError) -> str:
+    return f"{error.message}; {_TO_INSTALL}" if isinstance(error, NotFound) else str(error)
 
 
 @dataclass(slots=True)

@@ -42,6 +42,8 @@ class SchedulerConfiguration:
 
     profiles: tuple[SchedulerProfile, ...]
     warnings: tuple[Finding, ...] = ()
+    #: The file as plain data; None where there is none.
+    document: dict[str, Any] | None = None
 
 
 def load_scheduler_configuration(text: bytes, name: str) -> SchedulerConfiguration:
@@ -62,7 +64,8 @@ def load_scheduler_configuration(text: bytes, name: str) -> SchedulerConfigurati
     issues += [*_check_queue_sort(profiles), *_further_documents(document)]
     if errors := errors_in(issues):
         raise refusal(document, errors)
-    return SchedulerConfiguration(tuple(profile for profile, _ in read), tuple(to_findings(document, issues)))
+    warnings = tuple(to_findings(document, issues))
+    return SchedulerConfiguration(tuple(profile for profile, _ in read), warnings, document.data)
 
 
 def _written_twice(path: Path) -> Issue:

@@ -1,0 +1,63 @@
+"""``restow apply``: carries out a plan that was written before, and nothing else."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from restow.cli.options import PATHS, Context, Kubeconfig, TableOrJson, Verbosity
+
+EXAMPLES = """Examples:
+  restow plan --policy-config-file policy.yaml -o json > plan.json
+  restow apply plan.json
+  restow apply plan.json --dry-run
+  restow apply plan.json --yes -o json > result.json
+"""
+
+_Plan = Annotated[str, PATHS, Parameter(name="PLAN", help="The plan, as restow plan -o json wrote it, or -.")]
+_Yes = Annotated[
+    bool, Parameter(name=["-y", "--yes"], show_default=False, help="Do not ask; required without a terminal.")
+]
+_DryRun = Annotated[bool, Parameter(show_default=False, help="Show what would be done, and write nothing.")]
+_Lease = Annotated[
+    str,
+    Parameter(
+        metavar="NAMESPACE/NAME",
+        help="The lease that restow run holds where it evicts. It is taken while pods are evicted. The ConfigMap of "
+        "steering is in its namespace.",
+    ),
+]
+_NoLease = Annotated[
+    bool,
+    Parameter(show_default=False, help="Take no lease, whoever holds it. Then replacements are not steered."),
+]
+
+
+def apply(
+    plan: _Plan,
+    /,
+    *,
+    yes: _Yes = False,
+    dry_run: _DryRun = False,
+    output: TableOrJson = "table",
+    lease: _Lease = "kube-system/descheduler",
+    no_lease: _NoLease = False,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+    verbose: Verbosity = 0,
+) -> int:
+    """Carry out exactly the plan that restow plan -o json wrote.
+
+    Checks every move again on the live cluster and refuses those that do not hold any more. Shows a table and asks before
+    it evicts. Evicts no pod that the plan does not name, and goes by the policy that the plan was made with. Ctrl-C
+    begins no more evictions and waits for the replacements that are on their way; a second Ctrl-C does not wait.
+
+    The exit status is 0 if all that the table promised was done, 1 if something was not, 130 after Ctrl-C.
+    """
+    from restow.cli.applying import Request, apply_plan
+    from restow.cli.timings import told
+
+    request = Request(plan, yes, dry_run, output, None if no_lease else lease, kubeconfig, context)
+    with told("apply", verbose):
+        return apply_plan(request)

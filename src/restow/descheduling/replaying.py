@@ -1,0 +1,271 @@
+"""The moves of a plan, decided again on the cluster as it is now: each is made or refused, in the plan's order.
+
+To the arbiter the plan is one more strategy: its moves are suggestions, and the evictor of their profile, the limits, the
+budgets and the placement judge them as they judge any other. What the strategies wanted of a landing place stands in
+the plan: the candidates that were not in vain. So a move is made where its replacement lands on one of those, probably
+enough, and any other landing counts as harm. A replacement that can be steered goes to the plan's target if it fits.
+A node from which the strategy would take the replacement away again does not count any more.
+
+Whether a strategy would ask for the move once more is not asked: whoever applies a plan has decided that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import groupby
+
+import numpy as np
+import numpy.typing as npt
+from msgspec import UNSET
+
+from restow.cluster.interning import BoolArray, IntArray
+from restow.cluster.replacements import twin_of, with_replacements
+from restow.cluster.snapshot import Cluster
+from restow.cluster.state import ClusterState
+from restow.descheduling.arbiter import Arbiter, Record
+from restow.descheduling.cycle import FEWEST_NODES, Cycle, Ensemble, turns_of
+from restow.descheduling.disruption_budgets import DisruptionBudgets
+from restow.descheduling.framework import Objection, Obligation, Owed, Proposal, Suggestion, Suggestions
+from restow.descheduling.placement import EvictOnly, Turn
+from restow.descheduling.plan import Move, Placement
+from restow.descheduling.proof import Prover
+from restow.descheduling.proving import without_node_fit
+from restow.descheduling.registry import strategies
+from restow.descheduling.steering import Steering
+from restow.descheduling.succession import Succession, Successions
+from restow.errors import InputError
+from restow.policies.policy import Policy
+from restow.scheduling.context import Context
+from restow.scheduling.evidence import Evidence
+from restow.scheduling.profiles import SchedulerProfile
+from restow.scheduling.schedulers import Schedulers
+
+#: Code and text of what stands against a move.
+_Objection = tuple[str, str]
+
+
+@dataclass(slots=True, frozen=True)
+class RefusedMove:
+    """A move that does not hold any more, and why; ``code`` is stable, ``message`` is for people."""
+
+    move: Move
+    code: str
+    message: str
+
+
+@dataclass(slots=True, frozen=True)
+class Replay:
+    """What was decided: the moves that hold are the evictions of the cycle."""
+
+    cycle: Cycle
+    refused: tuple[RefusedMove, ...]
+
+
+def check_turns(moves: Iterable[Move], policy: Policy, name: str) -> None:
+    """InputError where a move of a plan, a file of this name, is of a strategy that its policy does not enable."""
+    known = {turn for *_, turn in turns_of(policy)}
+    for index, move in enumerate(moves):
+        if Turn(move.profile, move.plugin) not in known:
+            raise InputError(
+                f"{name}: moves[{index}].plugin: the plan's policy enables no {move.plugin} in the profile {move.profile!r}"
+            )
+
+
+def replay(
+    cluster: Cluster,
+    policy: Policy,
+    moves: Sequence[Move],
+    now: int,
+    profiles: Iterable[SchedulerProfile],
+    *,
+    placement: Placement,
+    steering: Steering,
+) -> Replay:
+    """Decide about moves at a time (nanoseconds since the epoch); ``check_turns`` has passed them.
+
+    ``profiles`` are those of the cluster's schedulers, ``steering`` is how replacements can be brought to their targets.
+    InputError for what only the cluster can show to be wrong in the policy.
+    """
+    proves = placement == "prove"
+    policy = without_node_fit(policy) if proves else policy
+    state = ClusterState(with_replacements(cluster, now)) if proves else ClusterState(cluster, by_status=False)
+    ensemble = Ensemble.of(state, policy, strategies(), now)
+    evidence = Evidence(state.cluster)
+    limits = ensemble.limits(())
+    if not proves:
+        return _Replaying(ensemble, Arbiter(state, limits, EvictOnly(state)), moves, evidence, {}).decided()
+    prover = Prover(
+        state,
+        Schedulers(Context.of(state), profiles),
+        DisruptionBudgets.of(state.cluster, ensemble.labels),
+        evidence,
+        certainty=policy.restow.certainty,
+        steering=steering,
+        forbidden={},
+    )
+    arbiter = Arbiter(state, limits, prover)
+    watchers = ensemble.watchers(arbiter)
+    prover.watch(watchers)
+    return _Replaying(ensemble, arbiter, moves, evidence, dict(watchers)).decided()
+
+
+class _Replaying:
+    """One decision about a plan."""
+
+    def __init__(
+        self,
+        ensemble: Ensemble,
+        arbiter: Arbiter,
+        moves: Sequence[Move],
+        evidence: Evidence,
+        objections: Mapping[Turn, Objection],
+    ) -> None:
+        self._objections = objections
+        self._ensemble = ensemble
+        self._arbiter = arbiter
+        self._moves = moves
+        self._evidence = evidence
+        self._state = ensemble.state
+        self._turns = {turn: (profile, evictor) for turn, profile, evictor in ensemble.turns()}
+        wanted = {each.pod.uid for each in moves}
+        #: By uid, of those that are there.
+        self._pods = {uid: pod for pod, uid in enumerate(self._state.cluster.pods.uids) if uid in wanted}
+        self._nodes = {name: node for node, name in enumerate(self._state.cluster.nodes.names)}
+        self._successions = Successions(self._state.cluster)
+
+    def decided(self) -> Replay:
+        objections: dict[str, _Objection] = {}
+        for turn, groups in groupby(groupby(self._moves, key=_proposed), key=lambda each: each[0][0]):
+            self._settle(turn, [list(moves) for _, moves in groups], objections)
+        record = self._arbiter.record()
+        uids = self._state.cluster.pods.uids
+        for each in record.refusals:
+            objections |= {uids[pod]: each.reason[1:] for pod in (each.pod, *each.others)}
+        objections |= self._unjudged(record, objections)
+        untold = self._ensemble.untold() | self._evidence.missed
+        refused = tuple(
+            RefusedMove(each, *objections[each.pod.uid]) for each in self._moves if each.pod.uid in objections
+        )
+        return Replay(Cycle(record, self._state, self._ensemble.nodes, untold), refused)
+
+    def _unjudged(self, record: Record, objections: Collection[str]) -> dict[str, _Objection]:
+        """What is left where a strategy could not say from which nodes it takes pods: it lacks what it goes by."""
+        judged = {self._state.cluster.pods.uids[each.pod] for each in record.evictions} | set(objections)
+        problems = {(turn.profile, turn.plugin): message for turn, message in record.problems}
+        return {
+            each.pod.uid: ("Unknown", f"{each.plugin} could not judge it: {problems[each.profile, each.plugin]}")
+            for each in self._moves
+            if each.pod.uid not in judged
+        }
+
+    def _stale(self, move: Move) -> _Objection | None:
+        """Why a plan's move is out of date, before anybody judges it."""
+        pod = self._pods.get(move.pod.uid)
+        if pod is None:
+            return "Gone", "it is already gone"
+        node, nodes = int(self._state.node[pod]), self._ensemble.nodes
+        if node != self._nodes.get(move.source):
+            return "Stale", f"it is not on {move.source}, from where the plan moves it"
+        if len(nodes) < FEWEST_NODES:
+            return "Stale", f"of two nodes that are ready and selected by the policy there {_there(len(nodes))}"
+        if node not in nodes:
+            return "Stale", f"{move.source} is not ready, or not selected by the policy any more"
+        if move.target is not None and self._successions.of(pod) is Succession.CLEARED:
+            return "Stale", "it has ended, so nothing would come in its place"
+        return None
+
+    def _settle(self, turn: Turn, groups: Sequence[Sequence[Move]], objections: dict[str, _Objection]) -> None:
+        """Have the arbiter judge moves of one strategy, some of which are made together or not at all."""
+        standing: list[Sequence[Move]] = []
+        for group in groups:
+            found = {each.pod.uid: why for each in group if (why := self._stale(each)) is not None}
+            if found:
+                objections |= {each.pod.uid: found.get(each.pod.uid) or _with_others(group, found) for each in group}
+            else:
+                standing.append(group)
+        _, evictor = self._turns[turn]
+        # Filter is asked before the first of them goes, as strategies do; of a proposal the arbiter asks everything.
+        single = [self._pods[group[0].pod.uid] for group in standing if group[0].proposal is UNSET]
+        pods = np.array(single, dtype=np.int64)
+        passes = evictor.passes_filter(pods)
+        self._arbiter.refuse(turn, evictor, pods[~passes])
+        held = set(pods[~passes].tolist())
+        left = [group for group in standing if self._pods[group[0].pod.uid] not in held]
+        self._arbiter.settle(turn, self._suggestions(turn, left), evictor)
+
+    def _suggestions(self, turn: Turn, groups: Iterable[Sequence[Move]]) -> Suggestions:
+        giving = self._giving(turn)
+        for group in groups:
+            # Sorting all nodes takes time, and moves before may only have relieved some of them.
+            if any(np.isin(self._indices(each.candidates), giving).any() for each in group):
+                giving = self._giving(turn)
+            suggestions = tuple(self._suggestion(turn, each, giving) for each in group)
+            proposal = group[0].proposal
+            yield suggestions[0] if proposal is UNSET else Proposal(suggestions, proposal.purpose)
+
+    def _giving(self, turn: Turn) -> IntArray:
+        """The nodes that a strategy takes pods off now, whichever pods; none where it does not sort nodes."""
+        sort_nodes, (profile, evictor) = strategies()[turn.plugin].sort_nodes, self._turns[turn]
+        view = self._ensemble.view(self._arbiter, turn, evictor)
+        if sort_nodes is None or not view.proves:
+            return np.array([], dtype=np.int64)
+        classes = sort_nodes(view, profile.args[turn.plugin])
+        return np.array([node for node, each in classes.items() if each.gives], dtype=np.int64)
+
+    def _suggestion(self, turn: Turn, move: Move, giving: IntArray) -> Suggestion:
+        pod = self._pods[move.pod.uid]
+        in_vain = self._indices(move.in_vain)
+        good = np.setdiff1d(self._indices(move.candidates), in_vain)
+        stays = self._nodes[move.source] in good
+        good = np.setdiff1d(good, giving)
+        objects = self._objections.get(turn)
+        return Suggestion(
+            pod,
+            move.reason,
+            Obligation.ANYWHERE if stays else Obligation.BETTER,
+            Owed.PRE_EVICTION if move.proposal is UNSET else Owed.ALL,
+            welcome=partial(_among, good) if objects is None else partial(_undisputed, good, objects, twin_of(pod)),
+            worse=partial(_outside, in_vain),
+            cost=partial(_distance, self._nodes.get(move.target or "", -1)),
+            by_plan=True,
+        )
+
+    def _indices(self, names: Iterable[str]) -> IntArray:
+        return np.array([self._nodes[name] for name in names if name in self._nodes], dtype=np.int64)
+
+
+def _proposed(move: Move) -> tuple[Turn, str]:
+    """Moves next to each other for which this is the same are made together, or not at all; for any other it is its own."""
+    turn = Turn(move.profile, move.plugin)
+    return turn, move.pod.uid if move.proposal is UNSET else f" {move.proposal.purpose}"
+
+
+def _with_others(group: Sequence[Move], found: Mapping[str, _Objection]) -> _Objection:
+    """Why a pod stays that would be moved together with others."""
+    first = next(each for each in group if each.pod.uid in found)
+    code, message = found[first.pod.uid]
+    return code, f"it is moved together with {first.pod} or not at all: {message}"
+
+
+def _there(count: int) -> str:
+    return "is one" if count else "is none"
+
+
+def _among(chosen: IntArray, nodes: IntArray) -> BoolArray:
+    return np.isin(nodes, chosen)
+
+
+def _undisputed(chosen: IntArray, objects: Objection, replacement: int, nodes: IntArray) -> BoolArray:
+    return _among(chosen, nodes) & ~objects(replacement, nodes)
+
+
+def _outside(chosen: IntArray, nodes: IntArray) -> BoolArray:
+    return ~np.isin(nodes, chosen)
+
+
+def _distance(target: int, nodes: IntArray) -> npt.NDArray[np.float64]:
+    """Nothing for the target itself, and the same for all other nodes."""
+    distances: npt.NDArray[np.float64] = (nodes != target).astype(np.float64)
+    return distances

@@ -1,0 +1,88 @@
+"""A plan that was written as JSON, read again: what carrying it out needs of it.
+
+Types are strict, and a move with a field that this restow does not know is refused: whoever wrote it meant something by
+it. What stays in place is no part of this. The policy and the scheduler configuration are documents that their own
+readers judge.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from restow.descheduling.plan import API_VERSION, Metadata, Move
+from restow.errors import InputError
+from restow.kube.excerpts import excerpt
+from restow.kube.timestamps import parse_time
+
+_KIND = "Plan"
+_ANEW = "write the plan anew: restow plan -o json"
+#: How msgspec tells where it was: ``... - at `$.moves[3].pod` ``.
+_PLACE = re.compile(r" - at `\$\.?(.*)`$")
+
+
+class SavedPlan(Struct, frozen=True, rename="camel"):
+    """What is carried out of a plan."""
+
+    metadata: Metadata
+    moves: tuple[Move, ...]
+    policy: dict[str, Any]
+    scheduler_configuration: dict[str, Any] | None = None
+
+
+class _Header(Struct, frozen=True, rename="camel"):
+    api_version: Any = None
+    kind: Any = None
+
+
+def read_plan(text: bytes, name: str) -> SavedPlan:
+    """The plan in a file of this name; InputError in one sentence for anything else."""
+    _check_header(text, name)
+    try:
+        plan = msgspec.json.decode(text, type=SavedPlan)
+    except msgspec.ValidationError as error:
+        raise InputError(f"{name}: {_sentence(error)}; {_ANEW}") from error
+    try:
+        parse_time(plan.metadata.generated_at)
+    except ValueError as error:
+        raise InputError(f"{name}: metadata.generatedAt: {error}; {_ANEW}") from error
+    counts = Counter(each.pod.uid for each in plan.moves)
+    for index, move in enumerate(plan.moves):
+        place = f"{name}: moves[{index}]"
+        if not move.pod.uid:
+            raise InputError(f"{place}.pod.uid: is empty, so nobody can tell which pod is meant; {_ANEW}")
+        if counts[move.pod.uid] > 1:
+            raise InputError(f"{place}.pod: {excerpt(str(move.pod))} is moved more than once; {_ANEW}")
+    return plan
+
+
+def _check_header(text: bytes, name: str) -> None:
+    if not text.lstrip().startswith(b"{"):
+        raise InputError(f"{name}: is no JSON document; {_ANEW}")
+    try:
+        header = msgspec.json.decode(text, type=_Header)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InputError(f"{name}: is cut short or damaged ({error}); {_ANEW}") from error
+    if header.kind != _KIND:
+        raise InputError(f"{name}: kind: must be {_KIND}, not {_shown(header.kind)}; restow plan -o json writes one")
+    if header.api_version != API_VERSION:
+        raise InputError(
+            f"{name}: apiVersion: must be {API_VERSION}, not {_shown(header.api_version)}: "
+            "apply a plan with the restow that wrote it"
+        )
+
+
+def _shown(value: object) -> str:
+    return f'"{excerpt(value)}"' if isinstance(value, str) else "missing" if value is None else excerpt(repr(value))
+
+
+def _sentence(error: msgspec.ValidationError) -> str:
+    """What is wrong, with the field in front."""
+    text = str(error)
+    found = _PLACE.search(text)
+    what = text[: found.start()] if found else text
+    return f"{found[1]}: {what}" if found and found[1] else what

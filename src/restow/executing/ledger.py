@@ -1,0 +1,143 @@
+"""What became of each move of a plan that was applied: refused, promised, and then moved or not.
+
+A move is refused in the beginning, or it is promised. What was promised ends as *moved* (its replacement is ready, or
+nothing had to come), as *dropped* (the pod was not evicted) or as *evicted* (it was, and its replacement was not seen to
+be ready).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final, Literal
+
+from msgspec import Struct, field, structs
+
+from restow.descheduling.plan import Move, PodRef
+from restow.descheduling.replaying import RefusedMove
+from restow.executing.outcomes import (
+    Blocked,
+    Cleared,
+    Dropped,
+    Evicted,
+    Failed,
+    Landed,
+    Match,
+    Missing,
+    Outcome,
+    Requested,
+    Settled,
+    Unready,
+    Unverified,
+)
+from restow.executing.task import Task
+
+Result = Literal["promised", "refused", "moved", "dropped", "evicted"]
+
+#: Landings with which a promise is kept.
+_AS_PLANNED: Final = (Match.PREDICTED, Match.UNFORETOLD)
+#: Dropped with one of these, a move is tried once more: the rest of the plan was decided anew, or is made unsteered.
+_OPEN: Final = ("Replanned", "Unsteered")
+_ELSEWHERE: Final = {
+    Match.IN_VAIN: "where its strategy gains nothing",
+    Match.ELSEWHERE: "which the plan does not name",
+    Match.BACK: "from where it was taken",
+    Match.VOID: "which the plan does not name",
+}
+
+
+class AppliedMove(Struct, frozen=True, rename="camel"):
+    """One move of the plan, and what became of it."""
+
+    pod: PodRef
+    source: str = field(name="from")
+    target: str | None = field(name="to")
+    steering: Literal["nominate"] | None
+    result: Result
+    #: The node of the replacement; null where none has one.
+    landed: str | None = None
+    #: The name of the replacement.
+    replacement: str | None = None
+    #: Whether it landed where the plan wants it; null where it did not land.
+    as_planned: bool | None = None
+    #: Why it was not made, or is not known to be ready.
+    code: str = ""
+    message: str = ""
+
+    @property
+    def kept(self) -> bool:
+        """Whether what was promised has come about."""
+        return self.result == "moved" and self.as_planned is not False
+
+
+class Ledger:
+    """Written while a plan is applied, one entry a move."""
+
+    def __init__(self, moves: Iterable[Move]) -> None:
+        self._moves = {each.pod.uid: each for each in moves}
+        self._entries = {
+            uid: AppliedMove(move.pod, move.source, move.target, move.steering, "promised")
+            for uid, move in self._moves.items()
+        }
+
+    @property
+    def entries(self) -> tuple[AppliedMove, ...]:
+        """Every move in the plan's order."""
+        return tuple(self._entries.values())
+
+    @property
+    def open(self) -> tuple[Move, ...]:
+        """The moves that were promised and have not been begun."""
+        return tuple(self._moves[uid] for uid, each in self._entries.items() if each.result == "promised")
+
+    @property
+    def kept(self) -> bool:
+        """Whether all that was promised has come about."""
+        return all(each.kept for each in self._entries.values() if each.result != "refused")
+
+    def promise(self, moves: Iterable[Move]) -> None:
+        """Moves as they will be made: their places may be others among those of the plan."""
+        for each in moves:
+            self._set(each.pod.uid, target=each.target, steering=each.steering)
+
+    def refuse(self, refused: Iterable[RefusedMove]) -> None:
+        """Moves that do not hold any more, before anything was promised."""
+        for each in refused:
+            self._set(each.move.pod.uid, result="refused", code=each.code, message=each.message)
+
+    def drop(self, refused: Sequence[RefusedMove]) -> None:
+        """Moves that were promised and do not hold any more."""
+        for each in refused:
+            self._set(each.move.pod.uid, result="dropped", code=each.code, message=each.message)
+
+    def close(self, code: str, message: str) -> None:
+        """Nothing more is begun, and nothing more will be known."""
+        for uid, each in self._entries.items():
+            if each.result == "promised":
+                self._set(uid, result="dropped", code=code, message=message)
+            elif each.result == "evicted" and not each.code:
+                self._set(uid, code=code, message=message)
+
+    def note(self, outcome: Outcome) -> None:
+        """Write down what has happened."""
+        match outcome:
+            case Evicted(task):
+                self._of(task, result="evicted")
+            case Landed(task, pod, node, match):
+                missed = f"it landed on {node}, {_ELSEWHERE[match]}" if match in _ELSEWHERE else ""
+                self._of(task, landed=node, replacement=pod, as_planned=match in _AS_PLANNED, message=missed)
+            case Settled(task) | Cleared(task):
+                self._of(task, result="moved")
+            case Unready(task, message) | Missing(task, message) | Unverified(task, message):
+                self._of(task, code=type(outcome).__name__, message=message)
+            case Dropped(task, message, code) if code not in _OPEN:
+                self._of(task, result="dropped", code=code, message=message)
+            case Blocked(task, message) | Failed(task, message):
+                self._of(task, result="dropped", code=type(outcome).__name__, message=message)
+            case Requested(task):
+                self._of(task, result="dropped", code="Requested", message="somebody else evicts it later")
+
+    def _of(self, task: Task, **changes: object) -> None:
+        self._set(task.move.pod.uid, **changes)
+
+    def _set(self, uid: str, **changes: object) -> None:
+        self._entries[uid] = structs.replace(self._entries[uid], **changes)

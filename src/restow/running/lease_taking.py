@@ -1,0 +1,121 @@
+"""Work that nobody else may do meanwhile: under the lease of ``restow run``, taken for the length of it.
+
+A replica of ``restow run`` that holds the lease evicts by its own plans and lets go whatever waits behind the gate of
+steering and is not its own. So whoever finds the lease held does not begin, and while it is taken no replica begins.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import uuid
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Final
+
+from restow.client.errors import ClientError
+from restow.client.leader_election import Election, lead
+from restow.client.leadership import Leadership, Timing
+from restow.client.leases import Lease, LeaseLock
+from restow.client.permitted_body import Permit
+from restow.client.transport import Api
+from restow.kube.duration import SECOND
+from restow.kube.timestamps import nearest_time
+
+#: As of ``restow run``, but that a lease which was left behind is taken without much delay.
+_TIMING: Final = Timing(retry=5.0)
+#: Seconds after which somebody who was thought to be gone is known to be there.
+_PATIENCE: Final = _TIMING.lease + 4 * _TIMING.retry
+_REQUEST: Final = 10.0
+
+
+def lease_lock(api: Api, namespace: str, name: str) -> LeaseLock:
+    """The lease of a name; requests about it do not wait behind evictions."""
+    return LeaseLock(api.without_limit().within(_REQUEST), namespace, name)
+
+
+async def holder_of(lock: LeaseLock, now: float) -> str | None:
+    """Who holds a lease at a time (seconds since the epoch), in one sentence; None where nobody seems to."""
+    try:
+        lease = await lock.get()
+    except ClientError as error:
+        raise _cannot(lock, error) from error
+    if lease is None or not lease.spec.holder_identity or _is_over(lease, now):
+        return None
+    return f"{_name(lock)} is held by {lease.spec.holder_identity}, which evicts pods of this cluster"
+
+
+def _is_over(lease: Lease, now: float) -> bool:
+    try:
+        renewed = nearest_time(lease.spec.renew_time or "") / SECOND
+    except ValueError:
+        return False
+    return now > renewed + (lease.spec.lease_duration_seconds or 0)
+
+
+def _name(lock: LeaseLock) -> str:
+    return f"the lease {lock.namespace}/{lock.name}"
+
+
+def _cannot(lock: LeaseLock, why: object) -> ClientError:
+    return ClientError(f"{_name(lock)} cannot be taken: {why}; --no-lease does without it")
+
+
+@dataclass(slots=True)
+class _Taking:
+    """What is heard while a lease is taken and held."""
+
+    name: str
+    identity: str
+    warn: Callable[[str], None]
+    #: What went wrong last.
+    problem: str = ""
+    has_begun: bool = False
+    #: Set once it has begun, or something went wrong.
+    is_decided: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def begin(self) -> None:
+        self.has_begun = True
+        self.is_decided.set()
+
+    def fail(self, problem: str) -> None:
+        self.problem = problem
+        self.is_decided.set()
+        if self.has_begun:
+            self.warn(f"{self.name} was not renewed: {problem}")
+
+    def see(self, holder: str) -> None:
+        if holder != self.identity:
+            self.warn(f"{self.name} was left behind by {holder}, and is taken once its time is over")
+
+
+async def under_lease(
+    lock: LeaseLock, work: Callable[[Permit], Awaitable[None]], stopping: asyncio.Event, warn: Callable[[str], None]
+) -> None:
+    """Do the work as soon as the lease is ours, and give it back; the work is cancelled where it is lost.
+
+    ClientError where the lease cannot be had. ``stopping`` ends the wait for it, and nothing else.
+    """
+    taking = _Taking(_name(lock), f"{socket.gethostname()}_{uuid.uuid4()}", warn)
+
+    async def begun(leadership: Leadership) -> bool:
+        taking.begin()
+        await work(leadership.remaining)
+        return True
+
+    election = Election(lock, taking.identity, _TIMING, on_leader=taking.see, on_problem=taking.fail)
+    leading = asyncio.ensure_future(lead(election, begun))
+    waiting = [asyncio.ensure_future(each.wait()) for each in (taking.is_decided, stopping)]
+    await asyncio.wait((leading, *waiting), timeout=_PATIENCE, return_when=asyncio.FIRST_COMPLETED)
+    for each in waiting:
+        each.cancel()
+    if taking.has_begun:
+        if await leading is None:
+            warn(f"{taking.name} was lost")
+        return
+    leading.cancel()
+    with suppress(asyncio.CancelledError):
+        await leading
+    if not stopping.is_set():
+        raise _cannot(lock, taking.problem or "somebody else holds it")

@@ -1,0 +1,149 @@
+"""``restow apply``: what it refuses before it asks any API server, and what it asks; ``make e2e`` moves real pods."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from restow.cli import applying
+from restow.cli.plan_files import read_order
+from restow.descheduling.registry import plugins
+from restow.policies.load import load_policy
+
+
+@pytest.fixture
+def plan(restow: Any, plan_arguments: list[str], tmp_path: Path) -> Path:
+    """A plan of one move."""
+    path = tmp_path / "plan.json"
+    path.write_text(restow(*plan_arguments, "-o", "json").out)
+    return path
+
+
+@pytest.fixture
+def sessions(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What would be applied, to which no cluster answers."""
+    asked: list[Any] = []
+
+    async def run(session: Any) -> int:
+        asked.append(session)
+        return 0
+
+    monkeypatch.setattr(applying._Session, "run", run)
+    return asked
+
+
+def changed(path: Path, change: Any) -> Path:
+    document = json.loads(path.read_text())
+    change(document)
+    path.write_text(json.dumps(document))
+    return path
+
+
+def sentence(ran: Any) -> str:
+    assert ran.status == 2
+    assert ran.out == ""
+    (line,) = ran.err.splitlines()
+    assert "Traceback" not in line
+    return str(line)
+
+
+def test_the_plan_names_its_own_policy(restow: Any, plan: Path, policy: Path) -> None:
+    order = read_order(str(plan))
+    given = load_policy(policy.read_bytes(), "p", plugins()).policy
+    assert order.policy.profiles == given.profiles
+    assert order.policy.restow.placement == "prove"
+    assert order.steers
+
+
+@pytest.mark.parametrize(
+    ("options", "steers"),
+    [
+        ((), True),
+        (("--steering", "none"), False),
+        (("--steering", "nominate"), True),
+        (("--placement", "upstream"), False),
+    ],
+    ids=str,
+)
+def test_options_of_the_plan_have_more_say_than_its_policy(
+    restow: Any, plan_arguments: list[str], tmp_path: Path, options: tuple[str, ...], steers: bool
+) -> None:
+    path = tmp_path / "plan.json"
+    path.write_text(restow(*plan_arguments, "-o", "json", *options).out)
+    assert read_order(str(path)).steers is steers
+
+
+def test_the_scheduler_configuration_comes_along(restow: Any, plan_arguments: list[str], tmp_path: Path) -> None:
+    configuration = tmp_path / "scheduler.yaml"
+    configuration.write_text(
+        "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+        "percentageOfNodesToScore: 100\nprofiles: [{schedulerName: mine}]\n"
+    )
+    path = tmp_path / "plan.json"
+    path.write_text(restow(*plan_arguments, "-o", "json", "--scheduler-config", str(configuration)).out)
+    (profile,) = read_order(str(path)).profiles
+    assert (profile.name, profile.percentage_of_nodes_to_score) == ("mine", 100)
+
+
+@pytest.mark.parametrize(
+    "example", sorted((Path(__file__).parents[2] / "examples" / "policies").glob("*.yaml")), ids=lambda path: path.stem
+)
+def test_every_policy_comes_through_a_plan_unchanged(restow: Any, cluster: Path, example: Path, tmp_path: Path) -> None:
+    path = tmp_path / "plan.json"
+    path.write_text(restow("plan", "-f", cluster, "--policy-config-file", example, "-o", "json").out)
+    assert read_order(str(path)).policy.profiles == load_policy(example.read_bytes(), "p", plugins()).policy.profiles
+
+
+def test_without_a_terminal_it_asks_for_yes(restow: Any, plan: Path, sessions: list[Any]) -> None:
+    assert "there is no terminal to ask at: add --yes" in sentence(restow("apply", plan))
+    assert sessions == []
+
+
+@pytest.mark.parametrize("option", ["--yes", "-y", "--dry-run"])
+def test_it_need_not_ask(restow: Any, plan: Path, sessions: list[Any], option: str) -> None:
+    assert restow("apply", plan, option).status == 0
+    (session,) = sessions
+    assert (session.namespace, session.lease) == ("kube-system", "descheduler")
+
+
+def test_a_plan_from_standard_input_leaves_nothing_to_answer_from(restow: Any, plan: Path, sessions: list[Any]) -> None:
+    assert "there is no terminal" in sentence(restow("apply", "-", stdin=plan.read_bytes()))
+    assert restow("apply", "-", "--yes", stdin=plan.read_bytes()).status == 0
+    (session,) = sessions
+    assert session.order.name == "standard input"
+
+
+@pytest.mark.parametrize("lease", ["descheduler", "/descheduler", "kube-system/", "a/b/c", ""])
+def test_a_lease_has_a_namespace_and_a_name(restow: Any, plan: Path, sessions: list[Any], lease: str) -> None:
+    assert "--lease: must be NAMESPACE/NAME" in sentence(restow("apply", plan, "--yes", f"--lease={lease}"))
+    assert sessions == []
+
+
+def test_a_file_that_is_not_there_is_named(restow: Any) -> None:
+    assert sentence(restow("apply", "none.json", "--yes")) == "none.json: No such file or directory"
+
+
+def test_a_device_is_no_plan(restow: Any) -> None:
+    assert sentence(restow("apply", "/dev/zero", "--yes")) == "/dev/zero: is a device, not a plan"
+
+
+def test_a_file_that_was_cut_short_is_a_sentence(restow: Any, plan: Path) -> None:
+    plan.write_bytes(plan.read_bytes()[:-40])
+    assert "plan.json: is cut short or damaged" in sentence(restow("apply", plan, "--yes"))
+
+
+def test_a_policy_that_cannot_be_used_names_its_field_in_the_plan(restow: Any, plan: Path) -> None:
+    changed(plan, lambda document: document["policy"]["restow"].update(waitForReady="soon"))
+    assert "plan.json: policy:1: restow.waitForReady" in sentence(restow("apply", plan, "--yes"))
+
+
+def test_a_move_of_a_strategy_that_the_policy_lacks_is_named(restow: Any, plan: Path) -> None:
+    changed(plan, lambda document: document["moves"][0].update(plugin="PodLifeTime"))
+    assert "moves[0].plugin: the plan's policy enables no PodLifeTime" in sentence(restow("apply", plan, "--yes"))
+
+
+def test_without_a_cluster_it_says_so(restow: Any, plan: Path) -> None:
+    assert "no cluster: " in sentence(restow("apply", plan, "--yes", "-o", "json"))
