@@ -65,42 +65,51 @@ class Replay:
 
     def moves(self, cycle: Cycle) -> Iterator[Landed]:
         """Each move that has a landing place, and what the scheduler says of it."""
-        pods, nodes = cycle.state.cluster.pods, cycle.state.cluster.nodes.names
-        evidence = Evidence(cycle.state.cluster)
-        for eviction in cycle.record.evictions:
-            victim = pods.full_name(eviction.pod)
+        nodes, evidence = cycle.state.cluster.nodes.names, Evidence(cycle.state.cluster)
+        for eviction, victim in self.steps(cycle):
             landing = eviction.landing
-            if landing.target < 0:
-                self._delete(victim)
-                continue
             outcomes = self.outcomes(victim)
             best = frozenset(node for outcome in outcomes for node in outcome.best)
             candidates = tuple(nodes[node] for node in landing.candidates)
             target = nodes[landing.target]
             is_known = not evidence.scoring(eviction.pod)
             yield Landed(eviction, nodes[eviction.node], target, candidates, best, outcomes[0].message, is_known)
-            self._carry_out(victim, target)
 
-    def outcomes(self, victim: str) -> tuple[Outcome, ...]:
-        """What the scheduler says of the replacement of a pod now, once for each node where it may start to search."""
+    def steps(self, cycle: Cycle) -> Iterator[tuple[Eviction, str]]:
+        """Each move that has a landing place, and its pod, on the cluster as the moves before it leave it."""
+        pods, nodes = cycle.state.cluster.pods, cycle.state.cluster.nodes.names
+        for eviction in cycle.record.evictions:
+            victim = pods.full_name(eviction.pod)
+            if eviction.landing.target < 0:
+                self._delete(victim)
+                continue
+            yield eviction, victim
+            self._carry_out(victim, nodes[eviction.landing.target])
+
+    def outcomes(self, victim: str, starts: Sequence[int] | None = None) -> tuple[Outcome, ...]:
+        """What the scheduler says of the replacement of a pod now, once for each node where it may start to search.
+
+        ``starts`` are some of these nodes; without it all, if where it starts makes a difference.
+        """
+        starts = self._starts if starts is None else starts
         leaving = deepcopy(self._pods[victim])
         leaving["metadata"]["deletionTimestamp"] = NOW
         if not _must_be_gone(leaving):
-            outcomes = self._decided(victim, leaving)
+            outcomes = self._decided(victim, leaving, starts)
             if outcomes[0].feasible:
                 return outcomes
-        return self._decided(victim, None)
+        return self._decided(victim, None, starts)
 
-    def _decided(self, victim: str, leaving: Object | None) -> tuple[Outcome, ...]:
+    def _decided(self, victim: str, leaving: Object | None, starts: Sequence[int] | None) -> tuple[Outcome, ...]:
         new, claims = _replacement(self._pods[victim], self._others)
         pods = [each for name, each in self._pods.items() if name != victim]
         cluster = [*self._others, *claims, *pods, *([leaving] if leaving else []), new]
-        if self._starts is None:
+        if starts is None:
             answer = self._scheduler.ask(cluster, place=[*self._binding.items(), (_name(new), "")])
         else:
-            answer = self._scheduler.ask(cluster, pod=_name(new), starts=self._starts)
+            answer = self._scheduler.ask(cluster, pod=_name(new), starts=starts)
         assert not answer.error, answer.error
-        return answer.pods[-1:] if self._starts is None else answer.pods
+        return answer.pods[-1:] if starts is None else answer.pods
 
     def _carry_out(self, victim: str, node: str) -> None:
         new, claims = _replacement(self._pods[victim], self._others)
