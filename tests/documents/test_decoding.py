@@ -105,3 +105,11 @@ def test_null_is_as_good_as_nothing_and_zero_where_something_must_stand():
 def test_other_programs_may_be_quoted():
     decoded = decode({"words": [5]}, File, (), lambda shape, data, place: f"{data} at {place.path}, {place.fields}")
     assert decoded.errors[0].message == "must be text, not a number (5 at ('words', 0), ('words',))"
+
+
+def test_a_null_in_a_list_of_choices_is_none_of_them():
+    class Chosen(Struct):
+        words: tuple[Literal["a", "b"], ...] = ()
+
+    (error,) = decode({"words": ["a", None]}, Chosen, ()).errors
+    assert (error.path, error.message) == (("words", 1), "must be a or b, not None")

@@ -39,3 +39,14 @@ def test_words_that_mean_something_to_either_reader_are_quoted(word):
 def test_keys_keep_their_order_and_nothing_is_an_alias():
     shared = {"b": 1}
     assert write_yaml({"z": shared, "a": shared}) == "z:\n  b: 1\na:\n  b: 1\n"
+
+
+@settings(max_examples=150)
+@given(text=st.text(st.sampled_from("\n\r\t a:#-|>\x85\u2028\x00\x1b'\""), max_size=8))
+def test_several_lines_are_read_back_whatever_they_are_made_of(text):
+    document = {"a": {"b": [text]}, "c": text}
+    assert read_document(write_yaml(document).encode(), "p.yaml", KIND).data == document
+
+
+def test_a_file_inside_a_document_stays_readable():
+    assert write_yaml({"data": {"policy.yaml": "a: 1\nb: 2\n"}}) == "data:\n  policy.yaml: |\n    a: 1\n    b: 2\n"

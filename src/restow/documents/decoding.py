@@ -130,9 +130,10 @@ class _Walk:
                 yield Issue((*self.base, *place.path), f"has no {known.encode_name}", hint="add it")
 
     def _element(self, shape: Shape, data: Any, place: Place) -> Any:
-        if data is None and not isinstance(shape.type, inspect.StructType):
-            return zero(shape)
-        return self.value(shape, {} if data is None else data, place)
+        # A list of choices cannot hold what Go leaves of a null: no choice is empty.
+        if data is not None or words_of(shape):
+            return self.value(shape, data, place)
+        return self.value(shape, {}, place) if isinstance(shape.type, inspect.StructType) else zero(shape)
 
     def _duration(self, data: str, place: Place) -> int:
         try:

@@ -21,7 +21,8 @@ class _Dumper(yaml.CSafeDumper):
 
 
 def _text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
-    style = None if isinstance(resolve(text), str) else '"'
+    # A text of several lines is a file inside the document; it stays readable as a block.
+    style = "|" if "\n" in text else None if isinstance(resolve(text), str) else '"'
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
