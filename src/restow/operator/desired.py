@@ -1,0 +1,72 @@
+"""What should be in the cluster for a KubeDescheduler: a pure function, whatever is there now.
+
+    done = desired(resource, facts, installation)
+    if done.action == "apply": ...
+
+An operator that carries this out needs to decide nothing more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from restow.operator.facts import Facts, Installation
+from restow.operator.metrics import metrics_of
+from restow.operator.objects import Object, Place, in_namespace
+from restow.operator.operand import CONFIG_MAP, workload_of
+from restow.operator.policy import POLICY_FILE, policy_of
+from restow.operator.problems import Condition, Notice, Problem, conditions_of
+from restow.operator.resource import KubeDescheduler
+from restow.operator.rights import rights_of
+from restow.operator.rules import check_name
+
+#: apply: have the objects and no others; leave: touch nothing; stop: have no descheduler running and touch nothing else;
+#: remove: have none of the objects.
+Action = Literal["apply", "leave", "stop", "remove"]
+
+
+@dataclass(slots=True, frozen=True)
+class Desired:
+    """What is to be done, in which words the status tells of it, and why."""
+
+    action: Action
+    #: The text of the policy; empty unless it is to be carried out.
+    policy: str = ""
+    #: In an order in which they can be created.
+    objects: tuple[Object, ...] = ()
+    conditions: tuple[Condition, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    notices: tuple[Notice, ...] = ()
+
+
+def desired(resource: KubeDescheduler, facts: Facts, installation: Installation) -> Desired:
+    """Return what a resource comes to in a cluster."""
+    misplaced = tuple(check_name(resource.metadata, installation.namespace))
+    if misplaced:
+        return _because("leave", misplaced)
+    match resource.spec.management_state:
+        case "Removed":
+            return _because("remove")
+        case "Unmanaged":
+            return _because("leave")
+    outcome = policy_of(resource.spec, facts, installation)
+    if outcome.problems:
+        return _because("stop" if any(each.stops for each in outcome.problems) else "leave", outcome.problems)
+    objects = _objects(resource, outcome.text, facts, installation)
+    return Desired("apply", outcome.text, objects, conditions_of((), outcome.notices), (), outcome.notices)
+
+
+def _because(action: Action, problems: tuple[Problem, ...] = ()) -> Desired:
+    return Desired(action, conditions=conditions_of(problems, ()), problems=problems)
+
+
+def _objects(resource: KubeDescheduler, policy: str, facts: Facts, installation: Installation) -> tuple[Object, ...]:
+    place = Place(installation.namespace, resource)
+    lasts = resource.spec.descheduling_interval_seconds > 0
+    return (
+        *rights_of(place, resource.spec.mode),
+        in_namespace(place, "v1", "ConfigMap", CONFIG_MAP, data={POLICY_FILE: policy}),
+        *(metrics_of(place, facts) if lasts else ()),
+        workload_of(place, installation.image, policy, facts),
+    )

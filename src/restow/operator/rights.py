@@ -1,0 +1,59 @@
+"""Who the descheduler is, and what it may do: as in ``deploy/kubernetes``, and in Predictive mode only look."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from restow.client.resources import EVENTS, RESOURCES
+from restow.live.kinds import READ
+from restow.operator.objects import Object, Place, in_cluster, in_namespace
+from restow.operator.resource import Mode
+
+#: The service account of the descheduler, and the names of its roles.
+OPERAND: Final = "openshift-descheduler-operand"
+_RBAC: Final = "rbac.authorization.k8s.io"
+_MONITORING: Final = "openshift-monitoring"
+
+
+def rights_of(place: Place, mode: Mode) -> list[Object]:
+    """Return the service account with its role."""
+    rules = [*_reading(), *(_evicting() if mode == "Automatic" else ())]
+    account = in_namespace(place, "v1", "ServiceAccount", OPERAND)
+    role = in_cluster(f"{_RBAC}/v1", "ClusterRole", OPERAND, rules=rules)
+    return [account, role, _binding(place)]
+
+
+def rights_of_prometheus(place: Place) -> list[Object]:
+    """Return what OpenShift's Prometheus needs to find the metrics of the descheduler."""
+    rules = [{"apiGroups": [""], "resources": ["services", "endpoints", "pods"], "verbs": ["get", "list", "watch"]}]
+    name = "prometheus-k8s"
+    subject = {"kind": "ServiceAccount", "name": name, "namespace": _MONITORING}
+    role_ref = {"apiGroup": _RBAC, "kind": "Role", "name": name}
+    return [
+        in_namespace(place, f"{_RBAC}/v1", "Role", name, rules=rules),
+        in_namespace(place, f"{_RBAC}/v1", "RoleBinding", name, roleRef=role_ref, subjects=[subject]),
+    ]
+
+
+def _binding(place: Place) -> Object:
+    subject = {"kind": "ServiceAccount", "name": OPERAND, "namespace": place.namespace}
+    role_ref = {"apiGroup": _RBAC, "kind": "ClusterRole", "name": OPERAND}
+    return in_cluster(f"{_RBAC}/v1", "ClusterRoleBinding", OPERAND, roleRef=role_ref, subjects=[subject])
+
+
+def _reading() -> list[Object]:
+    """Return the rules for the kinds that decisions depend on."""
+    groups: dict[str, list[str]] = {}
+    for kind in READ:
+        groups.setdefault(RESOURCES[kind].group, []).append(RESOURCES[kind].plural)
+    return [
+        {"apiGroups": [group], "resources": sorted(plurals), "verbs": ["list", "watch"]}
+        for group, plurals in sorted(groups.items())
+    ]
+
+
+def _evicting() -> list[Object]:
+    return [
+        {"apiGroups": [""], "resources": ["pods/eviction"], "verbs": ["create"]},
+        {"apiGroups": [EVENTS.group], "resources": [EVENTS.plural], "verbs": ["create", "update"]},
+    ]

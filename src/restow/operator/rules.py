@@ -1,0 +1,94 @@
+"""Which values of a resource exclude one another. The API server has the same rules, in CEL, with the same messages.
+
+They are checked here too: a resource may be older than the rules, and a file has not been near an API server.
+Source: cluster-kube-descheduler-operator 5.4, the rules of its CustomResourceDefinition and of its reconciler.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from restow.operator.problems import Problem
+from restow.operator.resource import NAME, KubeDeschedulerSpec, Metadata, ProfileCustomizations
+
+#: Profiles that cannot stand beside one another, in the order in which the API server looks.
+CONFLICTS: Final = (
+    ("DevPreviewLongLifecycle", "LifecycleAndUtilization"),
+    ("LongLifecycle", "LifecycleAndUtilization"),
+    ("DevPreviewLongLifecycle", "DevKubeVirtRelieveAndMigrate"),
+    ("LongLifecycle", "DevKubeVirtRelieveAndMigrate"),
+    ("LifecycleAndUtilization", "DevKubeVirtRelieveAndMigrate"),
+    ("KubeVirtRelieveAndMigrate", "DevKubeVirtRelieveAndMigrate"),
+    ("DevPreviewLongLifecycle", "KubeVirtRelieveAndMigrate"),
+    ("LongLifecycle", "KubeVirtRelieveAndMigrate"),
+    ("LifecycleAndUtilization", "KubeVirtRelieveAndMigrate"),
+    ("SoftTopologyAndDuplicates", "TopologyAndDuplicates"),
+    ("CompactAndScale", "LifecycleAndUtilization"),
+    ("CompactAndScale", "LongLifecycle"),
+    ("CompactAndScale", "DevPreviewLongLifecycle"),
+    ("CompactAndScale", "DevKubeVirtRelieveAndMigrate"),
+    ("CompactAndScale", "KubeVirtRelieveAndMigrate"),
+    ("CompactAndScale", "TopologyAndDuplicates"),
+)
+DUPLICATES: Final = "duplicate profiles are not allowed"
+SINGLETON: Final = f"kubedescheduler is a singleton, .metadata.name must be '{NAME}'"
+BOTH_PRIORITIES: Final = (
+    "It is invalid to set both .spec.profileCustomizations.thresholdPriority and "
+    ".spec.profileCustomizations.ThresholdPriorityClassName fields"
+)
+BOTH_THRESHOLDS: Final = (
+    "only one of DevLowNodeUtilizationThresholds and DevDeviationThresholds customizations can be configured "
+    "simultaneously"
+)
+NEGATIVE_LIFETIME: Final = "podLifetime must not be negative"
+KUBEVIRT_PROFILES: Final = frozenset({"KubeVirtRelieveAndMigrate", "DevKubeVirtRelieveAndMigrate"})
+
+
+def check_name(metadata: Metadata, namespace: str) -> Iterator[Problem]:
+    """Yield why this is not the object that counts; a file need not say where it will be."""
+    if metadata.name != NAME:
+        yield Problem("NotTheSingleton", SINGLETON)
+    if metadata.namespace not in {"", namespace}:
+        yield Problem("NotTheSingleton", f"only the KubeDescheduler in the namespace {namespace} counts")
+
+
+def check_spec(spec: KubeDeschedulerSpec) -> Iterator[Problem]:
+    """Yield everything that a spec cannot say, whatever the cluster is; the first is what the API server would say."""
+    yield from _numbers(spec)
+    if len(set(spec.profiles)) < len(spec.profiles):
+        yield Problem("DuplicateProfiles", DUPLICATES, stops=True)
+    for one, other in CONFLICTS:
+        if one in spec.profiles and other in spec.profiles:
+            yield Problem(
+                "ConflictingProfiles", f"cannot declare {one} and {other} profiles simultaneously", stops=True
+            )
+    if not spec.profiles:
+        yield Problem("NoProfiles", "descheduler should have at least 1 profile enabled")
+    yield from _customizations(spec)
+
+
+def _numbers(spec: KubeDeschedulerSpec) -> Iterator[Problem]:
+    limits = spec.eviction_limits
+    for field, value in (
+        ("deschedulingIntervalSeconds", spec.descheduling_interval_seconds),
+        ("evictionLimits.total", limits.total),
+        ("evictionLimits.node", limits.node),
+    ):
+        if value is not None and value < 0:
+            text = f"spec.{field} in body should be greater than or equal to 0"
+            yield Problem("NegativeNumber", text, stops=True)
+
+
+def _customizations(spec: KubeDeschedulerSpec) -> Iterator[Problem]:
+    custom = spec.profile_customizations
+    if custom.pod_lifetime is not None and custom.pod_lifetime < 0:
+        yield Problem("NegativeNumber", f"spec.profileCustomizations.{NEGATIVE_LIFETIME}", stops=True)
+    if KUBEVIRT_PROFILES.intersection(spec.profiles) and _has_both_thresholds(custom):
+        yield Problem("ThresholdsInTwoForms", BOTH_THRESHOLDS)
+    if custom.threshold_priority is not None and custom.threshold_priority_class_name:
+        yield Problem("PriorityInTwoForms", BOTH_PRIORITIES)
+
+
+def _has_both_thresholds(custom: ProfileCustomizations) -> bool:
+    return bool(custom.dev_low_node_utilization_thresholds and custom.dev_deviation_thresholds)
