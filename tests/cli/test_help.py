@@ -17,8 +17,9 @@ COMMANDS = [
     "snapshot",
     "release",
     "pressure push",
+    "operator render",
 ]
-PAGES = ["", "explain", "policy", "pressure", *COMMANDS]
+PAGES = ["", "explain", "policy", "pressure", "operator", *COMMANDS]
 
 
 @pytest.mark.parametrize("flag", ["--help", "-h"])
@@ -40,9 +41,25 @@ def test_every_command_has_examples(restow, page):
 @pytest.mark.parametrize(
     ("page", "commands"),
     [
-        ("", ["plan", "explain", "schedule", "policy", "apply", "run", "snapshot", "release", "generate", "pressure"]),
+        (
+            "",
+            [
+                "plan",
+                "explain",
+                "schedule",
+                "policy",
+                "apply",
+                "run",
+                "snapshot",
+                "release",
+                "generate",
+                "pressure",
+                "operator",
+            ],
+        ),
         ("pressure", ["push"]),
         ("policy", ["validate", "lint", "convert"]),
+        ("operator", ["render"]),
     ],
 )
 def test_a_group_lists_its_commands(restow, page, commands):
@@ -51,7 +68,7 @@ def test_a_group_lists_its_commands(restow, page, commands):
     assert names == commands
 
 
-@pytest.mark.parametrize("page", ["", "policy", "pressure"])
+@pytest.mark.parametrize("page", ["", "policy", "pressure", "operator"])
 def test_without_a_command_there_is_help(restow, page):
     assert restow(*page.split()) == restow(*page.split(), "-h")
 

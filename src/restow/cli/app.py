@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from cyclopts import App, CycloptsError, Parameter
 
 import restow
-from restow.cli import apply, explain, generate, plan, policy, pressure, release, run, schedule, snapshot
+from restow.cli import apply, explain, generate, operator, plan, policy, pressure, release, run, schedule, snapshot
 from restow.cli.help_pages import PlainPages
 from restow.cli.usage_errors import sentences_of
 from restow.errors import InputError
@@ -39,6 +39,7 @@ app.command(snapshot.snapshot, help_epilogue=snapshot.EXAMPLES, sort_key=7)
 app.command(pressure.app)
 app.command(release.release, help_epilogue=release.EXAMPLES, sort_key=8)
 app.command(generate.generate, help_epilogue=generate.EXAMPLES, sort_key=9)
+app.command(operator.app)
 
 
 def call(arguments: Sequence[str]) -> int:

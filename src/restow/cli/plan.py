@@ -7,6 +7,7 @@ from typing import Annotated
 from cyclopts import Parameter, validators
 
 from restow.cli.options import (
+    PATHS,
     Context,
     Filename,
     Kubeconfig,
@@ -29,6 +30,7 @@ EXAMPLES = """Examples:
   restow plan -f cluster.json --steering nominate
   restow plan -f dumps/ -o html > plan.html
   restow plan -f cluster.json --placement upstream
+  restow plan -f cluster.json --kubedescheduler kubedescheduler.yaml
   restow plan -f cluster.json -o json --now 2026-11-21T00:00:00Z | jq .summary
 """
 
@@ -41,11 +43,13 @@ _STEER = (
     "nominate plans as with replacements that are brought to the node that the plan chooses; none as the scheduler places "
     "them. Without it the policy decides, and where that says auto, none."
 )
+_KUBE = "KubeDescheduler (operator.openshift.io/v1), or - for standard input: plan as its operator would, in place of a policy."
 _OLD = "unless the policy sets it (a flag of Descheduler 0.10 to 0.22)."
 
 _Output = Annotated[Output, Parameter(name=["-o", "--output"], metavar="FORM", help=_FORM)]
 _Placement = Annotated[Placement | None, Parameter(metavar="HOW", help=_HOW)]
 _Steering = Annotated[Steering | None, Parameter(metavar="HOW", help=_STEER)]
+_KubeDescheduler = Annotated[str | None, PATHS, Parameter(name="--kubedescheduler", metavar="FILE", help=_KUBE)]
 _NodeSelector = Annotated[str | None, Parameter(metavar="LABELS", help=f"Process only these nodes, {_OLD}")]
 _Limit = Annotated[
     int | None,
@@ -60,6 +64,7 @@ def plan(
     *,
     filename: Filename = None,
     policy_config_file: PolicyConfigFile = None,
+    kubedescheduler: _KubeDescheduler = None,
     output: _Output = "table",
     placement: _Placement = None,
     steering: _Steering = None,
@@ -100,5 +105,6 @@ def plan(
         configuration=scheduler_config,
         now=now,
         fallbacks=Fallbacks(node_selector, max_pods_to_evict_per_node, evict_local_storage_pods),
+        kubedescheduler=kubedescheduler,
     )
     answer(Request(question, output, timings, verbose))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from restow.cli.asked_policy import asked_policy
 from restow.cli.inputs import Found, Where, check_inputs, instant, read_cluster
-from restow.cli.policy_files import PolicyFile, read_policy_file
+from restow.cli.policy_files import PolicyFile
 from restow.cli.scheduler_config import read_scheduler_config
 from restow.cli.streams import tell
 from restow.cli.timings import Timings
@@ -15,7 +16,6 @@ from restow.descheduling.plan import Placement
 from restow.descheduling.steering import Steering
 from restow.errors import InputError, problem_lines
 from restow.policies.fallbacks import Fallbacks
-from restow.policies.policy import collects_kubernetes_metrics
 from restow.scheduling.configuration.load import SchedulerConfiguration
 from restow.scheduling.profiles import SchedulerProfile
 
@@ -31,6 +31,8 @@ class Question:
     configuration: str | None
     now: str | None
     fallbacks: Fallbacks
+    #: A file whose policy depends on the cluster; ``policy`` is None then.
+    kubedescheduler: str | None = None
 
 
 @dataclass(slots=True, frozen=True)
@@ -62,15 +64,15 @@ class Prepared:
 
 def prepared(question: Question, clock: Timings) -> Prepared:
     """Read what a question names, the cluster in the phase ``load``; InputError for whatever cannot be used."""
-    check_inputs(question.where, question.policy, question.configuration)
+    check_inputs(question.where, question.policy, question.configuration, question.kubedescheduler)
     now = instant(question.now)
-    policy = read_policy_file(question.policy, question.fallbacks)
-    tell(problem_lines(policy.loaded.warnings))
+    asked = asked_policy(question.policy, question.kubedescheduler, question.fallbacks)
     configuration = read_scheduler_config(question.configuration)
     tell(problem_lines(configuration.warnings))
     with clock.phase("load"):
-        found = read_cluster(question.where, usage=collects_kubernetes_metrics(policy.loaded.policy))
+        found = read_cluster(question.where, usage=asked.collects_usage)
     tell(found.notes)
+    policy = asked.of(found.cluster)
     placement = placement_of(question.placement, policy.loaded.policy)
     steering = steering_of(question.steering, policy.loaded.policy)
     return Prepared(found, policy, placement, steering, configuration, now)
