@@ -10,6 +10,7 @@ import pytest
 
 from e2e.binaries import binaries
 from e2e.control_plane import ControlPlane
+from restow.operator.resource import NAMESPACE
 
 #: Of the session's control plane.
 NODES = 5
@@ -38,6 +39,12 @@ def own_plane(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     """A control plane without nodes for the tests of one class, or for one test, to do with as they like."""
     with ControlPlane(tmp_path_factory.mktemp("own-plane")) as plane:
         yield plane
+
+
+@pytest.fixture(scope="session")
+def operators_namespace(plane: ControlPlane) -> str:
+    """The namespace of the session's control plane where a KubeDescheduler counts."""
+    return plane.namespace(NAMESPACE)
 
 
 @pytest.fixture

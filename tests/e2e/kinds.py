@@ -43,6 +43,7 @@ _KINDS: dict[str, tuple[str, str, bool]] = {
     "ValidatingAdmissionPolicyBinding": (_ADMISSION, "validatingadmissionpolicybindings", False),
     "APIService": ("/apis/apiregistration.k8s.io/v1", "apiservices", False),
     "CustomResourceDefinition": ("/apis/apiextensions.k8s.io/v1", "customresourcedefinitions", False),
+    "KubeDescheduler": ("/apis/operator.openshift.io/v1", "kubedeschedulers", True),
 }
 
 
