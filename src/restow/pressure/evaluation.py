@@ -1,0 +1,131 @@
+"""From values to pressure, by rules, over time: arrays of rules by nodes, and no clock but the one that is handed in.
+
+A rule finds a node under pressure once its value has been over the threshold for long enough, and no longer so once the
+value is back at the clearing value. In between nothing changes, so a value that flaps around the threshold changes a
+mark at most once a crossing. A node without a value keeps what it had for the grace period.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from restow.pressure.rules import ENOUGH, Rule
+
+BoolArray: TypeAlias = NDArray[np.bool_]
+FloatArray: TypeAlias = NDArray[np.float64]
+TimeArray: TypeAlias = NDArray[np.int64]
+
+#: In arrays of times: not at all.
+NEVER: Final = -1
+
+
+@dataclass(slots=True, frozen=True)
+class Patience:
+    """What becomes of a node without values: its marks stay for a while, then they go, or stay until there are values."""
+
+    #: Nanoseconds.
+    grace: int
+    afterwards: Literal["clear", "stay"] = "clear"
+
+
+@dataclass(slots=True, frozen=True)
+class Table:
+    """The rules as columns, each of shape (rules, 1); a rule for low values is turned around, so that over is above."""
+
+    sign: FloatArray
+    threshold: FloatArray
+    clear: FloatArray
+    hold: TimeArray
+    weight: FloatArray
+    is_taint: BoolArray
+
+    @staticmethod
+    def of(rules: Sequence[Rule]) -> Table:
+        """Return the columns of rules."""
+        sign = _column([1.0 if rule.direction == "above" else -1.0 for rule in rules])
+        return Table(
+            sign=sign,
+            threshold=sign * _column([rule.threshold for rule in rules]),
+            clear=sign * _column([rule.clear for rule in rules]),
+            hold=np.array([rule.hold for rule in rules], dtype=np.int64).reshape(-1, 1),
+            weight=_column([rule.weight for rule in rules]),
+            is_taint=np.array([rule.effect == "taint" for rule in rules], dtype=np.bool_).reshape(-1, 1),
+        )
+
+
+@dataclass(slots=True, frozen=True)
+class Pressure:
+    """What is known after a cycle, by rule and node; times are nanoseconds since the epoch."""
+
+    #: Whether the rule finds the node under pressure.
+    pressed: BoolArray
+    #: Since when the value has been over the threshold.
+    over_since: TimeArray
+    #: When there was a value last, or since when one has been waited for.
+    last_value: TimeArray
+    #: Whether there ever was a value.
+    has_seen: BoolArray
+
+    @staticmethod
+    def beginning(rules: int, marked: BoolArray, now: int) -> Pressure:
+        """Return what a new process knows: the marks of the one before it, by node, and nothing of values."""
+        shape = (rules, len(marked))
+        return Pressure(
+            pressed=np.broadcast_to(marked, shape).copy(),
+            over_since=np.full(shape, NEVER, dtype=np.int64),
+            last_value=np.full(shape, now, dtype=np.int64),
+            has_seen=np.zeros(shape, dtype=np.bool_),
+        )
+
+
+@dataclass(slots=True, frozen=True)
+class Marks:
+    """Which nodes are to bear which mark, and the rules that mark none because they would mark too many."""
+
+    label: BoolArray
+    taint: BoolArray
+    #: By rule.
+    held_back: BoolArray
+
+
+def step(before: Pressure, table: Table, values: FloatArray, now: int, patience: Patience) -> Pressure:
+    """Return what is known after the values of one moment; not-a-number is no value."""
+    has_value = np.isfinite(values)
+    turned = np.where(has_value, table.sign * values, -np.inf)
+    over = has_value & (turned > table.threshold)
+    is_lost = ~has_value & (now - before.last_value > patience.grace)
+    since = np.where(over & (before.over_since == NEVER), now, before.over_since)
+    since = np.where((has_value & ~over) | is_lost, NEVER, since)
+    enters = over & (now - since >= table.hold)
+    leaves = (has_value & (turned <= table.clear)) | (is_lost & (patience.afterwards == "clear"))
+    return Pressure(
+        pressed=(before.pressed | enters) & ~leaves,
+        over_since=since,
+        last_value=np.where(has_value, now, before.last_value),
+        has_seen=before.has_seen | has_value,
+    )
+
+
+def marks(pressure: Pressure, table: Table, most: float) -> Marks:
+    """Return the marks; a rule that finds more than a share of all nodes under pressure (``most``) marks none.
+
+    Soft marks on most nodes would steer all pods onto the few others.
+    """
+    nodes = pressure.pressed.shape[1]
+    # Marks of a process before this one say nothing of the rule.
+    held_back = (pressure.pressed & pressure.has_seen).sum(axis=1) > most * nodes
+    weights = np.where(pressure.pressed & ~held_back[:, np.newaxis], table.weight, 0.0)
+    return Marks(
+        label=np.where(table.is_taint, 0.0, weights).sum(axis=0) >= ENOUGH,
+        taint=np.where(table.is_taint, weights, 0.0).sum(axis=0) >= ENOUGH,
+        held_back=held_back,
+    )
+
+
+def _column(numbers: Sequence[float]) -> FloatArray:
+    return np.array(numbers, dtype=np.float64).reshape(-1, 1)

@@ -1,0 +1,96 @@
+"""Nodes as pressure rules see them: under which names samples may speak of them, and who wrote the mark they bear."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from msgspec import Struct
+
+from restow.kube.objects import Taint
+
+#: Kinds of addresses by which an ``instance`` may name a node, beside its name.
+_ADDRESSES: Final = ("InternalIP", "Hostname")
+_CONTROL_PLANE: Final = ("node-role.kubernetes.io/master", "node-role.kubernetes.io/control-plane")
+
+
+class NodeAddress(Struct, frozen=True, gc=False):
+    """An address of a node."""
+
+    type: str = ""
+    address: str = ""
+
+
+class ManagedFields(Struct, frozen=True, rename="camel"):
+    """What one writer of an object owns of it."""
+
+    manager: str = ""
+    fields_v1: Any = None
+
+
+class _Metadata(Struct, frozen=True, rename="camel"):
+    name: str = ""
+    labels: dict[str, str] | None = None
+    managed_fields: tuple[ManagedFields, ...] | None = None
+
+
+class _Spec(Struct, frozen=True):
+    taints: tuple[Taint, ...] | None = None
+
+
+class _Status(Struct, frozen=True):
+    addresses: tuple[NodeAddress, ...] | None = None
+
+
+class MarkedNode(Struct, frozen=True):
+    """A v1 Node, as far as marks go."""
+
+    metadata: _Metadata = _Metadata()
+    spec: _Spec = _Spec()
+    status: _Status = _Status()
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.metadata.name
+
+
+def markable(nodes: Iterable[MarkedNode]) -> list[MarkedNode]:
+    """Return the nodes that rules are about, by name: all but those of the control plane."""
+    return sorted((node for node in nodes if not _is_control_plane(node)), key=lambda node: node.name)
+
+
+def index_of(nodes: Iterable[MarkedNode]) -> Mapping[str, int]:
+    """Return the position of the node that goes by each name and address; what several go by is left out."""
+    found: dict[str, int] = {}
+    shared: set[str] = set()
+    for position, node in enumerate(nodes):
+        for word in {node.name, *_addresses(node)}:
+            if found.setdefault(word, position) != position:
+                shared.add(word)
+    return {word: position for word, position in found.items() if word not in shared}
+
+
+def bears_label(node: MarkedNode, key: str, value: str) -> bool:
+    """Whether a node has a label of this key and value, whoever wrote it."""
+    return (node.metadata.labels or {}).get(key) == value
+
+
+def label_is_of(node: MarkedNode, key: str, manager: str) -> bool:
+    """Whether a field manager owns a label of a node."""
+    owned = (each.fields_v1 for each in node.metadata.managed_fields or () if each.manager == manager)
+    return any(f"f:{key}" in _inner(fields, "f:metadata", "f:labels") for fields in owned)
+
+
+def _inner(fields: Any, *steps: str) -> Mapping[str, Any]:
+    for step in steps:
+        fields = fields.get(step) if isinstance(fields, dict) else None
+    return fields if isinstance(fields, dict) else {}
+
+
+def _addresses(node: MarkedNode) -> Iterator[str]:
+    return (each.address for each in node.status.addresses or () if each.type in _ADDRESSES and each.address)
+
+
+def _is_control_plane(node: MarkedNode) -> bool:
+    return any(role in (node.metadata.labels or {}) for role in _CONTROL_PLANE)

@@ -1,0 +1,138 @@
+"""Rule files: which queries tell of pressure, and from which value on.
+
+The format is that of a dynamic scheduler whose files are used unchanged. All other fields of a rule are restow's own,
+and may be left out. A field that nobody reads is told of and ignored, as that program ignores it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from msgspec import Struct, field
+
+from restow.documents.decoding import decode, unknown_key
+from restow.documents.document import DocumentKind, read_document
+from restow.documents.field_types import Duration
+from restow.documents.findings import Finding, Issue, Path, errors_in, refusal, to_findings
+
+_RULES: Final = "Rulename"
+#: The sum of weights that is pressure: decimal fractions may come out a hair below 1.
+ENOUGH: Final = 1 - 1e-9
+_FILE: Final = DocumentKind("a rule file", "Rulename: {<rule>: {Promsql: ..., Threshold: ...}}")
+
+Direction = Literal["above", "below"]
+Effect = Literal["label", "taint"]
+
+
+class _Job(Struct, frozen=True):
+    """The scrape job that the queries are about; nothing is asked of it beyond what the queries say."""
+
+    name: str = field(default="", name="Name")
+
+
+class _Rule(Struct, frozen=True):
+    promsql: str = field(name="Promsql")
+    threshold: float = field(name="Threshold")
+    direction: Direction = "above"
+    hold: Duration = field(default=0, name="for")
+    clear: float | None = None
+    weight: float = 1
+    effect: Effect = "label"
+
+
+class _File(Struct, frozen=True):
+    prom_job: _Job = field(default=_Job(), name="PromJob")
+    rules: dict[str, _Rule] = field(default_factory=dict, name=_RULES)
+
+
+@dataclass(slots=True, frozen=True)
+class Rule:
+    """One query, and when its value is pressure."""
+
+    name: str
+    #: PromQL, as it is written.
+    query: str
+    threshold: float
+    direction: Direction = "above"
+    #: Nanoseconds for which the value must be over the threshold.
+    hold: int = 0
+    #: The value at which pressure ends; between it and the threshold nothing changes.
+    clear: float = math.nan
+    #: A node is under pressure where the weights of the rules that find it so come to 1.
+    weight: float = 1
+    effect: Effect = "label"
+
+
+@dataclass(slots=True, frozen=True)
+class RuleFile:
+    """The rules of a file in its order, and what to tell whoever wrote it."""
+
+    rules: tuple[Rule, ...]
+    warnings: tuple[Finding, ...] = ()
+
+
+def read_rules(text: bytes, filename: str) -> RuleFile:
+    """Return the rules of a file; InputError with file, line and field of everything that is wrong with it."""
+    document = read_document(text, filename, _FILE)
+    decoded = decode(document.data, _File, ())
+    ignored = [_ignored(unknown_key(key)) for key in decoded.unknown]
+    twice = [Issue(path, "is written twice", hint="remove one of them") for path in document.duplicates]
+    if decoded.value is None:
+        raise refusal(document, [*twice, *decoded.errors])
+    issues = [*twice, *_check(decoded.value), *ignored]
+    if document.has_more:
+        issues.append(Issue((), "only the first YAML document of a file is read", "warning"))
+    if errors := errors_in(issues):
+        raise refusal(document, errors)
+    rules = tuple(_rule(name, written) for name, written in decoded.value.rules.items())
+    return RuleFile(rules, tuple(to_findings(document, issues)))
+
+
+def _ignored(issue: Issue) -> Issue:
+    return Issue(issue.path, f"{issue.message} is ignored", "warning", issue.hint)
+
+
+def _rule(name: str, written: _Rule) -> Rule:
+    clear = written.threshold if written.clear is None else written.clear
+    return Rule(
+        name=name,
+        query=written.promsql,
+        threshold=written.threshold,
+        direction=written.direction,
+        hold=written.hold,
+        clear=clear,
+        weight=written.weight,
+        effect=written.effect,
+    )
+
+
+def _check(file: _File) -> Iterator[Issue]:
+    if not file.rules:
+        yield Issue((_RULES,), "no rules: no node would ever be marked", hint=f"write {_FILE.start}")
+    for name, rule in file.rules.items():
+        yield from _check_rule(rule, (_RULES, name))
+    weights = dict.fromkeys(("label", "taint"), 0.0)
+    for rule in file.rules.values():
+        weights[rule.effect] += rule.weight
+    for effect, weight in weights.items():
+        if 0 < weight < ENOUGH:
+            text = f"the weights of all rules with effect {effect} come to {weight:g}: no node would ever be marked"
+            yield Issue((_RULES,), text, hint="they must come to 1 or more")
+
+
+def _check_rule(rule: _Rule, path: Path) -> Iterator[Issue]:
+    if not rule.promsql.strip():
+        yield Issue((*path, "Promsql"), "is empty", hint="write a query whose result has instance labels")
+    if rule.hold < 0:
+        yield Issue((*path, "for"), "must not be negative")
+    if not 0 < rule.weight <= 1:
+        yield Issue((*path, "weight"), "must be above 0, up to 1")
+    if rule.clear is None:
+        return
+    if rule.direction == "above" and rule.clear > rule.threshold:
+        yield Issue((*path, "clear"), f"must be at most the Threshold, {rule.threshold:g}, where direction is above")
+    if rule.direction == "below" and rule.clear < rule.threshold:
+        yield Issue((*path, "clear"), f"must be at least the Threshold, {rule.threshold:g}, where direction is below")
