@@ -16,6 +16,7 @@ COMMANDS = [
     "policy convert",
     "snapshot",
     "release",
+    "pressure check",
     "pressure push",
     "operator render",
 ]
@@ -57,7 +58,7 @@ def test_every_command_has_examples(restow, page):
                 "operator",
             ],
         ),
-        ("pressure", ["push"]),
+        ("pressure", ["check", "push"]),
         ("policy", ["validate", "lint", "convert"]),
         ("operator", ["render"]),
     ],

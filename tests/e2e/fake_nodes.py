@@ -24,7 +24,13 @@ _NOT_YET = "node.kubernetes.io/"
 
 
 def a_fake_node(
-    name: str, *, zone: str = "a", labels: Object | None = None, annotations: Object | None = None, **features: Any
+    name: str,
+    *,
+    zone: str = "a",
+    address: str = "127.0.0.1",
+    labels: Object | None = None,
+    annotations: Object | None = None,
+    **features: Any,
 ) -> Object:
     """A node as its kubelet would register it; ``features`` are those of ``builders.a_node``: cpu, memory, taints..."""
     own = {HOSTNAME: name, ZONE: zone, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64"}
@@ -36,7 +42,7 @@ def a_fake_node(
     )
     node["status"] |= {
         "phase": "Running",
-        "addresses": [{"type": "InternalIP", "address": "127.0.0.1"}, {"type": "Hostname", "address": name}],
+        "addresses": [{"type": "InternalIP", "address": address}, {"type": "Hostname", "address": name}],
         "nodeInfo": _INFO,
     }
     return node

@@ -52,6 +52,11 @@ class Prometheus:
     def __exit__(self, *_: object) -> None:
         self._child.kill()
 
+    @property
+    def url(self) -> str:
+        """Where it is."""
+        return f"http://{self._address}"
+
     def ask(self, expression: str) -> list[dict[str, Any]]:
         """The series that an expression comes to now. Raises HTTPError, of status 400 where it cannot be evaluated."""
         result: list[dict[str, Any]] = self.get("query", query=expression)["result"]

@@ -25,7 +25,7 @@ def a_rule(name="cpu", threshold=0.8, **more):
 def over_time(rule, values, *, patience=PATIENCE, marked=False, every=_EVERY):
     """Whether one node is under pressure after each of these values, one an interval."""
     table = Table.of([rule])
-    pressure = Pressure.beginning(1, np.array([marked]), 0)
+    pressure = Pressure.beginning(table, np.array([marked]), np.array([marked]), 0)
     told = []
     for number, value in enumerate(values, start=1):
         pressure = step(pressure, table, np.array([[value]]), number * every, patience)
@@ -36,7 +36,8 @@ def over_time(rule, values, *, patience=PATIENCE, marked=False, every=_EVERY):
 def at_once(rules, values, *, most=1.0, marked=None):
     """The marks after one moment; values by rule and node."""
     array = np.array(values, dtype=float).reshape(len(rules), len(values[0]))
-    beginning = Pressure.beginning(len(rules), np.array(marked or [False] * array.shape[1], dtype=bool), 0)
+    nodes = np.array(marked or [False] * array.shape[1], dtype=bool)
+    beginning = Pressure.beginning(Table.of(rules), nodes, np.zeros_like(nodes), 0)
     return marks(step(beginning, Table.of(rules), array, 0, PATIENCE), Table.of(rules), most)
 
 
@@ -122,6 +123,12 @@ def test_marks_of_the_process_before_hold_no_rule_back_while_there_are_no_values
     assert found.label.tolist() == [True, True, False]
 
 
+def test_a_label_of_the_process_before_is_no_taint():
+    rules = [a_rule("a"), a_rule("b", effect="taint")]
+    found = at_once(rules, [[NONE], [NONE]], marked=[True])
+    assert (found.label.tolist(), found.taint.tolist()) == ([True], [False])
+
+
 def test_a_cluster_without_nodes_has_no_marks():
     found = at_once([a_rule()], [[]])
     assert (found.label.tolist(), found.held_back.tolist()) == ([], [False])
@@ -174,7 +181,7 @@ def test_nodes_are_judged_one_by_one(moments, order):
     """Whatever the order of nodes, each has the same history."""
     rules = [a_rule("a", hold=_EVERY), a_rule("b", threshold=0.3, direction="below")]
     table = Table.of(rules)
-    one = other = Pressure.beginning(2, np.zeros(4, dtype=bool), 0)
+    one = other = Pressure.beginning(table, np.zeros(4, dtype=bool), np.zeros(4, dtype=bool), 0)
     for number, moment in enumerate(moments, start=1):
         values = np.array([moment, moment])
         one = step(one, table, values, number * _EVERY, PATIENCE)

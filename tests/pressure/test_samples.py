@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from restow.pressure.samples import STALE_AFTER, Answer, Sample, join, position_of, unmatched_instances
+from restow.client.prometheus import Answer, Sample
+from restow.pressure.samples import STALE_AFTER, join, position_of, unmatched_instances
 
 INDEX = {"10.0.0.1": 0, "node-1": 0, "fd00::1": 0, "10.0.0.2": 1, "node-2": 1, "host:1": 2}
 NOW = 1_000_000.0

@@ -7,6 +7,7 @@ server did not accept them. ``exec_plugin`` and ``oidc`` are the two that ask ot
 from __future__ import annotations
 
 import asyncio
+import base64
 import ssl
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -132,3 +133,8 @@ def bearer(token: str, origin: str) -> tuple[str, str]:
     if not (token.isascii() and token.isprintable()):
         raise NoCredentials(f"{origin}: the token contains characters that are not allowed in an HTTP header")
     return "Authorization", f"Bearer {token}"
+
+
+def basic(name: str, password: str) -> tuple[str, str]:
+    """The header that carries a name and a password."""
+    return "Authorization", f"Basic {base64.b64encode(f'{name}:{password}'.encode()).decode()}"

@@ -36,6 +36,8 @@ class Status(Struct, frozen=True, gc=False):
     reason: str = ""
     message: str = ""
     details: _Details | None = None
+    #: What Prometheus calls the message.
+    error: str = ""
 
 
 class ClientError(Exception):
@@ -149,7 +151,7 @@ def _error(code: int, told: Status, waiting: float | None) -> ApiError:
     if waiting is None and details.retry_after_seconds:
         waiting = float(details.retry_after_seconds)
     kind = _BY_STATUS.get(code, ServerTrouble if code >= 500 else ApiError)
-    return kind(code, told.reason, told.message or "(no text)", waiting, details.causes or ())
+    return kind(code, told.reason, told.message or told.error or "(no text)", waiting, details.causes or ())
 
 
 def _seconds(header: str | None, now: float) -> float | None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from restow.client.credentials import Credentials, Fixed, Identity, Impersonating, OverTls, TokenFile, bearer
+from restow.client.credentials import Credentials, Fixed, Identity, Impersonating, OverTls, TokenFile, basic, bearer
 from restow.client.exec_plugin import exec_plugin
 from restow.client.oidc import OpenID
 from restow.client.trust import Certificate, Trust
@@ -96,7 +96,7 @@ def _own(user: User, trust: Renewed[Trust] | None) -> Credentials:
 def _basic(name: object, password: object) -> Fixed:
     if not name or not password:
         return Fixed(Identity())
-    return Fixed(Identity((("Authorization", f"Basic {base64.b64encode(f'{name}:{password}'.encode()).decode()}"),)))
+    return Fixed(Identity((basic(str(name), str(password)),)))
 
 
 def _certificate(user: User) -> Certificate | None:

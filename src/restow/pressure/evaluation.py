@@ -72,14 +72,14 @@ class Pressure:
     has_seen: BoolArray
 
     @staticmethod
-    def beginning(rules: int, marked: BoolArray, now: int) -> Pressure:
+    def beginning(table: Table, labelled: BoolArray, tainted: BoolArray, now: int) -> Pressure:
         """Return what a new process knows: the marks of the one before it, by node, and nothing of values."""
-        shape = (rules, len(marked))
+        pressed = np.where(table.is_taint, tainted, labelled)
         return Pressure(
-            pressed=np.broadcast_to(marked, shape).copy(),
-            over_since=np.full(shape, NEVER, dtype=np.int64),
-            last_value=np.full(shape, now, dtype=np.int64),
-            has_seen=np.zeros(shape, dtype=np.bool_),
+            pressed=pressed,
+            over_since=np.full(pressed.shape, NEVER, dtype=np.int64),
+            last_value=np.full(pressed.shape, now, dtype=np.int64),
+            has_seen=np.zeros(pressed.shape, dtype=np.bool_),
         )
 
 

@@ -76,6 +76,11 @@ def bears_label(node: MarkedNode, key: str, value: str) -> bool:
     return (node.metadata.labels or {}).get(key) == value
 
 
+def bears_taint(node: MarkedNode, key: str, value: str) -> bool:
+    """Whether a node has a soft taint of this key and value."""
+    return Taint(key, value, "PreferNoSchedule") in (node.spec.taints or ())
+
+
 def label_is_of(node: MarkedNode, key: str, manager: str) -> bool:
     """Whether a field manager owns a label of a node."""
     owned = (each.fields_v1 for each in node.metadata.managed_fields or () if each.manager == manager)

@@ -14,9 +14,10 @@ from typing import Final, Literal
 from msgspec import Struct, field
 
 from restow.documents.decoding import decode, unknown_key
-from restow.documents.document import DocumentKind, read_document
+from restow.documents.document import Document, DocumentKind, read_document
 from restow.documents.field_types import Duration
 from restow.documents.findings import Finding, Issue, Path, errors_in, refusal, to_findings
+from restow.errors import InputError
 
 _RULES: Final = "Rulename"
 #: The sum of weights that is pressure: decimal fractions may come out a hair below 1.
@@ -70,8 +71,13 @@ class Rule:
 class RuleFile:
     """The rules of a file in its order, and what to tell whoever wrote it."""
 
+    document: Document
     rules: tuple[Rule, ...]
     warnings: tuple[Finding, ...] = ()
+
+    def query_refused(self, rule: Rule, why: str) -> InputError:
+        """Return the exception about a query that Prometheus does not take."""
+        return refusal(self.document, [Issue((_RULES, rule.name, "Promsql"), why)])
 
 
 def read_rules(text: bytes, filename: str) -> RuleFile:
@@ -88,7 +94,7 @@ def read_rules(text: bytes, filename: str) -> RuleFile:
     if errors := errors_in(issues):
         raise refusal(document, errors)
     rules = tuple(_rule(name, written) for name, written in decoded.value.rules.items())
-    return RuleFile(rules, tuple(to_findings(document, issues)))
+    return RuleFile(document, rules, tuple(to_findings(document, issues)))
 
 
 def _ignored(issue: Issue) -> Issue:

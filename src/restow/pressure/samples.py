@@ -13,26 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from restow.client.prometheus import Answer, Sample
+
 #: Seconds after which a sample is old. Prometheus itself looks back so far.
 STALE_AFTER = 300.0
-
-
-@dataclass(slots=True, frozen=True)
-class Sample:
-    """One series of an instant vector; ``instance`` is empty where it has no such label."""
-
-    instance: str
-    value: float
-    #: Seconds since the epoch, by the clock of Prometheus.
-    at: float
-
-
-@dataclass(slots=True, frozen=True)
-class Answer:
-    """What a query came to; ``at`` is the time of Prometheus' own clock when it answered, so that ours does not count."""
-
-    samples: tuple[Sample, ...]
-    at: float
 
 
 @dataclass(slots=True, frozen=True)

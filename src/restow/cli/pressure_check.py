@@ -1,0 +1,99 @@
+"""From the arguments of ``restow pressure check`` to its output."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Literal
+
+from msgspec import structs
+
+from restow.cli.library_warnings import tell_library_warnings
+from restow.cli.named_files import file_bytes, file_name
+from restow.cli.output import console, write_bytes
+from restow.cli.streams import tell
+from restow.client.connection import connect, open_session
+from restow.client.endpoint import Endpoint
+from restow.client.listing import pages
+from restow.client.prometheus import Answer, QueryError, prometheus_endpoint, query
+from restow.client.resources import RESOURCES
+from restow.client.transport import Api
+from restow.errors import InputError
+from restow.kube.excerpts import excerpt
+from restow.kube.label_syntax import key_problems, value_problems
+from restow.kube.objects import Unreadable
+from restow.pressure.checking import Mark, check
+from restow.pressure.nodes import MarkedNode
+from restow.pressure.rules import Rule, RuleFile, read_rules
+from restow.reporting.json import indented_json
+from restow.reporting.pressure_table import check_warnings, print_check
+
+
+@dataclass(slots=True, frozen=True)
+class Request:
+    """What was asked for, as it was written."""
+
+    rules: str
+    url: str
+    token_file: str | None
+    authorities: str | None
+    label: str
+    most: float
+    output: Literal["table", "json"]
+    kubeconfig: str | None
+    context: str | None
+
+
+def answer(request: Request) -> None:
+    """Ask Prometheus and the cluster, and write what the rules would do; InputError for whatever cannot be used."""
+    if not 0 < request.most <= 1:
+        raise InputError("--max-share must be above 0, up to 1, where 1 is all nodes")
+    mark = _mark(request.label)
+    file = read_rules(file_bytes(request.rules), file_name(request.rules))
+    endpoint = prometheus_endpoint(request.url, request.token_file, request.authorities, os.environ)
+    tell(file.warnings)
+    tell_library_warnings()
+    answers, nodes = asyncio.run(_ask(request, endpoint, file))
+    found = check(file.rules, answers, nodes, mark, request.most)
+    tell(check_warnings(found))
+    if request.output == "json":
+        write_bytes(indented_json(found) + b"\n")
+    else:
+        print_check(found, console())
+
+
+def _mark(label: str) -> Mark:
+    key, equals, value = label.partition("=")
+    problems = [*key_problems(key), *value_problems(value)] if equals else ["it must have the form KEY=VALUE"]
+    if problems:
+        raise InputError(f"--label {excerpt(repr(label))}: {problems[0]}")
+    return Mark(key, value)
+
+
+async def _ask(request: Request, endpoint: Endpoint, file: RuleFile) -> tuple[list[Answer], list[MarkedNode]]:
+    async with connect(request.kubeconfig, request.context) as api, open_session() as session:
+        tell(api.endpoint.warnings)
+        prometheus = Api(endpoint, session, None)
+        answers = [await _query(prometheus, rule, file) for rule in file.rules]
+        return answers, await _nodes(api)
+
+
+async def _query(prometheus: Api, rule: Rule, file: RuleFile) -> Answer:
+    try:
+        return await query(prometheus, rule.query)
+    except QueryError as error:
+        raise file.query_refused(rule, str(error)) from error
+
+
+async def _nodes(api: Api) -> list[MarkedNode]:
+    resource = structs.replace(RESOURCES["Node"], type=MarkedNode)
+    nodes: list[MarkedNode] = []
+    async with aclosing(pages(api, resource)) as listed:
+        async for page in listed:
+            nodes = [] if page.first else nodes
+            unreadable = [each for each in page.objects if isinstance(each, Unreadable)]
+            tell(f"node {each.metadata.name} cannot be read: {each.why}" for each in unreadable)
+            nodes += [each for each in page.objects if not isinstance(each, Unreadable)]
+    return nodes

@@ -1,0 +1,125 @@
+"""Instant queries: what goes out, what the answers mean, and what is said where there is none."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from client.double import Answer as Reply
+from client.double import Double, a_double, an_answer
+from restow.client.connection import open_session
+from restow.client.errors import ClientError
+from restow.client.prometheus import QueryError, Sample, prometheus_endpoint, query
+from restow.client.transport import Api
+from restow.errors import InputError
+
+pytestmark = pytest.mark.asyncio
+
+QUERY = "/api/v1/query"
+
+
+@pytest_asyncio.fixture
+async def double() -> Any:
+    async with a_double() as running:
+        yield running
+
+
+async def asked(double: Double, promql: str = "up", *, url: str = "", token_file: str | None = None) -> Any:
+    endpoint = prometheus_endpoint(url or double.url, token_file, None, {})
+    async with open_session() as session:
+        return await query(replace(Api(endpoint, session, None), time_out=20.0), promql)
+
+
+def a_vector(*series: tuple[dict[str, str], float, str], **headers: str) -> Reply:
+    result = [{"metric": labels, "value": [at, value]} for labels, at, value in series]
+    return an_answer({"status": "success", "data": {"resultType": "vector", "result": result}}, **headers)
+
+
+async def test_the_query_goes_out_unchanged_and_each_series_is_a_sample(double: Double) -> None:
+    promql = 'sum(rate(x{a!="b"}[2m])) by (instance) > 0 # {\'&%+}'
+    series = [({"instance": "a:1", "job": "j"}, 5.5, "0.25"), ({}, 6, "NaN"), ({"instance": "b"}, 6, "+Inf")]
+    double.answers("GET", QUERY, a_vector(*series, Date="Sat, 21 Nov 2026 00:00:00 GMT"))
+
+    answer = await asked(double, promql)
+
+    assert double.asked[0].params == {"query": promql}
+    assert answer.samples[0] == Sample("a:1", 0.25, 5.5)
+    assert (answer.samples[1].instance, math.isnan(answer.samples[1].value)) == ("", True)
+    assert answer.samples[2] == Sample("b", math.inf, 6.0)
+    assert answer.at == pytest.approx(1795219200, abs=2)
+
+
+async def test_an_empty_answer_has_no_samples(double: Double) -> None:
+    double.answers("GET", QUERY, a_vector())
+    assert (await asked(double)).samples == ()
+
+
+async def test_a_prefix_a_password_and_a_token_file_are_used(double: Double, tmp_path: Path) -> None:
+    double.answers("GET", f"/prom{QUERY}", a_vector())
+    (tmp_path / "token").write_text("secret\n")
+
+    await asked(double, url=double.url.replace("http://", "http://me:p%40ss@") + "/prom/")
+    await asked(double, url=f"{double.url}/prom", token_file=str(tmp_path / "token"))
+
+    assert [each.headers["Authorization"] for each in double.asked] == ["Basic bWU6cEBzcw==", "Bearer secret"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "result", "told"),
+    [
+        ("scalar", [0, "1"], "it comes to one number without labels"),
+        ("string", [0, "x"], "it comes to a text"),
+        ("matrix", [], "it comes to a range of values"),
+    ],
+)
+async def test_a_query_that_is_no_instant_vector_is_told_so(double: Double, kind: str, result: Any, told: str) -> None:
+    double.answers("GET", QUERY, an_answer({"data": {"resultType": kind, "result": result}}))
+    with pytest.raises(QueryError, match=told):
+        await asked(double)
+
+
+async def test_a_query_that_prometheus_refuses_is_told_in_its_words(double: Double) -> None:
+    refusal = {"status": "error", "errorType": "bad_data", "error": "1:3: parse error: unexpected <eof>"}
+    double.answers("GET", QUERY, an_answer(refusal, status=400))
+    with pytest.raises(QueryError, match=r"Prometheus at http://.* refuses the query: 1:3: parse error"):
+        await asked(double)
+
+
+@pytest.mark.parametrize(
+    ("reply", "told"),
+    [
+        pytest.param(an_answer({}, status=404), r"Prometheus at http://.* answered 404", id="no prometheus"),
+        pytest.param(an_answer({}, status=302), r"answered 302", id="login page"),
+        pytest.param(Reply((b"<html>",)), r"is not complete JSON", id="page"),
+        pytest.param(an_answer({"data": 5}), r"does not match the API", id="odd"),
+        pytest.param(
+            an_answer({"data": {"resultType": "vector", "result": [{"value": [0, "x"]}]}}),
+            r"answered what is no instant vector",
+            id="no number",
+        ),
+    ],
+)
+async def test_another_answer_is_an_error_in_a_sentence(double: Double, reply: Reply, told: str) -> None:
+    double.answers("GET", QUERY, reply)
+    with pytest.raises(ClientError, match=told) as raised:
+        await asked(double)
+    assert not isinstance(raised.value, QueryError)
+
+
+@pytest.mark.parametrize("url", ["", "prometheus:9090", "ftp://x", "http://", "http://me:secret@"])
+async def test_an_url_that_is_none_is_refused_without_its_password(url: str) -> None:
+    with pytest.raises(InputError, match=r"--prometheus-url .* is not an http:// or https:// URL") as raised:
+        prometheus_endpoint(url, None, None, {})
+    assert "secret" not in str(raised.value)
+
+
+async def test_authorities_that_are_none_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "ca.crt").write_text("no certificate")
+    for name, told in (("ca.crt", "contains no PEM certificate"), ("nope", "No such file")):
+        with pytest.raises(InputError, match=rf"--prometheus-ca-file .*{name}.*{told}"):
+            prometheus_endpoint("https://p", None, str(tmp_path / name), {})
