@@ -221,7 +221,7 @@ def test_nothing_is_evicted_until_it_is_seen_again(scene: Scene, trouble: Troubl
         assert restow.samples().total("restow_kind_known", kind=kind) == 1
         restow.send(signal.SIGTERM)
         assert restow.wait() == 0
-    assert len(restow.lines(f"{lost}{TRUSTED:.0f} s: nobody knows")) == 1
+    assert len(restow.lines(f"{lost}{TRUSTED:.0f} s: their current state is unknown")) == 1
     assert len(restow.lines(f"{resource} are known again")) == 1
     assert not restow.lines("Traceback")
 
