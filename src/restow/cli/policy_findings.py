@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -16,7 +15,7 @@ from restow.cli.options import STDIN
 from restow.cli.output import console, write_bytes
 from restow.descheduling.plan import API_VERSION
 from restow.descheduling.registry import plugins
-from restow.documents.findings import Finding, Severity
+from restow.documents.findings import DocumentError, Finding, Severity
 from restow.errors import InputError, first_problems
 from restow.plain_text import printable
 from restow.policies.schema import Plugins
@@ -78,15 +77,11 @@ def examine(paths: Sequence[str], check: Check) -> Found:
 def _examine(path: str, check: Check) -> list[Finding]:
     try:
         return check(file_bytes(path), file_name(path), plugins())
+    except DocumentError as error:
+        return list(error.findings)
     except InputError as error:
-        return [_unreadable(file_name(path), str(error))]
-
-
-def _unreadable(name: str, sentence: str) -> Finding:
-    """Return the finding for a file that is no document at all; the sentence begins with its name, maybe a line."""
-    place = re.match(rf"{re.escape(name)}(?::(\d+))?: ", sentence)
-    line = int(place[1] or 1) if place else 1
-    return Finding(name, line, "error", "", sentence[place.end() :] if place else sentence)
+        message = str(error).removeprefix(f"{file_name(path)}: ")
+        return [Finding(file_name(path), 1, "error", "", message)]
 
 
 def write(found: Found, output: str, lines: Callable[[Found, int], Iterator[Text]]) -> None:

@@ -108,7 +108,7 @@ class _Flattening:
         self._count(node)
         self.source.check_depth(len(path), node.line)
         if isinstance(node, ScalarNode):
-            self.source.check_number(node, path_text(path))
+            self.source.check_number(node, path)
             return node.value
         if isinstance(node, ListNode):
             return [self._item(item, (*path, index)) for index, item in enumerate(node.items)]

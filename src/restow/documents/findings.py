@@ -56,6 +56,14 @@ class Finding(Struct, frozen=True):
         return f"{place}: {self.path}: {self.advice}" if self.path else f"{place}: {self.advice}"
 
 
+class DocumentError(InputError):
+    """Why a file cannot be used: findings, each with its place in the file."""
+
+    def __init__(self, *findings: Finding) -> None:
+        super().__init__(*map(str, findings))
+        self.findings = findings
+
+
 def path_text(path: Path) -> str:
     """Return the path as people write it: ``profiles[0].pluginConfig[1].args``."""
     steps = (f"[{step}]" if isinstance(step, int) else f".{excerpt(step)}" for step in path)
@@ -82,6 +90,6 @@ def errors_in(issues: Iterable[Issue]) -> list[Issue]:
     return [issue for issue in issues if issue.severity == "error"]
 
 
-def refusal(document: Document, errors: Iterable[Issue]) -> InputError:
+def refusal(document: Document, errors: Iterable[Issue]) -> DocumentError:
     """Return the exception that names every error, one a line."""
-    return InputError(*map(str, to_findings(document, errors)))
+    return DocumentError(*to_findings(document, errors))

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from msgspec import Struct
 
+from restow.documents.findings import DocumentError, Finding, Path, path_text
 from restow.documents.yaml_scalars import Scalar
-from restow.errors import InputError
 
 #: Deeper than any configuration; keeps a hostile file from exhausting the stack.
 MAX_DEPTH = 64
@@ -61,17 +61,16 @@ class Source:
     what: str
     deepest: int = MAX_DEPTH
 
-    def error(self, line: int, message: str) -> InputError:
+    def error(self, line: int, message: str, path: Path = ()) -> DocumentError:
         """Return the exception that says on which line of this file what is wrong."""
-        return InputError(f"{self.filename}:{line}: {message}")
+        return DocumentError(Finding(self.filename, line, "error", path_text(path), message))
 
     def check_depth(self, depth: int, line: int) -> None:
         """Refuse a document that is nested too deeply."""
         if depth > self.deepest:
             raise self.error(line, f"nested more than {self.deepest} levels deep; this is not {self.what}")
 
-    def check_number(self, node: ScalarNode, place: str = "") -> None:
+    def check_number(self, node: ScalarNode, path: Path = ()) -> None:
         """Refuse numbers that JSON, into which the Go programs turn a file, cannot hold."""
         if isinstance(node.value, float) and not math.isfinite(node.value):
-            where = f"{place}: " if place else ""
-            raise self.error(node.line, f"{where}must be a finite number, which is all that JSON can hold")
+            raise self.error(node.line, "must be a finite number, which is all that JSON can hold", path)
