@@ -50,3 +50,9 @@ def test_several_lines_are_read_back_whatever_they_are_made_of(text):
 
 def test_a_file_inside_a_document_stays_readable():
     assert write_yaml({"data": {"policy.yaml": "a: 1\nb: 2\n"}}) == "data:\n  policy.yaml: |\n    a: 1\n    b: 2\n"
+
+
+def test_marks_that_reorder_a_line_are_escaped_and_read_back():
+    text = write_yaml({"a": "\u202ex", "ü": 1})
+    assert text.replace("\n", "").isprintable()
+    assert yaml.safe_load(text) == {"a": "\u202ex", "ü": 1}

@@ -73,3 +73,10 @@ def test_yaml_is_the_same_document_in_the_same_order() -> None:
 
 def test_yaml_has_no_anchors() -> None:
     assert "&id" not in render_yaml(small_report().plan)
+
+
+def test_yaml_quotes_names_that_are_something_else_to_go() -> None:
+    """A namespace may be called ``y``, and kubectl takes a bare one for true."""
+    plan = small_report().plan
+    move = structs.replace(plan.moves[0], pod=structs.replace(plan.moves[0].pod, namespace="y"))
+    assert 'namespace: "y"' in render_yaml(structs.replace(plan, moves=(move,)))

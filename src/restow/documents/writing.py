@@ -30,5 +30,11 @@ _Dumper.add_representer(str, _text)
 
 
 def write_yaml(document: dict[str, Any]) -> str:
-    """Return a document of plain data as YAML."""
-    return yaml.dump(document, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
+    """Return a document of plain data as YAML that a terminal shows as it is."""
+    text = _dumped(document, allow_unicode=True)
+    # PyYAML leaves marks that reorder a line as they are; then everything beyond ASCII is escaped.
+    return text if text.replace("\n", "").isprintable() else _dumped(document, allow_unicode=False)
+
+
+def _dumped(document: dict[str, Any], *, allow_unicode: bool) -> str:
+    return str(yaml.dump(document, Dumper=_Dumper, sort_keys=False, allow_unicode=allow_unicode, width=100))
