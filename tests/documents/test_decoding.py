@@ -6,6 +6,8 @@ from typing import Any, Literal
 
 import msgspec
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 from msgspec import Struct
 
 from restow.documents.decoding import decode
@@ -31,6 +33,9 @@ class File(Struct, frozen=True, rename="camel"):
     words: list[str] = msgspec.field(default_factory=list)
     rules: dict[str, Rule] = msgspec.field(default_factory=dict)
     listed: tuple[Rule, ...] = ()
+    surges: tuple[IntOrString, ...] = ()
+    waits: dict[str, Duration] = msgspec.field(default_factory=dict)
+    certainties: list[Literal["sure"] | float] = msgspec.field(default_factory=list)
     anything: Any = None
 
 
@@ -113,3 +118,24 @@ def test_a_null_in_a_list_of_choices_is_none_of_them():
 
     (error,) = decode({"words": ["a", None]}, Chosen, ()).errors
     assert (error.path, error.message) == (("words", 1), "must be a or b, not None")
+
+
+_FIELDS = st.sampled_from([*(each.encode_name for each in msgspec.structs.fields(File)), "query", "threshold", "x"])
+_LEAVES = (
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.sampled_from(["", "1m", "sure", "5"])
+)
+_ANYTHING = st.recursive(
+    _LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_FIELDS, inner, max_size=4), max_leaves=12
+)
+
+
+@settings(max_examples=400)
+@given(
+    st.dictionaries(_FIELDS, st.lists(_LEAVES, max_size=2) | st.dictionaries(_FIELDS, _LEAVES, max_size=2) | _LEAVES)
+    | _ANYTHING
+)
+@example({"surges": [None], "certainties": [None], "waits": {"x": None}, "rules": {"x": None}})
+@example({"surges": [None], "words": [None], "listed": [], "waits": {"x": None}})
+def test_whatever_is_written_there_is_a_value_or_an_error(data):
+    decoded = decode(data, File, ())
+    assert (decoded.value is None) == bool(decoded.errors)

@@ -140,6 +140,8 @@ def words_of(shape: Shape) -> list[str]:
 
 def zero(shape: Shape) -> Any:
     """Return what stands in place of a null inside a list or a mapping, as in Go."""
+    if isinstance(shape.type, inspect.UnionType):
+        return zero(shape_of(_without_none(shape.type)[0]))
     kind = _KINDS.get(type(shape.type))
     return kind.zero if kind else None
 
