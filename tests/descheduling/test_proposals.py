@@ -253,6 +253,20 @@ def test_upstream_placement_makes_all_or_none_too() -> None:
     assert (evicted(cycle), [each.reason[1] for each in cycle.record.refusals]) == ([], ["NoOwner"])
 
 
+def test_a_strategy_is_told_where_each_pod_of_its_proposal_has_landed() -> None:
+    told: list[int] = []
+
+    def suggest(view: View, args: Any) -> Suggestions:
+        pods = [view.pods.names.index(name) for name in "pq"]
+        if all(view.state.exists[pod] for pod in pods):
+            yield Proposal(tuple(Suggestion(pod, "wanted", Obligation.ELSEWHERE) for pod in pods), PURPOSE)
+            told.extend(view.landing_of(pod) for pod in (*pods, view.pods.names.index("r")))
+
+    strategy = Strategy(PluginSchema(name="Trial", extension_points=("deschedule",), args=PluginArgs), suggest)
+    proof(strategy, *nodes("3", "1", "1"), *(a_replica(name, "n1") for name in "pqr"))
+    assert (sorted(told[:2]), told[2]) == ([1, 2], -1)
+
+
 def test_a_replacement_of_this_plan_is_not_moved_again() -> None:
     """A later plan would empty n2 with what has come there: then ``p`` had better stay."""
 

@@ -101,9 +101,10 @@ class Arbiter:
         )
 
     def landing_of(self, pod: int) -> int:
-        """Where the replacement of the last moved pod landed; PENDING for any other pod, or where that is not known."""
-        last = self._evictions[-1] if self._evictions else None
-        return last.landing.target if last is not None and last.pod == pod else PENDING
+        """Where the replacement of a pod that was just moved landed; PENDING for any other pod, or where that is not known."""
+        last = self._evictions[-1].together if self._evictions else None
+        made = self._evictions[-(last.moves if last else 1) :]
+        return next((each.landing.target for each in made if each.pod == pod), PENDING)
 
     def moved_from(self, node: int) -> int:
         """How many pods the strategy whose turn it is has moved from a node in this plan."""
@@ -163,7 +164,9 @@ class Arbiter:
         limits = self._limits.copy() if len(pods) > 1 else self._limits
         for position, pod in enumerate(pods):
             # Of a replacement the question is not whether it may go now, but whether a later plan would move it again.
-            refusal = limits.refusal(self._state, pod) if self._observed[pod] else None
+            if not self._observed[pod]:
+                continue
+            refusal = limits.refusal(self._state, pod)
             if refusal is not None:
                 verdict, code, message = refusal
                 return Obstacle(position, ("limit", code, message)), Verdict.REFUSED if position else verdict
