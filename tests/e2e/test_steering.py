@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-import yaml
 
 from builders import Object
 from builders.policies import Policy, strategy_policy
@@ -19,20 +18,16 @@ from e2e.binaries import tool
 from e2e.control_plane import ControlPlane
 from e2e.rest import RefusedError
 from e2e.running import Descheduler
-from e2e.shipped import DEPLOY, NAMESPACE, USER, kubeconfig_of_restow, kustomized, rights, without
+from e2e.shipped import NAMESPACE, USER, kubeconfig_of_restow, without
+from e2e.steered import CONFIG_MAP, DONE, PACK, STEERED, entries, gated, install
 from e2e.waiting import wait_until
 from e2e.workloads import deployment, is_ready, pods_of, replica_set, stateful_set, wait_for_ready
 
 pytestmark = pytest.mark.e2e
 
 COMMAND = (sys.executable, "-c", "from restow.cli.main import main; main()")
-#: Everything leaves the nodes that are used by less than a fifth; the stock scheduler would put it right back.
-PACK = strategy_policy("HighNodeUtilization", {"thresholds": {"cpu": 20}})
 _OPTIONS = ("--descheduling-interval=1h", "--v=3")
-_DONE = "Number of evictions/requests"
-_STEERED = "replacements are steered"
 _EVICTED = "Evicted pod"
-_CONFIG_MAP = {"name": "restow-steering", "namespace": NAMESPACE}
 
 
 @pytest.fixture(scope="module")
@@ -43,10 +38,7 @@ def cluster(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[C
         pytest.skip(str(missing))
     with ControlPlane(tmp_path_factory.mktemp("steering")) as plane:
         plane.add_nodes(5, cpu="4")
-        for thing in rights(kustomized(DEPLOY / "kubernetes" / "deployment")):
-            plane.admin.create(thing)
-        for thing in shipped():
-            plane.admin.create(thing)
+        install(plane)
         yield plane
 
 
@@ -80,24 +72,8 @@ def spread(cluster: ControlPlane) -> Iterator[ControlPlane]:
     assert entries(cluster) == {}
 
 
-def shipped() -> list[Object]:
-    files = ("config-map", "gating", "guarding", "rights")
-    texts = ((DEPLOY / "kubernetes" / "steering" / f"{name}.yaml").read_text() for name in files)
-    return [thing for text in texts for thing in yaml.safe_load_all(text)]
-
-
 def restow(cluster: ControlPlane, directory: Path, policy: Policy = PACK, *options: str) -> Descheduler:
     return Descheduler(directory, policy=policy, kubeconfig=kubeconfig_of_restow(cluster), flags=(*_OPTIONS, *options))
-
-
-def gated(cluster: ControlPlane) -> list[str]:
-    pods = cluster.admin.items("Pod", "default")
-    return [each["metadata"]["name"] for each in pods if each["spec"].get("schedulingGates")]
-
-
-def entries(cluster: ControlPlane) -> Object:
-    found: Object = cluster.admin.get("ConfigMap", "restow-steering", NAMESPACE).get("data") or {}
-    return found
 
 
 def nodes_of(cluster: ControlPlane, app: str) -> Counter[str]:
@@ -122,8 +98,8 @@ def longest_gate(cluster: ControlPlane, is_over: Callable[[], bool]) -> float:
 
 def test_nodes_are_emptied_with_the_stock_scheduler_and_stay_empty(spread: ControlPlane, tmp_path: Path) -> None:
     with restow(spread, tmp_path) as running:
-        running.wait_for_line(_STEERED)
-        running.wait_for_line(_DONE)
+        running.wait_for_line(STEERED)
+        running.wait_for_line(DONE)
         wait_for_ready(spread.admin, "web", 6)
         assert set(nodes_of(spread, "web")) <= {"node-1", "node-2"}
         samples = running.samples()
@@ -138,7 +114,7 @@ def test_nodes_are_emptied_with_the_stock_scheduler_and_stay_empty(spread: Contr
 def test_a_replacement_is_as_its_controller_made_it(spread: ControlPlane, tmp_path: Path) -> None:
     before = pods_of(spread.admin, "web")[0]["spec"]
     with restow(spread, tmp_path) as running:
-        running.wait_for_line(_DONE)
+        running.wait_for_line(DONE)
         running.send(signal.SIGTERM)
         assert running.wait() == 0
     after = wait_for_ready(spread.admin, "web", 6)[0]["spec"]
@@ -159,7 +135,7 @@ def test_without_a_right_nothing_is_steered_and_the_log_names_the_rule(
     with without(spread, role, resource, "patch"), restow(spread, tmp_path) as running:
         rule = f'resources: ["{resource}"], verbs: [patch]'
         assert rule in running.wait_for_line("replacements are not steered")
-        running.wait_for_line(_DONE)
+        running.wait_for_line(DONE)
         assert running.samples().total("restow_predictions_total", certainty="steered") == 0
         running.send(signal.SIGTERM)
         assert running.wait() == 0
@@ -170,7 +146,7 @@ class TestObjectsNotInstalled:
         own_plane.add_nodes(2)
         with Descheduler(tmp_path, policy=PACK, kubeconfig=own_plane.kubeconfig, flags=_OPTIONS) as running:
             assert "docs/how-to/steer.md" in running.wait_for_line("replacements are not steered")
-            running.wait_for_line(_DONE)
+            running.wait_for_line(DONE)
             running.send(signal.SIGTERM)
             assert running.wait() == 0
 
@@ -184,7 +160,7 @@ def test_whatever_waits_behind_the_gate_and_is_awaited_by_nobody_is_let_go(
     spread.admin.patch("ConfigMap", "restow-steering", {"data": {uid: "left behind"}}, NAMESPACE)
     wait_until("the admission policy has seen the entry", lambda: creates_gated(spread))
     with restow(spread, tmp_path, strategy_policy("RemoveDuplicates")) as running:
-        running.wait_for_line(_STEERED)
+        running.wait_for_line(STEERED)
         wait_until("the gates are off", lambda: not gated(spread), timeout=120.0)
         # There may be entries of moves that are under way.
         assert uid not in entries(spread)
@@ -226,14 +202,14 @@ def test_killed_in_the_middle_a_second_replica_lets_the_gated_go(spread: Control
         restow(spread, tmp_path / "a", PACK, *election) as first,
         restow(spread, tmp_path / "b", PACK, *election) as second,
     ):
-        wait_until("one of them leads", lambda: first.lines(_STEERED) or second.lines(_STEERED), timeout=60.0)
-        leader, standby = (first, second) if first.lines(_STEERED) else (second, first)
+        wait_until("one of them leads", lambda: first.lines(STEERED) or second.lines(STEERED), timeout=60.0)
+        leader, standby = (first, second) if first.lines(STEERED) else (second, first)
         wait_until("an entry is written", lambda: entries(spread), timeout=60.0, every=0.01)
         leader.send(signal.SIGKILL)
         began = time.monotonic()
         wait_until("nothing is gated", lambda: not gated(spread), timeout=15.0)
         assert time.monotonic() - began < 10
-        standby.wait_for_line(_DONE)
+        standby.wait_for_line(DONE)
         standby.send(signal.SIGTERM)
         assert standby.wait() == 0
     wait_for_ready(spread.admin, "web", 6)
@@ -246,7 +222,7 @@ def test_a_target_that_is_cordoned_before_the_nomination_costs_no_more_than_a_se
     with restow(slow, tmp_path) as running:
         running.wait_for_line(_EVICTED)
         with slow.cordoned(["node-1", "node-2"]):
-            running.wait_for_line(_DONE)
+            running.wait_for_line(DONE)
             assert set(nodes_of(slow, "db")) <= {"node-3", "node-4", "node-5"}
         samples = running.samples()
         assert samples.total("restow_gates_released_total") >= 1
@@ -264,7 +240,7 @@ def test_a_target_that_somebody_fills_before_the_nomination_does_not_hold_the_re
         running.wait_for_line(_EVICTED)
         for node in ("node-1", "node-2"):
             slow.admin.create(replica_set(f"filler-{node}", cpu="2", spec={"nodeName": node}))
-        running.wait_for_line(_DONE)
+        running.wait_for_line(DONE)
         wait_for_ready(slow.admin, "db", 3)
         assert set(nodes_of(slow, "db")) <= {"node-3", "node-4", "node-5"}
         samples = running.samples()
@@ -282,13 +258,13 @@ def test_without_its_config_map_nothing_is_gated_and_the_rest_goes_unsteered(
         running.wait_for_line(_EVICTED)
         slow.admin.delete("ConfigMap", "restow-steering", NAMESPACE)
         try:
-            running.wait_for_line(_DONE)
+            running.wait_for_line(DONE)
             wait_for_ready(slow.admin, "db", 3)
             assert gated(slow) == []
             running.send(signal.SIGTERM)
             assert running.wait() == 0
         finally:
-            slow.admin.create({each: whole[each] for each in ("apiVersion", "kind")} | {"metadata": _CONFIG_MAP})
+            slow.admin.create({each: whole[each] for each in ("apiVersion", "kind")} | {"metadata": CONFIG_MAP})
 
 
 def test_a_writer_that_fills_targets_on_purpose_keeps_no_replacement_waiting(
@@ -303,7 +279,7 @@ def test_a_writer_that_fills_targets_on_purpose_keeps_no_replacement_waiting(
             if (number := next(fillers, None)) is not None:
                 filler = replica_set(f"filler-{number}", cpu="1", spec={"nodeName": f"node-{number % 2 + 1}"})
                 spread.admin.create(filler)
-            return bool(running.lines(_DONE)) and all(map(is_ready, pods_of(spread.admin, "web")))
+            return bool(running.lines(DONE)) and all(map(is_ready, pods_of(spread.admin, "web")))
 
         assert longest_gate(spread, over) < 10
         assert running.samples().total("restow_predictions_total", result="missing") == 0

@@ -1,0 +1,184 @@
+"""Whatever goes wrong in the middle of steered moves, nothing waits for long, nothing is lost, and nothing is left behind.
+
+A seed chooses the fault, the call of a steered move at which it happens, how many replicas of restow there are, and what is
+being moved. ``RESTOW_E2E_STEERING_FAULTS=0:500`` is the long form.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from e2e.binaries import tool
+from e2e.control_plane import ControlPlane
+from e2e.fake_nodes import is_usable
+from e2e.fault_proxy import FaultProxy
+from e2e.faults import Late, calls
+from e2e.gate_watch import GateWatch
+from e2e.rest import name_of
+from e2e.running import Descheduler
+from e2e.shipped import LEASE, NAMESPACE
+from e2e.steered import DONE, PACK, entries, gated, install
+from e2e.steering_faults import CPU, FAULTS, STEPS, TARGETS, Fault, Scene, Step, moving
+from e2e.waiting import wait_until
+from e2e.workloads import deployment, is_ready, stateful_set, wait_for_ready
+
+pytestmark = pytest.mark.e2e
+
+_LONG = os.environ.get("RESTOW_E2E_STEERING_FAULTS")
+#: A right is revoked, the API server is killed, restow is killed, an admission policy is deleted.
+SEEDS = range(*map(int, _LONG.split(":"))) if _LONG else (9, 13, 31, 41)
+#: Seconds that a pod may wait behind the gate while a replica of restow lives.
+LONGEST = 10.0
+#: Seconds for everything to be as it should be again, on busy cores.
+PATIENCE = 120.0
+_SLOW = {"test/delete-delay": "1s"}
+#: Cycles after which a step is not waited for any longer.
+_CYCLES = 3
+_FLAGS = ("--descheduling-interval=1s", "--v=3")
+_ELECTION = (
+    "--leader-elect",
+    "--leader-elect-lease-duration=6s",
+    "--leader-elect-renew-deadline=4s",
+    "--leader-elect-retry-period=1s",
+)
+
+
+@pytest.fixture(scope="module")
+def cluster(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    try:
+        tool("kustomize")
+    except FileNotFoundError as missing:
+        pytest.skip(str(missing))
+    with ControlPlane(tmp_path_factory.mktemp("steering-faults")) as plane:
+        plane.add_nodes(5, cpu=CPU)
+        install(plane)
+        yield plane
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_whatever_goes_wrong_nothing_waits_and_nothing_is_lost(
+    cluster: ControlPlane, tmp_path: Path, seed: int
+) -> None:
+    chance = Random(seed)
+    fault, replicas = chance.choice(FAULTS)
+    step, times = chance.choice(STEPS), chance.randint(1, 4)
+    try:
+        with _scene(cluster, tmp_path, chance, replicas) as scene:
+            _run(scene, fault, Step(calls(*step), times))
+    except Exception as error:
+        error.add_note(f"seed {seed}: {fault.__name__} at the {times}. {' '.join(step)}, {replicas} replicas")
+        raise
+
+
+@contextmanager
+def _scene(cluster: ControlPlane, directory: Path, chance: Random, replicas: int) -> Iterator[Scene]:
+    """Two nodes are half full and the others empty, and restow is there."""
+    cluster.clear("default")
+    with cluster.cordoned(["node-3", "node-4", "node-5"]):
+        cluster.admin.create(deployment("base", 4, cpu="1"))
+        wait_for_ready(cluster.admin, "base", 4, timeout=PATIENCE)
+    if cluster.admin.find("Lease", LEASE, NAMESPACE):
+        cluster.admin.delete("Lease", LEASE, NAMESPACE)
+    with FaultProxy(cluster) as proxy, ExitStack() as stack:
+        kubeconfig = proxy.kubeconfig_for({"token": cluster.token_of("restow", NAMESPACE)}, "steered")
+        flags = (*_FLAGS, *(_ELECTION if replicas > 1 else ()))
+        names = [f"restow-{at}" for at in range(replicas)]
+        runs = [Descheduler(directory, policy=PACK, kubeconfig=kubeconfig, flags=flags, name=name) for name in names]
+        scene = Scene(cluster, proxy, chance, runs)
+        for run in runs:
+            stack.callback(run.kill)
+            scene.start(run)
+            wait_until("a replica lives", partial(scene.lives, run), PATIENCE)
+        yield scene
+
+
+def _crowd(scene: Scene) -> None:
+    """A workload comes to the empty nodes; its pods are replaced at once, or once they are gone, which takes a while."""
+    name, count, make = scene.chance.choice(
+        (("web", 6, deployment), ("db", 3, partial(stateful_set, annotations=_SLOW)))
+    )
+    scene.plane.admin.create(make(name, count))
+    wait_for_ready(scene.plane.admin, name, count, timeout=PATIENCE)
+
+
+def _run(scene: Scene, fault: Fault, step: Step) -> None:
+    """Let the fault happen at a step, and see that all is as it should be once it is put right."""
+    watch = GateWatch(scene.plane, lambda: scene.is_excused or not any(map(scene.lives, scene.runs)))
+
+    def cycles() -> int:
+        return len(scene.runs[0].lines(DONE))
+
+    with watch.watching():
+        with ExitStack() as stack:
+            with scene.plane.cordoned(list(TARGETS)):
+                _crowd(scene)
+                done = cycles()
+                stack.enter_context(scene.proxy.trouble(step, Late(scene.chance.choice((0.0, 0.5)))))
+            # Of some steps there are fewer, or a cycle has passed before anything could move.
+            wait_until("the step is reached", lambda: step.reached.is_set() or cycles() > done + _CYCLES, PATIENCE)
+            with fault(scene):
+                _wait_for_the_end(scene)
+        _wait_for_the_end(scene)
+    assert watch.longest < LONGEST
+    wait_until("all replicas live", lambda: all(map(scene.lives, scene.runs)), PATIENCE)
+    for run in scene.runs:
+        assert not run.lines("Traceback")
+        run.send(signal.SIGTERM)
+        assert run.wait() == 0
+    assert (gated(scene.plane), entries(scene.plane)) == ([], {})
+
+
+def _wait_for_the_end(scene: Scene) -> None:
+    """Until every workload is complete and ready, nothing waits behind the gate, and a cycle has ended since."""
+
+    def well() -> bool:
+        scene.start_again()
+        return _is_well(scene.plane)
+
+    def cycles() -> int:
+        scene.start_again()
+        return sum(len(run.lines(DONE)) for run in scene.runs)
+
+    try:
+        wait_until("all is well", well, PATIENCE, every=0.1)
+        done = cycles()
+        wait_until("a cycle ends", lambda: cycles() > done, PATIENCE)
+        wait_until("all is well", well, PATIENCE, every=0.1)
+    except TimeoutError as error:
+        error.add_note("\n".join(_described(scene.plane)))
+        for run in scene.runs:
+            error.add_note("\n".join(run.lines()[-15:]))
+        raise
+
+
+def _is_well(plane: ControlPlane) -> bool:
+    pods = plane.admin.items("Pod", "default")
+    wanted = {"base": 4} | {
+        each["metadata"]["name"]: each["spec"]["replicas"]
+        for kind in ("Deployment", "StatefulSet")
+        for each in moving(plane, kind)
+    }
+    there = Counter(each["metadata"]["labels"]["app"] for each in pods)
+    complete = all(there[app] == count for app, count in wanted.items())
+    config = plane.admin.find("ConfigMap", "restow-steering", NAMESPACE)
+    return complete and all(map(is_ready, pods)) and not gated(plane) and not (config or {}).get("data")
+
+
+def _described(plane: ControlPlane) -> Iterator[str]:
+    """What a person asks first where not all is well."""
+    for each in plane.admin.items("Node"):
+        yield f"{name_of(each)} {'usable' if is_usable(each) else each['spec'].get('taints')}"
+    for each in plane.admin.items("Pod", "default"):
+        ready = "ready" if is_ready(each) else "not ready"
+        leaving = " terminating" if "deletionTimestamp" in each["metadata"] else ""
+        yield f"{name_of(each)} on {each['spec'].get('nodeName')}: {each['status']['phase']}, {ready}{leaving}"
+    yield f"gated {gated(plane)}, entries {entries(plane)}"
