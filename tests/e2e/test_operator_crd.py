@@ -36,10 +36,9 @@ BOTH = {"devLowNodeUtilizationThresholds": "Low", "devDeviationThresholds": "Hig
 
 
 def is_established(definition: Object) -> bool:
-    return any(
-        each["type"] == "Established" and each["status"] == "True"
-        for each in definition.get("status", {}).get("conditions", ())
-    )
+    # Null until the API server has looked at it.
+    conditions = definition["status"].get("conditions") or ()
+    return any(each["type"] == "Established" and each["status"] == "True" for each in conditions)
 
 
 @pytest.fixture(scope="module")

@@ -73,6 +73,11 @@ def test_a_field_that_no_api_server_accepts(spec, sentence):
     assert told.startswith(sentence)
 
 
+def test_a_field_that_is_written_twice():
+    text = f"{HEAD}spec:\n  mode: Predictive\n  mode: Automatic\n"
+    assert refused(text) == ["k.yaml:6: spec.mode: is written twice; remove one of them"]
+
+
 def test_every_error_is_told():
     assert len(refused(f"{HEAD}spec:\n  mode: x\n  logLevel: y\n  profile: []\n")) == 3
 

@@ -1,7 +1,7 @@
 """A file, or an object of the API server, as a KubeDescheduler.
 
-The one place that knows how documents are read and decoded. Fields that do not exist are refused in a file, as kubectl
-refuses them; an API server has taken them away already.
+The one place that knows how documents are read and decoded. Fields that do not exist or are written twice are refused
+in a file, as kubectl refuses them; of an object of the API server such fields are gone already.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ def read_resource(text: bytes, filename: str) -> KubeDescheduler:
     if wrong_kind:
         raise refusal(document, wrong_kind)
     decoded = decode(_plain(document.data), KubeDescheduler, ())
-    issues = [*decoded.errors, *(unknown_key(key) for key in decoded.unknown if _is_ours(key))]
+    twice = [Issue(path, "is written twice", hint="remove one of them") for path in document.duplicates]
+    issues = [*twice, *decoded.errors, *(unknown_key(key) for key in decoded.unknown if _is_ours(key))]
     if decoded.value is None or issues:
         raise refusal(document, issues)
     return decoded.value
