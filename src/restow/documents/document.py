@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from restow.documents.findings import Path, path_text
+from restow.documents.findings import Issue, Path, path_text
 from restow.documents.json_text import read_json
 from restow.documents.nodes import ListNode, MapNode, Node, ScalarNode, Source
 from restow.documents.yaml_text import read_yaml
@@ -93,6 +93,16 @@ def _first(text: bytes, source: Source) -> tuple[Node | None, bool]:
         return first, next(documents, None) is not None
     except InputError:
         return first, True
+
+
+def repeated_keys(document: Document) -> list[Issue]:
+    """Return the errors of a file in which no key may be written twice."""
+    return [Issue(path, "is written twice", hint="remove one of them") for path in document.duplicates]
+
+
+def further_documents(document: Document) -> list[Issue]:
+    """Return the warning about documents that nobody reads, if there are any."""
+    return [Issue((), "only the first YAML document of a file is read", "warning")] if document.has_more else []
 
 
 @dataclass(slots=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from restow.documents.document import further_documents
 from restow.documents.findings import Issue, errors_in, refusal, to_findings
 from restow.documents.shapes import json_kind
 from restow.kube.excerpts import excerpt
@@ -74,12 +75,7 @@ def read_policy(document: Document, plugins: Plugins) -> Reading:
     if version not in _VERSIONS or kind != KIND:
         return Reading(None, (_not_registered(version, kind, document),))
     reading = _VERSIONS[version](document, plugins)
-    return Reading(reading.policy, (*_enclosed(document), *reading.issues, *_further_documents(document)))
-
-
-def _further_documents(document: Document) -> list[Issue]:
-    text = "only the first YAML document of a file is read"
-    return [Issue((), text, "warning")] if document.has_more else []
+    return Reading(reading.policy, (*_enclosed(document), *reading.issues, *further_documents(document)))
 
 
 def _enclosed(document: Document) -> list[Issue]:

@@ -14,7 +14,7 @@ from typing import Final, Literal
 from msgspec import Struct, field
 
 from restow.documents.decoding import decode, unknown_key
-from restow.documents.document import Document, DocumentKind, read_document
+from restow.documents.document import Document, DocumentKind, further_documents, read_document, repeated_keys
 from restow.documents.field_types import Duration
 from restow.documents.findings import Finding, Issue, Path, errors_in, refusal, to_findings
 from restow.errors import InputError
@@ -85,12 +85,9 @@ def read_rules(text: bytes, filename: str) -> RuleFile:
     document = read_document(text, filename, _FILE)
     decoded = decode(document.data, _File, ())
     ignored = [_ignored(unknown_key(key)) for key in decoded.unknown]
-    twice = [Issue(path, "is written twice", hint="remove one of them") for path in document.duplicates]
     if decoded.value is None:
-        raise refusal(document, [*twice, *decoded.errors])
-    issues = [*twice, *_check(decoded.value), *ignored]
-    if document.has_more:
-        issues.append(Issue((), "only the first YAML document of a file is read", "warning"))
+        raise refusal(document, [*repeated_keys(document), *decoded.errors])
+    issues = [*repeated_keys(document), *_check(decoded.value), *ignored, *further_documents(document)]
     if errors := errors_in(issues):
         raise refusal(document, errors)
     rules = tuple(_rule(name, written) for name, written in decoded.value.rules.items())

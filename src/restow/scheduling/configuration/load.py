@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from restow.cluster.pod_reading import DEFAULT_SCHEDULER
 from restow.documents.decoding import decode
-from restow.documents.document import Document, DocumentKind, read_document
+from restow.documents.document import DocumentKind, further_documents, read_document, repeated_keys
 from restow.documents.findings import Finding, Issue, Path, errors_in, refusal, to_findings
 from restow.kube.excerpts import excerpt
 from restow.kube.near_words import did_you_mean
@@ -53,7 +53,7 @@ def load_scheduler_configuration(text: bytes, name: str) -> SchedulerConfigurati
     if wrong_type:
         raise refusal(document, [wrong_type])
     decoded = decode(document.data, KubeSchedulerConfiguration, ())
-    unreadable = [*map(_written_twice, document.duplicates), *decoded.strictly()]
+    unreadable = [*repeated_keys(document), *decoded.strictly()]
     if decoded.value is None:
         raise refusal(document, unreadable)
     wire = decoded.value
@@ -61,19 +61,11 @@ def load_scheduler_configuration(text: bytes, name: str) -> SchedulerConfigurati
     read = [_read_profile(each, index, wire) for index, each in enumerate(profiles)]
     issues = [*unreadable, *_check_settings(wire), *_check_names(profiles)]
     issues += [issue for _, found in read for issue in found]
-    issues += [*_check_queue_sort(profiles), *_further_documents(document)]
+    issues += [*_check_queue_sort(profiles), *further_documents(document)]
     if errors := errors_in(issues):
         raise refusal(document, errors)
     warnings = tuple(to_findings(document, issues))
     return SchedulerConfiguration(tuple(profile for profile, _ in read), warnings, document.data)
-
-
-def _written_twice(path: Path) -> Issue:
-    return Issue(path, "is written twice", hint="remove one of them")
-
-
-def _further_documents(document: Document) -> list[Issue]:
-    return [Issue((), "only the first YAML document of a file is read", "warning")] if document.has_more else []
 
 
 def _check_type(data: dict[str, Any]) -> Issue | None:
