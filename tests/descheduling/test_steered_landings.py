@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 
 from builders import HOSTNAME, ZONE, Object, a_node, a_pod, ago, spread
 from descheduling.harness import a_cluster, a_policy
 from descheduling.proven import TOLD, codes, landings, plans, prove
+from oracle.comparison import Case
+from oracle.moving_cases import MOVING_SUBJECTS, a_moving_case
+from restow.descheduling.arbiter import Eviction, Refused
 from restow.descheduling.cycle import Cycle
 from restow.descheduling.steering import Steerable
+from restow.scheduling.schedulers import Schedulers
 
 LOW = a_policy("LowNodeUtilization", {"thresholds": {"cpu": 30}, "targetThresholds": {"cpu": 60}})
 HIGH = a_policy("HighNodeUtilization", {"thresholds": {"cpu": 30}})
@@ -169,3 +175,18 @@ def test_a_second_plan_moves_nothing_again(name: str) -> None:
     assert first.record.evictions
     assert all(each.landing.steering == "nominate" for each in first.record.evictions)
     assert [len(each.record.evictions) for each in others] == [0]
+
+
+def test_asking_about_the_best_nodes_first_finds_what_asking_about_all_finds(monkeypatch) -> None:
+    """The filters may be asked about the best nodes alone, or, where none of those fits, about every node."""
+    cases = [a_moving_case(subject, seed) for subject in MOVING_SUBJECTS for seed in range(4)]
+    first = [told(case) for case in cases]
+    assert sum(each.landing.steering == "nominate" for moves, _ in first for each in moves) > 20
+    monkeypatch.setattr(Schedulers, "passing", lambda _self, _pod, nodes: np.zeros(len(nodes), dtype=bool))
+    assert [told(case) for case in cases] == first
+
+
+def told(case: Case) -> tuple[Sequence[Eviction], Sequence[Refused]]:
+    """The moves with their landings, and the refusals, of a plan whose replacements can be steered."""
+    record = prove(case.cluster, case.policy, steering="nominate").record
+    return record.evictions, record.refusals

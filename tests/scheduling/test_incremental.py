@@ -20,9 +20,11 @@ from restow.cluster.pods import PENDING
 from restow.cluster.state import ClusterState
 from restow.scheduling.context import Context
 from restow.scheduling.decision import Decision, Scheduler
+from restow.scheduling.framework import CycleError
 from restow.scheduling.nonzero_usage import NonzeroUsage
 from restow.scheduling.per_node import PerNode
 from restow.scheduling.pod_counts import PodCounts
+from restow.scheduling.scoring import rank
 from scheduling.random_scenes import Changes, Scene
 
 SEEDS = st.integers(0, 2**32)
@@ -169,13 +171,45 @@ def test_asking_in_between_makes_no_difference(seed):
 
 @given(seed=SEEDS)
 @settings(max_examples=40, deadline=None)
+def test_some_nodes_are_told_of_as_all_are(seed):
+    """Which of them fit, and which of them score highest among themselves, when others have changed too."""
+    choice = Random(seed)
+    state = ClusterState(a_cluster(*Scene(seed).objects()))
+    asked = Scheduler(Context.of(state))
+    changes = Changes(state, choice, movable(state))
+    nodes = range(len(state.cluster.nodes))
+    for _ in range(6):
+        for _ in range(choice.choice(BURSTS)):
+            changes.once()
+        for pod in asked_about(state, choice):
+            some = np.array(sorted(choice.sample(nodes, choice.randint(1, len(nodes)))))
+            fresh = a_fresh_one(asked, state)
+            assert asked.passing(pod, some).tolist() == fresh.fitting(pod)[some].tolist()
+            assert asked.best_of(pod, some).tolist() == best_by_rank(fresh, pod, some)
+            if choice.random() < 0.3:
+                assert told(asked.decide(pod)) == told(fresh.decide(pod))
+
+
+def best_by_rank(scheduler: Scheduler, pod: int, nodes) -> list[int]:
+    among = np.zeros(len(scheduler._state.cluster.nodes), dtype=bool)
+    among[nodes] = True
+    try:
+        return rank(pod, among, scheduler._scores).best.tolist()
+    except CycleError:
+        return nodes.tolist()
+
+
+@given(seed=SEEDS)
+@settings(max_examples=40, deadline=None)
 def test_what_is_counted_on_the_way_is_what_a_recount_finds(seed):
     """Counts of chosen pods, requests with defaults, and arrays that are computed anew where something changed."""
     choice = Random(seed)
     state = ClusterState(a_cluster(*Scene(seed).objects()))
     everyone = np.arange(len(state.exists))
     usage, counts = NonzeroUsage(state), PodCounts(state)
-    kept = PerNode(state, lambda row, nodes: state.requested[row, nodes] + state.running[nodes])
+    kept = PerNode(
+        state, len(state.cluster.nodes), lambda row, nodes: state.requested[row, nodes] + state.running[nodes]
+    )
     changes = Changes(state, choice, everyone.tolist())
     for step in range(12):
         members = np.flatnonzero([choice.random() < 0.3 for _ in everyone])
@@ -183,11 +217,14 @@ def test_what_is_counted_on_the_way_is_what_a_recount_finds(seed):
         usage.requested()
         row = choice.randrange(len(state.requested))
         kept.of(row)
+        some = np.flatnonzero([choice.random() < 0.4 for _ in state.cluster.nodes.names])
         for _ in range(choice.choice(BURSTS)):
             changes.once()
         if choice.random() < 0.6:
             counts.validate()
             assert usage.requested().tolist() == NonzeroUsage(state).requested().tolist()
+            assert kept.at(row, some).tolist() == (state.requested[row] + state.running)[some].tolist()
+        if choice.random() < 0.6:
             assert kept.of(row).tolist() == (state.requested[row] + state.running).tolist()
     state.validate()
 

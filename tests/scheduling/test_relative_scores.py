@@ -43,8 +43,8 @@ def test_each_window_is_scored_as_if_it_were_all(plugin, subject, seed, size) ->
         window = slice(start, start + size)
         alone = asked.score(pod, nodes[window])
         if relative is None or found is None:
-            together = None if everywhere is None else everywhere[window]
-            assert np.array_equal(alone, together)
+            together = None if everywhere is None else np.broadcast_to(everywhere, len(nodes))[window]
+            assert np.array_equal(np.broadcast_to(alone, size), np.broadcast_to(together, size))
         else:
             assert np.array_equal(alone, found.table[scales[start], relative.kinds[window]])
 

@@ -40,6 +40,7 @@ class ClusterState:
 
     __slots__ = (
         "_arrived",
+        "_changed",
         "_first",
         "_holds",
         "_journal",
@@ -84,6 +85,8 @@ class ClusterState:
         self._owners: OwnerIndex | None = None
         self._owned: npt.NDArray[np.int64] | None = None
         self._journal: list[tuple[int, int, bool, bool]] = []
+        #: The last question for changed nodes, and the answer.
+        self._changed: tuple[tuple[int, int], IntArray] = ((0, 0), np.zeros(0, dtype=np.int64))
         self._resident, self._first = _residents(pods.node, len(nodes))
         self._arrived: dict[int, list[int]] = {}
         #: Sum of the requests of the pods that hold resources, int64[resource, node].
@@ -122,7 +125,13 @@ class ClusterState:
         return self._holds & self.exists
 
     def changed_nodes(self, since: int) -> IntArray:
-        """The nodes of all changes but the first ``since``, in order."""
+        """The nodes of all changes but the first ``since``, in order; whoever else asks for the same gets the same."""
+        question = since, len(self.changes)
+        if self._changed[0] != question:
+            self._changed = question, self._changed_since(since)
+        return self._changed[1]
+
+    def _changed_since(self, since: int) -> IntArray:
         recent = self.changes[since:]
         if len(recent) < _FEW:
             return np.array(sorted({change.node for change in recent}), dtype=np.int64)
@@ -189,6 +198,7 @@ class ClusterState:
         for name in ("exists", "node", "terminating", "requested", "running"):
             setattr(twin, name, getattr(self, name).copy())
         twin.changes, twin.births = list(self.changes), list(self.births)
+        twin._changed = self._changed  # noqa: SLF001
         twin._journal = []  # noqa: SLF001  a fork is made inside the class
         twin._arrived = {node: list(pods) for node, pods in self._arrived.items()}  # noqa: SLF001
         return twin

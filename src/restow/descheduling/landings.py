@@ -64,6 +64,7 @@ class Landings:
         self._known_figures: dict[float, float] = {}
         #: The same integers for all moves.
         self._indices = np.arange(len(cluster.nodes)).astype(object)
+        self._everywhere: IntArray = np.arange(len(cluster.nodes))
         #: Who objects to landings, in this round.
         self.watchers: list[tuple[Turn, Objection]] = []
 
@@ -84,26 +85,30 @@ class Landings:
             return harm
         return self._unknown_eviction(suggestion.pod) or self._landing(odds, good, target, probability)
 
-    def steered(self, turn: Turn, suggestion: Suggestion, source: int, fitting: BoolArray) -> Landing | Reason:
-        """The best of the nodes that fit, bool[node], for what the strategy wants."""
-        nodes = np.flatnonzero(fitting)
-        nodes = nodes[accepted(suggestion, source, nodes)]
-        if len(nodes) == 0:
-            return self._no_target(turn, suggestion, source, fitting)
-        for watcher, objects in self._others(turn):
-            left = nodes[~objects(twin_of(suggestion.pod), nodes)]
-            if len(left) == 0:
-                return circular(self._nodes.names[int(nodes[0])], watcher)
-            nodes = left
-        target = self._cheapest(suggestion, nodes)
+    def steered(self, turn: Turn, suggestion: Suggestion, source: int) -> Landing | Reason | None:
+        """The best of the nodes that fit for what the strategy wants; None where nothing fits.
+
+        The filters are asked about the nodes that would be best, and about all only where none of those will do.
+        """
+        replacement = twin_of(suggestion.pod)
+        wanted = self._everywhere[accepted(suggestion, source, self._everywhere)]
+        best = _cheapest(suggestion, wanted)
+        found = self._undisturbed(turn, replacement, best[self._schedulers.passing(replacement, best)])
+        if not isinstance(found, np.ndarray):
+            fitting = self._schedulers.fitting(replacement)
+            if not fitting.any():
+                return None
+            found = self._undisturbed(turn, replacement, wanted[fitting[wanted]])
+            if not isinstance(found, np.ndarray):
+                return found or self._no_target(turn, suggestion, wanted, fitting)
+            found = _cheapest(suggestion, found)
+        target = int(found[0] if len(found) == 1 else self._schedulers.best_of(replacement, found)[0])
         return self._unknown_eviction(suggestion.pod) or Landing(
             target, "certain", (self._indices[target],), 1, probability=1.0, probabilities=(1.0,), steering="nominate"
         )
 
-    def _no_target(self, turn: Turn, suggestion: Suggestion, source: int, fitting: BoolArray) -> Reason:
+    def _no_target(self, turn: Turn, suggestion: Suggestion, wanted: IntArray, fitting: BoolArray) -> Reason:
         """Why no node that fits would do: none serves the strategy, or none of those that do takes the pod."""
-        everywhere = np.arange(len(fitting))
-        wanted = everywhere[accepted(suggestion, source, everywhere)]
         if len(wanted):
             counts = reason_counts(self._schedulers.verdicts(twin_of(suggestion.pod)), wanted)
             nodes = "the one node" if len(wanted) == 1 else f"any of the {len(wanted)} nodes"
@@ -113,16 +118,16 @@ class Landings:
             message = f"{nothing} on any of the {np.count_nonzero(fitting)} nodes where it fits"
         return "placement", "NoGain", message.removesuffix(".")
 
-    def _cheapest(self, suggestion: Suggestion, nodes: IntArray) -> int:
-        """The node that serves the strategy best; of several the one that the scheduler scores highest."""
-        if suggestion.cost is not None:
-            costs = suggestion.cost(nodes)
-            nodes = nodes[costs == costs.min()]
-        if len(nodes) == 1:
-            return int(nodes[0])
-        among = np.zeros(len(self._nodes), dtype=bool)
-        among[nodes] = True
-        return int(self._schedulers.best_of(twin_of(suggestion.pod), among)[0])
+    def _undisturbed(self, turn: Turn, replacement: int, nodes: IntArray) -> IntArray | Reason | None:
+        """Those of some nodes where nobody would move a replacement again, or who would; None where there are no nodes."""
+        if len(nodes) == 0:
+            return None
+        for watcher, objects in self._others(turn):
+            left = nodes[~objects(replacement, nodes)]
+            if len(left) == 0:
+                return circular(self._nodes.names[int(nodes[0])], watcher)
+            nodes = left
+        return nodes
 
     def _unknown_eviction(self, pod: int) -> Reason | None:
         """Why nobody can tell whether a pod may be evicted."""
@@ -230,6 +235,15 @@ def _gain(turn: Turn, suggestion: Suggestion) -> str:
 def _no_gain(turn: Turn, suggestion: Suggestion) -> str:
     """What is said of the places that would not."""
     return "the plan does not want it" if suggestion.by_plan else f"{turn.plugin} gains nothing"
+
+
+def _cheapest(suggestion: Suggestion, nodes: IntArray) -> IntArray:
+    """Those of some nodes that serve the strategy best."""
+    if suggestion.cost is None or len(nodes) == 0:
+        return nodes
+    costs = suggestion.cost(nodes)
+    cheapest: IntArray = nodes[costs == costs.min()]
+    return cheapest
 
 
 def only(candidates: IntArray, source: int) -> bool:

@@ -265,10 +265,8 @@ class Prover:
 
     def _steer(self, turn: Turn, suggestion: Suggestion, source: int, when: Succession) -> Landing | Reason | None:
         """The best place for a replacement when it comes; None where nothing fits then, so that it would have to wait."""
-        pod = suggestion.pod
-        self._replace(pod, when)
-        fitting = self._schedulers.fitting(twin_of(pod))
-        return self._landings.steered(turn, suggestion, source, fitting) if fitting.any() else None
+        self._replace(suggestion.pod, when)
+        return self._landings.steered(turn, suggestion, source)
 
     def _unprovable(self, pod: int) -> Reason | None:
         """Why nobody can tell where the replacement of a pod would land."""

@@ -9,7 +9,7 @@ in texts only.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
 from restow.kube.field_errors import aggregate, quote
@@ -79,6 +79,15 @@ class Selector:
     requirements: tuple[Requirement, ...] = ()
     #: False only for NOTHING.
     selectable: bool = True
+    #: Worked out once: caches ask for it again and again.
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Keep the hash."""
+        object.__setattr__(self, "_hash", hash((self.requirements, self.selectable)))
+
+    def __hash__(self) -> int:
+        return self._hash
 
     def matches(self, labels: Mapping[str, str]) -> bool:
         """Whether labels satisfy every requirement."""

@@ -31,6 +31,10 @@ class CarriedTerm:
     group: int
 
 
+#: Kinds of pods that are remembered with who means them.
+_KINDS = 16_384
+
+
 @dataclass(slots=True, frozen=True, eq=False)
 class Carriers:
     """Pods whose terms pull (or push) an incoming pod over one topology; only ever equal to itself."""
@@ -69,7 +73,7 @@ class CarriedTerms:
         self._groups = groups
         self._index = SelectorIndex([_scoped(each.term) for each in carried])
         #: By namespace and labels: several of them may be labelled alike.
-        self._of_kind: Recent[tuple[int, int], tuple[Carriers, ...]] = Recent()
+        self._of_kind: Recent[tuple[int, int], tuple[Carriers, ...]] = Recent(_KINDS)
         self._of_pods: dict[LabelledAs, tuple[Carriers, ...]] = {}
         self._of_terms: dict[tuple[int, ...], tuple[Carriers, ...]] = {}
 

@@ -40,6 +40,12 @@ class Found:
     #: The domain of each node; None where each node counts as one.
     domain: IntArray | None
 
+    def at(self, nodes: IntArray) -> Found:
+        """The same for some of the nodes."""
+        if self.domain is None:
+            return Found(self.max_skew, self.pods[nodes], None)
+        return Found(self.max_skew, self.pods, self.domain[nodes])
+
 
 #: All that scores depend on but the nodes: of each constraint its skew, the number of values that tell nodes apart, and
 #: the pods of each domain.

@@ -24,7 +24,7 @@ from restow.scheduling.profile_plugins import plugins_of
 from restow.scheduling.profiles import DEFAULT_PROFILE, SchedulerProfile
 from restow.scheduling.queue import Queue, waiting_pods
 from restow.scheduling.sampling import Sampling
-from restow.scheduling.scoring import Ranking, rank
+from restow.scheduling.scoring import Ranking, best_of, rank
 from restow.scheduling.verdicts import Objection, Verdicts
 
 
@@ -133,12 +133,19 @@ class Scheduler:
         except CycleError:
             return self._filters.unasked()
 
-    def best_of(self, pod: int, nodes: BoolArray) -> IntArray:
-        """Those of some feasible nodes, bool[node] (at least one), that have the best score among themselves."""
+    def passing(self, pod: int, nodes: IntArray) -> BoolArray:
+        """Which of some nodes ``fitting`` has, bool[len(nodes)]; nothing is asked about the others."""
         try:
-            return rank(pod, nodes, self._scores).best
+            return self._filters.passing(pod, nodes)
         except CycleError:
-            return np.flatnonzero(nodes)
+            return np.zeros(len(nodes), dtype=bool)
+
+    def best_of(self, pod: int, nodes: IntArray) -> IntArray:
+        """Those of some feasible nodes (at least one) that have the best score among themselves."""
+        try:
+            return best_of(pod, nodes, self._scores)
+        except CycleError:
+            return nodes
 
     def odds(self, decision: Decision) -> LandingOdds:
         """Every node that could win, and how probable each is; to be asked before the state changes.

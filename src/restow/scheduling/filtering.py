@@ -16,6 +16,7 @@ import numpy as np
 from restow.cluster.interning import BoolArray, IntArray
 from restow.scheduling.context import Context
 from restow.scheduling.framework import (
+    NO_PODS,
     NOT_ASKED,
     PASSES,
     Categories,
@@ -52,7 +53,7 @@ class Filters:
         }
         #: The nodes with what is kept of them for nominated pods.
         self.kept_nodes = KeptNodes(context.state, nominations)
-        self._with_nominated = PerNode(self.kept_nodes, self._judge_with_nominated)
+        self._with_nominated = PerNode(self.kept_nodes, len(self._everywhere), self._judge_with_nominated)
         self._sample: dict[tuple[int, int], tuple[NodeResourcesFit, int]] = {}
         self._prefilters = PreFilters(context.state.cluster.pods, plugins)
         #: What the categories of verdicts stand for; it only ever grows.
@@ -75,6 +76,23 @@ class Filters:
             verdict = self._run_everywhere(asked, (*asked.restricting, self.objections[own].plugin)).verdict
         verdict[nominated] = own
         return Verdicts(verdict, self.objections, allowed=asked.allowed)
+
+    def passing(self, pod: int, nodes: IntArray) -> BoolArray:
+        """Which of some nodes ``run`` would let pass, bool[len(nodes)]; nothing is asked about the others."""
+        if self._nominations:
+            return self.run(pod).passes[nodes]
+        asked = self.prefilter(pod)
+        if asked.failure is not None:
+            return np.zeros(len(nodes), dtype=bool)
+        passes = np.ones(len(nodes), dtype=bool) if asked.allowed is None else asked.allowed[nodes]
+        for plugin in asked.plugins:
+            if plugin.name in self._local:
+                passes &= self._local[plugin.name].at(pod, nodes) < 0
+        for plugin in asked.plugins:
+            left = np.flatnonzero(passes) if plugin.name not in self._local else NO_PODS
+            if len(left):
+                passes[left] = plugin.judge(pod, nodes[left]).passes
+        return passes
 
     def run_on(self, asked: Asked, node: int) -> int:
         """Judge one node for a pod on a state that may be only tried out; a category as in ``run``.

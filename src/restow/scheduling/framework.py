@@ -125,8 +125,11 @@ class ScorePlugin(Protocol):
 
     name: str
 
-    def score(self, pod: int, nodes: IntArray) -> Scores | None:
-        """0..100 for each of these feasible nodes, normalised over them; None where the plugin has no opinion."""
+    def score(self, pod: int, nodes: IntArray) -> Scores | int | None:
+        """0..100 for each of these feasible nodes, normalised over them; None where the plugin has no opinion.
+
+        A number stands for all of them alike.
+        """
         ...
 
 
@@ -142,12 +145,12 @@ class WidePlugin(ScorePlugin, Protocol):
         ...
 
 
-def among(plugin: WidePlugin, pod: int, nodes: IntArray, count: int) -> Scores | None:
+def among(plugin: WidePlugin, pod: int, nodes: IntArray, count: int) -> Scores | int | None:
     """What ``score`` says of some of ``count`` nodes, by ``score_all``."""
     feasible = np.zeros(count, dtype=bool)
     feasible[nodes] = True
     scores = plugin.score_all(pod, feasible) if len(nodes) else None
-    return scores if scores is None else np.broadcast_to(scores, count)[nodes].astype(np.int64)
+    return scores if scores is None or isinstance(scores, int) else scores[nodes]
 
 
 def one_outcome(fails: BoolArray, outcome: Outcome) -> Judgement:

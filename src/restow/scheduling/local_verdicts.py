@@ -28,6 +28,10 @@ class LocalVerdicts(Protocol):
         """The category of every node for a pod on the state as it is; not to be changed, and it does not change."""
         ...
 
+    def at(self, pod: int, nodes: IntArray) -> Categories:
+        """The same of some nodes."""
+        ...
+
 
 def local_verdicts(state: ClusterState, plugin: LocalPlugin, number: Numbering) -> LocalVerdicts:
     """The verdicts of a local plugin on one state."""
@@ -43,12 +47,17 @@ class _Following:
         self._number = number
         #: One pod of each kind; to the plugin all of them are the same.
         self._sample: dict[int, int] = {}
-        self._kept = PerNode(state, self._judge)
+        self._kept = PerNode(state, len(state.cluster.nodes), self._judge)
 
     def of(self, pod: int) -> Categories:
         key = self._plugin.key(pod)
         self._sample.setdefault(key, pod)
         return self._kept.of(key)
+
+    def at(self, pod: int, nodes: IntArray) -> Categories:
+        key = self._plugin.key(pod)
+        self._sample.setdefault(key, pod)
+        return self._kept.at(key, nodes)
 
     def _judge(self, key: int, nodes: IntArray) -> Categories:
         return self._number(self._plugin, self._plugin.judge(self._sample[key], nodes))
@@ -70,6 +79,10 @@ class _Lasting:
             known = self._number(self._plugin, self._plugin.judge(pod, self._everywhere))
             self._known.put(key, known)
         return known
+
+    def at(self, pod: int, nodes: IntArray) -> Categories:
+        categories: Categories = self.of(pod)[nodes]
+        return categories
 
 
 def merged(layers: list[Categories], count: int) -> Categories:

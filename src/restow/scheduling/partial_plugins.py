@@ -101,14 +101,14 @@ class UnpreparedScore:
         self.name = plugin.name
         self._plugin = plugin
 
-    def score(self, pod: int, nodes: IntArray) -> Scores:
-        """The plugin's scores, or zeros."""
+    def score(self, pod: int, nodes: IntArray) -> Scores | int:
+        """The plugin's scores, or zero."""
         try:
             scores = self._plugin.score(pod, nodes)
         except CycleError as error:
             problem = str(error).removeprefix(f'running PreScore plugin "{self.name}": ')
             raise CycleError(f'running Score plugins: plugin "{self.name}" failed with: {problem}') from error
-        return np.zeros(len(nodes), dtype=np.int64) if scores is None else scores
+        return 0 if scores is None else scores
 
     def relative(self, pod: int, nodes: IntArray) -> RelativeScores | None:
         """The plugin's scores for windows of the nodes, where they depend on the window."""

@@ -103,16 +103,13 @@ class PodCounts:
 
     def _counted(self, members: IntArray, domains: Domains) -> Count:
         state = self._state
-        placed = members[state.exists[members] & (state.node[members] >= 0)]
-        placed = placed[~self._over[placed]]
-        staying = placed[~state.terminating[placed]]
-        return Count(domains.listed, self._by_domain(placed, domains), self._by_domain(staying, domains))
-
-    def _by_domain(self, pods: IntArray, domains: Domains) -> Counts:
-        found = domains.of_node[self._state.node[pods]]
-        counts = np.bincount(found, minlength=domains.count).astype(np.int32)
-        counts[NO_DOMAIN] = 0
-        return counts
+        placed = members[state.exists[members] & (state.node[members] >= 0) & ~self._over[members]]
+        found = domains.of_node[state.node[placed]]
+        present = np.bincount(found, minlength=domains.count).astype(np.int32)
+        staying = present.copy()
+        np.subtract.at(staying, found[state.terminating[placed]], 1)
+        present[NO_DOMAIN] = staying[NO_DOMAIN] = 0
+        return Count(domains.listed, present, staying)
 
     def _keep(self, tracker: Tracker, domains: Domains) -> None:
         """Make room for a count; those that were not asked for longest are forgotten."""

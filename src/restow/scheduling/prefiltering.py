@@ -16,6 +16,9 @@ from restow.scheduling.framework import FilterPlugin, LocalPlugin, Outcome, PreF
 from restow.scheduling.recent import Recent
 from restow.scheduling.verdicts import Objection
 
+#: Kinds of pods that are remembered: as many as the workloads of a large cluster, most of which take a few bytes.
+_CAPACITY = 16_384
+
 
 @dataclass(slots=True, frozen=True)
 class Asked:
@@ -50,7 +53,7 @@ class PreFilters:
         #: Plugins that always say the same of all pods of a kind.
         self._constant = frozenset(each for each in plugins if isinstance(each, LocalPlugin))
         self._kind_of = kinds_of_pods(pods)
-        self._kinds: Recent[int, _Kind] = Recent()
+        self._kinds: Recent[int, _Kind] = Recent(_CAPACITY)
 
     def ask(self, pod: int) -> Asked:
         """What is left to be done for a pod.

@@ -66,7 +66,7 @@ class ResourceTrials:
         self._everywhere: IntArray = np.arange(len(state.cluster.nodes))
         self._known = KnownCandidates()
         self._kept: Recent[Size, _Kept] = Recent(_SIZES)
-        self._ends = PerNode(kept_nodes, self._judge_without_victims, _SIZES)
+        self._ends = PerNode(kept_nodes, len(kept_nodes.cluster.nodes), self._judge_without_victims, _SIZES)
 
     def run(self, fit: NodeResourcesFit, pod: int, wanted: BoolArray) -> Found:
         """The candidates among some nodes, bool[node]."""

@@ -56,8 +56,12 @@ class Schedulers:
         """What the filters say of each node for a pod."""
         return self.scheduler_of(pod).verdicts(pod)
 
-    def best_of(self, pod: int, nodes: BoolArray) -> IntArray:
-        """Those of some feasible nodes, bool[node] (at least one), that have the best score among themselves."""
+    def passing(self, pod: int, nodes: IntArray) -> BoolArray:
+        """Which of some nodes pass all filters for a pod, bool[len(nodes)]; nothing is asked about the others."""
+        return self.scheduler_of(pod).passing(pod, nodes)
+
+    def best_of(self, pod: int, nodes: IntArray) -> IntArray:
+        """Those of some feasible nodes (at least one) that have the best score among themselves."""
         return self.scheduler_of(pod).best_of(pod, nodes)
 
     def odds(self, decision: Decision) -> LandingOdds:

@@ -107,11 +107,22 @@ def rank(pod: int, feasible: BoolArray, plugins: Sequence[WeightedPlugin]) -> Ra
     return Ranking(feasible, scores, np.where(feasible, 0 if total is None else total, _INFEASIBLE), constant)
 
 
-def _one_by_one(plugin: ScorePlugin, pod: int, feasible: BoolArray) -> Scores | None:
+def best_of(pod: int, nodes: IntArray, plugins: Sequence[WeightedPlugin]) -> IntArray:
+    """Those of some feasible nodes (at least one) that ``rank`` would find best if no others were feasible."""
+    total = np.zeros(len(nodes), dtype=np.int64)
+    for each in plugins:
+        score = each.plugin.score(pod, nodes)
+        if score is not None and not isinstance(score, int):
+            total += each.weigh(score)
+    best: IntArray = nodes[total == total.max()]
+    return best
+
+
+def _one_by_one(plugin: ScorePlugin, pod: int, feasible: BoolArray) -> Scores | int | None:
     nodes = np.flatnonzero(feasible)
     found = plugin.score(pod, nodes)
-    if found is None:
-        return None
+    if found is None or isinstance(found, int):
+        return found
     scores = np.zeros(len(feasible), dtype=np.int64)
     scores[nodes] = found
     return scores

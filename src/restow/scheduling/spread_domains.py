@@ -37,8 +37,8 @@ class _Question(NamedTuple):
     topology_key: str
     #: Keys that a node must have to count; empty where nodes count without them.
     required_keys: tuple[str, ...]
-    #: None where the constraint does not honour affinity.
-    selection: NodeSelection | None
+    #: By number; None where the constraint does not honour affinity.
+    selection: int | None
     #: None where the constraint does not honour taints.
     tolerations: int | None
 
@@ -50,6 +50,10 @@ class SpreadDomains:
         self._nodes = cluster.nodes
         self._pods = cluster.pods
         self._topologies = topologies
+        numbers: dict[NodeSelection, int] = {}
+        #: The distinct node selections of pods, and which of them each set of rules has.
+        self._selection_of = [numbers.setdefault(each.selection, len(numbers)) for each in self._pods.tables.rules]
+        self._selections = tuple(numbers)
         self._known: Recent[_Question, CountedDomains] = Recent()
         self._with_all: dict[tuple[str, ...], BoolArray] = {}
         self._everywhere: dict[str, bool] = {}
@@ -59,7 +63,7 @@ class SpreadDomains:
         question = _Question(
             term.topology_key,
             required_keys,
-            self._pods.tables.rules[self._pods.rules[pod]].selection if term.honors_affinity else None,
+            self._selection_of[self._pods.rules[pod]] if term.honors_affinity else None,
             int(self._pods.tolerations[pod]) if term.honors_taints else None,
         )
         known = self._known.get(question)
@@ -86,7 +90,7 @@ class SpreadDomains:
     def _count(self, question: _Question) -> CountedDomains:
         counts = self.with_all(question.required_keys)
         if question.selection is not None:
-            counts = counts & matches(question.selection, self._nodes)
+            counts = counts & matches(self._selections[question.selection], self._nodes)
         if question.tolerations is not None:
             counts = counts & self._tolerated(question.tolerations)
         topology = self._topologies.domains if question.required_keys else self._topologies.complete

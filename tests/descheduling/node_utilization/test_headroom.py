@@ -14,7 +14,7 @@ AMOUNTS = st.one_of(st.integers(0, 3), st.integers(0, 2**33).map(lambda units: u
 PAIRS = st.tuples(AMOUNTS, AMOUNTS).map(lambda pair: dict(zip(NAMES, pair, strict=True)))
 
 
-@given(st.lists(st.tuples(PAIRS, PAIRS), min_size=1, max_size=5), PAIRS, st.data())
+@given(st.lists(st.tuples(PAIRS, PAIRS), min_size=1, max_size=9), PAIRS, st.data())
 def test_a_node_takes_a_pod_that_leaves_it_at_or_below_its_ceilings(nodes, pod, data) -> None:
     usage = Usage(NAMES, {node: dict(used) for node, (used, _) in enumerate(nodes)}, of_pod=None)
     ceilings = {node: ceiling for node, (_, ceiling) in enumerate(nodes)}

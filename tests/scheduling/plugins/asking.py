@@ -54,7 +54,7 @@ def scores(context, plugin, pod, nodes=None) -> list[int] | str:
     """The scores of feasible nodes (None: of all), or SKIP."""
     names = context.state.cluster.nodes.names if nodes is None else nodes
     answer = plugin.score(pod, node_indices(context, names))
-    return "SKIP" if answer is None else answer.tolist()
+    return "SKIP" if answer is None else np.broadcast_to(answer, len(names)).tolist()
 
 
 def _status(outcome) -> tuple[str, ...]:

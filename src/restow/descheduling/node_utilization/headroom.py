@@ -6,7 +6,7 @@ beyond, and compared part by part: thousands of nodes cost a few operations on a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -15,9 +15,14 @@ from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.usage import Amounts
 from restow.descheduling.node_utilization.usage import Usage
 from restow.kube.quantity import NANO_PER_UNIT
+from restow.scheduling.per_node import PerNode
 
 #: One figure a node.
 Figures = npt.NDArray[np.float64]
+#: How many different pods are remembered with what they would leave of all nodes.
+_CAPACITY = 256
+#: So many nodes are faster looked at one by one.
+_FEW = 4
 #: More units than there are of anything.
 _PLENTY = 1 << 62
 
@@ -32,17 +37,34 @@ class Headroom:
         self._whole = np.full((len(usage.names), nodes), -_PLENTY)
         self._rest = np.zeros_like(self._whole)
         self._measure(ceilings)
+        #: By what a pod uses.
+        self._fits = PerNode(usage, nodes, self._compare, _CAPACITY)
 
     def takes(self, used: Mapping[str, int] | None, nodes: IntArray) -> BoolArray:
         """Which of some nodes stay at or below their ceilings with a pod more; None where nobody knows what it uses."""
-        self._measure(self._usage.changes[self._read :])
-        self._read = len(self._usage.changes)
-        whole, rest = (part[:, None] for part in _parts([used[name] if used else 0 for name in self._usage.names]))
-        fits: BoolArray = ((self._whole > whole) | (self._whole == whole) & (self._rest >= rest)).all(axis=0)[nodes]
+        fits: BoolArray = self._fits.of(_amounts(used, self._usage.names))[nodes]
         return fits
 
+    def _compare(self, used: tuple[int, ...] | None, nodes: IntArray) -> BoolArray:
+        if len(nodes) <= _FEW:
+            return np.array([self._fits_on(node, used) for node in nodes.tolist()], dtype=bool)
+        self._measure(self._usage.changes[self._read :])
+        self._read = len(self._usage.changes)
+        whole, rest = (part[:, None] for part in _parts(used or [0] * len(self._usage.names)))
+        left, beyond = self._whole[:, nodes], self._rest[:, nodes]
+        fits: BoolArray = ((left > whole) | (left == whole) & (beyond >= rest)).all(axis=0)
+        return fits
+
+    def _fits_on(self, node: int, more: tuple[int, ...] | None) -> bool:
+        ceiling = self._ceilings.get(node)
+        if ceiling is None:
+            return False
+        used = self._usage.by_node[node]
+        added = more or [0] * len(self._usage.names)
+        return all(used[name] + each <= ceiling[name] for name, each in zip(self._usage.names, added, strict=True))
+
     def _measure(self, nodes: Iterable[int]) -> None:
-        for node in nodes:
+        for node in set(nodes):
             used, ceiling = self._usage.by_node[node], self._ceilings[node]
             self._whole[:, node], self._rest[:, node] = _parts(
                 [ceiling[name] - used[name] for name in self._usage.names]
@@ -65,42 +87,60 @@ class Fullness:
             self._capacity[:, node] = [capacity.get(name, 0) or np.nan for name in self._names]
         self._used = np.full_like(self._capacity, np.nan)
         self._measure(usage.by_node)
+        #: By what a pod uses.
+        self._shares = PerNode(usage, nodes, self._share, _CAPACITY)
+        self._emptiest = PerNode(usage, nodes, lambda *asked: _unknown_last(self._share(*asked)), _CAPACITY)
+        self._fullest = PerNode(usage, nodes, lambda *asked: _unknown_last(-self._share(*asked)), _CAPACITY)
 
     def fuller(self, than: int, nodes: IntArray) -> BoolArray:
         """Which of some nodes are fuller than one."""
-        fuller: BoolArray = self._share(nodes) > self._share(np.array([than]))
+        shares = self._shares.of(None)
+        fuller: BoolArray = shares[nodes] > shares[than]
         return fuller
 
     def emptier(self, than: int, nodes: IntArray) -> BoolArray:
         """Which of some nodes are emptier than one."""
-        emptier: BoolArray = self._share(nodes) < self._share(np.array([than]))
+        shares = self._shares.of(None)
+        emptier: BoolArray = shares[nodes] < shares[than]
         return emptier
 
     def emptiest_with(self, used: Mapping[str, int] | None, nodes: IntArray) -> Figures:
         """How full each of some nodes is with a pod more; the emptiest node has the least."""
-        return np.nan_to_num(self._share(nodes, used), nan=np.inf)
+        figures: Figures = self._emptiest.of(_amounts(used, self._names))[nodes]
+        return figures
 
     def fullest_with(self, used: Mapping[str, int] | None, nodes: IntArray) -> Figures:
         """The same, but the fullest node has the least."""
-        return np.nan_to_num(-self._share(nodes, used), nan=np.inf)
+        figures: Figures = self._fullest.of(_amounts(used, self._names))[nodes]
+        return figures
 
-    def _share(self, nodes: IntArray, more: Mapping[str, int] | None = None) -> Figures:
+    def _share(self, more: tuple[int, ...] | None, nodes: IntArray) -> Figures:
         self._measure(self._usage.changes[self._read :])
         self._read = len(self._usage.changes)
         used = self._used[:, nodes]
         if more is not None:
-            used = used + np.array([more[name] for name in self._names], dtype=float)[:, None]
+            used = used + np.array(more, dtype=float)[:, None]
         shares = used / self._capacity[:, nodes]
         known = np.isfinite(shares)
         highest = np.where(known, shares, -np.inf).max(axis=0, initial=-np.inf)
         return np.where(known.any(axis=0), highest, np.nan)
 
     def _measure(self, nodes: Iterable[int]) -> None:
-        for node in nodes:
+        for node in set(nodes):
             self._used[:, node] = [self._usage.by_node[node].get(name, 0) for name in self._names]
 
 
-def _parts(amounts: list[int]) -> tuple[IntArray, IntArray]:
+def _amounts(used: Mapping[str, int] | None, names: Iterable[str]) -> tuple[int, ...] | None:
+    """What a pod uses of some resources; None where nobody knows."""
+    return None if used is None else tuple([used[name] for name in names])
+
+
+def _unknown_last(figures: Figures) -> Figures:
+    """The same figures, where those that are not known are the highest."""
+    return np.where(np.isnan(figures), np.inf, figures)
+
+
+def _parts(amounts: Sequence[int]) -> tuple[IntArray, IntArray]:
     """Whole units, as many as fit into 64 bits, and billionths."""
     parts = [divmod(amount, NANO_PER_UNIT) for amount in amounts]
     whole = [max(-_PLENTY, min(each, _PLENTY)) for each, _ in parts]

@@ -12,6 +12,7 @@ from functools import partial
 
 import numpy as np
 
+from restow.cluster.interning import IntArray
 from restow.cluster.replacements import twin_of
 from restow.cluster.snapshot import Cluster
 from restow.cluster.state import ClusterState
@@ -35,6 +36,10 @@ class Usage:
     of_pod: PodUsage | None
     #: The nodes whose usage was lowered or raised since it was taken.
     changes: list[int] = field(default_factory=list)
+
+    def changed_nodes(self, since: int) -> IntArray:
+        """The nodes of all changes but the first ``since``."""
+        return np.array(sorted(set(self.changes[since:])), dtype=np.int64)
 
 
 def requested(view: View, names: tuple[str, ...]) -> Usage:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from restow.cluster.amounts import capped_sum
 from restow.cluster.interning import BoolArray, IntArray
 from restow.scheduling.context import Context
-from restow.scheduling.framework import MAX_SCORE, Scores, among
+from restow.scheduling.framework import MAX_SCORE, Scores
 from restow.scheduling.per_node import PerNode
 
 NAME = "NodeResourcesBalancedAllocation"
@@ -36,11 +36,12 @@ class BalancedAllocation:
         #: Which distinct requests ask for any of the resources.
         self._requests = (context.state.request_vectors()[:, self._rows] != 0).any(axis=1)
         self._columns: dict[int, tuple[IntArray, IntArray]] = {}
-        self._scores = PerNode(context.state, self._compute)
+        self._scores = PerNode(context.state, len(context.state.cluster.nodes), self._compute)
 
     def score(self, pod: int, nodes: IntArray) -> Scores | None:
         """50 to 100, 75 where the pod changes nothing; None for pods that request none of the resources."""
-        return among(self, pod, nodes, len(self._state.cluster.nodes))
+        resources = int(self._state.cluster.pods.resources[pod])
+        return self._scores.at(resources, nodes) if self._requests[resources] else None
 
     def score_all(self, pod: int, _feasible: BoolArray) -> Scores | None:
         """The same for all nodes."""

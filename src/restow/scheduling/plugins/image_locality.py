@@ -12,7 +12,7 @@ import numpy as np
 
 from restow.cluster.interning import BoolArray, IntArray
 from restow.scheduling.context import Context
-from restow.scheduling.framework import MAX_SCORE, Scores, among
+from restow.scheduling.framework import MAX_SCORE, Scores
 from restow.scheduling.recent import Recent
 
 NAME = "ImageLocality"
@@ -44,12 +44,16 @@ class ImageLocality:
         self._pods = context.state.cluster.pods
         self._scores: Recent[tuple[int, int, int], Scores | int] = Recent()
 
-    def score(self, pod: int, nodes: IntArray) -> Scores | None:
+    def score(self, pod: int, nodes: IntArray) -> Scores | int:
         """0 to 100 by the summed size of the images that a node already has."""
-        return among(self, pod, nodes, len(self._nodes))
+        scores = self._everywhere(pod)
+        return scores if isinstance(scores, int) else scores[nodes]
 
     def score_all(self, pod: int, _feasible: BoolArray) -> Scores | int:
         """The same for all nodes."""
+        return self._everywhere(pod)
+
+    def _everywhere(self, pod: int) -> Scores | int:
         pods, tables = self._pods, self._pods.tables
         key = (int(pods.images[pod]), int(pods.init_images[pod]), int(pods.volume_images[pod]))
         known = self._scores.get(key)

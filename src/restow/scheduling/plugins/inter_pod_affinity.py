@@ -28,7 +28,6 @@ from restow.scheduling.framework import (
     Outcome,
     PreFiltered,
     Scores,
-    among,
 )
 from restow.scheduling.pod_counts import Counts, Tracker
 from restow.scheduling.relative_scores import Ranged, RelativeScores
@@ -83,7 +82,6 @@ class InterPodAffinity:
     def __init__(self, context: Context, *, hard_weight: int = 1, ignore_preferred_of_existing: bool = False) -> None:
         self._context = context
         self._pods = context.state.cluster.pods
-        self._node_count = len(context.state.cluster.nodes)
         self._ignores_existing = ignore_preferred_of_existing
         self._topologies = Topologies(context.state.cluster.nodes)
         self._namespace_ids = {name: identifier for identifier, name in enumerate(self._pods.tables.namespaces)}
@@ -128,9 +126,14 @@ class InterPodAffinity:
             category[~self._attracted(pod, incoming, nodes)] = _NOT_ATTRACTED
         return Judgement(category, _OUTCOMES)
 
-    def score(self, pod: int, nodes: IntArray) -> Scores | None:
+    def score(self, pod: int, nodes: IntArray) -> Scores | int | None:
         """More weight of the terms that pull there is better; None where no term has any effect."""
-        return among(self, pod, nodes, self._node_count)
+        raw = self._raw(pod)
+        if raw is None or len(nodes) == 0:
+            return None
+        some = raw[nodes]
+        lowest, highest = int(some.min()), int(some.max())
+        return 0 if lowest == highest else _normalised(some, lowest, highest)
 
     def score_all(self, pod: int, feasible: BoolArray) -> Scores | int | None:
         """The same for all nodes."""

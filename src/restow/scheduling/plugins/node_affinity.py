@@ -33,7 +33,6 @@ from restow.scheduling.framework import (
     PreFiltered,
     Scope,
     Scores,
-    among,
     scaled,
 )
 from restow.scheduling.recent import Recent
@@ -99,15 +98,17 @@ class NodeAffinity:
         category = np.where(~self._enforced[nodes], 0, np.where(matching[nodes], PASSES, 1))
         return Judgement(category, (_ENFORCED, _MISMATCH))
 
-    def score(self, pod: int, nodes: IntArray) -> Scores | None:
+    def score(self, pod: int, nodes: IntArray) -> Scores | int | None:
         """Sum of the weights of the matching preferred terms, scaled to the best node."""
-        return among(self, pod, nodes, len(self._nodes))
+        weights = self._scored(pod)
+        if weights is None or len(nodes) == 0:
+            return None
+        some = weights[nodes]
+        return scaled(some, int(some.max()))
 
     def score_all(self, pod: int, feasible: BoolArray) -> Scores | None:
         """The same for all nodes."""
-        if problem := preference_problem(self._rules(pod).preferred):
-            raise CycleError(f'running PreScore plugin "{NAME}": {problem}')
-        weights = self._preferred(pod)
+        weights = self._scored(pod)
         if weights is None:
             return None
         key = self.key(pod), int((weights * feasible).max())
@@ -121,6 +122,12 @@ class NodeAffinity:
         """The same for windows of the nodes."""
         weights = self._preferred(pod)
         return None if weights is None else Peaked.of(weights[nodes], scaled)
+
+    def _scored(self, pod: int) -> Scores | None:
+        """The weights that nodes are scored by; None where the pod prefers none."""
+        if problem := preference_problem(self._rules(pod).preferred):
+            raise CycleError(f'running PreScore plugin "{NAME}": {problem}')
+        return self._preferred(pod)
 
     def _preferred(self, pod: int) -> Scores | None:
         identifier = int(self._pods.rules[pod])

@@ -19,7 +19,7 @@ from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.nodes import CPU, MEMORY, PODS
 from restow.cluster.pods import ContainerResources
 from restow.scheduling.context import Context
-from restow.scheduling.framework import PASSES, PROCEED, Judgement, Outcome, PreFiltered, Scope, Scores, among
+from restow.scheduling.framework import PASSES, PROCEED, Judgement, Outcome, PreFiltered, Scope, Scores
 from restow.scheduling.nonzero_usage import NonzeroUsage
 from restow.scheduling.per_node import PerNode
 from restow.scheduling.relative_scores import sorted_out
@@ -84,7 +84,7 @@ class NodeResourcesFit:
         self._usage = NonzeroUsage(context.state)
         self._known: dict[int, _Wanted] = {}
         self._scoring: dict[int, _Scored] = {}
-        self._scores = PerNode(context.state, self._compute)
+        self._scores = PerNode(context.state, len(context.state.cluster.nodes), self._compute)
 
     def concerns(self, _pod: int) -> bool:
         """Every pod."""
@@ -127,7 +127,8 @@ class NodeResourcesFit:
 
     def score(self, pod: int, nodes: IntArray) -> Scores | None:
         """The strategy's score of the node as it would be with the pod."""
-        return among(self, pod, nodes, len(self._nodes))
+        scores: Scores = self._scores.at(int(self._state.cluster.pods.resources[pod]), nodes)
+        return scores
 
     def score_all(self, pod: int, _feasible: BoolArray) -> Scores:
         """The same for all nodes."""

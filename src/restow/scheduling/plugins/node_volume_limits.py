@@ -40,7 +40,7 @@ class NodeVolumeLimits:
         self._nodes = context.state.cluster.nodes
         self._cluster = context.state.cluster
         self._storage = context.storage
-        self._attached = PerNode(context.state, self._count_attached)
+        self._attached = PerNode(context.state, len(context.state.cluster.nodes), self._count_attached)
         self._limits: dict[str, Counts] = {}
 
     def concerns(self, pod: int) -> bool:

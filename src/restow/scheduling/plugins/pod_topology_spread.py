@@ -100,8 +100,13 @@ class PodTopologySpread:
             category = np.where(category == PASSES, self._violations(pod, term, keys, nodes), category)
         return Judgement(category, _OUTCOMES)
 
-    def score(self, pod: int, nodes: IntArray) -> Scores | None:
+    def score(self, pod: int, nodes: IntArray) -> Scores | int | None:
         """Fewer pods in the domains of a node are better; nodes that lack a topology key get nothing."""
+        terms = self._compiler.terms(pod)
+        if len(nodes) and terms.soft and self._are_everywhere(terms):
+            kinds = self._crowd_scores.kinds([self._found(pod, term).at(nodes) for term in terms.soft])
+            if kinds is not None:
+                return kinds.score_all(np.ones(len(nodes), dtype=bool))
         return among(self, pod, nodes, len(self._nodes))
 
     def score_all(self, pod: int, feasible: BoolArray) -> Scores | int | None:
@@ -158,10 +163,14 @@ class PodTopologySpread:
         """The nodes by kind, where all have the labels and are of few kinds; asked for twice where not all are scored."""
         question = pod, len(self._context.state.changes)
         if self._kinds[0] != question:
-            complete = all(self._domains.everywhere(term.topology_key) for term in terms.soft)
+            complete = self._are_everywhere(terms)
             kinds = self._crowd_scores.kinds([self._found(pod, term) for term in terms.soft]) if complete else None
             self._kinds = question, kinds
         return self._kinds[1]
+
+    def _are_everywhere(self, terms: SpreadTerms) -> bool:
+        """Whether all nodes have the labels that soft constraints ask for."""
+        return all(self._domains.everywhere(term.topology_key) for term in terms.soft)
 
     def _found(self, pod: int, term: SpreadTerm) -> Found:
         """What one constraint finds in a cluster whose nodes all have the topology key."""

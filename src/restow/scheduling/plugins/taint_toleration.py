@@ -72,9 +72,9 @@ class TaintToleration:
         """Reject nodes with a NoSchedule or NoExecute taint that the pod does not tolerate."""
         return one_outcome(self._counts(pod)[0][self._nodes.taints[nodes]] > 0, _UNTOLERATED)
 
-    def score(self, pod: int, nodes: IntArray) -> Scores | None:
+    def score(self, pod: int, nodes: IntArray) -> Scores | int | None:
         """Fewer untolerated PreferNoSchedule taints are better."""
-        return among(self, pod, nodes, len(self._nodes))
+        return MAX_SCORE if self._unwelcoming(pod) is None else among(self, pod, nodes, len(self._nodes))
 
     def score_all(self, pod: int, feasible: BoolArray) -> Scores | int:
         """The same for all nodes."""
