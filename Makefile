@@ -7,7 +7,7 @@ DEMO := build/demo
 PIN := build/pinning/bin
 PINNING := --quiet --upgrade --generate-hashes --strip-extras --allow-unsafe --no-header --no-emit-index-url --no-emit-trusted-host --no-emit-find-links
 
-.PHONY: demo test fuzz check fix docs bench bench-placement bench-live oracle e2e requirements clean
+.PHONY: demo test fuzz check fix docs bench bench-placement bench-landing bench-live oracle e2e requirements clean
 
 demo: $(VENV)/installed                 ## A plan for a bundled cluster: a table here, and an HTML report.
 	@mkdir -p $(DEMO)
@@ -49,6 +49,10 @@ bench: $(VENV)/developing               ## Time restow and the Go program in one
 bench-placement: $(VENV)/developing     ## Time placements of restow and kube-scheduler in one run.
 	$(BIN)/python tests/oracle/build.py
 	$(BIN)/python -m tests.bench.placement
+
+bench-landing: $(VENV)/developing       ## Moves of restow and the Go program, and the balance once kube-scheduler has placed what moved (NODES=5000).
+	$(BIN)/python tests/oracle/build.py
+	$(BIN)/python -m tests.bench.landing $(if $(NODES),--nodes $(NODES))
 
 bench-live: $(VENV)/developing          ## Run restow and the Go program side by side on a real control plane.
 	PYTHONPATH=tests $(BIN)/python -m e2e.build

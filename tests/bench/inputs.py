@@ -27,10 +27,16 @@ def inputs(case: Case, size: Size) -> Inputs:
     CACHE.mkdir(parents=True, exist_ok=True)
     policy = CACHE / f"{case.name.replace(' ', '-')}.yaml"
     policy.write_text(policy_for(case.policy, node_fit=case.node_fit))
-    dump = CACHE / f"{case.cluster}-{size.nodes}-{size.pods}.json"
+    return Inputs(dump_of(case.cluster, size), policy)
+
+
+def dump_of(cluster: str, size: Size) -> Path:
+    """The dump of a profile's cluster, made if it is missing or older than the generator."""
+    CACHE.mkdir(parents=True, exist_ok=True)
+    dump = CACHE / f"{cluster}-{size.nodes}-{size.pods}.json"
     if not dump.exists() or dump.stat().st_mtime < _generator_changed():
-        _write(dump, case.cluster, size)
-    return Inputs(dump, policy)
+        _write(dump, cluster, size)
+    return dump
 
 
 def _write(dump: Path, cluster: str, size: Size) -> None:

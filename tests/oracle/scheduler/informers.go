@@ -83,3 +83,10 @@ func (i *informer) update(before, after any) {
 		h.OnUpdate(before, after)
 	}
 }
+
+func (i *informer) remove(object any) {
+	exitOn(i.GetIndexer().Delete(object))
+	for _, h := range i.handlers {
+		h.OnDelete(object)
+	}
+}

@@ -10,6 +10,7 @@
 //	scheduler < requests                                        one JSON request a line, one JSON answer a line
 //	scheduler -file DUMP [-config FILE] [-pod NS/NAME]          one question about files
 //	scheduler -bench N -file DUMP [-config FILE] [-all-nodes]   placements a second
+//	scheduler -moves FILE -file DUMP [-config FILE]             where the replacements of evicted pods land
 //
 // Build: CGO_ENABLED=0 go build -trimpath -o build/oracle/scheduler . (build.py does it).
 package main
@@ -38,12 +39,14 @@ func (p *pathList) Set(path string) error {
 func main() {
 	asked := question{Apply: true}
 	trial := benchmark{}
+	carried := carrying{}
 	flag.Var((*pathList)(&asked.Files), "file", "a `list` as kubectl get -o json prints it; may be repeated (none: requests on stdin)")
 	config := flag.String("config", "", "the KubeSchedulerConfiguration `file`")
 	flag.StringVar(&asked.Pod, "pod", "", "the pod `namespace/name` to ask about; empty is every pending pod")
 	flag.IntVar(&trial.pods, "bench", 0, "measure the placement of `N` copies of the pending pods instead")
 	flag.BoolVar(&trial.allNodes, "all-nodes", false, "with -bench: visit every node instead of a sample")
 	flag.IntVar(&trial.parallelism, "parallelism", 16, "with -bench: workers")
+	flag.StringVar(&carried.file, "moves", "", "carry out the moves of a JSON `file` instead")
 	verbosity := flag.Int("v", -1, "verbosity of the scheduler's own log on stderr; -1 is silence")
 	flag.Parse()
 	setUpLog(*verbosity)
@@ -56,6 +59,8 @@ func main() {
 	switch {
 	case trial.pods > 0:
 		exitOn(trial.run(&asked, os.Stdout))
+	case carried.file != "":
+		exitOn(carried.run(&asked, os.Stdout))
 	case len(asked.Files) > 0:
 		exitOn(chooseGates())
 		exitOn(json.NewEncoder(os.Stdout).Encode(asked.answer()))

@@ -1,0 +1,101 @@
+"""How evenly a cluster is filled: what is left of it when pods have moved.
+
+The share of a node is what its pods request of its allocatable, in percent, of the scarcest of some resources.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from restow.cluster.owners import owner_of
+from restow.cluster.snapshot import Cluster
+from restow.cluster.state import ClusterState
+
+#: Owners whose pods stay on a node as long as it is there.
+_OF_THE_NODE = ("DaemonSet", "Node")
+
+
+@dataclass(slots=True, frozen=True)
+class Balance:
+    """What the table says of a cluster."""
+
+    #: Standard deviation of the nodes' shares.
+    deviation: float
+    #: The share of the fullest node.
+    fullest: float
+    #: Nodes that run nothing but what belongs to every node.
+    empty: int
+
+
+class Filling:
+    """A cluster whose pods move from node to node, by index."""
+
+    def __init__(self, cluster: Cluster, resources: Iterable[str]) -> None:
+        nodes = cluster.nodes
+        self._rows = [row for name in resources if (row := nodes.resource(name)) is not None]
+        self._state = ClusterState(cluster)
+        self._movable = np.array([_is_movable(cluster, pod) for pod in range(len(cluster.pods))], dtype=bool)
+        placed = self._movable & self._state.holds_resources() & (self._state.node >= 0)
+        self._pods = np.bincount(self._state.node[placed], minlength=len(nodes))
+        self._requested = self._state.requested.copy()
+
+    def leave(self, pod: int) -> None:
+        """A pod leaves its node."""
+        self._add(pod, int(self._state.node[pod]), -1)
+
+    def land(self, pod: int, node: int) -> None:
+        """The replacement of a pod lands."""
+        self._add(pod, node, 1)
+
+    def shares(self, more: int | None = None) -> npt.NDArray[np.float64]:
+        """The share of each node, float64[node], as it would be with the replacement of a pod."""
+        requested = self._requested if more is None else self._requested + self._state.requests_of(more)[:, None]
+        allocatable = np.maximum(self._state.cluster.nodes.allocatable[self._rows], 1)
+        shares: npt.NDArray[np.float64] = 100 * (requested[self._rows] / allocatable).max(axis=0)
+        return shares
+
+    def balance(self) -> Balance:
+        """What there is to say of it now."""
+        shares = self.shares()
+        return Balance(float(shares.std()), float(shares.max()), int(np.count_nonzero(self._pods == 0)))
+
+    def _add(self, pod: int, node: int, sign: int) -> None:
+        self._requested[:, node] += sign * self._state.requests_of(pod)
+        self._pods[node] += sign * int(self._movable[pod])
+
+
+def balance_after(cluster: Cluster, resources: Iterable[str], pods: Sequence[int], nodes: Sequence[str]) -> Balance:
+    """The balance when replacements of some pods have landed, each on a node by name; empty where it waits."""
+    filling = Filling(cluster, resources)
+    numbers: Mapping[str, int] = {name: number for number, name in enumerate(cluster.nodes.names)}
+    for pod, node in zip(pods, nodes, strict=True):
+        filling.leave(pod)
+        if node:
+            filling.land(pod, numbers[node])
+    return filling.balance()
+
+
+def intended_balance(cluster: Cluster, resources: Sequence[str], pods: Sequence[int], *, fill: bool) -> Balance:
+    """The balance if each replacement landed where a strategy hopes for: on the best node that no pod has left.
+
+    That is the emptiest, or with ``fill`` the fullest with room; no other rule is asked for, and what fits nowhere waits.
+    """
+    filling = Filling(cluster, resources)
+    sources = np.isin(np.arange(len(cluster.nodes)), cluster.pods.node[list(pods)])
+    for pod in pods:
+        filling.leave(pod)
+    for pod in pods:
+        shares = filling.shares(pod)
+        shares[sources | (shares > 100)] = np.nan
+        if not np.isnan(shares).all():
+            filling.land(pod, int(np.nanargmax(shares) if fill else np.nanargmin(shares)))
+    return filling.balance()
+
+
+def _is_movable(cluster: Cluster, pod: int) -> bool:
+    owner = owner_of(cluster.pods, pod)
+    return owner is None or owner.kind not in _OF_THE_NODE
