@@ -58,6 +58,13 @@ class Filling:
         shares: npt.NDArray[np.float64] = 100 * (requested[self._rows] / allocatable).max(axis=0)
         return shares
 
+    def room_for(self, pod: int) -> npt.NDArray[np.bool_]:
+        """Which nodes have all that a pod requests, and are not cordoned, bool[node]."""
+        nodes, wanted = self._state.cluster.nodes, self._state.requests_of(pod)[:, None]
+        fits = (self._requested + wanted <= nodes.allocatable) | (wanted == 0)
+        room: npt.NDArray[np.bool_] = fits.all(axis=0) & ~nodes.unschedulable
+        return room
+
     def balance(self) -> Balance:
         """What there is to say of it now."""
         shares = self.shares()
@@ -82,16 +89,18 @@ def balance_after(cluster: Cluster, resources: Iterable[str], pods: Sequence[int
 def intended_balance(cluster: Cluster, resources: Sequence[str], pods: Sequence[int], *, fill: bool) -> Balance:
     """The balance if each replacement landed where a strategy hopes for: on the best node that no pod has left.
 
-    That is the emptiest, or with ``fill`` the fullest with room; no other rule is asked for, and what fits nowhere waits.
+    That is the emptiest, or with ``fill`` the fullest, of those with room; no other rule is asked for. A pod for which
+    none has room stays.
     """
     filling = Filling(cluster, resources)
     sources = np.isin(np.arange(len(cluster.nodes)), cluster.pods.node[list(pods)])
     for pod in pods:
         filling.leave(pod)
     for pod in pods:
-        shares = filling.shares(pod)
-        shares[sources | (shares > 100)] = np.nan
-        if not np.isnan(shares).all():
+        shares = np.where(filling.room_for(pod) & ~sources, filling.shares(pod), np.nan)
+        if np.isnan(shares).all():
+            filling.land(pod, int(cluster.pods.node[pod]))
+        else:
             filling.land(pod, int(np.nanargmax(shares) if fill else np.nanargmin(shares)))
     return filling.balance()
 

@@ -125,17 +125,20 @@ class ClusterState:
         return self._holds & self.exists
 
     def changed_nodes(self, since: int) -> IntArray:
-        """The nodes of all changes but the first ``since``, in order; whoever else asks for the same gets the same."""
+        """The nodes where pods have come or gone in all changes but the first ``since``, in order.
+
+        A pod that begins to terminate keeps its place. Whoever else asks for the same gets the same.
+        """
         question = since, len(self.changes)
         if self._changed[0] != question:
             self._changed = question, self._changed_since(since)
         return self._changed[1]
 
     def _changed_since(self, since: int) -> IntArray:
-        recent = self.changes[since:]
-        if len(recent) < _FEW:
-            return np.array(sorted({change.node for change in recent}), dtype=np.int64)
-        return np.flatnonzero(np.bincount([change.node for change in recent], minlength=len(self.cluster.nodes)))
+        nodes = [change.node for change in self.changes[since:] if change.present]
+        if len(nodes) < _FEW:
+            return np.array(sorted(set(nodes)), dtype=np.int64)
+        return np.flatnonzero(np.bincount(nodes, minlength=len(self.cluster.nodes)))
 
     def siblings(self, pods: IntArray) -> npt.NDArray[np.int64]:
         """How many existing pods name each pod's only owner, itself included; -1 without exactly one owner."""

@@ -126,14 +126,14 @@ def _represented(weights: Weights) -> Weights:
 
 def _won(total: Scores, found: IntArray, weights: Weights, size: int) -> Weights:
     """What each entry wins of the weights of the windows found; entries with the best score share alike."""
-    highest = windows.highest(total, size)
-    weight = np.zeros(len(highest))
-    weight[found] = weights
+    highest = windows.highest(total, size)[found]
     won = np.zeros(len(total))
-    for level in np.unique(highest[found]).tolist():
+    for level in [int(highest[0])] if (highest == highest[0]).all() else np.unique(highest).tolist():
         best = np.equal(total, level)
-        share = np.zeros(len(highest))
-        np.divide(weight, windows.count(best, size), out=share, where=np.equal(highest, level))
+        reached = np.equal(highest, level)
+        some = found[reached]
+        share = np.zeros(len(total) - size + 1)
+        share[some] = weights[reached] / windows.count(best, size)[some]
         won += np.where(best, _around(share, size), 0.0)
     return won
 

@@ -41,7 +41,7 @@ class Watched(Protocol):
         ...
 
     def changed_nodes(self, since: int) -> IntArray:
-        """The nodes of all changes but the first ``since``."""
+        """The nodes where something that arrays depend on changed after the first ``since`` changes."""
         ...
 
 
@@ -81,9 +81,8 @@ class PerNode:
         if kept.stale is not None:
             self._note_changes(kept, kept.stale)
             late = nodes[kept.stale[nodes]]
-            if len(late):
-                self._update(key, kept, late)
-                kept.stale[late] = False
+            self._update(key, kept, late)
+            kept.stale[late] = False
         values: Array = kept.values[..., nodes]
         return values
 
@@ -101,6 +100,8 @@ class PerNode:
             kept.read = now
 
     def _update(self, key: Hashable, kept: _Kept, nodes: IntArray) -> None:
+        if len(nodes) == 0:
+            return
         if kept.is_shared:
             kept.values, kept.is_shared = kept.values.copy(), False
         kept.values[..., nodes] = self._compute(key, nodes)

@@ -16,6 +16,7 @@ Source: findNodesThatPassFilters and numFeasibleNodesToFind, Kubernetes 1.36.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -53,6 +54,16 @@ def feasible_to_find(nodes: int, percentage: int = 0) -> int:
     return max(nodes * share // 100, _LEAST)
 
 
+@dataclass(slots=True, frozen=True)
+class _Visited:
+    """Some feasible nodes as they are visited."""
+
+    #: In that order, round and back to those that were visited first.
+    nodes: IntArray
+    #: How probable the window is that begins at each of them.
+    weights: Weights
+
+
 class Sampling:
     """Which nodes of one cluster could win under one profile, and how probable each is."""
 
@@ -61,7 +72,7 @@ class Sampling:
         self._relative = [(each.plugin, each.weight) for each in plugins if isinstance(each.plugin, RelativePlugin)]
         self._percentage = percentage
         #: By the feasible nodes, of which sets recur.
-        self._feasible: Recent[bytes, IntArray] = Recent(_CAPACITY)
+        self._feasible: Recent[bytes, _Visited] = Recent(_CAPACITY)
 
     def odds(self, pod: int, ranking: Ranking, allowed: BoolArray | None = None) -> LandingOdds:
         """The nodes that have the best score in some window, ties included, and how probable each is.
@@ -86,7 +97,8 @@ class Sampling:
         return winners
 
     def _in_windows(self, pod: int, ranking: Ranking, size: int) -> LandingOdds:
-        visited = self._visited(ranking.feasible, size)
+        found = self._visited(ranking.feasible, size)
+        visited = found.nodes
         asked = [(plugin, weight, plugin.relative(pod, visited)) for plugin, weight in self._relative]
         relative = [(weight, scores.scores(size)) for _, weight, scores in asked if scores is not None]
         kinds = [scores.kinds for _, _, scores in asked if scores is not None]
@@ -97,7 +109,7 @@ class Sampling:
         nodes = np.flatnonzero(won)
 
         def estimate() -> Estimate:
-            probability, missed = shares(fixed, added, self._weights(visited[:count]), size)
+            probability, missed = shares(fixed, added, found.weights, size)
             return self._by_node(visited[:count], probability, np.add)[nodes], missed
 
         return LandingOdds(nodes, estimate)
@@ -112,18 +124,14 @@ class Sampling:
         by_node[visited] = once
         return by_node
 
-    def _weights(self, visited: IntArray) -> Weights:
-        """How probable the window is that begins at each of the feasible nodes."""
-        return window_weights(self._place[visited], len(self._nodes))
-
-    def _visited(self, feasible: BoolArray, size: int) -> IntArray:
-        """The feasible nodes in the order in which they are visited, round and back to those that were visited first."""
+    def _visited(self, feasible: BoolArray, size: int) -> _Visited:
         key = feasible.tobytes()
         known = self._feasible.get(key)
         if known is None:
             visited = self._order[feasible[self._order]]
             # The last windows go over the end.
-            known = np.concatenate((visited, visited[: size - 1]))
+            nodes = np.concatenate((visited, visited[: size - 1]))
+            known = _Visited(nodes, window_weights(self._place[visited], len(self._nodes)))
             self._feasible.put(key, known)
         return known
 
