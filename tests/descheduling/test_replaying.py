@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from tempfile import NamedTemporaryFile
+from typing import Any
 
 import pytest
-from msgspec import structs
+from msgspec import UNSET, structs
 
 from builders import HOSTNAME, NOW, Object, a_namespace, a_node, a_pdb, a_pod
 from descheduling.harness import a_cluster, a_policy
@@ -27,6 +28,7 @@ from restow.sources.synthetic import generate, policy_for, write_list
 AT = parse_time(NOW)
 SOME = ("mixed", "full", "low-utilization", "duplicates", "spread-zone", "lifetime")
 DUPLICATES = a_policy("RemoveDuplicates", {})
+HIGH = a_policy("HighNodeUtilization", {"thresholds": {"cpu": 30}})
 LOW = a_policy("LowNodeUtilization", {"thresholds": {"cpu": 30}, "targetThresholds": {"cpu": 60}})
 
 
@@ -184,8 +186,11 @@ def test_a_target_that_somebody_has_filled_is_not_replaced_by_a_node_that_the_pl
     assert {each.target for each in planned(now, policy, steering=steering)} == {"n4"}
     found = again(now, policy, moves, steering=steering)
     assert made(found) == ()
-    assert {each.code for each in found.refused} == {"NoGain"}
-    assert all("n4, where the plan does not want it" in each.message for each in found.refused)
+    said = {
+        "none": "it would land on n4, where the plan does not want it",
+        "nominate": "it does not fit on the one node where the plan wants it: 1 Insufficient cpu",
+    }
+    assert {(each.code, each.message) for each in found.refused} == {("NoGain", said[steering])}
 
 
 def test_a_landing_that_the_plan_does_not_name_counts_as_harm() -> None:
@@ -237,6 +242,49 @@ def test_where_a_strategy_lacks_what_it_goes_by_its_moves_are_refused() -> None:
     ((name, (code, message)),) = refused(again(a_cluster(*objects), policy, named)).items()
     assert (name, code) == ("web", "Unknown")
     assert message.startswith("LowNodeUtilization could not judge it: ")
+
+
+def two_to_be_emptied(**second: Any) -> list[Object]:
+    """n1 has two small pods that fill n2; the scheduler would put them back. Together they empty n1."""
+    pods = [
+        a_pod("p-0", node="n1", owner=("ReplicaSet", "rs-0"), cpu="100m", phase="Running"),
+        a_pod("p-1", **({"node": "n1", "owner": ("ReplicaSet", "rs-1"), "cpu": "100m", "phase": "Running"} | second)),
+        a_pod("filler", node="n2", owner=("DaemonSet", "filler"), cpu="2", phase="Running"),
+    ]
+    return [*nodes_of_four_cpus(2), *pods, *TOLD]
+
+
+def test_moves_that_are_made_together_are_made_again_together() -> None:
+    policy = read_policy(HIGH)
+    moves = planned(a_cluster(*two_to_be_emptied()), policy, steering="nominate")
+    assert [(each.pod.name, each.proposal is UNSET) for each in moves] == [("p-0", False), ("p-1", False)]
+    assert made(again(a_cluster(*two_to_be_emptied()), policy, moves, steering="nominate")) == moves
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [({"uid": "another"}, "Gone"), ({"node": "n2"}, "Stale"), ({"cpu": "3"}, "SameNode"), ({"priority": 2_000_000_000}, "SystemCriticalPods")],
+    ids=lambda each: each if isinstance(each, str) else "",
+)  # fmt: skip
+def test_where_one_of_them_does_not_hold_none_is_made(change: dict[str, Any], code: str) -> None:
+    policy = read_policy(HIGH)
+    moves = planned(a_cluster(*two_to_be_emptied()), policy, steering="nominate")
+    found = again(a_cluster(*two_to_be_emptied(**change)), policy, moves, steering="nominate")
+    assert made(found) == ()
+    assert {name: told for name, (told, _) in refused(found).items()} == {"p-0": code, "p-1": code}
+
+
+def test_what_is_known_to_stay_takes_those_along_that_are_made_with_it() -> None:
+    policy, cluster = read_policy(HIGH), a_cluster(*two_to_be_emptied())
+    moves = planned(cluster, policy, steering="nominate")
+    changed = {moves[0].pod.uid: ("Window", "no window of the policy is open")}
+    found = replay(
+        cluster, policy, moves, AT, (DEFAULT_PROFILE,), placement="prove", steering="nominate", changed=changed
+    )
+    assert refused(found) == {
+        "p-0": ("Window", "no window of the policy is open"),
+        "p-1": ("Window", "it is moved together with default/p-0 or not at all: no window of the policy is open"),
+    }
 
 
 def nodes_of_four_cpus(count: int) -> list[Object]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from msgspec import structs
 
 from executing.double import a_task
+from restow.descheduling.plan import MadeProposal, Move
 from restow.descheduling.replaying import RefusedMove
-from restow.executing.ledger import AppliedMove, Ledger
+from restow.executing.ledger import AppliedMove, Ledger, apart
 from restow.executing.outcomes import (
     Blocked,
     Cleared,
@@ -105,3 +107,16 @@ def test_at_the_end_nothing_is_open_and_what_is_on_its_way_says_so() -> None:
         ("moved", ""),
     ]
     assert ledger.open == ()
+
+
+def test_of_moves_that_are_made_together_one_that_is_dropped_keeps_the_others() -> None:
+    def part(pod: str, purpose: str) -> Move:
+        return structs.replace(a_task(pod).move, proposal=MadeProposal(purpose, 2, "certain", 1.0))
+
+    first, second, other = part("web-1", "empty n1"), part("web-2", "empty n1"), part("web-3", "empty n2")
+    ledger = Ledger([TASK.move, first, second, other])
+    assert ledger.broken == {}
+    ledger.drop([RefusedMove(first, "Gone", "why"), RefusedMove(TASK.move, "Gone", "why")])
+    assert apart(second, ledger.broken) == "it is moved together with default/web-1 or not at all"
+    assert apart(other, ledger.broken) is None
+    assert apart(TASK.move, ledger.broken) is None

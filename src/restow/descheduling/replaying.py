@@ -12,9 +12,10 @@ Whether a strategy would ask for the move once more is not asked: whoever applie
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
+from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +28,7 @@ from restow.cluster.state import ClusterState
 from restow.descheduling.arbiter import Arbiter, Record
 from restow.descheduling.cycle import FEWEST_NODES, Cycle, Ensemble, turns_of
 from restow.descheduling.disruption_budgets import DisruptionBudgets
+from restow.descheduling.evictor import DefaultEvictor
 from restow.descheduling.framework import Objection, Obligation, Owed, Proposal, Suggestion, Suggestions
 from restow.descheduling.placement import EvictOnly, Turn
 from restow.descheduling.plan import Move, Placement
@@ -36,14 +38,14 @@ from restow.descheduling.registry import strategies
 from restow.descheduling.steering import Steering
 from restow.descheduling.succession import Succession, Successions
 from restow.errors import InputError
-from restow.policies.policy import Policy
+from restow.policies.policy import Policy, Profile
 from restow.scheduling.context import Context
 from restow.scheduling.evidence import Evidence
 from restow.scheduling.profiles import SchedulerProfile
 from restow.scheduling.schedulers import Schedulers
 
-#: Code and text of what stands against a move.
-_Objection = tuple[str, str]
+#: Code and text of what has changed about a move.
+ChangeFound = tuple[str, str]
 
 
 @dataclass(slots=True, frozen=True)
@@ -82,10 +84,11 @@ def replay(
     *,
     placement: Placement,
     steering: Steering,
+    changed: Mapping[str, ChangeFound] = MappingProxyType({}),
 ) -> Replay:
     """Decide about moves at a time (nanoseconds since the epoch); ``check_turns`` has passed them.
 
-    ``profiles`` are those of the cluster's schedulers, ``steering`` is how replacements can be brought to their targets.
+    ``changed`` is why pods, by uid, are known to stay. ``profiles`` are those of the cluster's schedulers, ``steering`` is how replacements can be brought to their targets.
     InputError for what only the cluster can show to be wrong in the policy.
     """
     proves = placement == "prove"
@@ -95,7 +98,7 @@ def replay(
     evidence = Evidence(state.cluster)
     limits = ensemble.limits(())
     if not proves:
-        return _Replaying(ensemble, Arbiter(state, limits, EvictOnly(state)), moves, evidence, {}).decided()
+        return _Replaying(ensemble, Arbiter(state, limits, EvictOnly(state)), moves, evidence, changed, {}).decided()
     prover = Prover(
         state,
         Schedulers(Context.of(state), profiles),
@@ -108,35 +111,38 @@ def replay(
     arbiter = Arbiter(state, limits, prover)
     watchers = ensemble.watchers(arbiter)
     prover.watch(watchers)
-    return _Replaying(ensemble, arbiter, moves, evidence, dict(watchers)).decided()
+    return _Replaying(ensemble, arbiter, moves, evidence, changed, dict(watchers)).decided()
 
 
+@dataclass(slots=True)
 class _Replaying:
     """One decision about a plan."""
 
-    def __init__(
-        self,
-        ensemble: Ensemble,
-        arbiter: Arbiter,
-        moves: Sequence[Move],
-        evidence: Evidence,
-        objections: Mapping[Turn, Objection],
-    ) -> None:
-        self._objections = objections
-        self._ensemble = ensemble
-        self._arbiter = arbiter
-        self._moves = moves
-        self._evidence = evidence
-        self._state = ensemble.state
-        self._turns = {turn: (profile, evictor) for turn, profile, evictor in ensemble.turns()}
-        wanted = {each.pod.uid for each in moves}
-        #: By uid, of those that are there.
-        self._pods = {uid: pod for pod, uid in enumerate(self._state.cluster.pods.uids) if uid in wanted}
-        self._nodes = {name: node for node, name in enumerate(self._state.cluster.nodes.names)}
-        self._successions = Successions(self._state.cluster)
+    _ensemble: Ensemble
+    _arbiter: Arbiter
+    _moves: Sequence[Move]
+    _evidence: Evidence
+    _changed: Mapping[str, ChangeFound]
+    #: Of strategies to landings; none where nothing is proven.
+    _objections: Mapping[Turn, Objection]
+    _state: ClusterState = field(init=False)
+    _turns: dict[Turn, tuple[Profile, DefaultEvictor]] = field(init=False)
+    #: By uid, of those that are there.
+    _pods: dict[str, int] = field(init=False)
+    _nodes: dict[str, int] = field(init=False)
+    _successions: Successions = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._state = self._ensemble.state
+        cluster = self._state.cluster
+        self._turns = {turn: (profile, evictor) for turn, profile, evictor in self._ensemble.turns()}
+        wanted = {each.pod.uid for each in self._moves}
+        self._pods = {uid: pod for pod, uid in enumerate(cluster.pods.uids) if uid in wanted}
+        self._nodes = {name: node for node, name in enumerate(cluster.nodes.names)}
+        self._successions = Successions(cluster)
 
     def decided(self) -> Replay:
-        objections: dict[str, _Objection] = {}
+        objections: dict[str, ChangeFound] = {}
         for turn, groups in groupby(groupby(self._moves, key=_proposed), key=lambda each: each[0][0]):
             self._settle(turn, [list(moves) for _, moves in groups], objections)
         record = self._arbiter.record()
@@ -150,7 +156,7 @@ class _Replaying:
         )
         return Replay(Cycle(record, self._state, self._ensemble.nodes, untold), refused)
 
-    def _unjudged(self, record: Record, objections: Collection[str]) -> dict[str, _Objection]:
+    def _unjudged(self, record: Record, objections: Collection[str]) -> dict[str, ChangeFound]:
         """What is left where a strategy could not say from which nodes it takes pods: it lacks what it goes by."""
         judged = {self._state.cluster.pods.uids[each.pod] for each in record.evictions} | set(objections)
         problems = {(turn.profile, turn.plugin): message for turn, message in record.problems}
@@ -160,23 +166,28 @@ class _Replaying:
             if each.pod.uid not in judged
         }
 
-    def _stale(self, move: Move) -> _Objection | None:
+    def _stale(self, move: Move) -> ChangeFound | None:
         """Why a plan's move is out of date, before anybody judges it."""
+        if move.pod.uid in self._changed:
+            return self._changed[move.pod.uid]
         pod = self._pods.get(move.pod.uid)
         if pod is None:
             return "Gone", "it is already gone"
-        node, nodes = int(self._state.node[pod]), self._ensemble.nodes
-        if node != self._nodes.get(move.source):
-            return "Stale", f"it is not on {move.source}, from where the plan moves it"
-        if len(nodes) < FEWEST_NODES:
-            return "Stale", f"of two nodes that are ready and selected by the policy there {_there(len(nodes))}"
-        if node not in nodes:
-            return "Stale", f"{move.source} is not ready, or not selected by the policy any more"
-        if move.target is not None and self._successions.of(pod) is Succession.CLEARED:
-            return "Stale", "it has ended, so nothing would come in its place"
-        return None
+        message = self._elsewhere(move, int(self._state.node[pod]))
+        if message is None and move.target is not None and self._successions.of(pod) is Succession.CLEARED:
+            message = "it has ended, so nothing would come in its place"
+        return None if message is None else ("Stale", message)
 
-    def _settle(self, turn: Turn, groups: Sequence[Sequence[Move]], objections: dict[str, _Objection]) -> None:
+    def _elsewhere(self, move: Move, node: int) -> str | None:
+        """What is wrong with the node that a pod is on."""
+        nodes = self._ensemble.nodes
+        if node != self._nodes.get(move.source):
+            return f"it is not on {move.source}, from where the plan moves it"
+        if len(nodes) < FEWEST_NODES:
+            return f"of two nodes that are ready and selected by the policy there {_there(len(nodes))}"
+        return None if node in nodes else f"{move.source} is not ready, or not selected by the policy any more"
+
+    def _settle(self, turn: Turn, groups: Sequence[Sequence[Move]], objections: dict[str, ChangeFound]) -> None:
         """Have the arbiter judge moves of one strategy, some of which are made together or not at all."""
         standing: list[Sequence[Move]] = []
         for group in groups:
@@ -242,7 +253,7 @@ def _proposed(move: Move) -> tuple[Turn, str]:
     return turn, move.pod.uid if move.proposal is UNSET else f" {move.proposal.purpose}"
 
 
-def _with_others(group: Sequence[Move], found: Mapping[str, _Objection]) -> _Objection:
+def _with_others(group: Sequence[Move], found: Mapping[str, ChangeFound]) -> ChangeFound:
     """Why a pod stays that would be moved together with others."""
     first = next(each for each in group if each.pod.uid in found)
     code, message = found[first.pod.uid]

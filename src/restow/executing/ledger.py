@@ -7,10 +7,10 @@ be ready).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Literal
 
-from msgspec import Struct, field, structs
+from msgspec import UNSET, Struct, field, structs
 
 from restow.descheduling.plan import Move, PodRef
 from restow.descheduling.replaying import RefusedMove
@@ -43,6 +43,10 @@ _ELSEWHERE: Final = {
     Match.BACK: "from where it was taken",
     Match.VOID: "which the plan does not name",
 }
+
+
+#: Profile, strategy and purpose of a proposal.
+ProposalKey = tuple[str, str, str]
 
 
 class AppliedMove(Struct, frozen=True, rename="camel"):
@@ -94,6 +98,13 @@ class Ledger:
         """Whether all that was promised has come about."""
         return all(each.kept for each in self._entries.values() if each.result != "refused")
 
+    @property
+    def broken(self) -> dict[ProposalKey, PodRef]:
+        """The proposals that cannot be made as a whole any more, and a pod of each that was not moved."""
+        lost = ("refused", "dropped")
+        found = ((self._moves[uid], each) for uid, each in self._entries.items() if each.result in lost)
+        return {key: each.pod for move, each in found if (key := proposal_of(move)) is not None}
+
     def promise(self, moves: Iterable[Move]) -> None:
         """Moves as they will be made: their places may be others among those of the plan."""
         for each in moves:
@@ -141,3 +152,14 @@ class Ledger:
 
     def _set(self, uid: str, **changes: object) -> None:
         self._entries[uid] = structs.replace(self._entries[uid], **changes)
+
+
+def proposal_of(move: Move) -> ProposalKey | None:
+    """Which proposal a move is part of; None for a move of its own."""
+    return None if move.proposal is UNSET else (move.profile, move.plugin, move.proposal.purpose)
+
+
+def apart(move: Move, broken: Mapping[ProposalKey, PodRef]) -> str | None:
+    """Why a move is not made any more of which another one of its proposal was not."""
+    key = proposal_of(move)
+    return f"it is moved together with {broken[key]} or not at all" if key is not None and key in broken else None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing
 from dataclasses import dataclass, field
 from functools import partial
@@ -17,14 +17,14 @@ from typing import Final
 
 from restow.client.permitted_body import Permit
 from restow.cluster.snapshot import Cluster
-from restow.descheduling.plan import Move, Placement, Plan
+from restow.descheduling.plan import Move, Placement, Plan, PodRef
 from restow.descheduling.planning import make_plan
-from restow.descheduling.replaying import RefusedMove, Replay, replay
+from restow.descheduling.replaying import ChangeFound, RefusedMove, Replay, replay
 from restow.descheduling.saved_plan import SavedPlan
 from restow.descheduling.steering import Steering as SteeringKind
 from restow.errors import InputError
 from restow.executing.execution import LEADERSHIP_ENDED, Execution
-from restow.executing.ledger import Ledger
+from restow.executing.ledger import Ledger, ProposalKey, apart
 from restow.executing.memory import Memory
 from restow.executing.outcomes import Dropped, Evicted, Outcome
 from restow.executing.revalidation import gone, stale
@@ -88,7 +88,6 @@ class _Decision:
     """One decision about moves."""
 
     found: Replay
-    refused: tuple[RefusedMove, ...]
     tasks: tuple[Task, ...]
     #: When, in nanoseconds since the epoch, and what it took in seconds.
     now: int
@@ -135,9 +134,9 @@ class Application:
         steering: SteeringKind = "nominate" if self.order.steers and unsteered is None else "none"
         decision = await self._decide(self.order.plan.moves, steering)
         plan = make_plan(decision.found.cycle, decision.now, self.order.placement)
-        self.ledger.refuse(decision.refused)
+        self.ledger.refuse(decision.found.refused)
         self.ledger.promise(plan.moves)
-        return Promise(plan, decision.refused, unsteered)
+        return Promise(plan, decision.found.refused, unsteered)
 
     async def carry_out(self, permit: Permit, on_outcome: Callable[[Outcome], None]) -> None:
         """Make the moves that were promised and still hold; what became of each is in the ledger."""
@@ -149,7 +148,7 @@ class Application:
                     decision = await self._decide(self.ledger.open, "none" if steers is None else "nominate")
                     if self.interrupted.is_set():
                         break
-                    self.ledger.drop(decision.refused)
+                    self.ledger.drop(decision.found.refused)
                     self.ledger.promise(task.move for task in decision.tasks)
                     if not await self._execute(decision, permit, steers or NoSteering(), memory, on_outcome):
                         steers = None
@@ -159,35 +158,46 @@ class Application:
 
     async def _decide(self, moves: Sequence[Move], steering: SteeringKind) -> _Decision:
         began = time.perf_counter()
-        changed = {each.pod.uid: why for each in moves if (why := self._changed(each)) is not None}
-        same = [each for each in moves if each.pod.uid not in changed]
+        broken = self.ledger.broken
+        changed = {each.pod.uid: why for each in moves if (why := self._changed(each, broken)) is not None}
         now = int(self.clock() * SECOND)
-        compute = partial(self._replayed, self.live.snapshot(), same, now, steering)
+        compute = partial(self._replayed, self.live.snapshot(), moves, changed, now, steering)
         found, tasks = await off_loop(compute, _ENDLESS)
-        changed |= {each.move.pod.uid: (each.code, each.message) for each in found.refused}
-        refused = tuple(RefusedMove(each, *changed[each.pod.uid]) for each in moves if each.pod.uid in changed)
-        return _Decision(found, refused, tasks, now, time.perf_counter() - began)
+        return _Decision(found, tasks, now, time.perf_counter() - began)
 
     def _replayed(
-        self, cluster: Cluster, moves: Sequence[Move], now: int, steering: SteeringKind
+        self,
+        cluster: Cluster,
+        moves: Sequence[Move],
+        changed: Mapping[str, ChangeFound],
+        now: int,
+        steering: SteeringKind,
     ) -> tuple[Replay, tuple[Task, ...]]:
         order = self.order
         try:
             found = replay(
-                cluster, order.policy, moves, now, order.profiles, placement=order.placement, steering=steering
+                cluster,
+                order.policy,
+                moves,
+                now,
+                order.profiles,
+                placement=order.placement,
+                steering=steering,
+                changed=changed,
             )
         except InputError as error:
             # What only the cluster can show to be wrong in the policy: a priority class that is not there.
             raise InputError(f"{order.name}: policy: {error}") from error
         return found, tasks_of(found.cycle, order.policy.restow)
 
-    def _changed(self, move: Move) -> tuple[str, str] | None:
+    def _changed(self, move: Move, broken: Mapping[ProposalKey, PodRef]) -> ChangeFound | None:
         """Why a move is out of date, as it is asked just before an eviction."""
         asked: tuple[tuple[str, Callable[[], str | None]], ...] = (
             ("Unknown", lambda: self.live.unknown(PERMITTING)),
             ("Gone", lambda: gone(move, self.live)),
             ("Window", lambda: closed(self.order.policy.restow.windows, self.clock())),
             ("Stale", lambda: stale(move, self.live)),
+            ("Stale", lambda: apart(move, broken)),
         )
         return next(((code, message) for code, ask in asked if (message := ask()) is not None), None)
 
