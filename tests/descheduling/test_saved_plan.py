@@ -9,7 +9,7 @@ import pytest
 from msgspec import structs
 
 from builders.plans import a_move, a_steered_move, small_report
-from restow.descheduling.plan import Plan
+from restow.descheduling.plan import Fenced, Plan
 from restow.descheduling.saved_plan import read_plan
 from restow.errors import InputError
 from restow.reporting.json import render_json
@@ -108,3 +108,9 @@ def test_a_field_that_cannot_be_used_is_named(change: Any, place: str) -> None:
     sentence = refusal(changed(change))
     assert place in sentence
     assert sentence.endswith("write the plan anew: restow plan -o json")
+
+
+def test_a_plan_that_counts_on_a_fence_is_refused_as_a_whole() -> None:
+    """Its moves were proven on a cluster that nobody makes when it is applied."""
+    text = written(a_plan(fence=Fenced(("n1",), "NoSchedule")))
+    assert "fence: the moves count on fenced nodes, and only restow run fences nodes" in refusal(text)

@@ -42,7 +42,7 @@ _NODE = """Examples:
 """
 
 _HOW = "As in restow plan: prove (the default) or upstream, which does not simulate scheduling."
-_STEER = "As in restow plan: nominate or none; without it the policy decides."
+_STEER = "As in restow plan: nominate, fence, prefer or none; without it the policy decides."
 
 _Pod = Annotated[str, Parameter(name="NAMESPACE/NAME", help="The pod.")]
 _Node = Annotated[str, Parameter(name="NAME", help="The node.")]

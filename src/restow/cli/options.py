@@ -13,7 +13,7 @@ Output = Literal["table", "wide", "json", "yaml", "html"]
 Placement = Literal["prove", "upstream"]
 
 #: How replacements are brought to their targets; the same as in ``descheduling.steering``.
-Steering = Literal["none", "nominate"]
+Steering = Literal["none", "nominate", "fence", "prefer"]
 
 #: Stands for standard input wherever a file can be named.
 STDIN = "-"

@@ -28,6 +28,7 @@ EXAMPLES = """Examples:
   restow plan -f cluster.json --policy-config-file policy.yaml
   restow plan -f cluster.json.gz -f usage.json -o wide
   restow plan -f cluster.json --steering nominate
+  restow plan -f cluster.json --steering fence
   restow plan -f dumps/ -o html > plan.html
   restow plan -f cluster.json --placement upstream
   restow plan -f cluster.json --kubedescheduler kubedescheduler.yaml
@@ -40,8 +41,9 @@ _HOW = (
     "replacement; upstream decides as the Kubernetes Descheduler does."
 )
 _STEER = (
-    "nominate plans as with replacements that are brought to the node that the plan chooses; none as the scheduler places "
-    "them. Without it the policy decides, and where that says auto, none."
+    "nominate plans as with replacements that are brought to the node that the plan chooses; fence and prefer as with a "
+    "taint on the nodes where they must not land; none as the scheduler places them. Without it the policy decides, and "
+    "where that says auto, none."
 )
 _KUBE = "KubeDescheduler (operator.openshift.io/v1), or - for standard input: plan as its operator would, in place of a policy."
 _OLD = "unless the policy sets it (a flag of Descheduler 0.10 to 0.22)."

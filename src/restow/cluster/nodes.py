@@ -8,13 +8,14 @@ selector costs one comparison of an array, not one look-up a node.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from restow.cluster.interning import BoolArray, IdArray, Interner
+from restow.cluster.interning import BoolArray, IdArray, IntArray, Interner
 from restow.kube.objects import ContainerImage, Taint
+from restow.kube.taints import FENCE
 
 #: Resources that every node is asked for, in the first rows of every amount array.
 CPU, MEMORY, PODS = 0, 1, 2
@@ -62,6 +63,19 @@ class Nodes:
 
     def __len__(self) -> int:
         return len(self.names)
+
+    def lasting_taint_sets(self) -> tuple[tuple[Taint, ...], ...]:
+        """``taint_sets`` without restow's own fences, which end with their plan: no reason to move a pod."""
+        return tuple(tuple(each for each in taints if each.key != FENCE) for taints in self.taint_sets)
+
+    def fenced(self, some: IntArray, effect: str) -> Nodes:
+        """The same nodes where some of them, by index, are fenced, and no others."""
+        lasting = self.lasting_taint_sets()
+        fence = Taint(FENCE, "planned", effect)
+        taints = self.taints.copy()
+        taints[some] += len(lasting)
+        sets = (*lasting, *((*each, fence) for each in lasting))
+        return replace(self, taints=taints, taint_sets=sets)
 
     def resource(self, name: str) -> int | None:
         """The row of a resource, or None where neither a node nor a pod names it."""

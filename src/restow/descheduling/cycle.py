@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 
@@ -35,6 +36,13 @@ from restow.policies.schema import DEFAULT_EVICTOR, ExtensionPoint
 FEWEST_NODES = 2
 
 
+class Fence(NamedTuple):
+    """The nodes that a plan fences, by index, and the effect of the taint."""
+
+    nodes: IntArray
+    effect: str
+
+
 @dataclass(slots=True, frozen=True)
 class Cycle:
     """What a cycle decided, and the state it left."""
@@ -44,6 +52,8 @@ class Cycle:
     nodes: IntArray
     #: Kinds that the input does not tell of and that evictions or landing places depended on.
     untold: frozenset[str] = frozenset()
+    #: The fence that the moves count on, by index; None where there is none.
+    fence: Fence | None = None
 
     @property
     def skipped(self) -> bool:

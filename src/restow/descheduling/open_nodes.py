@@ -27,7 +27,7 @@ class OpenNodes:
         """Nodes whose NoSchedule and NoExecute taints are all tolerated, bool[node]."""
         known = self._tolerated.get(tolerations)
         if known is None:
-            sets = [all_tolerated(tolerations, taints, HARD_EFFECTS) for taints in self._nodes.taint_sets]
+            sets = [all_tolerated(tolerations, taints, HARD_EFFECTS) for taints in self._nodes.lasting_taint_sets()]
             known = self._tolerated[tolerations] = np.array(sets, dtype=bool)[self._nodes.taints]
         return known
 

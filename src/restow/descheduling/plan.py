@@ -148,8 +148,15 @@ class Metadata(Struct, frozen=True, rename="camel", omit_defaults=True):
     timings: dict[str, float] | UnsetType = UNSET
 
 
+class Fenced(Struct, frozen=True):
+    """Nodes that carry a taint of restow's own while the plan is carried out; its moves count on that."""
+
+    nodes: tuple[str, ...]
+    effect: str
+
+
 class Plan(Struct, frozen=True, rename="camel"):
-    """The whole answer."""
+    """The whole answer; ``fence`` only where nodes are to be fenced."""
 
     metadata: Metadata
     moves: tuple[Move, ...]
@@ -163,6 +170,7 @@ class Plan(Struct, frozen=True, rename="camel"):
     policy: dict[str, Any] = {}
     #: The KubeSchedulerConfiguration that was named; null where the schedulers were taken to have their defaults.
     scheduler_configuration: dict[str, Any] | None = None
+    fence: Fenced | None = None
     api_version: str = API_VERSION
     kind: str = "Plan"
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import numpy.typing as npt
 from msgspec import UNSET, UnsetType
@@ -14,9 +16,11 @@ from restow.cluster.snapshot import Cluster
 from restow.cluster.state import ClusterState
 from restow.descheduling.arbiter import Eviction, Refused
 from restow.descheduling.cycle import Cycle
+from restow.descheduling.landings import some
 from restow.descheduling.namespace_consent import namespace_notes
 from restow.descheduling.plan import (
     NOT_ENABLED,
+    Fenced,
     MadeProposal,
     Metadata,
     Move,
@@ -32,6 +36,7 @@ from restow.descheduling.plan import (
     Summary,
     Utilisation,
 )
+from restow.kube.taints import FENCE
 from restow.kube.timestamps import format_time
 from restow.policies.policy import Policy
 from restow.policies.schema import DEFAULT_EVICTOR, Plugins
@@ -54,6 +59,7 @@ def make_plan(cycle: Cycle, now: int, placement: Placement) -> Plan:
         refusals=refusals,
         problems=tuple(Remark(turn.profile, turn.plugin, message) for turn, message in cycle.record.problems),
         notes=tuple(Remark(turn.profile, turn.plugin, message) for turn, message in cycle.record.notes),
+        fence=fenced(cycle),
         summary=Summary(
             nodes=len(cluster.nodes),
             pods=int(observed.sum()),
@@ -63,6 +69,14 @@ def make_plan(cycle: Cycle, now: int, placement: Placement) -> Plan:
             utilisation=utilisation(state),
         ),
     )
+
+
+def fenced(cycle: Cycle) -> Fenced | None:
+    """The nodes to fence while a plan is carried out; None where nothing is."""
+    if cycle.fence is None or not cycle.record.evictions:
+        return None
+    names = cycle.state.cluster.nodes.names
+    return Fenced(tuple(names[node] for node in cycle.fence.nodes.tolist()), cycle.fence.effect)
 
 
 def idle_strategies(policy: Policy, plugins: Plugins) -> tuple[Remark, ...]:
@@ -86,7 +100,17 @@ def cycle_notes(cycle: Cycle) -> tuple[str, ...]:
     """What is to be said of the cycle as a whole."""
     if cycle.skipped:
         return (f"Skipping descheduling cycle: requires >=2 nodes, found {len(cycle.nodes)} ready and selected",)
-    return tuple(namespace_notes(cycle.state.cluster))
+    return (*_fence_notes(cycle), *namespace_notes(cycle.state.cluster))
+
+
+def _fence_notes(cycle: Cycle) -> Iterator[str]:
+    found = fenced(cycle)
+    if found is not None:
+        nodes = len(cycle.state.cluster.nodes)
+        yield (
+            f"The plan counts on a fence: {len(found.nodes)} of {nodes} nodes carry the taint {FENCE}:{found.effect} "
+            f"while it is carried out ({some(found.nodes, len(found.nodes))})"
+        )
 
 
 def node_loads(cycle: Cycle) -> tuple[NodeLoad, ...]:

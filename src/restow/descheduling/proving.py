@@ -22,15 +22,16 @@ from restow.cluster.replacements import with_replacements
 from restow.cluster.snapshot import Cluster
 from restow.cluster.state import ClusterState
 from restow.descheduling.arbiter import Arbiter, Record
-from restow.descheduling.cycle import Cycle, Ensemble
+from restow.descheduling.cycle import Cycle, Ensemble, Fence
 from restow.descheduling.disruption_budgets import DisruptionBudgets
 from restow.descheduling.evictor import Reason
+from restow.descheduling.fencing import fenced_nodes
 from restow.descheduling.framework import Strategy
 from restow.descheduling.landings import circular
 from restow.descheduling.limits import Limits, Spent
 from restow.descheduling.placement import staying_pods
 from restow.descheduling.proof import Circle, Prover
-from restow.descheduling.steering import Steering
+from restow.descheduling.steering import FENCE_EFFECTS, Steering
 from restow.policies.policy import Policy
 from restow.policies.schema import DEFAULT_EVICTOR
 from restow.scheduling.context import Context
@@ -90,7 +91,20 @@ def prove_cycle(
     state = ClusterState(with_replacements(cluster, now))
     policy = without_node_fit(policy)
     ensemble = Ensemble.of(state, policy, strategies, now, steering)
-    return _Proof(state, ensemble, policy, profiles, steering=steering, spent=spent, staying=staying).cycle()
+    fence = _fence(ensemble, policy, steering)
+    if fence is not None:
+        state = ClusterState(replace(state.cluster, nodes=state.cluster.nodes.fenced(*fence)))
+        ensemble = Ensemble.of(state, policy, strategies, now, steering)
+    proof = _Proof(state, ensemble, policy, profiles, steering=steering, spent=spent, staying=staying)
+    return replace(proof.cycle(), fence=fence)
+
+
+def _fence(ensemble: Ensemble, policy: Policy, steering: Steering) -> Fence | None:
+    """What is fenced while the plan is carried out; None where nothing is."""
+    if steering not in FENCE_EFFECTS:
+        return None
+    nodes = fenced_nodes(ensemble, policy.restow.fence_share)
+    return Fence(nodes, FENCE_EFFECTS[steering]) if len(nodes) else None
 
 
 def without_node_fit(policy: Policy) -> Policy:

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from restow.descheduling.plan import API_VERSION, Metadata, Move
+from restow.descheduling.plan import API_VERSION, Fenced, Metadata, Move
 from restow.errors import InputError
 from restow.kube.excerpts import excerpt
 from restow.kube.timestamps import parse_time
@@ -32,6 +32,8 @@ class SavedPlan(Struct, frozen=True, rename="camel"):
     moves: tuple[Move, ...]
     policy: dict[str, Any]
     scheduler_configuration: dict[str, Any] | None = None
+    #: The moves count on it, and whoever applies a plan fences no nodes.
+    fence: Fenced | None = None
 
 
 class _Header(Struct, frozen=True, rename="camel"):
@@ -50,6 +52,11 @@ def read_plan(text: bytes, name: str) -> SavedPlan:
         parse_time(plan.metadata.generated_at)
     except ValueError as error:
         raise InputError(f"{name}: metadata.generatedAt: {error}; {_ANEW}") from error
+    if plan.fence is not None:
+        raise InputError(
+            f"{name}: fence: the moves count on fenced nodes, and only restow run fences nodes; write the plan anew: "
+            "restow plan --steering nominate, or none"
+        )
     counts = Counter(each.pod.uid for each in plan.moves)
     for index, move in enumerate(plan.moves):
         place = f"{name}: moves[{index}]"

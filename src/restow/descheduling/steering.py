@@ -1,6 +1,6 @@
-"""Which replacements can be steered to a node.
+"""The ways to steer, and which replacements can be steered to a node of the plan's choice.
 
-Steering holds a new pod back by a scheduling gate until it is nominated for its target. An admission policy or a webhook
+Nominating holds a new pod back by a scheduling gate until it is nominated for its target. An admission policy or a webhook
 gives the gate to new pods whose controller is named in advance by its uid, the first owner reference. So it must be known
 which new pod is the replacement, and nobody else may create others in its place. Left alone are pods without a controller,
 pods of a DaemonSet (their node is given), of a Node (mirror pods), and of schedulers whose rules are not known.
@@ -8,6 +8,7 @@ pods of a DaemonSet (their node is given), of a Node (mirror pods), and of sched
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final, Literal
 
 import numpy as np
@@ -16,8 +17,12 @@ from restow.cluster.interning import BoolArray
 from restow.cluster.snapshot import Cluster
 from restow.kube.objects import OwnerReference
 
-#: How replacements are brought to their targets: not at all, or by a nomination behind a scheduling gate.
-Steering = Literal["none", "nominate"]
+#: How replacements are brought to their targets: not at all, by a nomination behind a scheduling gate, or by a taint that
+#: keeps them off all nodes where they should not land, or makes those less liked.
+Steering = Literal["none", "nominate", "fence", "prefer"]
+
+#: The effect of the taint with which nodes are fenced.
+FENCE_EFFECTS: Final[Mapping[Steering, str]] = {"fence": "NoSchedule", "prefer": "PreferNoSchedule"}
 
 #: Refusals for which the scheduler's choice is the reason, so that steering may answer them.
 FOR_STEERING: Final = frozenset({"NotCertain", "Harmful", "NoGain", "SameNode"})
@@ -31,7 +36,7 @@ class Steerable:
     def __init__(self, cluster: Cluster, steering: Steering) -> None:
         self._owners = cluster.pods.owners
         self._known: BoolArray = np.array(
-            [steering != "none" and _can_be_named(owners) for owners in cluster.pods.tables.owners], dtype=bool
+            [steering == "nominate" and _can_be_named(owners) for owners in cluster.pods.tables.owners], dtype=bool
         )
 
     def knows(self, pod: int) -> bool:

@@ -15,7 +15,7 @@ from restow.descheduling.planning import named_move
 from restow.descheduling.succession import Successions
 from restow.executing.task import Task
 from restow.policies.policy import RestowSettings
-from restow.policies.restow_section import pods_at_a_time
+from restow.policies.restow_section import share_of
 
 
 def tasks_of(cycle: Cycle, settings: RestowSettings) -> tuple[Task, ...]:
@@ -43,7 +43,7 @@ class _Tasks:
             owner=owner_of(pods, pod),
             workload=workload.uid if workload is not None else pods.uids[pod],
             succession=self._successions.of(pod),
-            limit=pods_at_a_time(self._share, self._sizes.of(pod)) or 1,
+            limit=share_of(self._share, self._sizes.of(pod)) or 1,
             budgets=self._budgets.get(pod, frozenset()),
             request_only=bool(pods.flags[pod] & Flag.REQUEST_EVICT_ONLY),
         )

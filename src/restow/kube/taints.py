@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
     from restow.kube.objects import Taint, Toleration
 
+#: The taint that restow itself puts on nodes for the length of a plan (``executing.fencing``).
+FENCE = "restow.dev/fence"
+
 #: Effects that keep a pod off a node; PreferNoSchedule only makes the node less liked.
 HARD_EFFECTS = frozenset({"NoSchedule", "NoExecute"})
 

@@ -98,7 +98,9 @@ class RestowSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="ca
 
     placement: Literal["prove", "upstream"] | None = None
     certainty: CertaintySetting = "likely"
-    steering: Literal["auto", "nominate", "none"] = "auto"
+    steering: Literal["auto", "nominate", "fence", "prefer", "none"] = "auto"
+    #: Nodes that may be fenced at a time: a number, or a percentage of them.
+    fence_share: IntOrString = "50%"
     namespaces: Namespaces = "all"
     #: Pods of one workload that may be on their way at a time: a number, or a percentage of them.
     per_workload: IntOrString = 1

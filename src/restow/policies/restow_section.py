@@ -23,22 +23,24 @@ _FIELDS = 5
 
 def check_restow(settings: RestowSettings) -> Iterator[Issue]:
     """Yield what is wrong with the values of the section."""
-    if pods_at_a_time(settings.per_workload, 1) is None:
+    if share_of(settings.per_workload, 1) is None:
         yield Issue(("restow", "perWorkload"), f"{_SHARE}, not {excerpt(repr(settings.per_workload))}")
     if isinstance(settings.certainty, float) and not 0 < settings.certainty <= 1:
         yield Issue(("restow", "certainty"), f"{_PROBABILITY}, not {settings.certainty:g}")
+    if share_of(settings.fence_share, 1) is None:
+        yield Issue(("restow", "fenceShare"), f"{_SHARE}, not {excerpt(repr(settings.fence_share))}")
     waits = (("waitForReady", settings.wait_for_ready), ("waitForBudget", settings.wait_for_budget))
     yield from (Issue(("restow", name), "must be longer than 0s") for name, wait in waits if wait <= 0)
     for index, window in enumerate(settings.windows):
         yield from _check_window(window, index)
 
 
-def pods_at_a_time(share: int | str, pods: int) -> int | None:
-    """How many of so many pods a number or a percentage means, rounded down, 1 at least; None if it means nothing."""
+def share_of(share: int | str, whole: int) -> int | None:
+    """How many of so many a number or a percentage means, rounded down, 1 at least; None if it means nothing."""
     if isinstance(share, int):
         return share if share >= 1 else None
     percent = _PERCENTAGE.fullmatch(share)
-    return max(1, pods * int(percent[1]) // 100) if percent else None
+    return max(1, whole * int(percent[1]) // 100) if percent else None
 
 
 def _check_window(window: Window, index: int) -> Iterator[Issue]:

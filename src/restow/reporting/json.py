@@ -50,10 +50,12 @@ def _shown(encoded: bytes) -> bytes:
 
 def document(plan: Plan) -> dict[str, object]:
     """Return the plan's top-level fields in the order in which people read them; fractions and seconds have four digits."""
+    fence = {} if plan.fence is None else {"fence": plan.fence}
     return {
         "apiVersion": plan.api_version,
         "kind": plan.kind,
         "metadata": _rounded_metadata(plan.metadata),
+        **fence,
         "moves": plan.moves,
         "refusals": plan.refusals,
         "summary": structs.replace(plan.summary, utilisation=_rounded_utilisation(plan.summary.utilisation)),

@@ -101,7 +101,7 @@ class Changes:
             kinds = self._scene.evidence.scoring(self._pod)
             if kinds:
                 yield _untried(*(each.step for each in first), Step("input", f"if the input included {plural(kinds)}"))
-        if code in FOR_STEERING and self._scene.setting.steering == "none":
+        if code in FOR_STEERING and self._scene.setting.steering != "nominate":
             yield from self._tried((*first, _STEERED))
         options = Options(self._scene, self._heard, answer, self._bounds).all()
         for kind in _KINDS:

@@ -22,7 +22,7 @@ from restow.descheduling.explaining.trials import Edit, Inputs, Remedy
 from restow.descheduling.framework import Obligation
 from restow.kube.node_selection import NodeSelection, SelectorTerm
 from restow.kube.objects import Taint
-from restow.kube.taints import HARD_EFFECTS
+from restow.kube.taints import FENCE, HARD_EFFECTS
 from restow.scheduling.plugins import (
     inter_pod_affinity,
     node_affinity,
@@ -138,6 +138,9 @@ class Options:
 
     def _tolerated(self, node: int) -> Iterator[Option]:
         taints = self._untolerated(node)
+        if any(each.key == FENCE for each in taints):
+            # It is gone before anybody could change the pod.
+            return
         message = f"with a toleration of {' and '.join(map(taint_text, taints))} ({self._name(node)})"
         edit = _on_cluster(partial(changed.tolerating, pod=self._scene.setting.row(self._pod), taints=taints))
         yield Option(Remedy(Step("toleration", message, self._name(node)), edit), node, len(taints))

@@ -137,7 +137,8 @@ def _tolerating(view: View, destinations: Iterable[int]) -> BoolArray:
     even if it is one that matches everything.
     """
     nodes = view.state.cluster.nodes
-    taint_sets = [nodes.taint_sets[identifier] for identifier in {int(nodes.taints[node]) for node in destinations}]
+    lasting = nodes.lasting_taint_sets()
+    taint_sets = [lasting[identifier] for identifier in {int(nodes.taints[node]) for node in destinations}]
     welcome = [
         any(len(patterns) >= len(taints) and all_tolerated(patterns, taints) for taints in taint_sets)
         for patterns in view.pods.tables.tolerations

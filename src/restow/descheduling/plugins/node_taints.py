@@ -52,7 +52,7 @@ def suggest(view: View, args: RemovePodsViolatingNodeTaintsArgs) -> Suggestions:
     NoExecute never counts: the control plane itself evicts for it.
     """
     nodes = view.state.cluster.nodes
-    counting = [tuple(taint for taint in taints if _counts(taint, args)) for taints in nodes.taint_sets]
+    counting = [tuple(taint for taint in taints if _counts(taint, args)) for taints in nodes.lasting_taint_sets()]
 
     @cache
     def tolerated(tolerations: int) -> BoolArray:

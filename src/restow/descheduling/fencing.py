@@ -1,0 +1,85 @@
+"""Which nodes a plan fences, so that no replacement lands there.
+
+A fence is a taint of restow's own on a node for as long as the plan is carried out. The strategies are asked for all they
+would suggest on the cluster as it is. A node is fenced if some strategy has suggestions that want a better place for the
+pod, and none of them finds it here: the overused nodes for LowNodeUtilization, those that are to be emptied for
+HighNodeUtilization, the full domains for topology spread. Nodes that the policy leaves out and cordoned ones are not fenced, and never
+more than the policy's share. The plan is then proven on the fenced cluster like any other.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from restow.cluster.interning import BoolArray, IntArray
+from restow.cluster.nodes import CPU, MEMORY
+from restow.cluster.state import ClusterState
+from restow.descheduling.arbiter import Arbiter
+from restow.descheduling.cycle import Ensemble
+from restow.descheduling.evictor import Reason
+from restow.descheduling.framework import Obligation, Suggestion
+from restow.descheduling.landings import accepted
+from restow.descheduling.limits import Limits
+from restow.descheduling.placement import Landing, Obstacle, Turn
+from restow.policies.restow_section import share_of
+
+#: Suggestions of one strategy for one node that stand for all: pods of a node want about the same.
+_ASKED: Final = 8
+#: Nobody is told of it.
+_NOT_NOW: Reason = ("placement", "NoGain", "nothing is moved here")
+
+
+def fenced_nodes(ensemble: Ensemble, share: int | str) -> IntArray:
+    """The nodes to fence, at most a share of those that the policy is about; in the order of their names."""
+    state = ensemble.state
+    survey = _Survey(state, ensemble.nodes[~state.cluster.nodes.unschedulable[ensemble.nodes]])
+    ensemble.perform(Arbiter(state, Limits(), survey))
+    unwanted = survey.unwanted()
+    # If there are too many: first those that give pods, and of them those that the scheduler would like best.
+    order = np.lexsort((_fullness(state)[unwanted], ~survey.gives[unwanted]))
+    return np.sort(unwanted[order][: share_of(share, len(ensemble.nodes))])
+
+
+class _Survey:
+    """A placement that moves nothing, and notes which nodes nobody wants."""
+
+    def __init__(self, state: ClusterState, nodes: IntArray) -> None:
+        self._state = state
+        self._nodes = nodes
+        #: From which nodes pods should go for a better place.
+        self.gives: BoolArray = np.zeros(len(state.cluster.nodes), dtype=bool)
+        #: The nodes that no suggestion of a strategy has found good so far.
+        self._left: dict[Turn, IntArray] = {}
+        self._asked: Counter[tuple[Turn, int]] = Counter()
+
+    def move(self, turn: Turn, suggestions: Sequence[Suggestion]) -> tuple[Landing, ...] | Obstacle:
+        """Note where the pods should not go, and refuse to move them."""
+        for each in suggestions:
+            self._note(turn, each)
+        return Obstacle(0, _NOT_NOW)
+
+    def _note(self, turn: Turn, suggestion: Suggestion) -> None:
+        source = int(self._state.node[suggestion.pod])
+        if suggestion.obligation is Obligation.BETTER and self._asked[turn, source] < _ASKED:
+            self._asked[turn, source] += 1
+            self.gives[source] = True
+            left = self._left.get(turn, self._nodes)
+            self._left[turn] = left[~accepted(suggestion, source, left)]
+
+    def unwanted(self) -> IntArray:
+        """The nodes on which some strategy wants none of its pods."""
+        found = [*self._left.values()]
+        return np.unique(np.concatenate(found)) if found else np.zeros(0, dtype=np.int64)
+
+
+def _fullness(state: ClusterState) -> npt.NDArray[np.float64]:
+    """The larger share of CPU and memory that is requested of each node."""
+    rows = [CPU, MEMORY]
+    allocatable = np.maximum(state.cluster.nodes.allocatable[rows], 1)
+    fullness: npt.NDArray[np.float64] = (state.requested[rows] / allocatable).max(axis=0)
+    return fullness
