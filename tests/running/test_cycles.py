@@ -15,6 +15,7 @@ from restow.client import eviction
 from restow.descheduling.limits import Spent
 from restow.executing.memory import Memory
 from restow.executing.task import Task
+from restow.running.steering import Choice
 from running.cycling import DROPPED, Decided, Run, a_town, another_candidate_once, crowd, rules
 from running.hearing import sample
 
@@ -199,8 +200,9 @@ class Refuses:
     offers: list[bool]
     announced: list[str] = field(default_factory=list)
 
-    async def now(self, _: Any) -> Refuses | None:
-        return self if self.offers.pop(0) else None
+    async def now(self, _: Any) -> Choice:
+        steering: Any = self
+        return Choice("nominate", steering) if self.offers.pop(0) else Choice("none")
 
     async def announce(self, task: Task) -> str:
         self.announced.append(task.move.pod.name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from builders import a_pod
+from builders import a_node, a_pod
 from client.double import Answer, Double, a_double, a_status, an_answer, an_api
 from restow.client.errors import ClientError
 from restow.running.release import Released, release_all
@@ -13,6 +13,7 @@ pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]
 
 ENTRIES = "/api/v1/namespaces/tools/configmaps/restow-steering"
 PODS = "/api/v1/pods"
+NODES = "/api/v1/nodes"
 GATED = {"schedulingGates": [{"name": "restow.dev/steer"}, {"name": "other"}]}
 
 
@@ -25,7 +26,15 @@ def pods(*gated: str) -> Answer:
     return an_answer({"kind": "PodList", "metadata": {"resourceVersion": "1"}, "items": items})
 
 
+def nodes(*fenced: str) -> Answer:
+    taints = ["other:NoSchedule", "restow.dev/fence=somebody:NoSchedule"]
+    items = [a_node("open"), *(a_node(name, taints=taints) for name in fenced)]
+    return an_answer({"kind": "NodeList", "metadata": {"resourceVersion": "1"}, "items": items})
+
+
 async def released(double: Double) -> Released:
+    if not double._answers["GET", NODES]:
+        double.answers("GET", NODES, nodes())
     async with an_api(double.url) as api:
         return await release_all(api, "tools")
 
@@ -69,3 +78,32 @@ async def test_without_the_right_to_empty_the_config_map_nothing_is_done() -> No
         with pytest.raises(ClientError, match="no"):
             await released(double)
     assert len(double.asked) == 1
+
+
+async def test_fences_are_taken_off_and_other_taints_stay() -> None:
+    async with a_double() as double:
+        double.answers("PATCH", ENTRIES, an_answer({}))
+        double.answers("GET", PODS, pods())
+        double.answers("GET", NODES, nodes("b", "a"), nodes("b"), nodes())
+        for name in ("a", "b"):
+            double.answers("PATCH", f"{NODES}/{name}", an_answer({}))
+        done = await released(double)
+    assert done.nodes == ["a", "b"]
+    assert done.failures == []
+    assert [each.json for each in double.asked if each.path == f"{NODES}/a"] == [
+        [
+            {"op": "test", "path": "/spec/taints/1/key", "value": "restow.dev/fence"},
+            {"op": "remove", "path": "/spec/taints/1"},
+        ]
+    ]
+
+
+async def test_a_fence_that_cannot_be_taken_off_is_named() -> None:
+    async with a_double() as double:
+        double.answers("PATCH", ENTRIES, an_answer({}))
+        double.answers("GET", PODS, pods())
+        double.answers("GET", NODES, nodes("a"))
+        double.answers("PATCH", f"{NODES}/a", a_status(403, "Forbidden", "no"))
+        done = await released(double)
+    assert done.nodes == []
+    assert done.failures == ["a is still fenced: the API server answered 403 Forbidden: no"]

@@ -6,6 +6,7 @@ import asyncio
 import io
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from builders.policies import PLUGINS, as_json, strategy_policy
 from client.double import Answer, Double, a_double, a_status, an_answer, an_api
 from executing.double import a_task
+from executing.fences import Nodes
 from executing.steered import steered
 from executing.test_releasing import Gates, path, some_gated
 from restow.client.events import FAREWELL
@@ -24,7 +26,7 @@ from restow.policies.load import load_policy
 from restow.policies.policy import Policy
 from restow.running.ending import ENDS_WITHIN
 from restow.running.logs import Log
-from restow.running.steering import Offer, steering
+from restow.running.steering import Choice, Offer, steering
 from restow.running.webhook import Webhook
 from restow.serving.metrics import Metrics
 from running.hearing import Heard
@@ -38,6 +40,7 @@ REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 OK = an_answer({})
 STEERED = "replacements are steered: "
 NOT_STEERED = "replacements are not steered: "
+NOT_AT_ALL = Choice("none")
 
 
 def a_binding(name: str = "restow-steering", namespace: str = "kube-system") -> Answer:
@@ -61,11 +64,14 @@ def offers(double: Double) -> None:
 
 
 @asynccontextmanager
-async def an_offer(double: Double, heard: Heard, gates: Gates | None = None) -> AsyncIterator[Offer]:
+async def an_offer(
+    double: Double, heard: Heard, gates: Gates | None = None, *, fences: bool = False
+) -> AsyncIterator[Offer]:
     gates = gates or Gates([])
     async with an_api(double.url) as api:
         keeper = Releasing(api.within(REQUEST), gates, gates.said.append, gates)
-        async with steering(api, "kube-system", always, keeper, heard.log) as offer:
+        fencing = replace(Nodes.of().fencing(), api=api) if fences else None
+        async with steering(api, "kube-system", always, keeper, heard.log, fencing=fencing) as offer:
             assert keeper.steering is not None
             yield offer
         assert keeper.steering is None
@@ -76,7 +82,7 @@ async def test_where_all_is_there_replacements_are_steered_and_it_is_told_once()
     async with a_double() as double, an_offer(double, heard) as offer:
         offers(double)
         for _ in range(3):
-            assert await offer.now(a_policy()) is offer.steering
+            assert (await offer.now(a_policy())).steering is offer.steering
     assert sum(STEERED in line for line in heard.messages) == 1
 
 
@@ -97,7 +103,7 @@ async def test_what_is_missing_is_named(method: str, where: str, answer: Answer,
         for each in ("GET", BINDING), ("PATCH", ENTRIES), ("POST", REVIEWS):
             if each == (method, where):
                 del double._answers[each][1:]
-        assert await offer.now(a_policy()) is None
+        assert await offer.now(a_policy()) == NOT_AT_ALL
     assert any(NOT_STEERED in line and said in line for line in heard.messages)
 
 
@@ -119,7 +125,7 @@ async def test_a_right_that_is_missing_is_named_and_not_tried(permitted: int, ru
         double.answers("GET", BINDING, a_binding())
         # The first one is that to look for who gives the gate.
         double.answers("POST", REVIEWS, *[allowed()] * (1 + permitted), allowed(False))
-        assert await offer.now(a_policy()) is None
+        assert await offer.now(a_policy()) == NOT_AT_ALL
         assert {each.path for each in double.asked} == {REVIEWS, BINDING}
     assert any(NOT_STEERED in line and rule in line for line in heard.messages)
 
@@ -129,7 +135,7 @@ async def test_what_comes_and_goes_is_noticed_before_the_next_cycle() -> None:
     async with a_double() as double, an_offer(double, heard) as offer:
         offers(double)
         double._answers["GET", BINDING][:0] = [a_binding(), a_status(404, "NotFound", "gone")]
-        found = [await offer.now(a_policy()) is not None for _ in range(3)]
+        found = [await offer.now(a_policy()) != NOT_AT_ALL for _ in range(3)]
     assert found == [True, False, True]
     assert [line.startswith(STEERED) for line in heard.messages] == [True, False, True]
 
@@ -138,7 +144,7 @@ async def test_a_policy_that_does_not_want_it_is_heeded_from_the_next_cycle_on()
     heard = Heard()
     async with a_double() as double, an_offer(double, heard) as offer:
         offers(double)
-        found = [await offer.now(a_policy(wanted)) is not None for wanted in ("auto", "none", "nominate")]
+        found = [await offer.now(a_policy(wanted)) != NOT_AT_ALL for wanted in ("auto", "none", "nominate")]
     assert found == [True, False, True]
 
 
@@ -148,7 +154,7 @@ async def test_a_policy_that_insists_makes_it_a_warning() -> None:
         heard, written = Heard(), io.StringIO()
         heard.log = Log(written, "text", 0, lambda: 0)
         async with a_double() as double, an_offer(double, heard) as offer:
-            assert await offer.now(a_policy(wanted)) is None
+            assert await offer.now(a_policy(wanted)) == NOT_AT_ALL
         levels[wanted] = next(line[0] for line in written.getvalue().splitlines() if NOT_STEERED in line)
     assert levels == {"auto": "I", "nominate": "W"}
 
@@ -163,7 +169,7 @@ async def test_who_gives_the_gate_is_told() -> None:
             double.answers("PATCH", ENTRIES, OK)
             found = a_binding() if method == BINDING else an_answer({"webhooks": [{"clientConfig": config}]})
             double.answers("GET", method, found)
-            assert await offer.now(a_policy()) is offer.steering
+            assert (await offer.now(a_policy())).steering is offer.steering
         told += [line.rpartition(" that ")[2] for line in heard.messages if STEERED in line]
     assert told == ["an admission policy gives", "restow's webhook gives"]
 
@@ -184,6 +190,51 @@ async def test_the_webhook_of_a_leader_knows_at_once_and_after_the_end_it_gates_
             assert not webhook._awaits("uid-web")
             gates.owners.add("uid-web")
             assert not webhook._awaits("uid-web")
+
+
+NODE_RULE = 'resources: ["nodes"], verbs: [patch]'
+
+
+@pytest.mark.parametrize(
+    ("wanted", "answers", "kind"),
+    [
+        ("auto", [allowed()], "nominate"),
+        ("auto", [allowed(False)] * 2, "fence"),
+        ("auto", [allowed(False)] * 3, "none"),
+        ("nominate", [allowed(False), allowed()], "none"),
+        ("fence", [allowed()], "fence"),
+        ("fence", [allowed(False), allowed()], "none"),
+        ("prefer", [allowed()], "prefer"),
+        ("none", [allowed()], "none"),
+    ],
+)
+async def test_a_way_to_steer_is_taken_in_order_and_only_if_it_is_wanted(
+    wanted: str, answers: list[Answer], kind: str
+) -> None:
+    """Fences are the consent of whoever has installed their rights; a nomination disturbs nobody else, and goes first."""
+    heard = Heard()
+    async with a_double() as double, an_offer(double, heard, fences=True) as offer:
+        double.answers("POST", REVIEWS, *answers)
+        offers(double)
+        choice = await offer.now(a_policy(wanted))
+    assert choice.kind == kind
+    assert (choice.steering is not None) == (kind == "nominate")
+    assert (choice.fencing is not None) == (kind in ("fence", "prefer"))
+    assert len(heard.messages) == (wanted != "none")
+
+
+async def test_one_line_says_what_was_chosen_and_why() -> None:
+    heard = Heard()
+    async with a_double() as double, an_offer(double, heard, fences=True) as offer:
+        double.answers("POST", REVIEWS, *[allowed(False)] * 2, *[allowed()] * 3, allowed(False))
+        await offer.now(a_policy())
+        await offer.now(a_policy("fence"))
+    chosen, missing = heard.messages
+    assert chosen.startswith(f"{STEERED}nodes where they should not land carry the taint restow.dev/fence:NoSchedule")
+    assert 'resources: ["mutatingadmissionpolicybindings"], verbs: [get]' in chosen
+    assert missing.startswith(NOT_STEERED)
+    assert NODE_RULE in missing
+    assert "docs/how-to/steer.md" in missing
 
 
 async def test_entries_of_another_process_are_taken_out_before_a_cycle() -> None:
@@ -210,7 +261,7 @@ async def test_at_the_end_no_entry_is_left_and_nothing_waits() -> None:
         for name in ("web-0", "web-1"):
             double.answers("PATCH", path(name), OK)
         async with an_offer(double, Heard(), gates) as offer:
-            assert await offer.now(a_policy()) is not None
+            assert await offer.now(a_policy()) != NOT_AT_ALL
             # The watch tells of it.
             asyncio.get_running_loop().call_later(0.2, gates.pods.clear)
         last = {each.path for each in double.asked if each.method == "PATCH"}

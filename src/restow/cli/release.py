@@ -1,4 +1,4 @@
-"""``restow release``: takes every gate of steering off, after an accident."""
+"""``restow release``: takes every gate and every fence of steering off, after an accident."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def release(
     context: Context = None,
     verbose: Verbosity = 0,
 ) -> int:
-    """Take restow's scheduling gate off every pod, and have no new pod gated.
+    """Take restow's scheduling gate off every pod and its taint off every node, and have no new pod gated.
 
     A restow that runs does this itself within seconds. The command is for when none runs any more. It needs the rights to
-    list pods, to patch pods, and to patch the ConfigMap. The exit status is 1 if a pod is still gated.
+    list and patch pods and nodes, and to patch the ConfigMap. The exit status is 1 if a pod is still gated or a node fenced.
     """
     from restow.cli.releasing import release_gates
     from restow.cli.timings import told

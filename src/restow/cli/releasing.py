@@ -24,6 +24,8 @@ def release_gates(namespace: str, kubeconfig: str | None, context: str | None) -
         f"{counted(len(released.pods), 'pod')} released",
         *(f"  {name}" for name in released.pods),
     ]
+    if released.nodes:
+        lines += [f"{counted(len(released.nodes), 'node')} open again", *(f"  {name}" for name in released.nodes)]
     sys.stdout.writelines(f"{printable(line)}\n" for line in lines)
     tell(released.failures)
     return _FAILED if released.failures else _DONE

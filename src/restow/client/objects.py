@@ -25,6 +25,8 @@ class PatchKind(Enum):
     MERGE = "application/merge-patch+json"
     #: Kubernetes' own: lists are merged by their keys.
     STRATEGIC = "application/strategic-merge-patch+json"
+    #: RFC 6902: operations one after the other, all or none.
+    JSON = "application/json-patch+json"
     #: Server-side apply: the fields of the patch are ours, whoever had them.
     APPLY = "application/apply-patch+yaml"
 

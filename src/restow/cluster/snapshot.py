@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from restow.cluster.amounts import LARGEST
+from restow.cluster.fenced_nodes import FencedNode, fenced_nodes
 from restow.cluster.left_out import ObjectKey, stand_in
 from restow.cluster.node_intake import ReadNode, node_columns, node_index, read_node
 from restow.cluster.node_sums import beyond_sums
@@ -153,6 +154,16 @@ class ClusterIntake:
         """Whether a node is there and not cordoned."""
         found = self._nodes.get(node)
         return found is not None and not found.wire.spec.unschedulable
+
+    def fences(self) -> list[FencedNode]:
+        """The nodes that carry restow's own taint, in canonical order."""
+        found = fenced_nodes(each.wire for each in self._nodes.values())
+        return sorted(found, key=lambda each: (each.name, each.place))
+
+    def has_taints(self, node: str) -> bool | None:
+        """Whether a node carries any taint; None if there is no such node."""
+        found = self._nodes.get(node)
+        return None if found is None else bool(found.wire.spec.taints)
 
     def consent(self, namespace: str) -> str | None:
         """The value of a namespace's annotation ``restow.dev/eviction``; None if it has none, or nobody knows."""

@@ -21,6 +21,7 @@ from restow.client.following import Changed, Current, Interrupted, Listed, News,
 from restow.client.listing import pages
 from restow.client.resources import RESOURCES
 from restow.client.transport import Api
+from restow.cluster.fenced_nodes import FencedNode
 from restow.cluster.left_out import ObjectKey, add_page, sentence
 from restow.cluster.pods_now import PodNow
 from restow.cluster.snapshot import Cluster, ClusterIntake
@@ -160,6 +161,14 @@ class LiveCluster:
     def takes_pods(self, node: str) -> bool:
         """Whether a node is there and not cordoned."""
         return self._intake.takes_pods(node)
+
+    def fences(self) -> list[FencedNode]:
+        """The nodes that carry restow's own taint, by name."""
+        return self._intake.fences()
+
+    def has_taints(self, node: str) -> bool | None:
+        """Whether a node carries any taint; None if there is no such node."""
+        return self._intake.has_taints(node)
 
     def consent(self, namespace: str) -> str | None:
         """The value of a namespace's annotation ``restow.dev/eviction``; None if it has none, or nobody knows."""

@@ -68,8 +68,8 @@ class Order:
 
     @property
     def steers(self) -> bool:
-        """Whether replacements are steered where the cluster offers it."""
-        return self.placement == "prove" and self.policy.restow.steering != "none"
+        """Whether replacements are nominated where the cluster offers it."""
+        return self.placement == "prove" and self.policy.restow.steering in {"auto", "nominate"}
 
 
 @dataclass(slots=True, frozen=True)

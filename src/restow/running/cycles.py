@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Coroutine, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, TypeVar
@@ -28,7 +28,7 @@ from restow.executing.memory import Memory
 from restow.executing.outcomes import Blocked, Dropped, Evicted, Failed, Outcome, Rehearsed, Requested
 from restow.executing.rehearsal import Rehearsal
 from restow.executing.settings import Clock, Settings, elapsed
-from restow.executing.steering import NoSteering, Steering
+from restow.executing.steering import NoSteering
 from restow.executing.surroundings import Evicting
 from restow.executing.task import Task
 from restow.executing.windows import closed
@@ -39,10 +39,11 @@ from restow.policies.policy import collects_kubernetes_metrics
 from restow.running import log_lines
 from restow.running.cycle_figures import cycle_figures
 from restow.running.deciding import Before, Decision, Rules, decide
+from restow.running.fences import fence_for, watched
 from restow.running.logs import Log
 from restow.running.off_loop import off_loop
-from restow.running.replanning import conclude, leads_astray
-from restow.running.steering import Offer
+from restow.running.replanning import ANEW, conclude, leads_astray
+from restow.running.steering import Choice, Offer
 from restow.running.telling import Telling
 from restow.running.tracing import CYCLE, PROFILES, Tracing
 from restow.serving.figures import CycleFigures, CycleResult
@@ -63,6 +64,7 @@ _LOOKING: Final = 2 * _COMING
 _DECIDING: Final = _ENDLESS + 100.0
 _MOVING: Final = 600.0
 _WHO: Final = "cycle"
+_NO_STEERING: Final = Choice("none")
 
 
 @dataclass(slots=True)
@@ -85,12 +87,14 @@ class Cycles:
     watchdog: Watchdog = field(default_factory=Watchdog)
     #: None where replacements are never steered.
     offer: Offer | None = None
-    #: In this cycle; None where they are not.
-    _steering: Steering | None = field(init=False, default=None)
+    #: How they are in this cycle.
+    _choice: Choice = field(init=False, default=_NO_STEERING)
     #: What is waited for, unless it is stopped.
     _waiting: asyncio.Future[Any] | None = field(init=False, default=None)
     _execution: Execution | None = field(init=False, default=None)
     _stopped: str | None = field(init=False, default=None)
+    #: Whether the plan under way counts on what has not come about.
+    _is_astray: bool = field(init=False, default=False)
 
     def stop(self, why: str) -> None:
         """Begin no more evictions, in this cycle or any other; a decision under way is not waited for."""
@@ -99,6 +103,8 @@ class Cycles:
             self._waiting.cancel()
         if self._execution is not None:
             self._execution.stop(why)
+        if self._choice.fencing is not None:
+            self._choice.fencing.stop()
 
     async def perform(self, rules: Rules) -> None:
         """One cycle, which counts as failed where it raises.
@@ -122,23 +128,28 @@ class Cycles:
     async def _perform(self, rules: Rules, began: float) -> CycleFigures | None:
         """The figures of a cycle; None if stopped before anything was decided."""
         await self._add_usage(rules)
-        self._steering = await self._unless_stopped(self.offer.now(rules.policy)) if self.offer is not None else None
+        if self.offer is not None:
+            self._choice = await self._unless_stopped(self.offer.now(rules.policy)) or _NO_STEERING
+            self.metrics.steers(self._choice.kind)
         log_lines.cycle_begins(self.log)
         telling = Telling(self.log, self.metrics, self.events, rules.policy)
         phases = {"decide": 0.0, "execute": 0.0}
         first: Decision | None = None
         part = _Part()
-        while (decision := await self._decide(rules, part)) is not None:
-            phases["decide"] += decision.seconds
-            telling.heard(decision.cycle)
-            if first is None:
-                first = decision
-                telling.decided(decision.cycle)
-            entered = elapsed()
-            more = await self._carry_out(rules, decision, part, telling)
-            phases["execute"] += elapsed() - entered
-            if not more:
-                break
+        try:
+            while (decision := await self._decide(rules, part)) is not None:
+                phases["decide"] += decision.seconds
+                telling.heard(decision.cycle)
+                if first is None:
+                    first = decision
+                    telling.decided(decision.cycle)
+                entered = elapsed()
+                more = await self._carry_out(rules, decision, part, telling)
+                phases["execute"] += elapsed() - entered
+                if not more:
+                    break
+        finally:
+            await self._lift()
         if first is None:
             return None
         if not first.cycle.skipped:
@@ -171,7 +182,7 @@ class Cycles:
             before = Before(tuple(part.spent), frozenset(part.given_up), self.memory.pausing(elapsed()))
             cluster = self.live.snapshot()
             self.metrics.left_out(Counter(kind for kind, *_ in cluster.left_out))
-            steering: SteeringKind = "none" if self._steering is None or part.is_unsteered else "nominate"
+            steering: SteeringKind = "none" if part.is_unsteered else self._choice.kind
             compute = partial(decide, cluster, rules, before, int(self.clock() * SECOND), steering=steering)
             return await self._unless_stopped(off_loop(compute, _ENDLESS))
 
@@ -197,30 +208,72 @@ class Cycles:
             return False
         patience = settings.budget + 2 * settings.ready + _MOVING
         self.watchdog.expect(_WHO, "outcome of a move", patience)
-        before, in_vain = part.progress, len(part.given_up)
-        carrying = self._carrying(rules, settings)
+        before, in_vain, was_unsteered = part.progress, len(part.given_up), part.is_unsteered
+        async with self._fenced(decision, part):
+            if part.is_unsteered == was_unsteered:
+                await self._make(self._carrying(rules, settings), decision, part, telling, patience)
+        astray, self._is_astray = self._is_astray, False
+        if self._stopped is not None:
+            return False
+        if decision.cycle.fence is not None and not astray:
+            # What a fence kept from going may go without.
+            part.is_unsteered = True
+            await self._lift()
+        self.watchdog.expect(_WHO, "news of what was evicted", _LOOKING)
+        await self._see(part)
+        evicted, part.evicted = part.evicted, []
+        makes_room = (len(part.given_up) > in_vain and _is_limited(decision)) or await self._has_room(decision, evicted)
+        more = astray or makes_room or part.is_unsteered > was_unsteered
+        return more and part.progress > before and self.permit() > 0
+
+    async def _make(
+        self, carrying: Execution | Rehearsal, decision: Decision, part: _Part, telling: Telling, patience: float
+    ) -> None:
+        """Make the moves of a plan, and note what becomes of them."""
         timer: asyncio.TimerHandle | None = None
-        astray = False
         try:
             async with aclosing(carrying.carry_out(decision.tasks)) as outcomes:
                 async for outcome in outcomes:
                     self.watchdog.expect(_WHO, "outcome of a move", patience)
                     telling.outcome(outcome)
                     part.note(outcome)
-                    if not astray and isinstance(carrying, Execution) and leads_astray(outcome):
-                        astray = True
+                    if not self._is_astray and isinstance(carrying, Execution) and leads_astray(outcome):
+                        self._is_astray = True
                         timer = conclude(carrying, decision.seconds)
         finally:
             self._execution = None
             if timer is not None:
                 timer.cancel()
-        if self._stopped is not None:
-            return False
-        self.watchdog.expect(_WHO, "news of the evicted pods", _LOOKING)
-        await self._see(part)
-        evicted, part.evicted = part.evicted, []
-        makes_room = (len(part.given_up) > in_vain and _is_limited(decision)) or await self._has_room(decision, evicted)
-        return (astray or makes_room) and part.progress > before and self.permit() > 0
+
+    @asynccontextmanager
+    async def _fenced(self, decision: Decision, part: _Part) -> AsyncIterator[None]:
+        """Have the nodes fenced that a plan counts on.
+
+        The fence stays until the cycle does without, for the next plan of it may count on the same.
+        """
+        fencing, fence = self._choice.fencing, decision.fence
+        if fencing is None or fence is None:
+            yield
+            return
+        problem = await fence_for(fencing, fence)
+        if problem is not None:
+            part.is_unsteered = True
+            if self._stopped is None:
+                self.log.caution(f"nodes were not fenced, and replacements are not steered: {problem}")
+            yield
+            return
+        async with watched(fencing, self._replan):
+            yield
+
+    async def _lift(self) -> None:
+        if self._choice.fencing is not None:
+            await self._choice.fencing.lift()
+
+    def _replan(self) -> None:
+        """Conclude the plan under way, which counts on what is not so any more."""
+        if self._execution is not None:
+            self._is_astray = True
+            self._execution.conclude(ANEW)
 
     async def _has_room(self, decision: Decision, evicted: Sequence[Task]) -> bool:
         """Whether budgets that kept other pods have room again, now that the replacements are ready.
@@ -240,7 +293,7 @@ class Cycles:
         if self.evicting is None:
             return Rehearsal(settings, self.memory, self.clock)
         evicting = self.evicting(rules.policy.grace_period_seconds)
-        steering = self._steering or NoSteering()
+        steering = self._choice.steering or NoSteering()
         self._execution = Execution(self.live, evicting, self.permit, settings, self.memory, self.clock, steering)
         return self._execution
 

@@ -13,8 +13,8 @@ from restow.descheduling.cycle import Cycle
 from restow.descheduling.deciding import decided, placement_of
 from restow.descheduling.evictor import Reason
 from restow.descheduling.limits import Spent
-from restow.descheduling.plan import Placement, Utilisation
-from restow.descheduling.planning import utilisation
+from restow.descheduling.plan import Fenced, Placement, Utilisation
+from restow.descheduling.planning import fenced, utilisation
 from restow.descheduling.steering import Steering
 from restow.executing.task import Task
 from restow.executing.tasks import tasks_of
@@ -60,6 +60,8 @@ class Decision:
     cycle: Cycle
     tasks: tuple[Task, ...]
     utilisation: Utilisation
+    #: What the moves count on; None where nothing is fenced.
+    fence: Fenced | None
     #: What deciding took.
     seconds: float
 
@@ -82,7 +84,7 @@ def decide(cluster: Cluster, rules: Rules, before: Before, now: int, *, steering
         staying=staying,
     )
     tasks = tasks_of(cycle, policy.restow)
-    return Decision(cycle, tasks, utilisation(cycle.state), time.perf_counter() - began)
+    return Decision(cycle, tasks, utilisation(cycle.state), fenced(cycle), time.perf_counter() - began)
 
 
 def _staying(cluster: Cluster, before: Before) -> dict[str, Reason]:

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Mapping
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext, suppress
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -23,6 +23,7 @@ from restow.executing.admission import PATH as STEER
 from restow.executing.memory import Memory
 from restow.executing.releasing import Releasing
 from restow.executing.surroundings import ApiEvictions, Evicting
+from restow.executing.unfencing import Unfencing
 from restow.live.cluster import LiveCluster, live_cluster
 from restow.live.kinds import METRICS, READ
 from restow.policies.policy import Policy, collects_kubernetes_metrics
@@ -32,6 +33,7 @@ from restow.running.deciding import Rules
 from restow.running.electing import with_permission
 from restow.running.ending import end_at_last
 from restow.running.evictions import TracedEvictions
+from restow.running.fences import fencing_by, unfencing
 from restow.running.https import https
 from restow.running.liveness import watched
 from restow.running.logs import Log
@@ -113,10 +115,12 @@ class Descheduler:
             await first_lists(live)
             self._is_ready = True
             gates: Releasing | None = None
+            fences: Unfencing | None = None
             if not cycles.dry_run:
                 gates = await stack.enter_async_context(releasing(writing, live, log, metrics))
+                fences = await stack.enter_async_context(unfencing(writing, settings.namespace, live, log, metrics))
                 await stack.enter_async_context(informed(webhook, watching, settings.namespace, log))
-            work = _Work(self, live, writing, policies, stopping, health, metrics, tracing, gates, webhook)
+            work = _Work(self, live, writing, policies, stopping, health, metrics, tracing, gates, fences, webhook)
             health.ready()
             await with_permission(settings, writing, work.run, stopping, log=log, metrics=metrics)
 
@@ -135,6 +139,7 @@ class _Work:
     tracing: Tracing
     #: None in a dry run, which writes nothing.
     gates: Releasing | None
+    fences: Unfencing | None
     webhook: Webhook
 
     async def run(self, permit: Permit) -> None:
@@ -168,11 +173,16 @@ class _Work:
             finally:
                 stopped.cancel()
 
-    def _steering(self, permit: Permit) -> AbstractAsyncContextManager[Offer | None]:
-        if self.gates is None:
-            return nullcontext()
-        namespace = self.of.settings.namespace
-        return steering(self.api, namespace, permit, self.gates, self.of.log, webhook=self.webhook)
+    @asynccontextmanager
+    async def _steering(self, permit: Permit) -> AsyncIterator[Offer | None]:
+        if self.gates is None or self.fences is None:
+            yield None
+            return
+        namespace, log = self.of.settings.namespace, self.of.log
+        with fencing_by(self.fences, namespace, permit) as fencing:
+            offered = steering(self.api, namespace, permit, self.gates, log, webhook=self.webhook, fencing=fencing)
+            async with offered as offer:
+                yield offer
 
     async def _stop(self, cycles: Cycles) -> None:
         await self.stopping.wait()

@@ -97,3 +97,15 @@ def _caller(frame: FrameType | None) -> str:
         return "unknown:0"
     file = PurePath(frame.f_code.co_filename)
     return f"{'/'.join(file.parts[-2:])}:{frame.f_lineno}"
+
+
+def once_each(warn: Callable[[str], None]) -> Callable[[str], None]:
+    """Say the same thing once."""
+    said: set[str] = set()
+
+    def once(sentence: str) -> None:
+        if sentence not in said:
+            said.add(sentence)
+            warn(sentence)
+
+    return once

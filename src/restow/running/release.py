@@ -1,4 +1,4 @@
-"""Take every gate of steering off, and have none put on: after an accident, when no restow does it."""
+"""Take every gate and every fence of steering off, and have no gates put on: after an accident, when no restow does it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from restow.client.errors import ClientError, Conflict, NotFound
 from restow.client.transport import Api
 from restow.cluster.pods_now import PodNow
 from restow.cluster.snapshot import ClusterIntake
+from restow.executing.fencing import remove
 from restow.executing.releasing import release
 from restow.executing.steering import CONFIG_MAP, clear
 from restow.live.reading import read_kinds
@@ -28,12 +29,17 @@ class Released:
     entries: str
     #: namespace/name of the pods that were let go.
     pods: list[str] = field(default_factory=list)
-    #: Why pods could not be let go, one sentence each.
+    #: Why pods and nodes could not be released, one sentence each.
     failures: list[str] = field(default_factory=list)
+    #: The nodes that were fenced.
+    nodes: list[str] = field(default_factory=list)
 
 
 async def release_all(api: Api, namespace: str) -> Released:
-    """Empty the ConfigMap, which is in a namespace, and let all gated pods go; ClientError where nothing can be done."""
+    """Empty the ConfigMap, which is in a namespace, let all gated pods go, and take all fences off.
+
+    ClientError where nothing can be done.
+    """
     released = Released(await _emptied(api, namespace))
     for look in range(_LOOKS):
         gated = await _gated(api)
@@ -42,7 +48,22 @@ async def release_all(api: Api, namespace: str) -> Released:
         released.failures.clear()
         await asyncio.gather(*(_let_go(api, pod, released) for pod in gated))
         await asyncio.sleep(_PAUSE)
+    await _unfence(api, released)
     return released
+
+
+async def _unfence(api: Api, released: Released) -> None:
+    """Take fences off until none is there: a list may be older than what somebody else has changed since."""
+    problems: list[str] = []
+    for _ in range(_LOOKS):
+        fences = (await _read(api, "Node")).fences()
+        if not fences:
+            return
+        problems = await remove(api, fences)
+        released.nodes = sorted({*released.nodes, *(each.name for each in fences)})
+    left = {each.name for each in (await _read(api, "Node")).fences()}
+    released.nodes = [name for name in released.nodes if name not in left]
+    released.failures += problems or [f"{name} is still fenced: somebody fences it again" for name in sorted(left)]
 
 
 async def _emptied(api: Api, namespace: str) -> str:
@@ -55,9 +76,13 @@ async def _emptied(api: Api, namespace: str) -> str:
 
 
 async def _gated(api: Api) -> list[PodNow]:
+    return (await _read(api, "Pod")).gated()
+
+
+async def _read(api: Api, kind: str) -> ClusterIntake:
     intake = ClusterIntake()
-    await read_kinds(api, ("Pod",), intake)
-    return intake.gated()
+    await read_kinds(api, (kind,), intake)
+    return intake
 
 
 async def _let_go(api: Api, pod: PodNow, released: Released) -> None:

@@ -10,7 +10,7 @@ from restow.executing.outcomes import UNFULFILLED, Landed, Outcome
 
 #: A plan that was made sooner (seconds) is made anew before the next move.
 _AT_ONCE: Final = 2.0
-_ANEW: Final = "the rest is planned again"
+ANEW: Final = "the rest is planned again"
 
 
 def leads_astray(outcome: Outcome) -> bool:
@@ -23,6 +23,6 @@ def leads_astray(outcome: Outcome) -> bool:
 def conclude(execution: Execution, seconds: float) -> asyncio.TimerHandle | None:
     """Have a plan concluded that took so long to make (seconds): before the next move where that was not long."""
     if seconds < _AT_ONCE:
-        execution.conclude(_ANEW)
+        execution.conclude(ANEW)
         return None
-    return asyncio.get_running_loop().call_later(seconds, execution.conclude, _ANEW)
+    return asyncio.get_running_loop().call_later(seconds, execution.conclude, ANEW)

@@ -8,7 +8,7 @@ replacements then land where the scheduler puts them.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import Final
@@ -17,18 +17,35 @@ from restow.client.errors import ClientError, NotFound
 from restow.client.permitted_body import Permit
 from restow.client.resources import CONFIG_MAPS, RESOURCES
 from restow.client.transport import Api
+from restow.descheduling.steering import Steering as SteeringKind
+from restow.executing.fencing import Fencing
 from restow.executing.releasing import PAUSE, REQUEST, Gated, Releasing
 from restow.executing.steering import CONFIG_MAP, Steering
+from restow.kube.taints import FENCE
 from restow.policies.policy import Policy
+from restow.running.fences import missing_for_fences
 from restow.running.gating import Gate, gate_of
-from restow.running.logs import Log
+from restow.running.logs import Log, once_each
 from restow.running.rights import Right, may
 from restow.running.webhook import Webhook
 from restow.serving.metrics import Metrics
 
 #: Seconds between two tries to write what could not be written.
 _REPAIR: Final = 5.0
-_STEERED: Final = "replacements are steered: nominated for the node that the plan chooses, behind a scheduling gate"
+_STEERED: Final[Mapping[SteeringKind, str]] = {
+    "nominate": "nominated for the node that the plan chooses, behind a scheduling gate that",
+    "fence": f"nodes where they should not land carry the taint {FENCE}:NoSchedule while a plan is carried out",
+    "prefer": f"nodes where they should not land carry the taint {FENCE}:PreferNoSchedule while a plan is carried out",
+}
+#: What a policy may want, and the ways to steer that are then tried in turn. The taint that only makes nodes less liked
+#: changes little where the scheduler looks at a sample, so it has to be asked for.
+_IN_ORDER: Final[Mapping[str, tuple[SteeringKind, ...]]] = {
+    "auto": ("nominate", "fence"),
+    "nominate": ("nominate",),
+    "fence": ("fence",),
+    "prefer": ("prefer",),
+    "none": (),
+}
 _TO_INSTALL: Final = "docs/how-to/steer.md has the objects to install"
 #: What steering does, beside evicting and asking who gives the gate.
 _RIGHTS: Final = (
@@ -69,6 +86,17 @@ def _missing(error: ClientError) -> str:
     return f"{error.message}; {_TO_INSTALL}" if isinstance(error, NotFound) else str(error)
 
 
+@dataclass(slots=True, frozen=True)
+class Choice:
+    """How replacements are steered in one cycle."""
+
+    kind: SteeringKind
+    #: None where they are not nominated.
+    steering: Steering | None = None
+    #: None where nothing is fenced.
+    fencing: Fencing | None = None
+
+
 @dataclass(slots=True)
 class Offer:
     """What the cluster offers, and the policy wants, at this moment."""
@@ -77,24 +105,49 @@ class Offer:
     log: Log
     #: Of this process; None where it answers none.
     webhook: Webhook | None = None
+    #: None where nothing is ever fenced.
+    fencing: Fencing | None = None
     #: Whether the cluster has ever offered it to this process, so that something may be left behind.
     was_made: bool = field(default=False, init=False)
+    #: Who gives the gate, where there is one.
+    _gate: str = field(default="", init=False)
     #: What was told last.
     _told: str = field(default="", init=False)
 
-    async def now(self, policy: Policy) -> Steering | None:
-        """Steering, or None where there is none; to be asked before each cycle, and told when it has changed."""
+    async def now(self, policy: Policy) -> Choice:
+        """How replacements are steered; to be asked before each cycle, and told when it has changed."""
         wanted = policy.restow.steering
-        if wanted == "none":
+        lacking: list[str] = []
+        for kind in _IN_ORDER[wanted]:
+            choice = await self._nominating() if kind == "nominate" else await self._fencing(kind)
+            if isinstance(choice, Choice):
+                why = f" ({'; '.join(lacking)})" if lacking else ""
+                self._tell(self.log.say, f"replacements are steered: {_STEERED[kind]}{self._gate}{why}")
+                return choice
+            lacking.append(choice)
+        if not lacking:
             self._told = ""
-            return None
+            return Choice("none")
+        # Who leaves it to the cluster need not hear of each way that this one does not offer.
+        tell = self.log.say if wanted == "auto" else self.log.caution
+        self._tell(tell, f"replacements are not steered: {lacking[0]}")
+        return Choice("none")
+
+    async def _nominating(self) -> Choice | str:
+        """Nominations, or what is missing for them."""
         gate = await gate_for_steering(self.steering, self.webhook)
-        if isinstance(gate, Gate):
-            self.was_made = True
-            self._tell(self.log.say, f"{_STEERED} that {gate.value}")
-            return self.steering
-        self._tell(self.log.caution if wanted == "nominate" else self.log.say, f"replacements are not steered: {gate}")
-        return None
+        if not isinstance(gate, Gate):
+            return gate
+        self.was_made, self._gate = True, f" {gate.value}"
+        return Choice("nominate", self.steering)
+
+    async def _fencing(self, kind: SteeringKind) -> Choice | str:
+        """Fences, or what is missing for them."""
+        self._gate = ""
+        if self.fencing is None:
+            return "this process fences no nodes"
+        missing = await missing_for_fences(self.fencing.api, self.fencing.namespace)
+        return f"{missing}; {_TO_INSTALL}" if missing else Choice(kind, fencing=self.fencing)
 
     def _tell(self, tell: Callable[[str], None], sentence: str) -> None:
         if sentence != self._told:
@@ -105,7 +158,7 @@ class Offer:
 @asynccontextmanager
 async def releasing(api: Api, cluster: Gated, log: Log, metrics: Metrics) -> AsyncIterator[Releasing]:
     """Let go what waits behind the gate for too long, as long as the context lasts; whoever leads or not."""
-    keeper = Releasing(_hurried(api), cluster, _once_each(log.caution), metrics)
+    keeper = Releasing(_hurried(api), cluster, once_each(log.caution), metrics)
     task = asyncio.create_task(keeper.run(), name="release gates")
     try:
         yield keeper
@@ -117,13 +170,20 @@ async def releasing(api: Api, cluster: Gated, log: Log, metrics: Metrics) -> Asy
 
 @asynccontextmanager
 async def steering(
-    api: Api, namespace: str, permit: Permit, keeper: Releasing, log: Log, *, webhook: Webhook | None = None
+    api: Api,
+    namespace: str,
+    permit: Permit,
+    keeper: Releasing,
+    log: Log,
+    *,
+    webhook: Webhook | None = None,
+    fencing: Fencing | None = None,
 ) -> AsyncIterator[Offer]:
     """Steering while we lead, with the webhook of this process if it has one; nothing is left behind after it."""
     found = Steering(_hurried(api), permit, namespace, log.caution)
     keeper.steering = found
     repairing = asyncio.create_task(_repair(found), name="repair steering")
-    offer = Offer(found, log, webhook)
+    offer = Offer(found, log, webhook, fencing)
     try:
         with nullcontext() if webhook is None else webhook.asking(found):
             yield offer
@@ -131,10 +191,10 @@ async def steering(
         repairing.cancel()
         keeper.steering = None
         # Whoever leads after us begins a while after our permission has ended: it is not in their way.
-        if offer.was_made:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(REQUEST):
-                    await _leave(found, keeper, log)
+        ends = [_leave(found, keeper, log)] if offer.was_made else []
+        with suppress(TimeoutError):
+            async with asyncio.timeout(REQUEST):
+                await asyncio.gather(*ends, *([fencing.ended()] if fencing is not None else []))
 
 
 async def _repair(found: Steering) -> None:
@@ -162,15 +222,3 @@ async def _cleared(found: Steering, log: Log) -> None:
 def _hurried(api: Api) -> Api:
     """For requests that pods wait for. There are a few for each eviction, and those have a limit."""
     return api.without_limit().within(REQUEST)
-
-
-def _once_each(warn: Callable[[str], None]) -> Callable[[str], None]:
-    """Say the same thing once."""
-    said: set[str] = set()
-
-    def once(sentence: str) -> None:
-        if sentence not in said:
-            said.add(sentence)
-            warn(sentence)
-
-    return once

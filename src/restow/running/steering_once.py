@@ -32,4 +32,4 @@ async def steered(
         releasing(api, live, log, Metrics()) as keeper,
         steering(api, namespace, permit, keeper, log) as offer,
     ):
-        yield await offer.now(policy)
+        yield (await offer.now(policy)).steering

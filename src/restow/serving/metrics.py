@@ -58,6 +58,7 @@ _LOOP_BUCKETS: Final = (*_STRATEGY_BUCKETS, 250, 500)
 _MOVE_RESULTS: Final[tuple[MoveResult, ...]] = ("evicted", "requested", "dropped", "blocked", "failed")
 _PREDICTIONS: Final[tuple[Prediction, ...]] = ("hit", "miss", "void", "missing")
 _CERTAINTIES: Final = ("steered", "certain", "likely", "possible")
+_STEERING: Final = ("nominate", "fence", "prefer", "none")
 #: Up to where the buckets of predicted probabilities reach.
 _PROBABILITIES: Final = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)
 _LOOP_CAUSES: Final[tuple[LoopCause, ...]] = ("circle", "back-off")
@@ -172,6 +173,25 @@ class Metrics:
             ["result"],
             registry=self.registry,
         )
+        self._steering = Gauge(
+            "restow_steering",
+            "1 for the way in which replacements were steered in the last cycle, 0 for the others.",
+            ["mode"],
+            registry=self.registry,
+        )
+        self._fenced_nodes = Gauge(
+            "restow_fenced_nodes", "Nodes that carry the taint restow.dev/fence now.", registry=self.registry
+        )
+        self._fence_age = Gauge(
+            "restow_fence_age_seconds",
+            "Seconds for which this process has seen the node fenced that it has seen fenced longest; 0 where none is.",
+            registry=self.registry,
+        )
+        self._unfenced = Counter(
+            "restow_fences_removed",
+            "Fenced nodes from which this process took a fence that nobody held any more.",
+            registry=self.registry,
+        )
         self._loops = Counter(
             "restow_loops_suppressed",
             "Moves not made because they would come to nothing: circle is known beforehand, back-off from experience "
@@ -184,6 +204,7 @@ class Metrics:
             "Workloads that restow is backing off from because moves of their pods failed.",
             registry=self.registry,
         )
+        self.steers("none")
         for result in _MOVE_RESULTS:
             self._moves.labels(result, "")
         for prediction in _PREDICTIONS:
@@ -278,6 +299,20 @@ class Metrics:
     def reviewed(self, *, gated: bool) -> None:
         """Count a question of the API server about a new pod."""
         self._reviews.labels("gated" if gated else "unchanged").inc()
+
+    def steers(self, mode: str) -> None:
+        """Tell how replacements are steered in this cycle."""
+        for each in _STEERING:
+            self._steering.labels(each).set(each == mode)
+
+    def fences_stand(self, nodes: int, seconds: float) -> None:
+        """Set how many nodes are fenced, and for how long the one is that has been longest."""
+        self._fenced_nodes.set(nodes)
+        self._fence_age.set(seconds)
+
+    def fences_removed(self, nodes: int) -> None:
+        """Count nodes from which a fence was taken that nobody held any more."""
+        self._unfenced.inc(nodes)
 
     def backed_off(self) -> None:
         """Count a move that was not made because its workload is left alone for a while."""

@@ -1,0 +1,96 @@
+"""No fence outlives its plan: what is nobody's any more is taken away, by every replica of restow, the leader or not.
+
+A fence is somebody's as long as its Lease is renewed. Whoever sees nodes that are fenced, and not by itself, applies for
+that Lease. As long as the fence's holder renews it, nothing happens; once it is dead or has given the Lease back, somebody
+gets it, and removes what stands.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+from restow.client.leader_election import Election, lead
+from restow.client.leadership import Leadership
+from restow.client.transport import Api
+from restow.cluster.fenced_nodes import FencedNode
+from restow.executing.fencing import Fencing, NodesNow, remove
+from restow.executing.settings import elapsed
+
+#: Seconds between two looks at the nodes, and for which others get to lift their fence themselves.
+PAUSE: Final = 0.5
+_GRACE: Final = 1.0
+
+
+class Counts(Protocol):
+    """Takes the figures; ``serving.metrics.Metrics`` is one."""
+
+    def fences_stand(self, nodes: int, seconds: float) -> None:
+        """How many nodes are fenced, and for how long one of them has been."""
+        ...
+
+    def fences_removed(self, nodes: int) -> None:
+        """Fences were removed that somebody had left behind."""
+        ...
+
+
+@dataclass(slots=True)
+class Unfencing:
+    """Takes away what is nobody's any more."""
+
+    api: Api
+    cluster: NodesNow
+    #: Makes a candidate for the lease of fences.
+    election: Callable[[], Election]
+    #: Takes a sentence for people.
+    warn: Callable[[str], None]
+    counts: Counts
+    #: What this process fences itself while it leads; None while it does not.
+    fencing: Fencing | None = None
+    #: When each fenced node was first seen.
+    _seen: dict[str, float] = field(default_factory=dict, init=False)
+    #: Applies for the lease, and removes what stands once it has it.
+    _applying: asyncio.Task[None] | None = field(default=None, init=False)
+
+    async def run(self) -> None:
+        """Look for ever."""
+        try:
+            while True:
+                self.look()
+                await asyncio.sleep(PAUSE)
+        finally:
+            if self._applying is not None:
+                self._applying.cancel()
+                await asyncio.wait((self._applying,))
+
+    def look(self) -> None:
+        """Note how long fences stand; begin to apply for those that are not ours, and leave off where there are none."""
+        now, fences = elapsed(), self.cluster.fences()
+        self._seen = {each.name: self._seen.get(each.name, now) for each in fences}
+        oldest = max((now - seen for seen in self._seen.values()), default=0.0)
+        self.counts.fences_stand(len(self._seen), oldest)
+        if not self._strange():
+            if self._applying is not None:
+                self._applying.cancel()
+        elif oldest >= _GRACE and (self._applying is None or self._applying.done()):
+            self._applying = asyncio.create_task(self._take_away(), name="take fences away")
+
+    def _strange(self) -> list[FencedNode]:
+        """The fences that this process does not hold."""
+        ours = self.fencing.value if self.fencing is not None else ""
+        return [each for each in self.cluster.fences() if each.value != ours]
+
+    async def _take_away(self) -> None:
+        try:
+            await lead(self.election(), self._remove)
+        except Exception as error:  # noqa: BLE001 - the next try may fare better, and nobody else tries
+            self.warn(f"fences that nobody holds were not removed: {error or type(error).__name__}")
+
+    async def _remove(self, _leadership: Leadership) -> None:
+        strange = self._strange()
+        problems = await remove(self.api, strange)
+        for problem in problems:
+            self.warn(problem)
+        self.counts.fences_removed(len(strange) - len(problems))
