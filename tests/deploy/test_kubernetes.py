@@ -16,8 +16,10 @@ from restow.cli.run_flags import Flags
 from restow.client.resources import CONFIG_MAPS, EVENTS, LEASES, RESOURCES, Resource
 from restow.cluster.pod_reading import STEERING_GATE
 from restow.executing.admission import PATH
+from restow.executing.fencing import LEASE as FENCE_LEASE
 from restow.executing.settings import Settings
 from restow.executing.steering import CONFIG_MAP
+from restow.kube.taints import FENCE
 from restow.live.kinds import METRICS, READ
 from restow.policies.lint import lint_policy
 from restow.running import cycles
@@ -93,6 +95,25 @@ def test_steering_is_granted_apart_and_no_more_than_it_writes():
     assert granted(roles["restow-gating"]["rules"]) == {right(CONFIG_MAPS, "patch")}
     named = [rule["resourceNames"] for role in roles.values() for rule in role["rules"] if "resourceNames" in rule]
     assert named == [[BINDING], [CONFIG_MAP]]
+
+
+def test_fencing_is_granted_apart_and_no_more_than_it_writes():
+    roles = {each["kind"]: each for each in documents(KUBERNETES / "fencing" / "rights.yaml")[::2]}
+    assert granted(roles["ClusterRole"]["rules"]) == {right(RESOURCES["Node"], "patch")}
+    create, rest = roles["Role"]["rules"]
+    assert granted([create]) == {right(LEASES, "create")}
+    assert granted([rest]) == {right(LEASES, "get"), right(LEASES, "update")}
+    assert rest["resourceNames"] == [FENCE_LEASE]
+
+
+def test_whoever_patches_nodes_is_held_to_one_taint():
+    """Without the policy the right to patch nodes would be one to evict all of their pods."""
+    objects = list(manifests(KUBERNETES / "fencing"))
+    guard = only(objects, "ValidatingAdmissionPolicy")["spec"]
+    assert guard["failurePolicy"] == "Fail"
+    assert guard["matchConstraints"]["resourceRules"][0]["resources"] == ["nodes", "nodes/status"]
+    assert all(f"taint.key != '{FENCE}'" in each["expression"] for each in guard["variables"])
+    assert only(objects, "ValidatingAdmissionPolicyBinding")["spec"]["validationActions"] == ["Deny"]
 
 
 def test_the_objects_of_steering_have_the_names_that_restow_asks_for():
