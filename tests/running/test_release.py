@@ -107,3 +107,15 @@ async def test_a_fence_that_cannot_be_taken_off_is_named() -> None:
         done = await released(double)
     assert done.nodes == []
     assert done.failures == ["a is still fenced: the API server answered 403 Forbidden: no"]
+
+
+async def test_whoever_may_not_list_nodes_hears_of_the_pods_that_were_let_go() -> None:
+    async with a_double() as double:
+        double.answers("PATCH", ENTRIES, an_answer({}))
+        double.answers("GET", PODS, pods("web-0"), pods())
+        double.answers("PATCH", path("web-0"), an_answer({}))
+        double.answers("GET", NODES, a_status(403, "Forbidden", "no"))
+        done = await released(double)
+    assert done.pods == ["default/web-0"]
+    assert len(done.failures) == 1
+    assert "nodes may still be fenced: " in done.failures[0]

@@ -94,7 +94,16 @@ async def unfencing(
 ) -> AsyncIterator[Unfencing]:
     """Remove fences that nobody holds, as long as the context lasts; whoever leads or not."""
     hurried = api.without_limit().within(REQUEST)
-    keeper = Unfencing(hurried, cluster, _candidates(api, namespace), once_each(log.caution), metrics)
+    warn = once_each(log.caution)
+
+    def candidate() -> Election:
+        lock = LeaseLock(api.without_limit().within(TIMING.renew / 2), namespace, LEASE)
+        # A name of its own, for several candidates of one process may apply at a time.
+        return Election(
+            lock, f"{socket.gethostname()}_{uuid.uuid4()}", TIMING, on_problem=lambda why: warn(_not_had(why))
+        )
+
+    keeper = Unfencing(hurried, cluster, candidate, warn, metrics)
     task = asyncio.create_task(keeper.run(), name="remove fences")
     try:
         yield keeper
@@ -104,11 +113,5 @@ async def unfencing(
             await task
 
 
-def _candidates(api: Api, namespace: str) -> Callable[[], Election]:
-    """Candidates for the lease of fences; each has a name of its own, for several of one process may apply at a time."""
-    lock = LeaseLock(api.without_limit().within(TIMING.renew / 2), namespace, LEASE)
-
-    def candidate() -> Election:
-        return Election(lock, f"{socket.gethostname()}_{uuid.uuid4()}", TIMING)
-
-    return candidate
+def _not_had(why: str) -> str:
+    return f"the Lease {LEASE}, which whoever fences nodes or removes fences has to hold, could not be had: {why}"

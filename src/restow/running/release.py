@@ -54,6 +54,13 @@ async def release_all(api: Api, namespace: str) -> Released:
 
 async def _unfence(api: Api, released: Released) -> None:
     """Take fences off until none is there: a list may be older than what somebody else has changed since."""
+    try:
+        await _open(api, released)
+    except ClientError as error:
+        released.failures.append(f"nodes may still be fenced: {error}")
+
+
+async def _open(api: Api, released: Released) -> None:
     problems: list[str] = []
     for _ in range(_LOOKS):
         fences = (await _read(api, "Node")).fences()
