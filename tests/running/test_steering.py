@@ -20,6 +20,7 @@ from executing.test_releasing import Gates, path, some_gated
 from restow.client.events import FAREWELL
 from restow.client.leader_election import RELEASE
 from restow.client.leadership import always
+from restow.cluster.pod_reading import STEERING_GATE
 from restow.executing.execution import LAST_ANSWERS
 from restow.executing.releasing import REQUEST, Releasing
 from restow.policies.load import load_policy
@@ -287,6 +288,38 @@ async def test_where_nothing_was_steered_nothing_is_written_at_the_end() -> None
         async with an_offer(double, Heard()):
             pass
         assert double.asked == []
+
+
+async def test_a_replacement_that_was_given_up_is_looked_for_at_the_end_where_the_watch_tells_of_none() -> None:
+    """It comes later than the end begins, and the watch of pods is cut."""
+    pods = "/api/v1/namespaces/default/pods"
+    gated = {"metadata": {"name": "new-1", "namespace": "default", "uid": "u1"}}
+    gated["spec"] = {"schedulingGates": [{"name": STEERING_GATE}]}  # type: ignore[dict-item]
+    task = a_task("web-0")
+    async with a_double() as double:
+        offers(double)
+        nobody, somebody = an_answer({"items": []}), an_answer({"items": [gated]})
+        double.answers("GET", pods, nobody, nobody, somebody)
+        double.answers("PATCH", path("new-1"), OK)
+        async with an_offer(double, Heard()) as offer:
+            await offer.now(a_policy())
+            assert await offer.steering.announce(task) is None
+            await offer.steering.withdraw(task)
+        assert [each.path for each in double.asked if each.path == path("new-1")]
+
+
+async def test_after_replacements_that_were_nominated_the_end_looks_for_none() -> None:
+    task = a_task("web-0", candidates=["b"])
+    async with a_double() as double:
+        offers(double)
+        double.answers("PATCH", f"{path('new-1')}/status", OK)
+        double.answers("PATCH", path("new-1"), OK)
+        async with an_offer(double, Heard()) as offer:
+            await offer.now(a_policy())
+            assert await offer.steering.announce(task) is None
+            (pod,) = some_gated("new-1")
+            await offer.steering.nominate(task, pod)
+        assert not [each for each in double.asked if each.path.endswith("/pods")]
 
 
 async def test_an_end_without_an_api_server_does_not_take_long() -> None:

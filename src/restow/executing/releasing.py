@@ -92,19 +92,20 @@ class Releasing:
         now, gated = elapsed(), self.cluster.gated()
         self._seen = {pod.uid: self._seen.get(pod.uid, now) for pod in gated}
         self.counts.gates_wait(max((now - seen for seen in self._seen.values()), default=0.0))
-        await self._let_go(pod for pod in gated if now - self._seen[pod.uid] >= self._patience(pod))
+        await self.let_go(pod for pod in gated if now - self._seen[pod.uid] >= self._patience(pod))
 
     async def let_all_go(self) -> None:
         """Let every pod go at once."""
-        await self._let_go(self.cluster.gated())
+        await self.let_go(self.cluster.gated())
 
     def _patience(self, pod: PodNow) -> float:
         if self.steering is None:
             return LEFT_BEHIND
         return AWAITED if any(self.steering.awaits(owner.uid) for owner in pod.owners) else UNAWAITED
 
-    async def _let_go(self, pods: Iterable[PodNow]) -> None:
-        # At once: one request that is not answered must not keep the others waiting.
+    async def let_go(self, pods: Iterable[PodNow]) -> None:
+        """Let pods go at once; who they are is not looked at."""
+        # Together: one request that is not answered must not keep the others waiting.
         await asyncio.gather(*map(self._release, pods))
 
     async def _release(self, pod: PodNow) -> None:

@@ -27,6 +27,7 @@ from restow.client.resources import CONFIG_MAPS, RESOURCES
 from restow.client.transport import Api
 from restow.cluster.pods_now import PodNow
 from restow.executing.releasing import release
+from restow.executing.settings import elapsed
 from restow.executing.task import Task
 
 #: Which is installed beforehand.
@@ -61,6 +62,8 @@ class Steering:
     warn: Callable[[str], None]
     #: The tasks whose replacements are awaited, by the uid of their controller, with the pods that go.
     _awaited: dict[str, dict[int, str]] = field(default_factory=dict, init=False)
+    #: When replacements were last given up before they were nominated, by namespace.
+    _given_up: dict[str, float] = field(default_factory=dict, init=False)
     #: The controllers whose entries are not in the ConfigMap as they should be.
     _changed: set[str] = field(default_factory=set, init=False)
     #: The request that takes what has changed by then; one is out at a time.
@@ -90,9 +93,19 @@ class Steering:
             return
         except ClientError as error:
             self.warn(f"{pod.namespace}/{pod.name} was not steered to {task.move.target}: {error}")
-        await self.withdraw(task)
+        await self._take_out(task)
 
     async def withdraw(self, task: Task) -> None:
+        """No replacement of a task is awaited any more; one that comes all the same may still be gated."""
+        self._given_up[task.move.pod.namespace] = elapsed()
+        await self._take_out(task)
+
+    def given_up(self, within: float) -> list[str]:
+        """The namespaces in which replacements were given up in the last so many seconds."""
+        now = elapsed()
+        return sorted(namespace for namespace, then in self._given_up.items() if now - then <= within)
+
+    async def _take_out(self, task: Task) -> None:
         """Take the controller out of the ConfigMap where no other replacement of it is awaited."""
         assert task.owner is not None
         tasks = self._awaited.get(task.owner.uid, {})

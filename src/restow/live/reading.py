@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from restow.client.errors import ClientError, Forbidden, NotFound, ServerTrouble
-from restow.client.listing import pages
+from restow.client.listing import EVERYTHING, Selection, pages
 from restow.client.resources import RESOURCES
 from restow.client.transport import Api
 from restow.cluster.left_out import Sink, add_page
@@ -31,24 +31,26 @@ class Unlisted:
     why: str
 
 
-async def read_kinds(api: Api, kinds: Sequence[str], sink: ListSink) -> tuple[Unlisted, ...]:
-    """Hand over all objects of these kinds; returns the kinds that the API server refuses or does not have.
+async def read_kinds(
+    api: Api, kinds: Sequence[str], sink: ListSink, selection: Selection = EVERYTHING
+) -> tuple[Unlisted, ...]:
+    """Hand over the selected objects of these kinds; returns the kinds that the API server refuses or does not have.
 
     Objects that cannot be read are left out, one by one.
     ClientError where nodes or pods cannot be listed, or where the API server does not answer.
     """
     try:
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(_read(api, kind, sink)) for kind in kinds]
+            tasks = [group.create_task(_read(api, kind, sink, selection)) for kind in kinds]
     except BaseExceptionGroup as errors:
         # What went wrong first has ended the others.
         raise errors.exceptions[0] from None
     return tuple(found for task in tasks if (found := task.result()) is not None)
 
 
-async def _read(api: Api, kind: str, sink: ListSink) -> Unlisted | None:
+async def _read(api: Api, kind: str, sink: ListSink, selection: Selection) -> Unlisted | None:
     try:
-        async with aclosing(pages(api, RESOURCES[kind])) as listed:
+        async with aclosing(pages(api, RESOURCES[kind], selection)) as listed:
             async for page in listed:
                 if page.first:
                     sink.restart(kind)

@@ -14,14 +14,17 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from restow.client.errors import ClientError, NotFound
+from restow.client.listing import Selection
 from restow.client.permitted_body import Permit
 from restow.client.resources import CONFIG_MAPS, RESOURCES
 from restow.client.transport import Api
+from restow.cluster.snapshot import ClusterIntake
 from restow.descheduling.steering import Steering as SteeringKind
 from restow.executing.fencing import Fencing
 from restow.executing.releasing import PAUSE, REQUEST, Gated, Releasing
 from restow.executing.steering import CONFIG_MAP, Steering
 from restow.kube.taints import FENCE
+from restow.live.reading import read_kinds
 from restow.policies.policy import Policy
 from restow.running.fences import missing_for_fences
 from restow.running.gating import Gate, gate_of
@@ -32,6 +35,8 @@ from restow.serving.metrics import Metrics
 
 #: Seconds between two tries to write what could not be written.
 _REPAIR: Final = 5.0
+#: Seconds within which a replacement comes that was given up.
+_RECENTLY: Final = 10.0
 _STEERED: Final[Mapping[SteeringKind, str]] = {
     "nominate": "nominated for the node that the plan chooses, behind a scheduling gate that",
     "fence": f"nodes where they should not land carry the taint {FENCE}:NoSchedule while a plan is carried out",
@@ -204,10 +209,25 @@ async def _repair(found: Steering) -> None:
 
 
 async def _leave(found: Steering, keeper: Releasing, log: Log) -> None:
-    """Leave nothing behind. What was gated before the API server knew that nothing is awaited is seen a moment later."""
+    """Leave nothing behind, for as long as the end may take.
+
+    A replacement can come after nobody awaits it any more, and be gated before the API server knows. The watch may be late
+    to tell of it, so the API server is asked where replacements were given up.
+    """
     await asyncio.gather(_cleared(found, log), keeper.let_all_go())
     await asyncio.sleep(PAUSE)
     await keeper.let_all_go()
+    while namespaces := found.given_up(_RECENTLY):
+        await asyncio.gather(*(_let_go_in(namespace, found.api, keeper) for namespace in namespaces))
+        await asyncio.sleep(PAUSE)
+
+
+async def _let_go_in(namespace: str, api: Api, keeper: Releasing) -> None:
+    """Let the gated pods of a namespace go, as far as the API server tells of them."""
+    intake = ClusterIntake()
+    with suppress(ClientError):
+        await read_kinds(api, ("Pod",), intake, Selection(namespace))
+    await keeper.let_go(intake.gated())
 
 
 async def _cleared(found: Steering, log: Log) -> None:
