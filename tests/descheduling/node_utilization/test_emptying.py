@@ -104,6 +104,12 @@ def test_pods_that_go_with_their_node_do_not_keep_it() -> None:
     }
 
 
+def test_a_pod_that_is_leaving_does_not_keep_its_node() -> None:
+    leaving = a_replica("leaving", "n1", deleted="2026-01-01T00:00:00Z")
+    cycle = emptied(*nodes(2), filler("n2", "2"), a_replica("p", "n1"), leaving)
+    assert landings(cycle) == {"p": "n2"}
+
+
 def test_pods_that_the_arguments_leave_out_do_not_keep_a_node() -> None:
     args = {**ARGS, "evictableNamespaces": {"exclude": ["kube-system"]}}
     system = a_pod("dns", node="n1", namespace="kube-system")
@@ -174,7 +180,7 @@ def _emptied(cycle: Cycle) -> set[int]:
     """The nodes that pods leave; no pod stays there but those that go with the node, and those that are left out."""
     cluster, record = cycle.state.cluster, cycle.record
     pods = cluster.pods
-    bound = of_daemon_sets(cluster) | pods.has(Flag.MIRROR) | pods.has(Flag.STATIC)
+    bound = of_daemon_sets(cluster) | pods.has(Flag.MIRROR | Flag.STATIC | Flag.TERMINATING)
     found = {each.node for each in record.evictions}
     staying = {pod for each in record.refusals if each.purpose for pod in (each.pod, *each.others)}
     for node in found:

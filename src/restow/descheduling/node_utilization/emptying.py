@@ -1,8 +1,8 @@
 """Emptying nodes where the plan chooses the targets: all pods of a node go together, or the node is left alone.
 
 A node that keeps one of its pods cannot be taken away, so moving the others would gain nothing. The pods of DaemonSets and
-of the kubelet itself (mirror and static pods) go with their node and do not count, nor do pods that the strategy's own
-arguments leave out. Everything else on the node must go: one pod that the evictor protects, that a budget or a limit holds
+of the kubelet itself (mirror and static pods) go with their node, and terminating pods go anyway, so they do not count, nor
+do pods that the strategy's own arguments leave out. Everything else on the node must go: one pod that the evictor protects, that a budget or a limit holds
 back, or that has no place on the nodes that take pods, keeps all the others.
 """
 
@@ -22,14 +22,14 @@ from restow.descheduling.protections import of_daemon_sets
 
 
 def empty(view: View, task: Transfer) -> Suggestions:
-    """Propose for each source in turn that all of its pods go; pods bound to an emptied node are suggested by themselves."""
-    bound = of_daemon_sets(view.state.cluster) | view.pods.has(Flag.MIRROR) | view.pods.has(Flag.STATIC)
+    """Propose for each source in turn that all of its pods go; those that do not count are suggested by themselves then."""
+    apart = of_daemon_sets(view.state.cluster) | view.pods.has(Flag.MIRROR | Flag.STATIC | Flag.TERMINATING)
     for node in task.sources:
         if not has_room(task):
             return
         pods = view.state.pods_on(node)
         pods = pods[task.movable[pods]]
-        going = low_to_high(view.pods, pods[~bound[pods]])
+        going = low_to_high(view.pods, pods[~apart[pods]])
         if len(going):
             underway = _Underway(view, task, node, going)
             verdict = yield underway.proposal()
@@ -38,7 +38,7 @@ def empty(view: View, task: Transfer) -> Suggestions:
                 return
             if verdict is not Verdict.EVICTED:
                 continue
-        if (yield from relieve(view, task, node, view.removable(pods[bound[pods]]))):
+        if (yield from relieve(view, task, node, view.removable(pods[apart[pods]]))):
             return
 
 
