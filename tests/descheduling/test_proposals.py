@@ -10,7 +10,7 @@ import pytest
 
 from builders import HOSTNAME, Object, a_node, a_pdb, a_pod, node_affinity, node_term
 from descheduling.harness import NOW, a_cluster
-from descheduling.proven import TOLD, landings, moved, reasons
+from descheduling.proven import TOLD, codes, landings, moved, reasons
 from descheduling.trials import a_profile, evicted, trial
 from restow.descheduling.cycle import Cycle
 from restow.descheduling.framework import (
@@ -162,8 +162,10 @@ def test_no_pod_of_a_node_goes_where_one_of_them_cannot() -> None:
 def test_what_was_found_out_on_the_way_is_forgotten() -> None:
     """``q`` fits nowhere once ``p`` has gone, but it does where ``p`` has stayed after all."""
     web = {"owner": ("ReplicaSet", "web"), "cpu": "1"}
-    objects = [*nodes("2", "1"), *(a_replica(name, "n1", **web) for name in "pq")]
-    assert landings(proof(proposing(["p", "q"], ["q"]), *objects)) == {"q": "n2"}
+    cordoned = a_node("n1", cpu="2", labels={HOSTNAME: "n1"}, unschedulable=True)
+    objects = [cordoned, nodes("1", "1")[1], *(a_replica(name, "n1", **web) for name in "pq")]
+    assert codes(proof(proposing(["p", "q"]), *objects, steering="none")) == {"q": "NoFit"}
+    assert landings(proof(proposing(["p", "q"], ["q"]), *objects, steering="none")) == {"q": "n2"}
 
 
 def test_the_plan_names_the_proposal_of_a_move_and_of_a_refusal() -> None:

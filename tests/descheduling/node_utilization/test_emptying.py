@@ -125,9 +125,9 @@ def test_each_pod_goes_to_the_node_that_is_fullest_by_then() -> None:
 
 
 def test_a_node_that_is_left_alone_has_filled_no_other() -> None:
-    """n1 would fill n3 up to the top, but ``bare`` keeps its pods; so n2's pod finds n3 as it was, and n4 fuller."""
+    """n1 would fill n3 beyond n4, but ``z`` keeps its pods; so the pod of n2 finds both as they were."""
     loads = [filler("n3", "2"), filler("n4", "2200m")]
-    first = [a_replica("a", "n1", "100m"), a_replica("b", "n1", "800m", affinity=only_on("n3")), nowhere("n1")]
+    first = [a_replica("a", "n1", "800m", affinity=only_on("n3")), a_replica("b", "n1", "10m"), nowhere("n1")]
     cycle = emptied(*nodes(4), *loads, *first, a_replica("p", "n2", "1"))
     assert landings(cycle) == {"p": "n4"}
 
