@@ -137,7 +137,7 @@ class Arbiter:
         suggestions = asked.suggestions if isinstance(asked, Proposal) else (asked,)
         purpose = asked.purpose if isinstance(asked, Proposal) else ""
         pods = [each.pod for each in suggestions]
-        if not all(self._state.exists[pod] for pod in pods):
+        if not self._state.exists[pods].all():
             # Limits are asked before anybody notices that the pod is gone.
             spent = self._limits.refusal(self._state, pods[0])
             return spent[0] if spent else Verdict.REFUSED
@@ -198,8 +198,8 @@ class Arbiter:
         if not staying:
             return
         pod = pods[position] if self._observed[pods[position]] else staying[0]
-        others = tuple(each for each in staying if each != pod)
+        staying.remove(pod)
         if purpose:
             reason = all_or_none(reason, turn.plugin, purpose)
-        refused = Refused(pod, int(self._state.node[pod]), turn, reason, purpose, others)
+        refused = Refused(pod, int(self._state.node[pod]), turn, reason, purpose, tuple(staying))
         self._refusals.setdefault(refused.key, refused)
