@@ -34,6 +34,8 @@ STEPS = (
 #: The nodes that pods are steered to.
 TARGETS = ("node-1", "node-2")
 CPU = "4"
+#: What acts for the control plane.
+_CONTROLLERS = ("kube-scheduler", "kube-controller-manager", "kwok")
 #: What a replica tells once it has begun to work: alone or as leader, or beside one.
 _LIVES = ("replacements are ", "New leader elected")
 _RIGHTS = (
@@ -93,7 +95,15 @@ class Scene:
         run.start()
 
     def start_again(self) -> None:
-        """What a kubelet does: a replica that has ended, for instance since it has lost its lease, is started again."""
+        """What a kubelet does: whatever has ended is started again, for instance a replica that has lost its lease.
+
+        kube-scheduler 1.36 may end by itself ("Scheduler cache is corrupted") after the API server was away.
+        """
+        for component in _CONTROLLERS:
+            try:
+                self.plane.pid(component)
+            except RuntimeError:
+                self.plane.restart(component)
         for run in self.runs:
             if run not in self.dead and not run.is_running:
                 self.start(run)
