@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from builders import Object
-from builders.policies import Policy, strategy_policy
+from builders.policies import Policy, as_yaml, strategy_policy
 from e2e.binaries import tool
 from e2e.control_plane import ControlPlane
 from e2e.rest import RefusedError
@@ -319,3 +320,27 @@ def test_every_other_patch_of_a_pod_is_refused(spread: ControlPlane, part: str, 
     with pytest.raises(RefusedError) as refused:
         ours.patch("Pod", name, change, part=part)
     assert refused.value.status in (403, 422)
+
+
+def test_a_plan_on_the_live_cluster_is_steered_where_the_cluster_steers(spread: ControlPlane, tmp_path: Path) -> None:
+    """And says so; without the objects it is not, and says why."""
+    policy = tmp_path / "policy.yaml"
+    policy.write_bytes(as_yaml(PACK))
+
+    def steered() -> tuple[set[str], str]:
+        options = ("plan", "--kubeconfig", str(spread.kubeconfig), "--policy-config-file", str(policy), "-o", "json")
+        ran = subprocess.run((*COMMAND, *options), capture_output=True, text=True, check=True)
+        return {move["steering"] for move in json.loads(ran.stdout)["moves"]}, ran.stderr
+
+    ways, told = steered()
+    assert ways == {"nominate"}
+    assert "replacements are steered, behind a scheduling gate that an admission policy gives" in told
+    binding = spread.admin.get("MutatingAdmissionPolicyBinding", "restow-steering")
+    spread.admin.delete("MutatingAdmissionPolicyBinding", "restow-steering")
+    try:
+        ways, told = steered()
+    finally:
+        binding["metadata"] = {"name": "restow-steering"}
+        spread.admin.create(binding)
+    assert "nominate" not in ways
+    assert "replacements are not steered: there is no MutatingAdmissionPolicyBinding restow-steering or " in told

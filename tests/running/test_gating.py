@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from client.double import Answer, Double, a_double, a_status, an_answer, an_api
-from restow.running.gating import Gate, gate_of
+from restow.running.gating import Gate, gate_of, seen_gate
 from restow.running.webhook import Webhook
 from restow.serving.metrics import Metrics
 
@@ -152,3 +152,42 @@ async def test_what_may_not_be_read_is_not_tried() -> None:
         asked = [json.loads(each.body)["spec"]["resourceAttributes"] for each in double.asked]
     assert [each["resource"] for each in asked] == ["mutatingadmissionpolicybindings", "mutatingwebhookconfigurations"]
     assert {(each["verb"], each["name"]) for each in asked} == {("get", "restow-steering")}
+
+
+@pytest.mark.parametrize(
+    ("policy", "webhook", "expected"),
+    [
+        (a_binding(), NOT_THERE, Gate.POLICY),
+        (NOT_THERE, a_configuration(), Gate.WEBHOOK),
+        (a_binding(namespace="elsewhere"), NOT_THERE, Gate.POLICY),
+    ],
+    ids=["policy", "webhook", "another namespace"],
+)
+async def test_anybody_may_see_who_gives_the_gate(policy: Answer, webhook: Answer, expected: Gate) -> None:
+    """Without a question about rights, which are those of another account."""
+    async with a_double() as double, an_api(double.url) as api:
+        double.answers("GET", BINDING, policy)
+        double.answers("GET", CONFIGURATION, webhook)
+        assert await seen_gate(api) is expected
+        assert {each.method for each in double.asked} == {"GET"}
+
+
+@pytest.mark.parametrize(
+    ("answer", "sentence"),
+    [
+        (NOT_THERE, "there is no MutatingAdmissionPolicyBinding restow-steering or MutatingWebhookConfiguration"),
+        (
+            a_status(403, "Forbidden", 'x is forbidden: User "jane" cannot get resource'),
+            "jane may not get mutatingadmissionpolicybindings; add the rule ",
+        ),
+        (a_status(500, "InternalError", "broken"), "broken"),
+    ],
+    ids=["nobody", "no right", "trouble"],
+)
+async def test_what_cannot_be_seen_is_a_sentence(answer: Answer, sentence: str) -> None:
+    async with a_double() as double, an_api(double.url) as api:
+        double.answers("GET", BINDING, *[answer] * 9)
+        double.answers("GET", CONFIGURATION, *[answer] * 9)
+        gate = await seen_gate(api)
+    assert isinstance(gate, str)
+    assert sentence in gate

@@ -12,6 +12,7 @@ from restow.cli.library_warnings import tell_library_warnings
 from restow.client.connection import connect
 from restow.cluster.left_out import left_out_notes
 from restow.cluster.snapshot import Cluster, ClusterIntake
+from restow.descheduling.steering import Steering
 from restow.errors import InputError
 from restow.live.kinds import METRICS, READ, REQUIRED
 from restow.live.reading import ListSink, Unlisted, read_kinds
@@ -36,6 +37,20 @@ def read_live_cluster(kubeconfig: str | None, context: str | None, *, usage: boo
     if unknown:
         notes.append(f"{origin}: pods on nodes that are not there any more: {unknown}")
     return cluster, origin, notes
+
+
+def ask_for_steering(kubeconfig: str | None, context: str | None) -> tuple[Steering, str]:
+    """How the cluster lets replacements be brought to their targets, as far as anybody may see, and a sentence about it."""
+    from restow.running.gating import Gate, seen_gate
+
+    async def seen() -> Gate | str:
+        async with connect(kubeconfig, context) as api:
+            return await seen_gate(api)
+
+    gate = asyncio.run(seen())
+    if isinstance(gate, Gate):
+        return "nominate", f"replacements are steered, behind a scheduling gate that {gate.value}"
+    return "none", f"replacements are not steered: {gate}"
 
 
 def read_into(

@@ -16,6 +16,7 @@ from restow.descheduling.plan import Placement
 from restow.descheduling.steering import Steering
 from restow.errors import InputError, problem_lines
 from restow.policies.fallbacks import Fallbacks
+from restow.policies.policy import Policy
 from restow.scheduling.configuration.load import SchedulerConfiguration
 from restow.scheduling.profiles import SchedulerProfile
 
@@ -74,5 +75,17 @@ def prepared(question: Question, clock: Timings) -> Prepared:
     tell(found.notes)
     policy = asked.of(found.cluster)
     placement = placement_of(question.placement, policy.loaded.policy)
-    steering = steering_of(question.steering, policy.loaded.policy)
+    steering = _steering(question, placement, policy.loaded.policy)
     return Prepared(found, policy, placement, steering, configuration, now)
+
+
+def _steering(question: Question, placement: Placement, policy: Policy) -> Steering:
+    """How replacements are brought to their targets; a live cluster is asked where the policy leaves it to that."""
+    where, wanted = question.where, policy.restow.steering
+    if question.steering is not None or not where.is_live or placement != "prove" or wanted not in ("auto", "nominate"):
+        return steering_of(question.steering, policy)
+    from restow.cli.live_inputs import ask_for_steering
+
+    steering, sentence = ask_for_steering(where.kubeconfig, where.context)
+    tell([sentence])
+    return steering

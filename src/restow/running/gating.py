@@ -13,7 +13,8 @@ from urllib.parse import SplitResult, urlsplit
 from msgspec import Struct
 
 from restow.client import objects
-from restow.client.errors import NotFound
+from restow.client.access import missing_right
+from restow.client.errors import ClientError, Forbidden, NotFound
 from restow.client.resources import Resource
 from restow.client.transport import Api
 from restow.executing.admission import PATH
@@ -113,6 +114,10 @@ class _Configuration(Struct, frozen=True):
     webhooks: tuple[_Asked, ...] = ()
 
 
+class _Named(Struct, frozen=True):
+    """Any object, of which nothing has to be known."""
+
+
 async def gate_of(api: Api, namespace: str, webhook: Webhook | None) -> Gate | str:
     """Who gives the gate, or why nobody does, in one sentence; ClientError.
 
@@ -131,6 +136,25 @@ async def gate_of(api: Api, namespace: str, webhook: Webhook | None) -> Gate | s
         except NotFound:
             absent.append(f"there is no {resource.kind} {name}")
     return f"{', and '.join(absent)}; docs/how-to/steer.md has the objects to install"
+
+
+async def seen_gate(api: Api) -> Gate | str:
+    """Who gives the gate, as far as anybody may see, or why nobody does, in one sentence; nothing is written.
+
+    What the process that evicts may do is another question.
+    """
+    for (resource, name), gate in zip(_OBJECTS, Gate, strict=True):
+        try:
+            await objects.get(api, resource, "", name, _Named)
+        except NotFound:
+            continue
+        except Forbidden as error:
+            return f"{missing_right(error, resource, ('get',))} to see whether the cluster offers it"
+        except ClientError as error:
+            return str(error)
+        return gate
+    absent = " or ".join(f"{resource.kind} {name}" for resource, name in _OBJECTS)
+    return f"there is no {absent}; docs/how-to/steer.md has the objects to install"
 
 
 async def _misled(api: Api, namespace: str) -> str | None:
