@@ -24,6 +24,7 @@ from restow.live.kinds import METRICS, READ
 from restow.policies.lint import lint_policy
 from restow.running import cycles
 from restow.running.ending import ENDS_WITHIN
+from restow.running.fences import GUARD, GUARDS
 from restow.running.gating import BINDING, BINDINGS, CONFIGURATION, CONFIGURATIONS
 from restow.running.liveness import MOST_LAG
 
@@ -99,7 +100,8 @@ def test_steering_is_granted_apart_and_no_more_than_it_writes():
 
 def test_fencing_is_granted_apart_and_no_more_than_it_writes():
     roles = {each["kind"]: each for each in documents(KUBERNETES / "fencing" / "rights.yaml")[::2]}
-    assert granted(roles["ClusterRole"]["rules"]) == {right(RESOURCES["Node"], "patch")}
+    assert granted(roles["ClusterRole"]["rules"]) == {right(RESOURCES["Node"], "patch"), right(GUARDS, "get")}
+    assert [rule["resourceNames"] for rule in roles["ClusterRole"]["rules"] if "resourceNames" in rule] == [[GUARD]]
     create, rest = roles["Role"]["rules"]
     assert granted([create]) == {right(LEASES, "create")}
     assert granted([rest]) == {right(LEASES, "get"), right(LEASES, "update")}
@@ -113,7 +115,9 @@ def test_whoever_patches_nodes_is_held_to_one_taint():
     assert guard["failurePolicy"] == "Fail"
     assert guard["matchConstraints"]["resourceRules"][0]["resources"] == ["nodes", "nodes/status"]
     assert all(f"taint.key != '{FENCE}'" in each["expression"] for each in guard["variables"])
-    assert only(objects, "ValidatingAdmissionPolicyBinding")["spec"]["validationActions"] == ["Deny"]
+    binding = only(objects, "ValidatingAdmissionPolicyBinding")
+    assert binding["metadata"]["name"] == GUARD
+    assert binding["spec"]["validationActions"] == ["Deny"]
 
 
 def test_the_objects_of_steering_have_the_names_that_restow_asks_for():

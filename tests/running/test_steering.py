@@ -36,6 +36,7 @@ pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]
 
 ENTRIES = "/api/v1/namespaces/kube-system/configmaps/restow-steering"
 BINDING = "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicybindings/restow-steering"
+GUARD = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings/restow-fencing"
 CONFIGURATION = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/restow-steering"
 REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 OK = an_answer({})
@@ -60,6 +61,7 @@ def a_policy(wanted: str = "auto") -> Policy:
 def offers(double: Double) -> None:
     """Everything is installed and permitted."""
     double.answers("GET", BINDING, a_binding())
+    double.answers("GET", GUARD, OK)
     double.answers("PATCH", ENTRIES, OK)
     double.answers("POST", REVIEWS, allowed())
 
@@ -227,7 +229,8 @@ async def test_a_way_to_steer_is_taken_in_order_and_only_if_it_is_wanted(
 async def test_one_line_says_what_was_chosen_and_why() -> None:
     heard = Heard()
     async with a_double() as double, an_offer(double, heard, fences=True) as offer:
-        double.answers("POST", REVIEWS, *[allowed(False)] * 2, *[allowed()] * 3, allowed(False))
+        double.answers("GET", GUARD, OK)
+        double.answers("POST", REVIEWS, *[allowed(False)] * 2, *[allowed()] * 5, allowed(False))
         await offer.now(a_policy())
         await offer.now(a_policy("fence"))
     chosen, missing = heard.messages
@@ -236,6 +239,17 @@ async def test_one_line_says_what_was_chosen_and_why() -> None:
     assert missing.startswith(NOT_STEERED)
     assert NODE_RULE in missing
     assert "docs/how-to/steer.md" in missing
+
+
+@pytest.mark.parametrize("wanted", ["auto", "fence"])
+async def test_who_may_do_everything_fences_no_nodes_where_nothing_holds_restow_to_one_taint(wanted: str) -> None:
+    """An administrator who tries restow has not agreed to closed nodes: the admission policy comes with the rights."""
+    heard = Heard()
+    async with a_double() as double, an_offer(double, heard, fences=True) as offer:
+        double.answers("POST", REVIEWS, allowed())
+        assert await offer.now(a_policy(wanted)) == NOT_AT_ALL
+        await offer.now(a_policy("fence"))
+    assert "there is no ValidatingAdmissionPolicyBinding restow-fencing; docs/how-to/steer.md" in heard.messages[-1]
 
 
 async def test_entries_of_another_process_are_taken_out_before_a_cycle() -> None:

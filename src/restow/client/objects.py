@@ -37,6 +37,11 @@ async def get(api: Api, resource: Resource, namespace: str, name: str, type: typ
     return await api.read(resource.path(namespace, name), {}, lambda body: nulls.decode(decoder, body))
 
 
+async def find(api: Api, resource: Resource, namespace: str, name: str) -> None:
+    """See that there is an object, whatever it holds; NotFound if there is none."""
+    await api.read(resource.path(namespace, name), {}, lambda _: None)
+
+
 async def create(api: Api, resource: Resource, namespace: str, value: T, *, permit: Permit | None = None) -> T:
     """The object as the server has made it; Conflict if there is one of that name."""
     call = Call("POST", resource.path(namespace), body=msgspec.json.encode(value))

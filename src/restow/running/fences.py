@@ -13,11 +13,12 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Final
 
-from restow.client.errors import ClientError
+from restow.client import objects
+from restow.client.errors import ClientError, NotFound
 from restow.client.leader_election import Election
 from restow.client.leases import LeaseLock
 from restow.client.permitted_body import Permit
-from restow.client.resources import LEASES, RESOURCES
+from restow.client.resources import LEASES, RESOURCES, Resource
 from restow.client.transport import Api
 from restow.descheduling.plan import Fenced
 from restow.executing.fencing import LEASE, TIMING, Fencing, NodesNow
@@ -28,8 +29,18 @@ from restow.running.logs import Log, once_each
 from restow.running.rights import Right, may
 from restow.serving.metrics import Metrics
 
+#: What holds restow to one taint: it is installed with the rights, so who may do everything anyway fences no nodes.
+GUARD: Final = "restow-fencing"
+GUARDS: Final = Resource(
+    kind="ValidatingAdmissionPolicyBinding",
+    group="admissionregistration.k8s.io",
+    version="v1",
+    plural="validatingadmissionpolicybindings",
+    namespaced=False,
+)
 #: What fencing does, beside evicting; whoever may do this with the lease may create it.
 _RIGHTS: Final = (
+    Right(GUARDS, GUARD, "", "get"),
     Right(RESOURCES["Node"], "", "", "patch"),
     Right(LEASES, LEASE, "", "get"),
     Right(LEASES, LEASE, "", "update"),
@@ -46,6 +57,9 @@ async def missing_for_fences(api: Api, namespace: str) -> str | None:
         for right in _RIGHTS:
             if not await may(api, namespace, right):
                 return right.lacking(namespace)
+        await objects.find(api, GUARDS, "", GUARD)
+    except NotFound:
+        return f"there is no {GUARDS.kind} {GUARD}"
     except ClientError as error:
         return str(error)
     return None

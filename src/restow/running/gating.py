@@ -114,10 +114,6 @@ class _Configuration(Struct, frozen=True):
     webhooks: tuple[_Asked, ...] = ()
 
 
-class _Named(Struct, frozen=True):
-    """Any object, of which nothing has to be known."""
-
-
 async def gate_of(api: Api, namespace: str, webhook: Webhook | None) -> Gate | str:
     """Who gives the gate, or why nobody does, in one sentence; ClientError.
 
@@ -145,7 +141,7 @@ async def seen_gate(api: Api) -> Gate | str:
     """
     for (resource, name), gate in zip(_OBJECTS, Gate, strict=True):
         try:
-            await objects.get(api, resource, "", name, _Named)
+            await objects.find(api, resource, "", name)
         except NotFound:
             continue
         except Forbidden as error:
