@@ -67,6 +67,10 @@ class Case(Struct, frozen=True):
         return sum(map(len, (*self.files.values(), *answers, *words)))
 
 
+#: Bytes of one output that are kept: a policy of thousands of profiles is a plan of many megabytes.
+LONGEST_OUTPUT = 8 << 20
+
+
 class Ran(Struct, frozen=True):
     """How one command of a case ended."""
 

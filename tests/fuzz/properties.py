@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from fuzz.cases import Case, Death, Ran
+from fuzz.cases import LONGEST_OUTPUT, Case, Death, Ran
 
 #: Of commands on files alone: nothing else may go wrong there than the input.
 _OFFLINE = frozenset({"cluster", "tenant", "policy", "scheduler"})
@@ -91,7 +91,8 @@ def _same_again(case: Case, result: tuple[Ran, ...]) -> Iterator[Finding]:
 def _json_is_json(case: Case, result: tuple[Ran, ...]) -> Iterator[Finding]:
     """What is asked for as JSON is JSON."""
     for command, ran in zip(case.commands, result, strict=True):
-        if ran.status == 0 and "-o json" in " ".join(command) and case.kind != "flags":
+        is_whole = len(ran.out) < LONGEST_OUTPUT
+        if is_whole and ran.status == 0 and "-o json" in " ".join(command) and case.kind != "flags":
             try:
                 msgspec.json.decode(ran.out)
             except (msgspec.DecodeError, UnicodeDecodeError) as error:

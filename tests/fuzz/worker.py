@@ -26,7 +26,7 @@ import msgspec
 
 from fuzz import command_line_memory, following
 from fuzz.api_server import ScriptedServer
-from fuzz.cases import PORT, Case, Ran
+from fuzz.cases import LONGEST_OUTPUT, PORT, Case, Ran
 from restow.cli import main, unexpected
 from restow.cli.streams import degrade_gracefully
 from restow.client.back_off import BackOff
@@ -36,8 +36,6 @@ _HEADER = 4
 READY = b"ready"
 #: Pauses are this much shorter.
 _FASTER = 200.0
-#: More than anybody reads of one output.
-_LONGEST_OUTPUT = 8 << 20
 #: Characters of a traceback's beginning and of its end.
 _HALF = 4_000
 #: A folder in memory, where there is one: files on a disk take longer than most commands.
@@ -148,8 +146,8 @@ def _one_of(arguments: Sequence[str], stdin: bytes, entry: object, traces: list[
     finally:
         sys.stdin, sys.stdout, sys.stderr = standard
     gc.enable()
-    shown = err.getvalue()[:_LONGEST_OUTPUT].decode(errors="replace")
-    return Ran(status, out.getvalue()[:_LONGEST_OUTPUT], shown, time.process_time() - start, trace or "".join(traces))
+    shown = err.getvalue()[:LONGEST_OUTPUT].decode(errors="replace")
+    return Ran(status, out.getvalue()[:LONGEST_OUTPUT], shown, time.process_time() - start, trace or "".join(traces))
 
 
 def _status_of(entry: object, arguments: Sequence[str]) -> tuple[int, str]:
