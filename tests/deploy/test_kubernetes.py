@@ -13,7 +13,16 @@ from deploy.manifests import CHART, DEPLOY, KUBERNETES, WAYS, documents, granted
 from restow.cli.app import app
 from restow.cli.run import canonical, run
 from restow.cli.run_flags import Flags
-from restow.client.resources import CONFIG_MAPS, EVENTS, LEASES, RESOURCES, Resource
+from restow.client.resources import (
+    CONFIG_MAPS,
+    EVENTS,
+    LEASES,
+    MUTATING_POLICY_BINDINGS,
+    MUTATING_WEBHOOKS,
+    RESOURCES,
+    VALIDATING_POLICY_BINDINGS,
+    Resource,
+)
 from restow.cluster.pod_reading import STEERING_GATE
 from restow.executing.admission import PATH
 from restow.executing.fencing import LEASE as FENCE_LEASE
@@ -24,8 +33,8 @@ from restow.live.kinds import METRICS, READ
 from restow.policies.lint import lint_policy
 from restow.running import cycles
 from restow.running.ending import ENDS_WITHIN
-from restow.running.fences import GUARD, GUARDS
-from restow.running.gating import BINDING, BINDINGS, CONFIGURATION, CONFIGURATIONS
+from restow.running.fences import GUARD
+from restow.running.gating import BINDING, CONFIGURATION
 from restow.running.liveness import MOST_LAG
 
 WORKLOADS = {"job": "Job", "cronjob": "CronJob", "deployment": "Deployment"}
@@ -90,7 +99,11 @@ def test_usage_is_granted_apart():
 
 def test_steering_is_granted_apart_and_no_more_than_it_writes():
     roles = {each["metadata"]["name"]: each for each in documents(KUBERNETES / "steering" / "rights.yaml")[::2]}
-    wanted = {right(RESOURCES["Pod"], "patch"), right(RESOURCES["Pod"], "patch", "status"), right(BINDINGS, "get")}
+    wanted = {
+        right(RESOURCES["Pod"], "patch"),
+        right(RESOURCES["Pod"], "patch", "status"),
+        right(MUTATING_POLICY_BINDINGS, "get"),
+    }
     assert granted(roles["restow-steering"]["rules"]) == wanted
     assert roles["restow-gating"]["kind"] == "Role"
     assert granted(roles["restow-gating"]["rules"]) == {right(CONFIG_MAPS, "patch")}
@@ -100,7 +113,10 @@ def test_steering_is_granted_apart_and_no_more_than_it_writes():
 
 def test_fencing_is_granted_apart_and_no_more_than_it_writes():
     roles = {each["kind"]: each for each in documents(KUBERNETES / "fencing" / "rights.yaml")[::2]}
-    assert granted(roles["ClusterRole"]["rules"]) == {right(RESOURCES["Node"], "patch"), right(GUARDS, "get")}
+    assert granted(roles["ClusterRole"]["rules"]) == {
+        right(RESOURCES["Node"], "patch"),
+        right(VALIDATING_POLICY_BINDINGS, "get"),
+    }
     assert [rule["resourceNames"] for rule in roles["ClusterRole"]["rules"] if "resourceNames" in rule] == [[GUARD]]
     create, rest = roles["Role"]["rules"]
     assert granted([create]) == {right(LEASES, "create")}
@@ -122,7 +138,7 @@ def test_whoever_patches_nodes_is_held_to_one_taint():
 
 def test_the_objects_of_steering_have_the_names_that_restow_asks_for():
     objects = list(manifests(KUBERNETES / "steering"))
-    (binding,) = (each for each in objects if each["kind"] == BINDINGS.kind)
+    (binding,) = (each for each in objects if each["kind"] == MUTATING_POLICY_BINDINGS.kind)
     assert binding["metadata"]["name"] == BINDING
     assert binding["spec"]["paramRef"]["name"] == CONFIG_MAP == only(objects, "ConfigMap")["metadata"]["name"]
     policy = only(objects, "MutatingAdmissionPolicy")["spec"]
@@ -134,7 +150,7 @@ def test_the_objects_of_steering_have_the_names_that_restow_asks_for():
 def test_the_webhook_is_granted_apart_and_may_not_change_its_configuration():
     cluster_wide, _, in_its_namespace, _ = documents(KUBERNETES / "steering-webhook" / "rights.yaml")
     assert cluster_wide["kind"] == "ClusterRole"
-    assert granted(cluster_wide["rules"]) == {right(CONFIGURATIONS, "get")}
+    assert granted(cluster_wide["rules"]) == {right(MUTATING_WEBHOOKS, "get")}
     assert in_its_namespace["kind"] == "Role"
     assert granted(in_its_namespace["rules"]) == {right(CONFIG_MAPS, verb) for verb in ("list", "watch")}
     named = [role["rules"][0]["resourceNames"] for role in (cluster_wide, in_its_namespace)]

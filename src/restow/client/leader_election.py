@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import asyncio
 import random
+import socket
 import time
+import uuid
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -33,6 +35,11 @@ _chance = random.Random()  # noqa: S311
 
 def _nothing(_: str) -> None:
     """Nobody wants to know."""
+
+
+def new_identity() -> str:
+    """A name that no other candidate has: the host's, and something unique, as client-go's programs make it."""
+    return f"{socket.gethostname()}_{uuid.uuid4()}"
 
 
 @dataclass(slots=True)

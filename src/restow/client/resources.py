@@ -76,6 +76,35 @@ RESOURCES: Mapping[str, Resource] = dict(
     )
 )
 
+_ADMISSION = "admissionregistration.k8s.io"
 CONFIG_MAPS = Resource(kind="ConfigMap", group="", version="v1", plural="configmaps", namespaced=True, type=ConfigMap)
 LEASES = Resource(kind="Lease", group="coordination.k8s.io", version="v1", plural="leases", namespaced=True)
 EVENTS = Resource(kind="Event", group="events.k8s.io", version="v1", plural="events", namespaced=True)
+MUTATING_POLICY_BINDINGS = Resource(
+    kind="MutatingAdmissionPolicyBinding",
+    group=_ADMISSION,
+    version="v1",
+    plural="mutatingadmissionpolicybindings",
+    namespaced=False,
+)
+MUTATING_WEBHOOKS = Resource(
+    kind="MutatingWebhookConfiguration",
+    group=_ADMISSION,
+    version="v1",
+    plural="mutatingwebhookconfigurations",
+    namespaced=False,
+)
+VALIDATING_POLICY_BINDINGS = Resource(
+    kind="ValidatingAdmissionPolicyBinding",
+    group=_ADMISSION,
+    version="v1",
+    plural="validatingadmissionpolicybindings",
+    namespaced=False,
+)
+ACCESS_REVIEWS = Resource(
+    kind="SelfSubjectAccessReview",
+    group="authorization.k8s.io",
+    version="v1",
+    plural="selfsubjectaccessreviews",
+    namespaced=False,
+)

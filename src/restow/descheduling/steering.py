@@ -8,7 +8,7 @@ pods of a DaemonSet (their node is given), of a Node (mirror pods), and of sched
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final, Literal
 
 import numpy as np
@@ -36,7 +36,7 @@ class Steerable:
     def __init__(self, cluster: Cluster, steering: Steering) -> None:
         self._owners = cluster.pods.owners
         self._known: BoolArray = np.array(
-            [steering == "nominate" and _can_be_named(owners) for owners in cluster.pods.tables.owners], dtype=bool
+            [steering == "nominate" and can_be_named(owners) for owners in cluster.pods.tables.owners], dtype=bool
         )
 
     def knows(self, pod: int) -> bool:
@@ -44,6 +44,6 @@ class Steerable:
         return bool(self._known[self._owners[pod]])
 
 
-def _can_be_named(owners: tuple[OwnerReference, ...]) -> bool:
+def can_be_named(owners: Sequence[OwnerReference]) -> bool:
     """Whether the first owner is the controller, of a kind that creates pods for any node."""
     return bool(owners) and bool(owners[0].controller) and bool(owners[0].uid) and owners[0].kind not in _LEFT_ALONE

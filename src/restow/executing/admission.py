@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from restow.cluster.pod_reading import STEERING_GATE
+from restow.descheduling.steering import can_be_named
 from restow.kube import nulls
 from restow.kube.objects import OwnerReference, SchedulingGate
 from restow.kube.objects.unreadable import DECODING_ERRORS
@@ -22,9 +23,6 @@ from restow.kube.objects.wire import ABSENT
 
 #: Where the API server asks.
 PATH: Final = "/admission/steer"
-
-#: Their pods have a node already, or nobody replaces them.
-_LEFT_ALONE: Final = frozenset({"DaemonSet", "Node"})
 
 
 class _Kind(Struct, frozen=True):
@@ -124,12 +122,12 @@ def _new_pod(request: _Request) -> _Pod | None:
 
 def _is_awaited(pod: _Pod, awaits: Callable[[str], bool]) -> bool:
     """Whether a pod is to be gated. One that has a node may not have a gate: the API server would refuse it."""
-    if not pod.metadata.owner_references or pod.spec.node_name:
+    owners = pod.metadata.owner_references
+    if not can_be_named(owners) or pod.spec.node_name:
         return False
     if any(gate.name == STEERING_GATE for gate in pod.spec.scheduling_gates):
         return False
-    owner = pod.metadata.owner_references[0]
-    return owner.controller is True and owner.kind not in _LEFT_ALONE and awaits(owner.uid)
+    return awaits(owners[0].uid)
 
 
 def _gating(pod: _Pod) -> dict[str, Any]:

@@ -36,6 +36,11 @@ async def release(api: Api, pod: PodNow) -> None:
     await objects.patch(api, RESOURCES["Pod"], pod.namespace, pod.name, change, kind=PatchKind.STRATEGIC)
 
 
+def hurried(api: Api) -> Api:
+    """For requests that pods wait for. There are a few for each eviction, and those have a limit."""
+    return api.without_limit().within(REQUEST)
+
+
 class Gated(Protocol):
     """The pods behind the gate, as they are now; ``live.cluster.LiveCluster`` is one."""
 

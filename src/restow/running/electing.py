@@ -8,12 +8,10 @@ resourcelock.NewFromKubeconfig.
 from __future__ import annotations
 
 import asyncio
-import socket
-import uuid
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
-from restow.client.leader_election import Election, lead
+from restow.client.leader_election import Election, lead, new_identity
 from restow.client.leadership import Leadership, always
 from restow.client.leases import LeaseLock
 from restow.client.permitted_body import Permit
@@ -76,7 +74,7 @@ def _election(lease: LeaseSettings, namespace: str, api: Api, log: Log) -> Elect
     lock = LeaseLock(hurried, namespace, lease.name)
     return Election(
         lock,
-        f"{socket.gethostname()}_{uuid.uuid4()}",
+        new_identity(),
         lease.timing,
         on_leader=lambda identity: log_lines.new_leader(log, identity),
         on_problem=lambda problem: log.failure("Lease was not acquired or renewed", problem),

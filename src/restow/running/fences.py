@@ -8,39 +8,32 @@ from __future__ import annotations
 
 import asyncio
 import socket
-import uuid
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager
 from typing import Final
 
 from restow.client import objects
 from restow.client.errors import ClientError, NotFound
-from restow.client.leader_election import Election
+from restow.client.leader_election import Election, new_identity
 from restow.client.leases import LeaseLock
 from restow.client.permitted_body import Permit
-from restow.client.resources import LEASES, RESOURCES, Resource
+from restow.client.resources import LEASES, RESOURCES, VALIDATING_POLICY_BINDINGS
 from restow.client.transport import Api
 from restow.descheduling.plan import Fenced
 from restow.executing.fencing import LEASE, TIMING, Fencing, NodesNow
-from restow.executing.releasing import REQUEST
+from restow.executing.releasing import hurried
 from restow.executing.settings import elapsed
 from restow.executing.unfencing import Unfencing
+from restow.running.background import background
 from restow.running.logs import Log, once_each
-from restow.running.rights import Right, may
+from restow.running.rights import Right, first_lacking
 from restow.serving.metrics import Metrics
 
 #: What holds restow to one taint: it is installed with the rights, so who may do everything anyway fences no nodes.
 GUARD: Final = "restow-fencing"
-GUARDS: Final = Resource(
-    kind="ValidatingAdmissionPolicyBinding",
-    group="admissionregistration.k8s.io",
-    version="v1",
-    plural="validatingadmissionpolicybindings",
-    namespaced=False,
-)
 #: What fencing does, beside evicting; whoever may do this with the lease may create it.
 _RIGHTS: Final = (
-    Right(GUARDS, GUARD, "", "get"),
+    Right(VALIDATING_POLICY_BINDINGS, GUARD, "", "get"),
     Right(RESOURCES["Node"], "", "", "patch"),
     Right(LEASES, LEASE, "", "get"),
     Right(LEASES, LEASE, "", "update"),
@@ -54,12 +47,12 @@ LONGEST: Final = 600.0
 async def missing_for_fences(api: Api, namespace: str) -> str | None:
     """What restow lacks for fences, in one sentence; None where it may set them."""
     try:
-        for right in _RIGHTS:
-            if not await may(api, namespace, right):
-                return right.lacking(namespace)
-        await objects.find(api, GUARDS, "", GUARD)
+        lacking = await first_lacking(api, namespace, _RIGHTS)
+        if lacking is not None:
+            return lacking
+        await objects.find(api, VALIDATING_POLICY_BINDINGS, "", GUARD)
     except NotFound:
-        return f"there is no {GUARDS.kind} {GUARD}"
+        return f"there is no {VALIDATING_POLICY_BINDINGS.kind} {GUARD}"
     except ClientError as error:
         return str(error)
     return None
@@ -107,24 +100,16 @@ async def unfencing(
     api: Api, namespace: str, cluster: NodesNow, log: Log, metrics: Metrics
 ) -> AsyncIterator[Unfencing]:
     """Remove fences that nobody holds, as long as the context lasts; whoever leads or not."""
-    hurried = api.without_limit().within(REQUEST)
     warn = once_each(log.caution)
 
     def candidate() -> Election:
         lock = LeaseLock(api.without_limit().within(TIMING.renew / 2), namespace, LEASE)
         # A name of its own, for several candidates of one process may apply at a time.
-        return Election(
-            lock, f"{socket.gethostname()}_{uuid.uuid4()}", TIMING, on_problem=lambda why: warn(_not_had(why))
-        )
+        return Election(lock, new_identity(), TIMING, on_problem=lambda why: warn(_not_had(why)))
 
-    keeper = Unfencing(hurried, cluster, candidate, warn, metrics)
-    task = asyncio.create_task(keeper.run(), name="remove fences")
-    try:
+    keeper = Unfencing(hurried(api), cluster, candidate, warn, metrics)
+    async with background(keeper.run(), "remove fences"):
         yield keeper
-    finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
 
 
 def _not_had(why: str) -> str:

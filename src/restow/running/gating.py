@@ -15,7 +15,7 @@ from msgspec import Struct
 from restow.client import objects
 from restow.client.access import missing_right
 from restow.client.errors import ClientError, Forbidden, NotFound
-from restow.client.resources import Resource
+from restow.client.resources import MUTATING_POLICY_BINDINGS, MUTATING_WEBHOOKS
 from restow.client.transport import Api
 from restow.executing.admission import PATH
 from restow.executing.steering import CONFIG_MAP
@@ -24,23 +24,9 @@ from restow.running.webhook import Webhook
 
 #: What has an admission policy read the ConfigMap.
 BINDING: Final = "restow-steering"
-BINDINGS: Final = Resource(
-    kind="MutatingAdmissionPolicyBinding",
-    group="admissionregistration.k8s.io",
-    version="v1",
-    plural="mutatingadmissionpolicybindings",
-    namespaced=False,
-)
 #: By which the API server knows of the webhook.
 CONFIGURATION: Final = "restow-steering"
-CONFIGURATIONS: Final = Resource(
-    kind="MutatingWebhookConfiguration",
-    group="admissionregistration.k8s.io",
-    version="v1",
-    plural="mutatingwebhookconfigurations",
-    namespaced=False,
-)
-_OBJECTS: Final = ((BINDINGS, BINDING), (CONFIGURATIONS, CONFIGURATION))
+_OBJECTS: Final = ((MUTATING_POLICY_BINDINGS, BINDING), (MUTATING_WEBHOOKS, CONFIGURATION))
 
 
 class Gate(Enum):
@@ -126,7 +112,7 @@ async def gate_of(api: Api, namespace: str, webhook: Webhook | None) -> Gate | s
             absent.append(right.lacking(namespace))
             continue
         try:
-            if resource is BINDINGS:
+            if resource is MUTATING_POLICY_BINDINGS:
                 return await _misled(api, namespace) or Gate.POLICY
             return await _unreachable(api, webhook) or Gate.WEBHOOK
         except NotFound:
@@ -155,20 +141,20 @@ async def seen_gate(api: Api) -> Gate | str:
 
 async def _misled(api: Api, namespace: str) -> str | None:
     """What is wrong if the policy reads another ConfigMap than the one that restow writes."""
-    binding = await objects.get(api, BINDINGS, "", BINDING, _Binding)
+    binding = await objects.get(api, MUTATING_POLICY_BINDINGS, "", BINDING, _Binding)
     read, written = binding.spec.param_ref, _ParamRef(CONFIG_MAP, namespace)
     if read == written:
         return None
     return (
-        f"the {BINDINGS.kind} {BINDING} reads the ConfigMap {read.namespace}/{read.name}, and restow writes "
+        f"the {MUTATING_POLICY_BINDINGS.kind} {BINDING} reads the ConfigMap {read.namespace}/{read.name}, and restow writes "
         f"{written.namespace}/{written.name}: set spec.paramRef, or --leader-elect-resource-namespace"
     )
 
 
 async def _unreachable(api: Api, webhook: Webhook | None) -> str | None:
     """What is wrong if the API server would not ask restow, or would not trust who answers."""
-    configuration = await objects.get(api, CONFIGURATIONS, "", CONFIGURATION, _Configuration)
-    where = f"the {CONFIGURATIONS.kind} {CONFIGURATION}"
+    configuration = await objects.get(api, MUTATING_WEBHOOKS, "", CONFIGURATION, _Configuration)
+    where = f"the {MUTATING_WEBHOOKS.kind} {CONFIGURATION}"
     asked = next((each.client_config for each in configuration.webhooks if each.client_config.path == PATH), None)
     if asked is None:
         return f"{where} has no webhook with the path {PATH}: set clientConfig.service.path"

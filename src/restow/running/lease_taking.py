@@ -7,15 +7,13 @@ steering and is not its own. So whoever finds the lease held does not begin, and
 from __future__ import annotations
 
 import asyncio
-import socket
-import uuid
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
 from restow.client.errors import ClientError
-from restow.client.leader_election import Election, lead
+from restow.client.leader_election import Election, lead, new_identity
 from restow.client.leadership import Leadership, Timing
 from restow.client.leases import Lease, LeaseLock
 from restow.client.permitted_body import Permit
@@ -97,7 +95,7 @@ async def under_lease(
 
     ClientError where the lease cannot be had. ``stopping`` ends the wait for it, and nothing else.
     """
-    taking = _Taking(_name(lock), f"{socket.gethostname()}_{uuid.uuid4()}", warn)
+    taking = _Taking(_name(lock), new_identity(), warn)
 
     async def begun(leadership: Leadership) -> bool:
         taking.begin()

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
 from restow.client import objects
-from restow.client.resources import Resource
+from restow.client.resources import ACCESS_REVIEWS, Resource
 from restow.client.transport import Api
-
-_REVIEWS: Final = Resource(
-    kind="SelfSubjectAccessReview",
-    group="authorization.k8s.io",
-    version="v1",
-    plural="selfsubjectaccessreviews",
-    namespaced=False,
-)
 
 
 class Right(NamedTuple):
@@ -47,6 +40,14 @@ class _Review(Struct, frozen=True, rename="camel"):
     kind: str = "SelfSubjectAccessReview"
 
 
+async def first_lacking(api: Api, namespace: str, rights: Iterable[Right]) -> str | None:
+    """A sentence about the first of some rights that restow does not have; None if it has all; ClientError."""
+    for right in rights:
+        if not await may(api, namespace, right):
+            return right.lacking(namespace)
+    return None
+
+
 async def may(api: Api, namespace: str, right: Right) -> bool:
     """Whether restow has a right, in a namespace where it is about one object of a namespace; ClientError."""
     resource, name, subresource, verb = right
@@ -58,5 +59,5 @@ async def may(api: Api, namespace: str, right: Right) -> bool:
         "verb": verb,
     }
     where = {"namespace": namespace} if right.is_of_namespace else {}
-    review = await objects.create(api, _REVIEWS, "", _Review({"resourceAttributes": asked | where}))
+    review = await objects.create(api, ACCESS_REVIEWS, "", _Review({"resourceAttributes": asked | where}))
     return bool((review.status or {}).get("allowed"))

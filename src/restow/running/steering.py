@@ -21,15 +21,16 @@ from restow.client.transport import Api
 from restow.cluster.snapshot import ClusterIntake
 from restow.descheduling.steering import Steering as SteeringKind
 from restow.executing.fencing import Fencing
-from restow.executing.releasing import PAUSE, REQUEST, Gated, Releasing
+from restow.executing.releasing import PAUSE, REQUEST, Gated, Releasing, hurried
 from restow.executing.steering import CONFIG_MAP, Steering
 from restow.kube.taints import FENCE
 from restow.live.reading import read_kinds
 from restow.policies.policy import Policy
+from restow.running.background import background
 from restow.running.fences import missing_for_fences
 from restow.running.gating import Gate, gate_of
 from restow.running.logs import Log, once_each
-from restow.running.rights import Right, may
+from restow.running.rights import Right, first_lacking
 from restow.running.webhook import Webhook
 from restow.serving.metrics import Metrics
 
@@ -79,9 +80,8 @@ async def offered_gate(steering: Steering, webhook: Webhook | None = None) -> Ga
     try:
         gate = await gate_of(steering.api, steering.namespace, webhook)
         if isinstance(gate, Gate):
-            for right in _RIGHTS:
-                if not await may(steering.api, steering.namespace, right):
-                    return f"{right.lacking(steering.namespace)}; {_TO_INSTALL}"
+            lacking = await first_lacking(steering.api, steering.namespace, _RIGHTS)
+            return f"{lacking}; {_TO_INSTALL}" if lacking else gate
     except ClientError as error:
         return _missing(error)
     return gate
@@ -163,14 +163,9 @@ class Offer:
 @asynccontextmanager
 async def releasing(api: Api, cluster: Gated, log: Log, metrics: Metrics) -> AsyncIterator[Releasing]:
     """Let go what waits behind the gate for too long, as long as the context lasts; whoever leads or not."""
-    keeper = Releasing(_hurried(api), cluster, once_each(log.caution), metrics)
-    task = asyncio.create_task(keeper.run(), name="release gates")
-    try:
+    keeper = Releasing(hurried(api), cluster, once_each(log.caution), metrics)
+    async with background(keeper.run(), "release gates"):
         yield keeper
-    finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
 
 
 @asynccontextmanager
@@ -185,7 +180,7 @@ async def steering(
     fencing: Fencing | None = None,
 ) -> AsyncIterator[Offer]:
     """Steering while we lead, with the webhook of this process if it has one; nothing is left behind after it."""
-    found = Steering(_hurried(api), permit, namespace, log.caution)
+    found = Steering(hurried(api), permit, namespace, log.caution)
     keeper.steering = found
     repairing = asyncio.create_task(_repair(found), name="repair steering")
     offer = Offer(found, log, webhook, fencing)
@@ -237,8 +232,3 @@ async def _cleared(found: Steering, log: Log) -> None:
         return
     except ClientError as error:
         log.caution(f"new pods may still be gated; restow releases them: {error}")
-
-
-def _hurried(api: Api) -> Api:
-    """For requests that pods wait for. There are a few for each eviction, and those have a limit."""
-    return api.without_limit().within(REQUEST)

@@ -17,6 +17,7 @@ from restow.client.transport import Api
 from restow.executing.admission import answer
 from restow.executing.announced import Announced
 from restow.executing.releasing import Awaits
+from restow.running.background import background
 from restow.running.logs import Log
 
 #: Seconds for a handshake with this process.
@@ -98,11 +99,6 @@ def _trusting(authorities: bytes) -> ssl.SSLContext:
 async def informed(webhook: Webhook, api: Api, namespace: str, log: Log) -> AsyncIterator[None]:
     """Have a webhook know what is announced in a namespace, while the block runs."""
     announced = Announced(api, namespace, log.caution)
-    following = asyncio.create_task(announced.run(), name="follow steering")
-    try:
+    async with background(announced.run(), "follow steering"):
         with webhook.asking(announced):
             yield
-    finally:
-        following.cancel()
-        with suppress(asyncio.CancelledError):
-            await following
