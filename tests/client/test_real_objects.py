@@ -27,7 +27,7 @@ from restow.client.leadership import Leadership, Timing, always
 from restow.client.leases import LeaseLock
 from restow.client.listing import Selection, pages
 from restow.client.objects import PatchKind
-from restow.client.resources import EVENTS, RESOURCES, Resource
+from restow.client.resources import CONFIG_MAPS, EVENTS, RESOURCES, Resource
 from restow.client.transport import Api
 from restow.kube.objects import Namespace, Node
 
@@ -322,6 +322,32 @@ async def test_events_under_the_descheduler_s_own_role(plane: ControlPlane, name
     assert told["EvictionFailed"]["type"] == "Warning"
 
 
+async def test_an_apply_creates_removes_what_it_leaves_out_and_takes_over_by_force_only(
+    api: Api, namespace: str
+) -> None:
+    async def apply(manager: str, data: dict[str, str], *, force: bool = False) -> dict[str, str]:
+        value = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "applied"}, "data": data}
+        made = await objects.apply(api, CONFIG_MAPS, namespace, "applied", value, manager=manager, force=force)
+        read: dict[str, str] = made["data"]
+        return read
+
+    assert await apply("first", {"a": "1", "b": "1"}) == {"a": "1", "b": "1"}
+    assert await apply("first", {"a": "1"}) == {"a": "1"}
+    with pytest.raises(Conflict):
+        await apply("second", {"a": "2"})
+    assert await apply("second", {"a": "2"}, force=True) == {"a": "2"}
+
+
+async def test_a_deletion_is_of_the_object_that_was_meant(api: Api, namespace: str) -> None:
+    value: Object = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "deleted"}}
+    made = await objects.create(api, CONFIG_MAPS, namespace, value)
+    with pytest.raises(Conflict):
+        await objects.delete(api, CONFIG_MAPS, namespace, "deleted", uid="another")
+    await objects.delete(api, CONFIG_MAPS, namespace, "deleted", uid=made["metadata"]["uid"])
+    with pytest.raises(NotFound):
+        await objects.delete(api, CONFIG_MAPS, namespace, "deleted")
+
+
 async def test_patches(plane: ControlPlane, api: Api, namespace: str) -> None:
     namespaces = RESOURCES["Namespace"]
 
@@ -334,7 +360,7 @@ async def test_patches(plane: ControlPlane, api: Api, namespace: str) -> None:
     change = {"metadata": {"labels": {"strategic": "2"}}}
     await objects.patch(api, namespaces, "", namespace, change, kind=PatchKind.STRATEGIC)
     applied = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace, "labels": {"apply": "3"}}}
-    await objects.patch(api, namespaces, "", namespace, applied, kind=PatchKind.APPLY)
+    await objects.apply(api, namespaces, "", namespace, applied, manager="restow")
     removal = {"metadata": {"labels": {"merge": None}}}
     await objects.patch(api, namespaces, "", namespace, removal, kind=PatchKind.MERGE, dry_run=True)
     assert await labels() == {"merge": "1", "strategic": "2", "apply": "3"}

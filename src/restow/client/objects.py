@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -14,8 +14,8 @@ from restow.kube import nulls
 
 T = TypeVar("T")
 
-#: Who owns the fields that server-side apply sets.
-_FIELD_MANAGER = "restow"
+#: The content type of server-side apply. JSON is YAML.
+_APPLY: Final = "application/apply-patch+yaml"
 
 
 class PatchKind(Enum):
@@ -27,8 +27,6 @@ class PatchKind(Enum):
     STRATEGIC = "application/strategic-merge-patch+json"
     #: RFC 6902: operations one after the other, all or none.
     JSON = "application/json-patch+json"
-    #: Server-side apply: the fields of the patch are ours, whoever had them.
-    APPLY = "application/apply-patch+yaml"
 
 
 async def get(api: Api, resource: Resource, namespace: str, name: str, type: type[T]) -> T:
@@ -70,10 +68,40 @@ async def patch(
 ) -> None:
     """Change an object; a patch with ``metadata.resourceVersion`` or ``uid`` raises Conflict where these differ."""
     params = {"dryRun": "All"} if dry_run else {}
-    if kind is PatchKind.APPLY:
-        params |= {"fieldManager": _FIELD_MANAGER, "force": "true"}
     path = resource.path(namespace, name, subresource)
     await api.send(Call("PATCH", path, params, msgspec.json.encode(change), kind.value), permit=permit)
+
+
+async def apply(
+    api: Api,
+    resource: Resource,
+    namespace: str,
+    name: str,
+    value: T,
+    *,
+    manager: str,
+    force: bool = False,
+    subresource: str = "",
+    permit: Permit | None = None,
+) -> T:
+    """The object after a server-side apply, created if there was none.
+
+    The fields of ``value`` become the manager's, and fields that it applied before and leaves out now are removed.
+    Conflict where another manager has one of the fields with another value; ``force`` takes it over instead.
+    """
+    params = {"fieldManager": manager, "force": str(force).lower()}
+    path = resource.path(namespace, name, subresource)
+    call = Call("PATCH", path, params, msgspec.json.encode(value), _APPLY)
+    return _answer(await api.send(call, permit=permit), value, call)
+
+
+async def delete(
+    api: Api, resource: Resource, namespace: str, name: str, *, uid: str = "", permit: Permit | None = None
+) -> None:
+    """Ask for an object to be deleted, and what it owns after it; NotFound, or Conflict if its uid is another."""
+    options = {"propagationPolicy": "Background"} | ({"preconditions": {"uid": uid}} if uid else {})
+    call = Call("DELETE", resource.path(namespace, name), body=msgspec.json.encode(options))
+    await api.send(call, permit=permit)
 
 
 def _answer(body: bytes, like: T, call: Call) -> T:
