@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from builders import a_node, a_pod, node_term
 from descheduling.harness import a_cluster
 from restow.cluster.node_matching import fails_to_parse, matches, preferred_weights
-from restow.kube.node_selection import NodeSelection, compile_preferred, preferred_weight
+from restow.kube.node_selection import NodeSelection, compile_preferred
 from restow.kube.objects import NodeSelector, PreferredSchedulingTerm
 
 KEYS = st.sampled_from(["a", "b", "bad key"])
@@ -62,7 +62,10 @@ def test_preferred_weights_are_the_same_too(labels, terms):
     nodes = a_cluster_of(labels).nodes
     wire = [{"weight": weight, "preference": term} for weight, term in terms]
     preferred = compile_preferred(msgspec.convert(wire, tuple[PreferredSchedulingTerm, ...]))
-    expected = [preferred_weight(preferred, name, each) for name, each in zip(nodes.names, nodes.labels, strict=True)]
+    expected = [
+        sum(each.weight for each in preferred if each.term.matches(name, its_labels))
+        for name, its_labels in zip(nodes.names, nodes.labels, strict=True)
+    ]
     assert preferred_weights(preferred, nodes).tolist() == expected
 
 

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from builders.affinity import node_term
-from restow.kube.node_selection import NodeSelection, compile_preferred, preference_problem, preferred_weight
+from restow.kube.node_selection import NodeSelection, compile_preferred, preference_problem
 from restow.kube.objects import NodeSelector, PreferredSchedulingTerm
 
 EAST = {"zone": "east", "cpus": "8"}
@@ -99,21 +99,6 @@ def test_terms_that_do_not_parse_are_reported_when_no_other_matches(terms, messa
     assert str(caught.value) == message
     assert selection(*terms, node_term(("zone", "Exists"))).matches("n1", EAST)
     assert not selection(*terms, labels={"zone": "west"}).matches("n1", EAST)
-
-
-def test_preferred_weights_add_up_over_the_terms_that_match():
-    terms = [
-        {"weight": 10, "preference": node_term(("zone", "In", "east"))},
-        {"weight": 5, "preference": node_term(fields=[("metadata.name", "In", "n1")])},
-        {"weight": 100, "preference": node_term(("zone", "In", "west"))},
-        {"weight": 100, "preference": node_term()},
-        {"weight": 100, "preference": node_term(("zone", "Foo"))},
-    ]
-
-    compiled = compile_preferred(msgspec.convert(terms, tuple[PreferredSchedulingTerm, ...]))
-
-    assert preferred_weight(compiled, "n1", EAST) == 15
-    assert preferred_weight((), "n1", EAST) == 0
 
 
 def test_selections_can_be_keys_of_a_cache():

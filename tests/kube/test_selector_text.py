@@ -1,4 +1,4 @@
-"""Label and field selectors written as text."""
+"""Label selectors written as text."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from restow.kube.field_selectors import FieldRequirement, FieldSelector, parse_field_selector
 from restow.kube.labels import EVERYTHING, Requirement, parse_selector
 
 
@@ -147,48 +146,3 @@ def test_any_text_is_read_or_refused(text):
     except ValueError:
         return
     assert parse_selector(str(selector)) == selector
-
-
-@pytest.mark.parametrize(
-    ("text", "requirements"),
-    [
-        ("", []),
-        (",", []),
-        ("=", []),
-        ("a=b", [FieldRequirement("a", "b")]),
-        ("a==b", [FieldRequirement("a", "b")]),
-        ("b!=c,a=", [FieldRequirement("a", ""), FieldRequirement("b", "c", equal=False)]),
-        (r"a=\,\=\\", [FieldRequirement("a", ",=\\")]),
-    ],
-)
-def test_reads_field_selectors(text, requirements):
-    assert list(parse_field_selector(text).requirements) == requirements
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("a=b,c", "invalid selector: 'a=b,c'; can't understand 'c'"),
-        ("a=b=c", "invalid field selector: unescaped character in value: 61"),
-        (r"a=\b", r"invalid field selector: invalid escape sequence: \b"),
-        ("a=\\", "invalid field selector: invalid escape sequence: \\"),
-    ],
-)
-def test_bad_field_selectors_are_answered_with_the_words_of_apimachinery(text, message):
-    with pytest.raises(ValueError) as caught:  # noqa: PT011 - the whole text is compared
-        parse_field_selector(text)
-
-    assert str(caught.value) == message
-
-
-def test_an_absent_field_counts_as_empty():
-    assert parse_field_selector("spec.nodeName=").matches({})
-    assert parse_field_selector("spec.nodeName!=n1").matches({})
-    assert not parse_field_selector("spec.nodeName=n1").matches({"spec.nodeName": "n2"})
-
-
-@given(st.lists(st.builds(FieldRequirement, words, st.text(max_size=5), st.booleans()), max_size=3))
-def test_what_a_field_selector_prints_reads_back(conditions):
-    selector = FieldSelector(tuple(conditions))
-
-    assert set(parse_field_selector(str(selector)).requirements) == set(conditions)

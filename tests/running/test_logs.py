@@ -89,11 +89,6 @@ class TestLines:
                 'checks="[a, b]"',
                 id="two checks",
             ),
-            pytest.param(
-                lambda log: log_lines.node_ignored(log, "n1", "Ready", "False"),
-                '"Ignoring node" node="n1" condition="Ready" status="False"',
-                id="node",
-            ),
             pytest.param(log_lines.cycle_begins, "Resetting pod evictor counters", id="cycle begins"),
             pytest.param(
                 lambda log: log_lines.strategy_done(log, "Deschedule", 1),

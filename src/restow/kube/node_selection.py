@@ -114,11 +114,6 @@ def preference_problem(terms: Iterable[WeightedTerm]) -> str | None:
     return aggregate(problems) if problems else None
 
 
-def preferred_weight(terms: Iterable[WeightedTerm], node_name: str, labels: Mapping[str, str]) -> int:
-    """Return the sum of the weights of the terms that a node satisfies."""
-    return sum(weighted.weight for weighted in terms if weighted.term.matches(node_name, labels))
-
-
 def _compile_term(term: NodeSelectorTerm, path: str) -> SelectorTerm:
     expressions = term.match_expressions or ()
     fields = term.match_fields or ()

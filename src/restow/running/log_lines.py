@@ -46,11 +46,6 @@ def fails_checks(log: Log, pod: Ref, checks: Sequence[str]) -> None:
     log.info("Pod fails the following checks", v=4, **keys)
 
 
-def node_ignored(log: Log, node: str, condition: str, status: str) -> None:
-    """Log that a node is not handed to strategies."""
-    log.info("Ignoring node", v=1, node=node, condition=condition, status=status)
-
-
 def cycle_begins(log: Log) -> None:
     """Log that counting starts anew."""
     log.say("Resetting pod evictor counters", v=3)
