@@ -46,6 +46,5 @@ def test_a_daemon_goes_on_through_a_rotation_of_all_certificates(own_plane: Cont
         authority = rotate(own_plane, tmp_path / "new")
         restow.wait_for_line("the server's certificate cannot be verified")
         write(tmp_path, authority)
-        # Of kinds without changes the API server's next bookmark tells, a minute or two after the watch is back.
-        restow.wait_for_line("the cluster state is up to date again", timeout=240)
+        restow.wait_for_line("the cluster state is up to date again", timeout=120)
         assert restow.is_running

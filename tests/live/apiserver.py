@@ -23,6 +23,8 @@ from restow.client.endpoint import Endpoint
 from restow.client.resources import RESOURCES
 from restow.client.transport import Api
 
+#: Seconds that count as none.
+_INSTANT = 0.01
 _KINDS = {resource.path(): kind for kind, resource in RESOURCES.items()}
 
 
@@ -40,6 +42,8 @@ class ApiServer:
     cut_after: float = 60.0
     #: Seconds between two bookmarks of a watch.
     bookmark_after: float = 25.0
+    #: Seconds before the end of a watch at which there is one more.
+    last_bookmark: float = 2.0
     #: Kinds that are refused, with the status.
     refused: dict[str, int] = field(default_factory=dict)
     #: Kinds whose watches say nothing any more, and kinds whose lists break off after the first page.
@@ -127,24 +131,34 @@ class ApiServer:
 
     async def _watch(self, request: web.Request, kind: str) -> web.StreamResponse:
         since = int(request.query["resourceVersion"])
+        end = now() + float(request.query["timeoutSeconds"])
         if since < self.forgotten:
             return _refusal(410, kind)
         response = web.StreamResponse()
         await response.prepare(request)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self.cut_after):
-                while not self.dead and kind not in self.hung:
+                while not self.dead and kind not in self.hung and (left := end - now()) > _INSTANT:
                     for version, of, what, thing in self.events:
                         if version > since and of == kind:
                             await response.write(_event(what, thing))
                     since = max(since, self.version)
-                    if not await self._changes_within(self.bookmark_after) and kind not in self.hung:
+                    pause = min(
+                        self.bookmark_after, left - self.last_bookmark if left > self.last_bookmark + _INSTANT else left
+                    )
+                    if not await self._changes_within(pause) and kind not in self.hung and end - now() > _INSTANT:
                         await response.write(_event("BOOKMARK", {"metadata": {"resourceVersion": str(since)}}))
+                if end - now() <= _INSTANT:
+                    return response
                 while not self.dead:
                     await self._changed()
         if request.transport is not None:
             request.transport.abort()
         return response
+
+
+def now() -> float:
+    return asyncio.get_running_loop().time()
 
 
 def _event(what: str, thing: Object) -> bytes:

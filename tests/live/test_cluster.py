@@ -129,6 +129,42 @@ async def test_an_outage_is_told_once_and_its_end_too(server: ApiServer, api: Ap
         assert said[1:] == ["the cluster state is up to date again"]
 
 
+@pytest.mark.parametrize("last_bookmark", [2.0, 0.0], ids=["says that nothing is missing", "says nothing"])
+async def test_the_end_of_an_outage_is_told_within_seconds_though_nothing_changes(
+    server: ApiServer, api: Api, last_bookmark: float
+) -> None:
+    populate(server)
+    server.cut_after, server.bookmark_after, server.last_bookmark = 1e6, 1e6, last_bookmark
+    said: list[str] = []
+    async with live_cluster(api, KINDS, tell=said.append) as live:
+        assert await live.wait_ready(now() + LONG)
+        lists = server.lists
+        server.die()
+        await asyncio.sleep(5)
+        assert len(said) == 1
+        server.dead = False
+        await asyncio.sleep(30)
+        assert said[1:] == ["the cluster state is up to date again"]
+        assert all(live.age(kind) < 30 for kind in KINDS)
+        assert (server.lists == lists) == bool(last_bookmark)
+
+
+async def test_while_watches_say_nothing_after_an_outage_the_state_is_not_told_to_be_up_to_date(
+    server: ApiServer, api: Api
+) -> None:
+    populate(server)
+    server.cut_after, server.bookmark_after = 1e6, 1e6
+    said: list[str] = []
+    async with live_cluster(api, KINDS, tell=said.append) as live:
+        assert await live.wait_ready(now() + LONG)
+        server.die()
+        await asyncio.sleep(5)
+        server.hung.add("Pod")
+        server.dead = False
+        await asyncio.sleep(30)
+        assert len(said) == 1
+
+
 async def test_it_is_ready_when_every_list_is_in(server: ApiServer, api: Api) -> None:
     populate(server)
     server.refused["Pod"] = 500

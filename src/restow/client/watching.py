@@ -88,10 +88,13 @@ _status = msgspec.json.Decoder(Status)
 
 
 async def watch(
-    api: Api, resource: Resource, since: str, selection: Selection = EVERYTHING
+    api: Api, resource: Resource, since: str, selection: Selection = EVERYTHING, *, seconds: int | None = None
 ) -> AsyncGenerator[Watched, None]:
-    """What happens after version ``since`` until the server ends the stream."""
-    seconds = _chance.randint(_SHORTEST, _LONGEST)
+    """What happens after version ``since`` until the server ends the stream, after so many seconds or some minutes.
+
+    Shortly before that it sends a bookmark, and one each minute. Source: the watch cache of apiserver v0.36.
+    """
+    seconds = seconds or _chance.randint(_SHORTEST, _LONGEST)
     params = selection.params() | {
         "watch": "1",
         "allowWatchBookmarks": "true",
