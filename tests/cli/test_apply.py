@@ -55,25 +55,27 @@ def test_the_plan_names_its_own_policy(restow: Any, plan: Path, policy: Path) ->
     given = load_policy(policy.read_bytes(), "p", plugins()).policy
     assert order.policy.profiles == given.profiles
     assert order.policy.restow.placement == "prove"
-    assert order.steers
+    assert order.steering == "nominate"
 
 
 @pytest.mark.parametrize(
-    ("options", "steers"),
+    ("options", "steering"),
     [
-        ((), True),
-        (("--steering", "none"), False),
-        (("--steering", "nominate"), True),
-        (("--placement", "upstream"), False),
+        ((), "nominate"),
+        (("--steering", "none"), "none"),
+        (("--steering", "nominate"), "nominate"),
+        (("--steering", "fence"), "fence"),
+        (("--steering", "prefer"), "prefer"),
+        (("--placement", "upstream"), "none"),
     ],
     ids=str,
 )
 def test_options_of_the_plan_have_more_say_than_its_policy(
-    restow: Any, plan_arguments: list[str], tmp_path: Path, options: tuple[str, ...], steers: bool
+    restow: Any, plan_arguments: list[str], tmp_path: Path, options: tuple[str, ...], steering: str
 ) -> None:
     path = tmp_path / "plan.json"
     path.write_text(restow(*plan_arguments, "-o", "json", *options).out)
-    assert read_order(str(path)).steers is steers
+    assert read_order(str(path)).steering == steering
 
 
 def test_the_scheduler_configuration_comes_along(restow: Any, plan_arguments: list[str], tmp_path: Path) -> None:

@@ -110,7 +110,7 @@ def test_a_field_that_cannot_be_used_is_named(change: Any, place: str) -> None:
     assert sentence.endswith("write the plan anew: restow plan -o json")
 
 
-def test_a_plan_that_counts_on_a_fence_is_refused_as_a_whole() -> None:
+def test_a_fence_that_is_none_of_restows_is_refused() -> None:
     """Its moves were proven on a cluster that nobody makes when it is applied."""
-    text = written(a_plan(fence=Fenced(("n1",), "NoSchedule")))
-    assert "fence: the moves count on fenced nodes, and only restow run fences nodes" in refusal(text)
+    text = written(a_plan(fence=Fenced(("n1",), "NoExecute")))
+    assert 'fence.effect: must be NoSchedule or PreferNoSchedule, not "NoExecute"' in refusal(text)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from e2e.binaries import binaries
+from e2e.binaries import binaries, tool
 from e2e.control_plane import ControlPlane
 from restow.operator.resource import NAMESPACE
 
@@ -22,6 +22,15 @@ def built() -> Path:
     """The directory of the programs; without them there is nothing to test."""
     try:
         return binaries()
+    except FileNotFoundError as missing:
+        pytest.skip(str(missing))
+
+
+@pytest.fixture(scope="session")
+def kustomize(built: Path) -> None:
+    """What renders the manifests that are shipped; without it they are not tested."""
+    try:
+        tool("kustomize")
     except FileNotFoundError as missing:
         pytest.skip(str(missing))
 

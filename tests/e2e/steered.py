@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import yaml
 
 from builders import Object
 from builders.policies import strategy_policy
 from e2e.control_plane import ControlPlane
 from e2e.shipped import DEPLOY, NAMESPACE, kustomized, rights
+from e2e.workloads import deployment, pods_of, wait_for_ready
 
 #: Everything leaves the nodes that are used by less than a fifth; the stock scheduler would put it right back.
 PACK = strategy_policy("HighNodeUtilization", {"thresholds": {"cpu": 20}})
+#: Seconds, on busy cores.
+PATIENCE = 120.0
 CONFIG_MAP = {"name": "restow-steering", "namespace": NAMESPACE}
 #: Lines of restow's log: before the first steered cycle, and at the end of each.
 STEERED, DONE = "replacements are steered", "Number of evictions/requests"
@@ -23,9 +30,43 @@ def install(plane: ControlPlane) -> None:
 
 
 def shipped() -> list[Object]:
-    files = ("config-map", "gating", "guarding", "rights")
-    texts = ((DEPLOY / "kubernetes" / "steering" / f"{name}.yaml").read_text() for name in files)
+    return component("steering", "config-map", "gating", "guarding", "rights")
+
+
+def component(name: str, *files: str) -> list[Object]:
+    """The objects of some files of a kustomize component."""
+    texts = ((DEPLOY / "kubernetes" / name / f"{file}.yaml").read_text() for file in files)
     return [thing for text in texts for thing in yaml.safe_load_all(text)]
+
+
+def fill_two_nodes(cluster: ControlPlane) -> None:
+    """Two of five nodes are half full, and the three others empty."""
+    cluster.clear("default")
+    with cluster.cordoned(["node-3", "node-4", "node-5"]):
+        cluster.admin.create(deployment("base", 4, cpu="1"))
+        wait_for_ready(cluster.admin, "base", 4, timeout=PATIENCE)
+
+
+@contextmanager
+def spread_out(cluster: ControlPlane, workload: Object) -> Iterator[ControlPlane]:
+    """Two nodes are half full, and the replicas of a workload are alone on the three others; in the end nothing waits."""
+    fill_two_nodes(cluster)
+    with cluster.cordoned(["node-1", "node-2"]):
+        cluster.admin.create(workload)
+        wait_for_ready(cluster.admin, workload["metadata"]["name"], workload["spec"]["replicas"], timeout=PATIENCE)
+    yield cluster
+    assert gated(cluster) == []
+    assert entries(cluster) == {}
+
+
+def web() -> Object:
+    """Six replicas that fit anywhere."""
+    return deployment("web", 6, cpu="100m")
+
+
+def nodes_of(cluster: ControlPlane, app: str) -> Counter[str]:
+    """How many pods of an app are on each node."""
+    return Counter(pod["spec"].get("nodeName", "") for pod in pods_of(cluster.admin, app))
 
 
 def gated(cluster: ControlPlane) -> list[str]:

@@ -14,12 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from builders import Object
 from builders.policies import Policy, as_yaml, strategy_policy
 from e2e.control_plane import ControlPlane
-from e2e.shipped import DEPLOY
+from e2e.steered import component
 from e2e.waiting import wait_until
 from e2e.workloads import budget, deployment, pods_of, stateful_set, wait_for_ready
 
@@ -217,7 +216,7 @@ def test_ctrl_c_begins_nothing_more_and_follows_what_was_evicted(town: ControlPl
 class TestSteered:
     def test_replacements_go_where_the_plan_says_and_no_entry_is_left(self, town: ControlPlane, tmp_path: Path) -> None:
         """The stock scheduler would put them right back on the emptiest nodes."""
-        for thing in _steering_objects():
+        for thing in component("steering", "config-map", "gating"):
             town.admin.create(thing)
         with town.cordoned(["node-3", "node-4"]):
             town.admin.create(deployment("base", 4, cpu="1"))
@@ -235,11 +234,6 @@ class TestSteered:
         assert status == 0, result
         assert [each["landed"] for each in result["moves"]] == [each["to"] for each in plan["moves"]]
         assert town.admin.get("ConfigMap", "restow-steering", "kube-system").get("data") in (None, {})
-
-
-def _steering_objects() -> list[Object]:
-    texts = ((DEPLOY / "kubernetes" / "steering" / f"{name}.yaml").read_text() for name in ("config-map", "gating"))
-    return [thing for text in texts for thing in yaml.safe_load_all(text)]
 
 
 def _is_steered(plane: ControlPlane, directory: Path) -> bool:

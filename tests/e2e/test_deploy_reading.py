@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from builders import Object
-from e2e.binaries import tool
 from e2e.control_plane import ControlPlane
 from e2e.crowded import POLICY, WORKLOADS, crowd_workloads, workloads_of
 from e2e.running import Descheduler
@@ -100,11 +99,7 @@ def _without(rule: Object, resource: str) -> Object:
 
 
 @pytest.fixture(scope="class")
-def crowded(own_plane: ControlPlane) -> Crowded:
-    try:
-        tool("kustomize")
-    except FileNotFoundError as missing:
-        pytest.skip(str(missing))
+def crowded(kustomize: None, own_plane: ControlPlane) -> Crowded:
     return Crowded(own_plane)
 
 

@@ -12,7 +12,6 @@ import pytest
 
 from builders import Object
 from builders.policies import strategy_policy
-from e2e.binaries import tool
 from e2e.control_plane import ControlPlane
 from e2e.rest import RefusedError
 from e2e.running import Descheduler
@@ -20,7 +19,7 @@ from e2e.shipped import DEPLOY, LEASE, NAMESPACE, USER, kubeconfig_of_restow, ku
 from e2e.waiting import wait_until
 from e2e.workloads import deployment, pods_of, wait_for_ready
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("kustomize")]
 
 _ELECTING = (
     "--leader-elect",
@@ -32,14 +31,6 @@ _ELECTING = (
 )
 _POLICY = strategy_policy("RemoveDuplicates")
 _BEGAN = "Number of evictions/requests"
-
-
-@pytest.fixture(autouse=True)
-def _kustomize(built: Path) -> None:
-    try:
-        tool("kustomize")
-    except FileNotFoundError as missing:
-        pytest.skip(str(missing))
 
 
 @pytest.fixture(scope="class")

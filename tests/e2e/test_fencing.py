@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from builders import Object
-from builders.policies import Policy, strategy_policy
-from e2e.binaries import tool
+from builders.policies import Policy, as_yaml, strategy_policy
+from e2e.audit import Call
 from e2e.control_plane import ControlPlane
 from e2e.rest import RefusedError
 from e2e.running import Descheduler
 from e2e.shipped import DEPLOY, NAMESPACE, USER, kubeconfig_of_restow, kustomized, rights, without
+from e2e.steered import component, nodes_of
 from e2e.waiting import wait_until
-from e2e.workloads import deployment, pods_of, wait_for_ready
+from e2e.workloads import deployment, wait_for_ready
 
 pytestmark = pytest.mark.e2e
 
@@ -30,6 +30,7 @@ KEY = "restow.dev/fence"
 _OPTIONS = ("--descheduling-interval=1h", "--v=3")
 _DONE = "Number of evictions/requests"
 _STEERED = "replacements are steered"
+_DRY = "Evicted pod in dry run mode"
 #: More than the scheduler looks at: it takes a sample of a hundred.
 _HOT, _COLD, _SPARE = 8, 16, 84
 _ELECTION = (
@@ -48,18 +49,13 @@ def leveling(**restow: Any) -> Policy:
 
 
 @pytest.fixture(scope="module")
-def cluster(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    try:
-        tool("kustomize")
-    except FileNotFoundError as missing:
-        pytest.skip(str(missing))
+def cluster(kustomize: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     with ControlPlane(tmp_path_factory.mktemp("fencing")) as plane:
         plane.add_nodes(_HOT + _COLD + _SPARE, cpu="4")
         for thing in rights(kustomized(DEPLOY / "kubernetes" / "deployment")):
             plane.admin.create(thing)
-        for name in ("guarding", "rights"):
-            for thing in yaml.safe_load_all((DEPLOY / "kubernetes" / "fencing" / f"{name}.yaml").read_text()):
-                plane.admin.create(thing)
+        for thing in component("fencing", "guarding", "rights"):
+            plane.admin.create(thing)
         yield plane
 
 
@@ -95,31 +91,74 @@ def restow(cluster: ControlPlane, directory: Path, policy: Policy, *options: str
     return Descheduler(directory, policy=policy, kubeconfig=kubeconfig_of_restow(cluster), flags=(*_OPTIONS, *options))
 
 
-def nodes_of(cluster: ControlPlane, app: str) -> Counter[str]:
-    return Counter(pod["spec"].get("nodeName", "") for pod in pods_of(cluster.admin, app))
-
-
 def end(running: Descheduler) -> None:
     running.send(signal.SIGTERM)
     assert running.wait() == 0
 
 
-def test_no_replacement_lands_on_a_hot_node_and_no_fence_is_left(uneven: ControlPlane, tmp_path: Path) -> None:
-    with restow(uneven, tmp_path, leveling(steering="fence")) as running:
-        assert f"{KEY}:NoSchedule" in running.wait_for_line(_STEERED)
+@pytest.mark.parametrize(("kind", "effect"), [("fence", "NoSchedule"), ("prefer", "PreferNoSchedule")])
+def test_no_replacement_lands_on_a_hot_node_and_no_fence_is_left(
+    uneven: ControlPlane, tmp_path: Path, kind: str, effect: str
+) -> None:
+    written = len(patches(uneven))
+    with restow(uneven, tmp_path, leveling(steering=kind)) as running:
+        assert f"{KEY}:{effect}" in running.wait_for_line(_STEERED)
         running.wait_for_line(_DONE, timeout=_PATIENCE)
         wait_for_ready(uneven.admin, "web", 3 * _HOT, timeout=_PATIENCE)
         samples = running.samples()
         assert samples.total("restow_predictions_total", result="hit") >= _HOT
         assert samples.total("restow_predictions_total", result="miss") == 0
-        assert samples.total("restow_steering", mode="fence") == 1
+        assert samples.total("restow_steering", mode=kind) == 1
         assert max(nodes_of(uneven, "web").values()) <= 2
         assert fenced(uneven) == []
         end(running)
     # Once on and once off, however often the plan was made anew.
-    assert len(uneven.audit.calls("patch", "nodes", user=USER)) == 2 * _HOT
+    assert len(patches(uneven)) - written == 2 * _HOT
     refused = [call for call in uneven.audit.calls(user=USER) if call.response_status.code in {403, 422}]
     assert refused == []
+
+
+def patches(cluster: ControlPlane) -> list[Call]:
+    """What restow has written on nodes."""
+    return cluster.audit.calls("patch", "nodes", user=USER)
+
+
+def test_a_dry_run_tells_what_it_would_move_behind_the_fence_and_writes_nothing(
+    uneven: ControlPlane, tmp_path: Path
+) -> None:
+    once = ("--dry-run", "--descheduling-interval=0")
+    written = len(patches(uneven))
+    with restow(uneven, tmp_path, leveling(steering="fence"), *once) as running:
+        assert running.wait() == 0
+        assert len(running.lines(_STEERED)) == 1
+        assert len(running.lines(_DRY)) == _HOT
+    assert len(patches(uneven)) == written
+
+
+def test_a_plan_is_applied_behind_its_fence(uneven: ControlPlane, tmp_path: Path) -> None:
+    """The stock scheduler could put replacements back on hot nodes, which none of these moves allows."""
+    (tmp_path / "policy.yaml").write_bytes(as_yaml(leveling(certainty="certain")))
+    admin = ("--kubeconfig", str(uneven.kubeconfig))
+    made = run(tmp_path, "plan", "--policy-config-file", "policy.yaml", "-o", "json", "--steering", "fence", *admin)
+    (tmp_path / "plan.json").write_text(made.stdout)
+    plan = json.loads(made.stdout)
+    assert set(plan["fence"]["nodes"]) == set(HOT)
+    written = len(uneven.audit.calls("patch", "nodes"))
+    alone = run(tmp_path, "apply", "plan.json", "--no-lease", "--dry-run", "-o", "json", *admin)
+    assert {each["result"] for each in json.loads(alone.stdout)["moves"]} == {"refused"}
+    assert len(uneven.audit.calls("patch", "nodes")) == written
+    done = run(tmp_path, "apply", "plan.json", "--yes", "-o", "json", *admin)
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert {(each["result"], each["asPlanned"]) for each in result["moves"]} == {("moved", True)}
+    assert len(result["moves"]) == len(plan["moves"]) >= _HOT
+    assert not set(HOT) & {each["landed"] for each in result["moves"]}
+    assert fenced(uneven) == []
+    assert len(uneven.audit.calls("patch", "nodes")) - written == 2 * _HOT
+
+
+def run(directory: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*COMMAND, *arguments], cwd=directory, capture_output=True, text=True, check=False)
 
 
 def test_a_leader_that_is_killed_leaves_no_fence_while_a_standby_lives(uneven: ControlPlane, tmp_path: Path) -> None:
@@ -147,6 +186,22 @@ def test_told_to_stop_in_the_middle_it_leaves_no_fence(uneven: ControlPlane, tmp
         wait_until("nodes are fenced", lambda: fenced(uneven), timeout=_PATIENCE, every=0.01)
         end(running)
         assert fenced(uneven) == []
+
+
+def test_after_the_api_server_was_away_no_fence_is_left(uneven: ControlPlane, tmp_path: Path) -> None:
+    """It is killed while the fence stands, and evictions are under way."""
+    with restow(uneven, tmp_path, leveling(steering="fence", perWorkload=1)) as running:
+        wait_until("nodes are fenced", lambda: fenced(uneven), timeout=_PATIENCE, every=0.01)
+        uneven.kill("kube-apiserver")
+        uneven.restart("kube-apiserver")
+        # Both of 1.36 may do nothing for minutes after that, or end.
+        for program in ("kube-controller-manager", "kube-scheduler"):
+            uneven.kill(program)
+            uneven.restart(program)
+        wait_until("no node is fenced", lambda: not fenced(uneven) and running.lines(_DONE), timeout=_PATIENCE)
+        end(running)
+        assert fenced(uneven) == []
+    wait_for_ready(uneven.admin, "web", 3 * _HOT, timeout=_PATIENCE)
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -15,14 +14,13 @@ import pytest
 
 from builders import Object
 from builders.policies import Policy, as_yaml, strategy_policy
-from e2e.binaries import tool
 from e2e.control_plane import ControlPlane
 from e2e.rest import RefusedError
 from e2e.running import Descheduler
 from e2e.shipped import NAMESPACE, USER, kubeconfig_of_restow, without
-from e2e.steered import CONFIG_MAP, DONE, PACK, STEERED, entries, gated, install
+from e2e.steered import CONFIG_MAP, DONE, PACK, STEERED, entries, gated, install, nodes_of, spread_out, web
 from e2e.waiting import wait_until
-from e2e.workloads import deployment, is_ready, pods_of, replica_set, stateful_set, wait_for_ready
+from e2e.workloads import is_ready, pods_of, replica_set, stateful_set, wait_for_ready
 
 pytestmark = pytest.mark.e2e
 
@@ -32,11 +30,7 @@ _EVICTED = "Evicted pod"
 
 
 @pytest.fixture(scope="module")
-def cluster(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    try:
-        tool("kustomize")
-    except FileNotFoundError as missing:
-        pytest.skip(str(missing))
+def cluster(kustomize: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     with ControlPlane(tmp_path_factory.mktemp("steering")) as plane:
         plane.add_nodes(5, cpu="4")
         install(plane)
@@ -46,39 +40,19 @@ def cluster(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[C
 @pytest.fixture
 def slow(cluster: ControlPlane) -> Iterator[ControlPlane]:
     """As ``spread``, with three pods that take their time to go, and whose replacements come after that."""
-    cluster.clear("default")
-    with cluster.cordoned(["node-3", "node-4", "node-5"]):
-        cluster.admin.create(deployment("base", 4, cpu="1"))
-        wait_for_ready(cluster.admin, "base", 4)
-    with cluster.cordoned(["node-1", "node-2"]):
-        cluster.admin.create(stateful_set("db", 3, cpu="100m", annotations={"test/delete-delay": "3s"}))
-        wait_for_ready(cluster.admin, "db", 3)
-    yield cluster
-    assert gated(cluster) == []
-    assert entries(cluster) == {}
+    with spread_out(cluster, stateful_set("db", 3, cpu="100m", annotations={"test/delete-delay": "3s"})) as slow:
+        yield slow
 
 
 @pytest.fixture
 def spread(cluster: ControlPlane) -> Iterator[ControlPlane]:
     """Two nodes are half full; six replicas of ``web`` are alone on the three others."""
-    cluster.clear("default")
-    with cluster.cordoned(["node-3", "node-4", "node-5"]):
-        cluster.admin.create(deployment("base", 4, cpu="1"))
-        wait_for_ready(cluster.admin, "base", 4)
-    with cluster.cordoned(["node-1", "node-2"]):
-        cluster.admin.create(deployment("web", 6, cpu="100m"))
-        wait_for_ready(cluster.admin, "web", 6)
-    yield cluster
-    assert gated(cluster) == []
-    assert entries(cluster) == {}
+    with spread_out(cluster, web()) as spread:
+        yield spread
 
 
 def restow(cluster: ControlPlane, directory: Path, policy: Policy = PACK, *options: str) -> Descheduler:
     return Descheduler(directory, policy=policy, kubeconfig=kubeconfig_of_restow(cluster), flags=(*_OPTIONS, *options))
-
-
-def nodes_of(cluster: ControlPlane, app: str) -> Counter[str]:
-    return Counter(pod["spec"].get("nodeName", "") for pod in pods_of(cluster.admin, app))
 
 
 def longest_gate(cluster: ControlPlane, is_over: Callable[[], bool]) -> float:

@@ -17,7 +17,6 @@ from random import Random
 
 import pytest
 
-from e2e.binaries import tool
 from e2e.control_plane import ControlPlane
 from e2e.fake_nodes import is_usable
 from e2e.fault_proxy import FaultProxy
@@ -26,7 +25,7 @@ from e2e.gate_watch import GateWatch
 from e2e.rest import name_of
 from e2e.running import Descheduler
 from e2e.shipped import LEASE, NAMESPACE
-from e2e.steered import DONE, PACK, entries, gated, install
+from e2e.steered import DONE, PACK, entries, fill_two_nodes, gated, install
 from e2e.steering_faults import CPU, FAULTS, STEPS, TARGETS, Fault, Scene, Step, moving
 from e2e.waiting import wait_until
 from e2e.workloads import deployment, is_ready, stateful_set, wait_for_ready
@@ -53,11 +52,7 @@ _ELECTION = (
 
 
 @pytest.fixture(scope="module")
-def cluster(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    try:
-        tool("kustomize")
-    except FileNotFoundError as missing:
-        pytest.skip(str(missing))
+def cluster(kustomize: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     with ControlPlane(tmp_path_factory.mktemp("steering-faults")) as plane:
         plane.add_nodes(5, cpu=CPU)
         install(plane)
@@ -82,10 +77,7 @@ def test_whatever_goes_wrong_nothing_waits_and_nothing_is_lost(
 @contextmanager
 def _scene(cluster: ControlPlane, directory: Path, chance: Random, replicas: int) -> Iterator[Scene]:
     """Two nodes are half full and the others empty, and restow is there."""
-    cluster.clear("default")
-    with cluster.cordoned(["node-3", "node-4", "node-5"]):
-        cluster.admin.create(deployment("base", 4, cpu="1"))
-        wait_for_ready(cluster.admin, "base", 4, timeout=PATIENCE)
+    fill_two_nodes(cluster)
     if cluster.admin.find("Lease", LEASE, NAMESPACE):
         cluster.admin.delete("Lease", LEASE, NAMESPACE)
     with FaultProxy(cluster) as proxy, ExitStack() as stack:

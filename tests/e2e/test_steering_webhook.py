@@ -18,12 +18,12 @@ import pytest
 import yaml
 
 from builders import Object
-from e2e.binaries import tool
 from e2e.control_plane import ControlPlane
 from e2e.ports import HOST, free_ports
 from e2e.running import Descheduler
 from e2e.shipped import DEPLOY, LEASE, NAMESPACE, USER, kubeconfig_of_restow, kustomized, rights
-from e2e.test_steering import PACK, creates_gated, entries, gated, nodes_of
+from e2e.steered import PACK, entries, gated, nodes_of, spread_out, web
+from e2e.test_steering import creates_gated
 from e2e.waiting import wait_until
 from e2e.workloads import deployment, pods_of, replica_set, wait_for_ready
 
@@ -51,11 +51,7 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def cluster(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    try:
-        tool("kustomize")
-    except FileNotFoundError as missing:
-        pytest.skip(str(missing))
+def cluster(kustomize: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     objects = _shipped(tmp_path_factory.mktemp("shipped"))
     with ControlPlane(tmp_path_factory.mktemp("webhook")) as plane:
         plane.add_nodes(5, cpu="4")
@@ -70,17 +66,8 @@ def cluster(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[C
 
 @pytest.fixture
 def spread(cluster: ControlPlane) -> Iterator[ControlPlane]:
-    """Two nodes are half full; six replicas of ``web`` are alone on the three others."""
-    cluster.clear("default")
-    with cluster.cordoned(["node-3", "node-4", "node-5"]):
-        cluster.admin.create(deployment("base", 4, cpu="1"))
-        wait_for_ready(cluster.admin, "base", 4)
-    with cluster.cordoned(["node-1", "node-2"]):
-        cluster.admin.create(deployment("web", 6, cpu="100m"))
-        wait_for_ready(cluster.admin, "web", 6)
-    yield cluster
-    assert gated(cluster) == []
-    assert entries(cluster) == {}
+    with spread_out(cluster, web()) as spread:
+        yield spread
 
 
 def _shipped(directory: Path) -> list[Object]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 import msgspec
 import pytest
@@ -31,7 +32,7 @@ REFUSED = (
 def a_promise(
     moves: tuple[Move, ...] = MOVES, refused: tuple[RefusedMove, ...] = REFUSED, unsteered: str | None = None
 ) -> Promise:
-    return Promise(a_report(moves, loads=SMALL_LOADS).plan, refused, unsteered)
+    return Promise(a_report(moves, loads=SMALL_LOADS).plan, refused, (), unsteered)
 
 
 def an_entry(move: Move, result: str, **fields: object) -> AppliedMove:
@@ -78,9 +79,10 @@ def told(result: ApplyResult, width: int = 80) -> str:
         a_promise(refused=()),
         a_promise(moves=()),
         a_promise(unsteered="restow's roles lack a rule; docs/how-to/steer.md has the objects to install"),
-        Promise(upstream_report().plan, (), None),
+        Promise(upstream_report().plan, (), (), None),
+        replace(a_promise(refused=()), notes=("The plan counts on a fence: 1 of 6 nodes carry the taint",)),
     ],
-    ids=["some hold", "all hold", "none hold", "not steered", "upstream"],
+    ids=["some hold", "all hold", "none hold", "not steered", "upstream", "fenced"],
 )
 def test_what_will_be_done(promise: Promise, snapshot: SnapshotAssertion) -> None:
     assert promised(promise) == snapshot

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from restow.descheduling.steering import Steering
 from restow.running import cycles as module
 from restow.running.deciding import Decision, Rules, decide
 from running.cycling import Decided
@@ -28,10 +29,11 @@ def decided(monkeypatch: pytest.MonkeyPatch) -> Decided:
     """All decisions; each takes no time, so that the rest of a plan that went astray is left at once."""
     seen = Decided()
 
-    def watched(cluster: Any, by: Rules, before: Any, now: int, **steering: Any) -> Decision:
-        decision = decide(cluster, by, before, now, **steering)
+    def watched(cluster: Any, by: Rules, before: Any, now: int, *, steering: Steering) -> Decision:
+        decision = decide(cluster, by, before, now, steering=steering)
         seen.spent.append(before.spent)
         seen.given_up.append(before.given_up)
+        seen.steering.append(steering)
         seen.moves.append(len(decision.tasks))
         return replace(decision, seconds=0.0)
 

@@ -14,6 +14,7 @@ from executing.double import virtually
 from restow.client.leadership import always
 from restow.client.permitted_body import Permit
 from restow.descheduling.limits import Spent
+from restow.descheduling.steering import Steering
 from restow.executing.memory import Memory
 from restow.executing.task import Task
 from restow.policies.load import load_policy
@@ -104,6 +105,7 @@ class Decided:
     spent: list[tuple[Spent, ...]] = field(default_factory=list)
     given_up: list[frozenset[str]] = field(default_factory=list)
     moves: list[int] = field(default_factory=list)
+    steering: list[Steering] = field(default_factory=list)
 
 
 def another_candidate_once() -> Callable[[Task], str]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from builders import HOSTNAME, NOW, Object, a_namespace, a_node, a_pod, ago
 from builders.policies import PLUGINS, as_json, strategy_policy
@@ -20,7 +21,7 @@ from restow.client.leadership import always
 from restow.client.permitted_body import Permit
 from restow.cluster.pods_now import PodNow
 from restow.descheduling.deciding import decided
-from restow.descheduling.plan import Metadata
+from restow.descheduling.plan import Fenced, Metadata
 from restow.descheduling.planning import make_plan
 from restow.descheduling.saved_plan import SavedPlan
 from restow.descheduling.steering import Steering
@@ -31,7 +32,9 @@ from restow.executing.task import Task
 from restow.policies.load import load_policy
 from restow.running import applying as module
 from restow.running.applying import Application, Order, Promise
+from restow.running.offering import UNSTEERED, Choice
 from restow.scheduling.profiles import DEFAULT_PROFILE
+from running.fences import Fences
 from running.town import READY, Town
 
 
@@ -84,6 +87,11 @@ class Steered:
     async def nominate(self, _task: Task, _pod: PodNow) -> None:
         """The town puts replacements on their targets anyway."""
 
+    @property
+    def choice(self) -> Choice:
+        steering: Any = self
+        return Choice("nominate", steering)
+
     async def withdraw(self, _task: Task) -> None:
         """Nothing is left."""
 
@@ -99,7 +107,7 @@ class Applied:
     planned: Steering = "none"
     #: Why the cluster does not offer steering.
     missing: str | None = "no steering here"
-    steers: Steered | None = None
+    choice: Choice = UNSTEERED
     permit: Permit = always
     outcomes: list[Outcome] = field(default_factory=list)
     on_outcome: Callable[[Outcome], None] = lambda _: None
@@ -109,7 +117,8 @@ class Applied:
         policy = load_policy(as_json(strategy_policy("RemoveDuplicates", restow=self.settings)), "p", PLUGINS).policy
         at, profiles = time.time_ns(), (DEFAULT_PROFILE,)
         cycle = decided(self.town.snapshot(), policy, self.placement, at, profiles, steering=self.planned)
-        plan = SavedPlan(Metadata(NOW, self.placement, "0"), make_plan(cycle, at, self.placement).moves, {})
+        made = make_plan(cycle, at, self.placement)
+        plan = SavedPlan(Metadata(NOW, self.placement, "0"), made.moves, {}, fence=made.fence)
         town: Any = self.town
 
         async def not_offered() -> str | None:
@@ -117,7 +126,7 @@ class Applied:
 
         @asynccontextmanager
         async def steering(_: Permit) -> AsyncIterator[Any]:
-            yield self.steers
+            yield self.choice
 
         self.application = Application(
             order=Order("plan.json", plan, policy, profiles),
@@ -278,24 +287,24 @@ def test_without_permission_nothing_is_evicted() -> None:
 
 def test_replacements_are_steered_where_the_cluster_offers_it() -> None:
     town = a_town()
-    applied = Applied(town, planned="nominate", missing=None, steers=Steered(town))
+    steers = Steered(town)
+    applied = Applied(town, planned="nominate", missing=None, choice=steers.choice)
     assert applied.promise().unsteered is None
     assert applied.results("steering") == {"web-1": "nominate", "web-2": "nominate"}
     applied.carry_out()
-    assert applied.steers is not None
-    assert sorted(applied.steers.announced) == ["web-1", "web-2"]
+    assert sorted(steers.announced) == ["web-1", "web-2"]
     assert applied.application.ledger.kept
 
 
 def test_a_plan_without_steering_is_steered_too() -> None:
     town = a_town()
-    applied = Applied(town, missing=None, steers=Steered(town)).carry_out()
+    applied = Applied(town, missing=None, choice=Steered(town).choice).carry_out()
     assert applied.results("steering") == {"web-1": "nominate", "web-2": "nominate"}
 
 
 def test_a_policy_that_wants_none_is_not_steered() -> None:
     town = a_town()
-    applied = Applied(town, {"steering": "none"}, missing=None, steers=None)
+    applied = Applied(town, {"steering": "none"}, missing=None)
     assert applied.promise().unsteered is None
     assert applied.results("steering") == {"web-1": None, "web-2": None}
 
@@ -310,7 +319,7 @@ def test_where_it_is_not_offered_the_promise_says_why_and_only_what_lands_by_its
 def test_a_replacement_that_cannot_be_gated_after_all_is_tried_once_more_without() -> None:
     town = a_town()
     steers = Steered(town, problem="its replacement cannot be gated: no")
-    applied = Applied(town, missing=None, steers=steers).carry_out()
+    applied = Applied(town, missing=None, choice=steers.choice).carry_out()
     assert len(steers.announced) == 1
     assert applied.application.ledger.open == ()
     assert set(applied.results("steering").values()) <= {None, "nominate"}
@@ -349,3 +358,72 @@ def test_an_empty_plan_promises_nothing() -> None:
     applied = Applied(Town().put(*nodes(), *TOLD)).carry_out()
     assert applied.entries == ()
     assert applied.application.ledger.kept
+
+
+def behind_a_fence(town: Town, **features: Any) -> tuple[Applied, Fences]:
+    fences = Fences(town.asked, **features)
+    return Applied(town, {"steering": "fence"}, planned="fence", missing=None, choice=fences.choice()), fences
+
+
+def test_a_plan_that_counts_on_a_fence_is_carried_out_behind_it() -> None:
+    applied, fences = behind_a_fence(a_town("web"))
+    promise = applied.promise()
+    assert promise.plan.fence == Fenced(("n0",), "NoSchedule")
+    assert promise.notes[0].startswith(
+        "The plan counts on a fence: 1 of 3 nodes carry the taint restow.dev/fence:NoSch"
+    )
+    assert fences.done == []
+    applied.carry_out()
+    assert fences.done[0] == ("n0 NoSchedule", 0)
+    assert applied.results() == {"web-1": "moved", "web-2": "moved"}
+
+
+def test_a_node_of_the_fence_that_is_gone_is_not_fenced() -> None:
+    applied, fences = behind_a_fence(a_town("web"))
+    fence = Fenced(("n0", "n9"), "NoSchedule")
+    order = applied.application.order
+    applied.application.order = replace(order, plan=structs.replace(order.plan, fence=fence))
+    applied.carry_out()
+    assert fences.done[0] == ("n0 NoSchedule", 0)
+
+
+def test_where_nodes_may_not_be_fenced_the_promise_says_why_and_is_made_without() -> None:
+    applied = Applied(a_town(), {"steering": "fence"}, planned="fence", missing="no rights here")
+    promise = applied.promise()
+    assert (promise.unsteered, promise.plan.fence, promise.notes) == ("no rights here", None, ())
+
+
+def test_where_the_fence_cannot_be_set_after_all_only_what_lands_by_itself_is_made() -> None:
+    applied, fences = behind_a_fence(a_town("web"), problem="n0 cannot be fenced: no")
+    applied.carry_out()
+    assert fences.done == [("n0 NoSchedule", 0), ("lift", 0)]
+    assert applied.application.ledger.open == ()
+    assert "moved" in applied.results().values()
+
+
+def test_a_fence_that_somebody_takes_away_is_set_again_for_what_is_left() -> None:
+    applied, fences = behind_a_fence(a_town("web"))
+    broken = iter([False])
+
+    def breaks(_: Task) -> None:
+        fences.is_whole = next(broken, True)
+
+    applied.town.on_ask = breaks
+    applied.carry_out()
+    assert [what for what, _ in fences.done] == ["n0 NoSchedule"] * 2
+    assert applied.results() == {"web-1": "moved", "web-2": "moved"}
+
+
+def test_a_stop_lifts_the_fence_at_once() -> None:
+    applied, fences = behind_a_fence(a_town("web", ready_after=100.0))
+    applied.on_outcome = lambda outcome: applied.application.stop() if isinstance(outcome, Landed) else None  # type: ignore[assignment, func-returns-value]
+    applied.carry_out()
+    assert ("stop", 1) in fences.done
+
+
+def test_after_an_interrupt_while_nodes_are_fenced_nothing_is_evicted() -> None:
+    applied, fences = behind_a_fence(a_town("web"))
+    fences.on_set = applied.application.interrupt
+    applied.carry_out()
+    assert applied.results() == {"web-1": "dropped", "web-2": "dropped"}
+    assert applied.town.asked == []

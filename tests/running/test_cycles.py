@@ -15,7 +15,7 @@ from restow.client import eviction
 from restow.descheduling.limits import Spent
 from restow.executing.memory import Memory
 from restow.executing.task import Task
-from restow.running.steering import Choice
+from restow.running.offering import Choice
 from running.cycling import DROPPED, Decided, Run, a_town, another_candidate_once, crowd, rules
 from running.hearing import sample
 

@@ -2,49 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
+from restow.descheduling.steering import Steering
 from restow.executing.task import Task
-from restow.running.steering import Choice
-from running.cycling import Run, a_town, crowd, rules
+from restow.running.offering import Choice
+from running.cycling import Decided, Run, a_town, crowd, rules
+from running.fences import Fences
 from running.hearing import sample
 
 pytestmark = pytest.mark.usefixtures("without_threads")
 
 
-@dataclass
-class Fences:
-    """An offer of fences, and what becomes of them."""
-
-    run: Run
-    problem: str | None = None
-    is_whole: bool = True
-    since: float = 0.0
-    #: In order, with the number of pods that were asked for by then.
-    done: list[tuple[str, int]] = field(default_factory=list)
-
-    async def now(self, _: Any) -> Choice:
-        fencing: Any = self
-        return Choice("fence", fencing=fencing)
-
-    async def set(self, nodes: Any, effect: str) -> str | None:
-        self.is_whole = True
-        self.done.append((f"{','.join(nodes)} {effect}", len(self.run.asked)))
-        return self.problem
-
-    async def lift(self) -> None:
-        self.done.append(("lift", len(self.run.asked)))
-
-    def stop(self) -> None:
-        self.done.append(("stop", len(self.run.asked)))
-
-
 def behind_fences(**features: Any) -> tuple[Run, Fences]:
     run = Run(a_town(*crowd("web"), nodes=3))
-    fences = Fences(run, **features)
+    fences = Fences(run.asked, **features)
     offer: Any = fences
     run.cycles.offer = offer
     return run, fences
@@ -87,3 +61,35 @@ def test_a_cycle_that_is_stopped_lifts_the_fence() -> None:
     run.town.on_ask = lambda _: run.cycles.stop("restow is stopping")
     run.perform(rules())
     assert [what for what, _ in fences.done] == ["n0 NoSchedule", "stop", "lift"]
+
+
+def test_a_dry_run_tells_what_would_be_made_behind_the_fence_and_sets_none() -> None:
+    """Once: what a second plan without the fence would find is not known, for nothing has moved."""
+    run = Run(a_town(*crowd("web"), nodes=3), dry_run=True)
+    offer: Any = Foreseen("fence")
+    run.cycles.offer = offer
+    run.perform(rules())
+    told = [each["pod"]["name"] for each in run.heard.of("Evicted pod in dry run mode")]
+    assert sorted(told) == ["web-1", "web-2"]
+    assert run.asked == []
+    assert sample(run.metrics, "restow_steering", mode="fence") == 1.0
+
+
+class Foreseen:
+    """What would be chosen; nothing is there to write."""
+
+    def __init__(self, kind: Steering) -> None:
+        self._kind = kind
+
+    async def now(self, _: Any) -> Choice:
+        return Choice(self._kind)
+
+
+@pytest.mark.parametrize("kind", ["nominate", "fence", "prefer", "none"])
+def test_a_dry_run_plans_as_the_cluster_would_be_steered(kind: Steering, decided: Decided) -> None:
+    run = Run(a_town(*crowd("web"), nodes=3), dry_run=True)
+    offer: Any = Foreseen(kind)
+    run.cycles.offer = offer
+    run.perform(rules())
+    assert decided.steering == [kind]
+    assert sample(run.metrics, "restow_steering", mode=kind) == 1.0

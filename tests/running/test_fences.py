@@ -7,9 +7,8 @@ import asyncio
 import pytest
 
 from executing.fences import Nodes, now
-from executing.test_fencing import a_fence
 from restow.descheduling.plan import Fenced
-from restow.running.fences import LONGEST, fence_for, watched
+from restow.running.fences import LONGEST, fenced
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]
 
@@ -18,8 +17,9 @@ FENCE = Fenced(("a", "b"), "NoSchedule")
 
 async def test_a_plan_is_concluded_when_its_fence_has_stood_for_long_enough() -> None:
     concluded: list[float] = []
-    fencing = await a_fence(Nodes.of("a", "b"), "a", "b")
-    async with watched(fencing, lambda: concluded.append(now())):
+    fencing = Nodes.of("a", "b").fencing()
+    async with fenced(fencing, FENCE, lambda: concluded.append(now())) as problem:
+        assert problem is None
         await asyncio.sleep(LONGEST - 5.0)
         assert concluded == []
         await asyncio.sleep(10.0)
@@ -30,8 +30,8 @@ async def test_a_plan_is_concluded_when_its_fence_has_stood_for_long_enough() ->
 async def test_a_plan_is_concluded_when_somebody_takes_its_fence_away() -> None:
     concluded: list[float] = []
     nodes = Nodes.of("a", "b")
-    fencing = await a_fence(nodes, "a", "b")
-    async with watched(fencing, lambda: concluded.append(now())):
+    fencing = nodes.fencing()
+    async with fenced(fencing, FENCE, lambda: concluded.append(now())):
         nodes.put("a", [])
         await asyncio.sleep(1.0)
         assert len(concluded) == 1
@@ -42,12 +42,20 @@ async def test_a_fence_that_has_stood_for_long_enough_is_lifted_before_the_next_
     """Whoever waits for the nodes gets a turn."""
     nodes = Nodes.of("a", "b")
     fencing = nodes.fencing()
-    assert await fence_for(fencing, FENCE) is None
-    nodes.patches.clear()
-    assert await fence_for(fencing, FENCE) is None
-    assert nodes.patches == []
-    await asyncio.sleep(LONGEST + 1.0)
-    assert await fence_for(fencing, FENCE) is None
-    assert len(nodes.patches) == 4
-    assert fencing.is_whole
+    patches = []
+    for pause in (0.0, LONGEST + 1.0, 0.0):
+        nodes.patches.clear()
+        async with fenced(fencing, FENCE, lambda: None) as problem:
+            assert problem is None
+            assert fencing.is_whole
+        patches.append(len(nodes.patches))
+        await asyncio.sleep(pause)
+    assert patches == [2, 0, 4]
     await fencing.lift()
+
+
+async def test_a_plan_that_counts_on_no_fence_sets_none() -> None:
+    nodes = Nodes.of("a", "b")
+    async with fenced(nodes.fencing(), None, lambda: None) as problem:
+        assert problem is None
+    assert nodes.patches == []

@@ -27,7 +27,8 @@ from restow.policies.load import load_policy
 from restow.policies.policy import Policy
 from restow.running.ending import ENDS_WITHIN
 from restow.running.logs import Log
-from restow.running.steering import Choice, Offer, steering
+from restow.running.offering import Choice, Offer
+from restow.running.steering import steering
 from restow.running.webhook import Webhook
 from restow.serving.metrics import Metrics
 from running.hearing import Heard
@@ -53,7 +54,7 @@ def allowed(is_allowed: bool = True) -> Answer:
     return an_answer({"spec": {}, "status": {"allowed": is_allowed}}, 201)
 
 
-def a_policy(wanted: str = "auto") -> Policy:
+def a_policy(wanted: str = "nominate") -> Policy:
     document = strategy_policy("RemoveDuplicates", restow={"steering": wanted})
     return load_policy(as_json(document), "policy.json", PLUGINS).policy
 
@@ -67,13 +68,11 @@ def offers(double: Double) -> None:
 
 
 @asynccontextmanager
-async def an_offer(
-    double: Double, heard: Heard, gates: Gates | None = None, *, fences: bool = False
-) -> AsyncIterator[Offer]:
+async def an_offer(double: Double, heard: Heard, gates: Gates | None = None) -> AsyncIterator[Offer]:
     gates = gates or Gates([])
     async with an_api(double.url) as api:
         keeper = Releasing(api.within(REQUEST), gates, gates.said.append, gates)
-        fencing = replace(Nodes.of().fencing(), api=api) if fences else None
+        fencing = replace(Nodes.of().fencing(), api=api)
         async with steering(api, "kube-system", always, keeper, heard.log, fencing=fencing) as offer:
             assert keeper.steering is not None
             yield offer
@@ -157,6 +156,7 @@ async def test_a_policy_that_insists_makes_it_a_warning() -> None:
         heard, written = Heard(), io.StringIO()
         heard.log = Log(written, "text", 0, lambda: 0)
         async with a_double() as double, an_offer(double, heard) as offer:
+            double.answers("POST", REVIEWS, allowed(False))
             assert await offer.now(a_policy(wanted)) == NOT_AT_ALL
         levels[wanted] = next(line[0] for line in written.getvalue().splitlines() if NOT_STEERED in line)
     assert levels == {"auto": "I", "nominate": "W"}
@@ -184,7 +184,8 @@ async def test_the_webhook_of_a_leader_knows_at_once_and_after_the_end_it_gates_
         double.answers("PATCH", ENTRIES, Answer((1.0, b"{}")))
         keeper = Releasing(api.within(REQUEST), gates, gates.said.append, gates)
         with webhook.asking(gates):
-            async with steering(api, "kube-system", always, keeper, heard.log, webhook=webhook) as offer:
+            fencing, ours = Nodes.of().fencing(), webhook
+            async with steering(api, "kube-system", always, keeper, heard.log, fencing=fencing, webhook=ours) as offer:
                 task = asyncio.create_task(offer.steering.announce(steered(a_task("web-0", candidates=["t"]))))
                 await asyncio.sleep(0.1)
                 assert not task.done()
@@ -195,6 +196,28 @@ async def test_the_webhook_of_a_leader_knows_at_once_and_after_the_end_it_gates_
             assert not webhook._awaits("uid-web")
 
 
+@pytest.mark.parametrize("wanted", ["auto", "fence", "none"])
+@pytest.mark.parametrize("answers", [[allowed()], [allowed(False), allowed()], [allowed(False)]])
+async def test_who_writes_nothing_chooses_as_who_does_and_only_asks(wanted: str, answers: list[Answer]) -> None:
+    """A dry run plans with what the real run would use, and tells it in the same words."""
+    found, said = [], []
+    for writes in (True, False):
+        heard = Heard()
+        async with a_double() as double, an_offer(double, heard) as real:
+            offers(double)
+            double._answers["POST", REVIEWS] = list(answers)
+            offer = real if writes else Offer(real.api, "kube-system", heard.log)
+            found.append(await offer.now(a_policy(wanted)))
+            said.append(heard.messages)
+            if not writes:
+                assert {(each.method, each.path) for each in double.asked} <= ASKS
+    assert found[0].kind == found[1].kind
+    assert (found[1].steering, found[1].fencing) == (None, None)
+    assert said[0] == said[1]
+
+
+#: A review of access is created, and nothing is stored.
+ASKS = {("GET", BINDING), ("GET", CONFIGURATION), ("GET", GUARD), ("POST", REVIEWS)}
 NODE_RULE = 'resources: ["nodes"], verbs: [patch]'
 
 
@@ -216,7 +239,7 @@ async def test_a_way_to_steer_is_taken_in_order_and_only_if_it_is_wanted(
 ) -> None:
     """Fences are the consent of whoever has installed their rights; a nomination disturbs nobody else, and goes first."""
     heard = Heard()
-    async with a_double() as double, an_offer(double, heard, fences=True) as offer:
+    async with a_double() as double, an_offer(double, heard) as offer:
         double.answers("POST", REVIEWS, *answers)
         offers(double)
         choice = await offer.now(a_policy(wanted))
@@ -228,10 +251,10 @@ async def test_a_way_to_steer_is_taken_in_order_and_only_if_it_is_wanted(
 
 async def test_one_line_says_what_was_chosen_and_why() -> None:
     heard = Heard()
-    async with a_double() as double, an_offer(double, heard, fences=True) as offer:
+    async with a_double() as double, an_offer(double, heard) as offer:
         double.answers("GET", GUARD, OK)
         double.answers("POST", REVIEWS, *[allowed(False)] * 2, *[allowed()] * 5, allowed(False))
-        await offer.now(a_policy())
+        await offer.now(a_policy("auto"))
         await offer.now(a_policy("fence"))
     chosen, missing = heard.messages
     assert chosen.startswith(f"{STEERED}nodes where they should not land carry the taint restow.dev/fence:NoSchedule")
@@ -245,7 +268,7 @@ async def test_one_line_says_what_was_chosen_and_why() -> None:
 async def test_who_may_do_everything_fences_no_nodes_where_nothing_holds_restow_to_one_taint(wanted: str) -> None:
     """An administrator who tries restow has not agreed to closed nodes: the admission policy comes with the rights."""
     heard = Heard()
-    async with a_double() as double, an_offer(double, heard, fences=True) as offer:
+    async with a_double() as double, an_offer(double, heard) as offer:
         double.answers("POST", REVIEWS, allowed())
         assert await offer.now(a_policy(wanted)) == NOT_AT_ALL
         await offer.now(a_policy("fence"))
@@ -292,7 +315,7 @@ async def test_a_pod_that_comes_while_all_is_let_go_does_not_stay_gated() -> Non
         offers(double)
         double.answers("PATCH", path("web-0"), OK)
         async with an_offer(double, Heard(), gates) as offer:
-            assert await offer.now(a_policy()) is not None
+            assert await offer.now(a_policy()) != NOT_AT_ALL
             asyncio.get_running_loop().call_later(0.2, gates.pods.extend, some_gated("web-0"))
         assert {each.path for each in double.asked if each.method == "PATCH"} == {ENTRIES, path("web-0")}
 

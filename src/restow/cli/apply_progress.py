@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from restow.cli.streams import tell
+from restow.executing.ledger import ELSEWHERE
 from restow.executing.outcomes import (
     Blocked,
     Cleared,
     Dropped,
     Failed,
     Landed,
-    Match,
     Missing,
     Outcome,
     Requested,
@@ -23,8 +23,6 @@ from restow.executing.outcomes import (
     Waiting,
 )
 from restow.redaction import public_line
-
-_ELSEWHERE = (Match.ELSEWHERE, Match.BACK, Match.IN_VAIN, Match.VOID)
 
 
 @contextmanager
@@ -64,7 +62,7 @@ def _said(outcome: Outcome) -> str:
         case Waiting(_, message):
             said = f"waits: {message}"
         case Landed(_, replacement, node, match):
-            missed = ", which is not where the plan wants it" if match in _ELSEWHERE else ""
+            missed = ", which is not where the plan wants it" if match in ELSEWHERE else ""
             said = f"-> {node} ({replacement}){missed}"
         case Settled():
             said = "is replaced, and its replacement is ready"

@@ -7,7 +7,7 @@ import gc
 import signal
 import sys
 import time
-from contextlib import nullcontext
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
@@ -26,7 +26,7 @@ from restow.client.leases import LeaseLock
 from restow.client.permitted_body import Permit
 from restow.client.transport import Api
 from restow.errors import InputError
-from restow.executing.steering import Steers
+from restow.executing.releasing import hurried
 from restow.executing.surroundings import ApiEvictions
 from restow.kube.duration import SECOND
 from restow.kube.timestamps import parse_time
@@ -38,14 +38,17 @@ from restow.reporting.wording import counted
 from restow.running.applying import Application, Order, Promise
 from restow.running.descheduler import first_lists, kinds_of
 from restow.running.ending import end_at_last
+from restow.running.fences import fencing_by, unfencing
 from restow.running.lease_taking import holder_of, lease_lock, under_lease
 from restow.running.logs import Log
+from restow.running.offering import UNSTEERED, Choice, Offer
 from restow.running.settings import NAMESPACE
-from restow.running.steering_once import steered, why_not_steered
+from restow.running.steering import releasing, steering
 from restow.running.version_skew import check_version
+from restow.serving.metrics import Metrics
 
 if TYPE_CHECKING:
-    from contextlib import AbstractAsyncContextManager
+    from collections.abc import AsyncIterator
 
     from rich.console import Console
 
@@ -167,24 +170,37 @@ class _Session:
         application.ledger.close("Stopped", "it was not begun")
 
     def _application(self, live: LiveCluster, api: Api, log: Log) -> Application:
-        policy = self.order.policy
+        grace = self.order.policy.grace_period_seconds
 
         async def not_offered() -> str | None:
-            return await why_not_steered(api, self.namespace, log) if self.request.lease is not None else _NO_LEASE
-
-        def steering(permit: Permit) -> AbstractAsyncContextManager[Steers | None]:
-            if self.request.lease is None or not self.order.steers:
-                return nullcontext()
-            return steered(api, live, permit, policy=policy, namespace=self.namespace, log=log)
+            if self.request.lease is None:
+                return _NO_LEASE
+            found = await Offer(hurried(api), self.namespace, log).choice(self.order.steering)
+            return found if isinstance(found, str) else None
 
         return Application(
             order=self.order,
             live=live,
-            evictions=lambda permit: ApiEvictions(api, permit, policy.grace_period_seconds),
+            evictions=lambda permit: ApiEvictions(api, permit, grace),
             not_offered=not_offered,
-            steering=steering,
+            steering=lambda permit: self._steering(permit, live, api, log),
             clock=api.server_time.now,
         )
+
+    @asynccontextmanager
+    async def _steering(self, permit: Permit, live: LiveCluster, api: Api, log: Log) -> AsyncIterator[Choice]:
+        """What steers as the plan wants it; no gate, no entry and no fence is left behind after it."""
+        namespace, metrics = self.namespace, Metrics()
+        async with (
+            releasing(api, live, log, metrics) as gates,
+            unfencing(api, namespace, live, log, metrics) as fences,
+        ):
+            with fencing_by(fences, namespace, permit) as fencing:
+                async with steering(api, namespace, permit, gates, log, fencing=fencing) as offer:
+                    choice = await offer.choice(self.order.steering)
+                    if isinstance(choice, str):
+                        log.caution(f"replacements are not steered: {choice}")
+                    yield UNSTEERED if isinstance(choice, str) else choice
 
     def _page(self) -> Console:
         """Where people read: beside a document for programs that is stderr."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import numpy.typing as npt
 from msgspec import UNSET, UnsetType
@@ -100,17 +98,20 @@ def cycle_notes(cycle: Cycle) -> tuple[str, ...]:
     """What is to be said of the cycle as a whole."""
     if cycle.skipped:
         return (f"Skipping descheduling cycle: requires >=2 nodes, found {len(cycle.nodes)} ready and selected",)
-    return (*_fence_notes(cycle), *namespace_notes(cycle.state.cluster))
+    return (*fence_notes(cycle), *namespace_notes(cycle.state.cluster))
 
 
-def _fence_notes(cycle: Cycle) -> Iterator[str]:
+def fence_notes(cycle: Cycle) -> tuple[str, ...]:
+    """Which nodes are fenced while a plan is carried out, if any are."""
     found = fenced(cycle)
-    if found is not None:
-        nodes = len(cycle.state.cluster.nodes)
-        yield (
-            f"The plan counts on a fence: {len(found.nodes)} of {nodes} nodes carry the taint {FENCE}:{found.effect} "
-            f"while it is carried out ({some(found.nodes, len(found.nodes))})"
-        )
+    if found is None:
+        return ()
+    nodes = len(cycle.state.cluster.nodes)
+    note = (
+        f"The plan counts on a fence: {len(found.nodes)} of {nodes} nodes carry the taint {FENCE}:{found.effect} "
+        f"while it is carried out ({some(found.nodes, len(found.nodes))})"
+    )
+    return (note,)
 
 
 def node_loads(cycle: Cycle) -> tuple[NodeLoad, ...]:

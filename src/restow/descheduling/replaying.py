@@ -12,7 +12,7 @@ Whether a strategy would ask for the move once more is not asked: whoever applie
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby
 from types import MappingProxyType
@@ -26,16 +26,16 @@ from restow.cluster.replacements import twin_of, with_replacements
 from restow.cluster.snapshot import Cluster
 from restow.cluster.state import ClusterState
 from restow.descheduling.arbiter import Arbiter, Record
-from restow.descheduling.cycle import FEWEST_NODES, Cycle, Ensemble, turns_of
+from restow.descheduling.cycle import FEWEST_NODES, Cycle, Ensemble, Fence, turns_of
 from restow.descheduling.disruption_budgets import DisruptionBudgets
 from restow.descheduling.evictor import DefaultEvictor
 from restow.descheduling.framework import Objection, Obligation, Owed, Proposal, Suggestion, Suggestions
 from restow.descheduling.placement import EvictOnly, Turn
-from restow.descheduling.plan import Move, Placement
+from restow.descheduling.plan import Fenced, Move, Placement
 from restow.descheduling.proof import Prover
 from restow.descheduling.proving import without_node_fit
 from restow.descheduling.registry import strategies
-from restow.descheduling.steering import Steering
+from restow.descheduling.steering import FENCE_EFFECTS, Steering
 from restow.descheduling.succession import Succession, Successions
 from restow.errors import InputError
 from restow.policies.policy import Policy, Profile
@@ -84,15 +84,20 @@ def replay(
     *,
     placement: Placement,
     steering: Steering,
+    fence: Fenced | None = None,
     changed: Mapping[str, ChangeFound] = MappingProxyType({}),
 ) -> Replay:
     """Decide about moves at a time (nanoseconds since the epoch); ``check_turns`` has passed them.
 
-    ``changed`` is why pods, by uid, are known to stay. ``profiles`` are those of the cluster's schedulers, ``steering`` is how replacements can be brought to their targets.
+    ``changed`` is why pods, by uid, are known to stay. ``profiles`` are those of the cluster's schedulers, ``steering`` is
+    how replacements can be brought to their targets; if by a fence, it stands on those nodes of ``fence`` that there are.
     InputError for what only the cluster can show to be wrong in the policy.
     """
     proves = placement == "prove"
     policy = without_node_fit(policy) if proves else policy
+    stands = None if fence is None or steering not in FENCE_EFFECTS else _found(fence, cluster)
+    if stands is not None:
+        cluster = replace(cluster, nodes=cluster.nodes.fenced(*stands))
     state = ClusterState(with_replacements(cluster, now)) if proves else ClusterState(cluster, by_status=False)
     ensemble = Ensemble.of(state, policy, strategies(), now)
     evidence = Evidence(state.cluster)
@@ -111,7 +116,15 @@ def replay(
     arbiter = Arbiter(state, limits, prover)
     watchers = ensemble.watchers(arbiter)
     prover.watch(watchers)
-    return _Replaying(ensemble, arbiter, moves, evidence, changed, dict(watchers)).decided()
+    replayed = _Replaying(ensemble, arbiter, moves, evidence, changed, dict(watchers)).decided()
+    return replace(replayed, cycle=replace(replayed.cycle, fence=stands))
+
+
+def _found(fence: Fenced, cluster: Cluster) -> Fence | None:
+    """A plan's fence on the nodes that are there; None where none of them is."""
+    named = frozenset(fence.nodes)
+    nodes = np.array([node for node, name in enumerate(cluster.nodes.names) if name in named], dtype=np.int64)
+    return Fence(nodes, fence.effect) if len(nodes) else None
 
 
 @dataclass(slots=True)

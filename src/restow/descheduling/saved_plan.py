@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from restow.descheduling.plan import API_VERSION, Fenced, Metadata, Move
+from restow.descheduling.steering import FENCE_EFFECTS
 from restow.errors import InputError
 from restow.kube.excerpts import excerpt
 from restow.kube.timestamps import parse_time
@@ -32,7 +33,7 @@ class SavedPlan(Struct, frozen=True, rename="camel"):
     moves: tuple[Move, ...]
     policy: dict[str, Any]
     scheduler_configuration: dict[str, Any] | None = None
-    #: The moves count on it, and whoever applies a plan fences no nodes.
+    #: The moves count on it.
     fence: Fenced | None = None
 
 
@@ -52,10 +53,10 @@ def read_plan(text: bytes, name: str) -> SavedPlan:
         parse_time(plan.metadata.generated_at)
     except ValueError as error:
         raise InputError(f"{name}: metadata.generatedAt: {error}; {_ANEW}") from error
-    if plan.fence is not None:
+    effects = FENCE_EFFECTS.values()
+    if plan.fence is not None and plan.fence.effect not in effects:
         raise InputError(
-            f"{name}: fence: the moves count on fenced nodes, and only restow run fences nodes; write the plan anew: "
-            "restow plan --steering nominate, or none"
+            f"{name}: fence.effect: must be {' or '.join(effects)}, not {_shown(plan.fence.effect)}; {_ANEW}"
         )
     counts = Counter(each.pod.uid for each in plan.moves)
     for index, move in enumerate(plan.moves):

@@ -37,7 +37,8 @@ Result = Literal["promised", "refused", "moved", "dropped", "evicted"]
 _AS_PLANNED: Final = (Match.PREDICTED, Match.UNFORETOLD)
 #: Dropped with one of these, a move is tried once more: the rest of the plan was decided anew, or is made unsteered.
 _OPEN: Final = ("Replanned", "Unsteered")
-_ELSEWHERE: Final = {
+#: Landings with which it is broken, and what is said of them.
+ELSEWHERE: Final = {
     Match.IN_VAIN: "where its strategy gains nothing",
     Match.ELSEWHERE: "which the plan does not name",
     Match.BACK: "from where it was taken",
@@ -134,7 +135,7 @@ class Ledger:
             case Evicted(task):
                 self._of(task, result="evicted")
             case Landed(task, pod, node, match):
-                missed = f"it landed on {node}, {_ELSEWHERE[match]}" if match in _ELSEWHERE else ""
+                missed = f"it landed on {node}, {ELSEWHERE[match]}" if match in ELSEWHERE else ""
                 self._of(task, landed=node, replacement=pod, as_planned=match in _AS_PLANNED, message=missed)
             case Settled(task) | Cleared(task):
                 self._of(task, result="moved")

@@ -8,7 +8,7 @@ gets it, and removes what stands.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
@@ -71,16 +71,16 @@ class Unfencing:
         self._seen = {each.name: self._seen.get(each.name, now) for each in fences}
         oldest = max((now - seen for seen in self._seen.values()), default=0.0)
         self.counts.fences_stand(len(self._seen), oldest)
-        if not self._strange():
+        if not self._strange(fences):
             if self._applying is not None:
                 self._applying.cancel()
         elif oldest >= _GRACE and (self._applying is None or self._applying.done()):
             self._applying = asyncio.create_task(self._take_away(), name="take fences away")
 
-    def _strange(self) -> list[FencedNode]:
-        """The fences that this process does not hold."""
+    def _strange(self, fences: Iterable[FencedNode]) -> list[FencedNode]:
+        """Those of some fences that this process does not hold."""
         ours = self.fencing.value if self.fencing is not None else ""
-        return [each for each in self.cluster.fences() if each.value != ours]
+        return [each for each in fences if each.value != ours]
 
     async def _take_away(self) -> None:
         try:
@@ -89,7 +89,7 @@ class Unfencing:
             self.warn(f"fences that nobody holds were not removed: {error or type(error).__name__}")
 
     async def _remove(self, _leadership: Leadership) -> None:
-        strange = self._strange()
+        strange = self._strange(self.cluster.fences())
         problems = await remove(self.api, strange)
         for problem in problems:
             self.warn(problem)

@@ -36,7 +36,7 @@ def print_promise(promise: Promise, plan: str, age: int, server: str, console: C
         _header(promise, plan, age, server, width),
         _refused(promise, width),
         _holds(promise, width),
-        _unsteered(promise, width),
+        _notes(promise, width),
     )
     print_sections(sections, console)
 
@@ -83,10 +83,11 @@ def _holds(promise: Promise, width: int) -> Iterator[Text]:
     yield from move_lines(promise.plan, width, see="restow apply --dry-run -o json")
 
 
-def _unsteered(promise: Promise, width: int) -> Iterator[Text]:
-    if promise.unsteered is not None:
-        sentence = f"replacements are not steered: {promise.unsteered}"
-        yield from labelled("note", [printable(sentence)], width)
+def _notes(promise: Promise, width: int) -> Iterator[Text]:
+    missing = promise.unsteered
+    unsteered = () if missing is None else (f"replacements are not steered: {missing}",)
+    for note in (*promise.notes, *unsteered):
+        yield from labelled("note", [printable(note)], width)
 
 
 def _result_lines(result: ApplyResult, shown: Sequence[AppliedMove], left_out: int, width: int) -> Iterator[Text]:

@@ -10,17 +10,18 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, aclosing
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
 from restow.client.permitted_body import Permit
 from restow.cluster.snapshot import Cluster
-from restow.descheduling.plan import Move, Placement, Plan, PodRef
-from restow.descheduling.planning import make_plan
+from restow.descheduling.plan import Fenced, Move, Placement, Plan, PodRef
+from restow.descheduling.planning import fence_notes, fenced, make_plan
 from restow.descheduling.replaying import ChangeFound, RefusedMove, Replay, replay
 from restow.descheduling.saved_plan import SavedPlan
+from restow.descheduling.steering import FENCE_EFFECTS
 from restow.descheduling.steering import Steering as SteeringKind
 from restow.errors import InputError
 from restow.executing.execution import LEADERSHIP_ENDED, Execution
@@ -29,7 +30,7 @@ from restow.executing.memory import Memory
 from restow.executing.outcomes import Dropped, Evicted, Outcome
 from restow.executing.revalidation import gone, stale
 from restow.executing.settings import Clock, Settings, elapsed
-from restow.executing.steering import NoSteering, Steers
+from restow.executing.steering import NoSteering
 from restow.executing.surroundings import Evicting
 from restow.executing.task import Task
 from restow.executing.tasks import tasks_of
@@ -38,14 +39,12 @@ from restow.kube.duration import SECOND
 from restow.live.cluster import LiveCluster
 from restow.live.kinds import PERMITTING
 from restow.policies.policy import Policy
-from restow.running.off_loop import off_loop
-from restow.running.replanning import conclude, leads_astray
+from restow.running import fences
+from restow.running.off_loop import LONGEST_DECISION, off_loop
+from restow.running.offering import UNSTEERED, Choice
+from restow.running.replanning import ANEW, SEEN, carried_out
 from restow.scheduling.profiles import SchedulerProfile
 
-#: What a decision may take (seconds): many times what the largest plan takes, so that it will never end.
-_ENDLESS: Final = 1800.0
-#: How long the watches get to show what was just evicted (seconds).
-_SEEN: Final = 10.0
 _INTERRUPTED: Final = "restow apply was interrupted"
 _NOT_BEGUN: Final = "it was not begun"
 
@@ -67,9 +66,13 @@ class Order:
         return self.plan.metadata.placement
 
     @property
-    def steers(self) -> bool:
-        """Whether replacements are nominated where the cluster offers it."""
-        return self.placement == "prove" and self.policy.restow.steering in {"auto", "nominate"}
+    def steering(self) -> SteeringKind:
+        """How replacements are steered where the cluster offers it: behind the plan's fence, if it has one."""
+        if self.placement != "prove":
+            return "none"
+        if (fence := self.plan.fence) is not None:
+            return next(kind for kind, effect in FENCE_EFFECTS.items() if effect == fence.effect)
+        return "nominate" if self.policy.restow.steering in {"auto", "nominate"} else "none"
 
 
 @dataclass(slots=True, frozen=True)
@@ -79,6 +82,8 @@ class Promise:
     #: Only its moves, with what becomes of the load.
     plan: Plan
     refused: tuple[RefusedMove, ...]
+    #: What else is to be said of it.
+    notes: tuple[str, ...]
     #: Why replacements are not steered although the policy allows it; None where they are, or need not be.
     unsteered: str | None
 
@@ -89,6 +94,8 @@ class _Decision:
 
     found: Replay
     tasks: tuple[Task, ...]
+    #: What the moves count on; None where nothing is fenced.
+    fence: Fenced | None
     #: When, in nanoseconds since the epoch, and what it took in seconds.
     now: int
     seconds: float
@@ -104,13 +111,16 @@ class Application:
     evictions: Callable[[Permit], Evicting]
     #: Why nothing is steered; None where the cluster offers it.
     not_offered: Callable[[], Awaitable[str | None]]
-    #: With a permission, steering while it lasts; None where there is none after all.
-    steering: Callable[[Permit], AbstractAsyncContextManager[Steers | None]]
+    #: With a permission, steering while it lasts.
+    steering: Callable[[Permit], AbstractAsyncContextManager[Choice]]
     #: What time it is in the cluster.
     clock: Clock
     ledger: Ledger = field(init=False)
     #: Set when it is to end early.
     interrupted: asyncio.Event = field(init=False, default_factory=asyncio.Event)
+    #: How the moves that were promised are steered.
+    _promised: SteeringKind = field(init=False, default="none")
+    _choice: Choice = field(init=False, default=UNSTEERED)
     _execution: Execution | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
@@ -127,31 +137,32 @@ class Application:
         self.interrupted.set()
         if self._execution is not None:
             self._execution.stop(_INTERRUPTED)
+        if self._choice.fencing is not None:
+            self._choice.fencing.stop()
 
     async def promise(self) -> Promise:
         """Decide what holds, and write it down; InputError for what the cluster shows to be wrong in the policy."""
-        unsteered = await self.not_offered() if self.order.steers else None
-        steering: SteeringKind = "nominate" if self.order.steers and unsteered is None else "none"
-        decision = await self._decide(self.order.plan.moves, steering)
+        unsteered = await self.not_offered() if self.order.steering != "none" else None
+        self._promised = self.order.steering if unsteered is None else "none"
+        decision = await self._decide(self.order.plan.moves, self._promised)
         plan = make_plan(decision.found.cycle, decision.now, self.order.placement)
         self.ledger.refuse(decision.found.refused)
         self.ledger.promise(plan.moves)
-        return Promise(plan, decision.found.refused, unsteered)
+        return Promise(plan, decision.found.refused, fence_notes(decision.found.cycle), unsteered)
 
     async def carry_out(self, permit: Permit, on_outcome: Callable[[Outcome], None]) -> None:
         """Make the moves that were promised and still hold; what became of each is in the ledger."""
         memory = Memory()
+        steered = self.steering(permit) if self._promised != "none" else nullcontext(UNSTEERED)
         try:
-            async with self.steering(permit) as offered:
-                steers = offered
+            async with steered as self._choice:
                 while self.ledger.open and not self.interrupted.is_set() and permit() > 0:
-                    decision = await self._decide(self.ledger.open, "none" if steers is None else "nominate")
+                    decision = await self._decide(self.ledger.open, self._choice.kind)
                     if self.interrupted.is_set():
                         break
                     self.ledger.drop(decision.found.refused)
                     self.ledger.promise(task.move for task in decision.tasks)
-                    if not await self._execute(decision, permit, steers or NoSteering(), memory, on_outcome):
-                        steers = None
+                    await self._execute(decision, permit, memory, on_outcome)
         finally:
             why = _INTERRUPTED if self.interrupted.is_set() else LEADERSHIP_ENDED if permit() <= 0 else _NOT_BEGUN
             self.ledger.close("Stopped", why)
@@ -162,8 +173,8 @@ class Application:
         changed = {each.pod.uid: why for each in moves if (why := self._changed(each, broken)) is not None}
         now = int(self.clock() * SECOND)
         compute = partial(self._replayed, self.live.snapshot(), moves, changed, now, steering)
-        found, tasks = await off_loop(compute, _ENDLESS)
-        return _Decision(found, tasks, now, time.perf_counter() - began)
+        found, tasks = await off_loop(compute, LONGEST_DECISION)
+        return _Decision(found, tasks, fenced(found.cycle), now, time.perf_counter() - began)
 
     def _replayed(
         self,
@@ -183,6 +194,7 @@ class Application:
                 order.profiles,
                 placement=order.placement,
                 steering=steering,
+                fence=order.plan.fence,
                 changed=changed,
             )
         except InputError as error:
@@ -202,39 +214,47 @@ class Application:
         return next(((code, message) for code, ask in asked if (message := ask()) is not None), None)
 
     async def _execute(
-        self,
-        decision: _Decision,
-        permit: Permit,
-        steers: Steers,
-        memory: Memory,
-        on_outcome: Callable[[Outcome], None],
-    ) -> bool:
-        """Carry out a decision up to where it leads astray; whether replacements can still be steered."""
-        settings = Settings.of(self.order.policy.restow)
-        execution = Execution(self.live, self.evictions(permit), permit, settings, memory, self.clock, steers)
-        self._execution = execution
-        timer: asyncio.TimerHandle | None = None
-        astray = is_unsteered = False
+        self, decision: _Decision, permit: Permit, memory: Memory, on_outcome: Callable[[Outcome], None]
+    ) -> None:
+        """Carry out a decision up to where it leads astray."""
+        settings, steers = Settings.of(self.order.policy.restow), self._choice.steering or NoSteering()
         evicted: list[Task] = []
-        try:
-            async with aclosing(execution.carry_out(decision.tasks)) as outcomes:
-                async for outcome in outcomes:
-                    self.ledger.note(outcome)
-                    on_outcome(outcome)
-                    match outcome:
-                        case Evicted(task):
-                            evicted.append(task)
-                        case Dropped(_, _, "Unsteered"):
-                            is_unsteered = True
-                    if not astray and leads_astray(outcome):
-                        astray, timer = True, conclude(execution, decision.seconds)
-        finally:
-            self._execution = None
-            if timer is not None:
-                timer.cancel()
+        is_unsteered = False
+
+        def note(outcome: Outcome) -> None:
+            nonlocal is_unsteered
+            self.ledger.note(outcome)
+            on_outcome(outcome)
+            match outcome:
+                case Evicted(task):
+                    evicted.append(task)
+                case Dropped(_, _, "Unsteered"):
+                    is_unsteered = True
+
+        before = len(self.ledger.open)
+        async with fences.fenced(self._choice.fencing, decision.fence, self._replan) as problem:
+            if problem is None and not self.interrupted.is_set():
+                evicting = self.evictions(permit)
+                self._execution = Execution(self.live, evicting, permit, settings, memory, self.clock, steers)
+                try:
+                    await carried_out(self._execution, decision.tasks, decision.seconds, note)
+                finally:
+                    self._execution = None
+        if problem is not None or is_unsteered or len(self.ledger.open) == before:
+            await self._go_unsteered()
         if self.ledger.open:
-            await self.live.wait_for(lambda: self._is_seen(evicted), elapsed() + _SEEN)
-        return not is_unsteered
+            await self.live.wait_for(lambda: self._is_seen(evicted), elapsed() + SEEN)
+
+    async def _go_unsteered(self) -> None:
+        """What is left is decided without steering."""
+        if self._choice.fencing is not None:
+            await self._choice.fencing.lift()
+        self._choice = UNSTEERED
+
+    def _replan(self) -> None:
+        """Conclude the plan under way, whose fence does not stand any more."""
+        if self._execution is not None:
+            self._execution.conclude(ANEW)
 
     def _is_seen(self, evicted: Iterable[Task]) -> bool:
         """Whether the watches tell of what was evicted, and its budgets have counted the replacements."""

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, TypeVar
@@ -27,6 +27,7 @@ from restow.executing.execution import Execution
 from restow.executing.memory import Memory
 from restow.executing.outcomes import Blocked, Dropped, Evicted, Failed, Outcome, Rehearsed, Requested
 from restow.executing.rehearsal import Rehearsal
+from restow.executing.revalidation import gone
 from restow.executing.settings import Clock, Settings, elapsed
 from restow.executing.steering import NoSteering
 from restow.executing.surroundings import Evicting
@@ -39,11 +40,11 @@ from restow.policies.policy import collects_kubernetes_metrics
 from restow.running import log_lines
 from restow.running.cycle_figures import cycle_figures
 from restow.running.deciding import Before, Decision, Rules, decide
-from restow.running.fences import fence_for, watched
+from restow.running.fences import fenced
 from restow.running.logs import Log
-from restow.running.off_loop import off_loop
-from restow.running.replanning import ANEW, conclude, leads_astray
-from restow.running.steering import Choice, Offer
+from restow.running.off_loop import LONGEST_DECISION, off_loop
+from restow.running.offering import UNSTEERED, Choice, Offer
+from restow.running.replanning import ANEW, SEEN, carried_out
 from restow.running.telling import Telling
 from restow.running.tracing import CYCLE, PROFILES, Tracing
 from restow.serving.figures import CycleFigures, CycleResult
@@ -52,19 +53,14 @@ from restow.serving.watchdog import Watchdog
 
 T = TypeVar("T")
 
-#: What a decision may take (seconds): many times what the largest plan takes, so that it will never end.
-_ENDLESS: Final = 1800.0
-#: How long the watches get to show what was just evicted (seconds).
-_SEEN: Final = 10.0
 #: How long kinds that a new policy needs get to come in (seconds).
 _COMING: Final = 60.0
 #: Seconds after which a cycle is stuck: with a look at the cluster, with a decision, and, beside what the policy lets
 #: budgets and replacements take, with the moves of a plan.
 _LOOKING: Final = 2 * _COMING
-_DECIDING: Final = _ENDLESS + 100.0
+_DECIDING: Final = LONGEST_DECISION + 100.0
 _MOVING: Final = 600.0
 _WHO: Final = "cycle"
-_NO_STEERING: Final = Choice("none")
 
 
 @dataclass(slots=True)
@@ -88,12 +84,12 @@ class Cycles:
     #: None where replacements are never steered.
     offer: Offer | None = None
     #: How they are in this cycle.
-    _choice: Choice = field(init=False, default=_NO_STEERING)
+    _choice: Choice = field(init=False, default=UNSTEERED)
     #: What is waited for, unless it is stopped.
     _waiting: asyncio.Future[Any] | None = field(init=False, default=None)
     _execution: Execution | None = field(init=False, default=None)
     _stopped: str | None = field(init=False, default=None)
-    #: Whether the plan under way counts on what has not come about.
+    #: Whether the fence of the plan under way has not stood as long as it.
     _is_astray: bool = field(init=False, default=False)
 
     def stop(self, why: str) -> None:
@@ -129,7 +125,7 @@ class Cycles:
         """The figures of a cycle; None if stopped before anything was decided."""
         await self._add_usage(rules)
         if self.offer is not None:
-            self._choice = await self._unless_stopped(self.offer.now(rules.policy)) or _NO_STEERING
+            self._choice = await self._unless_stopped(self.offer.now(rules.policy)) or UNSTEERED
             self.metrics.steers(self._choice.kind)
         log_lines.cycle_begins(self.log)
         telling = Telling(self.log, self.metrics, self.events, rules.policy)
@@ -184,7 +180,7 @@ class Cycles:
             self.metrics.left_out(Counter(kind for kind, *_ in cluster.left_out))
             steering: SteeringKind = "none" if part.is_unsteered else self._choice.kind
             compute = partial(decide, cluster, rules, before, int(self.clock() * SECOND), steering=steering)
-            return await self._unless_stopped(off_loop(compute, _ENDLESS))
+            return await self._unless_stopped(off_loop(compute, LONGEST_DECISION))
 
     async def _unless_stopped(self, work: Coroutine[Any, Any, T]) -> T | None:
         """What something comes to, which is left off when it is stopped: None then."""
@@ -207,12 +203,20 @@ class Cycles:
             self.log.say(f"{len(decision.tasks)} pods would be evicted, but {shut}")
             return False
         patience = settings.budget + 2 * settings.ready + _MOVING
+
+        def on_outcome(outcome: Outcome) -> None:
+            self.watchdog.expect(_WHO, "outcome of a move", patience)
+            telling.outcome(outcome)
+            part.note(outcome)
+
         self.watchdog.expect(_WHO, "outcome of a move", patience)
+        if self.evicting is None:
+            await self._rehearse(settings, decision, on_outcome)
+            return False
         before, in_vain, was_unsteered = part.progress, len(part.given_up), part.is_unsteered
-        async with self._fenced(decision, part):
-            if part.is_unsteered == was_unsteered:
-                await self._make(self._carrying(rules, settings), decision, part, telling, patience)
-        astray, self._is_astray = self._is_astray, False
+        astray = await self._make(
+            self.evicting(rules.policy.grace_period_seconds), settings, decision, part, on_outcome
+        )
         if self._stopped is not None:
             return False
         if decision.cycle.fence is not None and not astray:
@@ -226,51 +230,42 @@ class Cycles:
         more = astray or makes_room or part.is_unsteered > was_unsteered
         return more and part.progress > before and self.permit() > 0
 
+    async def _rehearse(self, settings: Settings, decision: Decision, on_outcome: Callable[[Outcome], None]) -> None:
+        """Tell what would be done; what a plan after it would find is not known, for nothing has moved."""
+        async with aclosing(Rehearsal(settings, self.memory, self.clock).carry_out(decision.tasks)) as outcomes:
+            async for outcome in outcomes:
+                on_outcome(outcome)
+
     async def _make(
-        self, carrying: Execution | Rehearsal, decision: Decision, part: _Part, telling: Telling, patience: float
-    ) -> None:
-        """Make the moves of a plan, and note what becomes of them."""
-        timer: asyncio.TimerHandle | None = None
-        try:
-            async with aclosing(carrying.carry_out(decision.tasks)) as outcomes:
-                async for outcome in outcomes:
-                    self.watchdog.expect(_WHO, "outcome of a move", patience)
-                    telling.outcome(outcome)
-                    part.note(outcome)
-                    if not self._is_astray and isinstance(carrying, Execution) and leads_astray(outcome):
-                        self._is_astray = True
-                        timer = conclude(carrying, decision.seconds)
-        finally:
-            self._execution = None
-            if timer is not None:
-                timer.cancel()
-
-    @asynccontextmanager
-    async def _fenced(self, decision: Decision, part: _Part) -> AsyncIterator[None]:
-        """Have the nodes fenced that a plan counts on.
-
-        The fence stays until the cycle does without, for the next plan of it may count on the same.
-        """
-        fencing, fence = self._choice.fencing, decision.fence
-        if fencing is None or fence is None:
-            yield
-            return
-        problem = await fence_for(fencing, fence)
-        if problem is not None:
-            part.is_unsteered = True
-            if self._stopped is None:
-                self.log.caution(f"nodes were not fenced, and replacements are not steered: {problem}")
-            yield
-            return
-        async with watched(fencing, self._replan):
-            yield
+        self,
+        evicting: Evicting,
+        settings: Settings,
+        decision: Decision,
+        part: _Part,
+        on_outcome: Callable[[Outcome], None],
+    ) -> bool:
+        """Make the moves of a plan, behind the fence that they count on; whether it led astray."""
+        self._is_astray = False
+        async with fenced(self._choice.fencing, decision.fence, self._replan) as problem:
+            if problem is not None:
+                part.is_unsteered = True
+                if self._stopped is None:
+                    self.log.caution(f"nodes were not fenced, and replacements are not steered: {problem}")
+                return False
+            steering = self._choice.steering or NoSteering()
+            execution = Execution(self.live, evicting, self.permit, settings, self.memory, self.clock, steering)
+            self._execution = execution
+            try:
+                return await carried_out(execution, decision.tasks, decision.seconds, on_outcome) or self._is_astray
+            finally:
+                self._execution = None
 
     async def _lift(self) -> None:
         if self._choice.fencing is not None:
             await self._choice.fencing.lift()
 
     def _replan(self) -> None:
-        """Conclude the plan under way, which counts on what is not so any more."""
+        """Conclude the plan under way, whose fence does not stand any more."""
         if self._execution is not None:
             self._is_astray = True
             self._execution.conclude(ANEW)
@@ -280,31 +275,22 @@ class Cycles:
 
         The controller of budgets counts them a moment after.
         """
-        if self.evicting is None or not any(each.reason[1] == NO_ROOM for each in decision.cycle.record.refusals):
+        if not any(each.reason[1] == NO_ROOM for each in decision.cycle.record.refusals):
             return False
         budgets = {budget for task in evicted for budget in task.budgets}
         if not budgets:
             return False
-        deadline = elapsed() + _SEEN
+        deadline = elapsed() + SEEN
         waiting = self.live.wait_for(lambda: any(map(self.live.has_room, budgets)), deadline)
         return bool(await self._unless_stopped(waiting))
 
-    def _carrying(self, rules: Rules, settings: Settings) -> Execution | Rehearsal:
-        if self.evicting is None:
-            return Rehearsal(settings, self.memory, self.clock)
-        evicting = self.evicting(rules.policy.grace_period_seconds)
-        steering = self._choice.steering or NoSteering()
-        self._execution = Execution(self.live, evicting, self.permit, settings, self.memory, self.clock, steering)
-        return self._execution
-
     async def _see(self, part: _Part) -> None:
         """Wait until the watches tell of what was evicted, or it would be evicted again."""
-        deadline = elapsed() + _SEEN
-        await self._unless_stopped(self.live.wait_for(lambda: not any(map(self._is_untouched, part.evicted)), deadline))
 
-    def _is_untouched(self, task: Task) -> bool:
-        pod = self.live.pod(task.move.pod.namespace, task.move.pod.name)
-        return pod is not None and pod.uid == task.move.pod.uid and not pod.is_terminating
+        def are_gone() -> bool:
+            return all(gone(task.move, self.live) is not None for task in part.evicted)
+
+        await self._unless_stopped(self.live.wait_for(are_gone, elapsed() + SEEN))
 
 
 @dataclass(slots=True)

@@ -21,7 +21,7 @@ from restow.client.permitted_body import Permit
 from restow.client.transport import Api
 from restow.executing.admission import PATH as STEER
 from restow.executing.memory import Memory
-from restow.executing.releasing import Releasing
+from restow.executing.releasing import Releasing, hurried
 from restow.executing.surroundings import ApiEvictions, Evicting
 from restow.executing.unfencing import Unfencing
 from restow.live.cluster import LiveCluster, live_cluster
@@ -38,10 +38,11 @@ from restow.running.https import https
 from restow.running.liveness import watched
 from restow.running.logs import Log
 from restow.running.loop import Loop
+from restow.running.offering import Offer
 from restow.running.policy_source import PolicySource
 from restow.running.recording import recording
 from restow.running.settings import Settings
-from restow.running.steering import Offer, releasing, steering
+from restow.running.steering import releasing, steering
 from restow.running.tracing import RUN, Tracing, tracing_of
 from restow.running.version_skew import check_version
 from restow.running.webhook import Webhook, informed
@@ -174,13 +175,13 @@ class _Work:
                 stopped.cancel()
 
     @asynccontextmanager
-    async def _steering(self, permit: Permit) -> AsyncIterator[Offer | None]:
-        if self.gates is None or self.fences is None:
-            yield None
-            return
+    async def _steering(self, permit: Permit) -> AsyncIterator[Offer]:
         namespace, log = self.of.settings.namespace, self.of.log
+        if self.gates is None or self.fences is None:
+            yield Offer(hurried(self.api), namespace, log, self.webhook)
+            return
         with fencing_by(self.fences, namespace, permit) as fencing:
-            offered = steering(self.api, namespace, permit, self.gates, log, webhook=self.webhook, fencing=fencing)
+            offered = steering(self.api, namespace, permit, self.gates, log, fencing=fencing, webhook=self.webhook)
             async with offered as offer:
                 yield offer
 

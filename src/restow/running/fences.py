@@ -58,21 +58,30 @@ async def missing_for_fences(api: Api, namespace: str) -> str | None:
     return None
 
 
-async def fence_for(fencing: Fencing, fence: Fenced) -> str | None:
-    """Have nodes fenced before a plan is carried out; why they could not be."""
+@asynccontextmanager
+async def fenced(
+    fencing: Fencing | None, fence: Fenced | None, conclude: Callable[[], None]
+) -> AsyncIterator[str | None]:
+    """Have the nodes fenced that a plan counts on, if it does; why they could not be.
+
+    ``conclude`` is called when the fence does not stand any more as it was set, or has stood for long enough. It stays
+    after the block, for the next plan may count on the same.
+    """
+    if fencing is None or fence is None:
+        yield None
+        return
+    problem = await _set(fencing, fence)
+    if problem is not None:
+        yield problem
+        return
+    async with background(_watch(fencing, conclude), "watch fence"):
+        yield None
+
+
+async def _set(fencing: Fencing, fence: Fenced) -> str | None:
     if fencing.since + LONGEST < elapsed():
         await fencing.lift()
     return await fencing.set(fence.nodes, fence.effect)
-
-
-@asynccontextmanager
-async def watched(fencing: Fencing, conclude: Callable[[], None]) -> AsyncIterator[None]:
-    """Call ``conclude`` when the fence does not stand any more as it was set, or has stood for long enough."""
-    watching = asyncio.create_task(_watch(fencing, conclude), name="watch fence")
-    try:
-        yield
-    finally:
-        watching.cancel()
 
 
 async def _watch(fencing: Fencing, conclude: Callable[[], None]) -> None:

@@ -11,9 +11,12 @@ import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 from threading import Thread
-from typing import TypeVar
+from typing import Final, TypeVar
 
 T = TypeVar("T")
+
+#: What a decision may take (seconds): many times what the largest plan takes, so that it will never end.
+LONGEST_DECISION: Final = 1800.0
 
 
 class EndlessError(Exception):

@@ -1,0 +1,139 @@
+"""What a cluster offers for steering, and the way that is chosen.
+
+Steering needs objects that somebody else has installed (``deploy/kubernetes/steering`` and ``fencing``) and rights that
+restow may be without. Either may come and go, so the cluster is asked before each cycle. What is missing is one sentence in
+the log; replacements then land where the scheduler puts them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from restow.client.errors import ClientError, NotFound
+from restow.client.resources import CONFIG_MAPS, RESOURCES
+from restow.client.transport import Api
+from restow.descheduling.steering import Steering as SteeringKind
+from restow.executing.fencing import Fencing
+from restow.executing.steering import CONFIG_MAP, Steering
+from restow.kube.taints import FENCE
+from restow.policies.policy import Policy
+from restow.running.fences import missing_for_fences
+from restow.running.gating import Gate, gate_of
+from restow.running.logs import Log
+from restow.running.rights import Right, first_lacking
+from restow.running.webhook import Webhook
+
+_STEERED: Final[Mapping[SteeringKind, str]] = {
+    "nominate": "nominated for the node that the plan chooses, behind a scheduling gate that",
+    "fence": f"nodes where they should not land carry the taint {FENCE}:NoSchedule while a plan is carried out",
+    "prefer": f"nodes where they should not land carry the taint {FENCE}:PreferNoSchedule while a plan is carried out",
+}
+#: What a policy may want, and the ways to steer that are then tried in turn. The taint that only makes nodes less liked
+#: changes little where the scheduler looks at a sample, so it has to be asked for.
+_IN_ORDER: Final[Mapping[str, tuple[SteeringKind, ...]]] = {
+    "auto": ("nominate", "fence"),
+    "nominate": ("nominate",),
+    "fence": ("fence",),
+    "prefer": ("prefer",),
+    "none": (),
+}
+_TO_INSTALL: Final = "docs/how-to/steer.md has the objects to install"
+#: What steering does, beside evicting and asking who gives the gate.
+_RIGHTS: Final = (
+    Right(CONFIG_MAPS, CONFIG_MAP, "", "patch"),
+    Right(RESOURCES["Pod"], "", "", "patch"),
+    Right(RESOURCES["Pod"], "", "status", "patch"),
+)
+
+
+@dataclass(slots=True, frozen=True)
+class Choice:
+    """How replacements are steered in one cycle, and what does it; neither is there where nothing is written."""
+
+    kind: SteeringKind
+    #: None where they are not nominated.
+    steering: Steering | None = None
+    #: None where nothing is fenced.
+    fencing: Fencing | None = None
+
+
+UNSTEERED: Final = Choice("none")
+
+
+@dataclass(slots=True)
+class Offer:
+    """What the cluster offers, and the policy wants, at this moment.
+
+    Without ``steering`` and ``fencing`` nothing is written, and the choice is the one that would be made with them.
+    """
+
+    api: Api
+    #: Of the ConfigMap and the leases.
+    namespace: str
+    log: Log
+    #: Of this process; None where it answers none.
+    webhook: Webhook | None = None
+    steering: Steering | None = None
+    fencing: Fencing | None = None
+    #: Whether the cluster has ever offered nominations to this process, so that something may be left behind.
+    was_made: bool = field(default=False, init=False)
+    #: Who gives the gate, where there is one.
+    _gate: str = field(default="", init=False)
+    #: What was told last.
+    _told: str = field(default="", init=False)
+
+    async def now(self, policy: Policy) -> Choice:
+        """How replacements are steered; to be asked before each cycle, and told when it has changed."""
+        wanted = policy.restow.steering
+        lacking: list[str] = []
+        for kind in _IN_ORDER[wanted]:
+            choice = await self.choice(kind)
+            if isinstance(choice, Choice):
+                why = f" ({'; '.join(lacking)})" if lacking else ""
+                self._tell(self.log.say, f"replacements are steered: {_STEERED[kind]}{self._gate}{why}")
+                return choice
+            lacking.append(choice)
+        if not lacking:
+            self._told = ""
+            return UNSTEERED
+        # Who leaves it to the cluster need not hear of each way that this one does not offer.
+        tell = self.log.say if wanted == "auto" else self.log.caution
+        self._tell(tell, f"replacements are not steered: {lacking[0]}")
+        return UNSTEERED
+
+    async def choice(self, kind: SteeringKind) -> Choice | str:
+        """One way to steer, or what is missing for it, in one sentence."""
+        return await self._nominating() if kind == "nominate" else await self._fencing(kind)
+
+    async def _nominating(self) -> Choice | str:
+        try:
+            gate = await self._offered_gate()
+            if not isinstance(gate, Gate):
+                return gate
+            if self.steering is not None:
+                # Whether it may write the ConfigMap is seen by taking all out that is left there: nothing is awaited now.
+                await self.steering.clear()
+        except ClientError as error:
+            return f"{error.message}; {_TO_INSTALL}" if isinstance(error, NotFound) else str(error)
+        self.was_made, self._gate = True, f" {gate.value}"
+        return Choice("nominate", self.steering)
+
+    async def _offered_gate(self) -> Gate | str:
+        """Who gives the gate where a cluster offers it and restow may steer; else what is missing; ClientError."""
+        gate = await gate_of(self.api, self.namespace, self.webhook)
+        if isinstance(gate, Gate):
+            lacking = await first_lacking(self.api, self.namespace, _RIGHTS)
+            return f"{lacking}; {_TO_INSTALL}" if lacking else gate
+        return gate
+
+    async def _fencing(self, kind: SteeringKind) -> Choice | str:
+        self._gate = ""
+        missing = await missing_for_fences(self.api, self.namespace)
+        return f"{missing}; {_TO_INSTALL}" if missing else Choice(kind, fencing=self.fencing)
+
+    def _tell(self, tell: Callable[[str], None], sentence: str) -> None:
+        if sentence != self._told:
+            self._told = sentence
+            tell(sentence)
