@@ -115,6 +115,18 @@ async def test_a_pod_that_has_gone_is_no_trouble(status: int) -> None:
     assert (gates.released, gates.said) == (0, [])
 
 
+async def test_nothing_is_said_of_a_pod_whose_gate_somebody_else_has_taken_off_meanwhile() -> None:
+    """Whoever may only take gates off is refused then, before the watch shows it."""
+    gates = Gates(some_gated("web-0"))
+    async with a_double() as double, a_keeper(double, gates):
+        double.answers("PATCH", path("web-0"), a_status(422, "Invalid", "restow may only change pods that wait"))
+        await asyncio.sleep(UNAWAITED + 0.1)
+        assert double.asked
+        gates.pods = []
+        await asyncio.sleep(2 * PAUSE)
+    assert gates.said == []
+
+
 async def test_what_fails_is_said_and_tried_again_until_it_works() -> None:
     gates = Gates(some_gated("web-0"))
     async with a_double() as double, a_keeper(double, gates):

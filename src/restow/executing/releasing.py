@@ -82,6 +82,8 @@ class Releasing:
     steering: Awaits | None = None
     #: When each pod behind the gate was first seen, by uid.
     _seen: dict[str, float] = field(default_factory=dict, init=False)
+    #: Why pods could not be let go at the last look, by uid.
+    _failed: dict[str, str] = field(default_factory=dict, init=False)
 
     async def run(self) -> None:
         """Look for ever."""
@@ -93,11 +95,19 @@ class Releasing:
             await asyncio.sleep(PAUSE)
 
     async def look(self) -> None:
-        """Let go every pod that has waited for too long; what fails is tried again at the next look."""
+        """Let go every pod that has waited for too long; what fails is tried again at the next look, and told then.
+
+        For whoever may only take gates off is refused where somebody has done so already, and our watch shows it later.
+        """
         now, gated = elapsed(), self.cluster.gated()
         self._seen = {pod.uid: self._seen.get(pod.uid, now) for pod in gated}
         self.counts.gates_wait(max((now - seen for seen in self._seen.values()), default=0.0))
-        await self.let_go(pod for pod in gated if now - self._seen[pod.uid] >= self._patience(pod))
+        for pod in gated:
+            if pod.uid in self._failed:
+                self.warn(self._failed[pod.uid])
+        due = [pod for pod in gated if now - self._seen[pod.uid] >= self._patience(pod)]
+        problems = await self._release_all(due)
+        self._failed = {pod.uid: why for pod, why in zip(due, problems, strict=True) if why is not None}
 
     async def let_all_go(self) -> None:
         """Let every pod go at once."""
@@ -110,15 +120,21 @@ class Releasing:
 
     async def let_go(self, pods: Iterable[PodNow]) -> None:
         """Let pods go at once; who they are is not looked at."""
-        # Together: one request that is not answered must not keep the others waiting.
-        await asyncio.gather(*map(self._release, pods))
+        for problem in await self._release_all(pods):
+            if problem is not None:
+                self.warn(problem)
 
-    async def _release(self, pod: PodNow) -> None:
+    async def _release_all(self, pods: Iterable[PodNow]) -> list[str | None]:
+        # Together: one request that is not answered must not keep the others waiting.
+        return await asyncio.gather(*map(self._release, pods))
+
+    async def _release(self, pod: PodNow) -> str | None:
+        """Why a pod still waits; None where it does not."""
         try:
             await release(self.api, pod)
         except (NotFound, Conflict):
-            return
+            return None
         except ClientError as error:
-            self.warn(f"{pod.namespace}/{pod.name} waits behind the gate {STEERING_GATE}: {error}")
-        else:
-            self.counts.gate_released()
+            return f"{pod.namespace}/{pod.name} waits behind the gate {STEERING_GATE}: {error}"
+        self.counts.gate_released()
+        return None
