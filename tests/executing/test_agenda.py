@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
+from collections import Counter, deque
 from dataclasses import dataclass, field, replace
+from heapq import heappush
+from typing import Any
 
 import pytest
 from msgspec import structs
 
 from executing.double import a_task, tasks
+from executing.steered import steered
 from restow.descheduling.plan import MadeProposal
 from restow.executing.agenda import Agenda
 from restow.executing.pace import Pace
@@ -88,6 +91,78 @@ def test_a_proven_move_does_not_overtake_one_that_waits_for_its_workload() -> No
     assert started(agenda) == ["web-1"]
 
 
+@pytest.mark.parametrize("is_steered", [True, False], ids=["steered", "not steered"])
+def test_how_often_a_move_is_looked_at_does_not_grow_with_the_plan(
+    is_steered: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = 0
+
+    def counted(heap: list[Any], each: Any) -> None:
+        nonlocal looks
+        looks += 1
+        heappush(heap, each)
+
+    monkeypatch.setattr("restow.executing.agenda.heappush", counted)
+    plan = [a_task(f"p{at}", f"app-{at}", number=at, candidates=["t"]) for at in range(500)]
+    agenda = Agenda([replace(steered(each), is_independent=True) if is_steered else each for each in plan], Pace(4))
+    begun: deque[Task] = deque()
+    while not agenda.is_finished:
+        while (task := agenda.start(0.0)) is not None:
+            begun.append(task)
+        agenda.answered(begun[0])
+        agenda.finish(begun.popleft())
+    assert looks < 10 * len(plan)
+
+
+def brought(pod: str, number: int, *, source: str = "a", target: str = "t", **features: Any) -> Task:
+    """A move whose replacement is brought to its target, and that no rule connects with other pods."""
+    made = steered(a_task(pod, pod.partition("-")[0], number=number, source=source, candidates=[target], **features))
+    return replace(made, is_independent=True)
+
+
+def test_moves_to_targets_of_their_own_do_not_wait_for_one_another() -> None:
+    plan = [brought("web-0", 0), brought("api-0", 1), brought("db-0", 2, target="u")]
+    assert started(Agenda(plan, Pace(16))) == ["web-0", "api-0", "db-0"]
+
+
+def test_of_moves_to_targets_as_many_are_on_their_way_as_may_be_asked_for_at_a_time() -> None:
+    """A scheduler that places nothing costs a few pods, not all of the plan's."""
+    plan = [brought(f"{app}-0", at) for at, app in enumerate("abcdef")]
+    agenda = Agenda(plan, Pace(2))
+    assert started(agenda) == ["a-0", "b-0"]
+    for each in plan[:2]:
+        agenda.answered(each)
+    assert started(agenda) == []
+    agenda.landed(plan[1])
+    assert started(agenda) == ["c-0"]
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        brought("api-0", 1, target="a"),
+        brought("web-1", 1, limit=2),
+        replace(brought("api-0", 1), is_independent=False),
+        a_task("api-0", "api", number=1, candidates=["t"]),
+    ],
+    ids=["to a node that the first leaves", "of the same workload", "with a rule about other pods", "not steered"],
+)
+def test_a_move_that_may_depend_on_one_before_waits_until_that_has_landed(second: Task) -> None:
+    first = brought("web-0", 0, limit=2)
+    agenda = Agenda([first, second], Pace(16))
+    assert started(agenda) == ["web-0"]
+    agenda.answered(first)
+    assert started(agenda) == []
+    agenda.landed(first)
+    assert started(agenda) == [second.move.pod.name]
+
+
+def test_a_move_waits_for_one_before_that_waits_and_that_it_may_depend_on() -> None:
+    plan = [brought("web-0", 0, source="b"), brought("web-1", 1), brought("api-0", 2, target="a"), brought("db-0", 3)]
+    agenda = Agenda(plan, Pace(16))
+    assert started(agenda) == ["web-0", "db-0"]
+
+
 def test_what_is_put_off_is_asked_again_in_time_and_not_for_ever() -> None:
     (task,) = tasks("web", 1)
     agenda = Agenda([task], Pace(16))
@@ -121,7 +196,7 @@ def a_random_plan(chance: random.Random) -> list[Task]:
     apps = chance.choices("vwxyz", k=chance.randrange(21))
     limits = {app: chance.randint(1, 3) for app in "vwxyz"}
     budgets = {app: chance.sample(["x/1", "x/2"], chance.randrange(3)) for app in "vwxyz"}
-    return [
+    plan = [
         a_task(
             f"{app}-{at}",
             app,
@@ -133,6 +208,7 @@ def a_random_plan(chance: random.Random) -> list[Task]:
         )
         for at, app in enumerate(apps)
     ]
+    return [replace(steered(each), is_independent=True) if chance.randrange(2) else each for each in plan]
 
 
 @dataclass(slots=True)
@@ -156,7 +232,9 @@ class Model:
         else:
             self.begun.append(task.number)
             before = [each for each in self.plan[: task.number] if each.is_proven and task.is_proven]
-            assert all(each.number in self.passed for each in before)
+            not_landed = [each for each in before if each.number not in self.passed]
+            assert len(not_landed) < self.width
+            assert all(task.goes_beside(each) for each in not_landed)
         self.asking.append(task)
         held = [*self.asking, *self.put_off]
         assert len(self.asking) <= self.width

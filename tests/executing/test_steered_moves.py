@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 from msgspec import structs
 
-from executing.double import Double, an_execution, carry_out, endings, messages, outcomes, virtually
-from executing.steered import Gatekeeper, steered_tasks
+from executing.double import START, Double, a_task, an_execution, carry_out, endings, messages, outcomes, virtually
+from executing.steered import Gatekeeper, steered, steered_tasks
 from restow.client import eviction
 from restow.descheduling.succession import Succession
 from restow.executing.memory import Memory
@@ -181,3 +181,31 @@ def test_landings_that_gain_nothing_leave_a_workload_alone_for_a_while() -> None
     told = carry_out(Double.of(plan), plan)
     assert [each.match for each in told if isinstance(each, Landed)] == [Match.IN_VAIN]
     assert "new-1 landed on b, where LowNodeUtilization gains nothing" in messages(told, Dropped)[0]
+
+
+def brought(count: int) -> list[Task]:
+    """Moves of as many workloads, that no rule connects with other pods."""
+    plan = [steered(a_task(f"app-{at}", f"app-{at}", number=at, candidates=["t"])) for at in range(count)]
+    return [replace(task, is_independent=True) for task in plan]
+
+
+def test_moves_of_different_workloads_are_brought_to_their_targets_side_by_side() -> None:
+    plan = brought(8)
+    double = Double.of(plan)
+    gates = Gatekeeper(double)
+    told = carry_out(double, plan, steering=gates)
+    assert [(each.node, each.match) for each in told if isinstance(each, Landed)] == [("t", Match.PREDICTED)] * 8
+    assert double.most["requests"] > 1
+    assert not gates.awaited
+
+
+def test_a_scheduler_that_places_nothing_costs_a_few_pods_and_not_all_of_the_plan() -> None:
+    """None of the replacements lands, so those of the first moves are all that is missing."""
+    plan = brought(40)
+    double = Double.of(plan)
+    gates = Gatekeeper(double)
+    double._place = lambda name, old: None  # type: ignore[method-assign]
+    told = carry_out(double, plan, steering=gates, ready=60.0)
+    evicted_by_then = [each for at, each in double.asked if at < START + 60]
+    assert len(evicted_by_then) <= 16
+    assert not any(isinstance(each, Landed) for each in told)

@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
-import msgspec
+from typing import Any
 
-from builders import a_node, a_pdb, a_pod, a_replica_set
+import msgspec
+import pytest
+
+from builders import (
+    a_node,
+    a_pdb,
+    a_pod,
+    a_replica_set,
+    pod_affinity,
+    pod_anti_affinity,
+    pod_term,
+    spread,
+)
 from descheduling.harness import cycle
 from restow.descheduling.succession import Succession
 from restow.executing.tasks import tasks_of
@@ -49,3 +61,21 @@ def test_a_pod_may_ask_that_its_eviction_is_a_request() -> None:
     decided = cycle("RemoveDuplicates", {}, nodes=[a_node("a"), a_node("b")], pods=pods)
     found = {task.move.pod.name: task.request_only for task in tasks_of(decided, RestowSettings())}
     assert found == {"web-1": True, "api-1": False}
+
+
+@pytest.mark.parametrize(
+    ("features", "expected"),
+    [
+        ({}, True),
+        ({"spread": [spread(when="ScheduleAnyway")]}, True),
+        ({"spread": [spread()]}, False),
+        ({"affinity": pod_anti_affinity([pod_term({"matchLabels": {"app": "x"}})])}, False),
+        ({"affinity": pod_affinity([pod_term({"matchLabels": {"app": "web"}})])}, False),
+    ],
+    ids=["no rule", "a spread that only scores", "spread", "anti-affinity", "affinity"],
+)
+def test_a_pod_is_independent_where_no_rule_of_it_is_about_other_pods(features: Any, expected: bool) -> None:
+    labels, owner = {"app": "web"}, ("ReplicaSet", "web")
+    pods = [a_pod(f"web-{at}", node="a", owner=owner, images=["app"], labels=labels, **features) for at in range(2)]
+    decided = cycle("RemoveDuplicates", {}, nodes=[a_node("a"), a_node("b")], pods=pods)
+    assert [each.is_independent for each in tasks_of(decided, RestowSettings())] == [expected]

@@ -1,25 +1,26 @@
 """What may be evicted now: the order of the plan, held back only by what is on its way.
 
 A task that goes out claims its workload until its end, and its budgets until the API server has answered. A proven move
-counts on the landings of all moves before it, so it waits for those as well, unless one of these lands only after it;
-moves of which nobody knows where they land go side by side. Tasks that claim the same stand in one lane, in the plan's order, and what waits is looked at again only
-when a claim is given back. No clock and no I/O: the time is an argument, in seconds.
+counts on the landings of all moves before it, so it waits for those as well, unless one of these lands only after it, or
+both are brought to places that do not depend on one another (``Task.goes_beside``): of these, as many are on their way at a
+time as may be asked for at a time. Moves of which nobody knows where they land go side by side. Tasks that claim the same
+stand in one lane, in the plan's order, and what waits is looked at again only when a claim is given back, or its turn may
+have come. No clock and no I/O: the time is an argument, in seconds.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from heapq import heapify, heappop, heappush
+from itertools import islice
 from typing import Literal
 
 from restow.executing.pace import Pace
 from restow.executing.task import Task
 
 #: What is claimed: a workload, a budget.
-Claim = tuple[Literal["workload", "budget", "turn"], str]
-#: What a proven move waits for.
-_TURN: Claim = ("turn", "")
+Claim = tuple[Literal["workload", "budget"], str]
 _Lane = deque[Task]
 
 
@@ -39,14 +40,16 @@ class Agenda:
         #: Lanes that may go, by the number of their first task, and those that wait for a claim.
         self._open: list[tuple[int, _Lane]] = []
         self._parked: defaultdict[Claim, list[_Lane]] = defaultdict(list)
+        #: Lanes whose turn has not come yet, by the number of their first task.
+        self._late: list[tuple[int, _Lane]] = []
         #: Proven moves that later ones wait for, in order, and all moves that nobody waits for any more.
-        self._sequence: deque[int] = deque()
+        self._sequence: deque[Task] = deque()
         self._passed: set[int] = set()
         lanes: defaultdict[object, _Lane] = defaultdict(deque)
         for task in tasks:
             lanes[task.workload, task.budgets].append(task)
             if task.is_proven:
-                self._sequence.append(task.number)
+                self._sequence.append(task)
         self._waiting = sum(map(len, lanes.values()))
         self._open = [(lane[0].number, lane) for lane in lanes.values()]
         heapify(self._open)
@@ -107,11 +110,13 @@ class Agenda:
 
     def _fresh(self) -> Task | None:
         while self._open:
-            lane = heappop(self._open)[1]
-            obstacle = self._obstacle(lane[0])
-            if obstacle is None:
+            number, lane = heappop(self._open)
+            if lane[0].is_proven and not self._has_turn(lane[0]):
+                heappush(self._late, (number, lane))
+            elif (obstacle := self._obstacle(lane[0])) is not None:
+                self._parked[obstacle].append(lane)
+            else:
                 return self._begin(lane)
-            self._parked[obstacle].append(lane)
         return None
 
     def _begin(self, lane: _Lane) -> Task:
@@ -125,8 +130,6 @@ class Agenda:
 
     def _obstacle(self, task: Task) -> Claim | None:
         """What has to be given back first."""
-        if task.is_proven and self._sequence[0] < task.number:
-            return _TURN
         if self._claimed["workload", task.workload] >= task.limit:
             return "workload", task.workload
         return next((claim for claim in _budgets(task) if self._claimed[claim]), None)
@@ -141,11 +144,25 @@ class Agenda:
     def _pass(self, task: Task) -> None:
         """No later move has to wait for this one."""
         self._passed.add(task.number)
-        if not self._sequence or self._sequence[0] not in self._passed:
-            return
-        while self._sequence and self._sequence[0] in self._passed:
+        while self._sequence and self._sequence[0].number in self._passed:
             self._sequence.popleft()
-        self._unpark(_TURN)
+        last = max((each.number for each in self._next()), default=-1)
+        while self._late and self._late[0][0] <= last:
+            heappush(self._open, heappop(self._late))
+
+    def _next(self) -> Iterator[Task]:
+        """The first proven moves that later ones wait for, as many as may be on their way at a time."""
+        waited_for = (each for each in self._sequence if each.number not in self._passed)
+        return islice(waited_for, self._pace.width)
+
+    def _has_turn(self, task: Task) -> bool:
+        """Whether a proven move need not wait for any of those before it."""
+        for before in self._next():
+            if before.number == task.number:
+                return True
+            if not task.goes_beside(before):
+                return False
+        return False
 
     def _unpark(self, claim: Claim) -> None:
         for lane in self._parked.pop(claim, ()):

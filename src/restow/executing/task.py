@@ -33,6 +33,8 @@ class Task:
 
     #: Whether an eviction of the pod may be a request that somebody else fulfils later.
     request_only: bool = False
+    #: Whether no rule of the pod makes the places of other pods decide where its replacement may go.
+    is_independent: bool = False
 
     @property
     def is_proven(self) -> bool:
@@ -43,6 +45,15 @@ class Task:
     def is_steered(self) -> bool:
         """Whether the replacement is to be brought to its target."""
         return self.move.steering is not None
+
+    def goes_beside(self, before: Task) -> bool:
+        """Whether it need not wait until the replacement of a move before it has landed.
+
+        Both are brought to their targets, no rule connects the two, and it does not go where the other leaves first.
+        """
+        pair = (self, before)
+        are_free = all(each.is_steered and each.is_independent and each.move.proposal is UNSET for each in pair)
+        return are_free and self.workload != before.workload and self.move.target != before.move.source
 
     @property
     def lands_late(self) -> bool:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from typing import Final
 
 from restow.cluster.budgets import covered_pods
 from restow.cluster.label_groups import LabelGroups
 from restow.cluster.owners import OwnerIndex, owner_of, workload_of
-from restow.cluster.pods import Flag
+from restow.cluster.pods import Flag, Pods
 from restow.cluster.snapshot import Cluster
 from restow.descheduling.arbiter import Eviction
 from restow.descheduling.cycle import Cycle
@@ -16,6 +17,9 @@ from restow.descheduling.succession import Successions
 from restow.executing.task import Task
 from restow.policies.policy import RestowSettings
 from restow.policies.restow_section import share_of
+
+#: Of topology spread constraints.
+_ONLY_SCORES: Final = "ScheduleAnyway"
 
 
 def tasks_of(cycle: Cycle, settings: RestowSettings) -> tuple[Task, ...]:
@@ -46,6 +50,7 @@ class _Tasks:
             limit=share_of(self._share, self._sizes.of(pod)) or 1,
             budgets=self._budgets.get(pod, frozenset()),
             request_only=bool(pods.flags[pod] & Flag.REQUEST_EVICT_ONLY),
+            is_independent=_is_independent(pods, pod),
         )
 
 
@@ -59,6 +64,13 @@ class _Sizes:
     def of(self, pod: int) -> int:
         owners = self._index.of_pod(pod)
         return int(self._counts[owners].max()) if len(owners) else 1
+
+
+def _is_independent(pods: Pods, pod: int) -> bool:
+    """Whether no pod affinity, anti-affinity or spread of a pod can forbid a node; what only scores does not count."""
+    rules, spread = pods.tables.rules[pods.rules[pod]], pods.tables.spread[pods.spread[pod]]
+    terms = [each for each in (rules.pod_affinity, rules.pod_anti_affinity) if each is not None and each.required]
+    return not terms and all(each.when_unsatisfiable == _ONLY_SCORES for each in spread)
 
 
 def _budgets(cluster: Cluster) -> dict[int, frozenset[str]]:
