@@ -54,9 +54,9 @@ bench-landing: $(VENV)/developing       ## Moves of restow and the Go program, a
 	$(BIN)/python tests/oracle/build.py
 	$(BIN)/python -m tests.bench.landing $(if $(NODES),--nodes $(NODES))
 
-bench-live: $(VENV)/developing          ## Run restow and the Go program side by side on a real control plane.
+bench-live: $(VENV)/developing          ## Run restow and the Go program side by side on a real control plane (PART=steering NODES=300 MOVES=1000).
 	PYTHONPATH=tests $(BIN)/python -m e2e.build
-	$(BIN)/python -m tests.bench.live $(if $(PART),--part $(PART))
+	$(BIN)/python -m tests.bench.live $(if $(PART),--part $(PART)) $(if $(NODES),--nodes $(NODES)) $(if $(MOVES),--moves $(MOVES))
 
 # By the interpreter of the image, whose packages these are; upgrades everything within the ranges of pyproject.toml.
 requirements:                           ## Pin what the image is made of anew, by hashes (PYTHON=python3.11).

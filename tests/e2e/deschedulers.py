@@ -77,13 +77,19 @@ def run_once(
 
 
 def a_descheduler(
-    plane: ControlPlane, program: str, policy: Policy, directory: Path, flags: Sequence[str] = ()
+    plane: ControlPlane,
+    program: str,
+    policy: Policy,
+    directory: Path,
+    flags: Sequence[str] = (),
+    *,
+    kubeconfig: Path | None = None,
 ) -> Descheduler:
-    """A program of ``programs()`` with an administrator's rights and a new log in JSON, not yet started."""
+    """A program of ``programs()`` with a new log in JSON, not yet started; an administrator unless its account is given."""
     made = Descheduler(
         directory,
         policy=policy,
-        kubeconfig=plane.kubeconfig,
+        kubeconfig=kubeconfig or plane.kubeconfig,
         program=programs()[program],
         flags=["--v=3", "--logging-format=json", *UNLIMITED, *flags],
         name=program,

@@ -36,7 +36,7 @@ def place(plane: ControlPlane, workloads: Sequence[Placed]) -> None:
     plane.admin.create_all(pods)
     plane.restart("kube-controller-manager")
     patience = _PATIENCE + _SECONDS_A_POD * len(pods)
-    wait_until(f"{len(pods)} pods are ready", lambda: all(map(_is_complete, plane.admin.items("ReplicaSet"))), patience)
+    wait_until(f"{len(pods)} pods are ready", lambda: all(map(is_complete, plane.admin.items("ReplicaSet"))), patience)
 
 
 def _pods(owner: Object, nodes: Sequence[str]) -> Iterator[Object]:
@@ -60,6 +60,6 @@ def _pods(owner: Object, nodes: Sequence[str]) -> Iterator[Object]:
         }
 
 
-def _is_complete(replica_set: Object) -> bool:
+def is_complete(replica_set: Object) -> bool:
     """Whether kube-controller-manager has counted all of its pods as ready."""
     return bool(replica_set["status"].get("readyReplicas", 0) == replica_set["spec"]["replicas"])

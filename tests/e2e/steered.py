@@ -33,6 +33,11 @@ def shipped() -> list[Object]:
     return component("steering", "config-map", "gating", "guarding", "rights")
 
 
+def shipped_for_fences() -> list[Object]:
+    """What restow needs to fence nodes, beside its account."""
+    return component("fencing", "guarding", "rights")
+
+
 def component(name: str, *files: str) -> list[Object]:
     """The objects of some files of a kustomize component."""
     texts = ((DEPLOY / "kubernetes" / name / f"{file}.yaml").read_text() for file in files)

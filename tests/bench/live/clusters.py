@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Protocol
 
 from bench.live.idleness import wait_until_idle
 from e2e.binaries import ROOT
@@ -29,6 +30,19 @@ _BATCH = 100
 #: ReplicaSets in a namespace.
 _TOGETHER = 50
 _TAINT = {"key": "example.com/leave", "effect": "NoSchedule"}
+
+
+class Kept(Protocol):
+    """A cluster that is made once."""
+
+    @property
+    def checkpoint(self) -> Path:
+        """Where it is kept; another place for every other cluster."""
+        ...
+
+    def make(self, plane: ControlPlane) -> None:
+        """Create it on a new control plane."""
+        ...
 
 
 @dataclass(slots=True, frozen=True)
@@ -52,6 +66,20 @@ class Cluster:
         made_of = hashlib.sha256(f"{self} {_STRIDE} {_TOGETHER} {_TAINT}".encode()).hexdigest()[:8]
         return CACHE / f"{self.pods}-{self.nodes}-{made_of}"
 
+    def make(self, plane: ControlPlane) -> None:
+        """Create it on a new control plane."""
+        nodes = add_nodes(plane, self.nodes)
+        for number in range(0, self.workloads, _TOGETHER):
+            plane.namespace(_namespace(number))
+        place(plane, [_placed(number, self.replicas, nodes) for number in range(self.workloads)])
+        for name in nodes[len(nodes) - self.tainted :]:
+            plane.admin.patch("Node", name, {"spec": {"taints": [_TAINT]}})
+        names = [(f"app-{number}", _namespace(number)) for number in range(self.workloads)]
+        plane.admin.create_all(
+            [budget(name, name, namespace=namespace, max_unavailable=1) for name, namespace in names]
+        )
+        wait_until("the budgets are worked out", lambda: _are_worked_out(plane, self), 60 + self.workloads)
+
     def __str__(self) -> str:
         return f"{self.pods:,} pods on {self.nodes:,} nodes"
 
@@ -69,34 +97,27 @@ def control_plane() -> Iterator[ControlPlane]:
 
 
 @contextmanager
-def control_plane_for(cluster: Cluster) -> Iterator[ControlPlane]:
+def control_plane_for(cluster: Kept) -> Iterator[ControlPlane]:
     """One that can be ``reset`` to a cluster, which is made first if it never was; minutes for the larger ones."""
     if not cluster.checkpoint.exists():
         CACHE.mkdir(parents=True, exist_ok=True)
         with control_plane() as plane:
-            _make(plane, cluster)
+            cluster.make(plane)
             save(plane, cluster.checkpoint)
     with control_plane() as plane:
         yield plane
 
 
-def reset(plane: ControlPlane, cluster: Cluster) -> None:
+def reset(plane: ControlPlane, cluster: Kept) -> None:
     """All is as if nothing had happened to the cluster yet, and nobody is busy."""
     restore(plane, cluster.checkpoint)
     wait_until_idle(plane)
 
 
-def _make(plane: ControlPlane, cluster: Cluster) -> None:
-    batches = (min(_BATCH, cluster.nodes - made) for made in range(0, cluster.nodes, _BATCH))
-    nodes = [name for count in batches for name in plane.add_nodes(count, cpu="16", memory="64Gi")]
-    for number in range(0, cluster.workloads, _TOGETHER):
-        plane.namespace(_namespace(number))
-    place(plane, [_placed(number, cluster.replicas, nodes) for number in range(cluster.workloads)])
-    for name in nodes[len(nodes) - cluster.tainted :]:
-        plane.admin.patch("Node", name, {"spec": {"taints": [_TAINT]}})
-    names = [(f"app-{number}", _namespace(number)) for number in range(cluster.workloads)]
-    plane.admin.create_all([budget(name, name, namespace=namespace, max_unavailable=1) for name, namespace in names])
-    wait_until("the budgets are worked out", lambda: _are_worked_out(plane, cluster), 60 + cluster.workloads)
+def add_nodes(plane: ControlPlane, count: int) -> list[str]:
+    """So many nodes with 16 processors, which are waited for batch by batch; their names."""
+    batches = (min(_BATCH, count - made) for made in range(0, count, _BATCH))
+    return [name for each in batches for name in plane.add_nodes(each, cpu="16", memory="64Gi")]
 
 
 def _placed(number: int, replicas: int, nodes: list[str]) -> Placed:

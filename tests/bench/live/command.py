@@ -12,23 +12,27 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from bench.documents import line, markdown, put
-from bench.live import endurance, landings, loops, one_shots, outages, rehearsals
+from bench.live import endurance, landings, loops, one_shots, outages, rehearsals, steering
 from bench.live.parts import Part, Row
 from bench.table import machine
 
-PARTS = {
-    part.name: part for part in (each.PART for each in (one_shots, rehearsals, loops, outages, landings, endurance))
-}
+_PARTS = tuple(each.PART for each in (one_shots, rehearsals, loops, outages, landings, endurance))
+#: Of the clusters with steered moves, unless told otherwise: nodes, moves, and pods of a full node.
+_NODES, _MOVES, _PODS = 40, 60, 47
+_STEERED = [part.name for part in steering.parts(_NODES, _MOVES, _PODS)]
+_NAMES = [*(part.name for part in _PARTS), *_STEERED]
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Exit status: 0; 1 where a run failed or took too long, 2 where something that is needed is not there."""
     given = _parser().parse_args(arguments)
     try:
-        for name in given.part or PARTS:
-            rows = _measured(PARTS[name])
+        for part in (*_PARTS, *steering.parts(given.nodes, given.moves, given.pods_per_node)):
+            if given.part and part.name not in given.part:
+                continue
+            rows = _measured(part)
             if given.markdown:
-                put(given.markdown, f"live {name}", f"{machine()}.\n\n{markdown(PARTS[name].headings, rows)}")
+                put(given.markdown, f"live {part.name}", f"{machine()}.\n\n{markdown(part.headings, rows)}")
     except (TimeoutError, RuntimeError) as error:
         sys.stderr.write(f"{error}\n")
         return 1
@@ -40,7 +44,11 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.live", description=__doc__)
-    parser.add_argument("--part", nargs="+", choices=list(PARTS), help="all if absent")
+    parser.add_argument("--part", nargs="+", choices=_NAMES, help="all if absent")
+    sized = parser.add_argument_group(f"size of the clusters of {', '.join(_STEERED)}")
+    sized.add_argument("--nodes", type=int, default=_NODES)
+    sized.add_argument("--moves", type=int, default=_MOVES, help="how many pods are on the wrong nodes")
+    sized.add_argument("--pods-per-node", type=int, default=_PODS, help="of a full node")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="put each table between the markers of its name")
     return parser
 
