@@ -2,7 +2,7 @@
 
 A proven plan counts on where replacements land. kube-scheduler chooses at random among equals, so a replacement may land
 on another of its candidates than the one the later proofs count on; what is left of the plan is then concluded and the
-cycle decides anew. A plan that took long to make is carried on for as long as that, so that deciding never takes more
+cycle decides anew. A plan is carried out for as long as it took to make before that, so that deciding never takes more
 than half of the time. The cycle also decides anew when budgets that kept pods have room again, now that replacements are
 ready. Everything that one cycle evicts counts in the same limits, and what it could not evict stays in all its plans:
 each of them evicts or gives up one more pod at least, so there is a last one.

@@ -9,10 +9,11 @@ from typing import Final
 
 from restow.executing.execution import Execution
 from restow.executing.outcomes import UNFULFILLED, Landed, Outcome
+from restow.executing.settings import elapsed
 from restow.executing.task import Task
 
-#: A plan that was made sooner (seconds) is made anew before the next move.
-_AT_ONCE: Final = 2.0
+#: What a move takes at least (seconds), from the request to the landing.
+_A_MOVE: Final = 0.2
 ANEW: Final = "the rest is planned again"
 #: How long the watches get to show what was just evicted (seconds), before the rest is planned.
 SEEN: Final = 10.0
@@ -23,8 +24,9 @@ async def carried_out(
 ) -> bool:
     """Make the moves of a plan that took so long to make (seconds), as far as it goes; whether it led astray.
 
-    The rest is then to be planned again; a plan that took long is carried on for as long as that.
+    The rest is then to be planned again, once the plan was carried out for as long as it took to make.
     """
+    began = elapsed()
     timer: asyncio.TimerHandle | None = None
     astray = False
     try:
@@ -32,7 +34,7 @@ async def carried_out(
             async for outcome in outcomes:
                 on_outcome(outcome)
                 if not astray and _leads_astray(outcome):
-                    astray, timer = True, _conclude(execution, seconds)
+                    astray, timer = True, conclude(execution, seconds, began)
     finally:
         if timer is not None:
             timer.cancel()
@@ -46,9 +48,14 @@ def _leads_astray(outcome: Outcome) -> bool:
     return isinstance(outcome, UNFULFILLED) and outcome.task.is_proven
 
 
-def _conclude(execution: Execution, seconds: float) -> asyncio.TimerHandle | None:
-    """Have a plan concluded: before the next move where it did not take long to make."""
-    if seconds < _AT_ONCE:
+def conclude(execution: Execution, seconds: float, began: float) -> asyncio.TimerHandle | None:
+    """Have a plan concluded that took so long to make (seconds), once it was carried out for as long as that.
+
+    So deciding takes half of the time at most; where it takes no longer than a move, the plan ends before the next one.
+    ``began`` is when the plan was begun, in the event loop's time.
+    """
+    left = began + seconds - elapsed()
+    if left <= 0 or seconds <= _A_MOVE:
         execution.conclude(ANEW)
         return None
-    return asyncio.get_running_loop().call_later(seconds, execution.conclude, ANEW)
+    return asyncio.get_running_loop().call_later(left, execution.conclude, ANEW)
