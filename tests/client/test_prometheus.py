@@ -14,7 +14,7 @@ from client.double import Answer as Reply
 from client.double import Double, a_double, an_answer
 from restow.client.connection import open_session
 from restow.client.errors import ClientError
-from restow.client.prometheus import QueryError, Sample, prometheus_endpoint, query
+from restow.client.prometheus import QueryError, Sample, WrongFormError, prometheus_endpoint, query, query_history
 from restow.client.transport import Api
 from restow.errors import InputError
 
@@ -54,6 +54,19 @@ async def test_the_query_goes_out_unchanged_and_each_series_is_a_sample(double: 
     assert answer.at == pytest.approx(1795219200, abs=2)
 
 
+async def test_the_history_of_a_query_has_the_samples_of_each_series_in_order(double: Double) -> None:
+    """The query may end in a comment, and the clock of Prometheus says when now is."""
+    ranges = [{"metric": {"instance": "a"}, "values": [[5, "0.5"], [65, "0.75"]]}, {"metric": {}, "values": []}]
+    double.answers("GET", QUERY, an_answer({"data": {"resultType": "matrix", "result": ranges}}))
+
+    async with open_session() as session:
+        prometheus = Api(prometheus_endpoint(double.url, None, None, {}), session, None)
+        answer = await query_history(prometheus, "up # all", 3600, 60)
+
+    assert double.asked[0].params == {"query": "(up # all\n)[3600s:60s]"}
+    assert answer.samples == (Sample("a", 0.5, 5.0), Sample("a", 0.75, 65.0))
+
+
 async def test_an_empty_answer_has_no_samples(double: Double) -> None:
     double.answers("GET", QUERY, a_vector())
     assert (await asked(double)).samples == ()
@@ -79,8 +92,9 @@ async def test_a_prefix_a_password_and_a_token_file_are_used(double: Double, tmp
 )
 async def test_a_query_that_is_no_instant_vector_is_told_so(double: Double, kind: str, result: Any, told: str) -> None:
     double.answers("GET", QUERY, an_answer({"data": {"resultType": kind, "result": result}}))
-    with pytest.raises(QueryError, match=told):
+    with pytest.raises(WrongFormError, match=told) as raised:
         await asked(double)
+    assert raised.value.form == kind
 
 
 async def test_a_query_that_prometheus_refuses_is_told_in_its_words(double: Double) -> None:

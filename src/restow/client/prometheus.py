@@ -1,11 +1,11 @@
-"""Instant queries to Prometheus, or to whatever speaks its HTTP API.
+"""Queries to Prometheus, or to whatever speaks its HTTP API: what they come to now, or over the last while.
 
 Connections, TLS, tokens that are replaced, and repeated tries are those of the API server's client.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -26,6 +26,7 @@ from restow.redaction import without_password
 
 _QUERY: Final = "/api/v1/query"
 _ORIGIN: Final = "--prometheus-url"
+_AUTHORITIES: Final = "--prometheus-ca-file"
 _FORMS: Final = {
     "matrix": "a range of values, not one value a node; leave out the [...] at its end",
     "scalar": "one number without labels, not one value a node; write ... by (instance)",
@@ -35,6 +36,14 @@ _FORMS: Final = {
 
 class QueryError(ClientError):
     """Prometheus cannot evaluate a query, or it comes to something else than values with labels."""
+
+
+class WrongFormError(QueryError):
+    """A query comes to something else than values with labels; ``form`` is the word of Prometheus for it."""
+
+    def __init__(self, form: str) -> None:
+        super().__init__(f"it comes to {_FORMS.get(form, excerpt(form))}")
+        self.form = form
 
 
 @dataclass(slots=True, frozen=True)
@@ -55,10 +64,23 @@ class Answer:
     at: float
 
 
+@dataclass(slots=True, frozen=True)
+class Authorities:
+    """A file of PEM certificates of who may vouch for a server, and what people call it."""
+
+    path: Path
+    origin: str
+
+
 class _Series(Struct, frozen=True, gc=False):
     metric: dict[str, str] = {}
     #: Histograms have none.
     value: tuple[float, str] = (0.0, "NaN")
+
+
+class _Range(Struct, frozen=True, gc=False):
+    metric: dict[str, str] = {}
+    values: tuple[tuple[float, str], ...] = ()
 
 
 class _Data(Struct, frozen=True, rename="camel"):
@@ -77,42 +99,73 @@ def prometheus_endpoint(
     if not is_http(url):
         shown = excerpt(repr(without_password(url)))
         raise InputError(f"{_ORIGIN} {shown} is not an http:// or https:// URL such as http://prometheus:9090")
+    token = TokenFile(Path(token_file)) if token_file else None
+    trusted = Authorities(Path(authorities), f"{_AUTHORITIES} {authorities}") if authorities else None
+    return server_at(url, token, trusted, environ, origin=_ORIGIN)
+
+
+def server_at(
+    url: str, token: Credentials | None, authorities: Authorities | None, environ: Mapping[str, str], *, origin: str
+) -> Endpoint:
+    """The server of an ``http`` or ``https`` URL; a user and a password in it count where there is no token.
+
+    ``authorities`` None are those of the system; ``origin`` says in errors who named the server.
+    """
     server, password = split_user(url.rstrip("/"))
-    own: Credentials = (
-        TokenFile(Path(token_file)) if token_file else Fixed(Identity((basic(*password),) if password else ()))
-    )
+    own = token or Fixed(Identity((basic(*password),) if password else ()))
     if server.startswith("https://"):
-        files = [Path(authorities)] if authorities else []
+        files = [authorities.path] if authorities else []
         own = OverTls(own, files, lambda: _trust(authorities).context())
-    return Endpoint(server=server, credentials=own, proxy=proxy_for(server, environ), origin=_ORIGIN)
+    return Endpoint(server=server, credentials=own, proxy=proxy_for(server, environ), origin=origin)
 
 
 async def query(prometheus: Api, promql: str) -> Answer:
     """What a query comes to now; QueryError for one that cannot be used, other ClientErrors for all else."""
+    return await _asked(prometheus, promql, "vector", _newest)
+
+
+async def query_history(prometheus: Api, promql: str, seconds: int, step: int) -> Answer:
+    """What a query came to every ``step`` seconds of so many, the samples of each series in order; errors as ``query``.
+
+    It is asked as a subquery, so that the clock of Prometheus says when now is; a query may end in a comment.
+    """
+    return await _asked(prometheus, f"({promql}\n)[{seconds}s:{step}s]", "matrix", _all)
+
+
+async def _asked(prometheus: Api, promql: str, form: str, samples: Callable[[Raw], Iterator[Sample]]) -> Answer:
     where = f"Prometheus at {prometheus.endpoint.server}"
     try:
         data = await prometheus.read(_QUERY, {"query": promql}, _data)
-        if data.result_type != "vector":
-            raise QueryError(f"it comes to {_FORMS.get(data.result_type, excerpt(data.result_type))}")
-        series = msgspec.json.decode(data.result, type=list[_Series])
-        samples = tuple(Sample(each.metric.get("instance", ""), float(each.value[1]), each.value[0]) for each in series)
+        if data.result_type != form:
+            raise WrongFormError(data.result_type)
+        return Answer(tuple(samples(data.result)), prometheus.server_time.now())
     except BadRequest as refused:
         raise QueryError(f"{where} refuses the query: {refused.message}") from refused
     except ApiError as refused:
         raise ClientError(f"{where} answered {refused.status}: {refused.message}") from refused
     except (msgspec.DecodeError, ValueError) as error:
-        raise ClientError(f"{where} answered what is no instant vector: {excerpt(error)}") from error
-    return Answer(samples, prometheus.server_time.now())
+        raise ClientError(f"{where} answered what is no instant {form}: {excerpt(error)}") from error
+
+
+def _newest(result: Raw) -> Iterator[Sample]:
+    for each in msgspec.json.decode(result, type=list[_Series]):
+        yield Sample(each.metric.get("instance", ""), float(each.value[1]), each.value[0])
+
+
+def _all(result: Raw) -> Iterator[Sample]:
+    for each in msgspec.json.decode(result, type=list[_Range]):
+        instance = each.metric.get("instance", "")
+        yield from (Sample(instance, float(value), at) for at, value in each.values)
 
 
 def _data(body: bytes) -> _Data:
     return msgspec.json.decode(body, type=_Reply).data
 
 
-def _trust(authorities: str | None) -> Trust:
+def _trust(authorities: Authorities | None) -> Trust:
     if authorities is None:
         return Trust()
     try:
-        return Trust(Path(authorities).read_bytes(), origin=f"--prometheus-ca-file {authorities}")
+        return Trust(authorities.path.read_bytes(), origin=authorities.origin)
     except OSError as error:
-        raise InputError(f"--prometheus-ca-file {authorities}: {error.strerror or error}") from error
+        raise InputError(f"{authorities.origin}: {error.strerror or error}") from error
