@@ -81,7 +81,6 @@ class TestRender:
         ran = restow("operator", "render", "-f", name, "--prometheus-url", "https://p.example.com")
         assert ran.status == 0
         assert "url: https://p.example.com\n" in policy_in(ran.out)
-        assert "k.yaml: restow does not read Prometheus yet" in ran.err
 
     @pytest.mark.parametrize(
         ("state", "does"), [("Removed", "removes the descheduler"), ("Unmanaged", "touches nothing")]

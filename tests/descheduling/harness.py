@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import msgspec
 
 from restow.cluster.snapshot import Cluster, ClusterIntake
+from restow.cluster.usage_samples import QueryResult
 from restow.descheduling.cycle import Cycle, run_cycle
 from restow.descheduling.registry import plugins, strategies
 from restow.kube.kinds import KINDS
@@ -71,8 +73,13 @@ def cycle(
     total: int | None = None,
     now: str = NOW,
     listed: Sequence[str] | None = None,
+    usage: Mapping[str, QueryResult] | None = None,
+    restow: Object | None = None,
 ) -> Cycle:
-    """One cycle; every change of the state is checked against a recomputation at the end."""
+    """One cycle; every change of the state is checked against a recomputation at the end.
+
+    ``usage`` is what queries of Prometheus came to, None where nobody asked.
+    """
     limits = {
         "maxNoOfPodsToEvictPerNode": per_node,
         "maxNoOfPodsToEvictPerNamespace": per_namespace,
@@ -84,10 +91,13 @@ def cycle(
     nodes = [_marked(node, listed) for node in nodes]
     if any(each["kind"] == "NodeMetrics" for each in others):
         policy["metricsProviders"] = [{"source": "KubernetesMetrics"}]
+    if restow is not None:
+        policy["restow"] = restow
     if listed is not None:
         policy["nodeSelector"] = f"{LISTED}=yes"
     loaded = load_policy(msgspec.json.encode(policy), "policy.json", plugins())
-    done = run_cycle(a_cluster(*nodes, *pods, *others), loaded.policy, strategies(), parse_time(now))
+    cluster = replace(a_cluster(*nodes, *pods, *others), usage=usage or {})
+    done = run_cycle(cluster, loaded.policy, strategies(), parse_time(now))
     done.state.validate()
     return done
 

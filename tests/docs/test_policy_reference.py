@@ -11,8 +11,10 @@ import pytest
 
 from docs.pages import prose, rows, section, text_of
 from restow.descheduling.registry import plugins
+from restow.documents.field_types import Duration
+from restow.kube.duration import format_duration
 from restow.kube.objects import LabelSelector
-from restow.policies.policy import RestowSettings
+from restow.policies.policy import RestowSettings, UsageSettings
 from restow.policies.wire import DeschedulerPolicy
 
 PAGE = prose(text_of("docs/reference/policy.md"))
@@ -87,6 +89,19 @@ def test_every_plugin_says_at_which_points_it_runs(schema):
 def test_every_key_of_a_policy_file_has_a_row():
     keys = {field.encode_name for field in msgspec.structs.fields(DeschedulerPolicy)}
     assert set(rows(section(PAGE, "## The file"))) == keys
+
+
+def test_every_setting_of_usage_has_a_row_with_its_default():
+    fields = msgspec.structs.fields(UsageSettings)
+    written = rows(section(PAGE, "## Usage from Prometheus"))
+    assert set(written) == {f"usage.{field.encode_name}" for field in fields}
+    for field in fields:
+        default = format_duration(field.default) if is_duration(field) else field.default
+        assert written[f"usage.{field.encode_name}"][1].replace("1h", "1h0m0s").replace("5m", "5m0s") == shown(default)
+
+
+def is_duration(field: msgspec.structs.FieldInfo) -> bool:
+    return getattr(field.type, "__metadata__", ()) == Duration.__metadata__
 
 
 def test_every_setting_of_restow_has_a_row():

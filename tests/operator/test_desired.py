@@ -263,5 +263,4 @@ class TestConditions:
         assert [each.reason for each in made.notices] == [
             "NoMigrationCooldown",
             "OnlyKubeVirtNodes",
-            "PrometheusNotRead",
         ]

@@ -141,10 +141,6 @@ class TestThresholds:
 KUBERNETES = [{"source": "KubernetesMetrics"}]
 PROMETHEUS = [{"source": "Prometheus", "prometheus": {"url": "http://p"}}]
 QUERY = {"source": "Prometheus", "prometheus": {"query": "q"}}
-NOT_READ = (
-    "warning: metricsUtilization.source: restow does not read Prometheus yet, so LowNodeUtilization finds nothing: "
-    "write source: KubernetesMetrics, or leave metricsUtilization out to go by what pods request"
-)
 
 
 class TestMetrics:
@@ -155,8 +151,8 @@ class TestMetrics:
     def test_what_works(self):
         assert self.of({"source": "KubernetesMetrics"}, providers=KUBERNETES) == []
 
-    def test_prometheus_is_not_read_yet(self):
-        assert self.of(QUERY, "MetricResource", PROMETHEUS, evictionLimits={"node": 2}) == [NOT_READ]
+    def test_prometheus_with_a_limit_works_as_it_stands(self):
+        assert self.of(QUERY, "MetricResource", PROMETHEUS, evictionLimits={"node": 2}) == []
 
     def test_no_source(self):
         assert self.of({}) == [
@@ -183,7 +179,6 @@ class TestMetrics:
                 "warning: metricsUtilization: the strategy fails in every cycle without "
                 "metricsProviders: [{source: Prometheus}]: prometheus client not initialized"
             ),
-            NOT_READ,
         ]
 
     def test_the_deprecated_switch(self):
@@ -208,7 +203,6 @@ class TestMetrics:
 
     def test_prometheus_without_a_limit(self):
         assert self.of(QUERY, "MetricResource", PROMETHEUS) == [
-            NOT_READ,
             (
                 "note: metricsUtilization.source: with Prometheus one pod is evicted per node and cycle; "
                 "set evictionLimits.node for more"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
 import signal
 import sys
 import time
@@ -31,6 +32,7 @@ from restow.executing.surroundings import ApiEvictions
 from restow.kube.duration import SECOND
 from restow.kube.timestamps import parse_time
 from restow.live.cluster import LiveCluster, live_cluster
+from restow.live.prometheus import PrometheusUsage
 from restow.reporting.apply_result import apply_result
 from restow.reporting.apply_table import print_promise, print_result
 from restow.reporting.json import indented_json
@@ -185,6 +187,7 @@ class _Session:
             not_offered=not_offered,
             steering=lambda permit: self._steering(permit, live, api, log),
             clock=api.server_time.now,
+            usage_source=PrometheusUsage(api, os.environ).results,
         )
 
     @asynccontextmanager

@@ -5,17 +5,19 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from urllib.parse import urlsplit
 
 from restow.cli.library_warnings import tell_library_warnings
 from restow.client.connection import connect
 from restow.cluster.left_out import left_out_notes
 from restow.cluster.snapshot import Cluster, ClusterIntake
+from restow.cluster.usage_samples import QueryResult
 from restow.descheduling.steering import Steering
 from restow.errors import InputError
 from restow.live.kinds import METRICS, READ, REQUIRED
 from restow.live.reading import ListSink, Unlisted, read_kinds
+from restow.policies.policy import Policy
 from restow.sources.documents import garbage_collection_paused
 from restow.sources.kubectl import DUMP
 
@@ -51,6 +53,17 @@ def ask_for_steering(kubeconfig: str | None, context: str | None) -> tuple[Steer
     if isinstance(gate, Gate):
         return "nominate", f"replacements are steered, behind a scheduling gate that {gate.value}"
     return "none", f"replacements are not steered: {gate}"
+
+
+def read_usage(kubeconfig: str | None, context: str | None, policy: Policy) -> Mapping[str, QueryResult]:
+    """What the queries for usage come to that a policy asks of a Prometheus."""
+    from restow.live.prometheus import PrometheusUsage
+
+    async def results() -> Mapping[str, QueryResult]:
+        async with connect(kubeconfig, context) as api:
+            return await PrometheusUsage(api, os.environ).results(policy)
+
+    return asyncio.run(results())
 
 
 def read_into(

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from restow.kube.excerpts import excerpt
 from restow.policies.metrics import METRICS_STRATEGY, asks_for_metrics
-from restow.policies.policy import KUBERNETES_METRICS, collects_kubernetes_metrics
+from restow.policies.policy import KUBERNETES_METRICS, collects_kubernetes_metrics, prometheus_of
+from restow.policies.usage_section import queries_of
+from restow.redaction import without_password
 from restow.reporting.wording import counted
 from restow.sources.kubectl import USAGE
 
@@ -18,6 +21,8 @@ if TYPE_CHECKING:
 def missing_usage(found: Found, policy: Policy, cycle: Cycle) -> list[str]:
     """One sentence where a strategy could not work for want of nodes' usage, with what gets it."""
     failed = any(turn.plugin == METRICS_STRATEGY for turn, _ in cycle.record.problems)
+    if failed and queries_of(policy) and not found.is_live and not found.cluster.usage:
+        return [_not_in_a_dump(policy)]
     if not (failed and asks_for_metrics(policy, KUBERNETES_METRICS)):
         return []
     wish = f"{METRICS_STRATEGY} needs usage metrics"
@@ -32,3 +37,12 @@ def missing_usage(found: Found, policy: Policy, cycle: Cycle) -> list[str]:
     if found.is_live:
         return [f"{wish}, but metrics.k8s.io has none for {nodes}: kubectl top nodes shows which"]
     return [f"{wish}, but the input has none for {nodes}: run {USAGE}, then add -f usage.json"]
+
+
+def _not_in_a_dump(policy: Policy) -> str:
+    prometheus = prometheus_of(policy)
+    url = excerpt(without_password(prometheus.url)) if prometheus is not None else ""
+    return (
+        f"{METRICS_STRATEGY} goes by what Prometheus at {url} tells, which a dump does not hold: plan the live cluster, "
+        "without -f"
+    )

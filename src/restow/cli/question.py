@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from restow.cli.asked_policy import asked_policy
 from restow.cli.inputs import Found, Where, check_inputs, instant, read_cluster
 from restow.cli.policy_files import PolicyFile
+from restow.cli.progress import working
 from restow.cli.scheduler_config import read_scheduler_config
 from restow.cli.streams import tell
 from restow.cli.timings import Timings
@@ -17,6 +18,7 @@ from restow.descheduling.steering import Steering
 from restow.errors import InputError, problem_lines
 from restow.policies.fallbacks import Fallbacks
 from restow.policies.policy import Policy
+from restow.policies.usage_section import queries_of
 from restow.scheduling.configuration.load import SchedulerConfiguration
 from restow.scheduling.profiles import SchedulerProfile
 
@@ -74,9 +76,22 @@ def prepared(question: Question, clock: Timings) -> Prepared:
         found = read_cluster(question.where, usage=asked.collects_usage)
     tell(found.notes)
     policy = asked.of(found.cluster)
+    with clock.phase("load"):
+        found = _with_usage(found, question.where, policy.loaded.policy)
     placement = placement_of(question.placement, policy.loaded.policy)
     steering = _steering(question, placement, policy.loaded.policy)
     return Prepared(found, policy, placement, steering, configuration, now)
+
+
+def _with_usage(found: Found, where: Where, policy: Policy) -> Found:
+    """A live cluster with what the queries come to that the policy asks; a dump as it is."""
+    if not found.is_live or not queries_of(policy):
+        return found
+    from restow.cli.live_inputs import read_usage
+
+    with working("asking Prometheus for usage"):
+        usage = read_usage(where.kubeconfig, where.context, policy)
+    return replace(found, cluster=replace(found.cluster, usage=usage))
 
 
 def _steering(question: Question, placement: Placement, policy: Policy) -> Steering:

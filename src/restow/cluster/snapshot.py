@@ -20,6 +20,7 @@ from restow.cluster.nodes import Nodes
 from restow.cluster.pod_intake import PodIntake
 from restow.cluster.pods import Pods
 from restow.cluster.pods_now import PodNow
+from restow.cluster.usage_samples import QueryResult
 from restow.cluster.values import check_values
 from restow.kube.excerpts import title
 
@@ -42,6 +43,8 @@ class Cluster:
     #: Kinds that the source has and does not show. Nobody knows what they forbid, so it counts as forbidden; of a kind
     #: that an input just does not hold that is not said.
     missing: frozenset[str] = frozenset()
+    #: What the queries for usage came to that somebody asked for it.
+    usage: Mapping[str, QueryResult] = field(default_factory=dict)
 
     def kind(self, kind: str) -> Mapping[Key, Any]:
         """All objects of one kind other than Node and Pod, in canonical order; empty where the input has none."""

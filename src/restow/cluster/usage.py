@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from restow.cluster.snapshot import Cluster
 from restow.kube.objects import ContainerMetrics, PodMetrics, WireQuantity
 from restow.kube.quantity import parse_quantity
+from restow.kube.timestamps import parse_time
 
 #: Nano-units by resource name.
 Amounts = dict[str, int]
@@ -26,6 +27,23 @@ def node_usage(cluster: Cluster) -> dict[str, Amounts]:
         usage = _amounts(metrics.usage)
         collected[name] = {resource: usage.get(resource, 0) for resource in COLLECTED}
     return collected
+
+
+def time_of(cluster: Cluster, node: str) -> int | None:
+    """When the usage of a node was measured (nanoseconds since the epoch); None where nobody says."""
+    metrics = cluster.kind("NodeMetrics").get(("", node))
+    try:
+        return parse_time(metrics.timestamp) if metrics is not None and metrics.timestamp else None
+    except ValueError:
+        return None
+
+
+def age_text(seconds: float) -> str:
+    """How old a figure is, for people: ``12 s old``."""
+    for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit} old"
+    return f"{max(seconds, 0):.0f} s old"
 
 
 def pod_metrics(cluster: Cluster, pod: int) -> PodMetrics | None:

@@ -178,6 +178,7 @@ class Ensemble:
             fit=self._fit,
             labels=self.labels,
             collects_metrics=collects_kubernetes_metrics(self._policy),
+            usage=self._policy.restow.usage,
             refuse=partial(arbiter.refuse, turn, evictor),
             note=partial(arbiter.note, turn),
             landing_of=arbiter.landing_of,

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from restow.descheduling.node_fit import NodeFit
     from restow.kube.objects import LabelSelector
     from restow.policies.arguments import Namespaces
+    from restow.policies.policy import UsageSettings
 
 
 class Obligation(enum.Enum):
@@ -127,6 +128,8 @@ class NodeClass(Struct, frozen=True):
     low: dict[str, float]
     #: From where on it counts as overused, up to where it may be filled; empty where there is no such bound.
     high: dict[str, float]
+    #: Where the load was measured and how old it is; empty where it is what pods request.
+    origin: str = ""
 
 
 #: On which of some nodes a strategy would want a replacement to move again if it landed there, bool[len(nodes)].
@@ -172,6 +175,7 @@ class View:
         fit: NodeFit,
         labels: LabelGroups,
         collects_metrics: bool,
+        usage: UsageSettings | None,
         refuse: Callable[[IntArray], None],
         note: Callable[[str], None],
         landing_of: Callable[[int], int],
@@ -196,6 +200,8 @@ class View:
         self.labels = labels
         #: Whether the policy has a metrics server asked for usage; without, metrics objects of the input do not count.
         self.collects_metrics = collects_metrics
+        #: How the results of queries are read; None: as upstream does.
+        self.usage = usage
         self._evictor = evictor
         self._refuse = refuse
         #: Says why the strategy finds nothing to do, in one sentence for people.

@@ -176,11 +176,5 @@ def _judged(text: str) -> tuple[tuple[Problem, ...], tuple[Notice, ...]]:
 
 
 def _told(warning: Issue) -> Notice:
-    """Return a warning about the policy in the words of the resource."""
-    if "metricsUtilization" not in warning.path:
-        return Notice("PolicyWarning", f"{path_text(warning.path)}: {warning.message}")
-    text = (
-        "restow does not read Prometheus yet, so LowNodeUtilization finds nothing to move; only LifecycleAndUtilization "
-        "and LongLifecycle without devActualUtilizationProfile go by what pods request"
-    )
-    return Notice("PrometheusNotRead", text)
+    """Return a warning about the policy as a notice."""
+    return Notice("PolicyWarning", f"{path_text(warning.path)}: {warning.message}")

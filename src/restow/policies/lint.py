@@ -21,6 +21,7 @@ from restow.policies.lint_profiles import lint_fights, lint_profile
 from restow.policies.load import read_policy
 from restow.policies.metrics import METRICS_STRATEGY, metrics_source
 from restow.policies.policy import KUBERNETES_METRICS, PROMETHEUS, collects_kubernetes_metrics, prometheus_of
+from restow.policies.usage_section import queries_of
 from restow.policies.wire import DeschedulerPolicy
 
 if TYPE_CHECKING:
@@ -75,6 +76,9 @@ def _lint(data: dict[str, Any], policy: Policy, plugins: Plugins) -> Iterator[Is
             issues = [*lint_args(name, args), *_missing_provider(name, args, policy)]
             yield from (replace(issue, path=(*path, "pluginConfig", position, "args", *issue.path)) for issue in issues)
     yield from _unused_providers(policy)
+    if policy.restow.usage is not None and not queries_of(policy):
+        text = "it has no effect: no strategy goes by what a Prometheus tells"
+        yield Issue(("restow", "usage"), text, "warning", "write metricsUtilization.source: Prometheus")
     yield from lint_fights(policy)
 
 

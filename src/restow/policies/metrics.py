@@ -13,8 +13,6 @@ from restow.kube.excerpts import excerpt
 from restow.policies.policy import KUBERNETES_METRICS, PROMETHEUS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from restow.documents.findings import Path
     from restow.policies.policy import AuthToken, MetricsProvider, Policy, Prometheus
     from restow.policies.wire import DeschedulerPolicy
@@ -62,19 +60,6 @@ def asks_for_metrics(policy: Policy, source: str) -> bool:
         METRICS_STRATEGY in profile.balance and metrics_source(profile.args[METRICS_STRATEGY]) == source
         for profile in policy.profiles
     )
-
-
-def unread_prometheus(wire: DeschedulerPolicy, policy: Policy) -> Iterator[Issue]:
-    """Yield a warning where a strategy that runs asks Prometheus, which restow does not read."""
-    for index, (written, profile) in enumerate(zip(wire.profiles, policy.profiles, strict=True)):
-        names = [entry.name for entry in written.plugin_config]
-        if METRICS_STRATEGY in profile.balance and metrics_source(profile.args[METRICS_STRATEGY]) == PROMETHEUS:
-            path = ("profiles", index, "pluginConfig", names.index(METRICS_STRATEGY), "args", "metricsUtilization")
-            text = (
-                f"restow does not read Prometheus yet, so {METRICS_STRATEGY} finds nothing: write source: "
-                f"{KUBERNETES_METRICS}, or leave metricsUtilization out to go by what pods request"
-            )
-            yield Issue((*path, "source"), text, "warning")
 
 
 def _check_prometheus(provider: MetricsProvider) -> list[str]:

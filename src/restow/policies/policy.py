@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
-from restow.documents.field_types import Duration, IntOrString
-from restow.kube.duration import MINUTE
+from restow.documents.field_types import Duration, Int, IntOrString
+from restow.kube.duration import HOUR, MINUTE, SECOND
 from restow.policies.schema import ExtensionPoint
 
 KUBERNETES_METRICS = "KubernetesMetrics"
@@ -87,6 +87,50 @@ CertaintySetting = Literal["certain", "likely", "possible"] | float
 Namespaces = Literal["all", "annotated"]
 
 
+class UsageSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    """How restow reads the usage that a Prometheus tells; durations are nanoseconds.
+
+    Without this section it is read as upstream does: the newest value of every node counts, and a node without one keeps
+    the strategy from working. With it, such a node is neither overused nor underused.
+    """
+
+    #: Of the values within ``window``; None: the newest value counts.
+    percentile: float | None = None
+    window: Duration = HOUR
+    #: Between two values of a window; 0: a sixtieth of it, 15 s at least.
+    step: Duration = 0
+    #: Values within ``window`` that a figure needs.
+    min_samples: Int = 1
+    #: How old its newest value may be.
+    max_age: Duration = _FIVE_MINUTES
+    #: A node is overused if it was so in ``cycles`` of the last ``of_cycles``; 0: as many as ``cycles``.
+    cycles: Int = 1
+    of_cycles: Int = 0
+    #: By which resource a node's figure is divided among its pods; None: nobody knows what a pod uses.
+    per_pod: Literal["cpu", "memory"] | None = None
+    #: A node is left alone whose figure has been falling for so long that it will be at its target after as long again;
+    #: 0: none is.
+    trend_guard: Duration = 0
+    #: PEM certificates of who vouches for Prometheus; empty: the system's, in a pod those of its service account.
+    ca_file: str = ""
+
+    @property
+    def cycles_in_all(self) -> int:
+        """How many cycles are looked at, this one included."""
+        return max(self.cycles, self.of_cycles)
+
+    @property
+    def spacing(self) -> int:
+        """What is between two values of a history; nanoseconds."""
+        return self.step or max(15 * SECOND, self.reach // 60 // SECOND * SECOND)
+
+    @property
+    def reach(self) -> int:
+        """How long a history must be, in nanoseconds; 0 where the newest value is enough."""
+        needs_window = self.percentile is not None or self.min_samples > 1
+        return max(self.window if needs_window else 0, self.trend_guard)
+
+
 class RestowSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     """The ``restow:`` section, which upstream does not read.
 
@@ -109,6 +153,8 @@ class RestowSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="ca
     wait_for_budget: Duration = _FIVE_MINUTES
     #: Empty: any time.
     windows: tuple[Window, ...] = ()
+    #: None: what a Prometheus tells counts as for upstream.
+    usage: UsageSettings | None = None
 
 
 class Policy(Struct, frozen=True):

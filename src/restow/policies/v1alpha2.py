@@ -18,12 +18,13 @@ from restow.kube.labels import parse_selector
 from restow.policies.building import check_build, check_points, implements
 from restow.policies.configs import first_configs, read_configs
 from restow.policies.decode import decode
-from restow.policies.metrics import check_metrics_providers, unread_prometheus
+from restow.policies.metrics import check_metrics_providers
 from restow.policies.policy import Policy, Profile, RestowSettings
 from restow.policies.restow_section import check_restow
 from restow.policies.schema import DEFAULT_EVICTOR
 from restow.policies.sound_parts import sound_parts
 from restow.policies.spelling import duplicate_key, ignored_key, unknown_field
+from restow.policies.usage_section import check_usage
 from restow.policies.wire import DeschedulerPolicy, dropped_filters
 
 if TYPE_CHECKING:
@@ -67,11 +68,11 @@ def read(document: Document, plugins: Plugins) -> Reading:
     settings = restow.value or RestowSettings()
     configs = [read_configs(profile, ("profiles", index), plugins) for index, profile in enumerate(wire.profiles)]
     issues += check_restow(settings)
+    issues += check_usage(settings)
     issues += _problems(wire, configs, plugins, {path[:2] for path in faults})
     if errors_in(issues):
         return Reading(None, tuple(issues))
-    policy = _policy(wire, configs, settings, plugins)
-    return Reading(policy, (*issues, *unread_prometheus(wire, policy)))
+    return Reading(_policy(wire, configs, settings, plugins), tuple(issues))
 
 
 def _duplicates(document: Document) -> Iterator[Issue]:

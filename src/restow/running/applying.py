@@ -11,7 +11,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
@@ -38,6 +38,7 @@ from restow.executing.windows import closed
 from restow.kube.duration import SECOND
 from restow.live.cluster import LiveCluster
 from restow.live.kinds import PERMITTING
+from restow.live.usage_source import UsageSource, no_usage
 from restow.policies.policy import Policy
 from restow.running import fences
 from restow.running.off_loop import LONGEST_DECISION, off_loop
@@ -115,6 +116,8 @@ class Application:
     steering: Callable[[Permit], AbstractAsyncContextManager[Choice]]
     #: What time it is in the cluster.
     clock: Clock
+    #: Answers the queries of the policy.
+    usage_source: UsageSource = no_usage
     ledger: Ledger = field(init=False)
     #: Set when it is to end early.
     interrupted: asyncio.Event = field(init=False, default_factory=asyncio.Event)
@@ -172,7 +175,8 @@ class Application:
         broken = self.ledger.broken
         changed = {each.pod.uid: why for each in moves if (why := self._changed(each, broken)) is not None}
         now = int(self.clock() * SECOND)
-        compute = partial(self._replayed, self.live.snapshot(), moves, changed, now, steering)
+        cluster = replace(self.live.snapshot(), usage=await self.usage_source(self.order.policy))
+        compute = partial(self._replayed, cluster, moves, changed, now, steering)
         found, tasks = await off_loop(compute, LONGEST_DECISION)
         return _Decision(found, tasks, fenced(found.cycle), now, time.perf_counter() - began)
 

@@ -12,14 +12,15 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, TypeVar
 
 from restow.client.events import Recorder
 from restow.client.permitted_body import Permit
+from restow.cluster.usage_samples import QueryResult
 from restow.descheduling.disruption_budgets import NO_ROOM
 from restow.descheduling.limits import Spent
 from restow.descheduling.steering import Steering as SteeringKind
@@ -36,6 +37,7 @@ from restow.executing.windows import closed
 from restow.kube.duration import SECOND
 from restow.live.cluster import LiveCluster
 from restow.live.kinds import METRICS, REQUIRED
+from restow.live.usage_source import UsageSource, no_usage
 from restow.policies.policy import collects_kubernetes_metrics
 from restow.running import log_lines
 from restow.running.cycle_figures import cycle_figures
@@ -83,6 +85,10 @@ class Cycles:
     watchdog: Watchdog = field(default_factory=Watchdog)
     #: None where replacements are never steered.
     offer: Offer | None = None
+    #: Answers the queries of the policy.
+    usage_source: UsageSource = no_usage
+    #: What it answered in this cycle.
+    _usage: Mapping[str, QueryResult] = field(init=False, default_factory=dict)
     #: How they are in this cycle.
     _choice: Choice = field(init=False, default=UNSTEERED)
     #: What is waited for, unless it is stopped.
@@ -163,6 +169,7 @@ class Cycles:
         if collects_kubernetes_metrics(rules.policy):
             self.live.add(METRICS)
             await self._unless_stopped(self.live.wait_ready(elapsed() + _COMING))
+        self._usage = await self._unless_stopped(self.usage_source(rules.policy)) or {}
 
     async def _decide(self, rules: Rules, part: _Part) -> Decision | None:
         """What is to be done on the cluster as it is now; None if told to stop before that is known.
@@ -176,7 +183,7 @@ class Cycles:
         self.watchdog.expect(_WHO, "decision", _DECIDING)
         with self.tracing.span(PROFILES):
             before = Before(tuple(part.spent), frozenset(part.given_up), self.memory.pausing(elapsed()))
-            cluster = self.live.snapshot()
+            cluster = replace(self.live.snapshot(), usage=self._usage)
             self.metrics.left_out(Counter(kind for kind, *_ in cluster.left_out))
             steering: SteeringKind = "none" if part.is_unsteered else self._choice.kind
             compute = partial(decide, cluster, rules, before, int(self.clock() * SECOND), steering=steering)

@@ -9,6 +9,7 @@ write the events that wait, and give the lease back.
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext, suppress
@@ -26,6 +27,7 @@ from restow.executing.surroundings import ApiEvictions, Evicting
 from restow.executing.unfencing import Unfencing
 from restow.live.cluster import LiveCluster, live_cluster
 from restow.live.kinds import METRICS, READ
+from restow.live.prometheus import PrometheusUsage
 from restow.policies.policy import Policy, collects_kubernetes_metrics
 from restow.running import log_lines
 from restow.running.cycles import Cycles
@@ -165,6 +167,7 @@ class _Work:
                 in_background=settings.in_background,
                 watchdog=self.health.watchdog,
                 offer=offer,
+                usage_source=PrometheusUsage(self.api, os.environ).results,
             )
             rules = Rules(self.policies.current, settings.placement, settings.profiles)
             loop = Loop(cycles, self.policies, rules, settings.interval, self.stopping, self.health, log)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,15 +12,20 @@ import pytest
 from builders import std_node
 from descheduling.harness import a_cluster
 from restow.cluster.state import ClusterState
+from restow.cluster.usage_samples import query_result
 from restow.descheduling.framework import StrategyError
-from restow.descheduling.node_utilization.usage import sampled
+from restow.descheduling.node_utilization.queried import queried
+from restow.descheduling.node_utilization.usage import Usage
 
 NAMES = ("ip-10-0-17-165", "ip-10-0-51-101", "ip-10-0-94-25")
 
 
-def view() -> Any:
-    state = ClusterState(a_cluster(*(std_node(name) for name in NAMES)))
-    return SimpleNamespace(state=state, nodes=np.arange(len(NAMES)))
+def sampled(samples: dict[str, float]) -> Usage:
+    cluster = a_cluster(*(std_node(name) for name in NAMES))
+    result = query_result(((name, 0.0, value) for name, value in samples.items()), 0.0)
+    state = ClusterState(replace(cluster, usage={"q": result}))
+    view: Any = SimpleNamespace(state=state, nodes=np.arange(len(NAMES)), usage=None)
+    return queried(view, "q")
 
 
 SAMPLES = {
@@ -30,7 +36,7 @@ SAMPLES = {
 
 @pytest.mark.parametrize(("samples", "expected"), SAMPLES.values(), ids=SAMPLES.keys())
 def test_samples_are_cut_to_whole_percents(samples: tuple[float, ...], expected: list[int]) -> None:
-    usage = sampled(view(), dict(zip(NAMES, samples, strict=True)))
+    usage = sampled(dict(zip(NAMES, samples, strict=True)))
     assert [each["MetricResource"] // 10**9 for each in usage.by_node.values()] == expected
     assert usage.of_pod is None
 
@@ -39,12 +45,20 @@ def test_a_listed_node_without_a_sample_is_an_error() -> None:
     with pytest.raises(
         StrategyError, match=r"^error getting node usage: unable to find metric entry for ip-10-0-94-25$"
     ):
-        sampled(view(), {NAMES[0]: 0.1, NAMES[1]: 0.1, "other": 0.1})
+        sampled({NAMES[0]: 0.1, NAMES[1]: 0.1, "other": 0.1})
 
 
-@pytest.mark.parametrize("value", [1.20381818181818104, -0.5], ids=["UH-25", "negative"])
-def test_a_sample_out_of_range_is_an_error(value: float) -> None:
-    expected = f'the collected metrics sample for "n" has value {value} outside of <0; 1> interval'
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (1.20381818181818104, "1.203818181818181"),
+        (-0.5, "-0.5"),
+        (1e20, "100000000000000000000"),
+        (float("inf"), "+Inf"),
+    ],
+)
+def test_a_sample_out_of_range_is_an_error(value: float, shown: str) -> None:
+    expected = f'the collected metrics sample for "n" has value {shown} outside of <0; 1> interval'
     with pytest.raises(StrategyError) as caught:
-        sampled(view(), {"n": value})
+        sampled({"n": value})
     assert str(caught.value) == f"error getting node usage: {expected}"

@@ -25,12 +25,12 @@ from descheduling.utilisation_rows import (
     Q,
     hot,
     limits,
-    names_evicted,
 )
-from restow.descheduling.node_utilization.usage import sampled
-from restow.descheduling.plugins.low_node_utilization import level
+from restow.cluster.usage_samples import query_result
 
-PROMETHEUS = {"metricsUtilization": {"source": "Prometheus", "prometheus": {"query": "instance:node_cpu:rate:sum"}}}
+QUERY = "instance:node_cpu:rate:sum"
+AT = 1_795_219_200.0
+PROMETHEUS = {"metricsUtilization": {"source": "Prometheus", "prometheus": {"query": QUERY}}}
 LP_NODES = [N1, N2, std_node("n3", 4000, 3000, 10)]
 UNEVEN = {"n1": 0.5695757575757561, "n2": 0.4245454545454522, "n3": 0.20381818181818104}
 
@@ -52,8 +52,8 @@ def test_by_samples_one_pod_goes_unless_a_limit_says_how_many(
     args: Object, samples: dict[str, float], expected: list[str]
 ) -> None:
     """Nobody knows what a pod adds to a sample, so the load is not judged again after the first eviction."""
-    objects = [*LP_NODES, *FIVE, *Q, P9]
-    assert names_evicted(args, objects, lambda view, made: level(view, made, sampled(view, samples))) == expected
+    usage = {QUERY: query_result(((node, AT, value) for node, value in samples.items()), AT)}
+    assert evictions(NAME, args, nodes=LP_NODES, pods=[*FIVE, *Q, P9], usage=usage) == expected
 
 
 def problem(args: Object, *others: Object) -> str:

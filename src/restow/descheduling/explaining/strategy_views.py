@@ -68,7 +68,8 @@ def class_text(nodes: Nodes, node: int, found: NodeClass) -> str:
     bounds = [
         f"{word} {_bounds(limits)}" for word, limits in (("threshold", found.low), ("target", found.high)) if limits
     ]
-    return f"{nodes.names[node]} is at {figures}; {', '.join(bounds)}"
+    measured = f" ({found.origin})" if found.origin else ""
+    return f"{nodes.names[node]} is at {figures}{measured}; {', '.join(bounds)}"
 
 
 def _bounds(limits: Mapping[str, float]) -> str:

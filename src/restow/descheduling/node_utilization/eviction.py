@@ -85,7 +85,7 @@ def relieve(view: View, task: Transfer, node: int, pods: IntArray) -> Generator[
     evicted = view.moved_from(node)
     reason = task.why(node)
     for pod in pods.tolist():
-        if reason is None or not has_room(task) or evicted == task.limit:
+        if reason is None or not has_room(task) or (task.limit is not None and evicted >= task.limit):
             break
         used = task.usage.of_pod(pod) if task.usage.of_pod else None
         if used is None and task.usage.of_pod:
@@ -104,9 +104,6 @@ def relieve(view: View, task: Transfer, node: int, pods: IntArray) -> Generator[
                 lower_room(task, used, 1)
                 add(task.usage, view.landing_of(pod), used, 1)
                 reason = task.why(node)
-            elif task.limit is None:
-                # Nobody knows what the pod used, so nobody knows whether another must follow.
-                break
     return False
 
 

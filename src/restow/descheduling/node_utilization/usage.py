@@ -1,4 +1,4 @@
-"""Where usage comes from: what pods request, what metrics say, or what a query samples.
+"""Where usage comes from: what pods request, or what metrics say; ``queried`` has what a query comes to.
 
 Each source gives the same ``Usage``, taken once at the start: the strategies lower it as pods go. Source: Descheduler
 0.36, the usage clients of plugins/nodeutilization.
@@ -16,10 +16,14 @@ from restow.cluster.interning import IntArray
 from restow.cluster.replacements import twin_of
 from restow.cluster.snapshot import Cluster
 from restow.cluster.state import ClusterState
-from restow.cluster.usage import Amounts, container_usage, node_usage, pod_metrics
+from restow.cluster.usage import Amounts, age_text, container_usage, node_usage, pod_metrics, time_of
 from restow.descheduling.framework import StrategyError, View
-from restow.descheduling.node_utilization.capacity import METRIC_RESOURCE, step
+from restow.descheduling.node_utilization.capacity import step
+from restow.kube.duration import SECOND
 from restow.kube.quantity import NANO_PER_UNIT
+
+#: What tells the usage of nodes and pods.
+METRICS_API = "metrics.k8s.io"
 
 #: What a pod uses, or None where the source should know and does not.
 PodUsage = Callable[[int], Mapping[str, int] | None]
@@ -34,6 +38,8 @@ class Usage:
     by_node: dict[int, Amounts]
     #: None for a source that knows nothing of pods.
     of_pod: PodUsage | None
+    #: For people, by node: where its figures were measured, and how old they are. Empty for what pods request.
+    origins: Mapping[int, str] = field(default_factory=dict)
     #: The nodes whose usage was lowered or raised since it was taken.
     changes: list[int] = field(default_factory=list)
 
@@ -78,7 +84,13 @@ def measured(view: View, names: tuple[str, ...]) -> Usage:
     collected = node_usage(cluster)
     by_node = {node: _collected(view, node, collected, names) for node in view.nodes.tolist()}
     _carry(view, names, by_node)
-    return Usage(names, by_node, partial(_pod_measured, cluster, names))
+    origins = {node: _origin(view, node) for node in by_node}
+    return Usage(names, by_node, partial(_pod_measured, cluster, names), origins)
+
+
+def _origin(view: View, node: int) -> str:
+    taken = time_of(view.state.cluster, view.state.cluster.nodes.names[node])
+    return METRICS_API if taken is None else f"{METRICS_API}, {age_text((view.now - taken) / SECOND)}"
 
 
 def _carry(view: View, names: tuple[str, ...], by_node: Mapping[int, Amounts]) -> None:
@@ -123,23 +135,3 @@ def _pod_measured(cluster: Cluster, names: tuple[str, ...], pod: int) -> Mapping
                 usage[name] += used[name]
     usage["pods"] = NANO_PER_UNIT
     return usage
-
-
-def sampled(view: View, samples: Mapping[str, float]) -> Usage:
-    """What a query returned, 0 to 1 by node name, cut to whole percents; it tells nothing of pods.
-
-    StrategyError with upstream's text for a sample out of range, or a listed node without one.
-    """
-    for node_name, value in samples.items():
-        if not 0 <= value <= 1:
-            raise StrategyError(
-                f'error getting node usage: the collected metrics sample for "{node_name}" has value {value} '
-                "outside of <0; 1> interval"
-            )
-    by_node = {}
-    for node in view.nodes.tolist():
-        node_name = view.state.cluster.nodes.names[node]
-        if node_name not in samples:
-            raise StrategyError(f"error getting node usage: unable to find metric entry for {node_name}")
-        by_node[node] = {METRIC_RESOURCE: int(samples[node_name] * 100) * NANO_PER_UNIT}
-    return Usage((METRIC_RESOURCE,), by_node, of_pod=None)

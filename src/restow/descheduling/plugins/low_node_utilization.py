@@ -18,7 +18,9 @@ from restow.cluster.usage import Amounts
 from restow.descheduling.framework import NodeClass, Strategy, StrategyError, Suggestions, View
 from restow.descheduling.node_utilization.capacity import METRIC_RESOURCE, Percentages, percentages
 from restow.descheduling.node_utilization.eviction import Transfer, evictable_in, room_on, transfer
+from restow.descheduling.node_utilization.guards import held_back
 from restow.descheduling.node_utilization.headroom import Fullness, Headroom
+from restow.descheduling.node_utilization.queried import queried
 from restow.descheduling.node_utilization.survey import Survey
 from restow.descheduling.node_utilization.thresholds import (
     around,
@@ -142,9 +144,17 @@ def _usage(view: View, args: LowNodeUtilizationArgs) -> Usage:
     if metrics.metrics_server or metrics.source == KUBERNETES_METRICS:
         return measured(view, _tracked(args))
     if metrics.source == PROMETHEUS:
-        raise StrategyError("error initializing usage client: prometheus client not initialized")
+        return queried(view, _query(args))
     problem = "unrecognized metrics source" if metrics.source else "metrics source is empty"
     raise StrategyError(f"error initializing usage client: {problem}")
+
+
+def _query(args: LowNodeUtilizationArgs) -> str:
+    """What is asked of Prometheus; empty where usage comes from elsewhere."""
+    metrics = args.metrics_utilization
+    if metrics is None or metrics.metrics_server or metrics.source != PROMETHEUS or metrics.prometheus is None:
+        return ""
+    return metrics.prometheus.query
 
 
 def _tracked(args: LowNodeUtilizationArgs) -> tuple[str, ...]:
@@ -159,6 +169,7 @@ def level(view: View, args: LowNodeUtilizationArgs, usage: Usage) -> Suggestions
     survey = Survey.of(view, usage)
     low, high = _limits(args, survey.loads)
     under, over = _classified(survey, low, high)
+    over = _giving(view, args, over, high)
     idle = why_idle(len(under), len(survey.loads), args.number_of_nodes, criteria(low))
     if idle is None and not over:
         idle = f"All nodes are under target utilization, nothing to do here (target: {criteria(high)})"
@@ -178,7 +189,7 @@ def level(view: View, args: LowNodeUtilizationArgs, usage: Usage) -> Suggestions
         takes=Headroom(usage, limits, len(view.is_listed)).takes,
         worse=fullness.fuller,
         cost=fullness.emptiest_with,
-        limit=args.eviction_limits.node if args.eviction_limits else None,
+        limit=_limit(args, usage),
     )
     yield from transfer(view, task)
 
@@ -188,8 +199,33 @@ def sort_nodes(view: View, args: LowNodeUtilizationArgs) -> Mapping[int, NodeCla
     survey = Survey.of(view, _usage(view, args))
     low, high = _limits(args, survey.loads)
     under, over = _classified(survey, low, high)
+    giving = set(_giving(view, args, over, high))
     classes = node_classes(survey.loads, under=under, over=over, low=low, high=high)
-    return {node: structs.replace(each, gives=each.name == "over") for node, each in classes.items()}
+    origins = survey.usage.origins
+    return {
+        node: structs.replace(each, gives=node in giving, origin=origins.get(node, ""))
+        for node, each in classes.items()
+    }
+
+
+def _giving(view: View, args: LowNodeUtilizationArgs, over: list[int], high: Percentages) -> list[int]:
+    """Those of the overused nodes that give up pods."""
+    query = _query(args)
+    if not query:
+        return over
+
+    def overused(loads: Mapping[str, Percentages]) -> list[str]:
+        bound = _limits(args, dict(enumerate(loads.values())))[1]
+        return [name for name, load in loads.items() if is_above(load, bound)]
+
+    return held_back(view, query, over, high.get(METRIC_RESOURCE, 100.0), overused)
+
+
+def _limit(args: LowNodeUtilizationArgs, usage: Usage) -> int | None:
+    """How many pods may leave a node: one where nobody knows what it used, so nobody knows whether another must follow."""
+    if args.eviction_limits is not None and args.eviction_limits.node is not None:
+        return args.eviction_limits.node
+    return 1 if usage.of_pod is None else None
 
 
 def _classified(survey: Survey, low: Percentages, high: Percentages) -> list[list[int]]:
@@ -220,7 +256,9 @@ def _excess(survey: Survey, ceiling: Amounts, targets: Percentages, node: int) -
             load = percentages({name: used[name]}, survey.capacities[node]).get(name)
             if not load:
                 return f"{survey.nodes.names[node]} has no {name} but pods that need it"
-            return f"{survey.nodes.names[node]} at {name} {load:.0f} %, target {targets.get(name, 100.0):.0f} %"
+            figure = f"{survey.nodes.names[node]} at {name} {load:.0f} %"
+            measured = f" ({survey.usage.origins[node]})" if node in survey.usage.origins and name != "pods" else ""
+            return f"{figure}{measured}, target {targets.get(name, 100.0):.0f} %"
     return None
 
 

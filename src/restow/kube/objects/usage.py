@@ -12,6 +12,8 @@ class NodeMetrics(Struct, frozen=True, gc=False):
     """A metrics.k8s.io/v1beta1 NodeMetrics."""
 
     metadata: ObjectMeta = ObjectMeta()
+    #: When it was measured.
+    timestamp: str = ""
     usage: dict[str, WireQuantity] | None = None
 
 

@@ -1,0 +1,93 @@
+"""What a query for usage came to: samples of nodes over time, and the figure that they come to.
+
+Whoever answers - a Prometheus, a history that was stored - hands over the same: for each query the samples of each
+node. All that decides works on these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+Series = npt.NDArray[np.float64]
+
+
+@dataclass(slots=True, frozen=True, eq=False)
+class NodeSamples:
+    """The samples of one node, or of what a query calls one; ``times`` (seconds since the epoch) rise."""
+
+    node: str
+    times: Series
+    values: Series
+
+
+@dataclass(slots=True, frozen=True, eq=False)
+class QueryResult:
+    """What one query came to at a time (seconds since the epoch, by the clock of who answered)."""
+
+    at: float
+    samples: tuple[NodeSamples, ...] = ()
+    #: Why there is nothing, in a sentence; empty where there is.
+    problem: str = ""
+    #: What it came to in the cycles before, the last one first; empty where there were none.
+    earlier: tuple[QueryResult, ...] = ()
+
+    def after(self, before: QueryResult | None, cycles: int) -> QueryResult:
+        """The same with what was before, of so many cycles in all."""
+        if before is None:
+            return self
+        return replace(self, earlier=(replace(before, earlier=()), *before.earlier)[: cycles - 1])
+
+
+@dataclass(slots=True, frozen=True)
+class Figure:
+    """What the samples of one node come to."""
+
+    value: float
+    #: Seconds since the newest sample.
+    age: float
+    #: How many samples it was made of.
+    samples: int
+
+
+def figure_of(series: NodeSamples, at: float, *, percentile: float | None, window: float) -> Figure | None:
+    """The newest value, or a percentile of those within a window (seconds) before ``at``; None where there is none.
+
+    Samples that are not a number do not count. Between two samples a percentile is interpolated, as Prometheus does.
+    """
+    counts = np.isfinite(series.values) & (series.times > at - window)
+    times, values = series.times[counts], series.values[counts]
+    if not len(values):
+        return None
+    value = values[-1] if percentile is None else np.percentile(values, percentile)
+    return Figure(float(value), max(0.0, at - float(times[-1])), len(values))
+
+
+def falls_to(series: NodeSamples, at: float, seconds: float) -> float | None:
+    """Where a node will be in so many seconds if it goes on falling as it did for as long; None where it does not fall.
+
+    The trend is the straight line that fits its samples best.
+    """
+    counts = np.isfinite(series.values) & (series.times > at - seconds)
+    times, values = series.times[counts] - at, series.values[counts]
+    if len(times) < 3 or times[-1] == times[0]:
+        return None
+    slope, now = np.polyfit(times, values, 1)
+    return float(now + slope * seconds) if slope < 0 else None
+
+
+def query_result(samples: Iterable[tuple[str, float, float]], at: float) -> QueryResult:
+    """The result of samples (node, time, value) one after the other; those of one node stand together or not."""
+    by_node: dict[str, list[tuple[float, float]]] = {}
+    for node, time, value in samples:
+        by_node.setdefault(node, []).append((time, value))
+    return QueryResult(at, tuple(_series(by_node)))
+
+
+def _series(by_node: dict[str, list[tuple[float, float]]]) -> Iterator[NodeSamples]:
+    for node, points in by_node.items():
+        times, values = np.array(sorted(points, key=lambda point: point[0]), dtype=np.float64).T
+        yield NodeSamples(node, times, values)

@@ -1,0 +1,127 @@
+"""Usage from what a query came to: one figure for each node, 0 to 1, of the one resource that goes with it.
+
+As upstream reads it, the newest sample of every listed node counts, and one that is missing or out of range keeps the
+strategy from working. With ``restow.usage`` in the policy a figure may be a percentile of a window, and a node without
+enough fresh samples is simply not known: it gives no pods and is not meant to take any. Source: Descheduler 0.36, the
+usage clients of plugins/nodeutilization.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from restow.cluster.usage import age_text
+from restow.cluster.usage_samples import Figure, NodeSamples, QueryResult, figure_of
+from restow.descheduling.framework import StrategyError, View
+from restow.descheduling.node_utilization.attribution import shares_of
+from restow.descheduling.node_utilization.capacity import METRIC_RESOURCE
+from restow.descheduling.node_utilization.usage import Usage
+from restow.kube.duration import SECOND, format_duration
+from restow.kube.excerpts import excerpt
+from restow.kube.quantity import NANO_PER_UNIT
+from restow.policies.policy import UsageSettings
+
+_NO_CLIENT = "error initializing usage client: prometheus client not initialized"
+
+
+def result_of(view: View, query: str) -> QueryResult:
+    """What a query came to; StrategyError with upstream's text where nobody asked it, or it came to nothing usable."""
+    result = view.state.cluster.usage.get(query)
+    if result is None:
+        raise StrategyError(_NO_CLIENT)
+    if result.problem:
+        raise StrategyError(result.problem)
+    return result
+
+
+def queried(view: View, query: str) -> Usage:
+    """What a query came to, cut to whole percents; StrategyError with upstream's text where it cannot be used."""
+    result, settings = result_of(view, query), view.usage
+    figures = figures_of(result, settings)
+    if settings is None:
+        _check_complete(view, figures)
+    else:
+        _note_unknown(view, figures)
+    by_node = {
+        node: {METRIC_RESOURCE: whole_percents(figures[name].value) * NANO_PER_UNIT}
+        for node, name in _listed(view)
+        if name in figures
+    }
+    origins = {node: origin(query, figures[name], settings) for node, name in _listed(view) if name in figures}
+    of_pod = None if settings is None or settings.per_pod is None else shares_of(view, settings.per_pod, by_node)
+    return Usage((METRIC_RESOURCE,), by_node, of_pod, origins)
+
+
+def figures_of(result: QueryResult, settings: UsageSettings | None) -> dict[str, Figure]:
+    """The figures of nodes by name; StrategyError for samples without a name and for figures that are no shares."""
+    figures = {}
+    for series in result.samples:
+        if not series.node:
+            raise StrategyError("error getting node usage: the collected metrics sample is missing 'instance' key")
+        figure = _newest(series, result.at) if settings is None else _figure(series, result.at, settings)
+        if figure is None:
+            continue
+        if not 0 <= figure.value <= 1:
+            raise StrategyError(
+                f'error getting node usage: the collected metrics sample for "{excerpt(series.node)}" has value '
+                f"{_number(figure.value)} outside of <0; 1> interval"
+            )
+        figures[series.node] = figure
+    return figures
+
+
+def origin(query: str, figure: Figure, settings: UsageSettings | None) -> str:
+    """Where a figure comes from and how old it is, for people."""
+    asked = f"Prometheus {excerpt(' '.join(query.split()))}"
+    if settings is None or settings.percentile is None:
+        return f"{asked}, {age_text(figure.age)}"
+    window = format_duration(settings.window)
+    return f"p{settings.percentile:g} over {window} of {asked}, {figure.samples} samples, the newest {age_text(figure.age)}"
+
+
+def whole_percents(share: float) -> int:
+    """A share of 0 to 1 as upstream cuts it."""
+    return int(share * 100)
+
+
+def _newest(series: NodeSamples, at: float) -> Figure:
+    return Figure(float(series.values[-1]), max(0.0, at - float(series.times[-1])), 1)
+
+
+def _figure(series: NodeSamples, at: float, settings: UsageSettings) -> Figure | None:
+    """The figure of a node; None where its samples are too few or too old, or those of several series."""
+    if len(np.unique(series.times)) < len(series.times):
+        return None
+    window = settings.window if settings.percentile is not None or settings.min_samples > 1 else settings.max_age
+    figure = figure_of(series, at, percentile=settings.percentile, window=window / SECOND)
+    if figure is None or figure.samples < settings.min_samples or figure.age > settings.max_age / SECOND:
+        return None
+    return figure
+
+
+def _listed(view: View) -> Iterator[tuple[int, str]]:
+    names = view.state.cluster.nodes.names
+    return ((node, names[node]) for node in view.nodes.tolist())
+
+
+def _check_complete(view: View, figures: Mapping[str, Figure]) -> None:
+    for _, name in _listed(view):
+        if name not in figures:
+            raise StrategyError(f"error getting node usage: unable to find metric entry for {name}")
+
+
+def _note_unknown(view: View, figures: Mapping[str, Figure]) -> None:
+    unknown = [name for _, name in _listed(view) if name not in figures]
+    if unknown:
+        others = f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""
+        view.note(f"the usage of {unknown[0]}{others} is not known: too few samples, too old ones, or several series")
+
+
+def _number(value: float) -> str:
+    """As upstream prints a value."""
+    if not math.isfinite(value):
+        return {"nan": "NaN", "inf": "+Inf"}.get(str(value), "-Inf")
+    return np.format_float_positional(value, trim="-")

@@ -1,0 +1,134 @@
+"""Usage from the Prometheus that a policy names: its queries, asked once for each cycle.
+
+Whatever goes wrong becomes the ``problem`` of a result, in upstream's words: a strategy that goes by it cannot work then,
+and all others do. Without a token of its own a pod shows that of its service account, and trusts the authorities that
+come with it. Source: Descheduler 0.36, prom_client_controller.go; outside a pod, where upstream asks nobody, Prometheus
+is asked without a token.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote
+
+import aiohttp
+import msgspec
+from msgspec import Struct
+
+from restow.client.connection import open_session
+from restow.client.credentials import Credentials, Fixed, Identity, TokenFile, bearer
+from restow.client.endpoint import Endpoint
+from restow.client.errors import ClientError
+from restow.client.in_cluster import SERVICE_ACCOUNT
+from restow.client.prometheus import Answer, Authorities, WrongFormError, query, query_history, server_at
+from restow.client.transport import Api
+from restow.client.urls import is_http
+from restow.cluster.usage_samples import QueryResult, query_result
+from restow.errors import InputError
+from restow.kube.duration import SECOND
+from restow.kube.excerpts import excerpt
+from restow.policies.policy import Policy, Prometheus, SecretReference, UsageSettings, prometheus_of
+from restow.policies.usage_section import queries_of
+
+#: Seconds for all queries of a cycle, and for one try of one.
+_PATIENCE: Final = 60.0
+_TRY: Final = 15.0
+_ORIGIN: Final = "metricsProviders, Prometheus"
+_KEY: Final = "prometheusAuthToken"
+_NO_CLIENT: Final = "error initializing usage client: prometheus client not initialized"
+_NO_USAGE: Final = "error getting node usage"
+
+
+class _Secret(Struct, frozen=True):
+    data: dict[str, str] | None = None
+
+
+@dataclass(slots=True)
+class PrometheusUsage:
+    """Asks what policies want to know, and remembers what it was told in the cycles before."""
+
+    #: Of the cluster, for secrets.
+    api: Api
+    environ: Mapping[str, str]
+    service_account: Path = SERVICE_ACCOUNT
+    _before: dict[str, QueryResult] = field(default_factory=dict)
+
+    async def results(self, policy: Policy) -> Mapping[str, QueryResult]:
+        """What each query of a policy comes to now; empty where it asks no Prometheus."""
+        queries, prometheus = queries_of(policy), prometheus_of(policy)
+        if not queries or prometheus is None:
+            self._before = {}
+            return {}
+        settings = policy.restow.usage
+        found = await self._asked(prometheus, queries, settings)
+        cycles = settings.cycles_in_all if settings is not None else 1
+        self._before = {each: result.after(self._before.get(each), cycles) for each, result in found.items()}
+        return self._before
+
+    async def _asked(
+        self, prometheus: Prometheus, queries: tuple[str, ...], settings: UsageSettings | None
+    ) -> dict[str, QueryResult]:
+        try:
+            async with asyncio.timeout(_PATIENCE), open_session() as session:
+                endpoint = await self._endpoint(prometheus, settings)
+                server = Api(endpoint, session, None, time_out=_TRY)
+                results = await asyncio.gather(*(_result(server, each, settings) for each in queries))
+                return dict(zip(queries, results, strict=True))
+        except TimeoutError:
+            problem = f"{_NO_USAGE}: unable to capture prometheus metrics: no answer within {_PATIENCE:.0f} s"
+        except (ClientError, InputError) as error:
+            problem = f"{_NO_CLIENT}: {error}"
+        return dict.fromkeys(queries, QueryResult(self.api.server_time.now(), problem=problem))
+
+    async def _endpoint(self, prometheus: Prometheus, settings: UsageSettings | None) -> Endpoint:
+        if not is_http(prometheus.url):
+            raise InputError(f"{excerpt(repr(prometheus.url))} is not an http:// or https:// URL")
+        in_pod = "KUBERNETES_SERVICE_HOST" in self.environ and (self.service_account / "token").is_file()
+        token: Credentials | None = TokenFile(self.service_account / "token") if in_pod else None
+        if prometheus.auth_token is not None and prometheus.auth_token.secret_reference is not None:
+            token = await self._secret_token(prometheus.auth_token.secret_reference)
+        authorities = self.service_account / "ca.crt" if in_pod else None
+        if settings is not None and settings.ca_file:
+            authorities = Path(settings.ca_file)
+        trusted = None if authorities is None else Authorities(authorities, str(authorities))
+        return server_at(prometheus.url, token, trusted, self.environ, origin=_ORIGIN)
+
+    async def _secret_token(self, reference: SecretReference) -> Credentials:
+        name = f"{reference.namespace}/{reference.name}"
+        path = f"/api/v1/namespaces/{quote(reference.namespace, safe='')}/secrets/{quote(reference.name, safe='')}"
+        try:
+            secret = await self.api.read(path, {}, lambda body: msgspec.json.decode(body, type=_Secret))
+        except ClientError as error:
+            raise ClientError(f"unable to get {excerpt(name)} secret: {error}") from error
+        try:
+            token = base64.b64decode((secret.data or {}).get(_KEY, "")).decode()
+        except (binascii.Error, UnicodeDecodeError):
+            token = ""
+        if not token:
+            text = f'prometheus authentication token secret missing "{_KEY}" data or empty'
+            raise ClientError(f"{text}: {excerpt(name)}")
+        return Fixed(Identity((bearer(token.strip(), f"Secret {excerpt(name)}"),)))
+
+
+async def _result(server: Api, promql: str, settings: UsageSettings | None) -> QueryResult:
+    try:
+        answer = await _answer(server, promql, settings)
+    except WrongFormError as error:
+        text = f'expected query results to be of type "vector", got "{excerpt(error.form)}" instead'
+    except (ClientError, aiohttp.ClientError) as error:
+        text = f"unable to capture prometheus metrics: {error}"
+    else:
+        return query_result(((each.instance, each.at, each.value) for each in answer.samples), answer.at)
+    return QueryResult(server.server_time.now(), problem=f"{_NO_USAGE}: {text}")
+
+
+async def _answer(server: Api, promql: str, settings: UsageSettings | None) -> Answer:
+    if settings is None or not settings.reach:
+        return await query(server, promql)
+    return await query_history(server, promql, settings.reach // SECOND, settings.spacing // SECOND)

@@ -1,0 +1,59 @@
+"""What the values of ``restow.usage`` may be, and which queries a policy asks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from restow.documents.findings import Issue
+from restow.kube.duration import SECOND, format_duration
+from restow.policies.metrics import METRICS_STRATEGY, metrics_source
+from restow.policies.policy import PROMETHEUS, Policy, RestowSettings, UsageSettings, prometheus_of
+
+#: Values of one node that are kept of a window.
+_MOST: Final = 2000
+_PATH: Final = ("restow", "usage")
+
+
+def queries_of(policy: Policy) -> tuple[str, ...]:
+    """The queries whose results decide, each once; none where the policy names no Prometheus to ask."""
+    if prometheus_of(policy) is None:
+        return ()
+    asking = (
+        profile.args[METRICS_STRATEGY].metrics_utilization
+        for profile in policy.profiles
+        if METRICS_STRATEGY in profile.balance and metrics_source(profile.args[METRICS_STRATEGY]) == PROMETHEUS
+    )
+    return tuple(dict.fromkeys(each.prometheus.query for each in asking))
+
+
+def check_usage(settings: RestowSettings) -> Iterator[Issue]:
+    """Yield what is wrong with the values of the section."""
+    usage = settings.usage
+    if usage is None:
+        return
+    if usage.percentile is not None and not 0 < usage.percentile <= 100:
+        yield Issue((*_PATH, "percentile"), f"must be above 0, up to 100, not {usage.percentile:g}")
+    for name, number in (("minSamples", usage.min_samples), ("cycles", usage.cycles)):
+        if number < 1:
+            yield Issue((*_PATH, name), f"must be 1 or more, not {number}")
+    if usage.of_cycles and usage.of_cycles < usage.cycles:
+        yield Issue((*_PATH, "ofCycles"), f"must be {usage.cycles} (cycles) or more, not {usage.of_cycles}")
+    yield from _check_durations(usage)
+
+
+def _check_durations(usage: UsageSettings) -> Iterator[Issue]:
+    for name, duration in (("window", usage.window), ("maxAge", usage.max_age)):
+        if duration < SECOND:
+            yield Issue((*_PATH, name), "must be 1s or longer")
+    for name, duration in (("step", usage.step), ("trendGuard", usage.trend_guard)):
+        if duration < 0 or 0 < duration < SECOND:
+            yield Issue((*_PATH, name), "must be 1s or longer, or 0s")
+    if usage.reach and usage.spacing > usage.reach:
+        yield Issue((*_PATH, "step"), f"must not be longer than {format_duration(usage.reach)}, which is looked at")
+    elif usage.reach and usage.spacing >= SECOND and usage.reach // usage.spacing > _MOST:
+        yield Issue((*_PATH, "step"), f"leaves more than {_MOST} values for each node; make it longer")
+    elif usage.reach and usage.max_age < usage.spacing:
+        yield Issue((*_PATH, "maxAge"), f"must not be shorter than {format_duration(usage.spacing)}, the step")
+    elif usage.reach and usage.min_samples > (most := usage.window // usage.spacing):
+        yield Issue((*_PATH, "minSamples"), f"must be {most} or less: a window has no more values")
