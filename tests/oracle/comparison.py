@@ -16,8 +16,8 @@ A policy that one refuses the other must refuse too, with the same texts.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from builders import NOW
@@ -25,6 +25,7 @@ from builders.metadata import Object
 from descheduling.harness import a_cluster
 from oracle.oracle_process import Answer, Eviction, OracleProcess, Outcome
 from oracle.policy_errors import unexplained
+from restow.cluster.usage_samples import QueryResult
 from restow.descheduling.cycle import Cycle, run_cycle
 from restow.descheduling.registry import plugins, strategies
 from restow.errors import InputError
@@ -50,10 +51,11 @@ LIMIT = "maximum number of evicted pods"
 
 @dataclass(slots=True, frozen=True)
 class Case:
-    """What is asked: objects, and the text of a policy."""
+    """What is asked: objects, the text of a policy, and what a Prometheus told restow."""
 
     cluster: list[Object]
     policy: str
+    usage: Mapping[str, QueryResult] = field(default_factory=dict)
 
 
 @dataclass(slots=True, frozen=True)
@@ -96,7 +98,7 @@ def disagreement(case: Case, oracle: OracleProcess) -> str:
 def restow_run(case: Case) -> Run:
     """restow's answer; InputError where it refuses the policy."""
     policy = load_policy(case.policy.encode(), "policy.yaml", plugins()).policy
-    cycle = run_cycle(a_cluster(*case.cluster), policy, strategies(), parse_time(NOW))
+    cycle = run_cycle(replace(a_cluster(*case.cluster), usage=case.usage), policy, strategies(), parse_time(NOW))
     cycle.state.validate()
     return _of_cycle(cycle)
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	promapi "github.com/prometheus/client_golang/api"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/tools/events"
@@ -83,6 +84,10 @@ func buildProfiles(
 	ctx context.Context, caches *caches, policy *api.DeschedulerPolicy, collector *metricscollector.MetricsCollector,
 	noted *record,
 ) ([]profileRun, error) {
+	prometheus, err := newPrometheusClient(policy)
+	if err != nil {
+		return nil, err
+	}
 	evictor, err := evictions.NewPodEvictor(
 		ctx, caches.client, &events.FakeRecorder{}, caches.factory.Core().V1().Pods().Informer(),
 		features.DefaultMutableFeatureGate,
@@ -107,6 +112,7 @@ func buildProfiles(
 			profile.WithPodEvictor(evictor),
 			profile.WithGetPodsAssignedToNodeFnc(caches.podsOnNode),
 			profile.WithMetricsCollector(collector),
+			profile.WithPrometheusClient(func() promapi.Client { return prometheus }),
 			profile.WithProfileInstanceID(fmt.Sprint(i)),
 		)
 		if err != nil {

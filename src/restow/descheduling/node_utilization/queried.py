@@ -9,7 +9,7 @@ usage clients of plugins/nodeutilization.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
@@ -64,11 +64,7 @@ def figures_of(result: QueryResult, settings: UsageSettings | None) -> dict[str,
         figure = _newest(series, result.at) if settings is None else _figure(series, result.at, settings)
         if figure is None:
             continue
-        if not 0 <= figure.value <= 1:
-            raise StrategyError(
-                f'error getting node usage: the collected metrics sample for "{excerpt(series.node)}" has value '
-                f"{_number(figure.value)} outside of <0; 1> interval"
-            )
+        _check_share(series.node, series.values.tolist() if settings is None else [figure.value])
         figures[series.node] = figure
     return figures
 
@@ -85,6 +81,15 @@ def origin(query: str, figure: Figure, settings: UsageSettings | None) -> str:
 def whole_percents(share: float) -> int:
     """A share of 0 to 1 as upstream cuts it."""
     return int(share * 100)
+
+
+def _check_share(node: str, values: Iterable[float]) -> None:
+    for value in values:
+        if not 0 <= value <= 1:
+            raise StrategyError(
+                f'error getting node usage: the collected metrics sample for "{excerpt(node)}" has value '
+                f"{_number(value)} outside of <0; 1> interval"
+            )
 
 
 def _newest(series: NodeSamples, at: float) -> Figure:
