@@ -2,11 +2,14 @@
 
 with Prometheus(tmp_path, targets={"restow": restow.port}, rules=[alerts]) as prometheus:
     prometheus.ask("restow_leader")   # [{"metric": {...}, "value": [time, "1"]}]
+
+``history`` is what it has scraped already, in the format of OpenMetrics.
 """
 
 from __future__ import annotations
 
 import json
+import subprocess
 import urllib.parse
 import urllib.request
 from collections.abc import Mapping, Sequence
@@ -27,10 +30,14 @@ _PATIENCE = 60.0
 class Prometheus:
     """Scrapes HTTPS targets every two seconds, without looking at certificates. Raises FileNotFoundError if it is not built."""
 
-    def __init__(self, directory: Path, *, targets: Mapping[str, int], rules: Sequence[Path] = ()) -> None:
+    def __init__(
+        self, directory: Path, *, targets: Mapping[str, int], rules: Sequence[Path] = (), history: str = ""
+    ) -> None:
         #: Its configuration.
         self.config = directory / "prometheus.yaml"
         self.config.write_text(yaml.safe_dump(_configuration(targets, rules)))
+        if history:
+            _store(history, directory)
         self._address = f"{HOST}:{free_ports(1)[0]}"
         command = [
             str(tool("prometheus")),
@@ -75,6 +82,14 @@ class Prometheus:
                 return bool(response.status == 200)
         except OSError:
             return False
+
+
+def _store(history: str, directory: Path) -> None:
+    """Make blocks of samples, as if they had been scraped. Raises CalledProcessError for what is no OpenMetrics."""
+    file = directory / "history.om"
+    file.write_text(history)
+    command = [tool("promtool"), "tsdb", "create-blocks-from", "openmetrics", "-q", file, directory / "data"]
+    subprocess.run(command, check=True, capture_output=True, timeout=_PATIENCE)
 
 
 def _configuration(targets: Mapping[str, int], rules: Sequence[Path]) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from restow.cli.steering_note import steering_note
 from restow.cli.streams import tell
 from restow.cli.timings import Timings
 from restow.descheduling.cycle import Cycle
+from restow.descheduling.measured_usage import measured_usage
 from restow.descheduling.planning import cycle_notes, idle_strategies, make_plan, node_loads
 from restow.descheduling.registry import plugins
 from restow.policies.understood import full_document
@@ -47,6 +48,7 @@ def answer(request: Request) -> None:
         plan = structs.replace(
             plan,
             notes=(*plan.notes, *idle),
+            usage=measured_usage(cycle.state.cluster, asked.policy.loaded.policy),
             policy=_policy_as_asked(asked, request.question),
             scheduler_configuration=asked.configuration.document,
         )

@@ -155,8 +155,28 @@ class Fenced(Struct, frozen=True):
     effect: str
 
 
+class MeasuredNode(Struct, frozen=True, rename="camel"):
+    """The figure of a node: a share of 0 to 1, how old its newest sample is, and how many it was made of."""
+
+    node: str
+    value: float
+    age_seconds: float
+    samples: int
+
+
+class MeasuredUsage(Struct, frozen=True):
+    """What a query for usage came to; a node without a usable figure is left out."""
+
+    query: str
+    #: None: the newest value counts.
+    percentile: float | None
+    #: Why there is nothing; empty where there is.
+    problem: str
+    nodes: tuple[MeasuredNode, ...]
+
+
 class Plan(Struct, frozen=True, rename="camel"):
-    """The whole answer; ``fence`` only where nodes are to be fenced."""
+    """The whole answer; ``fence`` only where nodes are to be fenced, ``usage`` only where a Prometheus was asked."""
 
     metadata: Metadata
     moves: tuple[Move, ...]
@@ -171,6 +191,7 @@ class Plan(Struct, frozen=True, rename="camel"):
     #: The KubeSchedulerConfiguration that was named; null where the schedulers were taken to have their defaults.
     scheduler_configuration: dict[str, Any] | None = None
     fence: Fenced | None = None
+    usage: tuple[MeasuredUsage, ...] = ()
     api_version: str = API_VERSION
     kind: str = "Plan"
 

@@ -96,11 +96,12 @@ def _class(name: str | None) -> str:
 
 def _figures(view: NodeView) -> str:
     parts = []
+    measured = f", {view.origin}" if view.origin else ""
     for name, load in sorted(view.load_before.items()):
         after = view.load_after.get(name, load)
         change = f" -> {after:.0f} %" if round(after) != round(load) else ""
         bounds = [f"{limits[name]:.0f} %" for limits in (view.low, view.high) if name in limits]
-        parts.append(f"{name} {load:.0f} %{change} (thresholds {' and '.join(bounds)})")
+        parts.append(f"{name} {load:.0f} %{change}{measured} (thresholds {' and '.join(bounds)})")
     return ", ".join(parts).replace("thresholds", "threshold") if not view.high else ", ".join(parts)
 
 

@@ -51,6 +51,7 @@ def _shown(encoded: bytes) -> bytes:
 def document(plan: Plan) -> dict[str, object]:
     """Return the plan's top-level fields in the order in which people read them; fractions and seconds have four digits."""
     fence = {} if plan.fence is None else {"fence": plan.fence}
+    usage = {"usage": plan.usage} if plan.usage else {}
     return {
         "apiVersion": plan.api_version,
         "kind": plan.kind,
@@ -61,6 +62,7 @@ def document(plan: Plan) -> dict[str, object]:
         "summary": structs.replace(plan.summary, utilisation=_rounded_utilisation(plan.summary.utilisation)),
         "problems": plan.problems,
         "notes": plan.notes,
+        **usage,
         "policy": plan.policy,
         "schedulerConfiguration": plan.scheduler_configuration,
     }

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from restow.cluster.usage import age_text
 from restow.descheduling.certainty import probability_text
 from restow.plain_text import printable
 from restow.reporting.answer import headline, landing_of, stays
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from restow.descheduling.plan import Move, Plan, Refusal
+    from restow.descheduling.plan import MeasuredUsage, Move, Plan, Refusal
     from restow.reporting.report import Report
 
 _MOVE_HEADER = (
@@ -38,6 +39,7 @@ _MOVE_HEADER = (
     "REASON",
 )
 _REFUSAL_HEADER = ("POD", "NODE", "STAGE", "CODE", "PROFILE", "STRATEGY", "MESSAGE")
+_USAGE_HEADER = ("NODE", "USAGE", "NEWEST SAMPLE", "SAMPLES")
 _UNCUT = 10_000
 
 
@@ -53,6 +55,7 @@ def print_wide(report: Report, console: Console) -> None:
         ],
         [Text(stays(plan), style="bold"), *_rows_text(_refusal_rows(plan))] if plan.refusals else (),
         problem_lines(report, _UNCUT),
+        *([Text(usage_title(each), style="bold"), *_rows_text(_usage_rows(each))] for each in plan.usage),
         load_lines(report, _UNCUT),
         node_lines(report, _UNCUT),
     )
@@ -106,6 +109,18 @@ def _refusal_cells(refusal: Refusal) -> Sequence[str]:
         refusal.plugin,
         refusal.message + (f" ({counted(more, 'more pod stays', 'more pods stay')})" if more else ""),
     )
+
+
+def usage_title(usage: MeasuredUsage) -> str:
+    """Return what was asked of Prometheus, and what counts of the answer."""
+    figure = "newest value" if usage.percentile is None else f"p{usage.percentile:g}"
+    return printable(f"Usage by Prometheus, {figure} of {usage.query}")
+
+
+def _usage_rows(usage: MeasuredUsage) -> Iterator[Sequence[str]]:
+    yield _USAGE_HEADER
+    for each in usage.nodes:
+        yield (printable(each.node), f"{each.value:.4f}", age_text(each.age_seconds), f"{each.samples:,}")
 
 
 def _rows_text(rows: Iterator[Sequence[str]]) -> Iterator[Text]:

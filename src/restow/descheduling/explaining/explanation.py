@@ -169,6 +169,8 @@ class NodeView(Struct, frozen=True, rename="camel"):
     low: dict[str, float]
     high: dict[str, float]
     message: str = ""
+    #: Where the load was measured and how old it is; empty where it is what pods request.
+    origin: str = ""
 
 
 class Staying(Struct, frozen=True):

@@ -91,6 +91,7 @@ def _view(turn: Turn, before: NodeClass | None, after: NodeClass | None, message
         low=_rounded(before.low) if before else {},
         high=_rounded(before.high) if before else {},
         message=message,
+        origin=before.origin if before else "",
     )
 
 

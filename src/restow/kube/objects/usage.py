@@ -12,9 +12,9 @@ class NodeMetrics(Struct, frozen=True, gc=False):
     """A metrics.k8s.io/v1beta1 NodeMetrics."""
 
     metadata: ObjectMeta = ObjectMeta()
+    usage: dict[str, WireQuantity] | None = None
     #: When it was measured.
     timestamp: str = ""
-    usage: dict[str, WireQuantity] | None = None
 
 
 class ContainerMetrics(Struct, frozen=True, gc=False):

@@ -19,6 +19,7 @@ from restow.reporting.html.elements import EMPTY, Markup, tag, text
 from restow.reporting.html.heat_map import heat_data
 from restow.reporting.html.moves import moves
 from restow.reporting.html.refusals import refusals
+from restow.reporting.html.usage import usage
 from restow.reporting.json import compact_json, document
 
 if TYPE_CHECKING:
@@ -52,7 +53,8 @@ def _hash(source: str) -> str:
 
 
 def _body(report: Report, script: Markup) -> Markup:
-    main = (cluster(report), moves(report.plan), refusals(report.plan), policy(report.policy), versions(report))
+    decided = (cluster(report), moves(report.plan), refusals(report.plan), usage(report.plan))
+    main = (*decided, policy(report.policy), versions(report))
     data = _data("plan", compact_json(document(report.plan)))
     heat = _data("heat", heat_data(report)) if len(report.loads) > MOST_CARDS else EMPTY
     return tag("body", answer(report), _contents(report), tag("main", *main), data, heat, tag("script", script))
@@ -60,7 +62,9 @@ def _body(report: Report, script: Markup) -> Markup:
 
 def _contents(report: Report) -> Markup:
     moving = "Moves" if predicts(report.plan) else "Evictions"
-    places = {"cluster": "Cluster", "moves": moving, "stays": "Refusals", "policy": "Policy", "versions": "Versions"}
+    places = {"cluster": "Cluster", "moves": moving, "stays": "Refusals"}
+    places |= {"usage": "Usage"} if report.plan.usage else {}
+    places |= {"policy": "Policy", "versions": "Versions"}
     links = (tag("a", text(title), href=f"#{name}") for name, title in places.items())
     return tag("nav", *links, aria_label="Contents")
 
