@@ -325,6 +325,18 @@ def test_a_policy_that_names_no_source_of_usage_is_told_how_to(plan_of):
     )
 
 
+def test_what_a_prometheus_tells_is_missing_in_a_dump_and_the_plan_says_what_to_do(plan_of):
+    source = {"metricsUtilization": {"source": "Prometheus", "prometheus": {"query": "load"}}}
+    args = {"thresholds": {"MetricResource": 20}, "targetThresholds": {"MetricResource": 50}} | source
+    provider = {"source": "Prometheus", "prometheus": {"url": "http://me:secret@prometheus:9090"}}
+    ran = plan_of(strategy_policy("LowNodeUtilization", args, metricsProviders=[provider]))
+    assert ran.status == 0
+    assert "error initializing usage client: prometheus client not initialized" in ran.err
+    assert ran.err.splitlines()[-1].startswith("LowNodeUtilization goes by what Prometheus at http://")
+    assert ran.err.endswith("tells, which a dump does not hold: plan the live cluster, without -f\n")
+    assert "secret" not in ran.err
+
+
 def test_usage_that_is_not_asked_for_is_not_missed(plan_of):
     assert plan_of(strategy_policy("LowNodeUtilization", UTILISATION)).err == ""
 

@@ -27,6 +27,19 @@ def test_all_of_it() -> None:
     assert settings.windows == (Window("0 22 * * 1-5", 8 * 3600 * 10**9, "Europe/Berlin"),)
 
 
+def test_usage_is_read_as_it_is_written() -> None:
+    usage = read(usage={"percentile": 95, "window": "2h", "cycles": 2, "ofCycles": 3, "perPod": "cpu"}).usage
+    assert usage is not None
+    assert (usage.percentile, usage.reach, usage.spacing) == (95.0, 7200 * 10**9, 120 * 10**9)
+    assert (usage.cycles_in_all, usage.per_pod) == (3, "cpu")
+
+
+def test_without_a_window_no_history_is_needed() -> None:
+    usage = read(usage={}).usage
+    assert usage is not None
+    assert usage.reach == 0
+
+
 def test_the_defaults() -> None:
     assert read() == RestowSettings()
 
@@ -63,6 +76,21 @@ def test_the_defaults() -> None:
         ({"windows": [{"start": "0 22 * * *"}]}, "restow.windows[0].duration: must be longer than 0s"),
         ({"windows": [{"start": "0 22 * * *", "duration": "1h", "timeZone": "Mars"}]}, "must be an IANA time zone"),
         ({"windows": [{"start": "0 22 * * *", "duration": "1h", "zone": "UTC"}]}, "zone"),
+        ({"usage": {"percentil": 95}}, 'did you mean "percentile"?'),
+        ({"usage": {"percentile": 0}}, "restow.usage.percentile: must be above 0, up to 100, not 0"),
+        ({"usage": {"percentile": 101}}, "restow.usage.percentile: must be above 0, up to 100, not 101"),
+        ({"usage": {"minSamples": 0}}, "restow.usage.minSamples: must be 1 or more, not 0"),
+        ({"usage": {"cycles": 0}}, "restow.usage.cycles: must be 1 or more, not 0"),
+        ({"usage": {"cycles": 3, "ofCycles": 2}}, "restow.usage.ofCycles: must be 3 (cycles) or more, not 2"),
+        ({"usage": {"window": "0s"}}, "restow.usage.window: must be 1s or longer"),
+        ({"usage": {"maxAge": "1ms"}}, "restow.usage.maxAge: must be 1s or longer"),
+        ({"usage": {"step": "-1s"}}, "restow.usage.step: must be 1s or longer, or 0s"),
+        ({"usage": {"trendGuard": "500ms"}}, "restow.usage.trendGuard: must be 1s or longer, or 0s"),
+        ({"usage": {"percentile": 90, "window": "1m", "step": "2m"}}, "usage.step: must not be longer than 1m0s"),
+        ({"usage": {"percentile": 90, "window": "24h", "step": "1s"}}, "usage.step: leaves more than 2000 values"),
+        ({"usage": {"percentile": 90, "maxAge": "30s"}}, "usage.maxAge: must not be shorter than 1m0s, the step"),
+        ({"usage": {"minSamples": 61}}, "restow.usage.minSamples: must be 60 or less: a window has no more values"),
+        ({"usage": {"perPod": "disk"}}, "restow.usage.perPod: must be cpu or memory"),
     ],
 )
 def test_what_makes_no_sense_is_refused_with_its_place(section: dict[str, object], said: str) -> None:

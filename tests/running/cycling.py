@@ -17,6 +17,7 @@ from restow.descheduling.limits import Spent
 from restow.descheduling.steering import Steering
 from restow.executing.memory import Memory
 from restow.executing.task import Task
+from restow.live.usage_source import UsageSource, no_usage
 from restow.policies.load import load_policy
 from restow.running.cycles import Cycles
 from restow.running.deciding import Rules
@@ -55,6 +56,7 @@ class Run:
     permit: Permit = always
     memory: Memory = field(default_factory=Memory)
     in_background: bool = False
+    usage_source: UsageSource = no_usage
     heard: Heard = field(default_factory=Heard)
     metrics: Metrics = field(default_factory=Metrics)
     recorded: Recorded = field(default_factory=Recorded)
@@ -74,6 +76,7 @@ class Run:
             tracing=NoTracing(),
             clock=time.time,
             in_background=self.in_background,
+            usage_source=self.usage_source,
         )
 
     def perform(self, by: Rules, times: int = 1) -> Run:

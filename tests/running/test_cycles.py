@@ -12,9 +12,11 @@ from builders import a_pdb
 from builders.metadata import uid_of
 from executing.double import a_task
 from restow.client import eviction
+from restow.cluster.usage_samples import QueryResult
 from restow.descheduling.limits import Spent
 from restow.executing.memory import Memory
 from restow.executing.task import Task
+from restow.policies.policy import Policy
 from restow.running.offering import Choice
 from running.cycling import DROPPED, Decided, Run, a_town, another_candidate_once, crowd, rules
 from running.hearing import sample
@@ -32,6 +34,20 @@ def test_a_plan_is_carried_out_and_told(decided: Decided) -> None:
     assert run.heard.of("Number of evictions/requests") == [{"v": 1, "totalEvicted": 4, "evictionRequests": 0}]
     assert [each.reason for each in run.recorded.occurrences] == ["RemoveDuplicates"] * 4 + ["PodsEvicted"]
     assert sample(run.metrics, "restow_cycle_phase_duration_seconds_count", phase="execute") == 1
+
+
+def test_usage_is_asked_for_once_a_cycle_however_often_it_is_decided(decided: Decided) -> None:
+    asked: list[Policy] = []
+
+    async def source(policy: Policy) -> dict[str, QueryResult]:
+        asked.append(policy)
+        return {}
+
+    town = a_town(*crowd("web"), *crowd("api"), land=another_candidate_once())
+    run = Run(town, usage_source=source).perform(rules(), times=2)
+    assert len(decided.moves) > 2
+    assert asked == [rules().policy] * 2
+    assert run.ended() == {"done": 2}
 
 
 def test_a_second_cycle_finds_nothing_to_do() -> None:
