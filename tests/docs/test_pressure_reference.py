@@ -9,7 +9,8 @@ from typing import get_args
 import msgspec
 
 from docs.pages import section, text_of
-from restow.pressure.checking import Change, CheckedNode, CheckedRule, PressureCheck
+from restow.pressure.checking import CheckedNode, CheckedRule, PressureCheck
+from restow.pressure.marking import Change
 from restow.pressure.rules import _Rule, read_rules
 
 PAGE = text_of("docs/reference/pressure.md")

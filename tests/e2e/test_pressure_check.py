@@ -17,7 +17,7 @@ import pytest
 from e2e.binaries import tool
 from e2e.control_plane import ControlPlane
 from e2e.prometheus import Prometheus
-from restow.pressure.checking import FIELD_MANAGER
+from restow.pressure.marking import FIELD_MANAGER
 
 pytestmark = pytest.mark.e2e
 

@@ -7,7 +7,8 @@ import pytest
 from pressure.marked_nodes import MANAGER, a_marked_node, owner, read
 from restow.client.prometheus import Answer, Sample
 from restow.kube.duration import MINUTE
-from restow.pressure.checking import FIELD_MANAGER, Mark, PressureCheck, check
+from restow.pressure.checking import PressureCheck, check
+from restow.pressure.marking import FIELD_MANAGER, Mark
 from restow.pressure.rules import Rule
 
 OURS = {"labels": {"status": "presure"}, "managedFields": [owner(MANAGER, "status")]}
@@ -36,7 +37,8 @@ def checked(nodes, *answers, rules=None, most=1.0) -> PressureCheck:
         pytest.param(0.7, {}, "none", id="not over"),
         pytest.param(0.9, BY_HAND, "foreign", id="by hand, over"),
         pytest.param(0.1, BY_HAND, "foreign", id="by hand, not over"),
-        pytest.param(0.9, {"labels": {"status": "fine"}}, "set", id="another value"),
+        pytest.param(0.9, {"labels": {"status": "fine"}}, "foreign", id="another value, over"),
+        pytest.param(0.1, {"labels": {"status": "fine"}}, "none", id="another value, not over"),
     ],
 )
 def test_what_becomes_of_a_label(value, node, change):

@@ -24,7 +24,8 @@ from restow.errors import InputError
 from restow.kube.excerpts import excerpt
 from restow.kube.label_syntax import key_problems, value_problems
 from restow.kube.objects import Unreadable
-from restow.pressure.checking import Mark, check
+from restow.pressure.checking import check
+from restow.pressure.marking import Mark
 from restow.pressure.nodes import MarkedNode
 from restow.pressure.rules import Rule, RuleFile, read_rules
 from restow.reporting.json import indented_json

@@ -65,11 +65,11 @@ async def patch(
     subresource: str = "",
     permit: Permit | None = None,
     dry_run: bool = False,
-) -> None:
-    """Change an object; a patch with ``metadata.resourceVersion`` or ``uid`` raises Conflict where these differ."""
+) -> bytes:
+    """The object after a change; a patch with ``metadata.resourceVersion`` or ``uid`` raises Conflict where these differ."""
     params = {"dryRun": "All"} if dry_run else {}
     path = resource.path(namespace, name, subresource)
-    await api.send(Call("PATCH", path, params, msgspec.json.encode(change), kind.value), permit=permit)
+    return await api.send(Call("PATCH", path, params, msgspec.json.encode(change), kind.value), permit=permit)
 
 
 async def apply(

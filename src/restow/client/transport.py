@@ -79,6 +79,8 @@ class Api:
     server_time: ServerTime = field(default_factory=ServerTime)
     #: Seconds that a request may take, unless it is a stream.
     time_out: float = TIME_OUT
+    #: How often a read is tried in all.
+    tries: int = _TRIES
 
     def without_limit(self) -> Api:
         """The same server for what may not wait behind a queue of other requests, such as the renewal of a lease."""
@@ -88,10 +90,14 @@ class Api:
         """The same server for requests that are not worth more time, or whose sender has to try again in time."""
         return replace(self, time_out=min(self.time_out, seconds))
 
+    def once(self) -> Api:
+        """The same server for reads that are not repeated, since whoever reads asks again later anyway."""
+        return replace(self, tries=1)
+
     async def read(self, path: str, params: Mapping[str, str], decode: Callable[[bytes], T]) -> T:
         """The decoded answer to a GET, asked for again while there is hope."""
         call = Call("GET", path, params)
-        for failures in range(1, _TRIES):
+        for failures in range(1, self.tries):
             try:
                 return decoded(await self.send(call), decode, call)
             except (Unreachable, TooManyRequests, ServerTrouble) as error:

@@ -5,8 +5,7 @@ every replica of restow can see whether it is still somebody's: ``unfencing.Unfe
 more. The fence is set before the first eviction and awaited in our own watch; kube-scheduler, which has a watch of its
 own, gets a moment more.
 
-Nobody else's taints are lost: a JSON patch adds one taint at the end of the list, or removes the one at a place after it
-has tested that it is ours. The list of taints is atomic for every other kind of patch.
+Nobody else's taints are lost (``client.taint_patches``).
 """
 
 from __future__ import annotations
@@ -19,12 +18,13 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 from restow.client import objects
-from restow.client.errors import BadRequest, ClientError, Conflict, NotFound
+from restow.client.errors import ClientError, NotFound
 from restow.client.leader_election import Election
 from restow.client.leadership import Timing
 from restow.client.objects import PatchKind
 from restow.client.permitted_body import Permit
 from restow.client.resources import RESOURCES
+from restow.client.taint_patches import adding, is_outdated, removing
 from restow.client.transport import Api
 from restow.cluster.fenced_nodes import FencedNode
 from restow.executing.settings import Clock, elapsed
@@ -41,8 +41,6 @@ _TRIES: Final = 3
 #: Seconds until our own watch has to show what was written, and what the scheduler's gets on top.
 _SEEN: Final = 10.0
 _SETTLING: Final = 0.25
-#: What the API server says of a JSON patch with a test that fails, or to a place that is not there.
-_DOES_NOT_FIT: Final = "the server rejected our request due to an error in our request"
 _TOLD: Final = "it is to stop"
 #: The longest value of a taint, and of its part before the time.
 _LONGEST_HOLDER: Final = 63 - len("_20261122T170000Z")
@@ -193,11 +191,13 @@ class Fencing:
             if is_tainted is None:
                 return None
             try:
-                await self._patch(node, adding(self.value, effect, is_tainted=is_tainted))
+                await self._patch(
+                    node, adding({"key": FENCE, "value": self.value, "effect": effect}, is_tainted=is_tainted)
+                )
             except NotFound:
                 return None
             except ClientError as error:
-                if attempt + 1 == _TRIES or not _is_outdated(error):
+                if attempt + 1 == _TRIES or not is_outdated(error):
                     return f"{node} cannot be fenced: {error}"
                 # Somebody else has changed the taints, which our watch will show in a moment.
                 await asyncio.sleep(_SETTLING)
@@ -225,36 +225,16 @@ async def remove(api: Api, fences: Iterable[FencedNode]) -> list[str]:
 
     async def unfence(fence: FencedNode) -> str | None:
         try:
-            await objects.patch(api, RESOURCES["Node"], "", fence.name, removing(fence.place), kind=PatchKind.JSON)
+            await objects.patch(
+                api, RESOURCES["Node"], "", fence.name, removing(fence.place, {"key": FENCE}), kind=PatchKind.JSON
+            )
         except NotFound:
             return None
         except ClientError as error:
-            return None if _is_outdated(error) else f"{fence.name} is still fenced: {error}"
+            return None if is_outdated(error) else f"{fence.name} is still fenced: {error}"
         return None
 
     return await _for_each(fences, unfence)
-
-
-def _is_outdated(error: ClientError) -> bool:
-    """Whether a JSON patch does not fit the object any more; whoever forbids it says so in other words."""
-    return isinstance(error, Conflict) or (isinstance(error, BadRequest) and error.answer == _DOES_NOT_FIT)
-
-
-def adding(value: str, effect: str, *, is_tainted: bool) -> list[dict[str, Any]]:
-    """The JSON patch that fences a node; BadRequest where it has taints, and we do not know of them."""
-    fence = {"key": FENCE, "value": value, "effect": effect}
-    if is_tainted:
-        return [{"op": "add", "path": "/spec/taints/-", "value": fence}]
-    return [
-        {"op": "test", "path": "/spec/taints", "value": None},
-        {"op": "add", "path": "/spec/taints", "value": [fence]},
-    ]
-
-
-def removing(place: int) -> list[dict[str, Any]]:
-    """The JSON patch that removes the taint at a place; BadRequest where that is not ours."""
-    path = f"/spec/taints/{place}"
-    return [{"op": "test", "path": f"{path}/key", "value": FENCE}, {"op": "remove", "path": path}]
 
 
 def taint_value(holder: str, now: float) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from restow.pressure.rules import ENOUGH, Rule
 BoolArray: TypeAlias = NDArray[np.bool_]
 FloatArray: TypeAlias = NDArray[np.float64]
 TimeArray: TypeAlias = NDArray[np.int64]
+IntArray: TypeAlias = NDArray[np.int64]
 
 #: In arrays of times: not at all.
 NEVER: Final = -1
@@ -64,6 +65,8 @@ class Pressure:
 
     #: Whether the rule finds the node under pressure.
     pressed: BoolArray
+    #: Since when it does, as far as this process knows.
+    pressed_since: TimeArray
     #: Since when the value has been over the threshold.
     over_since: TimeArray
     #: When there was a value last, or since when one has been waited for.
@@ -77,9 +80,27 @@ class Pressure:
         pressed = np.where(table.is_taint, tainted, labelled)
         return Pressure(
             pressed=pressed,
+            pressed_since=np.where(pressed, now, NEVER),
             over_since=np.full(pressed.shape, NEVER, dtype=np.int64),
             last_value=np.full(pressed.shape, now, dtype=np.int64),
             has_seen=np.zeros(pressed.shape, dtype=np.bool_),
+        )
+
+    def carried(self, to: Pressure, positions: IntArray) -> Pressure:
+        """Return this for other nodes: where each was among these, or below 0 for a new one, which is as in ``to``."""
+        if not self.pressed.shape[1]:
+            return to
+        is_known = positions >= 0
+
+        def of(ours: NDArray[Any], new: NDArray[Any]) -> NDArray[Any]:
+            return np.where(is_known, ours[:, positions], new)
+
+        return Pressure(
+            pressed=of(self.pressed, to.pressed),
+            pressed_since=of(self.pressed_since, to.pressed_since),
+            over_since=of(self.over_since, to.over_since),
+            last_value=of(self.last_value, to.last_value),
+            has_seen=of(self.has_seen, to.has_seen),
         )
 
 
@@ -96,19 +117,27 @@ class Marks:
 def step(before: Pressure, table: Table, values: FloatArray, now: int, patience: Patience) -> Pressure:
     """Return what is known after the values of one moment; not-a-number is no value."""
     has_value = np.isfinite(values)
-    turned = np.where(has_value, table.sign * values, -np.inf)
-    over = has_value & (turned > table.threshold)
+    turned = _turned(table, values)
+    over = over_threshold(table, values)
     is_lost = ~has_value & (now - before.last_value > patience.grace)
     since = np.where(over & (before.over_since == NEVER), now, before.over_since)
     since = np.where((has_value & ~over) | is_lost, NEVER, since)
     enters = over & (now - since >= table.hold)
     leaves = (has_value & (turned <= table.clear)) | (is_lost & (patience.afterwards == "clear"))
+    pressed = (before.pressed | enters) & ~leaves
+    began = np.where(before.pressed, before.pressed_since, now)
     return Pressure(
-        pressed=(before.pressed | enters) & ~leaves,
+        pressed=pressed,
+        pressed_since=np.where(pressed, began, NEVER),
         over_since=since,
         last_value=np.where(has_value, now, before.last_value),
         has_seen=before.has_seen | has_value,
     )
+
+
+def over_threshold(table: Table, values: FloatArray) -> BoolArray:
+    """Return which values are over the threshold, or under it where low values are pressure; not-a-number never is."""
+    return _turned(table, values) > table.threshold
 
 
 def marks(pressure: Pressure, table: Table, most: float) -> Marks:
@@ -125,6 +154,11 @@ def marks(pressure: Pressure, table: Table, most: float) -> Marks:
         taint=np.where(table.is_taint, weights, 0.0).sum(axis=0) >= ENOUGH,
         held_back=held_back,
     )
+
+
+def _turned(table: Table, values: FloatArray) -> FloatArray:
+    """The values so that over is above; what is no value is below everything."""
+    return np.where(np.isfinite(values), table.sign * values, -np.inf)
 
 
 def _column(numbers: Sequence[float]) -> FloatArray:

@@ -46,7 +46,7 @@ def node_memory(cgroups: Path = CGROUPS, memory_file: Path = MEMORY_FILE) -> Nod
 
     InputError names the file that is missing or lacks a figure.
     """
-    capacity = _figure(memory_file, "MemTotal") * _KIB
+    capacity = _Figures.of(memory_file)["MemTotal"] * _KIB
     if (cgroups / "memory.stat").exists():
         return _second_version(capacity, cgroups)
     if (cgroups / "memory").is_dir():
@@ -58,36 +58,45 @@ def node_memory(cgroups: Path = CGROUPS, memory_file: Path = MEMORY_FILE) -> Nod
 
 
 def _first_version(capacity: int, root: Path) -> NodeMemory:
-    usage = _number(root / "memory.usage_in_bytes", _text(root / "memory.usage_in_bytes").strip())
-    return NodeMemory(capacity, usage, _figure(root / "memory.stat", "total_inactive_file"))
+    usage = _amount(root / "memory.usage_in_bytes")
+    return NodeMemory(capacity, usage, _Figures.of(root / "memory.stat")["total_inactive_file"])
 
 
 def _second_version(capacity: int, root: Path) -> NodeMemory:
-    told, current = root / "memory.stat", root / "memory.current"
+    told, current = _Figures.of(root / "memory.stat"), root / "memory.current"
     if not current.exists():
-        usage = _figure(told, "anon") + _figure(told, "file")
+        usage = told["anon"] + told["file"]
     elif any(each.is_dir() for each in root.iterdir()):
-        usage = _number(current, _text(current).strip())
+        usage = _amount(current)
     else:
         raise InputError(
             f"{root} is the cgroup of one container, not the node's: mount the host's /sys/fs/cgroup, and name its place "
             "with --cgroup-root"
         )
-    return NodeMemory(capacity, usage, _figure(told, "inactive_file"))
+    return NodeMemory(capacity, usage, told["inactive_file"])
 
 
-def _figure(file: Path, name: str) -> int:
-    """A figure of a file of names and figures."""
-    figures = _figures(_text(file))
-    if name not in figures:
-        raise InputError(f"{file} has no line {name}")
-    return _number(file, figures[name])
+@dataclass(slots=True, frozen=True)
+class _Figures:
+    """A file of names and figures, as it was at one moment: ``anon 4096`` and ``MemTotal:  16 kB`` alike."""
+
+    file: Path
+    figures: Mapping[str, str]
+
+    @staticmethod
+    def of(file: Path) -> _Figures:
+        fields = (line.split() for line in _text(file).splitlines())
+        return _Figures(file, {found[0].removesuffix(":"): found[1] for found in fields if len(found) > 1})
+
+    def __getitem__(self, name: str) -> int:
+        if name not in self.figures:
+            raise InputError(f"{self.file} has no line {name}")
+        return _number(self.file, self.figures[name])
 
 
-def _figures(text: str) -> Mapping[str, str]:
-    """``anon 4096`` and ``MemTotal:  16 kB`` alike."""
-    fields = (line.split() for line in text.splitlines())
-    return {found[0].removesuffix(":"): found[1] for found in fields if len(found) > 1}
+def _amount(file: Path) -> int:
+    """The one figure of a file."""
+    return _number(file, _text(file).strip())
 
 
 def _number(file: Path, text: str) -> int:

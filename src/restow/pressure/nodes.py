@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from restow.kube.objects import Taint
 
@@ -30,6 +30,8 @@ class ManagedFields(Struct, frozen=True, rename="camel"):
 
 class _Metadata(Struct, frozen=True, rename="camel"):
     name: str = ""
+    uid: str = ""
+    resource_version: str = ""
     labels: dict[str, str] | None = None
     managed_fields: tuple[ManagedFields, ...] | None = None
 
@@ -54,10 +56,25 @@ class MarkedNode(Struct, frozen=True):
         """Its name."""
         return self.metadata.name
 
+    @property
+    def uid(self) -> str:
+        """What tells it from a node of the same name before it."""
+        return self.metadata.uid
+
+    @property
+    def version(self) -> int:
+        """Grows with each change; 0 where the server's versions are no numbers."""
+        return comparable(self.metadata.resource_version)
+
+
+def comparable(version: str) -> int:
+    """Return a resource version that can be compared; 0 where it is no number."""
+    return int(version) if version.isascii() and version.isdigit() else 0
+
 
 def markable(nodes: Iterable[MarkedNode]) -> list[MarkedNode]:
     """Return the nodes that rules are about, by name: all but those of the control plane."""
-    return sorted((node for node in nodes if not _is_control_plane(node)), key=lambda node: node.name)
+    return sorted((node for node in nodes if not is_control_plane(node)), key=lambda node: node.name)
 
 
 def index_of(nodes: Iterable[MarkedNode]) -> Mapping[str, int]:
@@ -83,8 +100,20 @@ def bears_taint(node: MarkedNode, key: str, value: str) -> bool:
 
 def label_is_of(node: MarkedNode, key: str, manager: str) -> bool:
     """Whether a field manager owns a label of a node."""
-    owned = (each.fields_v1 for each in node.metadata.managed_fields or () if each.manager == manager)
-    return any(f"f:{key}" in _inner(fields, "f:metadata", "f:labels") for fields in owned)
+    return key in labels_of(node, manager)
+
+
+def labels_of(node: MarkedNode, manager: str) -> Mapping[str, str]:
+    """Return the labels of a node that a field manager owns."""
+    fields = (each.fields_v1 for each in node.metadata.managed_fields or () if each.manager == manager)
+    owned = {key.removeprefix("f:") for each in fields for key in _inner(each, "f:metadata", "f:labels")}
+    return {key: value for key, value in (node.metadata.labels or {}).items() if key in owned}
+
+
+def without_other_managers(node: MarkedNode, manager: str) -> MarkedNode:
+    """Return a node that keeps of its field managers only one: the others' fields are many."""
+    kept = tuple(each for each in node.metadata.managed_fields or () if each.manager == manager)
+    return structs.replace(node, metadata=structs.replace(node.metadata, managed_fields=kept))
 
 
 def _inner(fields: Any, *steps: str) -> Mapping[str, Any]:
@@ -97,5 +126,6 @@ def _addresses(node: MarkedNode) -> Iterator[str]:
     return (each.address for each in node.status.addresses or () if each.type in _ADDRESSES and each.address)
 
 
-def _is_control_plane(node: MarkedNode) -> bool:
+def is_control_plane(node: MarkedNode) -> bool:
+    """Whether a node is of the control plane."""
     return any(role in (node.metadata.labels or {}) for role in _CONTROL_PLANE)

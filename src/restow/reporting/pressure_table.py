@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from restow.pressure.checking import Change, CheckedNode, CheckedRule, PressureCheck
+    from restow.pressure.checking import CheckedNode, CheckedRule, PressureCheck
+    from restow.pressure.marking import Change
 
 _MOST_LISTED: Final = 50
 _MOST_NAMED: Final = 5
