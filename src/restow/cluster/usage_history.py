@@ -1,0 +1,96 @@
+"""What nodes used over time: for each node and resource a series of samples, and figures of a window of it.
+
+Times are whole seconds since the epoch, values whole milli-CPUs or bytes, as ``cluster.amounts`` has them. A window is so
+many seconds up to and including ``now``, without the second in which it begins, as a range of Prometheus. Samples
+after ``now`` do not exist yet. A figure is None where the window has no sample: nobody knows, and that is not zero.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+#: Seconds since the epoch, or amounts.
+Column = npt.NDArray[np.int64]
+
+
+@dataclass(slots=True, frozen=True, eq=False)
+class Series:
+    """What one node used of one resource: ``values[i]`` at ``times[i]``, which ascend without repetition."""
+
+    times: Column
+    values: Column
+    #: The query that the samples answer; empty where they are of no query.
+    query: str = ""
+
+    def __post_init__(self) -> None:
+        """ValueError for columns that are no series."""
+        if len(self.times) != len(self.values):
+            raise ValueError(f"{len(self.times)} times have {len(self.values)} values")
+        if len(self.times) and bool((np.diff(self.times) <= 0).any()):
+            raise ValueError("the times do not ascend")
+
+    def __len__(self) -> int:
+        """Return how many samples there are."""
+        return len(self.times)
+
+
+@dataclass(slots=True, frozen=True)
+class UsageHistory:
+    """The series of each node by its name, and there by resource: ``cpu``, ``memory``."""
+
+    nodes: Mapping[str, Mapping[str, Series]] = field(default_factory=dict)
+
+    def series(self, node: str, resource: str) -> Series | None:
+        """Return what a node used of a resource; None where nobody has measured that."""
+        return self.nodes.get(node, {}).get(resource)
+
+
+class Sample(NamedTuple):
+    """One sample."""
+
+    at: int
+    value: int
+
+
+def within(series: Series, window: int, now: int) -> Series:
+    """Return the samples of a window."""
+    first, end = np.searchsorted(series.times, (now - window, now), side="right")
+    return Series(series.times[first:end], series.values[first:end], series.query)
+
+
+def latest(series: Series, now: int) -> Sample | None:
+    """Return the last sample up to now, however old it is."""
+    end = int(np.searchsorted(series.times, now, side="right"))
+    return Sample(int(series.times[end - 1]), int(series.values[end - 1])) if end else None
+
+
+def percentile(series: Series, window: int, q: float, now: int) -> int | None:
+    """Return the value that ``q`` percent of a window's samples do not exceed, between two samples in proportion.
+
+    That is ``quantile_over_time`` of Prometheus, rounded up to a whole amount.
+    """
+    values = np.sort(within(series, window, now).values)
+    if not len(values):
+        return None
+    rank = q / 100 * (len(values) - 1)
+    below = int(rank)
+    low, high = int(values[below]), int(values[min(below + 1, len(values) - 1)])
+    return min(low + math.ceil((high - low) * (rank - below)), high)
+
+
+def mean(series: Series, window: int, now: int) -> float | None:
+    """Return the mean of a window's samples."""
+    values = within(series, window, now).values
+    return float(values.mean(dtype=np.float64)) if len(values) else None
+
+
+def std(series: Series, window: int, now: int) -> float | None:
+    """Return the standard deviation of a window's samples (of the population, as ``stddev_over_time``)."""
+    values = within(series, window, now).values
+    return float(values.std(dtype=np.float64)) if len(values) else None
