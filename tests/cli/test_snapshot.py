@@ -6,14 +6,22 @@ import gzip
 import io
 import json
 import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
 from builders import NOW
+from cluster.histories import samples_of
 from docs.pages import ROOT
+from restow.cli.usage_asking import usage_question
+from restow.cluster.stored_usage import stored_history
+from restow.sources.documents import load_cluster
 from restow.sources.synthetic import generate, policy_for, write_list
 
 DEMO = ROOT / "examples" / "clusters" / "demo.json"
+SECRET = "hunter2"
 DEMO_POLICY = ROOT / "examples" / "policies" / "demo.yaml"
 
 
@@ -95,3 +103,91 @@ def test_nobody_answers(restow, tmp_path, monkeypatch):
     ran = restow("snapshot", "--kubeconfig", "config")
     assert ran.status == 1
     assert ran.err.startswith("restow failed: http://127.0.0.1:1 (config, context c) cannot be reached: ")
+
+
+USAGE = ("--usage", "24h", "--prometheus-url")
+
+
+@pytest.fixture
+def prometheus():
+    """What answers each query of history with a value every five minutes for n1, and one for a stranger."""
+    asked = []
+
+    class Answers(BaseHTTPRequestHandler):
+        def do_GET(self):
+            asked.append(parse_qs(urlsplit(self.path).query)["query"][0])
+            values = {"n1": "1.5", "n2:9100": "0.25", "stranger": "1"}
+            result = [
+                {"metric": {"instance": name}, "values": [[1795218900, value], [1795219200, value]]}
+                for name, value in values.items()
+            ]
+            body = json.dumps({"status": "success", "data": {"resultType": "matrix", "result": result}}).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Answers) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://me:{SECRET}@127.0.0.1:{server.server_port}", asked
+        server.shutdown()
+        thread.join()
+
+
+def test_the_usage_of_the_nodes_becomes_part_of_it(restow, cluster, prometheus):
+    url, asked = prometheus
+    ran = restow("snapshot", "-f", cluster, *USAGE, url, "--memory-query", "mem[$window]", "-o", "small.json")
+    assert ran.status == 0
+    assert ran.err.splitlines() == [
+        "cpu: Prometheus has no usage of 1 node of 3; try --cpu-query in it",
+        "cpu: instances that are no node: stranger",
+        "memory: Prometheus has no usage of 1 node of 3; try --memory-query in it",
+        "memory: instances that are no node: stranger",
+        ran.err.splitlines()[-1],
+    ]
+    assert ran.err.splitlines()[-1].startswith("small.json: 3 nodes, 3 pods, 4 other objects, 4 series of usage of ")
+    assert asked == [
+        '(sum by (instance) (rate(node_cpu_seconds_total{mode!~"idle|iowait"}[300s]))\n)[86400s:300s]',
+        "(mem[300s]\n)[86400s:300s]",
+    ]
+    history = stored_history(load_cluster(["small.json"])[0])
+    assert samples_of(history.nodes["n1"]["cpu"]) == {1795218900: 1500, 1795219200: 1500}
+    assert samples_of(history.nodes["n2"]["memory"]) == {}.fromkeys((1795218900, 1795219200), 0)
+    assert SECRET not in (cluster.parent / "small.json").read_text()
+    again = restow("snapshot", "-f", "small.json", "-o", "again.json")
+    assert again.status == 0
+    assert (cluster.parent / "again.json").read_bytes() == (cluster.parent / "small.json").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("usage", "step"), [("1m", 60), ("1h", 60), ("24h", 300), ("25h", 360), ("168h", 2100), ("8784h", 109_800)]
+)
+def test_no_range_has_more_samples_than_a_day_in_five_minutes(usage, step):
+    question = usage_question(usage, "http://p", None, None, {"cpu": "rate(x[$window])"})
+    assert question.step == step
+    assert question.seconds / step <= 288
+    assert question.queries == {"cpu": f"rate(x[{max(step, 300)}s])"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--usage", "24h"), "--usage needs --prometheus-url: where to ask, such as http://prometheus:9090"),
+        (("--prometheus-url", "http://p"), "--prometheus-url goes with --usage: add --usage 24h"),
+        (("--cpu-query", "up"), "--cpu-query goes with --usage: add --usage 24h"),
+        ((*USAGE, "prometheus:9090"), "--prometheus-url 'prometheus:9090' is not an http:// or https:// URL"),
+        (("--usage", "day", "--prometheus-url", "http://p"), "--usage day: "),
+        (("--usage", "59s", "--prometheus-url", "http://p"), "--usage 59s: must be from 1m to 8784h"),
+        (("--usage", "9000h", "--prometheus-url", "http://p"), "--usage 9000h: must be from 1m to 8784h"),
+    ],
+)
+def test_a_history_that_cannot_be_asked_for_is_told_in_a_sentence(restow, cluster, arguments, sentence):
+    ran = restow("snapshot", "-f", cluster, *arguments, "-o", "small.json")
+    assert (ran.status, ran.out) == (2, "")
+    assert ran.err.startswith(sentence)
+    assert ran.err.count("\n") == 1
+    assert not (cluster.parent / "small.json").exists()

@@ -9,18 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cluster.histories import a_series
 from restow.cluster.usage_history import Sample, Series, UsageHistory, latest, mean, percentile, std, within
 
 MOST = 2**63 - 1
 
 
-def series(samples: dict[int, int]) -> Series:
-    times = sorted(samples)
-    values = [samples[time] for time in times]
-    return Series(np.array(times, dtype=np.int64), np.array(values, dtype=np.int64), "query")
-
-
-SPIKE = series({100: 10, 160: 20, 220: 1000, 280: 30})
+SPIKE = a_series({100: 10, 160: 20, 220: 1000, 280: 30}, "query")
 SAMPLES = st.dictionaries(st.integers(0, 1000), st.integers(0, MOST), max_size=20)
 
 
@@ -40,7 +35,7 @@ def test_samples_after_now_do_not_exist_yet():
 @pytest.mark.parametrize("figure", [mean, std, lambda *args: percentile(args[0], args[1], 95, args[2])])
 def test_where_there_is_no_sample_there_is_no_figure(figure):
     assert figure(SPIKE, 60, 5000) is None
-    assert figure(series({}), 60, 100) is None
+    assert figure(a_series({}), 60, 100) is None
 
 
 @pytest.mark.parametrize(("q", "expected"), [(0, 10), (50, 25), (100, 1000), (75, 273)])
@@ -52,15 +47,15 @@ def test_a_percentile_lies_between_samples_in_proportion_and_is_rounded_up(q, ex
 def test_figures_are_those_of_the_samples_in_the_window(samples, window, now, q):
     inside = sorted(value for time, value in samples.items() if now - window < time <= now)
     if not inside:
-        assert percentile(series(samples), window, q, now) is None
+        assert percentile(a_series(samples), window, q, now) is None
         return
-    found = percentile(series(samples), window, q, now)
+    found = percentile(a_series(samples), window, q, now)
     assert found is not None
     assert inside[0] <= found <= inside[-1]
     assert found == pytest.approx(float(np.percentile(np.array(inside, dtype=np.float64), q)), rel=1e-9, abs=1)
-    assert mean(series(samples), window, now) == pytest.approx(statistics.fmean(inside), rel=1e-9)
+    assert mean(a_series(samples), window, now) == pytest.approx(statistics.fmean(inside), rel=1e-9)
     spread = statistics.pstdev([float(value) for value in inside])
-    assert std(series(samples), window, now) == pytest.approx(spread, rel=1e-6, abs=1e-6 * inside[-1])
+    assert std(a_series(samples), window, now) == pytest.approx(spread, rel=1e-6, abs=1e-6 * inside[-1])
 
 
 def test_a_node_or_resource_that_nobody_has_measured_has_no_series():

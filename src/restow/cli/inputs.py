@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from restow.cli.options import STDIN
 from restow.cli.progress import working
 from restow.cli.untold_kinds import untold_by_the_api_server, untold_warning
 from restow.errors import InputError
-from restow.kube.timestamps import parse_time
+from restow.kube.timestamps import SECOND, format_time, parse_time
+from restow.reporting.wording import counted
 
 if TYPE_CHECKING:
     from restow.cluster.snapshot import Cluster
@@ -43,6 +44,17 @@ class Found:
     #: What else was found, in sentences.
     notes: Sequence[str]
     is_live: bool
+
+    def with_usage_at(self, now: int) -> Found:
+        """The same, with the usage that a stored history knows of a time in nanoseconds; metrics of the input count first."""
+        from restow.cluster.stored_usage import with_usage_at
+
+        found = with_usage_at(self.cluster, now // SECOND)
+        if not found.nodes:
+            return self
+        since = format_time(found.oldest * SECOND)
+        note = f"usage of {counted(found.nodes, 'node')} is what the stored history last says, of {since} or later"
+        return replace(self, cluster=found.cluster, notes=(*self.notes, note))
 
     def untold_warning(self, kinds: Collection[str], what: str) -> list[str]:
         """One sentence where ``what`` (moves, answers) depend on kinds that nobody told of, and what adds them."""

@@ -78,7 +78,7 @@ async def _ask(request: Request, endpoint: Endpoint, file: RuleFile) -> tuple[li
         tell(api.endpoint.warnings)
         prometheus = Api(endpoint, session, None)
         answers = [await _query(prometheus, rule, file) for rule in file.rules]
-        return answers, await _nodes(api)
+        return answers, await listed_nodes(api)
 
 
 async def _query(prometheus: Api, rule: Rule, file: RuleFile) -> Answer:
@@ -88,7 +88,8 @@ async def _query(prometheus: Api, rule: Rule, file: RuleFile) -> Answer:
         raise file.query_refused(rule, str(error)) from error
 
 
-async def _nodes(api: Api) -> list[MarkedNode]:
+async def listed_nodes(api: Api) -> list[MarkedNode]:
+    """The nodes of a cluster, as far as samples and marks go; one that cannot be read is told and left out."""
     resource = structs.replace(RESOURCES["Node"], type=MarkedNode)
     nodes: list[MarkedNode] = []
     async with aclosing(pages(api, resource)) as listed:

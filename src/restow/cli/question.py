@@ -74,6 +74,8 @@ def prepared(question: Question, clock: Timings) -> Prepared:
     tell(problem_lines(configuration.warnings))
     with clock.phase("load"):
         found = read_cluster(question.where, usage=asked.collects_usage)
+        if asked.collects_usage:
+            found = found.with_usage_at(now)
     tell(found.notes)
     policy = asked.of(found.cluster)
     with clock.phase("load"):

@@ -12,12 +12,26 @@ EXAMPLES = """Examples:
   restow snapshot -o cluster.json.gz
   restow snapshot --context production -o production.json.gz
   restow snapshot -f dumps/ -o cluster.json.gz
+  restow snapshot --usage 24h --prometheus-url http://prometheus:9090 -o c.json.gz
   restow snapshot | restow plan -f - --policy-config-file policy.yaml
 """
 
 _FILE = "File to write, compressed if its name ends in .gz. Default: standard output."
 
+_USAGE = "Also store what nodes used for so long, such as 24h, as Prometheus has measured it."
+_URL = "Prometheus, such as http://prometheus:9090; user and password may stand in front of the host."
+_TOKEN = "File with a bearer token for Prometheus, such as that of a service account."  # noqa: S105
+_AUTHORITIES = "File with the certificates of the authorities that a https:// Prometheus is checked against."
+_CPU = "Query for the cores that each instance uses; $window is the time between two samples, 5m at least. Default: by node_exporter's metrics."
+_MEMORY = "Query for the bytes that each instance uses. Default: by node_exporter's metrics."
+
 _Output = Annotated[str | None, PATHS, Parameter(name=["-o", "--output"], metavar="FILE", help=_FILE)]
+_Usage = Annotated[str | None, Parameter(metavar="DURATION", help=_USAGE)]
+_Url = Annotated[str | None, Parameter(metavar="URL", help=_URL)]
+_Token = Annotated[str | None, PATHS, Parameter(metavar="FILE", help=_TOKEN)]
+_Authorities = Annotated[str | None, PATHS, Parameter(metavar="FILE", help=_AUTHORITIES)]
+_CpuQuery = Annotated[str | None, Parameter(metavar="PROMQL", help=_CPU)]
+_MemoryQuery = Annotated[str | None, Parameter(metavar="PROMQL", help=_MEMORY)]
 
 
 def snapshot(
@@ -27,16 +41,32 @@ def snapshot(
     kubeconfig: Kubeconfig = None,
     context: Context = None,
     no_size_limit: NoSizeLimit = False,
+    usage: _Usage = None,
+    prometheus_url: _Url = None,
+    prometheus_token_file: _Token = None,
+    prometheus_ca_file: _Authorities = None,
+    cpu_query: _CpuQuery = None,
+    memory_query: _MemoryQuery = None,
     verbose: Verbosity = 0,
 ) -> None:
     """Save a cluster to one compact file for -f.
 
     A snapshot holds only what decisions read, so a plan from it equals a plan from the whole cluster. It contains no
-    environment variables, commands, Secrets or ConfigMaps, and no annotation that decisions do not read.
+    environment variables, commands, Secrets or ConfigMaps, and no annotation that decisions do not read. With --usage it also holds what the nodes used, for strategies that go by usage.
     """
     from restow.cli.inputs import Where
-    from restow.cli.snapshotting import write_snapshot
+    from restow.cli.snapshotting import Request, write_snapshot
     from restow.cli.timings import told
 
     with told("snapshot", verbose):
-        write_snapshot(Where(tuple(filename or ()), kubeconfig, context, no_size_limit), output)
+        asked = Request(
+            where=Where(tuple(filename or ()), kubeconfig, context, no_size_limit),
+            output=output,
+            usage=usage,
+            url=prometheus_url,
+            token_file=prometheus_token_file,
+            authorities=prometheus_ca_file,
+            cpu_query=cpu_query,
+            memory_query=memory_query,
+        )
+        write_snapshot(asked)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from restow.cli.inputs import Where, check_inputs, origin_of
 from restow.cli.options import STDIN
@@ -12,20 +14,43 @@ from restow.cli.progress import working
 from restow.cli.streams import tell
 from restow.cli.written_files import check_target, write_file
 from restow.cluster.left_out import left_out_notes
+from restow.cluster.usage_columns import KIND as USAGE
+from restow.errors import InputError
 from restow.reporting.wording import counted
 from restow.sources.compact import CompactCluster
 from restow.sources.documents import check_complete, garbage_collection_paused, read_objects
 
+if TYPE_CHECKING:
+    from restow.cli.usage_asking import UsageQuestion
+
 _PACKED = ".gz"
 
 
-def write_snapshot(where: Where, output: str | None) -> None:
+@dataclass(slots=True, frozen=True)
+class Request:
+    """What was asked for, as it was written."""
+
+    where: Where
+    output: str | None
+    usage: str | None
+    url: str | None
+    token_file: str | None
+    authorities: str | None
+    cpu_query: str | None
+    memory_query: str | None
+
+
+def write_snapshot(request: Request) -> None:
     """Read a cluster and write it; InputError and ClientError as ``read_cluster``, errors as ``write_file``."""
+    where, output = request.where, request.output
     check_inputs(where)
+    question = _usage_question(request)
     if output is not None and output != STDIN:
         check_target(output)
     with garbage_collection_paused(), working("reading the cluster"):
         cluster, origin = _read(where)
+    if question is not None:
+        _add_usage(cluster, question, where)
     with working("writing the snapshot"):
         if output is None or output == STDIN:
             sys.stdout.flush()
@@ -35,6 +60,8 @@ def write_snapshot(where: Where, output: str | None) -> None:
         write_file(output, cluster.write_gzip if output.endswith(_PACKED) else cluster.write)
     counts = cluster.counts()
     what = f"{counted(counts['Node'], 'node')}, {counted(counts['Pod'], 'pod')}, {counted(_others(counts), 'other object')}"
+    if USAGE in counts:
+        what += f", {counted(counts[USAGE], 'series', 'series')} of usage"
     # Devices and pipes have no size.
     size = f", {Path(output).stat().st_size:,} bytes" * Path(output).is_file()
     tell([f"{output}: {what} of {origin}{size}"])
@@ -55,4 +82,36 @@ def _read(where: Where) -> tuple[CompactCluster, str]:
 
 
 def _others(counts: Mapping[str, int]) -> int:
-    return sum(counts.values()) - counts["Node"] - counts["Pod"]
+    return sum(counts.values()) - counts["Node"] - counts["Pod"] - counts.get(USAGE, 0)
+
+
+def _usage_question(request: Request) -> UsageQuestion | None:
+    """What Prometheus is asked; None if nothing."""
+    options = {
+        "--prometheus-url": request.url,
+        "--prometheus-token-file": request.token_file,
+        "--prometheus-ca-file": request.authorities,
+        "--cpu-query": request.cpu_query,
+        "--memory-query": request.memory_query,
+    }
+    given = next((option for option, value in options.items() if value is not None), None)
+    if request.usage is None:
+        if given is not None:
+            raise InputError(f"{given} goes with --usage: add --usage 24h to store what nodes used")
+        return None
+    if request.url is None:
+        raise InputError("--usage needs --prometheus-url: where to ask, such as http://prometheus:9090")
+    from restow.cli.usage_asking import CPU_QUERY, MEMORY_QUERY, usage_question
+
+    queries = {"cpu": request.cpu_query or CPU_QUERY, "memory": request.memory_query or MEMORY_QUERY}
+    return usage_question(request.usage, request.url, request.token_file, request.authorities, queries)
+
+
+def _add_usage(cluster: CompactCluster, question: UsageQuestion, where: Where) -> None:
+    """Ask for usage and add it; InputError and ClientError as ``ask_for_usage``."""
+    from restow.cli.usage_asking import ask_for_usage
+
+    with working("asking Prometheus"):
+        answer = ask_for_usage(question, where, cluster.names("Node"))
+    tell(answer.notes)
+    cluster.add(USAGE, answer.series)

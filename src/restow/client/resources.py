@@ -48,7 +48,7 @@ def _row(kind: str, group_version: str, plural: str, *, namespaced: bool) -> tup
     )
 
 
-#: Every kind of ``KINDS``.
+#: Every kind of ``KINDS`` that an API server has.
 RESOURCES: Mapping[str, Resource] = dict(
     (
         _row("Node", "v1", "nodes", namespaced=False),

@@ -6,8 +6,10 @@ So they are told with the name of their object, and no rule ever meets one that 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
+from restow.cluster import usage_columns
 from restow.cluster.amounts import LARGEST
 from restow.errors import InputError, OutOfRangeError
 from restow.kube.excerpts import excerpt, title
@@ -31,21 +33,24 @@ def check_values(kind: str, objects: Sequence[Any]) -> None:
 
     OutOfRangeError says which amount is beyond int64.
     """
-    amounts = _AMOUNTS.get(kind)
-    if amounts is None:
+    check = _CHECKS.get(kind)
+    if check is None:
         return
     for each in objects:
         try:
-            _check(amounts(each))
-            if kind == "PersistentVolumeClaim":
-                selector_from(each.spec.selector)
+            check(each)
         except ValueError as error:
             meta = each.metadata
             raise InputError(f"{title(kind, meta.namespace, meta.name)}: {error}") from error
 
 
-def _check(amounts: Iterator[_Amount]) -> None:
-    for path, text in amounts:
+def _check_claim(claim: PersistentVolumeClaim) -> None:
+    _check_amounts(_of_claim, claim)
+    selector_from(claim.spec.selector)
+
+
+def _check_amounts(amounts: Callable[[Any], Iterator[_Amount]], each: Any) -> None:
+    for path, text in amounts(each):
         try:
             quantity = parse_quantity(text)
         except ValueError as error:
@@ -81,10 +86,11 @@ def _of_pod_usage(metrics: PodMetrics) -> Iterator[_Amount]:
         yield from _of(f"{container.name}: usage", container.usage)
 
 
-_AMOUNTS: Mapping[str, Callable[[Any], Iterator[_Amount]]] = {
-    "PersistentVolumeClaim": _of_claim,
-    "PersistentVolume": _of_volume,
-    "CSIStorageCapacity": _of_capacity,
-    "NodeMetrics": _of_node_usage,
-    "PodMetrics": _of_pod_usage,
+_CHECKS: Mapping[str, Callable[[Any], object]] = {
+    "PersistentVolumeClaim": _check_claim,
+    "PersistentVolume": partial(_check_amounts, _of_volume),
+    "CSIStorageCapacity": partial(_check_amounts, _of_capacity),
+    "NodeMetrics": partial(_check_amounts, _of_node_usage),
+    "PodMetrics": partial(_check_amounts, _of_pod_usage),
+    usage_columns.KIND: usage_columns.unpacked,
 }

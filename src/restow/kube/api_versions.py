@@ -27,6 +27,7 @@ API_VERSIONS: Mapping[str, str] = {
     "VolumeAttachment": "storage.k8s.io/v1",
     "NodeMetrics": "metrics.k8s.io/v1beta1",
     "PodMetrics": "metrics.k8s.io/v1beta1",
+    "UsageSeries": "restow.dev/v1alpha1",
 }
 
 

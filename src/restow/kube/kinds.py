@@ -32,4 +32,5 @@ KINDS: Mapping[str, type[Struct]] = {
     "VolumeAttachment": objects.VolumeAttachment,
     "NodeMetrics": objects.NodeMetrics,
     "PodMetrics": objects.PodMetrics,
+    "UsageSeries": objects.UsageSeries,
 }

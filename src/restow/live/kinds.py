@@ -9,10 +9,12 @@ from restow.kube.kinds import KINDS
 
 #: Usage, which metrics.k8s.io serves without watches.
 METRICS = ("NodeMetrics", "PodMetrics")
+#: What only files hold.
+STORED = ("UsageSeries",)
 #: Kinds that no rule looks at; owners above a ReplicaSet or a Job are told by its own owner reference.
 _UNREAD = ("Deployment", "DaemonSet", "CronJob")
 #: The kinds that decisions depend on.
-READ = tuple(kind for kind in KINDS if kind not in _UNREAD and kind not in METRICS)
+READ = tuple(kind for kind in KINDS if kind not in (*_UNREAD, *METRICS, *STORED))
 #: Without these there is no cluster.
 REQUIRED = ("Node", "Pod")
 #: Without these nobody knows which pods may be evicted at all: each namespace may have opted out.

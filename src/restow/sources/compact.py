@@ -52,6 +52,10 @@ class CompactCluster:
         self._kinds.pop(kind, None)
         self.left_out = {key: why for key, why in self.left_out.items() if key[0] != kind}
 
+    def names(self, kind: str) -> list[str]:
+        """The names of the objects of a cluster-wide kind, in order."""
+        return sorted(name for _, name in self._kinds.get(kind, {}))
+
     def counts(self) -> Mapping[str, int]:
         """How many objects there are, by kind."""
         return {kind: len(known) for kind, known in self._kinds.items()}

@@ -1,7 +1,7 @@
 """From JSON documents to one cluster.
 
 A document is a single object or a list of them: ``kubectl get -o json`` prints a ``List``, the API an ``XList`` whose
-items do not repeat their kind. Items are first cut apart without being decoded, then decoded page by page into the few
+items do not repeat their kind. A CSV file is a trace of usage (``sources.usage_csv``). Items are first cut apart without being decoded, then decoded page by page into the few
 fields that are read; each page's objects are dropped before the next one comes.
 """
 
@@ -19,6 +19,7 @@ from msgspec import Raw, Struct
 
 from restow.cluster.left_out import ObjectKey, Sink, add_page, left_out_notes
 from restow.cluster.snapshot import Cluster, ClusterIntake
+from restow.cluster.usage_columns import KIND as USAGE
 from restow.errors import InputError
 from restow.kube import nulls
 from restow.kube.api_versions import GROUPS
@@ -27,8 +28,9 @@ from restow.kube.kinds import KINDS
 from restow.kube.objects.unreadable import DECODING_ERRORS, name_of, path_first
 from restow.sources.headers import Header, HeaderReader
 from restow.sources.kubectl import DUMP, printing
-from restow.sources.reading import Data, Document, input_files, origin_of, read_documents, split_json
+from restow.sources.reading import Data, Document, input_files, origin_of, read_documents, read_text, split_json
 from restow.sources.sizes import Sizes
+from restow.sources.usage_csv import is_trace, read_trace
 
 #: Objects decoded before their columns are taken: so few that the processor still has them at hand.
 _PAGE = 512
@@ -127,6 +129,9 @@ def _files(paths: Sequence[str], problems: list[str]) -> list[str]:
 
 def _load_file(name: str, sink: Sink, report: LoadReport, sizes: Sizes) -> None:
     report.origins.append(origin_of(name))
+    if is_trace(name):
+        add_page(sink, USAGE, read_trace(bytes(read_text(name, sizes)).decode(), origin_of(name)), fatal=(InputError,))
+        return
     for document in read_documents(name, sizes):
         try:
             _take(document, sink, report)

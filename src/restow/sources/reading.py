@@ -78,7 +78,7 @@ def origin_of(name: str) -> str:
 def read_documents(name: str, sizes: Sizes) -> Iterator[Document]:
     """The documents of one file or of standard input; InputError where they cannot be read, or are too large."""
     origin = origin_of(name)
-    data = _text(_load(name, origin, sizes), origin)
+    data = read_text(name, sizes)
     head = bytes(data[:_CHUNK]).lstrip()
     if not head and len(data) <= _CHUNK:
         raise InputError(f"{origin}: the file is empty")
@@ -86,6 +86,12 @@ def read_documents(name: str, sizes: Sizes) -> Iterator[Document]:
         yield Document(origin, data)
     else:
         yield from (Document(origin, each) for each in yaml_to_json(bytes(data), origin))
+
+
+def read_text(name: str, sizes: Sizes) -> Data:
+    """The text of one file or of standard input, unpacked; InputError where it cannot be read, is too large or not UTF-8."""
+    origin = origin_of(name)
+    return _text(_load(name, origin, sizes), origin)
 
 
 def _load(name: str, origin: str, sizes: Sizes) -> memoryview:

@@ -49,7 +49,7 @@ from restow.kube.objects.storage import (
     VolumeAttachment,
 )
 from restow.kube.objects.unreadable import Unreadable
-from restow.kube.objects.usage import ContainerMetrics, NodeMetrics, PodMetrics
+from restow.kube.objects.usage import ContainerMetrics, NodeMetrics, PodMetrics, UsageSeries
 from restow.kube.objects.volumes import (
     ObjectReference,
     PersistentVolume,
@@ -118,6 +118,7 @@ __all__ = [
     "TopologySelectorTerm",
     "TopologySpreadConstraint",
     "Unreadable",
+    "UsageSeries",
     "Volume",
     "VolumeAttachment",
     "WeightedPodAffinityTerm",

@@ -1,4 +1,4 @@
-"""The usage of nodes and pods as metrics.k8s.io serves it."""
+"""The usage of nodes and pods: as metrics.k8s.io serves it, and as a snapshot stores what was measured over time."""
 
 from __future__ import annotations
 
@@ -29,3 +29,21 @@ class PodMetrics(Struct, frozen=True, gc=False):
 
     metadata: ObjectMeta = ObjectMeta()
     containers: tuple[ContainerMetrics, ...] | None = None
+
+
+class UsageSeries(Struct, frozen=True, gc=False, rename="camel", forbid_unknown_fields=True):
+    """A restow.dev/v1alpha1 UsageSeries: what a node used of a resource over time. ``cluster.usage_columns`` packs it."""
+
+    api_version: str = ""
+    kind: str = ""
+    #: The name is ``NODE.RESOURCE``.
+    metadata: ObjectMeta = ObjectMeta()
+    node: str = ""
+    resource: str = ""
+    #: The query that the samples answer.
+    query: str = ""
+    #: How many samples there are.
+    samples: int = 0
+    #: All values are multiples of it.
+    unit: int = 1
+    columns: bytes = b""

@@ -1,0 +1,122 @@
+"""A series of usage as few bytes, and back: exact, or refused.
+
+Times and values are kept as differences, which are small where a figure changes slowly, and byte by byte: all lowest
+bytes first, then all second ones, so that the upper bytes are one long run of zeros. zlib packs that: a sample of a node
+takes a byte or two. Values are counted in the largest unit that divides them all; ``rounded`` makes that a large one.
+"""
+
+from __future__ import annotations
+
+import zlib
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from restow.cluster.amounts import LARGEST
+from restow.cluster.usage_history import Column, Series
+from restow.kube.api_versions import API_VERSIONS
+from restow.kube.excerpts import excerpt
+from restow.kube.objects import ObjectMeta, UsageSeries
+
+KIND: Final = "UsageSeries"
+#: What is stored of nodes.
+RESOURCES: Final = ("cpu", "memory")
+#: Samples that one series may have: a year of five minutes.
+MOST_SAMPLES: Final = 110_000
+
+_WORD: Final = np.dtype("<i8")
+#: Seconds since the epoch at the end of the year 9999.
+_LATEST: Final = 253_402_300_799
+#: Bits of the largest value that ``rounded`` keeps: an error of a thousandth.
+_BITS: Final = 10
+
+
+def packed(node: str, resource: str, series: Series) -> UsageSeries:
+    """A series as a snapshot stores it; the series has a sample at least."""
+    unit = max(int(np.gcd.reduce(series.values)), 1)
+    columns = _planes(_deltas(series.times)) + _planes(_zigzag(_deltas(series.values // unit)))
+    return UsageSeries(
+        api_version=API_VERSIONS[KIND],
+        kind=KIND,
+        metadata=ObjectMeta(name=series_name(node, resource)),
+        node=node,
+        resource=resource,
+        query=series.query,
+        samples=len(series),
+        unit=unit,
+        columns=zlib.compress(columns, 9),
+    )
+
+
+def unpacked(wire: UsageSeries) -> Series:
+    """The series again; ValueError says which field is not what ``packed`` writes."""
+    _check_fields(wire)
+    columns = np.frombuffer(_inflated(wire), dtype=np.uint8).reshape(2, _WORD.itemsize, wire.samples)
+    times, steps = np.cumsum(_words(columns[0])), np.cumsum(_unzigzag(_words(columns[1])))
+    if int(times.min()) < 0 or int(times.max()) > _LATEST or bool((np.diff(times) <= 0).any()):
+        raise ValueError("columns: the times do not ascend from 1970 to 9999")
+    if int(steps.min()) < 0 or int(steps.max()) > LARGEST // wire.unit:
+        raise ValueError(f"columns: a value is negative, or more than {LARGEST}")
+    return Series(times, steps * wire.unit, wire.query)
+
+
+def rounded(series: Series) -> Series:
+    """The same with values to a thousandth of the largest one, so that it packs into fewer bytes."""
+    largest = int(series.values.max(initial=0))
+    unit = 1 << max(largest.bit_length() - _BITS - 1, 0)
+    nearest = series.values // unit + (series.values % unit > unit // 2)
+    return Series(series.times, np.minimum(nearest, LARGEST // unit) * unit, series.query)
+
+
+def series_name(node: str, resource: str) -> str:
+    """The name of the object: there is one for each node and resource."""
+    return f"{node}.{resource}"
+
+
+def _check_fields(wire: UsageSeries) -> None:
+    version = API_VERSIONS[KIND]
+    if wire.api_version != version:
+        raise ValueError(f"apiVersion: {excerpt(wire.api_version)} is not known; this restow reads {version}")
+    if wire.metadata.name != series_name(wire.node, wire.resource):
+        raise ValueError(f"metadata.name: must be {excerpt(series_name(wire.node, wire.resource))}")
+    if wire.resource not in RESOURCES:
+        raise ValueError(f'resource: "{excerpt(wire.resource)}" is neither {" nor ".join(RESOURCES)}')
+    if not 0 < wire.samples <= MOST_SAMPLES:
+        raise ValueError(f"samples: {excerpt(wire.samples)} is not from 1 to {MOST_SAMPLES}")
+    if not 0 < wire.unit <= LARGEST:
+        raise ValueError(f"unit: {excerpt(wire.unit)} is not from 1 to {LARGEST}")
+
+
+def _inflated(wire: UsageSeries) -> bytes:
+    """The bytes of both columns, and never more than the samples take."""
+    size = 2 * _WORD.itemsize * wire.samples
+    stream = zlib.decompressobj()
+    try:
+        columns = stream.decompress(wire.columns, size + 1)
+    except zlib.error as error:
+        raise ValueError(f"columns: cannot be unpacked: {error}") from error
+    if len(columns) != size or not stream.eof or stream.unused_data:
+        raise ValueError(f"columns: do not hold {wire.samples} samples")
+    return columns
+
+
+def _deltas(column: Column) -> Column:
+    return np.diff(column, prepend=np.int64(0))
+
+
+def _zigzag(steps: Column) -> Column:
+    """Signed numbers as unsigned ones, small where they are near zero: 0, -1, 1, -2..."""
+    return (steps << 1) ^ (steps >> 63)
+
+
+def _unzigzag(words: Column) -> Column:
+    return (words >> 1 & LARGEST) ^ -(words & 1)
+
+
+def _planes(words: Column) -> bytes:
+    return words.astype(_WORD).view(np.uint8).reshape(-1, _WORD.itemsize).T.tobytes()
+
+
+def _words(planes: npt.NDArray[np.uint8]) -> Column:
+    return np.ascontiguousarray(planes.T).view(_WORD).ravel().astype(np.int64)

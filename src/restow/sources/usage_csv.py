@@ -1,0 +1,111 @@
+"""Traces of usage as CSV: ``node,time,resource,value``, a sample a line, in any order.
+
+A time is RFC 3339 or seconds since the epoch, a value a quantity as Kubernetes writes them: ``1500m``, ``2.5``, ``3Gi``.
+They become the same objects that a snapshot stores, so that whatever reads one reads the other.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+import numpy as np
+
+from restow.cluster.amounts import amount
+from restow.cluster.usage_columns import MOST_SAMPLES, RESOURCES, packed
+from restow.cluster.usage_history import Series
+from restow.errors import InputError, OutOfRangeError
+from restow.kube.excerpts import excerpt
+from restow.kube.objects import UsageSeries
+from restow.kube.quantity import parse_quantity
+from restow.kube.timestamps import SECOND, parse_time
+
+COLUMNS: Final = ("node", "time", "resource", "value")
+
+_SUFFIXES: Final = (".csv", ".csv.gz")
+_SECONDS: Final = re.compile(r"([0-9]{1,11})(?:\.[0-9]*)?", re.ASCII)
+
+#: Samples by node and resource, each a value at a time.
+_Samples = dict[tuple[str, str], dict[int, int]]
+
+
+def is_trace(name: str) -> bool:
+    """Whether an input is a trace by its name."""
+    return name.endswith(_SUFFIXES)
+
+
+def read_trace(text: str, origin: str) -> list[UsageSeries]:
+    """The series of a trace; InputError names file, line and column of each row that cannot be read."""
+    samples: _Samples = {}
+    problems: list[str] = []
+    for line, row in _rows(text, origin):
+        try:
+            _take(row, samples)
+        except (ValueError, OutOfRangeError) as error:
+            problems.append(f"{origin}:{line}: {error}")
+    if problems:
+        raise InputError(*problems)
+    if not samples:
+        raise InputError(f"{origin}: holds no samples; write one a line below {','.join(COLUMNS)}")
+    return [packed(node, resource, _series(found)) for (node, resource), found in sorted(samples.items())]
+
+
+def _rows(text: str, origin: str) -> Iterator[tuple[int, Mapping[str, str]]]:
+    """The rows that are not empty, each with the number of its line."""
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    try:
+        header = [name.strip() for name in next(reader, [])]
+        if sorted(header) != sorted(COLUMNS):
+            found = excerpt(",".join(header))
+            raise InputError(f'{origin}:1: the first line must be {",".join(COLUMNS)}, not "{found}"')
+        for row in reader:
+            if len(row) not in (0, len(header)):
+                raise InputError(f"{origin}:{reader.line_num}: has {len(row)} columns, not {len(header)}")
+            if row:
+                yield reader.line_num, dict(zip(header, map(str.strip, row), strict=True))
+    except csv.Error as error:
+        raise InputError(f"{origin}:{reader.line_num}: not valid CSV: {error}") from error
+
+
+def _take(row: Mapping[str, str], samples: _Samples) -> None:
+    """Add a sample; ValueError names the column that cannot be read."""
+    node, resource = row["node"], row["resource"]
+    if not node:
+        raise ValueError("node: is empty")
+    if resource not in RESOURCES:
+        raise ValueError(f'resource: "{excerpt(resource)}" is neither {" nor ".join(RESOURCES)}')
+    series = samples.setdefault((node, resource), {})
+    time = _time(row["time"])
+    if time in series:
+        raise ValueError(f"time: {excerpt(node)} has a value of {resource} at this time already")
+    if len(series) >= MOST_SAMPLES:
+        raise ValueError(f"{excerpt(node)} has more than {MOST_SAMPLES} samples of {resource}; leave some out")
+    series[time] = _value(resource, row["value"])
+
+
+def _time(text: str) -> int:
+    seconds = _SECONDS.fullmatch(text)
+    try:
+        time = int(seconds[1]) if seconds else parse_time(text) // SECOND
+    except ValueError as error:
+        raise ValueError(f"time: {error}; write 2026-11-21T00:00:00Z or seconds since 1970") from error
+    if time < 0:
+        raise ValueError(f"time: {text} is before 1970")
+    return time
+
+
+def _value(resource: str, text: str) -> int:
+    try:
+        return amount(resource, parse_quantity(text))
+    except ValueError as error:
+        raise ValueError(f"value: {error}") from error
+
+
+def _series(samples: Mapping[int, int]) -> Series:
+    times = sorted(samples)
+    return Series(
+        np.array(times, dtype=np.int64), np.fromiter((samples[time] for time in times), np.int64, count=len(times))
+    )

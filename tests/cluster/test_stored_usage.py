@@ -1,0 +1,60 @@
+"""The histories of an input, and the usage of one moment in them."""
+
+from __future__ import annotations
+
+import json
+
+import msgspec
+import pytest
+
+from builders import a_node, a_pod, node_metrics
+from cluster.histories import a_series, samples_of
+from descheduling.harness import a_cluster
+from restow.cluster.stored_usage import stored_history, with_usage_at
+from restow.cluster.usage import node_usage
+from restow.cluster.usage_columns import packed
+from restow.errors import InputError
+
+CPU, MEMORY = {100: 1500, 200: 500}, {150: 1 << 30}
+
+
+def stored(node, resource, samples):
+    return json.loads(msgspec.json.encode(packed(node, resource, a_series(samples, f"{resource}?"))))
+
+
+@pytest.fixture
+def cluster():
+    series = [stored("n1", "cpu", CPU), stored("n1", "memory", MEMORY), stored("n2", "cpu", {100: 7})]
+    return a_cluster(a_node("n1"), a_node("n2"), a_pod("p"), *series, node_metrics("n2", cpu="3", memory="1Ki"))
+
+
+def test_every_series_is_found_by_node_and_resource(cluster):
+    history = stored_history(cluster)
+    found = {(node, resource): samples_of(each) for node, of in history.nodes.items() for resource, each in of.items()}
+    assert found == {("n1", "cpu"): CPU, ("n1", "memory"): MEMORY, ("n2", "cpu"): {100: 7}}
+    assert history.nodes["n1"]["cpu"].query == "cpu?"
+
+
+@pytest.mark.parametrize(
+    ("now", "cpu", "memory", "oldest"), [(120, 1500, 0, 100), (199, 1500, 1 << 30, 100), (9999, 500, 1 << 30, 150)]
+)
+def test_a_node_used_what_its_history_last_says(cluster, now, cpu, memory, oldest):
+    found = with_usage_at(cluster, now)
+    assert node_usage(found.cluster)["n1"] == {"cpu": cpu * 10**6, "memory": memory * 10**9}
+    assert (found.nodes, found.oldest) == (1, oldest)
+
+
+def test_metrics_of_the_input_count_before_its_history(cluster):
+    assert node_usage(with_usage_at(cluster, 9999).cluster)["n2"]["cpu"] == 3 * 10**9
+
+
+def test_before_its_first_sample_nothing_is_known_of_a_node(cluster):
+    found = with_usage_at(cluster, 99)
+    assert node_usage(found.cluster).keys() == {"n2"}
+    assert found.nodes == 0
+
+
+def test_a_series_that_cannot_be_read_is_an_error_that_names_it():
+    broken = stored("n1", "cpu", CPU) | {"samples": 7}
+    with pytest.raises(InputError, match=r"UsageSeries n1.cpu: columns: do not hold 7 samples"):
+        a_cluster(a_node("n1"), a_pod("p"), broken)
