@@ -7,11 +7,11 @@ import json
 import msgspec
 import pytest
 
-from builders import a_node, a_pod, node_metrics
+from builders import a_node, a_pod, node_metrics, pod_metrics
 from cluster.histories import a_series, samples_of
 from descheduling.harness import a_cluster
 from restow.cluster.stored_usage import stored_history, with_usage_at
-from restow.cluster.usage import node_usage
+from restow.cluster.usage import container_usage, node_usage
 from restow.cluster.usage_columns import packed
 from restow.errors import InputError
 
@@ -58,3 +58,27 @@ def test_a_series_that_cannot_be_read_is_an_error_that_names_it():
     broken = stored("n1", "cpu", CPU) | {"samples": 7}
     with pytest.raises(InputError, match=r"UsageSeries n1.cpu: columns: do not hold 7 samples"):
         a_cluster(a_node("n1"), a_pod("p"), broken)
+
+
+@pytest.fixture
+def shared():
+    pods = [a_pod("a", node="n1", cpu="300m", memory="1Gi"), a_pod("b", node="n1", cpu="100m"), a_pod("c", node="n2")]
+    return [a_node("n1"), a_node("n2"), *pods, stored("n1", "cpu", CPU), stored("n1", "memory", MEMORY)]
+
+
+def test_without_metrics_of_pods_the_usage_of_a_node_is_shared_among_its_pods_by_their_requests(shared):
+    found = with_usage_at(a_cluster(*shared), 150)
+    metrics = {
+        name: container_usage(each.containers[0]) for (_, name), each in found.cluster.kind("PodMetrics").items()
+    }
+    assert metrics == {
+        "a": {"cpu": 1125 * 10**6, "memory": (1 << 30) * 10**9},
+        "b": {"cpu": 375 * 10**6, "memory": 0},
+    }
+    assert found.estimated
+
+
+def test_with_metrics_of_pods_nothing_is_estimated(shared):
+    found = with_usage_at(a_cluster(*shared, pod_metrics("b", cpu="1")), 150)
+    assert [name for _, name in found.cluster.kind("PodMetrics")] == ["b"]
+    assert not found.estimated

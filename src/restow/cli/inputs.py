@@ -54,6 +54,7 @@ class Found:
             return self
         since = format_time(found.oldest * SECOND)
         note = f"usage of {counted(found.nodes, 'node')} is what the stored history last says, of {since} or later"
+        note += "; of pods it is estimated: their share of their node's requests" * found.estimated
         return replace(self, cluster=found.cluster, notes=(*self.notes, note))
 
     def untold_warning(self, kinds: Collection[str], what: str) -> list[str]:

@@ -1,0 +1,77 @@
+"""``plan`` and ``explain`` by the usage that an input has stored."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from builders import a_list, a_node, a_pod
+from builders.policies import as_yaml, strategy_policy
+from cli.conftest import TOLD
+
+NOW = "2026-11-21T00:00:00Z"
+#: n1 rises above its target in the last minutes, n2 is idle.
+TRACE = """node,time,resource,value
+n1,2026-11-20T23:00:00Z,cpu,400m
+n1,2026-11-20T23:55:00Z,cpu,3600m
+n2,2026-11-20T23:55:00Z,cpu,200m
+"""
+BY_USAGE = {
+    "thresholds": {"cpu": 20},
+    "targetThresholds": {"cpu": 50},
+    "metricsUtilization": {"source": "KubernetesMetrics"},
+}
+
+
+@pytest.fixture
+def arguments(tmp_path):
+    pods = [a_pod(f"p{at}", node="n1", owner=("ReplicaSet", f"rs{at}"), cpu="100m") for at in range(4)]
+    nodes = [a_node(name, cpu="4", memory="8Gi") for name in ("n1", "n2")]
+    (tmp_path / "cluster.json").write_text(json.dumps(a_list(*nodes, *pods, *TOLD)))
+    (tmp_path / "usage.csv").write_text(TRACE)
+    provider = [{"source": "KubernetesMetrics"}]
+    (tmp_path / "policy.yaml").write_bytes(
+        as_yaml(strategy_policy("LowNodeUtilization", BY_USAGE, metricsProviders=provider))
+    )
+    return ["-f", "cluster.json", "-f", "usage.csv", "--policy-config-file", "policy.yaml"]
+
+
+def moves(restow, arguments, *more):
+    ran = restow("plan", *arguments, "--placement", "upstream", "-o", "json", *more)
+    assert ran.status == 0, ran.err
+    return json.loads(ran.out)["moves"], ran.err
+
+
+def test_a_strategy_goes_by_the_last_sample_of_the_history(restow, arguments):
+    found, told = moves(restow, arguments, "--now", NOW)
+    assert {each["from"] for each in found} == {"n1"}
+    assert found[0]["reason"].startswith("n1 at cpu 90 %")
+    assert told.startswith(
+        "usage of 2 nodes is what the stored history last says, of 2026-11-20T23:55:00Z or later; of pods it is estimated"
+    )
+
+
+def test_what_comes_after_now_is_not_known(restow, arguments):
+    found, told = moves(restow, arguments, "--now", "2026-11-20T23:30:00Z")
+    assert found == []
+    assert 'unable to find node "n2" in the collected metrics' in told
+
+
+def test_explain_says_the_same(restow, arguments):
+    ran = restow("explain", "pod", "default/p0", *arguments, "--now", NOW)
+    assert ran.status == 0, ran.err
+    assert "LowNodeUtilization: n1 at cpu 90 %" in ran.out
+
+
+def test_a_policy_that_does_not_go_by_usage_is_told_nothing_of_it(restow, arguments, tmp_path):
+    (tmp_path / "policy.yaml").write_bytes(as_yaml(strategy_policy("RemoveDuplicates")))
+    assert moves(restow, arguments, "--now", NOW) == ([], "")
+
+
+def test_a_snapshot_of_both_inputs_gives_the_same_plan(restow, arguments):
+    assert restow("snapshot", "-f", "cluster.json", "-f", "usage.csv", "-o", "both.json.gz").status == 0
+    assert (
+        moves(restow, ["-f", "both.json.gz", *arguments[4:]], "--now", NOW)[0]
+        == (moves(restow, arguments, "--now", NOW)[0])
+    )
