@@ -9,7 +9,7 @@ import msgspec
 from docs.pages import section, text_of
 from restow.scheduling import plugin_arguments
 from restow.scheduling.configuration.wire import KubeSchedulerConfiguration, KubeSchedulerProfile
-from restow.scheduling.in_tree import DEFAULT_PLUGINS, GATED, IN_TREE, POINTS
+from restow.scheduling.in_tree import DEFAULT_PLUGINS, GATED, IN_TREE, OPTIONAL, POINTS
 from restow.scheduling.plugin_arguments import PluginArgs
 
 PAGE = text_of("docs/reference/scheduler-configuration.md")
@@ -34,7 +34,8 @@ def test_every_default_plugin_has_a_row_with_its_points_and_weight():
     assert by_words == [(name, ", ".join(sorted(points.split(", "))), weight) for name, points, weight in expected]
 
 
-def test_every_point_and_every_gated_plugin_is_named():
+def test_every_point_and_every_plugin_that_is_no_default_is_named():
+    assert set(re.findall(r"\[(\w+)\]\(#", section(PAGE, "## Plugins"))) >= OPTIONAL
     assert words(section(PAGE, "## Plugins")) >= {"multiPoint", *POINTS, *GATED}
 
 
@@ -48,7 +49,7 @@ def test_every_argument_has_a_row():
         for each in vars(plugin_arguments).values()
         if isinstance(each, type) and issubclass(each, PluginArgs) and each is not PluginArgs
     ]
-    assert len(kinds) == 8
+    assert len(kinds) == 9
     rows = section(PAGE, "## Arguments")
     for kind in kinds:
         assert f"| {kind.__name__.removesuffix('Args')} |" in rows

@@ -225,3 +225,29 @@ def test_what_kube_scheduler_passes_over_is_told(profile, warning):
 def test_further_documents_are_told_of():
     text = "\n".join(f"{key}: {value}" for key, value in HEAD.items()) + "\n---\nfoo: bar\n"
     assert "config.yaml:1: only the first YAML document of a file is read" in map(str, loaded(text).warnings)
+
+
+BY_LOAD = "LoadVariationRiskBalancing"
+
+
+@pytest.mark.parametrize("point", ["score", "multiPoint"])
+def test_a_plugin_of_another_scheduler_runs_where_it_is_enabled_and_comes_last(point):
+    assert BY_LOAD not in DEFAULT_PROFILE.plugins["score"]
+    profile = the_profile(**{point: a_set(f"{BY_LOAD}=5")})
+    assert profile.plugins["score"] == (*SCORES, BY_LOAD)
+    assert profile.weights[BY_LOAD] == 5
+    assert not profile.runs(BY_LOAD, "filter")
+
+
+def test_its_negative_factors_are_the_default():
+    args = {"safeVarianceMargin": -1, "safeVarianceSensitivity": -0.5, "guardSeconds": 300}
+    found = arguments(with_args(BY_LOAD, **args)).load_variation
+    assert (found.safe_variance_margin, found.safe_variance_sensitivity) == (1.0, 1.0)
+    assert (found.window_seconds, found.guard_seconds) == (900, 300)
+
+
+def test_a_token_in_the_configuration_is_no_part_of_what_plans_show():
+    provider = {"type": "Prometheus", "address": "https://p", "token": "hunter2"}
+    document = loaded(with_args(BY_LOAD, metricProvider=provider)).document
+    assert "hunter2" not in str(document)
+    assert "https://p" in str(document)

@@ -9,7 +9,7 @@ import pytest
 
 from builders.long_values import LONG_VALUES, quotes_too_much, with_long_values
 from restow.errors import InputError
-from scheduling.configurations import REFUSED, a_configuration, a_profile, a_set, loaded
+from scheduling.configurations import HEAD, REFUSED, a_configuration, a_profile, a_set, loaded, with_args
 
 
 def refusal(text: str) -> str:
@@ -145,3 +145,25 @@ def test_a_message_quotes_at_most_200_characters_of_a_value(kind):
         except InputError as error:
             messages = [str(error)]
         assert [message[:300] for message in messages if quotes_too_much(message)] == []
+
+
+@pytest.mark.parametrize(
+    ("args", "sentence"),
+    [
+        ({"safeVarianceMargin": "1"}, "safeVarianceMargin: must be a number, not text"),
+        ({"windowSeconds": 0}, "windowSeconds: Invalid value: 0: not in valid range [1, 31622400]"),
+        ({"guardSeconds": -1}, "guardSeconds: Invalid value: -1: not in valid range [0, 31622400]"),
+        ({"margin": 1}, 'unknown field "margin"'),
+    ],
+    ids=str,
+)
+def test_arguments_of_load_variation_that_cannot_be_used(args, sentence):
+    assert sentence in refusal(with_args("LoadVariationRiskBalancing", **args))
+
+
+@pytest.mark.parametrize("value", [".nan", ".inf", "-.inf"])
+@pytest.mark.parametrize("name", ["safeVarianceMargin", "safeVarianceSensitivity"])
+def test_factors_of_load_variation_are_finite(name, value):
+    text = "".join(f"{key}: {each}\n" for key, each in HEAD.items())
+    text += f"profiles:\n- pluginConfig:\n  - name: LoadVariationRiskBalancing\n    args: {{{name}: {value}}}\n"
+    assert refusal(text).startswith(f"config.yaml:6: profiles[0].pluginConfig[0].args.{name}: must be a finite number")

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from restow.cli.asked_policy import asked_policy
 from restow.cli.inputs import Found, Where, check_inputs, instant, read_cluster
+from restow.cli.load_scoring import scores_by_usage, unmeasured_nodes
 from restow.cli.policy_files import PolicyFile
 from restow.cli.progress import working
 from restow.cli.scheduler_config import read_scheduler_config
@@ -73,10 +74,11 @@ def prepared(question: Question, clock: Timings) -> Prepared:
     configuration = read_scheduler_config(question.configuration)
     tell(problem_lines(configuration.warnings))
     with clock.phase("load"):
-        found = read_cluster(question.where, usage=asked.collects_usage)
+        usage = asked.collects_usage or scores_by_usage(configuration.profiles)
+        found = read_cluster(question.where, usage=usage)
         if asked.collects_usage:
             found = found.with_usage_at(now)
-    tell(found.notes)
+    tell([*found.notes, *unmeasured_nodes(found, configuration.profiles)])
     policy = asked.of(found.cluster)
     with clock.phase("load"):
         found = _with_usage(found, question.where, policy.loaded.policy)

@@ -11,6 +11,7 @@ from rich.text import Text
 
 import restow
 from restow.cli.inputs import Found, Where, check_inputs, instant, read_cluster
+from restow.cli.load_scoring import scores_by_usage, unmeasured_nodes
 from restow.cli.named_files import file_name
 from restow.cli.output import console, write_pieces
 from restow.cli.pod_names import find_pod
@@ -77,8 +78,8 @@ def answer(request: Request) -> None:
     configuration = read_scheduler_config(request.configuration)
     tell(problem_lines(configuration.warnings))
     with clock.phase("load"):
-        found = read_cluster(request.where)
-    tell(found.notes)
+        found = read_cluster(request.where, usage=scores_by_usage(configuration.profiles))
+    tell([*found.notes, *unmeasured_nodes(found, configuration.profiles)])
     with clock.phase("schedule"), working("counting"):
         asked = _asked(found, configuration.profiles, request.pod, clock)
     if request.output == "json":

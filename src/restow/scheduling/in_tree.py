@@ -1,6 +1,7 @@
-"""The plugins of kube-scheduler: at which points of a profile each one runs, and which of them run by default.
+"""The plugins that a configuration can name: at which points of a profile each one runs, and which run by default.
 
-Source: the registry of in-tree plugins and the default plugins, Kubernetes 1.36 with its feature gates as they come.
+Source: the registry of in-tree plugins and the default plugins, Kubernetes 1.36 with its feature gates as they come. One
+plugin is not kube-scheduler's but of kubernetes-sigs/scheduler-plugins.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from restow.scheduling.plugins import (
     balanced_allocation,
     image_locality,
     inter_pod_affinity,
+    load_variation,
     node_affinity,
     node_ports,
     node_resources_fit,
@@ -99,6 +101,7 @@ IN_TREE: Final[Mapping[str, InTreePlugin]] = {
     "GangScheduling": InTreePlugin(("preEnqueue", "permit"), not_modelled=_GANGS),
     "TopologyPlacementGenerator": InTreePlugin(("placementGenerate",), not_modelled=_GANGS),
     "PodGroupPodsCount": InTreePlugin(("placementScore",), not_modelled=_GANGS),
+    load_variation.NAME: InTreePlugin(("score",)),
 }
 
 #: Whose plugins these are, for messages about others.
@@ -106,6 +109,9 @@ OWNER: Final = "kube-scheduler's"
 
 #: Behind a feature gate that is off: only a configuration enables them.
 GATED: Final = frozenset({"GangScheduling", "TopologyPlacementGenerator", "PodGroupPodsCount"})
+
+#: Plugins of other schedulers: only a configuration enables them.
+OPTIONAL: Final = frozenset({load_variation.NAME})
 
 #: Once part of kube-scheduler; a configuration that names one is refused.
 REMOVED: Final = frozenset({"AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"})
@@ -120,5 +126,5 @@ _HEAVIER: Final = {
 
 #: What runs by default at every point that it has, in this order, with its weight among the scores.
 DEFAULT_PLUGINS: Final[tuple[tuple[str, int], ...]] = tuple(
-    (name, _HEAVIER.get(name, 1)) for name in IN_TREE if name not in GATED
+    (name, _HEAVIER.get(name, 1)) for name in IN_TREE if name not in GATED | OPTIONAL
 )

@@ -39,6 +39,9 @@ class RequestedToCapacityRatioParam(Struct, frozen=True):
     shape: tuple[UtilizationShapePoint, ...] = ()
 
 
+#: Seconds over which the load watcher of scheduler-plugins averages usage.
+DEFAULT_WINDOW = 900
+
 DEFAULT_RESOURCES = (ResourceSpec("cpu"), ResourceSpec("memory"))
 
 
@@ -110,6 +113,28 @@ class DynamicResourcesArgs(PluginArgs, frozen=True):
     binding_timeout: str | None = None
 
 
+class MetricProvider(Struct, frozen=True, rename="camel"):
+    """Where another scheduler has usage from; restow has it from its input."""
+
+    type: str = ""
+    address: str | None = None
+    token: str | None = None
+    insecure_skip_verify: bool | None = None
+
+
+class LoadVariationRiskBalancingArgs(PluginArgs, frozen=True):
+    """What the risk of a node is made of. Source: scheduler-plugins, and restow's own ``window`` and ``guard``."""
+
+    safe_variance_margin: float = 1.0
+    safe_variance_sensitivity: float = 1.0
+    watcher_address: str | None = None
+    metric_provider: MetricProvider = MetricProvider()
+    #: Over how long usage is averaged.
+    window_seconds: Int64 = DEFAULT_WINDOW
+    #: How long before the last sample pods came that count with their requests; None for no pods.
+    guard_seconds: Int64 | None = None
+
+
 class PluginArguments(Struct, frozen=True):
     """The arguments of every plugin that decisions depend on."""
 
@@ -118,6 +143,7 @@ class PluginArguments(Struct, frozen=True):
     node_resources_fit: NodeResourcesFitArgs = NodeResourcesFitArgs()
     balanced_allocation: NodeResourcesBalancedAllocationArgs = NodeResourcesBalancedAllocationArgs()
     pod_topology_spread: PodTopologySpreadArgs = PodTopologySpreadArgs()
+    load_variation: LoadVariationRiskBalancingArgs = LoadVariationRiskBalancingArgs()
 
 
 DEFAULT_ARGUMENTS = PluginArguments()

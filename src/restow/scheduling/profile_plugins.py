@@ -19,6 +19,7 @@ from restow.scheduling.plugins import (
     balanced_allocation,
     image_locality,
     inter_pod_affinity,
+    load_variation,
     node_affinity,
     node_ports,
     node_resources_fit,
@@ -53,6 +54,8 @@ def plugins_of(profile: SchedulerProfile, context: Context) -> ProfilePlugins:
         balanced_allocation.NAME: _balanced_allocation(context, arguments),
         image_locality.NAME: image_locality.ImageLocality(context),
     }
+    if profile.runs(load_variation.NAME, "score"):
+        scores[load_variation.NAME] = load_variation.LoadVariationRiskBalancing(context, arguments.load_variation)
     return ProfilePlugins(_filters(profile, filters | both), _scores(profile, scores | both))
 
 

@@ -21,6 +21,7 @@ from restow.scheduling.configuration.problems import (
 from restow.scheduling.plugin_arguments import (
     DefaultPreemptionArgs,
     InterPodAffinityArgs,
+    LoadVariationRiskBalancingArgs,
     NodeAffinityArgs,
     NodeResourcesBalancedAllocationArgs,
     NodeResourcesFitArgs,
@@ -30,6 +31,8 @@ from restow.scheduling.plugin_arguments import (
     VolumeBindingArgs,
 )
 
+#: Seconds of a year.
+_LONGEST: Final = 366 * 86_400
 _RATIO: Final = "RequestedToCapacityRatio"
 _STRATEGIES: Final = ("LeastAllocated", "MostAllocated", _RATIO)
 _ACTIONS: Final = ("DoNotSchedule", "ScheduleAnyway")
@@ -53,6 +56,14 @@ def default_preemption_problems(args: DefaultPreemptionArgs) -> list[Issue]:
 def inter_pod_affinity_problems(args: InterPodAffinityArgs) -> list[Issue]:
     """A weight of 0 to 100."""
     return out_of_range(("hardPodAffinityWeight",), args.hard_pod_affinity_weight, 0, 100)
+
+
+def load_variation_problems(args: LoadVariationRiskBalancingArgs) -> list[Issue]:
+    """Times within a year."""
+    problems = out_of_range(("windowSeconds",), args.window_seconds, 1, _LONGEST)
+    if args.guard_seconds is not None:
+        problems += out_of_range(("guardSeconds",), args.guard_seconds, 0, _LONGEST)
+    return problems
 
 
 def node_affinity_problems(args: NodeAffinityArgs) -> list[Issue]:

@@ -19,6 +19,7 @@ from restow.scheduling.configuration.argument_rules import (
     balanced_allocation_problems,
     default_preemption_problems,
     inter_pod_affinity_problems,
+    load_variation_problems,
     node_affinity_problems,
     node_resources_fit_problems,
     pod_topology_spread_problems,
@@ -31,6 +32,7 @@ from restow.scheduling.plugin_arguments import (
     DefaultPreemptionArgs,
     DynamicResourcesArgs,
     InterPodAffinityArgs,
+    LoadVariationRiskBalancingArgs,
     NodeAffinityArgs,
     NodeResourcesBalancedAllocationArgs,
     NodeResourcesFitArgs,
@@ -46,6 +48,7 @@ _TYPES: Final[Mapping[str, type[PluginArgs]]] = {
     "DefaultPreemption": DefaultPreemptionArgs,
     "DynamicResources": DynamicResourcesArgs,
     "InterPodAffinity": InterPodAffinityArgs,
+    "LoadVariationRiskBalancing": LoadVariationRiskBalancingArgs,
     "NodeAffinity": NodeAffinityArgs,
     "NodeResourcesBalancedAllocation": NodeResourcesBalancedAllocationArgs,
     _FIT: NodeResourcesFitArgs,
@@ -55,6 +58,7 @@ _TYPES: Final[Mapping[str, type[PluginArgs]]] = {
 _RULES: Final[Mapping[str, Callable[[Any], list[Issue]]]] = {
     "DefaultPreemption": default_preemption_problems,
     "InterPodAffinity": inter_pod_affinity_problems,
+    "LoadVariationRiskBalancing": load_variation_problems,
     "NodeAffinity": node_affinity_problems,
     "NodeResourcesBalancedAllocation": balanced_allocation_problems,
     _FIT: node_resources_fit_problems,
@@ -86,6 +90,7 @@ def read_arguments(
         node_resources_fit=_of(found, _FIT, NodeResourcesFitArgs()),
         balanced_allocation=_of(found, "NodeResourcesBalancedAllocation", NodeResourcesBalancedAllocationArgs()),
         pod_topology_spread=_of(found, "PodTopologySpread", PodTopologySpreadArgs()),
+        load_variation=_of(found, "LoadVariationRiskBalancing", LoadVariationRiskBalancingArgs()),
     )
     return arguments, issues
 
@@ -125,7 +130,10 @@ def _check(name: str, args: PluginArgs, path: Path, running: Collection[str], ap
 
 
 def _with_defaults(args: PluginArgs) -> PluginArgs:
-    """The arguments as their plugin gets them: an empty list of resources, an empty type and a weight of 0 are defaults."""
+    """The arguments as their plugin gets them: an empty list of resources, an empty type and a weight of 0 are defaults.
+
+    So are negative factors of LoadVariationRiskBalancing.
+    """
     match args:
         case NodeResourcesBalancedAllocationArgs():
             return structs.replace(args, resources=_weighted(args.resources))
@@ -134,6 +142,12 @@ def _with_defaults(args: PluginArgs) -> PluginArgs:
             return structs.replace(args, scoring_strategy=weighted)
         case PodTopologySpreadArgs(defaulting_type=""):
             return structs.replace(args, defaulting_type="System")
+        case LoadVariationRiskBalancingArgs(safe_variance_margin=margin, safe_variance_sensitivity=sensitivity):
+            return structs.replace(
+                args,
+                safe_variance_margin=1.0 if margin < 0 else margin,
+                safe_variance_sensitivity=1.0 if sensitivity < 0 else sensitivity,
+            )
     return args
 
 

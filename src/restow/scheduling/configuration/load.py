@@ -42,7 +42,7 @@ class SchedulerConfiguration:
 
     profiles: tuple[SchedulerProfile, ...]
     warnings: tuple[Finding, ...] = ()
-    #: The file as plain data; None where there is none.
+    #: The file as plain data, without tokens; None where there is none.
     document: dict[str, Any] | None = None
 
 
@@ -65,7 +65,14 @@ def load_scheduler_configuration(text: bytes, name: str) -> SchedulerConfigurati
     if errors := errors_in(issues):
         raise refusal(document, errors)
     warnings = tuple(to_findings(document, issues))
-    return SchedulerConfiguration(tuple(profile for profile, _ in read), warnings, document.data)
+    return SchedulerConfiguration(tuple(profile for profile, _ in read), warnings, _without_tokens(document.data))
+
+
+def _without_tokens(value: Any) -> Any:
+    """The same data without the tokens of metric providers: what a plan shows of the file is for many eyes."""
+    if isinstance(value, dict):
+        return {key: _without_tokens(each) for key, each in value.items() if key != "token"}
+    return [_without_tokens(each) for each in value] if isinstance(value, list) else value
 
 
 def _check_type(data: dict[str, Any]) -> Issue | None:

@@ -1,0 +1,97 @@
+"""LoadVariationRiskBalancing: prefer nodes whose usage is low and steady.
+
+The risk of a node is the mean of two shares of what is allocatable: the average usage with what the pod requests, and
+the standard deviation of usage, to the power of 1/sensitivity, times the margin. The score is what is left of 100, of
+CPU or memory, whichever is worse. A node of which nobody knows the usage scores 0.
+Source: LoadVariationRiskBalancing of kubernetes-sigs/scheduler-plugins.
+
+A guard that is restow's own keeps pods from herding on the node that was coolest when usage was last measured: pods that
+came since, or shortly before, count with their requests, because their load cannot be seen yet.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from restow.cluster.interning import BoolArray, IntArray
+from restow.kube.timestamps import SECOND
+from restow.scheduling.context import Context
+from restow.scheduling.framework import MAX_SCORE, Scores
+from restow.scheduling.measured_usage import MEASURED, measured_usage
+from restow.scheduling.per_node import PerNode
+from restow.scheduling.plugin_arguments import LoadVariationRiskBalancingArgs
+
+NAME = "LoadVariationRiskBalancing"
+
+_Floats = npt.NDArray[np.float64]
+
+
+class LoadVariationRiskBalancing:
+    """Score on usage."""
+
+    name = NAME
+
+    def __init__(self, context: Context, args: LoadVariationRiskBalancingArgs) -> None:
+        self._state = context.state
+        cluster = context.state.cluster
+        measured = measured_usage(cluster, args.window_seconds)
+        allocatable = cluster.nodes.allocatable[list(MEASURED)].astype(np.float64)
+        self._known: BoolArray = ~np.isnan(measured.mean)
+        self._capacity: _Floats = np.maximum(allocatable, 1.0)
+        self._has_none: BoolArray = allocatable <= 0
+        self._mean: _Floats = np.clip(np.where(self._known, measured.mean, 0.0), 0.0, self._capacity)
+        self._spread = _spread(measured.std / self._capacity, args.safe_variance_margin, args.safe_variance_sensitivity)
+        self._recent = None if args.guard_seconds is None else _recent(context, measured.end, args.guard_seconds)
+        self._unseen = PerNode(context.state, len(cluster.nodes), self._requests_of_recent, capacity=1)
+        self._scores = PerNode(context.state, len(cluster.nodes), self._compute)
+
+    def score(self, pod: int, nodes: IntArray) -> Scores:
+        """0 to 100."""
+        return self._scores.at(int(self._state.cluster.pods.resources[pod]), nodes)
+
+    def score_all(self, pod: int, _feasible: BoolArray) -> Scores:
+        """The same for all nodes."""
+        return self._scores.of(int(self._state.cluster.pods.resources[pod]))
+
+    def _compute(self, resources: int, nodes: IntArray) -> Scores:
+        request = self._state.request_vectors()[resources][list(MEASURED)].astype(np.float64)
+        load = self._mean[:, nodes] + request[:, None]
+        if self._recent is not None:
+            load += self._unseen.at(0, nodes)
+        average = np.minimum(load / self._capacity[:, nodes], 1.0)
+        left = (1.0 - (average + self._spread[:, nodes]) / 2) * MAX_SCORE
+        left = np.where(self._has_none[:, nodes], 0.0, left)
+        known = self._known[:, nodes]
+        worst = np.where(known, left, np.inf).min(axis=0)
+        return np.floor(np.where(known.any(axis=0), worst, 0.0) + 0.5).astype(np.int16)
+
+    def _requests_of_recent(self, _key: int, nodes: IntArray) -> _Floats:
+        """What the pods on some nodes request whose load cannot be seen yet."""
+        state = self._state
+        unseen = np.zeros((len(MEASURED), len(nodes)))
+        for at, node in enumerate(nodes.tolist()):
+            pods = state.pods_on(node)
+            came = (state.cluster.pods.node[pods] != node) | self._is_recent(pods)
+            for pod in pods[came].tolist():
+                unseen[:, at] += state.requests_of(pod)[list(MEASURED)]
+        return unseen
+
+    def _is_recent(self, pods: IntArray) -> BoolArray:
+        return np.zeros(len(pods), dtype=bool) if self._recent is None else self._recent[pods]
+
+
+def _spread(deviation: _Floats, margin: float, sensitivity: float) -> _Floats:
+    """What the standard deviation, a share of what is allocatable, adds to the risk."""
+    power = np.inf if sensitivity == 0 else 1 / sensitivity
+    spread: _Floats = np.clip(np.clip(deviation, 0.0, 1.0) ** power * margin, 0.0, 1.0)
+    return spread
+
+
+def _recent(context: Context, end: int | None, guard: int) -> BoolArray:
+    """Which pods started less than so many seconds before the last sample, or after it, bool[pod]."""
+    pods = context.state.cluster.pods
+    if end is None:
+        return np.zeros(len(pods), dtype=bool)
+    came = np.maximum(pods.started, pods.created)
+    return came > (end - guard) * SECOND
