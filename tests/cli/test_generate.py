@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import json
 
+from restow.cluster.stored_usage import stored_history
+from restow.kube.timestamps import SECOND, format_time
+from restow.sources.documents import load_cluster
+from restow.sources.synthetic import NOW
+
 SMALL = ["--nodes", "4", "--pods", "20"]
 
 
@@ -35,3 +40,30 @@ def test_verbose_tells_how_long_it_took(restow):
     ran = restow("generate", *SMALL, "-v", "1")
     assert ran.err.startswith("generate 0.")
     assert len(json.loads(ran.out)["items"]) >= 24
+
+
+def test_the_usage_of_the_nodes_goes_with_it(restow, tmp_path):
+    generated = restow("generate", *SMALL, "--usage", "24h")
+    assert generated.status == 0
+    (tmp_path / "cluster.json").write_text(generated.out)
+    cluster, report = load_cluster([str(tmp_path / "cluster.json")])
+    history = stored_history(cluster)
+    assert sorted(history.nodes) == sorted(cluster.nodes.names)
+    for node, name in enumerate(cluster.nodes.names):
+        for row, resource in enumerate(("cpu", "memory")):
+            series = history.nodes[name][resource]
+            assert len(series) == 288
+            assert format_time(int(series.times[-1]) * SECOND) == NOW
+            assert 0 <= series.values.min() < series.values.max() <= cluster.nodes.allocatable[row, node] * 1.001
+    assert (report.replaced, report.unknown_kinds) == (0, {})
+    assert restow("generate", *SMALL, "--usage", "24h") == generated
+
+
+def test_the_cluster_is_the_same_with_its_usage(restow):
+    plain, measured = (json.loads(restow("generate", *SMALL, *more).out)["items"] for more in ((), ("--usage", "1h")))
+    assert [each for each in measured if each["kind"] != "UsageSeries"] == plain
+
+
+def test_a_range_that_cannot_be_used_is_told(restow):
+    ran = restow("generate", "--usage", "1s")
+    assert (ran.status, ran.out, ran.err) == (2, "", "--usage 1s: must be from 1m to 8784h\n")

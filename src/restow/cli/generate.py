@@ -13,6 +13,7 @@ from restow.errors import InputError
 EXAMPLES = """Examples:
   restow generate | restow plan -f -
   restow generate --nodes 5000 --pods 150000 --seed 7 > cluster.json
+  restow generate --usage 24h > measured.json
   restow generate --profile low-utilization --policy > policy.yaml
 """
 
@@ -30,6 +31,10 @@ def generate(
     policy: Annotated[
         bool, Parameter(show_default=False, help="Write the policy for the profile instead of the cluster.")
     ] = False,
+    usage: Annotated[
+        str | None,
+        Parameter(metavar="DURATION", help="Also generate what the nodes used for so long, such as 24h."),
+    ] = None,
     verbose: Verbosity = 0,
 ) -> None:
     """Generate a synthetic cluster for trials and benchmarks.
@@ -47,5 +52,12 @@ def generate(
     if policy:
         sys.stdout.write(policy_for(profile))
         return
+    objects = generate_objects(profile, nodes, pods, seed)
+    if usage is not None:
+        from restow.cli.usage_range import usage_seconds, usage_step
+        from restow.sources.synthetic.usage import with_usage
+
+        seconds = usage_seconds(usage)
+        objects = with_usage(objects, seconds, usage_step(seconds), seed)
     with told("generate", verbose):
-        write_list(generate_objects(profile, nodes, pods, seed), sys.stdout.buffer)
+        write_list(objects, sys.stdout.buffer)

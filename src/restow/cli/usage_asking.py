@@ -8,17 +8,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from restow.cli.flag_values import duration
 from restow.cli.inputs import Where
 from restow.cli.library_warnings import tell_library_warnings
 from restow.cli.pressure_check import listed_nodes
+from restow.cli.usage_range import usage_seconds, usage_step
 from restow.client.connection import connect, open_session
 from restow.client.endpoint import Endpoint
 from restow.client.prometheus import Answer, QueryError, prometheus_endpoint, query_history
 from restow.client.transport import Api
 from restow.cluster.usage_columns import packed, rounded
 from restow.errors import InputError
-from restow.kube.duration import SECOND
 from restow.kube.excerpts import excerpt
 from restow.kube.objects import UsageSeries
 from restow.pressure.nodes import index_of
@@ -34,10 +33,6 @@ WINDOW: Final = "$window"
 #: Amounts in a sample of 1, by resource.
 _PER_UNIT: Final = {"cpu": 1000, "memory": 1}
 _LEAST_WINDOW: Final = 300
-#: A day in five minutes: whatever the range, a series has no more samples.
-_MOST_SAMPLES: Final = 288
-_MINUTE: Final = 60
-_LONGEST: Final = 366 * 24 * 3600
 #: Seconds that Prometheus gets for a query: it reads all of a range.
 _TIME_OUT: Final = 300.0
 #: Instances that a note names.
@@ -68,8 +63,8 @@ def usage_question(
     usage: str, url: str, token_file: str | None, authorities: str | None, queries: Mapping[str, str]
 ) -> UsageQuestion:
     """What the options ask for; InputError for one that cannot be used."""
-    seconds = _seconds(usage)
-    step = -(-seconds // (_MOST_SAMPLES * _MINUTE)) * _MINUTE
+    seconds = usage_seconds(usage)
+    step = usage_step(seconds)
     window = f"{max(step, _LEAST_WINDOW)}s"
     written = {resource: query.replace(WINDOW, window) for resource, query in queries.items()}
     return UsageQuestion(prometheus_endpoint(url, token_file, authorities, os.environ), seconds, step, written)
@@ -130,13 +125,3 @@ def _notes(resource: str, found: NodeRanges, nodes: int) -> list[str]:
             "or several at one time; aggregate the query by (instance)"
         )
     return notes
-
-
-def _seconds(usage: str) -> int:
-    try:
-        seconds = duration(usage) // SECOND
-    except ValueError as error:
-        raise InputError(f"--usage {excerpt(usage)}: {error}; write a duration such as 24h") from error
-    if not _MINUTE <= seconds <= _LONGEST:
-        raise InputError(f"--usage {excerpt(usage)}: must be from 1m to {_LONGEST // 3600}h")
-    return seconds
