@@ -3,8 +3,9 @@
 What may pass - no answer, too many requests, server errors, an expired token - is waited for with growing pauses, and
 told as ``Interrupted``. What does not pass by itself (no right, no such kind) is raised.
 
-A kind without changes is silent after an interruption, and nobody knows whether the server or the kind is. So the first
-stream is a short one: the server sends a bookmark before it ends it. If even that stays away, the kind is listed anew.
+A kind without changes is silent after an outage, and nobody knows whether anything is missing. So the first stream after
+connections that failed in a row is a short one. The server may send a bookmark before it ends it; one that has seen no change
+of the kind since it was started does not. Where nothing comes, the kind is listed anew.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from restow.client.watching import Bookmark, Deleted, Watched, watch
 
 #: A stream that ends sooner (seconds) and brought nothing counts as a failure.
 _TOO_SHORT = 1.0
-#: Seconds that the first stream after an interruption is asked to last.
+#: Seconds that the first stream after an outage is asked to last.
 _FIRST = 6
 
 _PASSING = (Unreachable, TooManyRequests, ServerTrouble, Unauthorized, NoCredentials, MalformedReply, Untrusted)
@@ -123,7 +124,7 @@ async def follow(api: Api, resource: Resource, selection: Selection = EVERYTHING
 
 async def _once(api: Api, resource: Resource, selection: Selection, place: _Place) -> AsyncGenerator[News, None]:
     """The list, if there is no version to go on from, and one stream."""
-    was_interrupted = place.version is not None and place.failures > 0
+    was_away = place.version is not None and place.failures > 1
     if place.version is None:
         version = ""
         async with aclosing(pages(api, resource, selection)) as listed:
@@ -135,14 +136,14 @@ async def _once(api: Api, resource: Resource, selection: Selection, place: _Plac
         place.version = version
     started = asyncio.get_running_loop().time()
     heard = False
-    seconds = _FIRST if was_interrupted else None
+    seconds = _FIRST if was_away else None
     async with aclosing(watch(api, resource, place.version, selection, seconds=seconds)) as events:
         async for event in events:
             place.version, place.failures, heard = event.resource_version, 0, True
             yield _news(event)
     if asyncio.get_running_loop().time() - started >= _TOO_SHORT:
         place.failures = 0
-        if was_interrupted and not heard:
+        if was_away and not heard:
             place.version = None
     elif not heard:
         raise Unreachable(f"the watch of {resource.plural} ended as soon as it started")
