@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 
 import pytest
+from prometheus_client import CollectorRegistry
 
 from deploy.expressions import alerts, dashboard, metrics_in, panels, questions
 from deploy.manifests import KUBERNETES, MONITORING, documents, manifests, only, pod_of
 from restow.serving.exposition import exposed_name
 from restow.serving.figures import CycleFigures
 from restow.serving.metrics import EvictedPod, Metrics
+from restow.serving.steering_metrics import SteeringMetrics
 
 TESTS = documents(MONITORING / "alerts-test.yaml")[0]["tests"]
 MONITORS = {"service-monitor.yaml": "endpoints", "pod-monitor.yaml": "podMetricsEndpoints"}
@@ -74,6 +76,22 @@ def test_panels_have_titles_descriptions_units_and_a_place_of_their_own():
         assert all(x < 24 for x, _ in cells)
         taken |= cells
     assert len({panel["id"] for panel in dashboard()["panels"]}) == len(dashboard()["panels"])
+
+
+def test_all_that_is_counted_of_steering_is_on_the_dashboard():
+    counted = {exposed_name(family) for family in _steering_families()}
+    asked = {name for place, question in questions() if place.startswith("dashboard") for name in metrics_in(question)}
+    assert counted - asked == NOT_SHOWN
+
+
+#: They are for the alerts and for somebody who looks for a fault.
+NOT_SHOWN = {"restow_gates_released_total", "restow_webhook_reviews_total"}
+
+
+def _steering_families():
+    registry = CollectorRegistry()
+    SteeringMetrics(registry)
+    return list(registry.collect())
 
 
 def test_the_dashboard_asks_whichever_prometheus_and_jobs_are_chosen():

@@ -179,7 +179,7 @@ async def test_who_gives_the_gate_is_told() -> None:
 
 async def test_the_webhook_of_a_leader_knows_at_once_and_after_the_end_it_gates_nothing() -> None:
     """Before the ConfigMap is written; and nobody would let go what it gates then."""
-    webhook, gates, heard = Webhook(Metrics()), Gates([]), Heard()
+    webhook, gates, heard = Webhook(Metrics().steering), Gates([]), Heard()
     async with a_double() as double, an_api(double.url) as api:
         double.answers("PATCH", ENTRIES, Answer((1.0, b"{}")))
         keeper = Releasing(api.within(REQUEST), gates, gates.said.append, gates)

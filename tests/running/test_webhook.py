@@ -39,7 +39,7 @@ def gates(webhook: Webhook) -> bool:
 
 
 def test_before_anybody_is_asked_and_after_nothing_is_gated() -> None:
-    webhook = Webhook(Metrics())
+    webhook = Webhook(Metrics().steering)
     assert not gates(webhook)
     with webhook.asking(Knows(AWAITED)):
         assert gates(webhook)
@@ -48,7 +48,7 @@ def test_before_anybody_is_asked_and_after_nothing_is_gated() -> None:
 
 def test_what_is_answered_is_counted() -> None:
     metrics = Metrics()
-    webhook = Webhook(metrics)
+    webhook = Webhook(metrics.steering)
     gates(webhook)
     with webhook.asking(Knows(AWAITED)):
         gates(webhook)
@@ -58,7 +58,7 @@ def test_what_is_answered_is_counted() -> None:
 
 
 def test_it_gates_what_the_leader_has_just_announced_and_what_others_have() -> None:
-    webhook = Webhook(Metrics())
+    webhook = Webhook(Metrics().steering)
     with webhook.asking(Knows()):
         assert not gates(webhook)
         with webhook.asking(Knows(AWAITED)):
@@ -66,7 +66,7 @@ def test_it_gates_what_the_leader_has_just_announced_and_what_others_have() -> N
 
 
 def test_a_process_that_leads_no_more_gates_nothing_because_it_would_not_let_go() -> None:
-    webhook = Webhook(Metrics())
+    webhook = Webhook(Metrics().steering)
     with webhook.asking(Knows(AWAITED)):
         with webhook.asking(Knows()):
             pass
@@ -80,7 +80,7 @@ async def a_webhook(directory: Path, authority: trustme.CA, name: str = NAME) ->
     issued.cert_chain_pems[0].write_to_path(pair.certificate)
     issued.private_key_pem.write_to_path(pair.key)
     tls = context_of_files([pair], TlsSettings(tls_version(""), ciphers(())))
-    webhook = Webhook(Metrics())
+    webhook = Webhook(Metrics().steering)
     async with served(pages(Health(), None), tls) as port:
         webhook.is_served("0.0.0.0", port)
         yield webhook
@@ -103,7 +103,7 @@ class TestTrust:
         (tmp_path / "both.pem").write_text(made)
         pair = KeyPair(tmp_path / "both.pem", tmp_path / "both.pem")
         tls = context_of_files([pair], TlsSettings(tls_version(""), ciphers(())))
-        webhook = Webhook(Metrics())
+        webhook = Webhook(Metrics().steering)
         async with served(pages(Health(), None), tls) as port:
             webhook.is_served(HERE, port)
             assert await webhook.distrust(NAME, made.partition("-----BEGIN PRIVATE KEY")[0].encode()) is None
@@ -123,7 +123,7 @@ class TestTrust:
             assert await webhook.distrust(NAME, authorities)
 
     async def test_a_server_that_is_switched_off_or_gone_is_a_reason(self) -> None:
-        webhook = Webhook(Metrics())
+        webhook = Webhook(Metrics().steering)
         assert await webhook.distrust(NAME, pem(trustme.CA())) == "restow serves nothing (--secure-port)"
         webhook.is_served(HERE, 1)
         assert await webhook.distrust(NAME, pem(trustme.CA()))

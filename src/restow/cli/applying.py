@@ -193,7 +193,7 @@ class _Session:
     @asynccontextmanager
     async def _steering(self, permit: Permit, live: LiveCluster, api: Api, log: Log) -> AsyncIterator[Choice]:
         """What steers as the plan wants it; no gate, no entry and no fence is left behind after it."""
-        namespace, metrics = self.namespace, Metrics()
+        namespace, metrics = self.namespace, Metrics().steering
         async with (
             releasing(api, live, log, metrics) as gates,
             unfencing(api, namespace, live, log, metrics) as fences,

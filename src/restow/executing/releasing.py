@@ -58,7 +58,7 @@ class Awaits(Protocol):
 
 
 class Counts(Protocol):
-    """Takes the figures; ``serving.metrics.Metrics`` is one."""
+    """Takes the figures; ``serving.steering_metrics.SteeringMetrics`` is one."""
 
     def gate_released(self) -> None:
         """A pod was let go without a nomination."""

@@ -25,7 +25,7 @@ _GRACE: Final = 1.0
 
 
 class Counts(Protocol):
-    """Takes the figures; ``serving.metrics.Metrics`` is one."""
+    """Takes the figures; ``serving.steering_metrics.SteeringMetrics`` is one."""
 
     def fences_stand(self, nodes: int, seconds: float) -> None:
         """How many nodes are fenced, and for how long one of them has been."""

@@ -132,7 +132,7 @@ class Cycles:
         await self._add_usage(rules)
         if self.offer is not None:
             self._choice = await self._unless_stopped(self.offer.now(rules.policy)) or UNSTEERED
-            self.metrics.steers(self._choice.kind)
+            self.metrics.steering.steers(self._choice.kind)
         log_lines.cycle_begins(self.log)
         telling = Telling(self.log, self.metrics, self.events, rules.policy)
         phases = {"decide": 0.0, "execute": 0.0}

@@ -94,7 +94,7 @@ class Descheduler:
         settings, log = self.settings, self.log
         api, cycles = settings.api, settings.cycles
         metrics, health = Metrics(ages, known), Health(lost)
-        webhook = Webhook(metrics)
+        webhook = Webhook(metrics.steering)
         policies = PolicySource.open(cycles.policy_file, cycles.fallbacks, log, metrics)
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(watched(health.watchdog, log))
@@ -120,8 +120,10 @@ class Descheduler:
             gates: Releasing | None = None
             fences: Unfencing | None = None
             if not cycles.dry_run:
-                gates = await stack.enter_async_context(releasing(writing, live, log, metrics))
-                fences = await stack.enter_async_context(unfencing(writing, settings.namespace, live, log, metrics))
+                gates = await stack.enter_async_context(releasing(writing, live, log, metrics.steering))
+                fences = await stack.enter_async_context(
+                    unfencing(writing, settings.namespace, live, log, metrics.steering)
+                )
                 await stack.enter_async_context(informed(webhook, watching, settings.namespace, log))
             work = _Work(self, live, writing, policies, stopping, health, metrics, tracing, gates, fences, webhook)
             health.ready()

@@ -27,7 +27,7 @@ from restow.executing.unfencing import Unfencing
 from restow.running.background import background
 from restow.running.logs import Log, once_each
 from restow.running.rights import Right, first_lacking
-from restow.serving.metrics import Metrics
+from restow.serving.steering_metrics import SteeringMetrics
 
 #: What holds restow to one taint: it is installed with the rights, so who may do everything anyway fences no nodes.
 GUARD: Final = "restow-fencing"
@@ -106,7 +106,7 @@ def fencing_by(keeper: Unfencing, namespace: str, permit: Permit) -> Iterator[Fe
 
 @asynccontextmanager
 async def unfencing(
-    api: Api, namespace: str, cluster: NodesNow, log: Log, metrics: Metrics
+    api: Api, namespace: str, cluster: NodesNow, log: Log, metrics: SteeringMetrics
 ) -> AsyncIterator[Unfencing]:
     """Remove fences that nobody holds, as long as the context lasts; whoever leads or not."""
     warn = once_each(log.caution)

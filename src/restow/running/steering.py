@@ -20,7 +20,7 @@ from restow.running.background import background
 from restow.running.logs import Log, once_each
 from restow.running.offering import Offer
 from restow.running.webhook import Webhook
-from restow.serving.metrics import Metrics
+from restow.serving.steering_metrics import SteeringMetrics
 
 #: Seconds between two tries to write what could not be written.
 _REPAIR: Final = 5.0
@@ -29,7 +29,7 @@ _RECENTLY: Final = 10.0
 
 
 @asynccontextmanager
-async def releasing(api: Api, cluster: Gated, log: Log, metrics: Metrics) -> AsyncIterator[Releasing]:
+async def releasing(api: Api, cluster: Gated, log: Log, metrics: SteeringMetrics) -> AsyncIterator[Releasing]:
     """Let go what waits behind the gate for too long, as long as the context lasts; whoever leads or not."""
     keeper = Releasing(hurried(api), cluster, once_each(log.caution), metrics)
     async with background(keeper.run(), "release gates"):

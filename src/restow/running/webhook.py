@@ -27,7 +27,7 @@ _HERE: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what is lis
 
 
 class Counts(Protocol):
-    """Takes the figures; ``serving.metrics.Metrics`` is one."""
+    """Takes the figures; ``serving.steering_metrics.SteeringMetrics`` is one."""
 
     def reviewed(self, *, gated: bool) -> None:
         """A question was answered."""

@@ -25,6 +25,7 @@ import restow
 from restow.serving.collectors import FormerName, LastCycle, OfKinds
 from restow.serving.exposition import exposition
 from restow.serving.figures import CycleFigures
+from restow.serving.steering_metrics import SteeringMetrics
 
 #: What became of an eviction, as the Descheduler tells it; ``limit`` texts are labels too.
 EvictionResult = Literal[
@@ -58,7 +59,6 @@ _LOOP_BUCKETS: Final = (*_STRATEGY_BUCKETS, 250, 500)
 _MOVE_RESULTS: Final[tuple[MoveResult, ...]] = ("evicted", "requested", "dropped", "blocked", "failed")
 _PREDICTIONS: Final[tuple[Prediction, ...]] = ("hit", "miss", "void", "missing")
 _CERTAINTIES: Final = ("steered", "certain", "likely", "possible")
-_STEERING: Final = ("nominate", "fence", "prefer", "none")
 #: Up to where the buckets of predicted probabilities reach.
 _PROBABILITIES: Final = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)
 _LOOP_CAUSES: Final[tuple[LoopCause, ...]] = ("circle", "back-off")
@@ -81,6 +81,7 @@ class Metrics:
         self, ages: Callable[[], Mapping[str, float]] = dict, known: Callable[[], Mapping[str, bool]] = dict
     ) -> None:
         self.registry = CollectorRegistry()
+        self.steering = SteeringMetrics(self.registry)
         self._last_cycle = LastCycle()
         self._series_of: dict[str, set[tuple[str, ...]]] = {}
         self._count_as_the_descheduler()
@@ -157,41 +158,6 @@ class Metrics:
             ["probability", "result"],
             registry=self.registry,
         )
-        self._gates = Counter(
-            "restow_gates_released",
-            "Pods that restow released from its scheduling gate without a nomination.",
-            registry=self.registry,
-        )
-        self._gate_waits = Gauge(
-            "restow_gate_wait_seconds",
-            "The longest time in seconds that a pod has been waiting behind restow's scheduling gate; 0 if none is waiting.",
-            registry=self.registry,
-        )
-        self._reviews = Counter(
-            "restow_webhook_reviews",
-            "New pods about which the API server has asked restow's webhook, by what became of them: gated or unchanged.",
-            ["result"],
-            registry=self.registry,
-        )
-        self._steering = Gauge(
-            "restow_steering",
-            "1 for the way in which replacements were steered in the last cycle, 0 for the others.",
-            ["mode"],
-            registry=self.registry,
-        )
-        self._fenced_nodes = Gauge(
-            "restow_fenced_nodes", "Nodes that carry the taint restow.dev/fence now.", registry=self.registry
-        )
-        self._fence_age = Gauge(
-            "restow_fence_age_seconds",
-            "Seconds for which this process has seen the node fenced that it has seen fenced longest; 0 where none is.",
-            registry=self.registry,
-        )
-        self._unfenced = Counter(
-            "restow_fences_removed",
-            "Fenced nodes from which this process took a fence that nobody held any more.",
-            registry=self.registry,
-        )
         self._loops = Counter(
             "restow_loops_suppressed",
             "Moves not made because they would come to nothing: circle is known beforehand, back-off from experience "
@@ -204,7 +170,6 @@ class Metrics:
             "Workloads that restow is backing off from because moves of their pods failed.",
             registry=self.registry,
         )
-        self.steers("none")
         for result in _MOVE_RESULTS:
             self._moves.labels(result, "")
         for prediction in _PREDICTIONS:
@@ -212,8 +177,6 @@ class Metrics:
                 self._predictions.labels(prediction, certainty)
         for cause in _LOOP_CAUSES:
             self._loops.labels(cause)
-        for review in ("gated", "unchanged"):
-            self._reviews.labels(review)
 
     def _count_cycles(self) -> None:
         self._cycles = Counter("restow_cycles", "Cycles by result.", ["result"], registry=self.registry)
@@ -287,32 +250,6 @@ class Metrics:
         """Count a replacement on one of its candidates against the probability that it had of landing well."""
         bucket = next(upper for upper in _PROBABILITIES if probability <= upper)
         self._landings.labels(f"{bucket:g}", "well" if well else "in-vain").inc()
-
-    def gate_released(self) -> None:
-        """Count a pod that was let go without a nomination."""
-        self._gates.inc()
-
-    def gates_wait(self, seconds: float) -> None:
-        """Set how long the pod has waited behind the gate that waits longest."""
-        self._gate_waits.set(seconds)
-
-    def reviewed(self, *, gated: bool) -> None:
-        """Count a question of the API server about a new pod."""
-        self._reviews.labels("gated" if gated else "unchanged").inc()
-
-    def steers(self, mode: str) -> None:
-        """Tell how replacements are steered in this cycle."""
-        for each in _STEERING:
-            self._steering.labels(each).set(each == mode)
-
-    def fences_stand(self, nodes: int, seconds: float) -> None:
-        """Set how many nodes are fenced, and for how long the one is that has been longest."""
-        self._fenced_nodes.set(nodes)
-        self._fence_age.set(seconds)
-
-    def fences_removed(self, nodes: int) -> None:
-        """Count nodes from which a fence was taken that nobody held any more."""
-        self._unfenced.inc(nodes)
 
     def backed_off(self) -> None:
         """Count a move that was not made because its workload is left alone for a while."""
