@@ -94,6 +94,49 @@ async def test_a_forgotten_version_means_a_new_list_at_once(api: Api, double: Do
     assert double.asked[2].at - double.asked[0].at < 1
 
 
+async def test_a_version_that_is_forgotten_after_an_outage_means_a_new_list_at_once_too(
+    api: Api, double: Double
+) -> None:
+    down = [a_status(503)] * 6
+    double.answers("GET", PATH, a_list("a"), *down, a_status(410, "Expired"), a_list("b", version="90"), HANG)
+
+    seen = await following(api, 8)
+
+    assert [told(each) for each in seen] == ["listed a .", *["interrupted"] * 6, "listed b ."]
+    assert double.asked[8].at - double.asked[7].at < 1
+
+
+async def test_a_kind_that_is_silent_after_an_outage_is_listed_anew(api: Api, double: Double) -> None:
+    down, silence = [a_status(503)] * 2, Answer((6.0,))
+    double.answers("GET", PATH, a_list("a"), *down, silence, a_list("b", version="90"), HANG)
+
+    seen = [told(each) for each in await following(api, 4)]
+
+    assert seen == ["listed a .", "interrupted", "interrupted", "listed b ."]
+    assert int(double.asked[3].params["timeoutSeconds"]) == 6
+
+
+async def test_a_connection_that_is_cut_once_and_made_again_is_no_outage(api: Api, double: Double) -> None:
+    double.answers("GET", PATH, a_list("a"), a_status(503), Answer((50.0, an_event("MODIFIED", "a", "11"))), HANG)
+
+    seen = [told(each) for each in await following(api, 3)]
+
+    assert seen == ["listed a .", "interrupted", "changed a"]
+    assert int(double.asked[2].params["timeoutSeconds"]) > 60
+
+
+async def test_a_kind_of_which_something_comes_after_an_outage_is_not_listed(api: Api, double: Double) -> None:
+    short = Answer((an_event("MODIFIED", "a", "11"), 6.0))
+    double.answers(
+        "GET", PATH, a_list("a"), *[a_status(503)] * 2, short, Answer((an_event("MODIFIED", "a", "12"),)), HANG
+    )
+
+    seen = [told(each) for each in await following(api, 5)]
+
+    assert seen == ["listed a .", "interrupted", "interrupted", "changed a", "changed a"]
+    assert int(double.asked[-1].params["timeoutSeconds"]) > 60
+
+
 async def test_a_server_that_forgets_everything_is_not_asked_for_lists_without_pause(api: Api, double: Double) -> None:
     double.answers("GET", PATH, *(a_list("a"), a_status(410, "Expired")) * 5, HANG)
 

@@ -89,6 +89,12 @@ class _Place:
     version: str | None = None
     #: In a row.
     failures: int = field(default=0)
+    #: Whether the server had forgotten it, and nothing has come since.
+    was_forgotten: bool = field(default=False)
+
+    def hear(self, version: str) -> None:
+        """Something has come, with its version."""
+        self.version, self.failures, self.was_forgotten = version, 0, False
 
     def fail(self, error: ClientError) -> Interrupted:
         self.failures += 1
@@ -109,10 +115,10 @@ async def follow(api: Api, resource: Resource, selection: Selection = EVERYTHING
             continue
         except Gone as error:
             # Only a second 410 in a row is worth waiting for.
-            again, place.version = place.failures > 0, None
-            interrupted = place.fail(error)
+            again, place.was_forgotten, place.version = place.was_forgotten, True, None
             if not again:
                 continue
+            interrupted = place.fail(error)
         except _PASSING as error:
             if isinstance(error, MalformedReply):
                 # The same version would give the same answer.
@@ -139,7 +145,8 @@ async def _once(api: Api, resource: Resource, selection: Selection, place: _Plac
     seconds = _FIRST if was_away else None
     async with aclosing(watch(api, resource, place.version, selection, seconds=seconds)) as events:
         async for event in events:
-            place.version, place.failures, heard = event.resource_version, 0, True
+            place.hear(event.resource_version)
+            heard = True
             yield _news(event)
     if asyncio.get_running_loop().time() - started >= _TOO_SHORT:
         place.failures = 0
