@@ -120,9 +120,21 @@ def brought(pod: str, number: int, *, source: str = "a", target: str = "t", **fe
     return replace(made, is_independent=True)
 
 
+def waiting(task: Task) -> Task:
+    """One of a swap, whose replacement has a place once the other pod has left."""
+    return replace(task, move=structs.replace(task.move, proposal=MadeProposal("swap", 2, "certain", 1.0, waits=True)))
+
+
 def test_moves_to_targets_of_their_own_do_not_wait_for_one_another() -> None:
     plan = [brought("web-0", 0), brought("api-0", 1), brought("db-0", 2, target="u")]
     assert started(Agenda(plan, Pace(16))) == ["web-0", "api-0", "db-0"]
+
+
+def test_the_moves_that_empty_a_node_do_not_wait_for_one_another() -> None:
+    emptying = MadeProposal("empty a", 2, "certain", 1.0)
+    plan = [brought("web-0", 0), brought("api-0", 1)]
+    plan = [replace(each, move=structs.replace(each.move, proposal=emptying)) for each in plan]
+    assert started(Agenda(plan, Pace(16))) == ["web-0", "api-0"]
 
 
 def test_of_moves_to_targets_as_many_are_on_their_way_as_may_be_asked_for_at_a_time() -> None:
@@ -141,11 +153,18 @@ def test_of_moves_to_targets_as_many_are_on_their_way_as_may_be_asked_for_at_a_t
     "second",
     [
         brought("api-0", 1, target="a"),
+        waiting(brought("api-0", 1)),
         brought("web-1", 1, limit=2),
         replace(brought("api-0", 1), is_independent=False),
         a_task("api-0", "api", number=1, candidates=["t"]),
     ],
-    ids=["to a node that the first leaves", "of the same workload", "with a rule about other pods", "not steered"],
+    ids=[
+        "to a node that the first leaves",
+        "with a place once a later one has left",
+        "of the same workload",
+        "with a rule about other pods",
+        "not steered",
+    ],
 )
 def test_a_move_that_may_depend_on_one_before_waits_until_that_has_landed(second: Task) -> None:
     first = brought("web-0", 0, limit=2)

@@ -52,7 +52,7 @@ class Task:
         Both are brought to their targets, no rule connects the two, and it does not go where the other leaves first.
         """
         pair = (self, before)
-        are_free = all(each.is_steered and each.is_independent and each.move.proposal is UNSET for each in pair)
+        are_free = all(each.is_steered and each.is_independent and not each.lands_late for each in pair)
         return are_free and self.workload != before.workload and self.move.target != before.move.source
 
     @property
