@@ -145,7 +145,7 @@ class TestMetricsServer:
                 metrics.pods[key] = {"cpu": "900m", "memory": "1Gi"}
             flags = ["--descheduling-interval=1s", "--dry-run", "-v=1"]
             with Descheduler(tmp_path, policy=policy, kubeconfig=busy_plane.kubeconfig, flags=flags) as restow:
-                restow.wait_for_line("All nodes are underutilized", timeout=120)
+                restow.wait_for_line("Number of evictions/requests", timeout=120)
                 metrics.nodes["node-1"] = {"cpu": "3900m", "memory": "1Gi"}
                 line = restow.wait_for_line("metrics.k8s.io, ", timeout=180)
         figure = re.search(r"node-1 at cpu (\d+) %", line)

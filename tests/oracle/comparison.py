@@ -81,11 +81,11 @@ class Run:
         return frozenset(self.moves), self.errors
 
 
-def disagreement(case: Case, oracle: OracleProcess) -> str:
-    """What is wrong about restow's answer; empty if nothing is."""
+def disagreement(case: Case, oracle: OracleProcess, asked_of_restow: Case | None = None) -> str:
+    """What is wrong about restow's answer; empty if nothing is. restow may be asked the same in another form."""
     answer = oracle.ask(case.cluster, case.policy, now=NOW, repeat=CANONICAL, apart=True)
     try:
-        ours = restow_run(case)
+        ours = restow_run(asked_of_restow or case)
     except InputError as refusal:
         if not answer.error:
             return f"restow refuses, upstream does not: {refusal}"

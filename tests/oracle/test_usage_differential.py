@@ -1,4 +1,4 @@
-"""Strategies that go by a Prometheus, against the real Descheduler: both ask the same stand-in.
+"""Strategies that go by real usage, against the real Descheduler: both ask the same stand-in for a Prometheus.
 
 HighNodeUtilization goes by requests, whatever the policy names as a source: with a Prometheus in it nothing changes.
 """
@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
-from builders import NOW, Object, std_node
+from builders import NOW, Object, node_metrics, pod_metrics, std_node
 from oracle.cases import SEEDS, write_case
 from oracle.chance import Chance
 from oracle.comparison import Case, disagreement
@@ -24,8 +24,10 @@ from restow.client.connection import open_session
 from restow.client.credentials import Fixed, Identity
 from restow.client.endpoint import Endpoint
 from restow.client.transport import Api
+from restow.cluster.smoothing import smoothed
 from restow.cluster.usage_samples import QueryResult
 from restow.descheduling.registry import plugins
+from restow.kube.objects import NodeMetrics
 from restow.live.prometheus import PrometheusUsage
 from restow.policies.load import load_policy
 
@@ -131,3 +133,58 @@ def told(policy: str) -> Mapping[str, QueryResult]:
             return await PrometheusUsage(api, {}).results(loaded)
 
     return asyncio.run(results())
+
+
+@pytest.mark.parametrize("seeds", CHUNKS, ids=[f"{chunk.start}:{chunk.stop}" for chunk in CHUNKS])
+def test_restow_follows_the_usage_of_nodes_as_the_descheduler_does(
+    oracle: OracleProcess, seeds: range, compared: Counter[str]
+) -> None:
+    """The Descheduler collects several samples of each node; restow is handed the mean that it makes of them."""
+    wrong = [text for seed in seeds if (text := follows_otherwise(seed, oracle))]
+    compared["samples of metrics.k8s.io"] += len(seeds)
+    assert not wrong, "\n\n".join(wrong)
+
+
+def follows_otherwise(seed: int, oracle: OracleProcess) -> str:
+    chance = Chance(f"following-{seed}")
+    chance.choose_traits({"qos"})
+    cluster = a_random_cluster(chance)
+    policy = a_random_policy(chance, "LowNodeUtilization")
+    policy["metricsProviders"] = [{"source": "KubernetesMetrics"}]
+    low, high = chance.choice([10, 25.5, 40]), chance.choice([40, 55.5, 70])
+    for entry in policy["profiles"][0]["pluginConfig"]:
+        if entry["name"] == "LowNodeUtilization":
+            entry["args"] |= {
+                "thresholds": {"cpu": low, "memory": low},
+                "targetThresholds": {"cpu": high, "memory": high},
+                "metricsUtilization": {"source": "KubernetesMetrics"},
+            }
+    rounds = chance.randint(2, 6)
+    samples = {name: [a_sample(chance, name) for _ in range(rounds)] for name in names_of(cluster, "Node")}
+    pods = [
+        pod_metrics(each["metadata"]["name"], namespace=each["metadata"]["namespace"], cpu=f"{chance.randint(0, 900)}m")
+        for each in cluster
+        if each["kind"] == "Pod"
+    ]
+    others = [each for each in cluster if each["kind"] not in ("NodeMetrics", "PodMetrics")] + pods
+    text = json.dumps(policy)
+    theirs = Case([*others, *(each for known in samples.values() for each in known)], text)
+    ours = Case([*others, *(mean_of(known) for known in samples.values())], text)
+    wrong = disagreement(theirs, oracle, ours)
+    return wrong and f"{seed}: {wrong}\nSee {write_case(f'following-{seed}', theirs)}"
+
+
+def names_of(cluster: list[Object], kind: str) -> list[str]:
+    return [each["metadata"]["name"] for each in cluster if each["kind"] == kind]
+
+
+def a_sample(chance: Chance, node: str) -> Object:
+    cpu = chance.choice([f"{chance.randint(0, 4000)}m", f"{chance.randint(0, 4 * 10**9)}n", "0", "2"])
+    return node_metrics(node, cpu=cpu, memory=chance.choice([str(chance.randint(0, 4 * 2**30)), "1Gi", "700Mi"]))
+
+
+def mean_of(samples: list[Object]) -> Object:
+    mean: NodeMetrics | None = None
+    for each in samples:
+        mean = smoothed(mean, NodeMetrics(usage=each["usage"]))
+    return samples[-1] | {"usage": mean.usage if mean is not None else {}}

@@ -169,6 +169,7 @@ class Cycles:
         if collects_kubernetes_metrics(rules.policy):
             self.live.add(METRICS)
             await self._unless_stopped(self.live.wait_ready(elapsed() + _COMING))
+        self.watchdog.expect(_WHO, "usage", _LOOKING)
         self._usage = await self._unless_stopped(self.usage_source(rules.policy)) or {}
 
     async def _decide(self, rules: Rules, part: _Part) -> Decision | None:

@@ -22,8 +22,8 @@ type cluster struct {
 	claims          []*v1.PersistentVolumeClaim
 	budgets         []*policyv1.PodDisruptionBudget
 	priorityClasses map[string]*schedulingv1.PriorityClass
-	nodeMetrics     map[string]*metricsv1beta1.NodeMetrics
-	podMetrics      map[string]*metricsv1beta1.PodMetrics // by namespace/name
+	nodeMetrics     map[string][]*metricsv1beta1.NodeMetrics // the samples of a node, one after the other
+	podMetrics      map[string]*metricsv1beta1.PodMetrics    // by namespace/name
 
 	moved time.Duration
 }
@@ -31,7 +31,7 @@ type cluster struct {
 func newCluster() *cluster {
 	return &cluster{
 		priorityClasses: map[string]*schedulingv1.PriorityClass{},
-		nodeMetrics:     map[string]*metricsv1beta1.NodeMetrics{},
+		nodeMetrics:     map[string][]*metricsv1beta1.NodeMetrics{},
 		podMetrics:      map[string]*metricsv1beta1.PodMetrics{},
 	}
 }
@@ -71,7 +71,7 @@ func (c *cluster) decode(it item) error {
 	case "PriorityClass":
 		return put(c.priorityClasses, it.text, func(o *schedulingv1.PriorityClass) string { return o.Name })
 	case "NodeMetrics":
-		return put(c.nodeMetrics, it.text, func(o *metricsv1beta1.NodeMetrics) string { return o.Name })
+		return c.addSample(it.text)
 	case "PodMetrics":
 		return put(c.podMetrics, it.text, func(o *metricsv1beta1.PodMetrics) string { return o.Namespace + "/" + o.Name })
 	}
@@ -82,6 +82,22 @@ func add[T any](objects *[]*T, text []byte) error {
 	object := new(T)
 	*objects = append(*objects, object)
 	return unmarshal(text, object)
+}
+
+func (c *cluster) addSample(text []byte) error {
+	sample := new(metricsv1beta1.NodeMetrics)
+	err := unmarshal(text, sample)
+	c.nodeMetrics[sample.Name] = append(c.nodeMetrics[sample.Name], sample)
+	return err
+}
+
+// rounds is how often a collector has to ask until it has seen all samples of every node, once at least.
+func (c *cluster) rounds() int {
+	rounds := 1
+	for _, samples := range c.nodeMetrics {
+		rounds = max(rounds, len(samples))
+	}
+	return rounds
 }
 
 func put[T any](objects map[string]*T, text []byte, key func(*T) string) error {
@@ -133,6 +149,8 @@ func (c *cluster) join(other *cluster) {
 	c.claims = append(c.claims, other.claims...)
 	c.budgets = append(c.budgets, other.budgets...)
 	maps.Copy(c.priorityClasses, other.priorityClasses)
-	maps.Copy(c.nodeMetrics, other.nodeMetrics)
+	for name, samples := range other.nodeMetrics {
+		c.nodeMetrics[name] = append(c.nodeMetrics[name], samples...)
+	}
 	maps.Copy(c.podMetrics, other.podMetrics)
 }

@@ -40,8 +40,9 @@ func runCycle(objects *cluster, policy *api.DeschedulerPolicy, order ordering) (
 	}
 	var profiles []profileRun
 	var collector *metricscollector.MetricsCollector
+	round := 0
 	if err == nil {
-		collector = newCollector(objects, caches, policy, nodeSelector)
+		collector = newCollector(metricsClient{cluster: objects, round: &round}, caches, policy, nodeSelector)
 		profiles, err = buildProfiles(ctx, caches, policy, collector, noted)
 	}
 	if err != nil {
@@ -50,7 +51,7 @@ func runCycle(objects *cluster, policy *api.DeschedulerPolicy, order ordering) (
 	if err := caches.fill(objects); err != nil {
 		return nil, err
 	}
-	if collector != nil {
+	for ; collector != nil && round < objects.rounds(); round++ {
 		if err := collector.Collect(ctx); err != nil {
 			return nil, err
 		}
@@ -67,17 +68,17 @@ func policyNodeSelector(policy *api.DeschedulerPolicy) (labels.Selector, error) 
 
 // newCollector returns nil unless the policy asks for the metrics server.
 func newCollector(
-	objects *cluster, caches *caches, policy *api.DeschedulerPolicy, nodeSelector labels.Selector,
+	asked metricsClient, caches *caches, policy *api.DeschedulerPolicy, nodeSelector labels.Selector,
 ) *metricscollector.MetricsCollector {
-	asked := policy.MetricsCollector != nil && policy.MetricsCollector.Enabled
+	wanted := policy.MetricsCollector != nil && policy.MetricsCollector.Enabled
 	for _, provider := range policy.MetricsProviders {
-		asked = asked || provider.Source == api.KubernetesMetrics
+		wanted = wanted || provider.Source == api.KubernetesMetrics
 	}
-	if !asked {
+	if !wanted {
 		return nil
 	}
 	return metricscollector.NewMetricsCollector(
-		caches.factory.Core().V1().Nodes().Lister(), metricsClient{cluster: objects}, nodeSelector)
+		caches.factory.Core().V1().Nodes().Lister(), asked, nodeSelector)
 }
 
 func buildProfiles(
