@@ -337,6 +337,14 @@ def test_what_a_prometheus_tells_is_missing_in_a_dump_and_the_plan_says_what_to_
     assert "secret" not in ran.err
 
 
+@pytest.mark.parametrize("output", ["json", "html", "yaml"])
+def test_no_plan_shows_the_password_of_a_prometheus(plan_of, output):
+    provider = {"source": "Prometheus", "prometheus": {"url": "http://me:s3cret@prometheus:9090"}}
+    ran = plan_of(strategy_policy("RemoveDuplicates", metricsProviders=[provider]), "-o", output)
+    assert (ran.status, "s3cret" in ran.out) == (0, False)
+    assert "prometheus:9090" in ran.out
+
+
 def test_usage_that_is_not_asked_for_is_not_missed(plan_of):
     assert plan_of(strategy_policy("LowNodeUtilization", UTILISATION)).err == ""
 

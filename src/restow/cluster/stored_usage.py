@@ -10,7 +10,9 @@ from restow.cluster.snapshot import Cluster, Key
 from restow.cluster.usage_columns import KIND, unpacked
 from restow.cluster.usage_history import Sample, Series, UsageHistory, latest
 from restow.cluster.usage_shares import pod_shares
+from restow.kube.duration import SECOND
 from restow.kube.objects import NodeMetrics, ObjectMeta, WireQuantity
+from restow.kube.timestamps import format_time
 
 _METRICS, _POD_METRICS = "NodeMetrics", "PodMetrics"
 
@@ -68,4 +70,5 @@ def _metrics(node: str, samples: Mapping[str, Sample]) -> NodeMetrics:
     usage: dict[str, WireQuantity] = {
         resource: f"{sample.value}m" if resource == "cpu" else str(sample.value) for resource, sample in samples.items()
     }
-    return NodeMetrics(ObjectMeta(name=node), usage)
+    newest = max((sample.at for sample in samples.values()), default=0)
+    return NodeMetrics(ObjectMeta(name=node), usage, format_time(newest * SECOND))

@@ -18,10 +18,11 @@ from restow.documents.field_types import Duration
 from restow.documents.writing import write_yaml
 from restow.kube.duration import format_duration
 from restow.policies import v1alpha1, v1alpha2
+from restow.redaction import without_password
 
 if TYPE_CHECKING:
     from restow.documents.document import Document
-    from restow.policies.policy import Policy, Profile
+    from restow.policies.policy import MetricsProvider, Policy, Profile
 
 #: Ends each line that the file did not say.
 DEFAULT_MARK: Final = "# default"
@@ -50,10 +51,18 @@ def full_document(policy: Policy) -> dict[str, Any]:
         "evictionFailureEventNotification": policy.eviction_failure_event_notification,
         "gracePeriodSeconds": policy.grace_period_seconds,
         **collector,
-        "metricsProviders": _plain(policy.metrics_providers),
+        "metricsProviders": [_provider(each) for each in policy.metrics_providers],
         "profiles": [_full_profile(profile) for profile in policy.profiles],
         "restow": _plain(policy.restow),
     }
+
+
+def _provider(provider: MetricsProvider) -> dict[str, Any]:
+    """Return a provider as it is written, but for a password in its URL: plans and pages are shared."""
+    plain: dict[str, Any] = _plain(provider)
+    if provider.prometheus is not None:
+        plain["prometheus"]["url"] = without_password(provider.prometheus.url)
+    return plain
 
 
 def _full_profile(profile: Profile) -> dict[str, Any]:

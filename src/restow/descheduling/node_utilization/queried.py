@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 
 import numpy as np
 
@@ -55,9 +56,10 @@ def queried(view: View, query: str) -> Usage:
     return Usage((METRIC_RESOURCE,), by_node, of_pod, origins)
 
 
-def figures_of(result: QueryResult, settings: UsageSettings | None) -> dict[str, Figure]:
+@lru_cache(maxsize=8)
+def figures_of(result: QueryResult, settings: UsageSettings | None) -> Mapping[str, Figure]:
     """The figures of nodes by name; StrategyError for samples without a name and for figures that are no shares."""
-    figures = {}
+    figures: dict[str, Figure] = {}
     for series in result.samples:
         if not series.node:
             raise StrategyError("error getting node usage: the collected metrics sample is missing 'instance' key")
