@@ -333,7 +333,10 @@ def test_what_a_prometheus_tells_is_missing_in_a_dump_and_the_plan_says_what_to_
     assert ran.status == 0
     assert "error initializing usage client: prometheus client not initialized" in ran.err
     assert ran.err.splitlines()[-1].startswith("LowNodeUtilization goes by what Prometheus at http://")
-    assert ran.err.endswith("tells, which a dump does not hold: plan the live cluster, without -f\n")
+    assert ran.err.endswith(
+        "tells, which the input does not hold: plan the live cluster, without -f, or take the snapshot with --usage "
+        "and this --policy-config-file\n"
+    )
     assert "secret" not in ran.err
 
 

@@ -16,6 +16,7 @@ from builders import NOW
 from cluster.histories import samples_of
 from docs.pages import ROOT
 from restow.cli.usage_asking import usage_question
+from restow.client.prometheus import prometheus_endpoint
 from restow.cluster.stored_usage import stored_history
 from restow.sources.documents import load_cluster
 from restow.sources.synthetic import generate, policy_for, write_list
@@ -167,10 +168,11 @@ def test_the_usage_of_the_nodes_becomes_part_of_it(restow, cluster, prometheus):
     ("usage", "step"), [("1m", 60), ("1h", 60), ("24h", 300), ("25h", 360), ("168h", 2100), ("8784h", 109_800)]
 )
 def test_no_range_has_more_samples_than_a_day_in_five_minutes(usage, step):
-    question = usage_question(usage, "http://p", None, None, {"cpu": "rate(x[$window])"})
+    prometheus = prometheus_endpoint("http://p", None, None, {})
+    question = usage_question(usage, prometheus, {"cpu": "rate(x[$window])"})
     assert question.step == step
     assert question.seconds / step <= 288
-    assert question.queries == {"cpu": f"rate(x[{max(step, 300)}s])"}
+    assert [each.promql for each in question.queries] == [f"rate(x[{max(step, 300)}s])"]
 
 
 @pytest.mark.parametrize(
@@ -179,13 +181,18 @@ def test_no_range_has_more_samples_than_a_day_in_five_minutes(usage, step):
         (("--usage", "24h"), "--usage needs --prometheus-url: where to ask, such as http://prometheus:9090"),
         (("--prometheus-url", "http://p"), "--prometheus-url goes with --usage: add --usage 24h"),
         (("--cpu-query", "up"), "--cpu-query goes with --usage: add --usage 24h"),
+        (("--policy-config-file", "policy.yaml"), "--policy-config-file goes with --usage: add --usage 24h"),
+        (
+            (*USAGE, "http://p", "--policy-config-file", "policy.yaml"),
+            "policy.yaml: no strategy asks Prometheus; leave --policy-config-file out",
+        ),
         ((*USAGE, "prometheus:9090"), "--prometheus-url 'prometheus:9090' is not an http:// or https:// URL"),
         (("--usage", "day", "--prometheus-url", "http://p"), "--usage day: "),
         (("--usage", "59s", "--prometheus-url", "http://p"), "--usage 59s: must be from 1m to 8784h"),
         (("--usage", "9000h", "--prometheus-url", "http://p"), "--usage 9000h: must be from 1m to 8784h"),
     ],
 )
-def test_a_history_that_cannot_be_asked_for_is_told_in_a_sentence(restow, cluster, arguments, sentence):
+def test_a_history_that_cannot_be_asked_for_is_told_in_a_sentence(restow, cluster, policy, arguments, sentence):
     ran = restow("snapshot", "-f", cluster, *arguments, "-o", "small.json")
     assert (ran.status, ran.out) == (2, "")
     assert ran.err.startswith(sentence)

@@ -75,3 +75,43 @@ def test_a_snapshot_of_both_inputs_gives_the_same_plan(restow, arguments):
         moves(restow, ["-f", "both.json.gz", *arguments[4:]], "--now", NOW)[0]
         == (moves(restow, arguments, "--now", NOW)[0])
     )
+
+
+QUERY = "instance:load"
+
+
+@pytest.fixture
+def by_query(arguments, tmp_path):
+    """A policy that goes by a query, of which n1 has come to 0.9 since 23:50."""
+    rows = [f"n1,2026-11-20T23:{minute}:00Z,share,{0.9 if minute >= 50 else 0.3}\n" for minute in range(10, 60, 5)]
+    rows.append("n2,2026-11-20T23:55:00Z,share,0.05\n")
+    (tmp_path / "usage.csv").write_text(TRACE + "".join(rows))
+
+    def written(**usage):
+        limits = {"thresholds": {"MetricResource": 20}, "targetThresholds": {"MetricResource": 50}}
+        source = {"metricsUtilization": {"source": "Prometheus", "prometheus": {"query": QUERY}}}
+        provider = [{"source": "Prometheus", "prometheus": {"url": "http://prometheus:9090"}}]
+        policy = strategy_policy("LowNodeUtilization", limits | source, metricsProviders=provider)
+        (tmp_path / "policy.yaml").write_bytes(as_yaml(policy | ({"restow": {"usage": usage}} if usage else {})))
+        return arguments
+
+    return written
+
+
+def test_the_query_of_a_policy_comes_to_what_is_stored(restow, by_query):
+    found, err = moves(restow, by_query(), "--now", NOW)
+    assert [each["from"] for each in found] == ["n1"]
+    assert found[0]["reason"].startswith("n1 at MetricResource 90 % (Prometheus instance:load")
+    assert err == "the policy's queries come to what is stored, measured up to 2026-11-20T23:55:00Z\n"
+
+
+def test_a_percentile_of_the_stored_window_overlooks_a_spike(restow, by_query):
+    spike = by_query(percentile=50, window="1h", maxAge="10m")
+    assert moves(restow, spike, "--now", NOW)[0] == []
+    assert moves(restow, by_query(percentile=95, window="1h", maxAge="10m"), "--now", NOW)[0]
+
+
+@pytest.mark.parametrize(("cycles", "expected"), [(2, 1), (3, 0)])
+def test_what_has_to_last_is_looked_up_in_the_steps_before(restow, by_query, cycles, expected):
+    lasting = by_query(cycles=cycles, ofCycles=cycles, maxAge="10m")
+    assert len(moves(restow, lasting, "--now", "2026-11-20T23:55:00Z")[0]) == expected

@@ -67,7 +67,10 @@ def columns(times: list[int], steps: list[int]) -> bytes:
             "apiVersion: restow.dev/v2 is not known; this restow reads restow.dev/v1",
         ),
         (changed(metadata=ObjectMeta(name="n1")), "metadata.name: must be n1.cpu"),
-        (changed(resource="disk", metadata=ObjectMeta(name="n1.disk")), 'resource: "disk" is neither cpu nor memory'),
+        (
+            changed(resource="disk", metadata=ObjectMeta(name="n1.disk")),
+            'resource: "disk" is not one of cpu, memory, share',
+        ),
         (changed(samples=0), "samples: 0 is not from 1 to"),
         (changed(samples=-3), "samples: -3 is not from 1 to"),
         (changed(samples=MOST_SAMPLES + 1), "samples: .* is not from 1 to"),

@@ -101,9 +101,9 @@ class TestHistory:
         return subprocess.run(command, check=False, capture_output=True, text=True, timeout=120, cwd=cls.directory)
 
     @classmethod
-    def snapshot(cls, *more: str) -> subprocess.CompletedProcess[str]:
+    def snapshot(cls, *more: str, output: str = "cluster.json.gz") -> subprocess.CompletedProcess[str]:
         url = ("--prometheus-url", cls.prometheus.url)
-        return cls.ran("snapshot", "--kubeconfig", cls.kubeconfig, *url, "-o", "cluster.json.gz", *more)
+        return cls.ran("snapshot", "--kubeconfig", cls.kubeconfig, *url, "-o", output, *more)
 
     def history(self) -> UsageHistory:
         return stored_history(load_cluster([str(self.directory / "cluster.json.gz")])[0])
@@ -134,6 +134,26 @@ class TestHistory:
         moves = self.planned("--placement", "upstream")["moves"]
         assert {move["from"] for move in moves} == {"node-1"}
         assert moves[0]["reason"].startswith("node-1 at cpu 9")
+
+    def test_a_policy_that_asks_prometheus_needs_none_any_more(self) -> None:
+        query = 'sum by (instance) (rate(node_cpu_seconds_total{mode!="idle"}[5m])) / 4'
+        limits = {"thresholds": {"MetricResource": 20}, "targetThresholds": {"MetricResource": 50}}
+        source = {"metricsUtilization": {"source": "Prometheus", "prometheus": {"query": query}}}
+        provider = [{"source": "Prometheus", "prometheus": {"url": "http://127.0.0.1:1"}}]
+        policy = strategy_policy("LowNodeUtilization", limits | source, metricsProviders=provider)
+        percentile = {"percentile": 95, "window": "30m", "maxAge": "15m", "perPod": "cpu"}
+        asking = policy | {"restow": {"usage": percentile}}
+        (self.directory / "asking.yaml").write_bytes(as_yaml(asking))
+        taken = self.snapshot("--usage", "1h", "--policy-config-file", "asking.yaml", output="asked.json")
+        assert taken.returncode == 0, taken.stderr
+        ran = self.ran(
+            "plan", "-f", "asked.json", "--policy-config-file", "asking.yaml", "--placement", "upstream", "-o", "json"
+        )
+        assert ran.returncode == 0, ran.stderr
+        moves = json.loads(ran.stdout)["moves"]
+        assert {move["from"] for move in moves} == {"node-1"}
+        assert moves[0]["reason"].startswith("node-1 at MetricResource 9")
+        assert "p95 over 30m" in moves[0]["reason"]
 
     def test_before_the_load_rose_there_was_nothing_to_move(self) -> None:
         earlier = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - 3 * 3600))

@@ -52,7 +52,7 @@ def test_what_is_written_is_what_is_read(samples):
         ("n1,1969-12-31T23:59:59Z,cpu,1\n", "usage.csv:2: time: 1969-12-31T23:59:59Z is before 1970$"),
         ("n1,5,cpu,1\nn1,5,cpu,2\n", "usage.csv:3: time: n1 has a value of cpu at this time already$"),
         (",5,cpu,1\n", "usage.csv:2: node: is empty$"),
-        ("n1,5,disk,1\n", 'usage.csv:2: resource: "disk" is neither cpu nor memory$'),
+        ("n1,5,disk,1\n", 'usage.csv:2: resource: "disk" is not one of cpu, memory, share$'),
         ("n1,5,cpu,much\n", 'usage.csv:2: value: "much" is not a quantity'),
         ("n1,5,cpu,NaN\n", "usage.csv:2: value: "),
         ("n1,5,cpu,-1\n", "usage.csv:2: value: cpu is -1, but an amount cannot be negative$"),

@@ -43,6 +43,6 @@ def _not_in_a_dump(policy: Policy) -> str:
     prometheus = prometheus_of(policy)
     url = excerpt(without_password(prometheus.url)) if prometheus is not None else ""
     return (
-        f"{METRICS_STRATEGY} goes by what Prometheus at {url} tells, which a dump does not hold: plan the live cluster, "
-        "without -f"
+        f"{METRICS_STRATEGY} goes by what Prometheus at {url} tells, which the input does not hold: plan the live cluster, "
+        "without -f, or take the snapshot with --usage and this --policy-config-file"
     )

@@ -17,6 +17,7 @@ from restow.descheduling.deciding import decided, placement_of, steering_of
 from restow.descheduling.plan import Placement
 from restow.descheduling.steering import Steering
 from restow.errors import InputError, problem_lines
+from restow.kube.timestamps import SECOND, format_time
 from restow.policies.fallbacks import Fallbacks
 from restow.policies.policy import Policy
 from restow.policies.usage_section import queries_of
@@ -81,20 +82,33 @@ def prepared(question: Question, clock: Timings) -> Prepared:
     tell([*found.notes, *unmeasured_nodes(found, configuration.profiles)])
     policy = asked.of(found.cluster)
     with clock.phase("load"):
-        found = _with_usage(found, question.where, policy.loaded.policy)
+        found = _with_usage(found, question.where, policy.loaded.policy, now)
     placement = placement_of(question.placement, policy.loaded.policy)
     steering = _steering(question, placement, policy.loaded.policy)
     return Prepared(found, policy, placement, steering, configuration, now)
 
 
-def _with_usage(found: Found, where: Where, policy: Policy) -> Found:
-    """A live cluster with what the queries come to that the policy asks; a dump as it is."""
-    if not found.is_live or not queries_of(policy):
+def _with_usage(found: Found, where: Where, policy: Policy, now: int) -> Found:
+    """The cluster with what the queries come to that the policy asks: now, or, of a dump, as it has stored them."""
+    if not queries_of(policy):
         return found
+    if not found.is_live:
+        return _with_stored_results(found, policy, now)
     from restow.cli.live_inputs import read_usage
 
     with working("asking Prometheus for usage"):
         usage = read_usage(where.kubeconfig, where.context, policy)
+    return replace(found, cluster=replace(found.cluster, usage=usage))
+
+
+def _with_stored_results(found: Found, policy: Policy, now: int) -> Found:
+    from restow.cluster.stored_results import stored_results
+
+    cycles = policy.restow.usage.cycles_in_all if policy.restow.usage is not None else 1
+    usage = stored_results(found.cluster, queries_of(policy), now // SECOND, cycles)
+    if usage:
+        newest = max(int(each.times[-1]) for result in usage.values() for each in result.samples)
+        tell([f"the policy's queries come to what is stored, measured up to {format_time(newest * SECOND)}"])
     return replace(found, cluster=replace(found.cluster, usage=usage))
 
 

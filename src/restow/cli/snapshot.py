@@ -25,7 +25,10 @@ _AUTHORITIES = "File with the certificates of the authorities that a https:// Pr
 _CPU = "Query for the cores that each instance uses; $window is the time between two samples, 5m at least. Default: by node_exporter's metrics."
 _MEMORY = "Query for the bytes that each instance uses. Default: by node_exporter's metrics."
 
+_POLICY = "Policy whose queries to Prometheus are stored too, so that it can be tried without it."
+
 _Output = Annotated[str | None, PATHS, Parameter(name=["-o", "--output"], metavar="FILE", help=_FILE)]
+_Policy = Annotated[str | None, PATHS, Parameter(name="--policy-config-file", metavar="FILE", help=_POLICY)]
 _Usage = Annotated[str | None, Parameter(metavar="DURATION", help=_USAGE)]
 _Url = Annotated[str | None, Parameter(metavar="URL", help=_URL)]
 _Token = Annotated[str | None, PATHS, Parameter(metavar="FILE", help=_TOKEN)]
@@ -47,6 +50,7 @@ def snapshot(
     prometheus_ca_file: _Authorities = None,
     cpu_query: _CpuQuery = None,
     memory_query: _MemoryQuery = None,
+    policy_config_file: _Policy = None,
     verbose: Verbosity = 0,
 ) -> None:
     """Save a cluster to one compact file for -f.
@@ -68,5 +72,6 @@ def snapshot(
             authorities=prometheus_ca_file,
             cpu_query=cpu_query,
             memory_query=memory_query,
+            policy=policy_config_file,
         )
         write_snapshot(asked)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -38,12 +39,13 @@ class Request:
     authorities: str | None
     cpu_query: str | None
     memory_query: str | None
+    policy: str | None
 
 
 def write_snapshot(request: Request) -> None:
     """Read a cluster and write it; InputError and ClientError as ``read_cluster``, errors as ``write_file``."""
     where, output = request.where, request.output
-    check_inputs(where)
+    check_inputs(where, request.policy)
     question = _usage_question(request)
     if output is not None and output != STDIN:
         check_target(output)
@@ -93,6 +95,7 @@ def _usage_question(request: Request) -> UsageQuestion | None:
         "--prometheus-ca-file": request.authorities,
         "--cpu-query": request.cpu_query,
         "--memory-query": request.memory_query,
+        "--policy-config-file": request.policy,
     }
     given = next((option for option, value in options.items() if value is not None), None)
     if request.usage is None:
@@ -102,9 +105,11 @@ def _usage_question(request: Request) -> UsageQuestion | None:
     if request.url is None:
         raise InputError("--usage needs --prometheus-url: where to ask, such as http://prometheus:9090")
     from restow.cli.usage_asking import CPU_QUERY, MEMORY_QUERY, usage_question
+    from restow.client.prometheus import prometheus_endpoint
 
     queries = {"cpu": request.cpu_query or CPU_QUERY, "memory": request.memory_query or MEMORY_QUERY}
-    return usage_question(request.usage, request.url, request.token_file, request.authorities, queries)
+    prometheus = prometheus_endpoint(request.url, request.token_file, request.authorities, os.environ)
+    return usage_question(request.usage, prometheus, queries, request.policy)
 
 
 def _add_usage(cluster: CompactCluster, question: UsageQuestion, where: Where) -> None:

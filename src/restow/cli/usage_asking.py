@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from restow.cli.inputs import Where
 from restow.cli.library_warnings import tell_library_warnings
+from restow.cli.policy_files import read_policy_file
 from restow.cli.pressure_check import listed_nodes
 from restow.cli.usage_range import usage_seconds, usage_step
 from restow.client.connection import connect, open_session
 from restow.client.endpoint import Endpoint
-from restow.client.prometheus import Answer, QueryError, prometheus_endpoint, query_history
+from restow.client.prometheus import Answer, QueryError, query_history
 from restow.client.transport import Api
-from restow.cluster.usage_columns import packed, rounded
+from restow.cluster.usage_columns import PER_SHARE, SHARE, packed, rounded
+from restow.cluster.usage_history import Series
 from restow.errors import InputError
 from restow.kube.excerpts import excerpt
 from restow.kube.objects import UsageSeries
+from restow.policies.fallbacks import Fallbacks
+from restow.policies.usage_section import queries_of
 from restow.pressure.nodes import index_of
 from restow.pressure.ranges import NodeRanges, ranges
 from restow.reporting.wording import counted
@@ -31,12 +34,22 @@ MEMORY_QUERY: Final = "sum by (instance) (node_memory_MemTotal_bytes - node_memo
 #: In a query it stands for the time between two samples, or five minutes where that is less.
 WINDOW: Final = "$window"
 #: Amounts in a sample of 1, by resource.
-_PER_UNIT: Final = {"cpu": 1000, "memory": 1}
+_PER_UNIT: Final = {"cpu": 1000, "memory": 1, SHARE: PER_SHARE}
 _LEAST_WINDOW: Final = 300
 #: Seconds that Prometheus gets for a query: it reads all of a range.
 _TIME_OUT: Final = 300.0
 #: Instances that a note names.
 _NAMED: Final = 5
+
+
+@dataclass(slots=True, frozen=True)
+class UsageQuery:
+    """One query, as it is sent."""
+
+    resource: str
+    promql: str
+    #: Where it was written.
+    origin: str
 
 
 @dataclass(slots=True, frozen=True)
@@ -47,8 +60,7 @@ class UsageQuestion:
     #: Seconds back from now, and between two samples.
     seconds: int
     step: int
-    #: By resource, as they are sent.
-    queries: Mapping[str, str]
+    queries: Sequence[UsageQuery]
 
 
 @dataclass(slots=True, frozen=True)
@@ -60,14 +72,26 @@ class UsageAnswer:
 
 
 def usage_question(
-    usage: str, url: str, token_file: str | None, authorities: str | None, queries: Mapping[str, str]
+    usage: str, prometheus: Endpoint, queries: Mapping[str, str], policy: str | None = None
 ) -> UsageQuestion:
-    """What the options ask for; InputError for one that cannot be used."""
+    """What the options ask for: queries by resource, and those of the policy at a path; InputError for one that cannot be used."""
     seconds = usage_seconds(usage)
     step = usage_step(seconds)
     window = f"{max(step, _LEAST_WINDOW)}s"
-    written = {resource: query.replace(WINDOW, window) for resource, query in queries.items()}
-    return UsageQuestion(prometheus_endpoint(url, token_file, authorities, os.environ), seconds, step, written)
+    asked = [UsageQuery(each, query.replace(WINDOW, window), f"--{each}-query") for each, query in queries.items()]
+    asked += _policy_queries(policy)
+    return UsageQuestion(prometheus, seconds, step, asked)
+
+
+def _policy_queries(path: str | None) -> list[UsageQuery]:
+    """The queries of a policy; InputError where it asks none."""
+    if path is None:
+        return []
+    file = read_policy_file(path, Fallbacks())
+    queries = queries_of(file.loaded.policy)
+    if not queries:
+        raise InputError(f"{file.name}: no strategy asks Prometheus; leave --policy-config-file out")
+    return [UsageQuery(SHARE, each, f"{file.name}: metricsUtilization.prometheus.query") for each in queries]
 
 
 def ask_for_usage(question: UsageQuestion, where: Where, nodes: Sequence[str]) -> UsageAnswer:
@@ -78,20 +102,25 @@ def ask_for_usage(question: UsageQuestion, where: Where, nodes: Sequence[str]) -
     tell_library_warnings()
     series: list[UsageSeries] = []
     notes: list[str] = []
-    for resource, found in asyncio.run(_ask(question, where, nodes)).items():
-        series += [packed(node, resource, rounded(each)) for node, each in found.series.items()]
-        notes += _notes(resource, found, len(nodes))
+    for query, found in zip(question.queries, asyncio.run(_ask(question, where, nodes)), strict=True):
+        series += [packed(node, query.resource, _stored(query, each)) for node, each in found.series.items()]
+        notes += _notes(query, found, len(nodes))
     return UsageAnswer(series, notes)
 
 
-async def _ask(question: UsageQuestion, where: Where, nodes: Sequence[str]) -> dict[str, NodeRanges]:
+def _stored(query: UsageQuery, series: Series) -> Series:
+    """The series as it is kept: shares are compared with whole percents, so they are not rounded."""
+    return series if query.resource == SHARE else rounded(series)
+
+
+async def _ask(question: UsageQuestion, where: Where, nodes: Sequence[str]) -> list[NodeRanges]:
     index = await _live_index(where, nodes) if where.is_live else {name: at for at, name in enumerate(nodes)}
-    found = {}
+    found = []
     async with open_session() as session:
         prometheus = replace(Api(question.prometheus, session, None), time_out=_TIME_OUT)
-        for resource, query in question.queries.items():
-            answer = await _history(prometheus, question, resource, query)
-            found[resource] = ranges(answer, index, nodes, per_unit=_PER_UNIT[resource], query=query)
+        for query in question.queries:
+            answer = await _history(prometheus, question, query)
+            found.append(ranges(answer, index, nodes, per_unit=_PER_UNIT[query.resource], query=query.promql))
     return found
 
 
@@ -103,18 +132,18 @@ async def _live_index(where: Where, nodes: Sequence[str]) -> dict[str, int]:
     return {word: position[listed[at].name] for word, at in index_of(listed).items() if listed[at].name in position}
 
 
-async def _history(prometheus: Api, question: UsageQuestion, resource: str, query: str) -> Answer:
+async def _history(prometheus: Api, question: UsageQuestion, query: UsageQuery) -> Answer:
     try:
-        return await query_history(prometheus, query, question.seconds, question.step)
+        return await query_history(prometheus, query.promql, question.seconds, question.step)
     except QueryError as error:
-        raise InputError(f"--{resource}-query: {error}") from error
+        raise InputError(f"{query.origin}: {error}") from error
 
 
-def _notes(resource: str, found: NodeRanges, nodes: int) -> list[str]:
-    notes = []
+def _notes(query: UsageQuery, found: NodeRanges, nodes: int) -> list[str]:
+    notes, resource = [], query.resource
     if len(found.series) < nodes:
         without = counted(nodes - len(found.series), "node")
-        notes.append(f"{resource}: Prometheus has no usage of {without} of {nodes:,}; try --{resource}-query in it")
+        notes.append(f"{resource}: Prometheus has no usage of {without} of {nodes:,}; try {query.origin} in it")
     if found.unmatched:
         named = ", ".join(excerpt(each) or '""' for each in found.unmatched[:_NAMED])
         more = len(found.unmatched) - _NAMED

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from restow.cluster.snapshot import Cluster, Key
-from restow.cluster.usage_columns import KIND, unpacked
+from restow.cluster.usage_columns import KIND, RESOURCES, unpacked
 from restow.cluster.usage_history import Sample, Series, UsageHistory, latest
 from restow.cluster.usage_shares import pod_shares
 from restow.kube.duration import SECOND
@@ -18,10 +18,11 @@ _METRICS, _POD_METRICS = "NodeMetrics", "PodMetrics"
 
 
 def stored_history(cluster: Cluster) -> UsageHistory:
-    """The history in the input; empty where it holds none."""
+    """The history of amounts in the input; empty where it holds none."""
     nodes: dict[str, dict[str, Series]] = {}
     for wire in cluster.kind(KIND).values():
-        nodes.setdefault(wire.node, {})[wire.resource] = unpacked(wire)
+        if wire.resource in RESOURCES:
+            nodes.setdefault(wire.node, {})[wire.resource] = unpacked(wire)
     return UsageHistory(nodes)
 
 

@@ -7,6 +7,7 @@ takes a byte or two. Values are counted in the largest unit that divides them al
 
 from __future__ import annotations
 
+import hashlib
 import zlib
 from typing import Final
 
@@ -20,8 +21,11 @@ from restow.kube.excerpts import excerpt
 from restow.kube.objects import ObjectMeta, UsageSeries
 
 KIND: Final = "UsageSeries"
-#: What is stored of nodes.
+#: What is stored of nodes: amounts, and what a query of a policy comes to, in millionths.
 RESOURCES: Final = ("cpu", "memory")
+SHARE: Final = "share"
+PER_SHARE: Final = 1_000_000
+STORED: Final = (*RESOURCES, SHARE)
 #: Samples that one series may have: a year of five minutes.
 MOST_SAMPLES: Final = 110_000
 
@@ -39,7 +43,7 @@ def packed(node: str, resource: str, series: Series) -> UsageSeries:
     return UsageSeries(
         api_version=API_VERSIONS[KIND],
         kind=KIND,
-        metadata=ObjectMeta(name=series_name(node, resource)),
+        metadata=ObjectMeta(name=series_name(node, resource, series.query)),
         node=node,
         resource=resource,
         query=series.query,
@@ -69,19 +73,21 @@ def rounded(series: Series) -> Series:
     return Series(series.times, np.minimum(nearest, LARGEST // unit) * unit, series.query)
 
 
-def series_name(node: str, resource: str) -> str:
-    """The name of the object: there is one for each node and resource."""
-    return f"{node}.{resource}"
+def series_name(node: str, resource: str, query: str) -> str:
+    """The name of the object: there is one for each node and resource, and of shares one for each query."""
+    name = f"{node}.{resource}"
+    return f"{name}.{hashlib.sha256(query.encode()).hexdigest()[:8]}" if resource == SHARE else name
 
 
 def _check_fields(wire: UsageSeries) -> None:
     version = API_VERSIONS[KIND]
     if wire.api_version != version:
         raise ValueError(f"apiVersion: {excerpt(wire.api_version)} is not known; this restow reads {version}")
-    if wire.metadata.name != series_name(wire.node, wire.resource):
-        raise ValueError(f"metadata.name: must be {excerpt(series_name(wire.node, wire.resource))}")
-    if wire.resource not in RESOURCES:
-        raise ValueError(f'resource: "{excerpt(wire.resource)}" is neither {" nor ".join(RESOURCES)}')
+    if wire.resource not in STORED:
+        raise ValueError(f'resource: "{excerpt(wire.resource)}" is not one of {", ".join(STORED)}')
+    name = series_name(wire.node, wire.resource, wire.query)
+    if wire.metadata.name != name:
+        raise ValueError(f"metadata.name: must be {excerpt(name)}")
     if not 0 < wire.samples <= MOST_SAMPLES:
         raise ValueError(f"samples: {excerpt(wire.samples)} is not from 1 to {MOST_SAMPLES}")
     if not 0 < wire.unit <= LARGEST:

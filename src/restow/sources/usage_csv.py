@@ -1,6 +1,7 @@
 """Traces of usage as CSV: ``node,time,resource,value``, a sample a line, in any order.
 
 A time is RFC 3339 or seconds since the epoch, a value a quantity as Kubernetes writes them: ``1500m``, ``2.5``, ``3Gi``.
+Of the resource ``share`` it is what a query of a policy comes to, from 0 to 1.
 They become the same objects that a snapshot stores, so that whatever reads one reads the other.
 """
 
@@ -15,12 +16,12 @@ from typing import Final
 import numpy as np
 
 from restow.cluster.amounts import amount
-from restow.cluster.usage_columns import MOST_SAMPLES, RESOURCES, packed
+from restow.cluster.usage_columns import MOST_SAMPLES, PER_SHARE, SHARE, STORED, packed
 from restow.cluster.usage_history import Series
 from restow.errors import InputError, OutOfRangeError
 from restow.kube.excerpts import excerpt
 from restow.kube.objects import UsageSeries
-from restow.kube.quantity import parse_quantity
+from restow.kube.quantity import NANO_PER_UNIT, Quantity, parse_quantity
 from restow.kube.timestamps import SECOND, parse_time
 
 COLUMNS: Final = ("node", "time", "resource", "value")
@@ -75,8 +76,8 @@ def _take(row: Mapping[str, str], samples: _Samples) -> None:
     node, resource = row["node"], row["resource"]
     if not node:
         raise ValueError("node: is empty")
-    if resource not in RESOURCES:
-        raise ValueError(f'resource: "{excerpt(resource)}" is neither {" nor ".join(RESOURCES)}')
+    if resource not in STORED:
+        raise ValueError(f'resource: "{excerpt(resource)}" is not one of {", ".join(STORED)}')
     series = samples.setdefault((node, resource), {})
     time = _time(row["time"])
     if time in series:
@@ -99,9 +100,16 @@ def _time(text: str) -> int:
 
 def _value(resource: str, text: str) -> int:
     try:
-        return amount(resource, parse_quantity(text))
+        quantity = parse_quantity(text)
+        return _share(quantity) if resource == SHARE else amount(resource, quantity)
     except ValueError as error:
         raise ValueError(f"value: {error}") from error
+
+
+def _share(quantity: Quantity) -> int:
+    if not 0 <= quantity.nano <= NANO_PER_UNIT:
+        raise ValueError(f"a share is from 0 to 1, not {quantity}")
+    return quantity.nano * PER_SHARE // NANO_PER_UNIT
 
 
 def _series(samples: Mapping[int, int]) -> Series:
