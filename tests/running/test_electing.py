@@ -93,12 +93,13 @@ class Candidate:
 
     async def run(self) -> None:
         await electing.with_permission(
-            self.settings,
-            NoApi(),
+            electing.lease_unless_dry(self.settings.lease, self.heard.log, dry_run=self.settings.cycles.dry_run),
+            self.settings.namespace,
+            NoApi(),  # type: ignore[arg-type]
             self._work,
             self.stopping,
             log=self.heard.log,
-            metrics=self.metrics,  # type: ignore[arg-type]
+            leads=self.metrics.leads,
         )
 
     async def _work(self, permit: Permit) -> None:

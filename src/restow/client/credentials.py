@@ -94,14 +94,14 @@ class TokenFile:
 
 
 @dataclass(slots=True, frozen=True)
-class Impersonating:
-    """Credentials that act for another user, as ``as`` in a kubeconfig asks."""
+class WithHeaders:
+    """Credentials with more headers, such as those that name another user, as ``as`` in a kubeconfig asks."""
 
     own: Credentials
     headers: tuple[tuple[str, str], ...]
 
     async def identity(self) -> Identity:
-        """Our own identity with the headers that name the other user."""
+        """Our own identity with the headers."""
         known = await self.own.identity()
         return replace(known, headers=known.headers + self.headers)
 

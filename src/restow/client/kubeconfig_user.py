@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from restow.client.credentials import Credentials, Fixed, Identity, Impersonating, OverTls, TokenFile, basic, bearer
+from restow.client.credentials import Credentials, Fixed, Identity, OverTls, TokenFile, WithHeaders, basic, bearer
 from restow.client.exec_plugin import exec_plugin
 from restow.client.oidc import OpenID
 from restow.client.trust import Certificate, Trust
@@ -53,7 +53,7 @@ def credentials_of(user: User, trust: Renewed[Trust] | None) -> Credentials:
         ]
         own = OverTls(own, files, lambda: trust.make().context(_certificate(user)))
     headers = tuple(_impersonation(user))
-    return Impersonating(own, headers) if headers else own
+    return WithHeaders(own, headers) if headers else own
 
 
 def pem(section: Any, field: str, origin: str) -> bytes | None:

@@ -5,20 +5,21 @@ Connections, TLS, tokens that are replaced, and repeated tries are those of the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 import msgspec
 from msgspec import Raw, Struct
 
-from restow.client.credentials import Credentials, Fixed, Identity, OverTls, TokenFile, basic
+from restow.client.credentials import Credentials, Fixed, Identity, OverTls, TokenFile, WithHeaders, basic
 from restow.client.endpoint import Endpoint
 from restow.client.errors import ApiError, BadRequest, ClientError
 from restow.client.proxies import proxy_for
 from restow.client.transport import Api
-from restow.client.trust import Trust
+from restow.client.trust import Certificate, Trust
 from restow.client.urls import is_http, split_user
 from restow.errors import InputError
 from restow.kube.excerpts import excerpt
@@ -27,6 +28,9 @@ from restow.redaction import without_password
 _QUERY: Final = "/api/v1/query"
 _ORIGIN: Final = "--prometheus-url"
 _AUTHORITIES: Final = "--prometheus-ca-file"
+_CERTIFICATE: Final = ("--prometheus-cert-file", "--prometheus-key-file")
+#: The name of a header. Source: RFC 9110, section 5.1.
+_TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _FORMS: Final = {
     "matrix": "a range of values, not one value a node; leave out the [...] at its end",
     "scalar": "one number without labels, not one value a node; write ... by (instance)",
@@ -93,29 +97,48 @@ class _Reply(Struct, frozen=True):
 
 
 def prometheus_endpoint(
-    url: str, token_file: str | None, authorities: str | None, environ: Mapping[str, str]
+    url: str,
+    token_file: str | None,
+    authorities: str | None,
+    environ: Mapping[str, str],
+    *,
+    headers: Sequence[str] = (),
+    certificate: tuple[str, str] | None = None,
 ) -> Endpoint:
-    """Where a Prometheus is; user and password may stand in the URL. InputError where something cannot be used."""
+    """Where a Prometheus is; user and password may stand in the URL. InputError where something cannot be used.
+
+    ``headers`` are more of them, as ``NAME: VALUE``; ``certificate`` are the files of ours and of its key.
+    """
     if not is_http(url):
         shown = excerpt(repr(without_password(url)))
         raise InputError(f"{_ORIGIN} {shown} is not an http:// or https:// URL such as http://prometheus:9090")
     token = TokenFile(Path(token_file)) if token_file else None
     trusted = Authorities(Path(authorities), f"{_AUTHORITIES} {authorities}") if authorities else None
-    return server_at(url, token, trusted, environ, origin=_ORIGIN)
+    pair = (Path(certificate[0]), Path(certificate[1])) if certificate else None
+    endpoint = server_at(url, token, trusted, environ, origin=_ORIGIN, certificate=pair)
+    more = tuple(map(_header, headers))
+    return replace(endpoint, credentials=WithHeaders(endpoint.credentials, more)) if more else endpoint
 
 
 def server_at(
-    url: str, token: Credentials | None, authorities: Authorities | None, environ: Mapping[str, str], *, origin: str
+    url: str,
+    token: Credentials | None,
+    authorities: Authorities | None,
+    environ: Mapping[str, str],
+    *,
+    origin: str,
+    certificate: tuple[Path, Path] | None = None,
 ) -> Endpoint:
     """The server of an ``http`` or ``https`` URL; a user and a password in it count where there is no token.
 
-    ``authorities`` None are those of the system; ``origin`` says in errors who named the server.
+    ``authorities`` None are those of the system; ``origin`` says in errors who named the server; ``certificate`` are the
+    files of ours and of its key.
     """
     server, password = split_user(url.rstrip("/"))
     own = token or Fixed(Identity((basic(*password),) if password else ()))
     if server.startswith("https://"):
-        files = [authorities.path] if authorities else []
-        own = OverTls(own, files, lambda: _trust(authorities).context())
+        files = [each for each in (authorities and authorities.path, *(certificate or ())) if each]
+        own = OverTls(own, files, lambda: _trust(authorities).context(_certificate(certificate)))
     return Endpoint(server=server, credentials=own, proxy=proxy_for(server, environ), origin=origin)
 
 
@@ -165,7 +188,25 @@ def _data(body: bytes) -> _Data:
 def _trust(authorities: Authorities | None) -> Trust:
     if authorities is None:
         return Trust()
+    return Trust(_read(authorities.path, authorities.origin), origin=authorities.origin)
+
+
+def _certificate(files: tuple[Path, Path] | None) -> Certificate | None:
+    if files is None:
+        return None
+    chain, key = (_read(file, f"{option} {file}") for file, option in zip(files, _CERTIFICATE, strict=True))
+    return Certificate(chain, key, f"{_CERTIFICATE[0]} {files[0]}")
+
+
+def _read(file: Path, origin: str) -> bytes:
     try:
-        return Trust(authorities.path.read_bytes(), origin=authorities.origin)
+        return file.read_bytes()
     except OSError as error:
-        raise InputError(f"{authorities.origin}: {error.strerror or error}") from error
+        raise InputError(f"{origin}: {error.strerror or error}") from error
+
+
+def _header(text: str) -> tuple[str, str]:
+    name, colon, value = text.partition(":")
+    if not colon or not _TOKEN.fullmatch(name) or not (value.isascii() and value.strip().isprintable()):
+        raise InputError(f"--prometheus-header {excerpt(repr(name))} is no header such as X-Scope-OrgID: team-a")
+    return name, value.strip()

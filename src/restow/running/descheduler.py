@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
@@ -32,8 +31,8 @@ from restow.policies.policy import Policy, collects_kubernetes_metrics
 from restow.running import log_lines
 from restow.running.cycles import Cycles
 from restow.running.deciding import Rules
-from restow.running.electing import with_permission
-from restow.running.ending import end_at_last
+from restow.running.electing import lease_unless_dry, with_permission
+from restow.running.ending import told_to_stop
 from restow.running.evictions import TracedEvictions
 from restow.running.fences import fencing_by, unfencing
 from restow.running.https import https
@@ -67,7 +66,7 @@ class Descheduler:
 
     async def run(self) -> None:
         """Return when it is done or was told to stop; InputError, ClientError or OSError for what keeps it from working."""
-        stopping = _stopping(self.log)
+        stopping = told_to_stop(self.log)
         everything = asyncio.ensure_future(self._run(stopping))
         stopped = asyncio.ensure_future(stopping.wait())
         await asyncio.wait((everything, stopped), return_when=asyncio.FIRST_COMPLETED)
@@ -127,7 +126,8 @@ class Descheduler:
                 await stack.enter_async_context(informed(webhook, watching, settings.namespace, log))
             work = _Work(self, live, writing, policies, stopping, health, metrics, tracing, gates, fences, webhook)
             health.ready()
-            await with_permission(settings, writing, work.run, stopping, log=log, metrics=metrics)
+            lease = lease_unless_dry(settings.lease, log, dry_run=cycles.dry_run)
+            await with_permission(lease, settings.namespace, writing, work.run, stopping, log=log, leads=metrics.leads)
 
 
 @dataclass(slots=True)
@@ -203,21 +203,6 @@ async def first_lists(live: LiveCluster) -> None:
     """Wait until every list is in; ClientError if they do not come."""
     if not await live.wait_ready(asyncio.get_running_loop().time() + _PATIENCE):
         raise ClientError(f"could not list {', '.join(live.missing)} within {_PATIENCE:.0f} s")
-
-
-def _stopping(log: Log) -> asyncio.Event:
-    """An event that SIGTERM and SIGINT set; the process has ended some time after that, whatever happens."""
-    stopping = asyncio.Event()
-
-    def stop() -> None:
-        if not stopping.is_set():
-            stopping.set()
-            end_at_last(log)
-
-    loop = asyncio.get_running_loop()
-    for each in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(each, stop)
-    return stopping
 
 
 def kinds_of(policy: Policy) -> tuple[str, ...]:

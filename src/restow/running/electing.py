@@ -18,38 +18,48 @@ from restow.client.permitted_body import Permit
 from restow.client.transport import Api
 from restow.running import log_lines
 from restow.running.logs import Log
-from restow.running.settings import LeaseSettings, Settings
-from restow.serving.metrics import Metrics
+from restow.running.settings import LeaseSettings
 
 #: What is done with a permission to write.
 Work = Callable[[Permit], Awaitable[None]]
+#: Is told whether this process may write.
+Leads = Callable[[bool], None]
 
 
 async def with_permission(
-    settings: Settings, api: Api, work: Work, stopping: asyncio.Event, *, log: Log, metrics: Metrics
+    lease: LeaseSettings | None,
+    namespace: str,
+    api: Api,
+    work: Work,
+    stopping: asyncio.Event,
+    *,
+    log: Log,
+    leads: Leads,
 ) -> None:
-    """Do the work, under the lease that is asked for; a dry run needs none; returns when it is done, lost or stopped."""
-    lease = settings.lease
-    if lease is not None and settings.cycles.dry_run:
-        log_lines.no_election_in_dry_run(log)
-        lease = None
+    """Do the work, under the lease that is asked for, in a namespace; returns when it is done, lost or stopped."""
     if lease is None:
-        metrics.leads(True)
+        leads(True)
         await work(always)
         return
-    await _under_a_lease(_election(lease, settings.namespace, api, log), work, stopping, log=log, metrics=metrics)
+    await _under_a_lease(_election(lease, namespace, api, log), work, stopping, log=log, leads=leads)
 
 
-async def _under_a_lease(
-    election: Election, work: Work, stopping: asyncio.Event, *, log: Log, metrics: Metrics
-) -> None:
+def lease_unless_dry(lease: LeaseSettings | None, log: Log, *, dry_run: bool) -> LeaseSettings | None:
+    """Return the lease that is asked for; a dry run needs none."""
+    if lease is not None and dry_run:
+        log_lines.no_election_in_dry_run(log)
+        return None
+    return lease
+
+
+async def _under_a_lease(election: Election, work: Work, stopping: asyncio.Event, *, log: Log, leads: Leads) -> None:
     log_lines.candidate(log, election.identity)
     began, done = asyncio.Event(), asyncio.Event()
 
     async def as_leader(leadership: Leadership) -> None:
         began.set()
         log_lines.leading(log)
-        metrics.leads(True)
+        leads(True)
         await work(leadership.remaining)
         done.set()
 
@@ -63,7 +73,7 @@ async def _under_a_lease(
             await leading
     finally:
         stopped.cancel()
-        metrics.leads(False)
+        leads(False)
     if began.is_set() and not done.is_set():
         log_lines.leader_lost(log)
 

@@ -7,7 +7,9 @@ process kills it a little later (``terminationGracePeriodSeconds`` in ``deploy/`
 
 from __future__ import annotations
 
+import asyncio
 import os
+import signal
 from threading import Timer
 from typing import Final
 
@@ -16,6 +18,21 @@ from restow.running.logs import Log
 #: Seconds from SIGTERM to the end, whatever the API server does; less than the manifests' grace period.
 ENDS_WITHIN: Final = 55.0
 _FAILED: Final = 1
+
+
+def told_to_stop(log: Log) -> asyncio.Event:
+    """Return an event that SIGTERM and SIGINT set; the process has ended some time after that, whatever happens."""
+    stopping = asyncio.Event()
+
+    def stop() -> None:
+        if not stopping.is_set():
+            stopping.set()
+            end_at_last(log)
+
+    loop = asyncio.get_running_loop()
+    for each in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(each, stop)
+    return stopping
 
 
 def end_at_last(log: Log, seconds: float = ENDS_WITHIN) -> None:

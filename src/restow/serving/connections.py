@@ -33,7 +33,7 @@ def most_connections() -> int:
 class Connections:
     """Accepts and ends connections; ``make`` gives the protocol of each."""
 
-    def __init__(self, make: Callable[[], asyncio.Protocol], tls: ssl.SSLContext, most: int) -> None:
+    def __init__(self, make: Callable[[], asyncio.Protocol], tls: ssl.SSLContext | None, most: int) -> None:
         self._make = make
         self._tls = tls
         self._most = most
@@ -84,7 +84,7 @@ class Connections:
         # Whoever does not speak TLS, or not with us, has gone.
         with suppress(OSError):
             self._transports[accepted], _ = await loop.connect_accepted_socket(
-                self._make, accepted, ssl=self._tls, ssl_handshake_timeout=_SECONDS_TO_ASK
+                self._make, accepted, ssl=self._tls, ssl_handshake_timeout=_SECONDS_TO_ASK if self._tls else None
             )
             loop.call_later(_SECONDS_TO_ASK, self._end_if_silent, accepted)
 

@@ -18,7 +18,8 @@ from restow.serving.exposition import CONTENT_TYPE
 from restow.serving.health import Health
 
 _CHECK: Final = "Descheduler"
-_Handler = Callable[[web.Request], web.Response]
+#: Answers a GET.
+Handler = Callable[[web.Request], web.Response]
 #: Answers the body of a request with that of the response, both JSON.
 Reviewer = Callable[[bytes], bytes]
 
@@ -35,19 +36,21 @@ def pages(
     """Return the application; without metrics there is no such page. Webhooks have a path each."""
     application = web.Application(middlewares=[_plain_errors], client_max_size=_LONGEST)
     application.on_response_prepare.append(_no_server_name)
-    _answer(application, "/healthz", lambda request: _passed(request, "healthz"))
-    _answer(application, f"/healthz/{_CHECK}", lambda _: _text("ok"))
+    add_page(application, "/healthz", lambda request: _passed(request, "healthz"))
+    add_page(application, f"/healthz/{_CHECK}", lambda _: plain_text("ok"))
     for path in ("/livez", f"/livez/{_CHECK}"):
-        _answer(application, path, lambda request: _alive(request, health))
-    _answer(application, "/readyz", lambda request: _ready(request, health))
+        add_page(application, path, lambda request: _alive(request, health))
+    add_page(application, "/readyz", lambda request: _ready(request, health))
     if metrics is not None:
-        _answer(application, "/metrics", lambda _: _metrics(metrics()))
+        add_page(application, "/metrics", lambda _: _metrics(metrics()))
     for path, reviewer in webhooks.items():
         application.router.add_post(path, _asked(reviewer))
     return application
 
 
-def _answer(application: web.Application, path: str, handler: _Handler) -> None:
+def add_page(application: web.Application, path: str, handler: Handler) -> None:
+    """Have a page answered."""
+
     async def handle(request: web.Request) -> web.Response:
         return handler(request)
 
@@ -79,11 +82,11 @@ def _ready(request: web.Request, health: Health) -> web.Response:
 
 
 def _passed(request: web.Request, name: str) -> web.Response:
-    return _text(f"[+]{_CHECK} ok\n{name} check passed\n" if "verbose" in request.query else "ok")
+    return plain_text(f"[+]{_CHECK} ok\n{name} check passed\n" if "verbose" in request.query else "ok")
 
 
 def _failed(name: str, why: str) -> web.Response:
-    return _text(f"[-]{_CHECK} {why}\n{name} check failed\n", HTTPStatus.SERVICE_UNAVAILABLE)
+    return plain_text(f"[-]{_CHECK} {why}\n{name} check failed\n", HTTPStatus.SERVICE_UNAVAILABLE)
 
 
 def _metrics(text: str) -> web.Response:
@@ -92,7 +95,8 @@ def _metrics(text: str) -> web.Response:
     return response
 
 
-def _text(text: str, status: HTTPStatus = HTTPStatus.OK) -> web.Response:
+def plain_text(text: str, status: HTTPStatus = HTTPStatus.OK) -> web.Response:
+    """Return a page of plain text."""
     return web.Response(text=text, status=status, headers={"X-Content-Type-Options": "nosniff"})
 
 
@@ -101,7 +105,7 @@ async def _plain_errors(request: web.Request, handler: Callable[[web.Request], o
     try:
         return await handler(request)  # type: ignore[misc, no-any-return]  # aiohttp's own type is of its old protocol
     except web.HTTPNotFound:
-        return _text("404 page not found\n", HTTPStatus.NOT_FOUND)
+        return plain_text("404 page not found\n", HTTPStatus.NOT_FOUND)
 
 
 async def _no_server_name(_request: web.Request, response: web.StreamResponse) -> None:

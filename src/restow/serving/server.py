@@ -1,4 +1,4 @@
-"""The HTTPS server: starts with everything or not at all, and stops when its block is left."""
+"""The HTTP or HTTPS server: starts with everything or not at all, and stops when its block is left."""
 
 from __future__ import annotations
 
@@ -29,11 +29,13 @@ class Endpoint:
     address: str
     port: int
     share_port: bool = False
+    #: Which flags say so: for errors.
+    origin: str = "--bind-address, --secure-port"
 
 
 @asynccontextmanager
-async def serving(application: web.Application, endpoint: Endpoint, tls: ssl.SSLContext) -> AsyncIterator[int]:
-    """Serve while the block runs; gives the port. OSError with a sentence where it is not possible to listen."""
+async def serving(application: web.Application, endpoint: Endpoint, tls: ssl.SSLContext | None) -> AsyncIterator[int]:
+    """Serve while the block runs, over plain HTTP without ``tls``; gives the port. OSError with a sentence where it is not possible to listen."""
     runner = web.AppRunner(
         application,
         access_log=None,
@@ -82,7 +84,7 @@ async def _listening(endpoint: Endpoint) -> AsyncIterator[list[socket.socket]]:
                 each.listen(_BACKLOG)
         except (OSError, OverflowError) as error:
             raise OSError(
-                f"cannot listen on {endpoint.address}, port {endpoint.port} (--bind-address, --secure-port): "
+                f"cannot listen on {endpoint.address}, port {endpoint.port} ({endpoint.origin}): "
                 f"{getattr(error, 'strerror', None) or error}"
             ) from error
         yield sockets
