@@ -7,7 +7,20 @@ from collections.abc import Sequence
 from cyclopts import App, CycloptsError, Parameter
 
 import restow
-from restow.cli import apply, explain, generate, operator, plan, policy, pressure, release, run, schedule, snapshot
+from restow.cli import (
+    apply,
+    explain,
+    generate,
+    operator,
+    plan,
+    policy,
+    pressure,
+    pressure_options,
+    release,
+    run,
+    schedule,
+    snapshot,
+)
 from restow.cli.help_pages import PlainPages
 from restow.cli.usage_errors import sentences_of
 from restow.errors import InputError
@@ -52,7 +65,9 @@ def call(arguments: Sequence[str]) -> int:
 
 
 def _canonical(arguments: Sequence[str]) -> list[str]:
-    """The arguments as cyclopts takes them; those of ``run`` come from Deployments that were written for a Go program."""
+    """The arguments as cyclopts takes them; those of daemons come from Deployments that were written for Go programs."""
     if arguments and arguments[0] == "run":
         return ["run", *run.canonical(arguments[1:])]
+    if arguments and arguments[0] == "pressure":
+        return ["pressure", *pressure_options.canonical(arguments[1:])]
     return list(arguments)

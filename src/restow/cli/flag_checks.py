@@ -9,6 +9,7 @@ import ipaddress
 from collections.abc import Callable, Iterator
 from typing import Final, TypeVar
 
+from restow.cli.election_flags import election_problems
 from restow.cli.feature_gates import gates_of
 from restow.cli.flag_values import key_pair
 from restow.cli.run_flags import Flags
@@ -19,9 +20,6 @@ from restow.serving.cipher_suites import ciphers, tls_version
 Given = TypeVar("Given")
 
 _HIGHEST_PORT: Final = 65535
-#: How much later than agreed a retry may come; the elector spreads them.
-_JITTER: Final = 1.2
-_REMOVED_LOCKS: Final = ("endpoints", "configmaps", "endpointsleases", "configmapsleases")
 _FORMATS: Final = ("text", "json")
 
 
@@ -70,35 +68,7 @@ def _server(flags: Flags) -> Iterator[str]:
 def _election(flags: Flags) -> Iterator[str]:
     if flags.descheduling_interval <= 0:
         yield "--leader-elect: leaderElection must be used with deschedulingInterval (--descheduling-interval)"
-    yield from _lock(flags)
-    durations = {
-        "leaseDuration": flags.leader_elect_lease_duration,
-        "renewDeadline": flags.leader_elect_renew_deadline,
-        "retryPeriod": flags.leader_elect_retry_period,
-    }
-    for name, duration in durations.items():
-        if duration <= 0:
-            yield f"--leader-elect: {name} must be greater than zero"
-    lease, renew, retry = durations.values()
-    if lease <= renew:
-        yield "--leader-elect: leaseDuration must be greater than renewDeadline"
-    if renew <= retry * _JITTER:
-        yield f"--leader-elect: renewDeadline must be greater than retryPeriod*JitterFactor ({_JITTER})"
-
-
-def _lock(flags: Flags) -> Iterator[str]:
-    lock = flags.leader_elect_resource_lock
-    if lock in _REMOVED_LOCKS:
-        yield (
-            "leaderElection: unable to create leader election lock: "
-            f"{lock} lock is removed, migrate to leases (--leader-elect-resource-lock)"
-        )
-    elif lock != "leases":
-        yield f"leaderElection: Invalid lock-type {lock} (--leader-elect-resource-lock); it must be leases"
-    if not flags.leader_elect_resource_namespace:
-        yield "leaderElection: namespace may not be empty (--leader-elect-resource-namespace)"
-    if not flags.leader_elect_resource_name:
-        yield "leaderElection: name may not be empty (--leader-elect-resource-name)"
+    yield from election_problems(flags)
 
 
 def _refused(flag: str, read: Callable[[Given], object], given: Given) -> Iterator[str]:

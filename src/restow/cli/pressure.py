@@ -7,31 +7,44 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from restow.cli.options import PATHS, Context, TableOrJson, Verbosity
-
-app = App(
-    name="pressure",
-    help="Measure the pressure that nodes are under, and judge it by rules.",
-    help_epilogue="",
-    sort_key=9,
+from restow.cli.pressure_flags import PressureFlags
+from restow.cli.pressure_options import (
+    Authorities,
+    Certificate,
+    Headers,
+    Key,
+    Kubeconfig,
+    Label,
+    Rules,
+    Share,
+    Token,
+    Url,
 )
 
-_RULES_HELP = "Rule file: the queries and their thresholds."
-_URL_HELP = "Prometheus, such as http://prometheus:9090; user and password may stand in front of the host."
-_TOKEN_FILE_HELP = "File with a bearer token for Prometheus, such as that of a service account."  # noqa: S105
-_AUTHORITIES_HELP = "File with the certificates of the authorities that a https:// Prometheus is checked against."
-_LABEL_HELP = "Label of a node under pressure; a taint has the same key and value."
-_SHARE_HELP = "Share of all nodes that one rule may mark; one that would mark more marks none."
-_KUBECONFIG_HELP = "Kubeconfig of the cluster. Default: KUBECONFIG, ~/.kube/config or the pod's service account."
+_RUN = """Examples:
+  restow pressure -r rule.yaml --prometheus-url http://prometheus:9090 --dry-run
+  restow pressure -kubeconfig admin.conf -prom http://prometheus:9090 \\
+    -r rule.yaml -s 10 -webaddr :9000
+  restow pressure -r rule.yaml --prometheus-url https://prometheus:9091 \\
+    --prometheus-token-file token --prometheus-ca-file ca.crt --leader-elect
+"""
 
-_Rules = Annotated[str, PATHS, Parameter(name=["-r", "--rules"], metavar="FILE", help=_RULES_HELP)]
-_Url = Annotated[str, Parameter(name=["--prometheus-url", "-prom"], metavar="URL", help=_URL_HELP)]
-_Token = Annotated[str | None, PATHS, Parameter(metavar="FILE", help=_TOKEN_FILE_HELP)]
-_Authorities = Annotated[str | None, PATHS, Parameter(metavar="FILE", help=_AUTHORITIES_HELP)]
-_Label = Annotated[str, Parameter(metavar="KEY=VALUE", help=_LABEL_HELP)]
-_Share = Annotated[float, Parameter(metavar="SHARE", help=_SHARE_HELP)]
-_Kubeconfig = Annotated[
-    str | None, PATHS, Parameter(name=["--kubeconfig", "-kubeconfig"], metavar="FILE", help=_KUBECONFIG_HELP)
-]
+app = App(
+    name="pressure", help_epilogue=_RUN, usage="restow pressure -r FILE --prometheus-url URL [OPTIONS]", sort_key=9
+)
+
+
+@app.default
+def label_nodes(*, flags: Annotated[PressureFlags, Parameter(name="*")]) -> int:
+    """Label the nodes that rules find under pressure, by what Prometheus measures, until it is stopped.
+
+    Pods that prefer nodes without the label then go elsewhere. Marks that restow set are removed when the pressure is
+    over; those that somebody else set stay. check tries a rule file and writes nothing.
+    """
+    from restow.cli.pressure_run import label_by_rules
+
+    return label_by_rules(flags)
+
 
 _CHECK = """Examples:
   restow pressure check -r rule.yaml --prometheus-url http://prometheus:9090
@@ -45,14 +58,17 @@ _CHECK = """Examples:
 @app.command(usage="restow pressure check -r FILE --prometheus-url URL [OPTIONS]", help_epilogue=_CHECK, sort_key=1)
 def check(
     *,
-    rules: _Rules,
-    prometheus_url: _Url,
-    prometheus_token_file: _Token = None,
-    prometheus_ca_file: _Authorities = None,
-    label: _Label = "status=presure",
-    max_share: _Share = 0.5,
+    rules: Rules,
+    prometheus_url: Url,
+    prometheus_token_file: Token = None,
+    prometheus_ca_file: Authorities = None,
+    prometheus_cert_file: Certificate = None,
+    prometheus_key_file: Key = None,
+    prometheus_header: Headers = None,
+    label: Label = "status=presure",
+    max_share: Share = 0.5,
     output: TableOrJson = "table",
-    kubeconfig: _Kubeconfig = None,
+    kubeconfig: Kubeconfig = None,
     context: Context = None,
     verbose: Verbosity = 0,
 ) -> None:
@@ -62,15 +78,22 @@ def check(
     or name its instance label has, with or without a port. Nodes of the control plane are left out.
     """
     from restow.cli.pressure_check import Request, answer
+    from restow.cli.pressure_inputs import PrometheusAccess
     from restow.cli.timings import told
 
+    access = PrometheusAccess(
+        url=prometheus_url,
+        token_file=prometheus_token_file,
+        authorities=prometheus_ca_file,
+        certificate=prometheus_cert_file,
+        key=prometheus_key_file,
+        headers=tuple(prometheus_header or ()),
+    )
     with told("check", verbose):
         answer(
             Request(
                 rules=rules,
-                url=prometheus_url,
-                token_file=prometheus_token_file,
-                authorities=prometheus_ca_file,
+                prometheus=access,
                 label=label,
                 most=max_share,
                 output=output,

@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Literal
 
-from msgspec import structs
-
 from restow.cli.library_warnings import tell_library_warnings
 from restow.cli.named_files import file_bytes, file_name
 from restow.cli.output import console, write_bytes
+from restow.cli.pressure_inputs import PrometheusAccess, mark_of, share_of
 from restow.cli.streams import tell
 from restow.client.connection import connect, open_session
 from restow.client.endpoint import Endpoint
 from restow.client.listing import pages
-from restow.client.prometheus import Answer, QueryError, prometheus_endpoint, query
-from restow.client.resources import RESOURCES
+from restow.client.prometheus import Answer, QueryError, query
 from restow.client.transport import Api
-from restow.errors import InputError
-from restow.kube.excerpts import excerpt
-from restow.kube.label_syntax import key_problems, value_problems
 from restow.kube.objects import Unreadable
 from restow.pressure.checking import check
-from restow.pressure.marking import Mark
+from restow.pressure.known_nodes import NODES
 from restow.pressure.nodes import MarkedNode
 from restow.pressure.rules import Rule, RuleFile, read_rules
 from restow.reporting.json import indented_json
@@ -37,9 +31,7 @@ class Request:
     """What was asked for, as it was written."""
 
     rules: str
-    url: str
-    token_file: str | None
-    authorities: str | None
+    prometheus: PrometheusAccess
     label: str
     most: float
     output: Literal["table", "json"]
@@ -49,28 +41,18 @@ class Request:
 
 def answer(request: Request) -> None:
     """Ask Prometheus and the cluster, and write what the rules would do; InputError for whatever cannot be used."""
-    if not 0 < request.most <= 1:
-        raise InputError("--max-share must be above 0, up to 1, where 1 is all nodes")
-    mark = _mark(request.label)
+    most, mark = share_of(request.most), mark_of(request.label)
     file = read_rules(file_bytes(request.rules), file_name(request.rules))
-    endpoint = prometheus_endpoint(request.url, request.token_file, request.authorities, os.environ)
+    endpoint = request.prometheus.endpoint()
     tell(file.warnings)
     tell_library_warnings()
     answers, nodes = asyncio.run(_ask(request, endpoint, file))
-    found = check(file.rules, answers, nodes, mark, request.most)
+    found = check(file.rules, answers, nodes, mark, most)
     tell(check_warnings(found))
     if request.output == "json":
         write_bytes(indented_json(found) + b"\n")
     else:
         print_check(found, console())
-
-
-def _mark(label: str) -> Mark:
-    key, equals, value = label.partition("=")
-    problems = [*key_problems(key), *value_problems(value)] if equals else ["it must have the form KEY=VALUE"]
-    if problems:
-        raise InputError(f"--label {excerpt(repr(label))}: {problems[0]}")
-    return Mark(key, value)
 
 
 async def _ask(request: Request, endpoint: Endpoint, file: RuleFile) -> tuple[list[Answer], list[MarkedNode]]:
@@ -90,9 +72,8 @@ async def _query(prometheus: Api, rule: Rule, file: RuleFile) -> Answer:
 
 async def listed_nodes(api: Api) -> list[MarkedNode]:
     """The nodes of a cluster, as far as samples and marks go; one that cannot be read is told and left out."""
-    resource = structs.replace(RESOURCES["Node"], type=MarkedNode)
     nodes: list[MarkedNode] = []
-    async with aclosing(pages(api, resource)) as listed:
+    async with aclosing(pages(api, NODES)) as listed:
         async for page in listed:
             nodes = [] if page.first else nodes
             unreadable = [each for each in page.objects if isinstance(each, Unreadable)]

@@ -13,8 +13,9 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from restow.cli import run_options as option
+from restow.cli.election_flags import ElectionFlags
 from restow.cli.flag_values import comma_list, duration
-from restow.cli.run_options import API_SERVER, CYCLES, ELECTION, LOGS, OLD, PLACEMENT, SERVER, TRACES, UNHEEDED
+from restow.cli.run_options import API_SERVER, CYCLES, LOGS, OLD, PLACEMENT, SERVER, TRACES, UNHEEDED
 from restow.kube.duration import SECOND
 
 _KUBECONFIG = Parameter(
@@ -28,7 +29,7 @@ _V = Parameter(name=["-v", "--v"], group=LOGS, metavar="N", help="Log verbosity,
 
 
 @dataclass(frozen=True, kw_only=True)
-class Flags:
+class Flags(ElectionFlags):
     """What a run was started with. Names are the flags', with underscores; durations are nanoseconds."""
 
     descheduling_interval: Annotated[
@@ -64,27 +65,6 @@ class Flags:
     client_connection_burst: Annotated[
         int, option.value(API_SERVER, "N", "Burst of requests allowed above that limit; 0 means 300.")
     ] = 0
-    leader_elect: Annotated[
-        bool, option.switch(ELECTION, "Evict only while holding a lease, so that several replicas can run.")
-    ] = False
-    leader_elect_lease_duration: Annotated[
-        int,
-        option.time_span(
-            ELECTION, "How long other replicas wait after the leader's last renewal before they take over.", duration
-        ),
-    ] = 137 * SECOND
-    leader_elect_renew_deadline: Annotated[
-        int,
-        option.time_span(ELECTION, "How long the leader keeps trying to renew the lease before it stops.", duration),
-    ] = 107 * SECOND
-    leader_elect_retry_period: Annotated[
-        int, option.time_span(ELECTION, "Time between attempts to acquire or renew the lease.", duration)
-    ] = 26 * SECOND
-    leader_elect_resource_lock: Annotated[str, option.value(ELECTION, "KIND", "Kind of the lock object.")] = "leases"
-    leader_elect_resource_name: Annotated[str, option.value(ELECTION, "NAME", "Name of the lease.")] = "descheduler"
-    leader_elect_resource_namespace: Annotated[str, option.value(ELECTION, "NAMESPACE", "Namespace of the lease.")] = (
-        "kube-system"
-    )
     secure_port: Annotated[
         int, option.value(SERVER, "PORT", "Port for health checks and metrics; 0 disables the server.")
     ] = 10258

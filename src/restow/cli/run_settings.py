@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from restow.cli.election_flags import ElectionFlags
 from restow.cli.feature_gates import is_open
 from restow.cli.flag_values import key_pair
 from restow.cli.run_flags import Flags
@@ -34,7 +35,7 @@ def settings_of(flags: Flags, profiles: tuple[SchedulerProfile, ...] = (DEFAULT_
         ),
         cycles=_cycles(flags, profiles),
         namespace=flags.leader_elect_resource_namespace,
-        lease=_lease(flags) if flags.leader_elect else None,
+        lease=lease_of(flags),
         https=_https(flags) if flags.secure_port > 0 else None,
         traces=_traces(flags) if flags.otel_collector_endpoint else None,
     )
@@ -53,7 +54,10 @@ def _cycles(flags: Flags, profiles: tuple[SchedulerProfile, ...]) -> CycleSettin
     )
 
 
-def _lease(flags: Flags) -> LeaseSettings:
+def lease_of(flags: ElectionFlags) -> LeaseSettings | None:
+    """Return the lease that is asked for, None for none."""
+    if not flags.leader_elect:
+        return None
     timing = Timing(
         flags.leader_elect_lease_duration / SECOND,
         flags.leader_elect_renew_deadline / SECOND,

@@ -103,4 +103,4 @@ def _waiting(position: int, rules: Sequence[Rule], found: Situation) -> Iterator
 def _problems(position: int, rules: Sequence[Rule], found: Situation) -> Iterator[tuple[str, str]]:
     for rule, each in zip(rules, found.joined, strict=True):
         if not math.isfinite(each.values[position]):
-            yield rule.name, each.unusable.get(position, "no sample")
+            yield rule.name, each.why_no_value(position)

@@ -29,6 +29,10 @@ class NodeValues:
     #: Instances that are no node, each once.
     unmatched: tuple[str, ...]
 
+    def why_no_value(self, position: int) -> str:
+        """Return why the node at a position has no value."""
+        return self.unusable.get(position, "no sample")
+
 
 def join(answer: Answer, index: Mapping[str, int], nodes: int) -> NodeValues:
     """Return the values of so many nodes; ``index`` knows the position of a node by each of its names."""
@@ -59,6 +63,12 @@ def position_of(instance: str, index: Mapping[str, int]) -> int | None:
     if not colon or not port.isascii() or not port.isdigit():
         host = instance
     return index.get(host.removeprefix("[").removesuffix("]"))
+
+
+def reasons_by_node(joined: NodeValues) -> Mapping[int, str]:
+    """Return why nodes have no value, by position."""
+    missing = np.flatnonzero(~np.isfinite(joined.values)).tolist()
+    return {position: joined.why_no_value(position) for position in missing}
 
 
 def unmatched_instances(joined: Iterable[NodeValues]) -> list[str]:

@@ -1,0 +1,105 @@
+"""From the flags of ``restow pressure`` to its exit status."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import sys
+from pathlib import Path
+from typing import Final
+
+from restow.cli.election_flags import election_problems
+from restow.cli.named_files import file_bytes, file_name
+from restow.cli.pressure_flags import PressureFlags
+from restow.cli.pressure_inputs import PrometheusAccess, mark_of, share_of
+from restow.cli.run_settings import lease_of
+from restow.client.errors import ClientError
+from restow.errors import InputError
+from restow.kube.duration import SECOND, format_duration
+from restow.kube.excerpts import excerpt
+from restow.pressure.daemon import PressureDaemon
+from restow.pressure.evaluation import Patience
+from restow.pressure.rules import read_rules
+from restow.pressure.settings import Listening, PressureSettings
+from restow.pressure.situation import Criteria
+from restow.reporting.html.pressure import render_pressure
+from restow.running.library_logs import hear_libraries
+from restow.running.logs import Log
+from restow.running.settings import ApiSettings
+from restow.serving.server import Endpoint
+from restow.serving.tls import KeyPair
+
+_DONE, _FAILED = 0, 1
+_HIGHEST_PORT: Final = 65535
+
+
+def label_by_rules(flags: PressureFlags) -> int:
+    """Run as flags say; InputError for what cannot be used, else the exit status. What happens goes to the log."""
+    # Unlike most commands this one lasts, and has to get rid of what it made.
+    gc.enable()
+    log = Log(sys.stderr, flags.logging_format, flags.v)
+    hear_libraries(log)
+    settings = settings_of(flags, log)
+    try:
+        asyncio.run(PressureDaemon(settings, log, render_pressure).run())
+    except (ClientError, OSError) as error:
+        log.failure("restow pressure failed", error)
+        return _FAILED
+    return _DONE
+
+
+def settings_of(flags: PressureFlags, log: Log) -> PressureSettings:
+    """Return the settings that flags ask for; the file's warnings go to the log."""
+    for problem in election_problems(flags) if flags.leader_elect else ():
+        raise InputError(problem)
+    for name, span in (("interval", flags.interval), ("grace-period", flags.grace_period)):
+        if span < 0 or (name == "interval" and not span):
+            raise InputError(f"--{name} {format_duration(span)} is too short: it must be above 0s")
+    most, mark = share_of(flags.max_share), mark_of(flags.label)
+    file = read_rules(file_bytes(flags.rules), file_name(flags.rules))
+    for warning in file.warnings:
+        log.caution(str(warning))
+    return PressureSettings(
+        api=ApiSettings(kubeconfig=flags.kubeconfig),
+        prometheus=_access(flags).endpoint(),
+        criteria=Criteria(file.rules, mark, most, Patience(flags.grace_period, flags.after_grace)),
+        interval=flags.interval / SECOND,
+        dry_run=flags.dry_run,
+        namespace=flags.leader_elect_resource_namespace,
+        lease=lease_of(flags),
+        listening=_listening(flags),
+    )
+
+
+def _access(flags: PressureFlags) -> PrometheusAccess:
+    return PrometheusAccess(
+        url=flags.prometheus_url,
+        token_file=flags.prometheus_token_file,
+        authorities=flags.prometheus_ca_file,
+        certificate=flags.prometheus_cert_file,
+        key=flags.prometheus_key_file,
+        headers=tuple(flags.prometheus_header or ()),
+    )
+
+
+def _listening(flags: PressureFlags) -> Listening | None:
+    if bool(flags.tls_cert_file) != bool(flags.tls_private_key_file):
+        raise InputError("--tls-cert-file and --tls-private-key-file go together: one of them is missing")
+    if not flags.listen:
+        return None
+    pair = None
+    if flags.tls_cert_file and flags.tls_private_key_file:
+        pair = KeyPair(Path(flags.tls_cert_file), Path(flags.tls_private_key_file))
+    return Listening(endpoint=endpoint_of(flags.listen), certificate=pair)
+
+
+def endpoint_of(text: str) -> Endpoint:
+    """Return where ``--listen`` means: ``:9000`` is port 9000 of every address."""
+    host, colon, port = text.rpartition(":")
+    if not colon or not port.isascii() or not port.isdigit() or int(port) > _HIGHEST_PORT:
+        raise InputError(f"--listen {excerpt(repr(text))} is no address such as :9000 or 127.0.0.1:9000")
+    return Endpoint(host.removeprefix("[").removesuffix("]") or _EVERY_ADDRESS, int(port), origin="--listen")
+
+
+#: The kubelet, Prometheus and people come from outside.
+_EVERY_ADDRESS: Final = "0.0.0.0"  # noqa: S104

@@ -1,0 +1,130 @@
+"""A whole run of ``restow pressure``: everything that it needs, started in order and ended in the reverse order.
+
+The pages are served first. The watch of nodes and the question whether the API server answers go on in every replica; only
+the one that holds the lease asks Prometheus and writes. SIGTERM ends the round under way and gives the lease back; marks
+stay, and the next process knows them by their field manager.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Final
+
+from aiohttp import web
+
+from restow.client.connection import connect, open_session
+from restow.client.permitted_body import Permit
+from restow.client.transport import Api
+from restow.pressure.known_nodes import KnownNodes
+from restow.pressure.loop import PROMETHEUS, Rounds, watch_api_server
+from restow.pressure.marking import FIELD_MANAGER, is_labelled
+from restow.pressure.metrics import PressureMetrics
+from restow.pressure.pages import application
+from restow.pressure.settings import Listening, PressureSettings
+from restow.pressure.status import Status
+from restow.pressure.view import Renderer, View
+from restow.pressure.writing import Writer
+from restow.running.background import background
+from restow.running.electing import lease_unless_dry, with_permission
+from restow.running.ending import told_to_stop
+from restow.running.liveness import watched
+from restow.running.logs import Log
+from restow.serving.cipher_suites import ciphers, tls_version
+from restow.serving.health import Health
+from restow.serving.server import serving
+from restow.serving.tls import TlsSettings, context_of_files
+
+#: Seconds that a query may take at least, however short the interval is.
+_PATIENCE: Final = 5.0
+_LONGEST: Final = 60.0
+
+
+@dataclass(slots=True)
+class PressureDaemon:
+    """One run; ``render`` makes the page for people."""
+
+    settings: PressureSettings
+    log: Log
+    render: Renderer
+    _metrics: PressureMetrics = field(default_factory=PressureMetrics, init=False)
+    _leads: bool = field(default=False, init=False)
+
+    async def run(self) -> None:
+        """Return when it was told to stop or has lost the lease; InputError, ClientError or OSError for what keeps it from working."""
+        settings, log = self.settings, self.log
+        stopping = told_to_stop(log)
+        status = Status(settings.interval)
+        health = Health(status.trouble)
+        async with AsyncExitStack() as stack:
+            await stack.enter_async_context(watched(health.watchdog, log))
+            api = await stack.enter_async_context(connect(settings.api.kubeconfig))
+            writing = await stack.enter_async_context(
+                connect(settings.api.kubeconfig, qps=settings.api.qps, burst=settings.api.burst)
+            )
+            session = await stack.enter_async_context(open_session())
+            within = min(max(settings.interval, _PATIENCE), _LONGEST)
+            prometheus = Api(settings.prometheus, session, None).within(within)
+            nodes = KnownNodes(api, FIELD_MANAGER, log.caution)
+            writer = Writer(writing, settings.criteria.mark, log, self._metrics, settings.dry_run)
+            rounds = Rounds(
+                prometheus=prometheus,
+                nodes=nodes,
+                criteria=settings.criteria,
+                writer=writer,
+                interval=settings.interval,
+                stopping=stopping,
+                status=status,
+                metrics=self._metrics,
+                log=log,
+                watchdog=health.watchdog,
+            )
+            made = application(health, self._metrics.text, lambda: self._view(rounds, nodes, status), self.render)
+            await stack.enter_async_context(_served(made, settings.listening, log))
+            for warning in api.endpoint.warnings:
+                log.caution(warning)
+            log.say(
+                f"The cluster is {api.endpoint.server} ({api.endpoint.origin}), {PROMETHEUS} is {prometheus.endpoint.server}"
+            )
+            await stack.enter_async_context(background(nodes.follow(), "nodes"))
+            watching = watch_api_server(nodes, status, settings.interval)
+            await stack.enter_async_context(background(watching, "API server"))
+            health.ready()
+
+            async def work(permit: Permit) -> None:
+                await rounds.run(permit)
+
+            lease = lease_unless_dry(settings.lease, log, dry_run=settings.dry_run)
+            await with_permission(lease, settings.namespace, writing, work, stopping, log=log, leads=self._lead)
+
+    def _lead(self, leading: bool) -> None:  # noqa: FBT001 - a gauge's value
+        self._leads = leading
+        self._metrics.leads(leading)
+
+    def _view(self, rounds: Rounds, nodes: KnownNodes, status: Status) -> View:
+        criteria = self.settings.criteria
+        return View(
+            criteria=criteria,
+            situation=rounds.situation,
+            history=rounds.history,
+            labelled=tuple(sorted(node.name for node in nodes.all() if is_labelled(node, criteria.mark))),
+            trouble=status.trouble(),
+            leads=self._leads,
+            dry_run=self.settings.dry_run,
+            now=rounds.clock(),
+            interval=self.settings.interval,
+        )
+
+
+@asynccontextmanager
+async def _served(made: web.Application, listening: Listening | None, log: Log) -> AsyncIterator[None]:
+    if listening is None:
+        yield
+        return
+    tls = None
+    if listening.certificate is not None:
+        tls = context_of_files([listening.certificate], TlsSettings(tls_version(""), ciphers(())), log.caution)
+    async with serving(made, listening.endpoint, tls) as port:
+        log.say(f"Serving {'HTTPS' if tls else 'HTTP'} on port {port}")
+        yield

@@ -1,0 +1,90 @@
+"""What is wrong, told when it begins and when it is over, and not in every interval between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final
+
+from restow.kube.duration import format_duration
+from restow.plain_text import printable
+from restow.pressure.asking import Asked
+from restow.pressure.samples import reasons_by_node, unmatched_instances
+from restow.pressure.situation import Criteria, Situation
+
+_MOST_NAMED: Final = 5
+
+
+class Troubles:
+    """Remembers what was told; ``warn`` and ``say`` take sentences."""
+
+    def __init__(self, warn: Callable[[str], None], say: Callable[[str], None]) -> None:
+        self._warn = warn
+        self._say = say
+        #: What is told at the end, by what the trouble is about.
+        self._told: dict[str, str] = {}
+
+    def now(self, troubles: Mapping[str, tuple[str, str]]) -> None:
+        """Tell what is new of some troubles, and which are over; each has a sentence for its beginning and its end."""
+        for about, (begins, ends) in troubles.items():
+            if about not in self._told:
+                self._warn(begins)
+                self._told[about] = ends
+        for about in self._told.keys() - troubles.keys():
+            self._say(self._told.pop(about))
+
+
+def troubles_of(asked: Asked, situation: Situation, criteria: Criteria) -> dict[str, tuple[str, str]]:
+    """Return what keeps nodes from being judged, by what it is about."""
+    return dict([*_failures(asked, criteria), *_of_rules(asked, situation, criteria), *_unmatched(situation)])
+
+
+def _failures(asked: Asked, criteria: Criteria) -> Iterator[tuple[str, tuple[str, str]]]:
+    if asked.failures and not asked.any_answered:
+        why = next(iter(asked.failures.values()))
+        yield "Prometheus", (f"no query has an answer: {why}; {_meanwhile(criteria)}", "queries have answers again")
+        return
+    for rule, why in asked.failures.items():
+        name = printable(rule)
+        yield (
+            f"query of {rule}",
+            (f"rule {name}: {why}; {_meanwhile(criteria)}", f"rule {name}: its query has an answer again"),
+        )
+
+
+def _of_rules(asked: Asked, situation: Situation, criteria: Criteria) -> Iterator[tuple[str, tuple[str, str]]]:
+    nodes = len(situation.nodes)
+    for row, rule in enumerate(criteria.rules):
+        name = printable(rule.name)
+        if situation.marks.held_back[row]:
+            found = int(situation.pressure.pressed[row].sum())
+            too_many = (
+                f"rule {name} finds {found} of {nodes} nodes under pressure, more than the share {criteria.most:g}"
+            )
+            yield f"share of {rule.name}", (f"{too_many}: it marks none", f"rule {name} marks nodes again")
+        if asked.answers[row] is None or not nodes:
+            continue
+        reasons = reasons_by_node(situation.joined[row])
+        if len(reasons) == nodes:
+            told = f"rule {name}: no node has a value; try its query in Prometheus: {printable(rule.query)}"
+            yield f"values of {rule.name}", (told, f"rule {name}: nodes have values again")
+        elif reasons:
+            named = (f"{situation.nodes[position].name} ({why})" for position, why in reasons.items())
+            told = f"rule {name}: {len(reasons)} of {nodes} nodes have no value: {_listed(list(named))}"
+            yield f"some values of {rule.name}", (told, f"rule {name}: all nodes have a value")
+
+
+def _unmatched(situation: Situation) -> Iterator[tuple[str, tuple[str, str]]]:
+    if names := unmatched_instances(situation.joined):
+        told = f"instances that are no node of the cluster: {_listed(names)}"
+        yield "instances", (told, "all instances are nodes of the cluster")
+
+
+def _meanwhile(criteria: Criteria) -> str:
+    grace = format_duration(criteria.patience.grace)
+    then = "then they are removed" if criteria.patience.afterwards == "clear" else "and longer"
+    return f"marks stay as they are for {grace}, {then}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return f"{', '.join(map(printable, names[:_MOST_NAMED]))}{more}"

@@ -1,0 +1,150 @@
+"""Writes the difference between the marks that nodes bear and those that they are to bear: one patch a change, none else.
+
+What was written shows in the watch a moment later; until then the node is left alone. In a dry run the difference is told,
+once for each change.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from restow.client.errors import ClientError, Conflict, NotFound
+from restow.client.permitted_body import Permit
+from restow.client.taint_patches import is_outdated
+from restow.client.transport import Api
+from restow.pressure.known_nodes import refusal
+from restow.pressure.marking import (
+    FIELD_MANAGER,
+    Mark,
+    is_foreign,
+    is_tainted,
+    labels_wanted,
+    write_labels,
+    write_taint,
+)
+from restow.pressure.metrics import MarkKind, PressureMetrics
+from restow.pressure.nodes import MarkedNode, labels_of
+from restow.running.log_entries import Ref
+from restow.running.logs import Log
+
+#: Nodes that are written at a time.
+_AT_A_TIME: Final = 16
+#: What is logged, by whether the mark is there now, and whether that was a dry run.
+_MESSAGES: Final = {
+    (True, False): "Marked node",
+    (False, False): "Removed mark from node",
+    (True, True): "Marked node in dry run mode",
+    (False, True): "Removed mark from node in dry run mode",
+}
+
+
+@dataclass(slots=True, frozen=True)
+class Difference:
+    """A mark of a node that is to be written."""
+
+    node: MarkedNode
+    kind: MarkKind
+    #: Whether it is to be there.
+    wanted: bool
+    #: All labels that are to be ours.
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def change(self) -> str:
+        """``set`` or ``clear``."""
+        return "set" if self.wanted else "clear"
+
+
+def differences(
+    nodes: Iterable[MarkedNode], mark: Mark, labelled: frozenset[str], tainted: frozenset[str]
+) -> Iterator[Difference]:
+    """Yield what is to be written so that exactly these nodes (names) bear the marks."""
+    for node in nodes:
+        wanted = node.name in labelled
+        labels = labels_wanted(node, mark, wanted=wanted)
+        if labels_of(node, FIELD_MANAGER) != labels:
+            yield Difference(node, "label", bool(labels), labels)
+        if is_tainted(node, mark) != (node.name in tainted):
+            yield Difference(node, "taint", node.name in tainted)
+
+
+def foreign_nodes(nodes: Iterable[MarkedNode], mark: Mark, labelled: frozenset[str]) -> list[str]:
+    """Return the nodes that are to be labelled and bear somebody else's label."""
+    return sorted(node.name for node in nodes if node.name in labelled and is_foreign(node, mark))
+
+
+@dataclass(slots=True)
+class Writer:
+    """Writes to the API server while ``permit`` allows it; in a dry run it writes nothing."""
+
+    api: Api
+    mark: Mark
+    log: Log
+    metrics: PressureMetrics
+    dry_run: bool
+    #: The version that each node (uid) has had since it was written.
+    _versions: dict[str, int] = field(default_factory=dict, init=False)
+    #: What was told in a dry run, by node and mark.
+    _told: dict[tuple[str, MarkKind], bool] = field(default_factory=dict, init=False)
+
+    async def write(self, found: Iterable[Difference], permit: Permit, reasons: Callable[[str], str]) -> dict[str, str]:
+        """Write all of it; returns why some could not be, by node. ``reasons`` tells why a node (name) is marked."""
+        due = list(found)
+        if self.dry_run:
+            self._tell(due, reasons)
+            return {}
+        limit = asyncio.Semaphore(_AT_A_TIME)
+        by_node: dict[str, list[Difference]] = {}
+        for each in due:
+            if each.node.version >= self._versions.get(each.node.uid, 0):
+                by_node.setdefault(each.node.name, []).append(each)
+
+        async def one(differences: list[Difference]) -> str:
+            async with limit:
+                # One after the other: a patch makes the next one's node an old one.
+                return await self._write(differences[0], permit, reasons)
+
+        problems = await asyncio.gather(*map(one, by_node.values()))
+        return {name: problem for name, problem in zip(by_node, problems, strict=True) if problem}
+
+    async def _write(self, due: Difference, permit: Permit, reasons: Callable[[str], str]) -> str:
+        node = due.node
+        try:
+            if due.kind == "label":
+                version = await write_labels(self.api, node, due.labels, permit)
+            else:
+                version = await write_taint(self.api, node, self.mark, permit, wanted=due.wanted)
+        except (Conflict, NotFound):
+            # Somebody else was quicker, or the node is gone: the watch tells in a moment.
+            self.metrics.written(due.kind, due.change, "outdated")
+            return ""
+        except ClientError as error:
+            if is_outdated(error):
+                self.metrics.written(due.kind, due.change, "outdated")
+                return ""
+            self.metrics.written(due.kind, due.change, "failed")
+            return refusal(error, ("patch",))
+        self._versions[node.uid] = version
+        self.metrics.written(due.kind, due.change, "done")
+        self._log(due, reasons)
+        return ""
+
+    def forget_all_but(self, nodes: Iterable[MarkedNode]) -> None:
+        """Forget nodes that are gone."""
+        there = {node.uid for node in nodes}
+        self._versions = {uid: version for uid, version in self._versions.items() if uid in there}
+
+    def _tell(self, due: list[Difference], reasons: Callable[[str], str]) -> None:
+        now = {(each.node.uid, each.kind): each.wanted for each in due}
+        for each in due:
+            if self._told.get((each.node.uid, each.kind)) != each.wanted:
+                self._log(each, reasons)
+        self._told = now
+
+    def _log(self, due: Difference, reasons: Callable[[str], str]) -> None:
+        message = _MESSAGES[due.wanted, self.dry_run]
+        more: dict[str, Any] = {"reason": reasons(due.node.name)} if due.wanted else {}
+        self.log.info(message, node=Ref("", due.node.name), mark=due.kind, **more)
