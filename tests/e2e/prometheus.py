@@ -9,11 +9,13 @@ with Prometheus(tmp_path, targets={"restow": restow.port}, rules=[alerts]) as pr
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import urllib.parse
 import urllib.request
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Self
 
 import yaml
@@ -28,14 +30,23 @@ _PATIENCE = 60.0
 
 
 class Prometheus:
-    """Scrapes HTTPS targets every two seconds, without looking at certificates. Raises FileNotFoundError if it is not built."""
+    """Scrapes HTTPS targets every two seconds, without looking at certificates, and ``plain`` HTTP targets five times a second.
+
+    Raises FileNotFoundError if it is not built.
+    """
 
     def __init__(
-        self, directory: Path, *, targets: Mapping[str, int], rules: Sequence[Path] = (), history: str = ""
+        self,
+        directory: Path,
+        *,
+        targets: Mapping[str, int],
+        plain: Mapping[str, int] = MappingProxyType({}),
+        rules: Sequence[Path] = (),
+        history: str = "",
     ) -> None:
         #: Its configuration.
         self.config = directory / "prometheus.yaml"
-        self.config.write_text(yaml.safe_dump(_configuration(targets, rules)))
+        self.config.write_text(yaml.safe_dump(_configuration(targets, plain, rules)))
         if history:
             _store(history, directory)
         self._address = f"{HOST}:{free_ports(1)[0]}"
@@ -48,16 +59,28 @@ class Prometheus:
         self._child = Child(command, directory / "prometheus.log")
 
     def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def start(self) -> None:
+        """Starts it, again after ``kill`` with what it has stored; returns when it answers."""
         self._child.start()
         try:
             wait_until("Prometheus is ready", self._is_ready, _PATIENCE)
         except BaseException:
             self._child.kill()
             raise
-        return self
 
     def __exit__(self, *_: object) -> None:
         self._child.kill()
+
+    def kill(self) -> None:
+        """SIGKILL, and waits for its end."""
+        self._child.kill()
+
+    def send(self, number: signal.Signals) -> None:
+        """SIGSTOP makes it as slow as can be, SIGCONT ends that."""
+        self._child.send(number)
 
     @property
     def url(self) -> str:
@@ -92,7 +115,7 @@ def _store(history: str, directory: Path) -> None:
     subprocess.run(command, check=True, capture_output=True, timeout=_PATIENCE)
 
 
-def _configuration(targets: Mapping[str, int], rules: Sequence[Path]) -> dict[str, Any]:
+def _configuration(targets: Mapping[str, int], plain: Mapping[str, int], rules: Sequence[Path]) -> dict[str, Any]:
     jobs = [
         {
             "job_name": job,
@@ -102,6 +125,16 @@ def _configuration(targets: Mapping[str, int], rules: Sequence[Path]) -> dict[st
             "static_configs": [{"targets": [f"{HOST}:{port}"]}],
         }
         for job, port in targets.items()
+    ]
+    jobs += [
+        {
+            "job_name": job,
+            "scrape_interval": "200ms",
+            "scrape_timeout": "200ms",
+            "honor_labels": True,
+            "static_configs": [{"targets": [f"{HOST}:{port}"]}],
+        }
+        for job, port in plain.items()
     ]
     every = {"scrape_interval": "2s", "scrape_timeout": "2s", "evaluation_interval": "2s"}
     return {"global": every, "rule_files": [str(rule) for rule in rules], "scrape_configs": jobs}

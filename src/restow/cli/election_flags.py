@@ -3,8 +3,7 @@
 Source: Descheduler 0.36 and Kubernetes 1.36, component-base/config/options.
 """
 
-from __future__ import annotations
-
+# No postponed annotations: cyclopts evaluates those of an inherited field in the module that inherits it.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Final
