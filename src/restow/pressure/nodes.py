@@ -28,7 +28,9 @@ class ManagedFields(Struct, frozen=True, rename="camel"):
     fields_v1: Any = None
 
 
-class _Metadata(Struct, frozen=True, rename="camel"):
+class NodeMetadata(Struct, frozen=True, rename="camel"):
+    """What marks need of a node's metadata."""
+
     name: str = ""
     uid: str = ""
     resource_version: str = ""
@@ -47,7 +49,7 @@ class _Status(Struct, frozen=True):
 class MarkedNode(Struct, frozen=True):
     """A v1 Node, as far as marks go."""
 
-    metadata: _Metadata = _Metadata()
+    metadata: NodeMetadata = NodeMetadata()
     spec: _Spec = _Spec()
     status: _Status = _Status()
 

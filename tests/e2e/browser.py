@@ -1,0 +1,97 @@
+"""A real browser without a window, told what to do over its DevTools protocol.
+
+async with a_page("http://127.0.0.1:9000/", width=400) as page:
+    assert await page.evaluate("document.title") == "..."
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import shutil
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import aiohttp
+
+from e2e.child import Child
+from e2e.waiting import wait_until
+
+_NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
+#: Seconds, on busy cores.
+_PATIENCE = 120.0
+
+
+def browser() -> str:
+    """The program; FileNotFoundError where there is none."""
+    found = next(filter(None, map(shutil.which, _NAMES)), None)
+    if found is None:
+        raise FileNotFoundError(f"no browser: none of {', '.join(_NAMES)} is installed")
+    return found
+
+
+class Page:
+    """One tab."""
+
+    def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
+        self._socket = socket
+        self._numbers = itertools.count(1)
+
+    async def call(self, method: str, **params: Any) -> dict[str, Any]:
+        """What a method of the protocol answers."""
+        number = next(self._numbers)
+        await self._socket.send_json({"id": number, "method": method, "params": params})
+        async with asyncio.timeout(_PATIENCE):
+            while True:
+                answer = json.loads(await self._socket.receive_str())
+                if answer.get("id") == number:
+                    return dict(answer["result"])
+
+    async def evaluate(self, expression: str) -> Any:
+        """The value of an expression of JavaScript in the page."""
+        answer = await self.call("Runtime.evaluate", expression=expression, returnByValue=True)
+        assert "exceptionDetails" not in answer, answer
+        return answer["result"].get("value")
+
+    async def open(self, url: str, width: int, *, dark: bool = False) -> None:
+        """Loads a page as a screen of that width shows it."""
+        await self.call(
+            "Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=width < 600
+        )
+        scheme = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
+        await self.call("Emulation.setEmulatedMedia", features=scheme)
+        await self.call("Page.navigate", url=url)
+        async with asyncio.timeout(_PATIENCE):
+            while await self.evaluate("document.readyState + location.href") != f"complete{url}":  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+
+
+@asynccontextmanager
+async def a_page() -> AsyncIterator[Page]:
+    """A tab of a browser of its own."""
+    with TemporaryDirectory() as name:
+        profile = Path(name)
+        flags = ("--headless=new", "--no-sandbox", "--disable-gpu", "--remote-debugging-port=0")
+        child = Child([browser(), *flags, f"--user-data-dir={profile}", "about:blank"], profile / "browser.log")
+        child.start()
+        try:
+            port = await asyncio.to_thread(_port, profile / "DevToolsActivePort", child)
+            async with aiohttp.ClientSession() as session:
+                async with session.get(f"http://127.0.0.1:{port}/json") as response:
+                    tabs = [each for each in await response.json() if each["type"] == "page"]
+                async with session.ws_connect(tabs[0]["webSocketDebuggerUrl"], max_msg_size=0) as socket:
+                    yield Page(socket)
+        finally:
+            child.kill()
+
+
+def _port(file: Path, child: Child) -> int:
+    def told() -> str:
+        child.check()
+        return file.read_text() if file.exists() else ""
+
+    return int(wait_until("the browser has a port", told, _PATIENCE).split()[0])
