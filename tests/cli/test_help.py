@@ -16,11 +16,12 @@ COMMANDS = [
     "policy convert",
     "snapshot",
     "release",
+    "pressure",
     "pressure check",
     "pressure push",
     "operator render",
 ]
-PAGES = ["", "explain", "policy", "pressure", "operator", *COMMANDS]
+PAGES = ["", "explain", "policy", "operator", *COMMANDS]
 
 
 @pytest.mark.parametrize("flag", ["--help", "-h"])
@@ -64,12 +65,12 @@ def test_every_command_has_examples(restow, page):
     ],
 )
 def test_a_group_lists_its_commands(restow, page, commands):
-    listed = restow(*page.split(), "-h").out.partition("Commands:\n")[2].splitlines()
+    listed = restow(*page.split(), "-h").out.partition("Commands:\n")[2].partition("\n\n")[0].splitlines()
     names = [line.split()[0] for line in listed if line.startswith("  ") and line[2] not in " -"]
     assert names == commands
 
 
-@pytest.mark.parametrize("page", ["", "policy", "pressure", "operator"])
+@pytest.mark.parametrize("page", ["", "policy", "operator"])
 def test_without_a_command_there_is_help(restow, page):
     assert restow(*page.split()) == restow(*page.split(), "-h")
 

@@ -21,7 +21,7 @@ def command_names(of: Any = app, path: tuple[str, ...] = ()) -> Iterator[tuple[s
     names = [name for name in of if not name.startswith("-")]
     for name in names:
         yield from command_names(of[name], (*path, name))
-    if path and not names:
+    if path and (not names or of.default_command is not None):
         yield path
 
 

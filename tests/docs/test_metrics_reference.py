@@ -6,13 +6,18 @@ from typing import get_args
 
 import pytest
 
+from builders.pressure_views import a_view
 from docs.pages import code_spans, rows, section, text_of
+from restow.client.prometheus import Answer
+from restow.pressure.asking import Asked
+from restow.pressure.metrics import PressureMetrics
 from restow.serving.exposition import exposed_name
 from restow.serving.figures import CycleFigures, CycleResult
 from restow.serving.metrics import EvictedPod, EvictionResult, LoopCause, Metrics, MoveResult, Prediction
 
 PAGE = text_of("docs/reference/metrics.md")
 _SECTIONS = ("## The Descheduler's", "## restow's own", "## The process")
+_OF_PRESSURE = ("## restow pressure's", "## The process")
 
 
 @pytest.fixture(scope="module")
@@ -34,17 +39,25 @@ def families():
             imbalance={"cpu": (0, 0)},
         )
     )
+    return described(metrics.registry)
+
+
+def described(registry):
     return {
         exposed_name(family): (family.type, {key for sample in family.samples for key in sample.labels} - {"le"})
-        for family in metrics.registry.collect()
+        for family in registry.collect()
     }
 
 
 @pytest.fixture(scope="module")
 def written():
+    return rows_of(_SECTIONS)
+
+
+def rows_of(sections):
     """Type and labels by name, as the page says."""
     found = {}
-    for heading in _SECTIONS:
+    for heading in sections:
         for name, (kind, labels, _) in rows(section(PAGE, heading).partition("###")[0]).items():
             found[name] = (kind, set(code_spans(labels)))
     return found
@@ -52,6 +65,14 @@ def written():
 
 def test_every_metric_has_a_row_and_no_row_is_of_another(families, written):
     assert written == families
+
+
+def test_every_metric_of_pressure_has_a_row():
+    view = a_view(2, minutes=1)
+    metrics = PressureMetrics()
+    metrics.judged(Asked([Answer((), 0), None], {}), view.situation, view.criteria)
+    metrics.written("label", "set", "done")
+    assert rows_of(_OF_PRESSURE) == described(metrics.registry)
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,7 @@ class Pressure:
 
     def rounds(self) -> float:
         """How many it has made."""
-        return self.samples().total("restow_pressure_interval_work_seconds_count")
+        return self.samples().total("restow_pressure_round_duration_seconds_count")
 
     def wait_for_rounds(self, more: int) -> None:
         """Until it has made so many more."""

@@ -52,8 +52,8 @@ class PressureMetrics:
             "writes", "Marks that were written, by change (set or clear) and result.", "mark", "change", "result"
         )
         self._seconds = Histogram(
-            "restow_pressure_interval_work_seconds",
-            "Duration of the work of one interval: queries, judgement and writes.",
+            "restow_pressure_round_duration_seconds",
+            "Duration of a round: queries, judgement and writes.",
             buckets=_SECONDS,
             registry=self.registry,
         )
