@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import sys
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -11,6 +13,7 @@ import pytest
 from builders.policies import PLUGINS
 from deploy.manifests import CHART, DEPLOY, KUBERNETES, WAYS, documents, granted, manifests, only, pod_of
 from restow.cli.app import app
+from restow.cli.pressure_run import settings_of
 from restow.cli.run import canonical, run
 from restow.cli.run_flags import Flags
 from restow.client.resources import (
@@ -31,11 +34,14 @@ from restow.executing.steering import CONFIG_MAP
 from restow.kube.taints import FENCE
 from restow.live.kinds import METRICS, READ
 from restow.policies.lint import lint_policy
+from restow.pressure.marking import Mark
+from restow.pressure.rules import read_rules
 from restow.running import cycles
 from restow.running.ending import ENDS_WITHIN
 from restow.running.fences import GUARD
 from restow.running.gating import BINDING, CONFIGURATION
 from restow.running.liveness import MOST_LAG
+from restow.running.logs import Log
 
 WORKLOADS = {"job": "Job", "cronjob": "CronJob", "deployment": "Deployment"}
 RULES = ("base/reading.yaml", "base/evicting.yaml", "deployment/leader-election.yaml", "metrics-api/metrics-api.yaml")
@@ -317,3 +323,68 @@ class TestNodeMemory:
 
     def test_it_is_on_every_node(self):
         assert self.pod()["tolerations"] == [{"operator": "Exists"}]
+
+
+class TestPressure:
+    """The Deployment of restow pressure."""
+
+    FOLDER = KUBERNETES / "pressure"
+
+    def objects(self):
+        return list(manifests(self.FOLDER))
+
+    def pod(self):
+        return pod_of(only(self.objects(), "Deployment"))["spec"]
+
+    def flags(self):
+        (one,) = self.pod()["containers"]
+        _, given, _ = app.parse_args(one["args"], exit_on_error=False, print_error=False)
+        return given.arguments["flags"]
+
+    def test_its_rights_are_what_it_reads_and_writes_and_its_own_lease(self):
+        roles = {each["kind"]: each for each in documents(self.FOLDER / "rights.yaml")}
+        assert granted(roles["ClusterRole"]["rules"]) == {
+            right(RESOURCES["Node"], verb) for verb in ("list", "watch", "patch")
+        }
+        create, rest = roles["Role"]["rules"]
+        assert granted([create]) == {right(LEASES, "create")}
+        assert granted([rest]) == {right(LEASES, "get"), right(LEASES, "update")}
+        assert rest["resourceNames"] == [self.flags().leader_elect_resource_name]
+        assert (
+            documents(self.FOLDER / "kustomization.yaml")[0]["namespace"]
+            == self.flags().leader_elect_resource_namespace
+        )
+
+    def test_every_rule_has_a_comment_that_says_why(self):
+        lines = (self.FOLDER / "rights.yaml").read_text().splitlines()
+        above = [before for before, line in pairwise(lines) if line.startswith("  - apiGroups")]
+        assert all(line.startswith("  # ") for line in above)
+
+    def test_whoever_patches_nodes_is_held_to_the_mark(self):
+        guard = only(self.objects(), "ValidatingAdmissionPolicy")["spec"]
+        assert guard["failurePolicy"] == "Fail"
+        assert guard["matchConstraints"]["resourceRules"][0]["resources"] == ["nodes", "nodes/status"]
+        key = Mark().key
+        assert self.flags().label == f"{key}={Mark().value}"
+        assert all(f"'{key}'" in each["expression"] for each in guard["variables"][2:])
+        assert only(self.objects(), "ValidatingAdmissionPolicyBinding")["spec"]["validationActions"] == ["Deny"]
+
+    def test_its_pod_is_as_unprivileged_as_the_deschedulers(self):
+        (one,) = self.pod()["containers"]
+        assert self.pod()["securityContext"] == pod_of(workload("deployment"))["spec"]["securityContext"]
+        assert one["securityContext"] == container("deployment")["securityContext"]
+        assert self.pod()["terminationGracePeriodSeconds"] >= ENDS_WITHIN + 5
+
+    def test_its_arguments_can_be_used_and_fit_its_ports_and_rules(self):
+        flags = replace(self.flags(), rules=str(self.FOLDER / "rule.yaml"))
+        settings = settings_of(flags, Log(sys.stderr))
+        (one,) = self.pod()["containers"]
+        assert settings.listening.endpoint.port == one["ports"][0]["containerPort"]
+        assert settings.lease.timing.check() is None
+        assert Path(self.flags().rules).parent == Path(one["volumeMounts"][0]["mountPath"])
+        assert {one[probe]["httpGet"]["port"] for probe in ("livenessProbe", "readinessProbe")} == {"http"}
+        assert only(self.objects(), "Service")["spec"]["ports"][0]["port"] == settings.listening.endpoint.port
+
+    def test_its_rules_are_read_without_a_remark(self):
+        file = self.FOLDER / "rule.yaml"
+        assert read_rules(file.read_bytes(), file.name).warnings == ()

@@ -9,6 +9,7 @@ from prometheus_client import CollectorRegistry
 
 from deploy.expressions import alerts, dashboard, metrics_in, panels, questions
 from deploy.manifests import KUBERNETES, MONITORING, documents, manifests, only, pod_of
+from restow.pressure.metrics import PressureMetrics
 from restow.serving.exposition import exposed_name
 from restow.serving.figures import CycleFigures
 from restow.serving.metrics import EvictedPod, Metrics
@@ -36,7 +37,7 @@ def known():
             imbalance={"cpu": (0, 0)},
         )
     )
-    families = list(metrics.registry.collect())
+    families = [*metrics.registry.collect(), *PressureMetrics().registry.collect()]
     samples = {sample.name for family in families for sample in family.samples}
     return samples | {exposed_name(family) for family in families}
 
