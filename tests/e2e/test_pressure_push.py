@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from e2e.binaries import tool
 from e2e.child import Child
-from e2e.ports import HOST, free_ports
+from e2e.ports import HOST
+from e2e.pushgateway import a_gateway, page_of
 from e2e.waiting import wait_until
 from restow.pressure.node_memory import node_memory
 from restow.pressure.pushing import JOB, METRIC
@@ -26,28 +25,13 @@ GIB = 2**30
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The URL of a Pushgateway."""
-    directory = tmp_path_factory.mktemp("gateway")
-    address = f"{HOST}:{free_ports(1)[0]}"
-    child = Child([str(tool("pushgateway")), f"--web.listen-address={address}"], directory / "gateway.log")
-    child.start()
-    try:
-        wait_until("the Pushgateway is ready", lambda: _page(f"http://{address}", "-/ready") is not None, 60)
-        yield f"http://{address}"
-    finally:
-        child.kill()
-
-
-def _page(url: str, page: str) -> str | None:
-    try:
-        with urllib.request.urlopen(f"{url}/{page}", timeout=10) as response:
-            return str(response.read().decode())
-    except OSError:
-        return None
+    with a_gateway(tmp_path_factory.mktemp("gateway")) as port:
+        yield f"http://{HOST}:{port}"
 
 
 def samples(gateway: str) -> dict[str, float]:
     """What the gateway has of each instance."""
-    families = text_string_to_metric_families(_page(gateway, "metrics") or "")
+    families = text_string_to_metric_families(page_of(gateway, "metrics") or "")
     found = (sample for family in families for sample in family.samples if sample.name == METRIC)
     return {each.labels["instance"]: each.value for each in found if each.labels["job"] == JOB}
 
