@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import ssl
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -137,3 +138,41 @@ async def test_authorities_that_are_none_are_refused(tmp_path: Path) -> None:
     for name, told in (("ca.crt", "contains no PEM certificate"), ("nope", "No such file")):
         with pytest.raises(InputError, match=rf"--prometheus-ca-file .*{name}.*{told}"):
             prometheus_endpoint("https://p", None, str(tmp_path / name), {})
+
+
+async def test_more_headers_go_with_each_query(double: Double) -> None:
+    double.answers("GET", QUERY, a_vector())
+    headers = ("X-Scope-OrgID: team-a", "x-b:c")
+    endpoint = prometheus_endpoint(double.url.replace("http://", "http://me:x@"), None, None, {}, headers=headers)
+    async with open_session() as session:
+        await query(Api(endpoint, session, None), "up")
+    (asked,) = double.asked
+    assert (asked.headers["X-Scope-OrgID"], asked.headers["x-b"]) == ("team-a", "c")
+    assert asked.headers["Authorization"].startswith("Basic ")
+
+
+@pytest.mark.parametrize("header", ["no colon", "a b: secret", ": secret", "a: b\nc: secret"])
+async def test_what_is_no_header_is_told_without_its_value(header: str) -> None:
+    with pytest.raises(InputError, match=r"--prometheus-header .* is no header such as") as error:
+        prometheus_endpoint("http://p", None, None, {}, headers=(header,))
+    assert "secret" not in str(error.value)
+
+
+async def test_a_certificate_of_ours_is_shown_and_files_that_cannot_be_read_are_told(tmp_path: Path) -> None:
+    trustme = pytest.importorskip("trustme")
+    authority = trustme.CA()
+    server, client = authority.issue_cert("127.0.0.1"), authority.issue_cert("me@example.com")
+    tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    server.configure_cert(tls)
+    authority.configure_trust(tls)
+    tls.verify_mode = ssl.CERT_REQUIRED
+    authority.cert_pem.write_to_path(tmp_path / "ca")
+    client.cert_chain_pems[0].write_to_path(tmp_path / "cert")
+    client.private_key_pem.write_to_path(tmp_path / "key")
+    files = str(tmp_path / "cert"), str(tmp_path / "key")
+    async with a_double(tls) as running, open_session() as session:
+        running.answers("GET", QUERY, a_vector())
+        endpoint = prometheus_endpoint(running.url, None, str(tmp_path / "ca"), {}, certificate=files)
+        assert (await query(Api(endpoint, session, None), "up")).samples == ()
+        with pytest.raises(InputError, match=r"--prometheus-key-file .*nope: No such file"):
+            prometheus_endpoint(running.url, None, None, {}, certificate=(files[0], str(tmp_path / "nope")))
