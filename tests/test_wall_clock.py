@@ -18,6 +18,7 @@ READERS = {
     "client/leader_election.py": "written into the lease for people; nobody compares it",
     "client/oidc.py": "tokens say when they end",
     "client/server_time.py": "until the API server has said what time it is",
+    "pressure/loop.py": "from where a clock that nobody sets goes on",
     "running/https.py": "the name of a certificate",
     "running/logs.py": "when a line was written",
     "serving/certificate.py": "from when on a certificate is valid",

@@ -7,6 +7,7 @@ stay, and the next process knows them by their field manager.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -15,7 +16,6 @@ from typing import Final
 from aiohttp import web
 
 from restow.client.connection import connect, open_session
-from restow.client.permitted_body import Permit
 from restow.client.transport import Api
 from restow.pressure.known_nodes import KnownNodes
 from restow.pressure.loop import PROMETHEUS, Rounds, watch_api_server
@@ -63,40 +63,48 @@ class PressureDaemon:
             writing = await stack.enter_async_context(
                 connect(settings.api.kubeconfig, qps=settings.api.qps, burst=settings.api.burst)
             )
-            session = await stack.enter_async_context(open_session())
-            within = min(max(settings.interval, _PATIENCE), _LONGEST)
-            prometheus = Api(settings.prometheus, session, None).within(within)
+            prometheus = Api(settings.prometheus, await stack.enter_async_context(open_session()), None)
             nodes = KnownNodes(api, FIELD_MANAGER, log.caution)
-            writer = Writer(writing, settings.criteria.mark, log, self._metrics, settings.dry_run)
-            rounds = Rounds(
-                prometheus=prometheus,
-                nodes=nodes,
-                criteria=settings.criteria,
-                writer=writer,
-                interval=settings.interval,
-                stopping=stopping,
-                status=status,
-                metrics=self._metrics,
-                log=log,
-                watchdog=health.watchdog,
-            )
+            rounds = self._rounds(prometheus, nodes, writing, stopping=stopping, status=status, health=health)
             made = application(health, self._metrics.text, lambda: self._view(rounds, nodes, status), self.render)
             await stack.enter_async_context(_served(made, settings.listening, log))
-            for warning in api.endpoint.warnings:
-                log.caution(warning)
-            log.say(
-                f"The cluster is {api.endpoint.server} ({api.endpoint.origin}), {PROMETHEUS} is {prometheus.endpoint.server}"
-            )
+            self._begin(api, prometheus)
             await stack.enter_async_context(background(nodes.follow(), "nodes"))
             watching = watch_api_server(nodes, status, settings.interval)
             await stack.enter_async_context(background(watching, "API server"))
             health.ready()
-
-            async def work(permit: Permit) -> None:
-                await rounds.run(permit)
-
             lease = lease_unless_dry(settings.lease, log, dry_run=settings.dry_run)
-            await with_permission(lease, settings.namespace, writing, work, stopping, log=log, leads=self._lead)
+            await with_permission(lease, settings.namespace, writing, rounds.run, stopping, log=log, leads=self._lead)
+
+    def _begin(self, api: Api, prometheus: Api) -> None:
+        for warning in api.endpoint.warnings:
+            self.log.caution(warning)
+        cluster = f"The cluster is {api.endpoint.server} ({api.endpoint.origin})"
+        self.log.say(f"{cluster}, {PROMETHEUS} is {prometheus.endpoint.server}")
+
+    def _rounds(
+        self,
+        prometheus: Api,
+        nodes: KnownNodes,
+        writing: Api,
+        *,
+        stopping: asyncio.Event,
+        status: Status,
+        health: Health,
+    ) -> Rounds:
+        settings = self.settings
+        return Rounds(
+            prometheus=prometheus.within(min(max(settings.interval, _PATIENCE), _LONGEST)),
+            nodes=nodes,
+            criteria=settings.criteria,
+            writer=Writer(writing, settings.criteria.mark, self.log, self._metrics, settings.dry_run),
+            interval=settings.interval,
+            stopping=stopping,
+            status=status,
+            metrics=self._metrics,
+            log=self.log,
+            watchdog=health.watchdog,
+        )
 
     def _lead(self, leading: bool) -> None:  # noqa: FBT001 - a gauge's value
         self._leads = leading
