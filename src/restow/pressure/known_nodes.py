@@ -69,6 +69,9 @@ class KnownNodes:
             except ClientError as error:
                 refusals += 1
                 self._refuse(refusal(error, ("list", "watch")))
+            except Exception as error:  # noqa: BLE001 - without news of nodes everything else would go by old ones for ever
+                refusals += 1
+                self._refuse(f"{type(error).__name__}: {error}")
             await asyncio.sleep(_REFUSED.wait(max(1, refusals)))
 
     async def why_silent(self, seconds: float) -> str:
