@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from builders import Object, node_metrics, pod_metrics, pods_on, std_node
-from descheduling.harness import cycle
+from builders import HOSTNAME, Object, a_node, a_pod, node_metrics, pod_metrics, pods_on, std_node
+from builders import NOW as NOW_TEXT
+from descheduling.harness import a_cluster, a_policy, cycle
+from descheduling.proven import TOLD, read_policy
 from restow.cluster.usage_samples import QueryResult, query_result
 from restow.descheduling.cycle import Cycle
+from restow.descheduling.explaining.nodes import explain_node
+from restow.descheduling.explaining.scene import Setting
+from restow.descheduling.proving import prove_cycle
+from restow.descheduling.registry import strategies
+from restow.kube.timestamps import parse_time
+from restow.reporting.explain_node import node_sections
+from restow.scheduling.profiles import DEFAULT_PROFILE
 
 QUERY = "load"
 AT = 1_795_219_200.0
@@ -156,6 +166,38 @@ class TestShares:
         metrics = [pod_metrics(name, cpu=cpu) for name, cpu in usage.items()]
         done = decided(self.LOADS, {"perPod": "cpu"}, pods, others=[*metrics, node_metrics("n1", cpu="1")])
         assert moved(done) == ["big"]
+
+
+class TestProof:
+    """A proven plan has several rounds, and the samples are the same in each of them."""
+
+    def setting(self, **restow: Any) -> Setting:
+        policy = a_policy("LowNodeUtilization", LIMITS, restow=restow) | {
+            "metricsProviders": [{"source": "Prometheus", "prometheus": {"url": "http://p"}}]
+        }
+        nodes = [a_node(f"n{number}", cpu="4", memory="8Gi", labels={HOSTNAME: f"n{number}"}) for number in (1, 2, 3)]
+        pods = [
+            a_pod(f"p{number}", node="n1", owner=OWNER, cpu="500m", labels={"app": "web"}, phase="Running")
+            for number in range(6)
+        ]
+        cluster = replace(a_cluster(*nodes, *pods, *TOLD), usage={QUERY: told({"n1": HOT, "n2": CALM, "n3": CALM})})
+        rules, now, profiles = read_policy(policy), parse_time(NOW_TEXT), (DEFAULT_PROFILE,)
+        done = prove_cycle(cluster, rules, strategies(), now, profiles)
+        return Setting(done, cluster, rules, strategies(), now, "prove", "none", profiles)
+
+    def test_one_pod_leaves_an_overused_node_however_many_rounds_there_are(self) -> None:
+        assert len(moved(self.setting().cycle)) == 1
+
+    def test_with_shares_the_figures_follow_the_replacements(self) -> None:
+        assert len(moved(self.setting(usage={"perPod": "cpu"}).cycle)) == 3
+
+    def test_an_explanation_says_by_which_figure_of_which_age(self) -> None:
+        explanation = explain_node(self.setting(usage={"percentile": 90}), 0)
+        [view] = explanation.strategies
+        assert (view.before, view.gives) == ("over", True)
+        assert view.origin == "p90 over 1h0m0s of Prometheus load, 60 samples, the newest 0 s old"
+        told = "\n".join(line.plain for lines in node_sections(explanation, 200) for line in lines)
+        assert f"MetricResource 90 %, {view.origin} (thresholds 30 % and 50 %)" in told
 
 
 @pytest.mark.parametrize("value", [1.5, -0.1])
