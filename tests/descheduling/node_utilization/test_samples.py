@@ -41,6 +41,18 @@ def test_samples_are_cut_to_whole_percents(samples: tuple[float, ...], expected:
     assert usage.of_pod is None
 
 
+def test_only_the_newest_sample_of_a_history_counts() -> None:
+    """What was out of range before is no error."""
+    cluster = a_cluster(*(std_node(name) for name in NAMES))
+    samples = [(name, at, value) for name in NAMES for at, value in ((1.0, 1.5), (2.0, 0.5))]
+    view: Any = SimpleNamespace(
+        state=ClusterState(replace(cluster, usage={"q": query_result(samples, 2.0)})),
+        nodes=np.arange(len(NAMES)),
+        usage=None,
+    )
+    assert {each["MetricResource"] for each in queried(view, "q").by_node.values()} == {50 * 10**9}
+
+
 def test_a_listed_node_without_a_sample_is_an_error() -> None:
     with pytest.raises(
         StrategyError, match=r"^error getting node usage: unable to find metric entry for ip-10-0-94-25$"

@@ -66,7 +66,7 @@ def figures_of(result: QueryResult, settings: UsageSettings | None) -> Mapping[s
         figure = _newest(series, result.at) if settings is None else _figure(series, result.at, settings)
         if figure is None:
             continue
-        _check_share(series.node, series.values.tolist() if settings is None else [figure.value])
+        _check_share(series.node, _newest_values(series) if settings is None else [figure.value])
         figures[series.node] = figure
     return figures
 
@@ -92,6 +92,12 @@ def _check_share(node: str, values: Iterable[float]) -> None:
                 f'error getting node usage: the collected metrics sample for "{excerpt(node)}" has value '
                 f"{_number(value)} outside of <0; 1> interval"
             )
+
+
+def _newest_values(series: NodeSamples) -> list[float]:
+    """All that a query came to at last: one value, unless several of its series have the name of the node."""
+    newest: list[float] = series.values[series.times == series.times[-1]].tolist()
+    return newest
 
 
 def _newest(series: NodeSamples, at: float) -> Figure:
