@@ -46,7 +46,7 @@ def moves(restow, arguments, *more):
 def test_a_strategy_goes_by_the_last_sample_of_the_history(restow, arguments):
     found, told = moves(restow, arguments, "--now", NOW)
     assert {each["from"] for each in found} == {"n1"}
-    assert found[0]["reason"].startswith("n1 at cpu 90 %")
+    assert found[0]["reason"].startswith("n1 at cpu 90 % (stored history, 5 min old)")
     assert told.startswith(
         "usage of 2 nodes is what the stored history last says, of 2026-11-20T23:55:00Z or later; of pods it is estimated"
     )

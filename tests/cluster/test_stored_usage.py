@@ -11,9 +11,10 @@ from builders import a_node, a_pod, node_metrics, pod_metrics
 from cluster.histories import a_series, samples_of
 from descheduling.harness import a_cluster
 from restow.cluster.stored_usage import stored_history, with_usage_at
-from restow.cluster.usage import container_usage, node_usage
+from restow.cluster.usage import container_usage, node_usage, time_of
 from restow.cluster.usage_columns import packed
 from restow.errors import InputError
+from restow.kube.timestamps import SECOND
 
 CPU, MEMORY = {100: 1500, 200: 500}, {150: 1 << 30}
 
@@ -42,6 +43,7 @@ def test_a_node_used_what_its_history_last_says(cluster, now, cpu, memory, oldes
     found = with_usage_at(cluster, now)
     assert node_usage(found.cluster)["n1"] == {"cpu": cpu * 10**6, "memory": memory * 10**9}
     assert (found.nodes, found.oldest) == (1, oldest)
+    assert time_of(found.cluster, "n1") == oldest * SECOND
 
 
 def test_metrics_of_the_input_count_before_its_history(cluster):

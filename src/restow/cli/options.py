@@ -43,7 +43,7 @@ Filename = Annotated[
     Parameter(
         name=["-f", "--filename"],
         metavar="PATH",
-        help="Dump of a cluster: a file, a directory, or - for standard input; JSON or YAML, optionally .gz. "
+        help="Dump of a cluster: a file, a directory, or - for standard input; JSON or YAML, or usage as CSV, optionally .gz. "
         "Repeatable. Without -f, restow reads the live cluster.",
     ),
 ]

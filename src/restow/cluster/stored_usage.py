@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from restow.cluster.snapshot import Cluster, Key
+from restow.cluster.usage import StoredMetrics
 from restow.cluster.usage_columns import KIND, RESOURCES, unpacked
 from restow.cluster.usage_history import Sample, Series, UsageHistory, latest
 from restow.cluster.usage_shares import pod_shares
-from restow.kube.duration import SECOND
-from restow.kube.objects import NodeMetrics, ObjectMeta, WireQuantity
-from restow.kube.timestamps import format_time
+from restow.kube.objects import ObjectMeta, WireQuantity
+from restow.kube.timestamps import SECOND, format_time
 
 _METRICS, _POD_METRICS = "NodeMetrics", "PodMetrics"
 
@@ -67,9 +67,9 @@ def _last(history: UsageHistory, node: str, now: int) -> dict[str, Sample]:
     return {resource: sample for resource, sample in found if sample is not None}
 
 
-def _metrics(node: str, samples: Mapping[str, Sample]) -> NodeMetrics:
+def _metrics(node: str, samples: Mapping[str, Sample]) -> StoredMetrics:
     usage: dict[str, WireQuantity] = {
         resource: f"{sample.value}m" if resource == "cpu" else str(sample.value) for resource, sample in samples.items()
     }
-    newest = max((sample.at for sample in samples.values()), default=0)
-    return NodeMetrics(ObjectMeta(name=node), usage, format_time(newest * SECOND))
+    measured = min(sample.at for sample in samples.values())
+    return StoredMetrics(ObjectMeta(name=node), usage, format_time(measured * SECOND))

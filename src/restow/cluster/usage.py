@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from restow.cluster.snapshot import Cluster
-from restow.kube.objects import ContainerMetrics, PodMetrics, WireQuantity
+from restow.kube.objects import ContainerMetrics, NodeMetrics, PodMetrics, WireQuantity
 from restow.kube.quantity import parse_quantity
 from restow.kube.timestamps import parse_time
 
 #: Nano-units by resource name.
 Amounts = dict[str, int]
+
+#: Who serves metrics objects.
+METRICS_API = "metrics.k8s.io"
 
 #: What is collected of nodes; a resource that a sample leaves out is 0.
 COLLECTED = ("cpu", "memory")
@@ -27,6 +30,16 @@ def node_usage(cluster: Cluster) -> dict[str, Amounts]:
         usage = _amounts(metrics.usage)
         collected[name] = {resource: usage.get(resource, 0) for resource in COLLECTED}
     return collected
+
+
+class StoredMetrics(NodeMetrics, frozen=True, gc=False):
+    """What a stored history last says of a node (``cluster.stored_usage``)."""
+
+
+def source_of(cluster: Cluster, node: str) -> str:
+    """Who measured the usage of a node, for people."""
+    stored = isinstance(cluster.kind("NodeMetrics").get(("", node)), StoredMetrics)
+    return "stored history" if stored else METRICS_API
 
 
 def time_of(cluster: Cluster, node: str) -> int | None:

@@ -16,14 +16,11 @@ from restow.cluster.interning import IntArray
 from restow.cluster.replacements import twin_of
 from restow.cluster.snapshot import Cluster
 from restow.cluster.state import ClusterState
-from restow.cluster.usage import Amounts, age_text, container_usage, node_usage, pod_metrics, time_of
+from restow.cluster.usage import Amounts, age_text, container_usage, node_usage, pod_metrics, source_of, time_of
 from restow.descheduling.framework import StrategyError, View
 from restow.descheduling.node_utilization.capacity import step
 from restow.kube.duration import SECOND
 from restow.kube.quantity import NANO_PER_UNIT
-
-#: What tells the usage of nodes and pods.
-METRICS_API = "metrics.k8s.io"
 
 #: What a pod uses, or None where the source should know and does not.
 PodUsage = Callable[[int], Mapping[str, int] | None]
@@ -89,8 +86,10 @@ def measured(view: View, names: tuple[str, ...]) -> Usage:
 
 
 def _origin(view: View, node: int) -> str:
-    taken = time_of(view.state.cluster, view.state.cluster.nodes.names[node])
-    return METRICS_API if taken is None else f"{METRICS_API}, {age_text((view.now - taken) / SECOND)}"
+    cluster = view.state.cluster
+    name = cluster.nodes.names[node]
+    source, taken = source_of(cluster, name), time_of(cluster, name)
+    return source if taken is None else f"{source}, {age_text((view.now - taken) / SECOND)}"
 
 
 def _carry(view: View, names: tuple[str, ...], by_node: Mapping[int, Amounts]) -> None:
