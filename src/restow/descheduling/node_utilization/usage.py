@@ -46,7 +46,7 @@ class Usage:
 
 
 def requested(view: View, names: tuple[str, ...]) -> Usage:
-    """What pods request."""
+    """What pods request; in a proven plan without those that are leaving, or others would be moved in their place."""
     state = view.state
     rows = [state.cluster.nodes.resource(name) for name in names]
     columns = [
@@ -59,7 +59,19 @@ def requested(view: View, names: tuple[str, ...]) -> Usage:
         for name, column in zip(names, columns, strict=True)
     ]
     by_node = {node: dict(zip(names, amounts, strict=True)) for node, *amounts in zip(listed, *by_name, strict=True)}
-    return Usage(names, by_node, partial(_requests, state, names, {}))
+    usage = Usage(names, by_node, partial(_requests, state, names, {}))
+    if view.proves:
+        _leave_out(usage, state, np.flatnonzero(state.terminating & state.holds_resources()))
+    return usage
+
+
+def _leave_out(usage: Usage, state: ClusterState, pods: IntArray) -> None:
+    """Do not count some pods that hold resources."""
+    assert usage.of_pod is not None
+    for pod in pods.tolist():
+        used = usage.by_node.get(int(state.node[pod]), {})
+        for name, amount in (usage.of_pod(pod) or {}).items() if used else ():
+            used[name] -= amount
 
 
 def _requests(state: ClusterState, names: tuple[str, ...], known: dict[int, Amounts], pod: int) -> Mapping[str, int]:
