@@ -13,7 +13,7 @@ from pathlib import Path
 
 from bench.live.pod_watch import New, PodWatch
 from bench.live.uneven import FULL, THIN
-from builders import Object, a_pod
+from builders import Object, a_container, a_pod
 from builders.policies import Policy, strategy_policy
 from e2e.control_plane import ControlPlane
 from e2e.deschedulers import CYCLE_ENDS, a_descheduler
@@ -132,7 +132,8 @@ class Filler:
         self._seen += 1
         if self._seen % self.every == 0:
             node, number = pod["status"]["nominatedNodeName"], len(self.filled)
-            filler = a_pod(f"filler-{number}", namespace=_FILLERS, node=node, cpu=f"{_FILLER}m")
+            container = a_container("filler", image="example/filler:1", requests={"cpu": f"{_FILLER}m"})
+            filler = a_pod(f"filler-{number}", namespace=_FILLERS, node=node, containers=[container])
             self.filled.append(self._pool.submit(self.plane.admin.create, filler))
 
     def check(self) -> int:

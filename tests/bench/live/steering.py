@@ -33,7 +33,7 @@ from e2e.control_plane import ControlPlane
 #: For how long emptied nodes are looked at, and how often restow looks for moves meanwhile.
 _AFTERWARDS, _INTERVAL = 60.0, "10s"
 #: Of so many nominations one is answered by filling its target.
-_EVERY = (100, 20)
+_EVERY = (50, 20)
 
 
 def parts(nodes: int, moves: int, pods_per_node: int) -> tuple[Part, ...]:
