@@ -96,19 +96,16 @@ def end(running: Descheduler) -> None:
     assert running.wait() == 0
 
 
-@pytest.mark.parametrize(("kind", "effect"), [("fence", "NoSchedule"), ("prefer", "PreferNoSchedule")])
-def test_no_replacement_lands_on_a_hot_node_and_no_fence_is_left(
-    uneven: ControlPlane, tmp_path: Path, kind: str, effect: str
-) -> None:
+def test_no_replacement_lands_on_a_hot_node_and_no_fence_is_left(uneven: ControlPlane, tmp_path: Path) -> None:
     written = len(patches(uneven))
-    with restow(uneven, tmp_path, leveling(steering=kind)) as running:
-        assert f"{KEY}:{effect}" in running.wait_for_line(_STEERED)
+    with restow(uneven, tmp_path, leveling(steering="fence")) as running:
+        assert f"{KEY}:NoSchedule" in running.wait_for_line(_STEERED)
         running.wait_for_line(_DONE, timeout=_PATIENCE)
         wait_for_ready(uneven.admin, "web", 3 * _HOT, timeout=_PATIENCE)
         samples = running.samples()
         assert samples.total("restow_predictions_total", result="hit") >= _HOT
         assert samples.total("restow_predictions_total", result="miss") == 0
-        assert samples.total("restow_steering", mode=kind) == 1
+        assert samples.total("restow_steering", mode="fence") == 1
         assert max(nodes_of(uneven, "web").values()) <= 2
         assert fenced(uneven) == []
         end(running)
@@ -116,6 +113,21 @@ def test_no_replacement_lands_on_a_hot_node_and_no_fence_is_left(
     assert len(patches(uneven)) - written == 2 * _HOT
     refused = [call for call in uneven.audit.calls(user=USER) if call.response_status.code in {403, 422}]
     assert refused == []
+
+
+def test_nodes_can_be_made_less_liked_instead(uneven: ControlPlane, tmp_path: Path) -> None:
+    """The scheduler is free to take them, and rarely does."""
+    written = len(patches(uneven))
+    with restow(uneven, tmp_path, leveling(steering="prefer")) as running:
+        assert f"{KEY}:PreferNoSchedule" in running.wait_for_line(_STEERED)
+        running.wait_for_line(_DONE, timeout=_PATIENCE)
+        wait_for_ready(uneven.admin, "web", 3 * _HOT, timeout=_PATIENCE)
+        samples = running.samples()
+        assert samples.total("restow_predictions_total", result="hit") >= _HOT // 2
+        assert samples.total("restow_steering", mode="prefer") == 1
+        assert fenced(uneven) == []
+        end(running)
+    assert len(patches(uneven)) - written == 2 * _HOT
 
 
 def patches(cluster: ControlPlane) -> list[Call]:

@@ -427,3 +427,14 @@ def test_after_an_interrupt_while_nodes_are_fenced_nothing_is_evicted() -> None:
     applied.carry_out()
     assert applied.results() == {"web-1": "dropped", "web-2": "dropped"}
     assert applied.town.asked == []
+
+
+def test_behind_a_fence_the_next_replacement_may_land_where_the_plan_had_the_one_before() -> None:
+    """The first one lands on another of its candidates, which the plan has for the second one."""
+    applied, _ = behind_a_fence(a_town("web"))
+    first, second = applied.application.order.plan.moves
+    assert (set(first.candidates), second.candidates) == ({"n1", "n2"}, tuple({"n1", "n2"} - {first.target}))
+    applied.town.land = lambda task: str(second.target if task.move.pod == first.pod else first.target)
+    applied.carry_out()
+    assert applied.results() == {"web-1": "moved", "web-2": "moved"}
+    assert applied.application.ledger.kept

@@ -19,7 +19,7 @@ from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
-from msgspec import UNSET
+from msgspec import UNSET, structs
 
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.replacements import twin_of, with_replacements
@@ -73,6 +73,24 @@ def check_turns(moves: Iterable[Move], policy: Policy, name: str) -> None:
             raise InputError(
                 f"{name}: moves[{index}].plugin: the plan's policy enables no {move.plugin} in the profile {move.profile!r}"
             )
+
+
+def with_shared_candidates(moves: Sequence[Move]) -> tuple[Move, ...]:
+    """The moves of a plan behind a fence: each may land where any of its strategy may, but where it would be in vain.
+
+    If a replacement lands on another of its candidates, the place that the plan had for it is free, and the next one may
+    land there. The fence keeps all of them off the nodes that the strategy wants none of its pods on.
+    """
+    shared: dict[Turn, set[str]] = {}
+    for each in moves:
+        shared.setdefault(Turn(each.profile, each.plugin), set()).update(set(each.candidates) - set(each.in_vain))
+    return tuple(_widened(each, shared[Turn(each.profile, each.plugin)]) for each in moves)
+
+
+def _widened(move: Move, shared: Collection[str]) -> Move:
+    more = sorted(set(shared) - set(move.candidates))
+    count = move.candidate_count + len(more)
+    return structs.replace(move, candidates=(*move.candidates, *more), probabilities=(), candidate_count=count)
 
 
 def replay(

@@ -19,7 +19,7 @@ from restow.client.permitted_body import Permit
 from restow.cluster.snapshot import Cluster
 from restow.descheduling.plan import Fenced, Move, Placement, Plan, PodRef
 from restow.descheduling.planning import fence_notes, fenced, make_plan
-from restow.descheduling.replaying import ChangeFound, RefusedMove, Replay, replay
+from restow.descheduling.replaying import ChangeFound, RefusedMove, Replay, replay, with_shared_candidates
 from restow.descheduling.saved_plan import SavedPlan
 from restow.descheduling.steering import FENCE_EFFECTS
 from restow.descheduling.steering import Steering as SteeringKind
@@ -65,6 +65,11 @@ class Order:
     def placement(self) -> Placement:
         """How the plan was made, and how it is decided again."""
         return self.plan.metadata.placement
+
+    @property
+    def moves(self) -> tuple[Move, ...]:
+        """The plan's moves, with all nodes that they may land on."""
+        return self.plan.moves if self.plan.fence is None else with_shared_candidates(self.plan.moves)
 
     @property
     def steering(self) -> SteeringKind:
@@ -127,7 +132,7 @@ class Application:
     _execution: Execution | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
-        self.ledger = Ledger(self.order.plan.moves)
+        self.ledger = Ledger(self.order.moves)
 
     def interrupt(self) -> None:
         """Begin no more evictions, and follow those that were made."""
@@ -147,7 +152,7 @@ class Application:
         """Decide what holds, and write it down; InputError for what the cluster shows to be wrong in the policy."""
         unsteered = await self.not_offered() if self.order.steering != "none" else None
         self._promised = self.order.steering if unsteered is None else "none"
-        decision = await self._decide(self.order.plan.moves, self._promised)
+        decision = await self._decide(self.order.moves, self._promised)
         plan = make_plan(decision.found.cycle, decision.now, self.order.placement)
         self.ledger.refuse(decision.found.refused)
         self.ledger.promise(plan.moves)
