@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,7 +20,7 @@ from docs.pages import ROOT, blocks, files
 from e2e.binaries import tool
 from e2e.child import Child
 from e2e.control_plane import ControlPlane
-from e2e.ports import free_ports
+from e2e.ports import HOST, free_ports
 from e2e.waiting import wait_until
 
 pytestmark = pytest.mark.e2e
@@ -25,13 +28,14 @@ pytestmark = pytest.mark.e2e
 PAGE = ROOT / "docs" / "tutorials" / "load-aware.md"
 #: On other ports, since other tests run on this machine.
 _PORTS = ("9090", "9091", "9000")
-#: How many times longer than on the page is waited, on busy cores.
-_PATIENCE = 3
+#: Seconds until a program listens, on busy cores.
+_PATIENCE = 120.0
+_PORT = re.compile(r"127\.0\.0\.1:(\d+)")
 _END = "-- end of a command --"
 
 
 @pytest.fixture
-def reader(own_plane: ControlPlane, tmp_path: Path) -> Iterator[dict[str, str]]:
+def reader(plane: ControlPlane, tmp_path: Path) -> Iterator[dict[str, str]]:
     """The environment of somebody who has what the page asks for."""
     try:
         programs = tool("prometheus").parent
@@ -40,14 +44,13 @@ def reader(own_plane: ControlPlane, tmp_path: Path) -> Iterator[dict[str, str]]:
         pytest.skip(str(missing))
     if not (shutil.which("kubectl") and shutil.which("curl")):
         pytest.skip("kubectl and curl are not installed")
-    own_plane.add_nodes(5)
     restow = tmp_path / "bin" / "restow"
     restow.parent.mkdir()
     restow.write_text(f"#!/bin/sh\nexec {sys.executable} -c 'from restow.cli.main import main; main()' \"$@\"\n")
     restow.chmod(0o755)
     path = os.pathsep.join((str(restow.parent), str(programs), os.environ["PATH"]))
-    yield os.environ | {"PATH": path, "KUBECONFIG": str(own_plane.kubeconfig), "COLUMNS": "80"}
-    own_plane.clear("default")
+    yield os.environ | {"PATH": path, "KUBECONFIG": str(plane.kubeconfig), "COLUMNS": "80"}
+    plane.clear("default")
 
 
 class Shell:
@@ -63,7 +66,6 @@ class Shell:
             cwd=directory,
             env=environment,
         )
-        self.typed(f"sleep() {{ command sleep $(({_PATIENCE} * $1)); }}")
 
     def typed(self, command: str) -> str:
         """What a command prints."""
@@ -76,6 +78,11 @@ class Shell:
     def end(self) -> None:
         self._bash.kill()
         self._bash.communicate()
+
+
+def listens(port: int) -> bool:
+    with socket.socket() as asking:
+        return asking.connect_ex((HOST, port)) == 0
 
 
 def test_a_reader_labels_a_node_and_pods_avoid_it(reader: dict[str, str], tmp_path: Path) -> None:
@@ -98,7 +105,7 @@ def test_a_reader_labels_a_node_and_pods_avoid_it(reader: dict[str, str], tmp_pa
                     )
                     child.start()
                     ending.callback(child.kill)
-                    wait_until(f"{command} says something", child.tail, 120)
+                    wait_until(f"{command} listens", partial(listens, int(_PORT.findall(command)[-1])), _PATIENCE)
                 else:
                     said += shell.typed(command)
 
