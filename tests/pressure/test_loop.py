@@ -17,7 +17,7 @@ from restow.client.leadership import always
 from restow.kube.duration import MINUTE, SECOND
 from restow.pressure.evaluation import Patience
 from restow.pressure.known_nodes import KnownNodes
-from restow.pressure.loop import API_SERVER, Rounds, watch_api_server
+from restow.pressure.loop import API_SERVER, Rounds, steady_clock, watch_api_server
 from restow.pressure.marking import FIELD_MANAGER, Mark
 from restow.pressure.metrics import PressureMetrics
 from restow.pressure.rules import Rule
@@ -204,3 +204,11 @@ async def test_a_missing_right_to_list_nodes_is_told_with_the_rule() -> None:
         assert stage.heard.messages == [f"nodes cannot be listed: {told}"]
         assert await stage.rounds.nodes.why_silent(1.0) == told
         assert json.dumps(stage.patched) == "[]"
+
+
+async def test_whoever_sets_the_clock_changes_no_time_of_a_rule(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = steady_clock()
+    began = clock()
+    assert abs(began - time.time_ns()) < MINUTE
+    monkeypatch.setattr(time, "time", lambda: 0.0)
+    assert 0 <= clock() - began < MINUTE
