@@ -1,14 +1,24 @@
-"""``restow operator``: what a KubeDescheduler comes to."""
+"""``restow operator``: keeps a cluster as its KubeDescheduler says, or shows what one comes to."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import App, Parameter
 
-from restow.cli.options import PATHS, Verbosity
+from restow.cli import run_options as option
+from restow.cli.flag_values import duration
+from restow.cli.options import PATHS, Kubeconfig, Verbosity
+from restow.cli.run_options import ELECTION, LOGS, SERVER
+from restow.kube.duration import SECOND
 
-app = App(name="operator", help="Show what a KubeDescheduler comes to.", help_epilogue="", sort_key=10)
+_DAEMON = """Examples:
+  restow operator --kubeconfig ~/.kube/config \\
+    --image quay.example.com/restow:0.1.0
+  restow operator render -f kubedescheduler.yaml
+"""
+
+app = App(name="operator", help_epilogue=_DAEMON, sort_key=10)
 
 _EXAMPLES = """Examples:
   restow operator render -f kubedescheduler.yaml
@@ -28,8 +38,53 @@ _OPENSHIFT = "Render for OpenShift: with its certificates and its monitoring."
 _File = Annotated[str, PATHS, Parameter(name=["-f", "--filename"], metavar="FILE", help=_FILE)]
 _Cluster = Annotated[list[str] | None, PATHS, Parameter(name="--cluster", metavar="PATH", help=_CLUSTER)]
 _Image = Annotated[str, Parameter(metavar="IMAGE", env_var="RELATED_IMAGE_OPERAND_IMAGE", help=_IMAGE)]
+_OperandImage = Annotated[_Image, Parameter(show_default=False)]
 _PrometheusURL = Annotated[str, Parameter(metavar="URL", help=_URL, show_default=False)]
 _OpenShift = Annotated[bool, Parameter(name="--openshift", show_default=False, help=_OPENSHIFT)]
+
+
+_NAMESPACE = "Namespace of the KubeDescheduler and of all that is made for it."
+_V = "Log verbosity, 0 to 8."
+
+_Namespace = Annotated[
+    str, Parameter(metavar="NAMESPACE", env_var=["OPERATOR_NAMESPACE", "POD_NAMESPACE"], help=_NAMESPACE)
+]
+_Port = Annotated[int, option.value(SERVER, "PORT", "Port for health checks; 0 disables the server.")]
+_Lease = Annotated[
+    int, option.time_span(ELECTION, "How long other replicas wait after the leader's last renewal.", duration)
+]
+_Renew = Annotated[
+    int, option.time_span(ELECTION, "How long the leader keeps trying to renew the lease before it stops.", duration)
+]
+_Retry = Annotated[int, option.time_span(ELECTION, "Time between attempts to acquire or renew the lease.", duration)]
+_Format = Annotated[Literal["text", "json"], option.value(LOGS, "FORM", "text or json.")]
+_LogVerbosity = Annotated[int, Parameter(name=["-v", "--v"], group=LOGS, metavar="N", help=_V)]
+
+
+@app.default
+def operate(
+    *,
+    kubeconfig: Kubeconfig = None,
+    namespace: _Namespace = "openshift-kube-descheduler-operator",
+    image: _OperandImage = "",
+    prometheus_url: _PrometheusURL = "",
+    leader_elect_lease_duration: _Lease = 137 * SECOND,
+    leader_elect_renew_deadline: _Renew = 107 * SECOND,
+    leader_elect_retry_period: _Retry = 26 * SECOND,
+    secure_port: _Port = 8443,
+    logging_format: _Format = "text",
+    verbose: _LogVerbosity = 2,
+) -> int:
+    """Keep a cluster as its KubeDescheduler says, until told to stop.
+
+    Works in a pod, or outside of the cluster with --kubeconfig. Needs the extra restow[operator]. One replica works at a
+    time, under a lease in its namespace.
+    """
+    from restow.cli.operating import Operating, run_operator
+
+    timing = (leader_elect_lease_duration, leader_elect_renew_deadline, leader_elect_retry_period)
+    asked = Operating(kubeconfig, namespace, image, prometheus_url, timing, secure_port, logging_format, verbose)
+    return run_operator(asked)
 
 
 @app.command(help_epilogue=_EXAMPLES, sort_key=1)

@@ -23,6 +23,12 @@ _FAILED: Final = 1
 def told_to_stop(log: Log) -> asyncio.Event:
     """Return an event that SIGTERM and SIGINT set; the process has ended some time after that, whatever happens."""
     stopping = asyncio.Event()
+    heed_signals(stopping, log)
+    return stopping
+
+
+def heed_signals(stopping: asyncio.Event, log: Log) -> None:
+    """Have SIGTERM and SIGINT set an event, also where somebody else has taken them."""
 
     def stop() -> None:
         if not stopping.is_set():
@@ -32,7 +38,6 @@ def told_to_stop(log: Log) -> asyncio.Event:
     loop = asyncio.get_running_loop()
     for each in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(each, stop)
-    return stopping
 
 
 def end_at_last(log: Log, seconds: float = ENDS_WITHIN) -> None:

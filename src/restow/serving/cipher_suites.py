@@ -60,6 +60,13 @@ def tls_version(name: str) -> ssl.TLSVersion:
     return _VERSIONS[name]
 
 
+def registered_name(name: str) -> str | None:
+    """Return the registry's name of a suite that OpenSSL has a name for, None where Kubernetes' flags know none."""
+    if name in _ALWAYS_OFFERED:
+        return name
+    return next((known for known, theirs in _SUITES.items() if theirs == name), None)
+
+
 def ciphers(names: Iterable[str]) -> str:
     """Return what to offer of TLS 1.2, as OpenSSL reads it; ValueError for an unknown suite."""
     wanted = []

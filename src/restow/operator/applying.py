@@ -1,0 +1,177 @@
+"""Has the objects of an operator be in the cluster as they should be, and no others.
+
+Level-based: what is there is read each time, and only what differs is written, so that a sync which finds everything as
+it should be writes nothing, and one that was cut short is made good by the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from restow.client import objects
+from restow.client.errors import BadRequest, NotFound
+from restow.client.listing import Selection, pages
+from restow.client.permitted_body import Permit
+from restow.client.resources import Resource
+from restow.client.transport import Api
+from restow.operator.comparing import MANAGER, covers, with_hash, without_additions
+from restow.operator.kinds import DEPLOYMENTS, JOBS, SELECTOR, WRITTEN, resource_for
+from restow.operator.objects import Object
+from restow.running.logs import Log
+
+#: Kind, namespace and name.
+Key: TypeAlias = tuple[str, str, str]
+_UNPROCESSABLE: Final = 422
+_PLAIN: Final = dict[str, Any]
+
+
+@dataclass(slots=True, frozen=True)
+class Writing:
+    """How objects are written."""
+
+    api: Api
+    namespace: str
+    permit: Permit
+    log: Log
+
+
+def key_of(thing: Object) -> Key:
+    """Return what tells objects apart."""
+    metadata = thing["metadata"]
+    return thing["kind"], metadata.get("namespace", ""), metadata["name"]
+
+
+async def made_objects(api: Api, namespace: str) -> dict[Key, Object]:
+    """Read every object that an operator of a namespace has made; ClientError."""
+    return {key_of(each): each for resource in WRITTEN for each in await _made(api, resource, namespace)}
+
+
+async def _made(api: Api, resource: Resource, namespace: str) -> list[Object]:
+    selection = Selection(namespace if resource.namespaced else "", labels=SELECTOR)
+    try:
+        found = [each async for page in pages(api, resource, selection) for each in page.objects]
+    except NotFound:
+        # The cluster has no such kind.
+        return []
+    version = f"{resource.group}/{resource.version}" if resource.group else resource.version
+    # Items of a list do not say what they are.
+    return [{"apiVersion": version, "kind": resource.kind, **each} for each in found if isinstance(each, dict)]
+
+
+async def apply_all(writing: Writing, wanted: Sequence[Object]) -> dict[Key, Object]:
+    """Have some objects and no others; returns them as they are now. ClientError, NotPermitted."""
+    live = await made_objects(writing.api, writing.namespace)
+    now = {key_of(each): await _apply(writing, each, live.get(key_of(each))) for each in wanted}
+    await _remove(writing, [each for key, each in live.items() if key not in now])
+    return now
+
+
+async def stop_all(writing: Writing) -> dict[Key, Object]:
+    """Have no descheduler running, and touch nothing else; returns what is there."""
+    live = await made_objects(writing.api, writing.namespace)
+    await _remove(writing, [each for each in live.values() if each["kind"] == JOBS.kind])
+    for each in live.values():
+        if each["kind"] == DEPLOYMENTS.kind and each["spec"].get("replicas") != 0:
+            writing.log.info("Stopping", v=1, kind=each["kind"], name=each["metadata"]["name"])
+            await objects.patch(
+                writing.api,
+                DEPLOYMENTS,
+                writing.namespace,
+                each["metadata"]["name"],
+                {"spec": {"replicas": 0}},
+                kind=objects.PatchKind.MERGE,
+                subresource="scale",
+                permit=writing.permit,
+            )
+    return live
+
+
+async def remove_all(writing: Writing) -> None:
+    """Have none of the objects; ClientError, NotPermitted."""
+    live = await made_objects(writing.api, writing.namespace)
+    await _remove(writing, list(live.values()))
+
+
+async def _remove(writing: Writing, things: Sequence[Object]) -> None:
+    """Remove objects, those first that use others."""
+    for each in reversed(things):
+        metadata = each["metadata"]
+        if metadata.get("deletionTimestamp"):
+            continue
+        writing.log.info("Deleting", v=1, kind=each["kind"], name=metadata["name"])
+        try:
+            await _delete(writing, each)
+        except NotFound:
+            continue
+
+
+async def _delete(writing: Writing, thing: Object) -> None:
+    metadata = thing["metadata"]
+    await objects.delete(
+        writing.api,
+        resource_for(thing),
+        metadata.get("namespace", ""),
+        metadata["name"],
+        uid=metadata["uid"],
+        permit=writing.permit,
+    )
+
+
+async def _apply(writing: Writing, wanted: Object, live: Object | None) -> Object:
+    """Have one object as it should be."""
+    if live is not None and wanted["kind"] == JOBS.kind:
+        # A run that has begun is not changed; a new generation of the resource has a run of its own.
+        return live
+    hashed = with_hash(wanted)
+    if live is None or not covers(live, hashed):
+        live = await _written(writing, hashed, live)
+    kept = without_additions(live, hashed)
+    if kept == live:
+        return live
+    writing.log.info(
+        "Removing fields that others have added", v=1, kind=wanted["kind"], name=wanted["metadata"]["name"]
+    )
+    return await _replaced(writing, kept)
+
+
+async def _written(writing: Writing, wanted: Object, live: Object | None) -> Object:
+    name = wanted["metadata"]["name"]
+    writing.log.info("Applying", v=1, kind=wanted["kind"], name=name, new=live is None)
+    try:
+        return await _applied(writing, wanted)
+    except BadRequest as error:
+        if live is None or error.status != _UNPROCESSABLE:
+            raise
+        # Some fields can never be changed, such as the role of a binding.
+        writing.log.info("Making anew what cannot be changed", kind=wanted["kind"], name=name, message=error.message)
+        await _delete(writing, live)
+        return await _applied(writing, wanted)
+
+
+async def _applied(writing: Writing, wanted: Object) -> Object:
+    metadata = wanted["metadata"]
+    return await objects.apply(
+        writing.api,
+        resource_for(wanted),
+        metadata.get("namespace", ""),
+        metadata["name"],
+        wanted,
+        manager=MANAGER,
+        # Whoever changed a field by hand loses it again.
+        force=True,
+        permit=writing.permit,
+    )
+
+
+async def _replaced(writing: Writing, thing: Object) -> Object:
+    metadata = thing["metadata"]
+    return await objects.replace(
+        writing.api,
+        resource_for(thing),
+        metadata.get("namespace", ""),
+        metadata["name"],
+        thing,
+        permit=writing.permit,
+    )

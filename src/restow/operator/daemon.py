@@ -1,0 +1,124 @@
+"""``restow operator``: under a lease, syncs whenever something changes and once in a while.
+
+A sync that fails is tried again with growing pauses; meanwhile the status says why. Syncs and the removal of everything
+never run side by side.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Final
+
+from restow.client.back_off import STREAMS
+from restow.client.connection import connect
+from restow.client.permitted_body import Permit
+from restow.client.transport import Api
+from restow.operator.applying import Writing
+from restow.operator.facts import Installation
+from restow.operator.syncing import Operator, leave, sync
+from restow.operator.watches import watch
+from restow.running import log_lines
+from restow.running.background import background
+from restow.running.electing import with_permission
+from restow.running.ending import heed_signals, told_to_stop
+from restow.running.https import https
+from restow.running.logs import Log
+from restow.running.settings import ApiSettings, HttpsSettings, LeaseSettings
+from restow.serving.health import Health
+
+#: As OpenShift's operator.
+LEASE: Final = "openshift-cluster-kube-descheduler-operator-lock"
+#: Seconds from one sync to the next where nothing changes.
+RESYNC: Final = 60.0
+#: Seconds in which several changes become one sync.
+_TOGETHER: Final = 0.2
+
+
+@dataclass(slots=True, frozen=True, kw_only=True)
+class OperatorSettings:
+    """What an operator is started with."""
+
+    installation: Installation
+    api: ApiSettings
+    lease: LeaseSettings
+    https: HttpsSettings | None = None
+
+
+async def operate(settings: OperatorSettings, log: Log) -> None:
+    """Return when told to stop, or when the lease is lost; InputError, ClientError or OSError for what keeps it from working."""
+    stopping, health = told_to_stop(log), Health()
+    heed = partial(heed_signals, stopping, log)
+    async with AsyncExitStack() as stack:
+        port = await stack.enter_async_context(https(settings.https, health, lambda: "", {}, log.caution))
+        if settings.https is not None and port is not None:
+            log_lines.serving(log, settings.https.endpoint.address, port)
+        api = await stack.enter_async_context(
+            connect(settings.api.kubeconfig, qps=settings.api.qps, burst=settings.api.burst)
+        )
+        for warning in api.endpoint.warnings:
+            log.caution(warning)
+        log.say(f"The cluster is {api.endpoint.server} ({api.endpoint.origin})")
+        health.ready()
+        work = _Work(settings.installation, api, log, stopping, heed)
+        namespace = settings.installation.namespace
+        await with_permission(settings.lease, namespace, api, work.run, stopping, log=log, leads=lambda _: None)
+
+
+@dataclass(slots=True)
+class _Work:
+    """What is done while the lease is held."""
+
+    installation: Installation
+    api: Api
+    log: Log
+    stopping: asyncio.Event
+    heed: Callable[[], None]
+    _changed: asyncio.Event = field(init=False, default_factory=asyncio.Event)
+    _turn: asyncio.Lock = field(init=False, default_factory=asyncio.Lock)
+
+    async def run(self, permit: Permit) -> None:
+        """Sync until ``stopping`` is set."""
+        namespace = self.installation.namespace
+        operator = Operator(Writing(self.api, namespace, permit, self.log), self.installation)
+        self._changed.set()
+        async with background(self._keep_syncing(operator), "sync"):
+            await watch(
+                self.api,
+                namespace,
+                changed=self._changed.set,
+                left=partial(self._leave, operator),
+                stopping=self.stopping,
+                after_start=self.heed,
+            )
+
+    async def _leave(self, operator: Operator) -> None:
+        async with self._turn:
+            await leave(operator)
+        self.log.say("The resource is deleted, and everything that was made for it is gone")
+
+    async def _keep_syncing(self, operator: Operator) -> None:
+        failures = 0
+        while True:
+            await self._wait()
+            try:
+                async with self._turn:
+                    await sync(operator)
+                failures = 0
+            except Exception as error:  # noqa: BLE001 - whatever it was, the next sync may fare better
+                failures += 1
+                self.log.failure("Sync failed", str(error) or type(error).__name__)
+                await asyncio.sleep(STREAMS.wait(failures))
+                self._changed.set()
+
+    async def _wait(self) -> None:
+        try:
+            async with asyncio.timeout(RESYNC):
+                await self._changed.wait()
+        except TimeoutError:
+            return
+        await asyncio.sleep(_TOGETHER)
+        self._changed.clear()

@@ -1,0 +1,135 @@
+"""What the status of a KubeDescheduler says: whether it was understood, whether its descheduler runs, what that found.
+
+A pure function of what is wanted and what is there. Conditions keep their time while their status stays the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Final
+
+import msgspec
+
+import restow
+from restow.operator.applying import Key
+from restow.operator.desired import Desired
+from restow.operator.kinds import DEPLOYMENTS, JOBS
+from restow.operator.objects import Object
+from restow.operator.operand import NAME
+from restow.operator.problems import AS_EXPECTED, DEGRADED, Condition, Problem, conditions_of
+
+AVAILABLE: Final = "Available"
+PROGRESSING: Final = "Progressing"
+_NONE_RUNS: Final = {
+    "remove": ("Removed", "spec.managementState is Removed"),
+    "stop": ("Stopped", "the resource has a problem that does not let a descheduler run"),
+    "leave": ("NotInstalled", "there is no descheduler, and the operator makes none now"),
+    "apply": ("NotInstalled", "the descheduler could not be installed yet"),
+}
+
+
+def status_of(
+    previous: Object, generation: int, wanted: Desired, there: dict[Key, Object], *, plan: Object | None, now: str
+) -> Object:
+    """Return the status for a generation of a resource; ``there`` is what the operator has made, ``now`` is RFC 3339."""
+    workload = _workload(there)
+    conditions = (*_running(wanted, workload), *_with_failing(wanted.conditions, workload))
+    status: Object = {
+        "observedGeneration": generation,
+        "version": restow.__version__,
+        "readyReplicas": _figure(workload, "readyReplicas"),
+        "conditions": _dated(conditions, previous.get("conditions") or (), now),
+        "generations": _generations(workload),
+    }
+    return status | ({"lastPlan": plan} if plan is not None else {})
+
+
+def failed(wanted: Desired, problem: Problem) -> Desired:
+    """Return what is wanted with conditions that say why it could not be had."""
+    problems = (*wanted.problems, problem)
+    return replace(wanted, problems=problems, conditions=conditions_of(problems, wanted.notices))
+
+
+def is_told(live: Object, status: Object) -> bool:
+    """Whether a resource's status says all of this already, and nothing else that an operator says."""
+    ours = {key: live.get(key) for key in (*status, "lastPlan") if key != "conditions"}
+    told = {each["type"]: each for each in live.get("conditions") or ()}
+    said = all(told.get(each["type"]) == each for each in status["conditions"])
+    return said and all(ours[key] == status.get(key) for key in ours)
+
+
+def _workload(there: dict[Key, Object]) -> Object | None:
+    found = [thing for (kind, *_), thing in there.items() if kind in (DEPLOYMENTS.kind, JOBS.kind)]
+    return found[-1] if found else None
+
+
+def _figure(workload: Object | None, name: str) -> int:
+    return int(((workload or {}).get("status") or {}).get(name) or 0)
+
+
+def _running(wanted: Desired, workload: Object | None) -> tuple[Condition, Condition]:
+    """Return whether a descheduler runs, and whether it is about to."""
+    if workload is None or wanted.action in ("remove", "stop"):
+        reason, message = _NONE_RUNS[wanted.action]
+        return Condition(AVAILABLE, "False", reason, message), Condition(PROGRESSING, "False", AS_EXPECTED)
+    if workload["kind"] == JOBS.kind:
+        return _of_job(workload)
+    ready = _figure(workload, "availableReplicas")
+    available = (
+        Condition(AVAILABLE, "True", AS_EXPECTED)
+        if ready
+        else Condition(AVAILABLE, "False", "NotReady", f"Deployment {NAME}: no pod is ready")
+    )
+    is_seen = _figure(workload, "observedGeneration") >= workload["metadata"].get("generation", 0)
+    if is_seen and ready and _figure(workload, "updatedReplicas"):
+        return available, Condition(PROGRESSING, "False", AS_EXPECTED)
+    return available, Condition(PROGRESSING, "True", "RollingOut", f"Deployment {NAME} is being rolled out")
+
+
+def _of_job(job: Object) -> tuple[Condition, Condition]:
+    name = job["metadata"]["name"]
+    if _figure(job, "failed"):
+        available = Condition(AVAILABLE, "False", "RunFailed", f"Job {name} has failed; its pod's log says why")
+    else:
+        available = Condition(AVAILABLE, "True", AS_EXPECTED)
+    if _figure(job, "failed") or _figure(job, "succeeded"):
+        return available, Condition(PROGRESSING, "False", AS_EXPECTED)
+    return available, Condition(PROGRESSING, "True", "Running", f"Job {name} has not ended yet")
+
+
+def _with_failing(conditions: Iterable[Condition], workload: Object | None) -> Iterable[Condition]:
+    """Yield the conditions; a Deployment that does not come about makes the resource degraded."""
+    stuck = next(filter(None, map(_stuck, ((workload or {}).get("status") or {}).get("conditions") or ())), None)
+    for each in conditions:
+        if stuck is not None and each.type in DEGRADED and each.status == "False":
+            yield Condition(each.type, "True", "DeploymentFailing", f"Deployment {NAME}: {stuck}")
+        else:
+            yield each
+
+
+def _stuck(condition: Object) -> str | None:
+    """Return why a Deployment does not go on; None where it does."""
+    is_stuck = (condition.get("type"), condition.get("status")) in (
+        ("Progressing", "False"),
+        ("ReplicaFailure", "True"),
+    )
+    return condition.get("message", "") if is_stuck else None
+
+
+def _dated(conditions: Sequence[Condition], previous: Sequence[Object], now: str) -> list[Object]:
+    before = {str(each.get("type")): each for each in previous}
+    return [{**msgspec.to_builtins(each), "lastTransitionTime": _since(each, before, now)} for each in conditions]
+
+
+def _since(condition: Condition, before: dict[str, Object], now: str) -> str:
+    known = before.get(condition.type, {})
+    return known.get("lastTransitionTime", now) if known.get("status") == condition.status else now
+
+
+def _generations(workload: Object | None) -> list[Object]:
+    if workload is None or workload["kind"] != DEPLOYMENTS.kind:
+        return []
+    metadata = workload["metadata"]
+    where = {"group": DEPLOYMENTS.group, "resource": DEPLOYMENTS.plural, "namespace": metadata["namespace"]}
+    return [{**where, "name": metadata["name"], "lastGeneration": metadata.get("generation", 0), "hash": ""}]

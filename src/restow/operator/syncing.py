@@ -1,0 +1,133 @@
+"""One sync: from what the cluster is to what it should be, and a status that says so.
+
+Nothing is remembered from one sync to the next, so it does not matter how many changes one sync answers, nor where the
+one before was cut short. Every error reaches the status; one that may pass is raised after that, to be tried again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from restow.client import objects
+from restow.client.errors import ApiError, ClientError, NotPermitted
+from restow.client.listing import pages
+from restow.errors import InputError
+from restow.kube.duration import SECOND
+from restow.kube.timestamps import format_time
+from restow.operator.applying import Key, Writing, apply_all, made_objects, remove_all, stop_all
+from restow.operator.cluster_facts import read_facts
+from restow.operator.comparing import MANAGER
+from restow.operator.desired import Desired, desired
+from restow.operator.facts import Installation
+from restow.operator.kinds import KUBEDESCHEDULERS
+from restow.operator.objects import Object
+from restow.operator.plan_summary import summary_in
+from restow.operator.problems import Problem, conditions_of
+from restow.operator.reading import resource_of
+from restow.operator.resource import API_VERSION, KIND, Metadata
+from restow.operator.rules import check_name
+from restow.operator.status import failed, is_told, status_of
+
+#: kopf writes it, and removes it once ``leave`` has done its work.
+FINALIZER: Final = "restow.dev/operator"
+
+
+@dataclass(slots=True, frozen=True)
+class Operator:
+    """What a sync works with."""
+
+    writing: Writing
+    installation: Installation
+
+
+async def sync(operator: Operator) -> None:
+    """Have everything as the resource says; ClientError or NotPermitted for what may be tried again."""
+    ours = None
+    for each in await _resources(operator):
+        if any(check_name(_metadata(each), operator.installation.namespace)):
+            await _tell(operator, each, _misplaced(operator, each), {})
+        else:
+            ours = each
+    if ours is None:
+        # Whoever took the finalizer away by force has left objects that belong to no namespace.
+        await remove_all(operator.writing)
+    elif not ours["metadata"].get("deletionTimestamp") and FINALIZER in ours["metadata"].get("finalizers", ()):
+        # Without the finalizer nothing may be made: nobody would remove it. Kopf is about to write it.
+        await _reconcile(operator, ours)
+
+
+async def leave(operator: Operator) -> None:
+    """Remove everything that was made for the resource; ClientError, NotPermitted."""
+    await remove_all(operator.writing)
+
+
+async def _resources(operator: Operator) -> list[Object]:
+    return [each async for page in pages(operator.writing.api, KUBEDESCHEDULERS) for each in page.objects]
+
+
+def _metadata(thing: Object) -> Metadata:
+    return Metadata(thing["metadata"]["name"], thing["metadata"]["namespace"])
+
+
+def _misplaced(operator: Operator, thing: Object) -> Desired:
+    problems = tuple(check_name(_metadata(thing), operator.installation.namespace))
+    return Desired("leave", conditions=conditions_of(problems, ()), problems=problems)
+
+
+async def _reconcile(operator: Operator, thing: Object) -> None:
+    writing, wanted = operator.writing, Desired("leave")
+    there: dict[Key, Object] = {}
+    trouble: ClientError | None = None
+    try:
+        resource = resource_of(thing)
+        facts = await read_facts(writing.api, operator.installation.namespace, resource.spec)
+        wanted = desired(resource, facts, operator.installation)
+        there = await _carry_out(writing, wanted)
+    except InputError as error:
+        wanted = failed(wanted, Problem("UnreadableResource", str(error)))
+        there = await made_objects(writing.api, writing.namespace)
+    except NotPermitted:
+        raise
+    except ClientError as error:
+        trouble, wanted = error, failed(wanted, _problem(error))
+    await _tell(operator, thing, wanted, there)
+    if trouble is not None:
+        raise trouble
+
+
+def _problem(error: ClientError) -> Problem:
+    reason = error.reason if isinstance(error, ApiError) and error.reason else type(error).__name__
+    return Problem(reason, str(error))
+
+
+async def _carry_out(writing: Writing, wanted: Desired) -> dict[Key, Object]:
+    """Have what is wanted; returns what is there then."""
+    match wanted.action:
+        case "apply":
+            return await apply_all(writing, wanted.objects)
+        case "stop":
+            return await stop_all(writing)
+        case "remove":
+            await remove_all(writing)
+            return {}
+    return await made_objects(writing.api, writing.namespace)
+
+
+async def _tell(operator: Operator, thing: Object, wanted: Desired, there: dict[Key, Object]) -> None:
+    """Write the status where it says something else."""
+    writing, metadata = operator.writing, thing["metadata"]
+    previous = thing.get("status") or {}
+    now = format_time(int(writing.api.server_time.now()) * SECOND)
+    plan = summary_in(there)
+    status = status_of(previous, metadata.get("generation", 0), wanted, there, plan=plan, now=now)
+    if is_told(previous, status):
+        return
+    for each in wanted.problems:
+        writing.log.caution(f"{metadata['namespace']}/{metadata['name']}: {each.message}")
+    head = {"name": metadata["name"], "namespace": metadata["namespace"]}
+    body = {"apiVersion": API_VERSION, "kind": KIND, "metadata": head, "status": status}
+    await objects.apply(
+        writing.api, KUBEDESCHEDULERS, head["namespace"], head["name"], body,
+        manager=MANAGER, force=True, subresource="status", permit=writing.permit,
+    )  # fmt: skip

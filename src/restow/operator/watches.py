@@ -1,0 +1,115 @@
+"""What kopf does for an operator: it watches, has the resource wait for its removal, and tries that again.
+
+Nothing is done about an event but to wake the sync, which is level-based. Of kopf's own state nothing is kept on the
+resource: it remembers no last configuration, and how often a removal was tried stands in an annotation only while the
+resource is being deleted. kopf takes the process's signals and its tasks for its own, so it starts last and ends first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, Final, cast
+
+import aiohttp
+import kopf
+
+from restow.client.errors import ClientError
+from restow.client.resources import RESOURCES, Resource
+from restow.client.transport import TIME_OUT, Api
+from restow.operator.kinds import KUBEDESCHEDULERS, SELECTOR, WRITTEN
+from restow.operator.kopf_session import Session
+from restow.operator.resource import NAME
+from restow.operator.syncing import FINALIZER
+
+#: Kinds that every cluster serves; what belongs to others is looked at with each sync.
+_EVERYWHERE: Final = tuple(each for each in WRITTEN if each.group != "monitoring.coreos.com")
+_FACTS: Final = (RESOURCES["Namespace"], RESOURCES["PriorityClass"])
+#: How often a removal is tried, and the seconds in between. After that the resource goes, whatever is left.
+TRIES: Final = 12
+_PAUSE: Final = 10.0
+#: Seconds that a watch is asked to last.
+_WATCH: Final = 300
+
+Left = Callable[[], Awaitable[None]]
+
+
+class _NoMemory(kopf.DiffBaseStorage):
+    """Keeps no last configuration: nothing depends on it."""
+
+    def fetch(self, *, body: kopf.Body) -> kopf.BodyEssence | None:  # noqa: ARG002 - kopf's protocol
+        """Return nothing."""
+        return None
+
+    def store(self, *, body: kopf.Body, patch: kopf.Patch, essence: kopf.BodyEssence) -> None:
+        """Store nothing."""
+
+
+async def watch(
+    api: Api,
+    namespace: str,
+    *,
+    changed: Callable[[], None],
+    left: Left,
+    stopping: asyncio.Event,
+    after_start: Callable[[], None],
+) -> None:
+    """Call ``changed`` for each change of what matters, and ``left`` once the resource is to go, until ``stopping``.
+
+    ``after_start`` is called when kopf has taken the signals. ClientError where it is not possible to go on watching.
+    """
+    existing = asyncio.all_tasks()
+    tasks = await kopf.spawn_tasks(
+        registry=_registry(api, changed, left),
+        settings=_settings(),
+        standalone=True,
+        namespaces=[namespace],
+        stop_flag=stopping,
+    )
+    after_start()
+    try:
+        await kopf.run_tasks(tasks, ignored=existing)
+    except Exception as error:
+        raise ClientError(f"the cluster cannot be watched any more: {error}") from error
+
+
+def _registry(api: Api, changed: Callable[[], None], left: Left) -> kopf.OperatorRegistry:
+    registry = kopf.OperatorRegistry()
+
+    async def login(**_: Any) -> kopf.AiohttpSession:
+        session = cast("aiohttp.ClientSession", Session(api))
+        return kopf.AiohttpSession(server=api.endpoint.server, aiohttp_session=session)
+
+    async def wake(**_: Any) -> None:
+        changed()
+
+    async def leave(**_: Any) -> None:
+        await left()
+
+    kopf.on.login(registry=registry)(login)
+    for each in (KUBEDESCHEDULERS, *_FACTS, *_EVERYWHERE):
+        kopf.on.event(*_names(each), registry=registry)(wake)
+    kopf.on.delete(*_names(KUBEDESCHEDULERS), registry=registry, retries=TRIES, backoff=_PAUSE, when=_is_ours)(leave)
+    return registry
+
+
+def _is_ours(name: str | None, **_: Any) -> bool:
+    return name == NAME
+
+
+def _names(resource: Resource) -> tuple[str, ...]:
+    return resource.group, resource.version, resource.plural
+
+
+def _settings() -> kopf.OperatorSettings:
+    settings = kopf.OperatorSettings()
+    settings.posting.enabled = False
+    settings.process.ultimate_exiting_timeout = None
+    settings.persistence.finalizer = FINALIZER
+    settings.persistence.diffbase_storage = _NoMemory()
+    settings.persistence.progress_storage = kopf.AnnotationsProgressStorage(prefix="restow.dev")
+    settings.watching.server_timeout = _WATCH
+    settings.networking.request_timeout = TIME_OUT
+    for each in _EVERYWHERE:
+        settings.watching.label_selectors[_names(each)] = SELECTOR  # type: ignore[index]
+    return settings
