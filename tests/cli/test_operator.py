@@ -10,6 +10,7 @@ import yaml
 from builders import NOW, a_list, a_node, a_pod
 from builders.kubedeschedulers import EXAMPLES, an_object
 from cli.conftest import TOLD, two_of_three_on_one_node
+from deploy.manifests import only
 
 UNPROTECTED = (
     "without --cluster the policy does not exclude namespaces such as openshift-monitoring; the operator's does\n"
@@ -32,8 +33,7 @@ def kinds(out):
 
 
 def policy_in(out):
-    (config,) = (each for each in yaml.safe_load_all(out) if each["kind"] == "ConfigMap")
-    return config["data"]["policy.yaml"]
+    return only(list(yaml.safe_load_all(out)), "ConfigMap", "cluster")["data"]["policy.yaml"]
 
 
 class TestRender:
@@ -44,6 +44,9 @@ class TestRender:
             "ServiceAccount",
             "ClusterRole",
             "ClusterRoleBinding",
+            "Role",
+            "RoleBinding",
+            "ConfigMap",
             "ConfigMap",
             "Service",
             "Deployment",

@@ -32,9 +32,9 @@ def manifests(directory: Path) -> Iterator[Object]:
         yield from manifests(path) if path.is_dir() else documents(path)
 
 
-def only(objects: Iterator[Object] | list[Object], kind: str) -> Object:
-    """The one object of a kind."""
-    (found,) = (each for each in objects if each["kind"] == kind)
+def only(objects: Iterator[Object] | list[Object], kind: str, name: str = "") -> Object:
+    """The one object of a kind, or of a kind and a name."""
+    (found,) = (each for each in objects if each["kind"] == kind and name in ("", each["metadata"]["name"]))
     return found
 
 

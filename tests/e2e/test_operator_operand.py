@@ -63,7 +63,7 @@ def run_of(plane: ControlPlane, namespace: str, mode: str, directory: Path) -> D
     """The container of the Job, as a process."""
     objects = objects_of(namespace, mode)
     policy = directory / f"{mode}.yaml"
-    policy.write_text(only(objects, "ConfigMap")["data"]["policy.yaml"])
+    policy.write_text(only(objects, "ConfigMap", "cluster")["data"]["policy.yaml"])
     (container,) = only(objects, "Job")["spec"]["template"]["spec"]["containers"]
     mounted, *flags = container["args"]
     assert mounted.startswith("--policy-config-file=")

@@ -21,10 +21,12 @@ from restow.operator.operand import arguments
 from restow.operator.problems import Condition
 from restow.operator.reading import resource_of
 from restow.operator.resource import NAMESPACE
+from restow.operator.rights import OPERAND
 from restow.operator.rules import SINGLETON
 
 VANILLA = Facts(namespaces=("kube-system", "shop"))
 POLICY = ["--policy-config-file=/policy-dir/policy.yaml", "--logging-format=text"]
+PUBLISHED = f"--publish-plan={NAMESPACE}/descheduler-plan"
 CERTIFICATE = ["--tls-cert-file=/certs-dir/tls.crt", "--tls-private-key-file=/certs-dir/tls.key"]
 
 
@@ -60,7 +62,7 @@ class TestArguments:
     )
     def test_those_of_openshifts_operator_in_its_order(self, profile, settings, gate):
         args = container(profile, mode="Automatic", deschedulingIntervalSeconds=10, **settings)["args"]
-        assert args == [*POLICY, *CERTIFICATE, "--descheduling-interval=10s", *gate, "-v=2"]
+        assert args == [*POLICY, *CERTIFICATE, "--descheduling-interval=10s", *gate, PUBLISHED, "-v=2"]
 
     def test_predictive_is_a_dry_run_and_the_default(self):
         assert "--dry-run=true" in container("AffinityAndTaints")["args"]
@@ -73,7 +75,7 @@ class TestArguments:
     def test_tls_as_openshift_is_set_up(self):
         facts = replace(OPENSHIFT, tls_min_version="VersionTLS12", tls_cipher_suites=("A", "B"))
         args = container("AffinityAndTaints", facts=facts, mode="Automatic")["args"]
-        assert args[-3:] == ["--tls-cipher-suites=A,B", "--tls-min-version=VersionTLS12", "-v=2"]
+        assert args[-4:-2] == ["--tls-cipher-suites=A,B", "--tls-min-version=VersionTLS12"]
 
     def test_without_openshift_restow_makes_its_own_certificate(self):
         one = container("AffinityAndTaints", facts=VANILLA)
@@ -84,7 +86,7 @@ class TestArguments:
     def test_they_are_flags_of_restow_run(self, facts):
         spec = a_kubedescheduler("LongLifecycle", custom={"devEnableEvictionsInBackground": True}).spec
         facts = replace(facts, tls_min_version="VersionTLS13", tls_cipher_suites=("TLS_AES_128_GCM_SHA256",))
-        command, *flags = as_restow(arguments(spec, facts))
+        command, *flags = as_restow(arguments(spec, facts, NAMESPACE))
         words = [command, *canonical(flags)]
         _, bound, _ = app.parse_args(words, exit_on_error=False, print_error=False)
         (given,) = bound.arguments.values()
@@ -97,6 +99,9 @@ class TestObjects:
             ("ServiceAccount", "openshift-descheduler-operand"),
             ("ClusterRole", "openshift-descheduler-operand"),
             ("ClusterRoleBinding", "openshift-descheduler-operand"),
+            ("Role", "openshift-descheduler-operand"),
+            ("RoleBinding", "openshift-descheduler-operand"),
+            ("ConfigMap", "descheduler-plan"),
             ("ConfigMap", "cluster"),
             ("Service", "metrics"),
             ("ServiceMonitor", "kube-descheduler"),
@@ -110,6 +115,9 @@ class TestObjects:
             ("ServiceAccount", "openshift-descheduler-operand"),
             ("ClusterRole", "openshift-descheduler-operand"),
             ("ClusterRoleBinding", "openshift-descheduler-operand"),
+            ("Role", "openshift-descheduler-operand"),
+            ("RoleBinding", "openshift-descheduler-operand"),
+            ("ConfigMap", "descheduler-plan"),
             ("ConfigMap", "cluster"),
             ("Service", "metrics"),
             ("Deployment", "descheduler"),
@@ -124,7 +132,7 @@ class TestObjects:
 
     def test_the_config_map_holds_the_policy(self):
         made = done("AffinityAndTaints")
-        data = only(list(made.objects), "ConfigMap")["data"]
+        data = only(list(made.objects), "ConfigMap", "cluster")["data"]
         assert data == {"policy.yaml": made.policy}
         assert yaml.safe_load(made.policy)["kind"] == "DeschedulerPolicy"
 
@@ -137,6 +145,19 @@ class TestObjects:
     def test_in_predictive_mode_nothing_can_be_evicted_whatever_is_run(self):
         role = only(objects("AffinityAndTaints"), "ClusterRole")
         assert {verb for _, _, verb in granted(role["rules"])} == {"list", "watch"}
+
+    @pytest.mark.parametrize("mode", ["Predictive", "Automatic"])
+    def test_the_one_thing_that_it_may_write_in_its_namespace_is_its_last_plan(self, mode):
+        things = objects("AffinityAndTaints", mode=mode)
+        (rule,) = only(things, "Role", OPERAND)["rules"]
+        assert rule == {
+            "apiGroups": [""],
+            "resources": ["configmaps"],
+            "resourceNames": ["descheduler-plan"],
+            "verbs": ["patch"],
+        }
+        # What it writes there is not the operator's.
+        assert "data" not in only(things, "ConfigMap", "descheduler-plan")
 
     def test_the_pod_is_that_of_the_manifests(self):
         """Apart from names, from what tells replicas from one another, and from where things are mounted."""

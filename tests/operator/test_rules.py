@@ -182,6 +182,10 @@ class TestDefinition:
             "Interval",
             "Degraded",
             "Reason",
+            "Available",
+            "Moves",
+            "Evicted",
+            "Refused",
             "Profiles",
             "Age",
         ]

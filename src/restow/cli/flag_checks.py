@@ -6,6 +6,7 @@ Some of these it does not notice, or notices with a crash; each is a sentence an
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections.abc import Callable, Iterator
 from typing import Final, TypeVar
 
@@ -20,6 +21,8 @@ from restow.serving.cipher_suites import ciphers, tls_version
 Given = TypeVar("Given")
 
 _HIGHEST_PORT: Final = 65535
+#: A namespace and a name.
+_NAMED: Final = re.compile(r"[a-z0-9.-]+/[a-z0-9.-]+")
 _FORMATS: Final = ("text", "json")
 
 
@@ -41,6 +44,8 @@ def _general(flags: Flags) -> Iterator[str]:
         yield f'--logging-format "{flags.logging_format}" is unknown; there are text and json'
     if flags.descheduling_interval < 0:
         yield f"--descheduling-interval {format_duration(flags.descheduling_interval)} is negative; 0 runs one cycle"
+    if flags.publish_plan and not _NAMED.fullmatch(flags.publish_plan):
+        yield f'--publish-plan "{flags.publish_plan}" does not name a ConfigMap: write NAMESPACE/NAME'
     yield from _refused("feature-gates", gates_of, flags.feature_gates)
     if flags.client_connection_qps > 0 and flags.client_connection_burst <= 0:
         yield (

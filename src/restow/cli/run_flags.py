@@ -55,6 +55,14 @@ class Flags(ElectionFlags):
             PLACEMENT, "FILE", "The cluster's KubeSchedulerConfiguration. Default: kube-scheduler's defaults."
         ),
     ] = ""
+    publish_plan: Annotated[
+        str,
+        option.value(
+            CYCLES,
+            "NAMESPACE/NAME",
+            "ConfigMap to which each cycle writes a summary of its plan, and with --dry-run the plan.",
+        ),
+    ] = ""
     feature_gates: Annotated[
         tuple[str, ...], option.items(CYCLES, "NAME=BOOL", "EvictionsInBackground, AllAlpha or AllBeta.", comma_list)
     ] = ()

@@ -16,6 +16,7 @@ from restow.running.settings import (
     CycleSettings,
     HttpsSettings,
     LeaseSettings,
+    PlanConfigMap,
     Settings,
     TracesSettings,
 )
@@ -38,6 +39,7 @@ def settings_of(flags: Flags, profiles: tuple[SchedulerProfile, ...] = (DEFAULT_
         lease=lease_of(flags),
         https=_https(flags) if flags.secure_port > 0 else None,
         traces=_traces(flags) if flags.otel_collector_endpoint else None,
+        published_plan=PlanConfigMap(*flags.publish_plan.split("/")) if flags.publish_plan else None,
     )
 
 

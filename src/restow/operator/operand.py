@@ -12,7 +12,7 @@ from restow.operator.facts import Facts
 from restow.operator.objects import Object, Place, in_namespace
 from restow.operator.policy import POLICY_FILE
 from restow.operator.resource import KubeDeschedulerSpec, LogLevel
-from restow.operator.rights import OPERAND
+from restow.operator.rights import OPERAND, PLAN_CONFIG_MAP
 from restow.operator.rules import KUBEVIRT_PROFILES
 
 NAME: Final = "descheduler"
@@ -38,14 +38,14 @@ def workload_of(place: Place, image: str, policy: str, facts: Facts) -> Object:
     }
     if facts.is_openshift:
         annotations["openshift.io/required-scc"] = "restricted-v2"
-    pod = {"metadata": {"labels": APP, "annotations": annotations}, "spec": _pod(spec, image, facts)}
+    pod = {"metadata": {"labels": APP, "annotations": annotations}, "spec": _pod(place, image, facts)}
     if spec.descheduling_interval_seconds:
         return in_namespace(place, "apps/v1", "Deployment", NAME, labels=APP, spec=_lasting(pod))
     name = f"{NAME}-run-{max(place.owner.metadata.generation, 1)}"
     return in_namespace(place, "batch/v1", "Job", name, labels=APP, spec=_once(pod))
 
 
-def arguments(spec: KubeDeschedulerSpec, facts: Facts) -> list[str]:
+def arguments(spec: KubeDeschedulerSpec, facts: Facts, namespace: str) -> list[str]:
     """Return the arguments of the descheduler."""
     given = [f"--policy-config-file={_POLICY_AT}/{POLICY_FILE}", "--logging-format=text"]
     if _has_certificate(spec, facts):
@@ -59,6 +59,7 @@ def arguments(spec: KubeDeschedulerSpec, facts: Facts) -> list[str]:
         given.append(f"--tls-min-version={facts.tls_min_version}")
     if spec.mode == "Predictive":
         given.append("--dry-run=true")
+    given.append(f"--publish-plan={namespace}/{PLAN_CONFIG_MAP}")
     return [*given, f"-v={_VERBOSITY[spec.log_level]}"]
 
 
@@ -77,10 +78,10 @@ def _once(pod: Object) -> Object:
     return {"backoffLimit": 0, "activeDeadlineSeconds": _LONGEST_RUN, "template": once}
 
 
-def _pod(spec: KubeDeschedulerSpec, image: str, facts: Facts) -> Object:
+def _pod(place: Place, image: str, facts: Facts) -> Object:
     volumes: list[Object] = [{"name": "policy-volume", "configMap": {"name": CONFIG_MAP}}]
     mounts: list[Object] = [{"name": "policy-volume", "mountPath": _POLICY_AT, "readOnly": True}]
-    if _has_certificate(spec, facts):
+    if _has_certificate(place.owner.spec, facts):
         volumes.append({"name": "certs-dir", "secret": {"secretName": CERTIFICATE}})
         mounts.append({"name": "certs-dir", "mountPath": _CERTIFICATE_AT, "readOnly": True})
     return {
@@ -89,17 +90,17 @@ def _pod(spec: KubeDeschedulerSpec, image: str, facts: Facts) -> Object:
         # restow ends within 55 s of SIGTERM, even if nobody answers.
         "terminationGracePeriodSeconds": 60,
         "securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
-        "containers": [_container(spec, image, facts, mounts)],
+        "containers": [_container(place, image, facts, mounts)],
         "volumes": volumes,
     }
 
 
-def _container(spec: KubeDeschedulerSpec, image: str, facts: Facts, mounts: list[Object]) -> Object:
+def _container(place: Place, image: str, facts: Facts, mounts: list[Object]) -> Object:
     container: Object = {
         "name": NAME,
         "image": image,
         "command": ["/bin/descheduler"],
-        "args": arguments(spec, facts),
+        "args": arguments(place.owner.spec, facts, place.namespace),
         # Memory use grows with the cluster; there is no limit, because a killed cycle is worse than a larger one.
         "resources": {"requests": {"cpu": "100m", "memory": "256Mi"}},
         "securityContext": {
@@ -109,7 +110,7 @@ def _container(spec: KubeDeschedulerSpec, image: str, facts: Facts, mounts: list
         },
         "volumeMounts": mounts,
     }
-    return container | (_served() if spec.descheduling_interval_seconds else {})
+    return container | (_served() if place.owner.spec.descheduling_interval_seconds else {})
 
 
 def _served() -> Object:

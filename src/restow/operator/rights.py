@@ -11,6 +11,8 @@ from restow.operator.resource import Mode
 
 #: The service account of the descheduler, and the names of its roles.
 OPERAND: Final = "openshift-descheduler-operand"
+#: Where the descheduler writes its last plan.
+PLAN_CONFIG_MAP: Final = "descheduler-plan"
 _RBAC: Final = "rbac.authorization.k8s.io"
 _MONITORING: Final = "openshift-monitoring"
 
@@ -20,7 +22,7 @@ def rights_of(place: Place, mode: Mode) -> list[Object]:
     rules = [*_reading(), *(_evicting() if mode == "Automatic" else ())]
     account = in_namespace(place, "v1", "ServiceAccount", OPERAND)
     role = in_cluster(f"{_RBAC}/v1", "ClusterRole", OPERAND, rules=rules)
-    return [account, role, _binding(place)]
+    return [account, role, _binding(place), *_publishing(place)]
 
 
 def rights_of_prometheus(place: Place) -> list[Object]:
@@ -35,10 +37,24 @@ def rights_of_prometheus(place: Place) -> list[Object]:
     ]
 
 
+def _publishing(place: Place) -> list[Object]:
+    """Return the right to write the last plan, and where to: nothing else can be written with it."""
+    rule = {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": [PLAN_CONFIG_MAP], "verbs": ["patch"]}
+    role_ref = {"apiGroup": _RBAC, "kind": "Role", "name": OPERAND}
+    return [
+        in_namespace(place, f"{_RBAC}/v1", "Role", OPERAND, rules=[rule]),
+        in_namespace(place, f"{_RBAC}/v1", "RoleBinding", OPERAND, roleRef=role_ref, subjects=[_subject(place)]),
+        in_namespace(place, "v1", "ConfigMap", PLAN_CONFIG_MAP),
+    ]
+
+
+def _subject(place: Place) -> Object:
+    return {"kind": "ServiceAccount", "name": OPERAND, "namespace": place.namespace}
+
+
 def _binding(place: Place) -> Object:
-    subject = {"kind": "ServiceAccount", "name": OPERAND, "namespace": place.namespace}
     role_ref = {"apiGroup": _RBAC, "kind": "ClusterRole", "name": OPERAND}
-    return in_cluster(f"{_RBAC}/v1", "ClusterRoleBinding", OPERAND, roleRef=role_ref, subjects=[subject])
+    return in_cluster(f"{_RBAC}/v1", "ClusterRoleBinding", OPERAND, roleRef=role_ref, subjects=[_subject(place)])
 
 
 def _reading() -> list[Object]:

@@ -46,6 +46,7 @@ from restow.running.fences import fenced
 from restow.running.logs import Log
 from restow.running.off_loop import LONGEST_DECISION, off_loop
 from restow.running.offering import UNSTEERED, Choice, Offer
+from restow.running.publishing import Publish
 from restow.running.replanning import ANEW, SEEN, carried_out
 from restow.running.telling import Telling
 from restow.running.tracing import CYCLE, PROFILES, Tracing
@@ -87,6 +88,8 @@ class Cycles:
     offer: Offer | None = None
     #: Answers the queries of the policy.
     usage_source: UsageSource = no_usage
+    #: None where nobody reads plans.
+    publish: Publish | None = None
     #: What it answered in this cycle.
     _usage: Mapping[str, QueryResult] = field(init=False, default_factory=dict)
     #: How they are in this cycle.
@@ -157,6 +160,8 @@ class Cycles:
         if not first.cycle.skipped:
             telling.cycle_done()
         self.metrics.keep_nodes(first.cycle.state.cluster.nodes.names)
+        if self.publish is not None:
+            await self.publish(first, telling, rules)
         result: CycleResult = "skipped" if first.cycle.skipped else "done"
         seconds = elapsed() - began
         return cycle_figures(

@@ -41,6 +41,7 @@ from restow.running.logs import Log
 from restow.running.loop import Loop
 from restow.running.offering import Offer
 from restow.running.policy_source import PolicySource
+from restow.running.publishing import Publish, publishing
 from restow.running.recording import recording
 from restow.running.settings import Settings
 from restow.running.steering import releasing, steering
@@ -170,6 +171,7 @@ class _Work:
                 watchdog=self.health.watchdog,
                 offer=offer,
                 usage_source=PrometheusUsage(self.api, os.environ).results,
+                publish=self._publish(permit),
             )
             rules = Rules(self.policies.current, settings.placement, settings.profiles)
             loop = Loop(cycles, self.policies, rules, settings.interval, self.stopping, self.health, log)
@@ -178,6 +180,12 @@ class _Work:
                 await loop.run()
             finally:
                 stopped.cancel()
+
+    def _publish(self, permit: Permit) -> Publish | None:
+        settings = self.of.settings
+        if settings.published_plan is None:
+            return None
+        return publishing(self.api, settings.published_plan, permit, self.of.log, dry_run=settings.cycles.dry_run)
 
     @asynccontextmanager
     async def _steering(self, permit: Permit) -> AsyncIterator[Offer]:

@@ -85,6 +85,14 @@ class CycleSettings:
     in_background: bool = False
 
 
+@dataclass(slots=True, frozen=True)
+class PlanConfigMap:
+    """Where each cycle writes what it planned."""
+
+    namespace: str
+    name: str
+
+
 @dataclass(slots=True, frozen=True, kw_only=True)
 class Settings:
     """Of a whole descheduler; a part that is None is not there."""
@@ -96,3 +104,4 @@ class Settings:
     lease: LeaseSettings | None = None
     https: HttpsSettings | None = None
     traces: TracesSettings | None = None
+    published_plan: PlanConfigMap | None = None

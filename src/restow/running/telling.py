@@ -73,6 +73,8 @@ class Telling:
     evicted: Counter[Turn] = field(init=False, default_factory=Counter)
     #: Evictions that somebody else was asked for, by strategy.
     requested: Counter[Turn] = field(init=False, default_factory=Counter)
+    #: What became of replacements that were foretold.
+    predictions: Counter[Prediction] = field(init=False, default_factory=Counter)
     _by_node: defaultdict[str, Counter[str]] = field(init=False, default_factory=lambda: defaultdict(Counter))
 
     def decided(self, cycle: Cycle) -> None:
@@ -218,6 +220,7 @@ class Telling:
 
     def _predicted(self, task: Task, prediction: Prediction) -> None:
         if task.move.certainty is not None:
+            self.predictions[prediction] += 1
             self.metrics.landed(prediction, "steered" if task.is_steered else task.move.certainty)
 
     def _warn(self, pod: Regarding, node: str, message: str) -> None:

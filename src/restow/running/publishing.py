@@ -1,0 +1,155 @@
+"""The last plan of a descheduler, in a ConfigMap: a summary, and in a dry run the whole plan.
+
+Somebody else shows it, such as ``restow operator`` in the status of its resource. Writing the ConfigMap is the only right
+that this takes, and nothing depends on it: a summary that cannot be written is told in the log, and the next cycle writes
+its own.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import Any, Final, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from restow.client import objects
+from restow.client.errors import ClientError
+from restow.client.permitted_body import Permit
+from restow.client.resources import CONFIG_MAPS
+from restow.client.transport import Api
+from restow.descheduling.cycle import turns_of
+from restow.descheduling.plan import Plan
+from restow.descheduling.planning import make_plan
+from restow.kube.duration import SECOND
+from restow.kube.timestamps import format_time
+from restow.policies.policy import Policy
+from restow.running.deciding import Decision, Rules
+from restow.running.logs import Log
+from restow.running.off_loop import off_loop
+from restow.running.settings import PlanConfigMap
+from restow.running.telling import Telling
+
+T = TypeVar("T")
+
+#: What a cycle came to is handed to this.
+Publish = Callable[[Decision, Telling, Rules], Awaitable[None]]
+
+#: The keys of the ConfigMap.
+SUMMARY: Final = "summary.json"
+PLAN: Final = "plan.json.gz"
+_MANAGER: Final = "restow-run"
+#: Bytes of a compressed plan: a ConfigMap holds 1 MiB, of which base64 makes a third more.
+LARGEST: Final = 700_000
+#: Seconds for making a plan, and for one request.
+_MAKING: Final = 600.0
+_REQUEST: Final = 10.0
+
+
+class Landed(Struct, frozen=True, rename="camel"):
+    """What became of the replacements of pods that were evicted."""
+
+    as_predicted: int = 0
+    elsewhere: int = 0
+    missing: int = 0
+
+
+class PlanSummary(Struct, frozen=True, rename="camel"):
+    """What the last cycle planned, and what came of it."""
+
+    #: When its outcome was known.
+    time: str
+    dry_run: bool
+    #: Planned, and made; in a dry run none is made.
+    moves: int
+    evicted: int
+    refused: int
+    #: By code.
+    refusals: dict[str, int]
+    #: Nodes from which strategies that balance want pods to go, whether or not these may.
+    nodes_out_of_balance: int
+    landed: Landed
+    #: Moves and refusals that the plan beside this says; in a dry run fewer only if there is no room for all.
+    listed_moves: int = 0
+    listed_refusals: int = 0
+
+
+def publishing(api: Api, target: PlanConfigMap, permit: Permit, log: Log, *, dry_run: bool) -> Publish:
+    """Return what writes plans to a ConfigMap; it never raises what the API server says."""
+    unhurried = api.without_limit().within(_REQUEST)
+
+    async def publish(decision: Decision, telling: Telling, rules: Rules) -> None:
+        now = int(api.server_time.now()) * SECOND
+        compute = partial(_content, decision, telling, rules, format_time(now), dry_run=dry_run, now=now)
+        body = _config_map(target, await off_loop(compute, _MAKING))
+        try:
+            await objects.apply(
+                unhurried,
+                CONFIG_MAPS,
+                target.namespace,
+                target.name,
+                body,
+                manager=_MANAGER,
+                force=True,
+                permit=permit,
+            )
+        except ClientError as error:
+            log.caution(f"the plan was not written to the ConfigMap {target.namespace}/{target.name}: {error}")
+
+    return publish
+
+
+def _config_map(target: PlanConfigMap, content: dict[str, Any]) -> dict[str, Any]:
+    metadata = {"name": target.name, "namespace": target.namespace}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, **content}
+
+
+def _content(
+    decision: Decision, telling: Telling, rules: Rules, time: str, *, dry_run: bool, now: int
+) -> dict[str, Any]:
+    summary = summary_of(decision, telling, rules.policy, time, dry_run=dry_run)
+    if not dry_run:
+        return {"data": {SUMMARY: msgspec.json.encode(summary).decode()}}
+    plan, packed = fitting(make_plan(decision.cycle, now, rules.placement), LARGEST)
+    summary = msgspec.structs.replace(summary, listed_moves=len(plan.moves), listed_refusals=len(plan.refusals))
+    data = {SUMMARY: msgspec.json.encode(summary).decode()}
+    return {"data": data, "binaryData": {PLAN: base64.b64encode(packed).decode()}}
+
+
+def summary_of(decision: Decision, telling: Telling, policy: Policy, time: str, *, dry_run: bool) -> PlanSummary:
+    """Return what the first decision of a cycle planned, and what came of it."""
+    record = decision.cycle.record
+    balancing = {turn for _, point, turn in turns_of(policy) if point == "balance"}
+    wanted = [(each.node, each.turn) for each in record.evictions] + [
+        (each.node, each.turn) for each in record.refusals
+    ]
+    unbalanced = {node for node, turn in wanted if turn in balancing}
+    landed = telling.predictions
+    return PlanSummary(
+        time=time,
+        dry_run=dry_run,
+        moves=len(record.evictions),
+        evicted=0 if dry_run else telling.evicted.total(),
+        refused=len(record.refusals),
+        refusals=dict(sorted(Counter(each.reason[1] for each in record.refusals).items())),
+        nodes_out_of_balance=len(unbalanced),
+        landed=Landed(landed["hit"], landed["miss"], landed["missing"]),
+    )
+
+
+def fitting(plan: Plan, largest: int) -> tuple[Plan, bytes]:
+    """Return a plan, compressed to at most so many bytes: if need be with fewer refusals, and then with fewer moves."""
+    while len(packed := gzip.compress(msgspec.json.encode(plan), mtime=0)) > largest and (plan.refusals or plan.moves):
+        if plan.refusals:
+            plan = msgspec.structs.replace(plan, refusals=_half(plan.refusals))
+        else:
+            plan = msgspec.structs.replace(plan, moves=_half(plan.moves))
+    return plan, packed
+
+
+def _half(items: Sequence[T]) -> tuple[T, ...]:
+    return tuple(items[: len(items) // 2])

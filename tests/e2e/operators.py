@@ -1,0 +1,124 @@
+"""``restow operator`` as a local process beside a control plane, and what it makes of a resource.
+
+with an_operator(plane, tmp_path):
+    plane.admin.create(an_object("AffinityAndTaints"))
+    status = settled(plane.admin)
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from builders import Object
+from builders.kubedeschedulers import an_object
+from e2e.child import Child
+from e2e.control_plane import ControlPlane
+from e2e.rest import RefusedError, Rest
+from e2e.shipped import DEPLOY, try_out
+from e2e.waiting import wait_until
+from restow.operator.kinds import SELECTOR, WRITTEN
+from restow.operator.resource import NAMESPACE
+
+IMAGE = "registry.example.com/restow:e2e"
+_COMMAND = (sys.executable, "-c", "from restow.cli.main import main; main()", "operator")
+#: A lease that a successor of a killed operator need not wait long for.
+_LEASE = (
+    "--leader-elect-lease-duration=3s",
+    "--leader-elect-renew-deadline=2s",
+    "--leader-elect-retry-period=500ms",
+)
+PATIENCE = 120.0
+_KIND = "KubeDescheduler"
+#: What clusters serve of the kinds that an operator makes.
+MADE = tuple(each.kind for each in WRITTEN if each.group != "monitoring.coreos.com")
+
+
+def install_definition(plane: ControlPlane) -> None:
+    """Has the control plane serve the resource."""
+    (definition,) = yaml.safe_load_all((DEPLOY / "operator" / "crd.yaml").read_text())
+    plane.admin.create(definition)
+    wait_until("the resource is served", lambda: _can_be_created(plane.admin), PATIENCE)
+
+
+def _can_be_created(admin: Rest) -> bool:
+    return try_out(admin, an_object("AffinityAndTaints")).status == 201
+
+
+class Operator(Child):
+    """An operator that has its say in ``operator.log`` below a directory."""
+
+    def __init__(self, directory: Path, kubeconfig: Path, *flags: str) -> None:
+        sources = {"PYTHONPATH": os.pathsep.join(sys.path), "RELATED_IMAGE_OPERAND_IMAGE": IMAGE}
+        command = [*_COMMAND, f"--kubeconfig={kubeconfig}", "--secure-port=0", "-v=2", *_LEASE, *flags]
+        super().__init__(command, directory / "operator.log", environment={**os.environ, **sources})
+
+
+@contextmanager
+def an_operator(plane: ControlPlane, directory: Path, kubeconfig: Path | None = None) -> Iterator[Operator]:
+    """An operator that runs while the block does."""
+    operator = Operator(directory, kubeconfig or plane.kubeconfig)
+    operator.start()
+    try:
+        yield operator
+        operator.check()
+    finally:
+        operator.terminate()
+
+
+def made(admin: Rest) -> dict[tuple[str, str], Object]:
+    """Everything that an operator has made, by kind and name."""
+    return {(kind, each["metadata"]["name"]): each for kind in MADE for each in admin.items(kind, labels=SELECTOR)}
+
+
+def resource(admin: Rest) -> Object:
+    """The resource as it is stored."""
+    return admin.get(_KIND, "cluster", NAMESPACE)
+
+
+def edit(admin: Rest, **spec: Any) -> Object:
+    """The resource with some fields of its spec changed; None removes one."""
+    return admin.patch(_KIND, "cluster", {"spec": spec}, NAMESPACE)
+
+
+def condition(thing: Object, kind: str) -> tuple[str, str]:
+    """Status and reason of a condition; empty where there is none."""
+    for each in (thing.get("status") or {}).get("conditions") or ():
+        if each["type"] == kind:
+            return each["status"], each["reason"]
+    return "", ""
+
+
+def observed(admin: Rest, operator: Operator) -> Object:
+    """The resource, once its status tells of its newest generation."""
+
+    def seen() -> Object | None:
+        operator.check()
+        thing = resource(admin)
+        is_told = (thing.get("status") or {}).get("observedGeneration") == thing["metadata"]["generation"]
+        return thing if is_told else None
+
+    found = wait_until("the status tells of the newest generation", seen, PATIENCE)
+    assert found is not None
+    return found
+
+
+def is_gone(admin: Rest) -> bool:
+    """Whether the resource is deleted for good."""
+    return admin.find(_KIND, "cluster", NAMESPACE) is None
+
+
+def remove(admin: Rest) -> None:
+    """Deletes the resource, and waits until it is gone."""
+    try:
+        admin.delete(_KIND, "cluster", NAMESPACE)
+    except RefusedError as error:
+        if error.status != 404:
+            raise
+    wait_until("the resource is gone", lambda: is_gone(admin), PATIENCE)
