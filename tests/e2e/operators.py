@@ -26,6 +26,8 @@ from e2e.waiting import wait_until
 from restow.operator.kinds import SELECTOR, WRITTEN
 from restow.operator.resource import NAMESPACE
 
+#: What operators of tests are started with.
+PROMETHEUS = "https://prometheus.example.com"
 IMAGE = "registry.example.com/restow:e2e"
 _COMMAND = (sys.executable, "-c", "from restow.cli.main import main; main()", "operator")
 #: A lease that a successor of a killed operator need not wait long for.
@@ -40,11 +42,16 @@ _KIND = "KubeDescheduler"
 MADE = tuple(each.kind for each in WRITTEN if each.group != "monitoring.coreos.com")
 
 
-def install_definition(plane: ControlPlane) -> None:
-    """Has the control plane serve the resource."""
+@contextmanager
+def definition_of(plane: ControlPlane) -> Iterator[None]:
+    """Has the control plane serve the resource while the block runs."""
     (definition,) = yaml.safe_load_all((DEPLOY / "operator" / "crd.yaml").read_text())
+    kind, name = definition["kind"], definition["metadata"]["name"]
     plane.admin.create(definition)
     wait_until("the resource is served", lambda: _can_be_created(plane.admin), PATIENCE)
+    yield
+    plane.admin.delete(kind, name)
+    wait_until("the resource is gone", lambda: plane.admin.find(kind, name) is None, PATIENCE)
 
 
 def _can_be_created(admin: Rest) -> bool:
@@ -56,7 +63,15 @@ class Operator(Child):
 
     def __init__(self, directory: Path, kubeconfig: Path, *flags: str) -> None:
         sources = {"PYTHONPATH": os.pathsep.join(sys.path), "RELATED_IMAGE_OPERAND_IMAGE": IMAGE}
-        command = [*_COMMAND, f"--kubeconfig={kubeconfig}", "--secure-port=0", "-v=2", *_LEASE, *flags]
+        command = [
+            *_COMMAND,
+            f"--kubeconfig={kubeconfig}",
+            f"--prometheus-url={PROMETHEUS}",
+            "--secure-port=0",
+            "-v=2",
+            *_LEASE,
+            *flags,
+        ]
         super().__init__(command, directory / "operator.log", environment={**os.environ, **sources})
 
 

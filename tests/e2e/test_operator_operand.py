@@ -1,26 +1,27 @@
-"""What is rendered runs: with its arguments, its policy and its rights, predictive without a write and automatic with evictions."""
+"""What the operator makes runs: with its arguments, its policy and its rights, predictive without an eviction and automatic with
+those that were predicted. The process stands for the pod, of which there is no kubelet."""
 
 from __future__ import annotations
 
+import base64
+import gzip
+import json
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from builders import Object
-from builders.kubedeschedulers import INSTALLED, an_object
-from deploy.manifests import only
+from builders.kubedeschedulers import an_object
 from e2e.control_plane import ControlPlane
+from e2e.operators import Operator, an_operator, definition_of, edit, observed, remove, resource
 from e2e.rest import Rest, name_of
 from e2e.running import Descheduler
-from e2e.shipped import rights
 from e2e.waiting import wait_until
 from e2e.workloads import deployment, pods_of, wait_for_ready
-from restow.operator.desired import desired
-from restow.operator.facts import Facts
-from restow.operator.reading import resource_of
 from restow.operator.resource import NAMESPACE
-from restow.operator.rights import OPERAND
+from restow.operator.rights import OPERAND, PLAN_CONFIG_MAP
 
 pytestmark = pytest.mark.e2e
 
@@ -28,11 +29,13 @@ _PATIENCE = 120.0
 USER = f"system:serviceaccount:{NAMESPACE}:{OPERAND}"
 
 
-def objects_of(namespace: str, mode: str) -> list[Object]:
-    """A single run that spreads the replicas of a namespace."""
-    custom = {"namespaces": {"included": [namespace]}}
-    thing = an_object("TopologyAndDuplicates", mode=mode, deschedulingIntervalSeconds=0, custom=custom)
-    return list(desired(resource_of(thing), Facts(), INSTALLED).objects)
+@pytest.fixture
+def operator(plane: ControlPlane, operators_namespace: str, tmp_path: Path) -> Iterator[Operator]:
+    with definition_of(plane), an_operator(plane, tmp_path) as operator:
+        try:
+            yield operator
+        finally:
+            remove(plane.admin)
 
 
 def may(caller: Rest, verb: str, resource: str, subresource: str = "") -> bool:
@@ -48,53 +51,79 @@ def may(caller: Rest, verb: str, resource: str, subresource: str = "") -> bool:
     return allowed
 
 
-@pytest.fixture
-def operand(plane: ControlPlane, operators_namespace: str, namespace: str) -> Iterator[ControlPlane]:
-    """The control plane with the rights of a predictive descheduler."""
-    granted = rights(objects_of(namespace, "Predictive"))
-    for each in granted:
-        plane.admin.create(each)
-    yield plane
-    for each in granted:
-        plane.admin.delete(each["kind"], name_of(each), operators_namespace)
-
-
-def run_of(plane: ControlPlane, namespace: str, mode: str, directory: Path) -> Descheduler:
-    """The container of the Job, as a process."""
-    objects = objects_of(namespace, mode)
-    policy = directory / f"{mode}.yaml"
-    policy.write_text(only(objects, "ConfigMap", "cluster")["data"]["policy.yaml"])
-    (container,) = only(objects, "Job")["spec"]["template"]["spec"]["containers"]
+def the_pod(plane: ControlPlane, directory: Path, name: str) -> Descheduler:
+    """The container of the Deployment as it is now, as a process."""
+    policy = directory / f"{name}.yaml"
+    policy.write_text(plane.admin.get("ConfigMap", "cluster", NAMESPACE)["data"]["policy.yaml"])
+    (container,) = plane.admin.get("Deployment", "descheduler", NAMESPACE)["spec"]["template"]["spec"]["containers"]
     mounted, *flags = container["args"]
     assert mounted.startswith("--policy-config-file=")
     kubeconfig = plane.kubeconfig_for(plane.token_of(OPERAND, NAMESPACE), OPERAND)
-    return Descheduler(directory, policy=policy, kubeconfig=kubeconfig, flags=flags, name=mode)
+    return Descheduler(directory, policy=policy, kubeconfig=kubeconfig, flags=flags, name=name)
 
 
-def test_predictive_writes_nothing_and_automatic_evicts_what_was_predicted(
-    operand: ControlPlane, namespace: str, tmp_path: Path
+def last_plan(admin: Rest) -> Object:
+    found: Object = (resource(admin).get("status") or {}).get("lastPlan") or {}
+    return found
+
+
+def written(plane: ControlPlane) -> set[tuple[str, str, str]]:
+    """What the descheduler asked to change."""
+    calls = plane.audit.calls(user=USER)
+    return {
+        (each.verb, f"{each.object_ref.resource}/{each.object_ref.subresource}".rstrip("/"), each.object_ref.name)
+        for each in calls
+        if each.verb not in ("list", "watch", "get")
+    }
+
+
+def evicted(plane: ControlPlane) -> list[str]:
+    return [each.object_ref.name for each in plane.audit.calls("create", "pods", "eviction", user=USER)]
+
+
+def test_predictive_shows_what_automatic_does_and_back_again_nothing_is_done_any_more(
+    plane: ControlPlane, operator: Operator, namespace: str, tmp_path: Path
 ) -> None:
-    plane, caller = operand, operand.rest(operand.token_of(OPERAND, NAMESPACE))
-    with plane.cordoned([name_of(each) for each in plane.admin.items("Node")][1:]):
-        plane.admin.create(deployment("web", 2, namespace=namespace))
-        before = {name_of(each) for each in wait_for_ready(plane.admin, "web", 2, namespace, timeout=_PATIENCE)}
-    wait_until("it may read", lambda: may(caller, "list", "pods"), _PATIENCE)
-    assert not may(caller, "create", "pods", "eviction")
-
+    admin = plane.admin
+    with plane.cordoned([name_of(each) for each in admin.items("Node")][1:]):
+        admin.create(deployment("web", 2, namespace=namespace))
+        before = {name_of(each) for each in wait_for_ready(admin, "web", 2, namespace, timeout=_PATIENCE)}
     plane.audit.restart()
-    with run_of(plane, namespace, "Predictive", tmp_path) as predictive:
-        assert predictive.wait(_PATIENCE) == 0
-    (predicted,) = predictive.lines("Evicted pod in dry run mode")
-    assert {call.verb for call in plane.audit.calls(user=USER)} <= {"list", "watch", "get"}
-    assert {name_of(each) for each in pods_of(plane.admin, "web", namespace)} == before
+    custom = {"namespaces": {"included": [namespace]}}
+    admin.create(an_object("TopologyAndDuplicates", deschedulingIntervalSeconds=2, custom=custom))
+    observed(admin, operator)
+    caller = plane.rest(plane.token_of(OPERAND, NAMESPACE))
+    wait_until("it may read", lambda: may(caller, "list", "pods"), _PATIENCE)
 
-    plane.admin.replace(only(objects_of(namespace, "Automatic"), "ClusterRole"))
+    with the_pod(plane, tmp_path, "predictive"):
+        told = wait_until("the status tells of the plan", lambda: last_plan(admin), _PATIENCE)
+    assert (told["dryRun"], told["moves"], told["evicted"], told["nodesOutOfBalance"]) == (True, 1, 0, 1)
+    assert told["configMap"] == PLAN_CONFIG_MAP
+    config = admin.get("ConfigMap", PLAN_CONFIG_MAP, NAMESPACE)
+    (move,) = json.loads(gzip.decompress(base64.b64decode(config["binaryData"]["plan.json.gz"])))["moves"]
+    assert move["pod"]["name"] in before
+    assert written(plane) == {("patch", "configmaps", PLAN_CONFIG_MAP)}
+    assert {name_of(each) for each in pods_of(admin, "web", namespace)} == before
+
+    edit(admin, mode="Automatic")
+    observed(admin, operator)
     wait_until("it may evict", lambda: may(caller, "create", "pods", "eviction"), _PATIENCE)
-    with run_of(plane, namespace, "Automatic", tmp_path) as automatic:
+    with the_pod(plane, tmp_path, "automatic") as automatic:
+        wait_until("the status tells of the eviction", lambda: last_plan(admin).get("evicted"), _PATIENCE)
+        assert evicted(plane) == [move["pod"]["name"]]
+        assert last_plan(admin)["landed"]["asPredicted"] == 1
+
+        edit(admin, mode="Predictive")
+        observed(admin, operator)
+        wait_until("it may not evict", lambda: not may(caller, "create", "pods", "eviction"), _PATIENCE)
+        # The kubelet of the pod would be told to end it.
+        automatic.send(signal.SIGTERM)
         assert automatic.wait(_PATIENCE) == 0
-    evicted = {call.object_ref.name for call in plane.audit.calls("create", "pods", "eviction", user=USER)}
-    assert len(evicted) == 1
-    assert evicted <= before
-    assert evicted.pop() in predicted
-    refused = [call.requestURI for call in plane.audit.calls(user=USER) if call.response_status.code == 403]
-    assert refused == []
+    plane.audit.restart()
+    with plane.cordoned([name_of(each) for each in admin.items("Node")][1:]):
+        admin.create(deployment("more", 2, namespace=namespace))
+        wait_for_ready(admin, "more", 2, namespace, timeout=_PATIENCE)
+    with the_pod(plane, tmp_path, "predictive-again") as again:
+        again.wait_for_line("Evicted pod in dry run mode", timeout=_PATIENCE)
+        wait_until("the status tells of the plan", lambda: last_plan(admin)["dryRun"], _PATIENCE)
+    assert written(plane) == {("patch", "configmaps", PLAN_CONFIG_MAP)}

@@ -10,6 +10,7 @@ import pytest
 
 from restow.descheduling.steering import Steering
 from restow.running import cycles as module
+from restow.running import publishing
 from restow.running.deciding import Decision, Rules, decide
 from running.cycling import Decided
 
@@ -21,7 +22,8 @@ def without_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     async def at_once(compute: Callable[[], Any], _: float) -> Any:
         return compute()
 
-    monkeypatch.setattr(module, "off_loop", at_once)
+    for each in (module, publishing):
+        monkeypatch.setattr(each, "off_loop", at_once)
 
 
 @pytest.fixture

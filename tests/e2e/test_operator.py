@@ -1,0 +1,351 @@
+"""The operator on a real control plane: what it makes of a resource, that it keeps it so, and that it leaves nothing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from builders import Object
+from builders.kubedeschedulers import an_object
+from e2e.control_plane import ControlPlane
+from e2e.fault_proxy import FaultProxy
+from e2e.faults import Asked, NeverSent
+from e2e.operators import (
+    IMAGE,
+    PATIENCE,
+    PROMETHEUS,
+    Operator,
+    an_operator,
+    condition,
+    definition_of,
+    edit,
+    made,
+    observed,
+    remove,
+    resource,
+)
+from e2e.rest import Rest, name_of
+from e2e.waiting import wait_until
+from restow.operator.desired import desired
+from restow.operator.facts import Facts, Installation
+from restow.operator.reading import resource_of
+from restow.operator.resource import NAMESPACE, ProfileName
+from restow.operator.syncing import FINALIZER
+
+pytestmark = pytest.mark.e2e
+
+#: Random edits; ``RESTOW_E2E_OPERATOR_EDITS=1000`` makes more.
+EDITS = int(os.environ.get("RESTOW_E2E_OPERATOR_EDITS", "8"))
+#: Writes before which an operator is killed; ``RESTOW_E2E_OPERATOR_KILLS=0:20`` is each of them.
+KILLS = range(*map(int, os.environ.get("RESTOW_E2E_OPERATOR_KILLS", "4:5").split(":")))
+INSTALLED = Installation(IMAGE, NAMESPACE, PROMETHEUS)
+PAIRS = (
+    ("AffinityAndTaints", "LifecycleAndUtilization", "EvictPodsWithPVC"),
+    ("CompactAndScale", "SoftTopologyAndDuplicates"),
+    ("TopologyAndDuplicates", "LongLifecycle"),
+)
+
+
+@pytest.fixture(scope="module")
+def admin(plane: ControlPlane, operators_namespace: str) -> Iterator[Rest]:
+    """An administrator of a control plane that knows the resource and has a node for virtual machines."""
+    node = name_of(plane.admin.items("Node")[0])
+    plane.admin.patch("Node", node, {"metadata": {"labels": {"kubevirt.io/schedulable": "true"}}})
+    with definition_of(plane):
+        yield plane.admin
+    plane.admin.patch("Node", node, {"metadata": {"labels": {"kubevirt.io/schedulable": None}}})
+
+
+@pytest.fixture(scope="module")
+def running(plane: ControlPlane, admin: Rest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Operator]:
+    """One operator for all tests that do not kill theirs."""
+    with an_operator(plane, tmp_path_factory.mktemp("operator")) as operator:
+        yield operator
+
+
+@contextmanager
+def a_resource(admin: Rest, *profiles: str, **spec: Any) -> Iterator[None]:
+    admin.create(an_object(*profiles, **spec))
+    try:
+        yield
+    finally:
+        remove(admin)
+        assert made(admin) == {}
+
+
+def facts(admin: Rest) -> Facts:
+    """What there is to know of this control plane."""
+    return Facts(
+        namespaces=tuple(sorted(name_of(each) for each in admin.items("Namespace"))),
+        has_kubevirt_nodes=True,
+        priority_classes={name_of(each): each["value"] for each in admin.items("PriorityClass")},
+    )
+
+
+def plain(thing: Object) -> Object:
+    """An object without what the API server adds to each write of it."""
+    metadata = {name: thing["metadata"].get(name) for name in ("name", "namespace", "labels", "ownerReferences")}
+    kept = {name: value for name, value in thing.items() if name not in ("metadata", "status")}
+    kept.get("spec", {}).pop("clusterIP", None)
+    kept.get("spec", {}).pop("clusterIPs", None)
+    return {**kept, "metadata": metadata}
+
+
+def everything(admin: Rest) -> dict[tuple[str, str], Object]:
+    """What the operator has made, but for the plan, which is not its own."""
+    return {key: plain(thing) for key, thing in made(admin).items()}
+
+
+def has_policy(admin: Rest, wanted: str) -> bool:
+    config = admin.find("ConfigMap", "cluster", NAMESPACE)
+    return config is not None and config["data"] == {"policy.yaml": wanted}
+
+
+@pytest.mark.parametrize("profiles", [*((each,) for each in get_args(ProfileName)), *PAIRS], ids="+".join)
+def test_the_policy_of_profiles_is_that_of_the_pure_function(
+    admin: Rest, running: Operator, profiles: tuple[str, ...]
+) -> None:
+    if not admin.find("KubeDescheduler", "cluster", NAMESPACE):
+        admin.create(an_object(*profiles))
+    edit(admin, profiles=list(profiles))
+    thing = observed(admin, running)
+    assert condition(thing, "Degraded") == ("False", "AsExpected")
+    wanted = desired(resource_of(thing), facts(admin), INSTALLED)
+    assert has_policy(admin, wanted.policy)
+    assert {(each["kind"], name_of(each)) for each in wanted.objects} == set(made(admin))
+
+
+def edits(admin: Rest) -> list[Callable[[], object]]:
+    """What people do by hand: each of these changes or adds something."""
+    metadata = {"metadata": {"labels": {"app.kubernetes.io/managed-by": None}}}
+    container = {"name": "descheduler", "image": "other", "env": [{"name": "A", "value": "b"}]}
+    pod = {"containers": [container], "nodeSelector": {"disk": "none"}}
+    return [
+        lambda: admin.patch("ConfigMap", "cluster", {"data": {"policy.yaml": "", "more": "x"}}, NAMESPACE),
+        lambda: admin.patch(
+            "Deployment", "descheduler", {"spec": {"replicas": 3, "template": {"spec": pod}}}, NAMESPACE
+        ),
+        lambda: admin.patch("Service", "metrics", {"spec": {"selector": {"also": "this"}}}, NAMESPACE),
+        lambda: admin.patch("ClusterRole", "openshift-descheduler-operand", {"rules": []}),
+        lambda: admin.patch("ServiceAccount", "openshift-descheduler-operand", metadata, NAMESPACE),
+        lambda: admin.patch("RoleBinding", "openshift-descheduler-operand", {"subjects": None}, NAMESPACE),
+    ]
+
+
+def test_what_is_deleted_or_edited_by_hand_comes_back_and_nothing_else_is_written(
+    plane: ControlPlane, admin: Rest, running: Operator
+) -> None:
+    remove(admin)
+    with a_resource(admin, "LifecycleAndUtilization"):
+        observed(admin, running)
+        before = everything(admin)
+        for kind, name in before:
+            admin.delete(kind, name, NAMESPACE)
+        wait_until("what was deleted is back", lambda: everything(admin).keys() == before.keys(), PATIENCE)
+        before = everything(admin)
+        for each in edits(admin):
+            each()
+        wait_until("what was edited is as before", lambda: everything(admin) == before, PATIENCE)
+        wait_until("it is ready", lambda: condition(resource(admin), "Available")[0] == "True", PATIENCE)
+        wait_until("it is told", lambda: condition(resource(admin), "Progressing")[0] == "False", PATIENCE)
+
+        plane.audit.restart()
+        admin.patch("Namespace", "default", {"metadata": {"labels": {"changed": "yes"}}})
+        wait_until("there was a sync", lambda: plane.audit.calls("list", "kubedeschedulers", agent="restow"), PATIENCE)
+        wait_until("it is over", lambda: plane.audit.calls("list", "jobs", agent="restow"), PATIENCE)
+        written = {(each.verb, each.object_ref.resource) for each in plane.audit.calls(agent="restow")}
+        assert {verb for verb, what in written if what != "leases"} <= {"list", "get"}
+
+
+def test_removed_has_none_of_the_objects_and_unmanaged_touches_nothing(admin: Rest, running: Operator) -> None:
+    remove(admin)
+    with a_resource(admin, "AffinityAndTaints"):
+        observed(admin, running)
+        before = everything(admin)
+        edit(admin, managementState="Unmanaged", mode="Automatic")
+        observed(admin, running)
+        assert everything(admin) == before
+        edit(admin, managementState="Removed")
+        thing = observed(admin, running)
+        assert made(admin) == {}
+        assert condition(thing, "Available") == ("False", "Removed")
+        edit(admin, managementState="Managed", mode="Predictive")
+        observed(admin, running)
+        assert everything(admin).keys() == before.keys()
+
+
+def test_a_problem_that_stops_the_descheduler_stops_it_until_it_is_solved(admin: Rest, running: Operator) -> None:
+    remove(admin)
+    with a_resource(admin, "AffinityAndTaints"):
+        observed(admin, running)
+        nodes = [name_of(each) for each in admin.items("Node", labels="kubevirt.io/schedulable=true")]
+        for each in nodes:
+            admin.patch("Node", each, {"metadata": {"labels": {"kubevirt.io/schedulable": None}}})
+        edit(admin, profiles=["KubeVirtRelieveAndMigrate"])
+        thing = observed(admin, running)
+        assert condition(thing, "Degraded") == ("True", "KubeVirtNotDeployed")
+        assert condition(thing, "Available") == ("False", "Stopped")
+        assert admin.get("Deployment", "descheduler", NAMESPACE)["spec"]["replicas"] == 0
+        for each in nodes:
+            admin.patch("Node", each, {"metadata": {"labels": {"kubevirt.io/schedulable": "true"}}})
+        edit(admin, profiles=["AffinityAndTaints"])
+        assert condition(observed(admin, running), "Degraded")[0] == "False"
+        assert admin.get("Deployment", "descheduler", NAMESPACE)["spec"]["replicas"] == 1
+
+
+def test_an_error_that_stops_nothing_is_told_and_the_policy_before_stays(admin: Rest, running: Operator) -> None:
+    remove(admin)
+    with a_resource(admin, "AffinityAndTaints"):
+        observed(admin, running)
+        before = everything(admin)
+        edit(admin, profileCustomizations={"namespaces": {"included": ["kube-system"]}})
+        assert condition(observed(admin, running), "Degraded") == ("True", "ProtectedNamespaceIncluded")
+        assert everything(admin) == before
+
+
+def test_an_interval_of_zero_is_a_job_and_no_deployment(admin: Rest, running: Operator) -> None:
+    remove(admin)
+    with a_resource(admin, "AffinityAndTaints"):
+        observed(admin, running)
+        thing = edit(admin, deschedulingIntervalSeconds=0)
+        observed(admin, running)
+        kinds = {kind: name for kind, name in made(admin) if kind in ("Job", "Deployment")}
+        assert kinds == {"Job": f"descheduler-run-{thing['metadata']['generation']}"}
+
+
+def test_kopf_keeps_nothing_on_the_resource_but_its_finalizer(admin: Rest, running: Operator) -> None:
+    remove(admin)
+    with a_resource(admin, "AffinityAndTaints"):
+        observed(admin, running)
+        edit(admin, mode="Automatic")
+        metadata = observed(admin, running)["metadata"]
+        assert metadata["finalizers"] == [FINALIZER]
+        assert "annotations" not in metadata
+
+
+SPECS = st.fixed_dictionaries(
+    {},
+    optional={
+        "profiles": st.lists(st.sampled_from([*get_args(ProfileName), "Nonsense"]), max_size=3),
+        "mode": st.sampled_from(["Predictive", "Automatic", ""]),
+        "managementState": st.sampled_from(["Managed", "Unmanaged", "Removed", "Force", "x"]),
+        "deschedulingIntervalSeconds": st.sampled_from([-1, 0, 1, 3600, 2**31, "1"]),
+        "logLevel": st.sampled_from(["", "Normal", "TraceAll", 3]),
+        "evictionLimits": st.dictionaries(st.sampled_from(["total", "node"]), st.integers(-1, 5), max_size=2),
+        "observedConfig": st.sampled_from([None, {"a": [1]}]),
+        "profileCustomizations": st.fixed_dictionaries(
+            {},
+            optional={
+                "podLifetime": st.sampled_from(["5m", "-1s", "x", None, "0.0000000001s"]),
+                "thresholdPriority": st.sampled_from([None, 0, -1, 2_000_000_001]),
+                "thresholdPriorityClassName": st.sampled_from([None, "", "system-node-critical", "none\u202e"]),
+                "namespaces": st.fixed_dictionaries(
+                    {},
+                    optional={
+                        "included": st.lists(
+                            st.sampled_from(["default", "kube-system", "\u0000", "x" * 300]), max_size=2
+                        ),
+                        "excluded": st.lists(st.sampled_from(["default", "openshift-x"]), max_size=2),
+                    },
+                ),
+                "devLowNodeUtilizationThresholds": st.sampled_from([None, "", "Low", "High", "Other"]),
+                "devDeviationThresholds": st.sampled_from([None, "", "AsymmetricLow"]),
+                "devActualUtilizationProfile": st.sampled_from(
+                    [None, "", "PrometheusCPUUsage", "query:", "x", "query:}"]
+                ),
+            },
+        ),
+    },
+)
+
+
+def test_random_edits_never_crash_it_and_its_status_tells_of_the_newest_generation(
+    admin: Rest, running: Operator
+) -> None:
+    remove(admin)
+    with a_resource(admin, "AffinityAndTaints"):
+
+        @settings(max_examples=EDITS, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+        @given(SPECS)
+        def edited(spec: Object) -> None:
+            path = f"/apis/operator.openshift.io/v1/namespaces/{NAMESPACE}/kubedeschedulers/cluster"
+            answer = admin.ask("PATCH", path, {"spec": spec}, content="application/merge-patch+json")
+            assert answer.status in (200, 400, 422), answer.body
+            thing = observed(admin, running)
+            wanted = desired(resource_of(thing), facts(admin), INSTALLED)
+            if wanted.action == "leave" and not wanted.problems:
+                return
+            degraded = next(each for each in wanted.conditions if each.type == "Degraded")
+            assert condition(thing, "Degraded") == (degraded.status, degraded.reason)
+            if wanted.action == "apply":
+                assert has_policy(admin, wanted.policy)
+
+        edited()
+
+
+def from_the(number: int) -> Callable[[Asked], bool]:
+    """Writes from the so manieth on, leases apart."""
+    counted = iter(range(1_000_000))
+
+    def is_late(asked: Asked) -> bool:
+        writes = asked.verb in ("create", "update", "patch", "delete") and asked.resource != "leases"
+        return writes and next(counted) >= number
+
+    return is_late
+
+
+@pytest.mark.parametrize("number", KILLS)
+def test_an_operator_that_is_killed_before_some_write_has_a_successor_that_makes_it_good(
+    plane: ControlPlane, own_definition: Rest, tmp_path: Path, number: int
+) -> None:
+    admin = own_definition
+    admin.create(an_object("AffinityAndTaints"))
+    _killed(plane, tmp_path, number)
+    with an_operator(plane, tmp_path) as operator:
+        wanted = desired(resource_of(observed(admin, operator)), facts(admin), INSTALLED)
+        assert {(each["kind"], name_of(each)) for each in wanted.objects} == set(made(admin))
+    admin.delete("KubeDescheduler", "cluster", NAMESPACE)
+    _killed(plane, tmp_path, number)
+    with an_operator(plane, tmp_path):
+        remove(admin)
+        assert made(admin) == {}
+
+
+def _killed(plane: ControlPlane, directory: Path, number: int) -> None:
+    """Has an operator run until it would make some write, and kills it."""
+    with FaultProxy(plane) as proxy, proxy.trouble(from_the(number), NeverSent()) as trouble:
+        operator = Operator(directory, proxy.kubeconfig)
+        operator.start()
+        try:
+            done = lambda: trouble.happened or _is_idle(plane, operator)  # noqa: E731
+            wait_until("the write is there, or there are no more", done, PATIENCE)
+        finally:
+            operator.kill()
+
+
+def _is_idle(plane: ControlPlane, operator: Operator) -> bool:
+    """Whether an operator has no more to write."""
+    operator.check()
+    thing = plane.admin.find("KubeDescheduler", "cluster", NAMESPACE)
+    return thing is None or (
+        not thing["metadata"].get("deletionTimestamp")
+        and (thing.get("status") or {}).get("observedGeneration") == thing["metadata"]["generation"]
+        and condition(thing, "Progressing")[0] == "False"
+    )
+
+
+@pytest.fixture
+def own_definition(admin: Rest, running: Operator) -> Iterator[Rest]:
+    """The resource is nobody's for a moment: the operator of the other tests is stopped."""
+    remove(admin)
+    running.terminate()
+    yield admin
+    running.start()
+    remove(admin)
