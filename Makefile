@@ -63,7 +63,7 @@ requirements:                           ## Pin what the image is made of anew, b
 	$(PYTHON) -c 'import sys; assert sys.version_info[:2] == (3, 11), "pin with the Python of deploy/Containerfile: PYTHON=python3.11"'
 	$(PYTHON) -m venv build/pinning
 	$(PIN)/python -m pip install --quiet --disable-pip-version-check "pip-tools>=7.5,<8"
-	$(PIN)/pip-compile $(PINNING) --extra tracing --output-file deploy/requirements.txt pyproject.toml
+	$(PIN)/pip-compile $(PINNING) --extra operator --extra tracing --output-file deploy/requirements.txt pyproject.toml
 	$(PIN)/pip-compile $(PINNING) --only-build-deps --build-deps-for wheel --output-file deploy/requirements-build.txt pyproject.toml
 
 clean:                                  ## Remove everything that was made.

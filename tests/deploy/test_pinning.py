@@ -17,8 +17,9 @@ from deploy.manifests import DEPLOY, ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 RUNTIME, BUILD = "requirements.txt", "requirements-build.txt"
+EXTRAS = PROJECT["project"]["optional-dependencies"]
 WANTED = {
-    RUNTIME: [*PROJECT["project"]["dependencies"], *PROJECT["project"]["optional-dependencies"]["tracing"]],
+    RUNTIME: [*PROJECT["project"]["dependencies"], *EXTRAS["operator"], *EXTRAS["tracing"]],
     BUILD: PROJECT["build-system"]["requires"],
 }
 CONTAINERFILE = (DEPLOY / "Containerfile").read_text().replace("\\\n", "")
