@@ -17,9 +17,13 @@ from urllib.parse import unquote
 from builders.metadata import Object
 from restow.client.errors import BadRequest, NotFound, ServerTrouble
 from restow.client.permitted_body import Permit
+from restow.client.resources import RESOURCES
 from restow.client.transport import Call
+from restow.operator.kinds import KUBEDESCHEDULERS, WRITTEN
 
 T = TypeVar("T")
+#: The last part of the path of a list.
+_PLURALS = {each.plural for each in (*RESOURCES.values(), *WRITTEN, KUBEDESCHEDULERS)}
 _WRITES = ("POST", "PUT", "PATCH", "DELETE")
 #: Groups that it does not serve.
 _UNKNOWN = ("monitoring.coreos.com", "openshift.io/")
@@ -64,7 +68,7 @@ class MemoryApi:
             raise NotFound(404, "NotFound", "the server could not find the requested resource")
         if path == "/apis":
             return {"groups": [{"name": "apps"}, {"name": "batch"}]}
-        if call.method == "GET" and path not in self.stored:
+        if path.rsplit("/", 1)[-1] in _PLURALS:
             return self._listed(path, call.params.get("labelSelector", ""))
         body = json.loads(call.body) if call.body else {}
         return copy.deepcopy(getattr(self, f"_{call.method.lower()}")(path, body, call.content_type))
@@ -82,6 +86,8 @@ class MemoryApi:
         return {"metadata": {}, "items": copy.deepcopy(found)}
 
     def _get(self, path: str, *_: Any) -> Object:
+        if path not in self.stored:
+            raise NotFound(404, "NotFound", f"{path} not found")
         return self.stored[path]
 
     def _delete(self, path: str, *_: Any) -> Object:

@@ -13,7 +13,7 @@ import pytest
 from builders import Object
 from builders.kubedeschedulers import INSTALLED, an_object
 from builders.memory_api import MemoryApi, failing_from
-from restow.client.errors import ClientError, Forbidden, NotPermitted
+from restow.client.errors import ClientError, Forbidden, NotFound, NotPermitted
 from restow.client.leadership import always
 from restow.operator.applying import Writing
 from restow.operator.resource import NAMESPACE
@@ -268,6 +268,37 @@ class TestErrors:
         scene.healed()
         scene.sync()
         assert scene.condition("Degraded")[0] == "False"
+
+    def test_whatever_goes_wrong_is_told(self) -> None:
+        def broken(method: str, path: str) -> None:
+            if path == CONFIG:
+                raise RuntimeError("nobody foresaw this")
+
+        scene = Scene().with_resource("LongLifecycle")
+        scene.api.trouble = broken
+        with pytest.raises(RuntimeError):
+            scene.sync()
+        assert scene.condition("Degraded") == ("True", "RuntimeError", "nobody foresaw this")
+
+    def test_without_the_definition_it_says_what_to_install(self) -> None:
+        def unknown(_: str, path: str) -> None:
+            if path.endswith("/kubedeschedulers"):
+                raise NotFound(404, "NotFound", "the server could not find the requested resource")
+
+        scene = Scene()
+        scene.api.trouble = unknown
+        with pytest.raises(ClientError, match="the cluster does not know KubeDescheduler; install deploy/operator/crd"):
+            scene.sync()
+
+    def test_the_log_level_of_the_operator_holds_from_then_on(self) -> None:
+        scene = Scene().with_resource("LongLifecycle", operatorLogLevel="TraceAll")
+        operator = scene.operator
+        assert not operator.writing.log.tells(8)
+        asyncio.run(sync(operator))
+        assert operator.writing.log.tells(8)
+        scene.with_resource("LongLifecycle")
+        asyncio.run(sync(operator))
+        assert not operator.writing.log.tells(5)
 
     def test_without_the_lease_nothing_is_written(self) -> None:
         scene = Scene().with_resource("LongLifecycle")

@@ -22,7 +22,8 @@ PORT: Final = 10258
 #: What OpenShift's service CA makes for the Service.
 CERTIFICATE: Final = "kube-descheduler-serving-cert"
 CONFIG_MAP: Final = "cluster"
-_VERBOSITY: Final[dict[LogLevel, int]] = {"Normal": 2, "Debug": 4, "Trace": 6, "TraceAll": 8}
+#: Of each level, for the descheduler and the operator.
+VERBOSITY: Final[dict[LogLevel, int]] = {"Normal": 2, "Debug": 4, "Trace": 6, "TraceAll": 8}
 _POLICY_AT, _CERTIFICATE_AT = "/policy-dir", "/certs-dir"
 #: A hanging run is ended, as in ``deploy/kubernetes/job``.
 _LONGEST_RUN: Final = 3600
@@ -60,7 +61,7 @@ def arguments(spec: KubeDeschedulerSpec, facts: Facts, namespace: str) -> list[s
     if spec.mode == "Predictive":
         given.append("--dry-run=true")
     given.append(f"--publish-plan={namespace}/{PLAN_CONFIG_MAP}")
-    return [*given, f"-v={_VERBOSITY[spec.log_level]}"]
+    return [*given, f"-v={VERBOSITY[spec.log_level]}"]
 
 
 def _has_certificate(spec: KubeDeschedulerSpec, facts: Facts) -> bool:

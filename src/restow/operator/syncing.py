@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from restow.client import objects
-from restow.client.errors import ApiError, ClientError, NotPermitted
+from restow.client.errors import ApiError, ClientError, NotFound, NotPermitted
 from restow.client.listing import pages
 from restow.errors import InputError
 from restow.kube.duration import SECOND
@@ -22,6 +22,7 @@ from restow.operator.desired import Desired, desired
 from restow.operator.facts import Installation
 from restow.operator.kinds import KUBEDESCHEDULERS
 from restow.operator.objects import Object
+from restow.operator.operand import VERBOSITY
 from restow.operator.plan_summary import summary_in
 from restow.operator.problems import Problem, conditions_of
 from restow.operator.reading import resource_of
@@ -63,7 +64,10 @@ async def leave(operator: Operator) -> None:
 
 
 async def _resources(operator: Operator) -> list[Object]:
-    return [each async for page in pages(operator.writing.api, KUBEDESCHEDULERS) for each in page.objects]
+    try:
+        return [each async for page in pages(operator.writing.api, KUBEDESCHEDULERS) for each in page.objects]
+    except NotFound as error:
+        raise ClientError(f"the cluster does not know {KIND}; install deploy/operator/crd.yaml: {error}") from error
 
 
 def _metadata(thing: Object) -> Metadata:
@@ -78,9 +82,10 @@ def _misplaced(operator: Operator, thing: Object) -> Desired:
 async def _reconcile(operator: Operator, thing: Object) -> None:
     writing, wanted = operator.writing, Desired("leave")
     there: dict[Key, Object] = {}
-    trouble: ClientError | None = None
+    trouble: Exception | None = None
     try:
         resource = resource_of(thing)
+        writing.log.tell_at_least(VERBOSITY[resource.spec.operator_log_level])
         facts = await read_facts(writing.api, operator.installation.namespace, resource.spec)
         wanted = desired(resource, facts, operator.installation)
         there = await _carry_out(writing, wanted)
@@ -89,16 +94,16 @@ async def _reconcile(operator: Operator, thing: Object) -> None:
         there = await made_objects(writing.api, writing.namespace)
     except NotPermitted:
         raise
-    except ClientError as error:
+    except Exception as error:  # noqa: BLE001 - whatever it is, the status tells of it
         trouble, wanted = error, failed(wanted, _problem(error))
     await _tell(operator, thing, wanted, there)
     if trouble is not None:
         raise trouble
 
 
-def _problem(error: ClientError) -> Problem:
+def _problem(error: Exception) -> Problem:
     reason = error.reason if isinstance(error, ApiError) and error.reason else type(error).__name__
-    return Problem(reason, str(error))
+    return Problem(reason, str(error) or reason)
 
 
 async def _carry_out(writing: Writing, wanted: Desired) -> dict[Key, Object]:

@@ -44,12 +44,16 @@ class Log:
     ) -> None:
         self._stream = stream
         self._form = _FORMS[form]
-        self._verbosity = verbosity
+        self._asked = self._verbosity = verbosity
         self._now = now
 
     def tells(self, v: int) -> bool:
         """Whether lines of a verbosity are written."""
         return v <= self._verbosity
+
+    def tell_at_least(self, v: int) -> None:
+        """Write lines up to a verbosity from now on, and never fewer than was asked for at the start."""
+        self._verbosity = max(v, self._asked)
 
     def info(self, message: str, /, v: int = 0, **keys: object) -> None:
         """Log an event with its keys."""

@@ -1,0 +1,58 @@
+"""kopf is an extra: whoever only wants to see what a resource comes to does without."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from restow.operator import watches
+
+HERE = Path(watches.__file__).parent
+#: The files that kopf is needed for: what it does, and whoever starts it.
+NEEDING = {"watches", "daemon"}
+PURE = sorted(each.stem for each in HERE.glob("*.py") if each.stem not in {*NEEDING, "__init__"})
+PROGRAM = """
+import sys
+sys.modules["kopf"] = None
+import importlib
+for name in sys.argv[1:]:
+    importlib.import_module(f"restow.operator.{name}")
+"""
+
+
+def test_everything_else_is_imported_without_it() -> None:
+    done = subprocess.run([sys.executable, "-c", PROGRAM, *PURE], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_command_says_what_to_install(restow, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "kopf", None)
+    for name in NEEDING:
+        monkeypatch.delitem(sys.modules, f"restow.operator.{name}", raising=False)
+    ran = restow("operator", "--image", "x")
+    assert ran.status == 2
+    assert ran.err == "restow operator needs the package kopf; install it with: pip install 'restow[operator]'\n"
+
+
+def test_an_image_has_to_be_named(restow, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RELATED_IMAGE_OPERAND_IMAGE", raising=False)
+    ran = restow("operator")
+    assert (ran.status, ran.out) == (2, "")
+    assert ran.err.startswith("--image is missing: ")
+
+
+def test_durations_of_the_lease_have_to_go_together(restow) -> None:
+    ran = restow("operator", "--image", "x", "--leader-elect-lease-duration", "5s")
+    assert (ran.status, ran.err) == (2, "leaseDuration must be greater than renewDeadline\n")
+
+
+def test_without_a_cluster_there_is_a_sentence(restow, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+    ran = restow("operator", "--image", "x", "--secure-port", "0")
+    assert ran.status == 2
+    assert "no cluster: " in ran.err
