@@ -67,6 +67,11 @@ class Child:
         """Sends a signal: SIGSTOP and SIGCONT freeze and thaw it."""
         os.kill(self.pid, number)
 
+    def wait(self, timeout: float) -> int:
+        """The exit status, once it has ended by itself; subprocess.TimeoutExpired if it does not."""
+        assert self._process is not None
+        return self._process.wait(timeout)
+
     def kill(self) -> None:
         """At once, and waits for its end; nothing if it is not running."""
         self._end(signal.SIGKILL)

@@ -23,19 +23,16 @@ from e2e.control_plane import ControlPlane
 from e2e.rest import RefusedError, Rest
 from e2e.shipped import DEPLOY, try_out
 from e2e.waiting import wait_until
+from restow.operator.daemon import LEASE
 from restow.operator.kinds import SELECTOR, WRITTEN
 from restow.operator.resource import NAMESPACE
 
 #: What operators of tests are started with.
 PROMETHEUS = "https://prometheus.example.com"
 IMAGE = "registry.example.com/restow:e2e"
-_COMMAND = (sys.executable, "-c", "from restow.cli.main import main; main()", "operator")
-#: A lease that a successor of a killed operator need not wait long for.
-_LEASE = (
-    "--leader-elect-lease-duration=3s",
-    "--leader-elect-renew-deadline=2s",
-    "--leader-elect-retry-period=500ms",
-)
+_PROGRAM = "from restow.cli.main import main; main()"
+#: The same, but that it gives up a removal soon.
+IMPATIENT = f"import restow.operator.watches as watches; watches.TRIES = 2; watches.PAUSE = 0.2; {_PROGRAM}"
 PATIENCE = 120.0
 _KIND = "KubeDescheduler"
 #: What clusters serve of the kinds that an operator makes.
@@ -61,30 +58,38 @@ def _can_be_created(admin: Rest) -> bool:
 class Operator(Child):
     """An operator that has its say in ``operator.log`` below a directory."""
 
-    def __init__(self, directory: Path, kubeconfig: Path, *flags: str) -> None:
+    def __init__(self, directory: Path, kubeconfig: Path, program: str = _PROGRAM) -> None:
         sources = {"PYTHONPATH": os.pathsep.join(sys.path), "RELATED_IMAGE_OPERAND_IMAGE": IMAGE}
         command = [
-            *_COMMAND,
+            *(sys.executable, "-c", program, "operator"),
             f"--kubeconfig={kubeconfig}",
             f"--prometheus-url={PROMETHEUS}",
             "--secure-port=0",
             "-v=2",
-            *_LEASE,
-            *flags,
+            "--leader-elect-retry-period=500ms",
         ]
         super().__init__(command, directory / "operator.log", environment={**os.environ, **sources})
 
 
 @contextmanager
-def an_operator(plane: ControlPlane, directory: Path, kubeconfig: Path | None = None) -> Iterator[Operator]:
+def an_operator(
+    plane: ControlPlane, directory: Path, kubeconfig: Path | None = None, program: str = _PROGRAM
+) -> Iterator[Operator]:
     """An operator that runs while the block does."""
-    operator = Operator(directory, kubeconfig or plane.kubeconfig)
+    operator = Operator(directory, kubeconfig or plane.kubeconfig, program)
     operator.start()
     try:
         yield operator
         operator.check()
     finally:
         operator.terminate()
+        lease_is_over(plane.admin)
+
+
+def lease_is_over(admin: Rest) -> None:
+    """Has nobody wait for the lease of an operator that was killed."""
+    if admin.find("Lease", LEASE, NAMESPACE):
+        admin.delete("Lease", LEASE, NAMESPACE)
 
 
 def made(admin: Rest) -> dict[tuple[str, str], Object]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,9 +17,10 @@ from builders import Object
 from builders.kubedeschedulers import an_object
 from e2e.control_plane import ControlPlane
 from e2e.fault_proxy import FaultProxy
-from e2e.faults import Asked, NeverSent
+from e2e.faults import Asked, NeverSent, Refused, calls
 from e2e.operators import (
     IMAGE,
+    IMPATIENT,
     PATIENCE,
     PROMETHEUS,
     Operator,
@@ -26,6 +28,7 @@ from e2e.operators import (
     condition,
     definition_of,
     edit,
+    lease_is_over,
     made,
     observed,
     remove,
@@ -33,6 +36,7 @@ from e2e.operators import (
 )
 from e2e.rest import Rest, name_of
 from e2e.waiting import wait_until
+from restow.operator.daemon import LEASE
 from restow.operator.desired import desired
 from restow.operator.facts import Facts, Installation
 from restow.operator.reading import resource_of
@@ -301,6 +305,19 @@ def from_the(number: int) -> Callable[[Asked], bool]:
     return is_late
 
 
+def test_a_removal_that_does_not_succeed_keeps_the_resource_for_a_while_only_and_goes_on(
+    plane: ControlPlane, own_definition: Rest, tmp_path: Path
+) -> None:
+    admin, name = own_definition, ("ClusterRole", "openshift-descheduler-operand")
+    admin.create(an_object("AffinityAndTaints"))
+    with FaultProxy(plane) as proxy, an_operator(plane, tmp_path, proxy.kubeconfig, IMPATIENT) as operator:
+        observed(admin, operator)
+        with proxy.trouble(calls("delete", "clusterroles"), Refused(500)):
+            remove(admin)
+            assert name in made(admin)
+        wait_until("nothing is left", lambda: made(admin) == {}, PATIENCE)
+
+
 @pytest.mark.parametrize("number", KILLS)
 def test_an_operator_that_is_killed_before_some_write_has_a_successor_that_makes_it_good(
     plane: ControlPlane, own_definition: Rest, tmp_path: Path, number: int
@@ -328,6 +345,7 @@ def _killed(plane: ControlPlane, directory: Path, number: int) -> None:
             wait_until("the write is there, or there are no more", done, PATIENCE)
         finally:
             operator.kill()
+    lease_is_over(plane.admin)
 
 
 def _is_idle(plane: ControlPlane, operator: Operator) -> bool:
@@ -345,7 +363,14 @@ def _is_idle(plane: ControlPlane, operator: Operator) -> bool:
 def own_definition(admin: Rest, running: Operator) -> Iterator[Rest]:
     """The resource is nobody's for a moment: the operator of the other tests is stopped."""
     remove(admin)
-    running.terminate()
+    _stop(admin, running)
     yield admin
     running.start()
     remove(admin)
+
+
+def _stop(admin: Rest, operator: Operator) -> None:
+    """Ends an operator politely: it gives its lease back."""
+    operator.send(signal.SIGTERM)
+    assert operator.wait(PATIENCE) == 0, operator.tail()
+    assert not admin.get("Lease", LEASE, NAMESPACE)["spec"]["holderIdentity"]

@@ -6,6 +6,7 @@ from typing import Any
 
 import aiohttp
 
+from restow.client.errors import NoCredentials
 from restow.client.transport import Api
 
 _UNAUTHORIZED = 401
@@ -41,7 +42,11 @@ class Session:
         self, method: str, url: str, headers: dict[str, str] | None, rest: dict[str, Any]
     ) -> aiohttp.ClientResponse:
         endpoint = self._api.endpoint
-        identity = await endpoint.credentials.identity()
+        try:
+            identity = await endpoint.credentials.identity()
+        except NoCredentials as error:
+            # What kopf tries again.
+            raise aiohttp.ClientConnectionError(str(error)) from error
         return await self._api.session.request(
             method,
             url,

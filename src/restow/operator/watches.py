@@ -27,7 +27,7 @@ _EVERYWHERE: Final = tuple(each for each in WRITTEN if each.group != "monitoring
 _FACTS: Final = (RESOURCES["Namespace"], RESOURCES["PriorityClass"])
 #: How often a removal is tried, and the seconds in between. After that the resource goes, whatever is left.
 TRIES: Final = 12
-_PAUSE: Final = 10.0
+PAUSE: Final = 10.0
 #: Seconds that a watch is asked to last.
 _WATCH: Final = 300
 
@@ -89,7 +89,7 @@ def _registry(api: Api, changed: Callable[[], None], left: Left) -> kopf.Operato
     kopf.on.login(registry=registry)(login)
     for each in (KUBEDESCHEDULERS, *_FACTS, *_EVERYWHERE):
         kopf.on.event(*_names(each), registry=registry)(wake)
-    kopf.on.delete(*_names(KUBEDESCHEDULERS), registry=registry, retries=TRIES, backoff=_PAUSE, when=_is_ours)(leave)
+    kopf.on.delete(*_names(KUBEDESCHEDULERS), registry=registry, retries=TRIES, backoff=PAUSE, when=_is_ours)(leave)
     return registry
 
 
