@@ -89,7 +89,11 @@ def _registry(api: Api, changed: Callable[[], None], left: Left) -> kopf.Operato
     kopf.on.login(registry=registry)(login)
     for each in (KUBEDESCHEDULERS, *_FACTS, *_EVERYWHERE):
         kopf.on.event(*_names(each), registry=registry)(wake)
-    kopf.on.delete(*_names(KUBEDESCHEDULERS), registry=registry, retries=TRIES, backoff=PAUSE, when=_is_ours)(leave)
+    # The name of an annotation is made of the id.
+    removal = kopf.on.delete(
+        *_names(KUBEDESCHEDULERS), id="leave", registry=registry, retries=TRIES, backoff=PAUSE, when=_is_ours
+    )
+    removal(leave)
     return registry
 
 
