@@ -23,7 +23,7 @@ def registry() -> Any:
 def test_a_removal_is_tried_so_often_and_no_more() -> None:
     (removal,) = registry()._changing.get_all_handlers()
     assert (removal.retries, removal.backoff) == (12, 10.0)
-    assert removal.selector.plural == KUBEDESCHEDULERS.plural or removal.selector.any_name == KUBEDESCHEDULERS.plural
+    assert KUBEDESCHEDULERS.plural in (removal.selector.plural, removal.selector.any_name)
 
 
 def test_how_often_it_was_tried_can_be_noted_in_an_annotation() -> None:
