@@ -8,7 +8,7 @@ Source: Descheduler 0.36, pkg/framework/plugins/nodeutilization.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Annotated
 
 from msgspec import Meta, Struct, field, structs
@@ -167,7 +167,7 @@ def _tracked(args: LowNodeUtilizationArgs) -> tuple[str, ...]:
 def level(view: View, args: LowNodeUtilizationArgs, usage: Usage) -> Suggestions:
     """Pods of overused nodes by this usage, which is lowered as they go."""
     survey = Survey.of(view, usage)
-    low, high = _limits(args, survey.loads)
+    low, high = limits(args, survey.loads.values())
     under, over = _classified(survey, low, high)
     over = _giving(view, args, over, high)
     idle = why_idle(len(under), len(survey.loads), args.number_of_nodes, criteria(low))
@@ -176,17 +176,17 @@ def level(view: View, args: LowNodeUtilizationArgs, usage: Usage) -> Suggestions
     if idle is not None:
         view.note(idle)
         return
-    limits = survey.ceilings(survey.loads, high)
+    ceilings = survey.ceilings(survey.loads, high)
     fullness = Fullness(usage, survey.capacities, args.thresholds, len(view.is_listed))
 
     task = Transfer(
         usage=usage,
         sources=survey.fullest_first(over),
         destinations=under,
-        room=room_on(under, usage, limits),
-        why=lambda node: _excess(survey, limits[node], high, node),
+        room=room_on(under, usage, ceilings),
+        why=lambda node: _excess(survey, ceilings[node], high, node),
         movable=evictable_in(view, args.evictable_namespaces),
-        takes=Headroom(usage, limits, len(view.is_listed)).takes,
+        takes=Headroom(usage, ceilings, len(view.is_listed)).takes,
         worse=fullness.fuller,
         cost=fullness.emptiest_with,
         limit=_limit(args, usage),
@@ -197,7 +197,7 @@ def level(view: View, args: LowNodeUtilizationArgs, usage: Usage) -> Suggestions
 def sort_nodes(view: View, args: LowNodeUtilizationArgs) -> Mapping[int, NodeClass]:
     """Overused nodes give pods to underused ones; StrategyError where usage is not known."""
     survey = Survey.of(view, _usage(view, args))
-    low, high = _limits(args, survey.loads)
+    low, high = limits(args, survey.loads.values())
     under, over = _classified(survey, low, high)
     giving = set(_giving(view, args, over, high))
     classes = node_classes(survey.loads, under=under, over=over, low=low, high=high)
@@ -215,7 +215,7 @@ def _giving(view: View, args: LowNodeUtilizationArgs, over: list[int], high: Per
         return over
 
     def overused(loads: Mapping[str, Percentages]) -> list[str]:
-        bound = _limits(args, dict(enumerate(loads.values())))[1]
+        bound = limits(args, loads.values())[1]
         return [name for name, load in loads.items() if is_above(load, bound)]
 
     return held_back(view, query, over, high.get(METRIC_RESOURCE, 100.0), overused)
@@ -240,11 +240,11 @@ def _classified(survey: Survey, low: Percentages, high: Percentages) -> list[lis
     )
 
 
-def _limits(args: LowNodeUtilizationArgs, loads: Mapping[int, Percentages]) -> tuple[Percentages, Percentages]:
-    """Up to where a node is underused, and from where on overused."""
+def limits(args: LowNodeUtilizationArgs, loads: Collection[Percentages]) -> tuple[Percentages, Percentages]:
+    """Return up to where a node is underused, and from where on overused, by the loads of all."""
     if not args.use_deviation_thresholds:
         return args.thresholds, args.target_thresholds
-    chosen = ({name: load[name] for name in args.thresholds if name in load} for load in loads.values())
+    chosen = ({name: load[name] for name in args.thresholds if name in load} for load in loads)
     return around(mean(chosen), args.thresholds, args.target_thresholds)
 
 

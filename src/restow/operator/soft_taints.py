@@ -1,0 +1,165 @@
+"""The soft taints of busy nodes: which nodes bear them, and the one patch that makes it so.
+
+kube-scheduler prefers nodes without them. A patch tests the whole list of taints before it writes a new one, because the
+list is atomic: whatever somebody else has changed meanwhile makes the patch fail, and the node is read again.
+Source of the names: cluster-kube-descheduler-operator 5.4.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any, Final
+
+from msgspec import Struct, structs
+
+from restow.client import objects
+from restow.client.errors import ClientError, NotFound
+from restow.client.listing import pages
+from restow.client.objects import PatchKind
+from restow.client.resources import RESOURCES
+from restow.client.taint_patches import is_outdated
+from restow.client.transport import Api
+from restow.kube.objects import Unreadable
+
+_PREFIX: Final = "nodeutilization.descheduler.openshift.io"
+#: Of a node that is used as it should be, where others are used less; and of one that is used too much, which bears both.
+APPROPRIATE: Final = f"{_PREFIX}/appropriate"
+OVERUTILIZED: Final = f"{_PREFIX}/overutilized"
+KEYS: Final = (APPROPRIATE, OVERUTILIZED)
+VALUE: Final = "true"
+EFFECT: Final = "PreferNoSchedule"
+
+#: How many nodes are written at a time, and how often one is tried.
+_AT_A_TIME: Final = 20
+_TRIES: Final = 3
+_PATH: Final = "/spec/taints"
+
+#: A taint with all that the API server says of it.
+RawTaint = dict[str, Any]
+
+
+class _Metadata(Struct, frozen=True):
+    name: str = ""
+    labels: dict[str, str] | None = None
+
+
+class _Spec(Struct, frozen=True):
+    unschedulable: bool = False
+    taints: tuple[RawTaint, ...] | None = None
+
+
+class TaintedNode(Struct, frozen=True):
+    """A v1 Node, as far as soft taints go."""
+
+    metadata: _Metadata = _Metadata()
+    spec: _Spec = _Spec()
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.metadata.name
+
+    @property
+    def taints(self) -> tuple[RawTaint, ...]:
+        """Its taints, in order."""
+        return self.spec.taints or ()
+
+
+@dataclass(slots=True, frozen=True)
+class Written:
+    """What became of some nodes."""
+
+    #: The nodes whose taints were changed.
+    changed: tuple[str, ...] = ()
+    #: Why others could not be, one sentence each.
+    problems: tuple[str, ...] = ()
+
+
+_NODES: Final = structs.replace(RESOURCES["Node"], type=TaintedNode)
+
+
+def is_soft_taint(taint: RawTaint) -> bool:
+    """Whether a taint is one of these two; the value does not count."""
+    return taint.get("key") in KEYS and taint.get("effect") == EFFECT
+
+
+def has_soft_taints(nodes: Iterable[TaintedNode]) -> bool:
+    """Whether any node bears one."""
+    return any(is_soft_taint(taint) for node in nodes for taint in node.taints)
+
+
+def taint_patch(taints: Sequence[RawTaint], keys: Collection[str]) -> list[dict[str, Any]]:
+    """Return the JSON patch after which a node with these taints bears the soft taints of these keys and no others.
+
+    Empty if it does already. All other taints stay, in their order.
+    """
+    kept = [each for each in taints if not is_soft_taint(each) or each["key"] in keys]
+    present = {each["key"] for each in kept if is_soft_taint(each)}
+    missing = [{"key": key, "value": VALUE, "effect": EFFECT} for key in sorted(set(keys) - present)]
+    after = [*kept, *missing]
+    if after == [*taints]:
+        return []
+    # A test for null holds where there is no list.
+    test = {"op": "test", "path": _PATH, "value": [*taints] or None}
+    return [test, {"op": "add", "path": _PATH, "value": after} if after else {"op": "remove", "path": _PATH}]
+
+
+async def read_nodes(api: Api) -> list[TaintedNode]:
+    """Return all nodes; ClientError if one of them cannot be read, for a taint may stand there."""
+    nodes: list[TaintedNode] = []
+    async with aclosing(pages(api, _NODES)) as listed:
+        async for page in listed:
+            nodes = [] if page.first else nodes
+            for each in page.objects:
+                if isinstance(each, Unreadable):
+                    raise ClientError(f"node {each.metadata.name} cannot be read: {each.why}")
+                nodes.append(each)
+    return nodes
+
+
+async def write_taints(api: Api, nodes: Iterable[TaintedNode], wanted: Mapping[str, Collection[str]]) -> Written:
+    """Have each of these nodes bear the soft taints of its keys; one without an entry bears none."""
+    limit = asyncio.Semaphore(_AT_A_TIME)
+    changed: list[str] = []
+    problems: list[str] = []
+
+    async def one(node: TaintedNode) -> None:
+        async with limit:
+            try:
+                if await _write(api, node, wanted.get(node.name, ())):
+                    changed.append(node.name)
+            except ClientError as error:
+                problems.append(f"the soft taints of {node.name} cannot be changed: {error}")
+
+    await asyncio.gather(*(one(node) for node in nodes))
+    return Written(tuple(sorted(changed)), tuple(sorted(problems)))
+
+
+async def remove_taints(api: Api) -> int:
+    """Take the soft taints off all nodes; returns how many nodes bore some. ClientError if one may still bear them."""
+    written = await write_taints(api, await read_nodes(api), {})
+    if written.problems:
+        raise ClientError("; ".join(written.problems))
+    return len(written.changed)
+
+
+async def _write(api: Api, node: TaintedNode, keys: Collection[str]) -> bool:
+    """Whether a node had to be changed; it is read again after each patch that did not fit."""
+    for attempt in range(1, _TRIES + 1):
+        patch = taint_patch(node.taints, keys)
+        if not patch:
+            return False
+        try:
+            await objects.patch(api, _NODES, "", node.name, patch, kind=PatchKind.JSON)
+        except NotFound:
+            return False
+        except ClientError as error:
+            if attempt == _TRIES or not is_outdated(error):
+                raise
+            node = await objects.get(api, _NODES, "", node.name, TaintedNode)
+        else:
+            return True
+    return False
