@@ -9,17 +9,31 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from restow.cluster.nodes import BASIC_RESOURCES
+from restow.descheduling.node_utilization.capacity import METRIC_RESOURCE
 from restow.kube.duration import SECOND
 from restow.operator.namespaces import Scope
-from restow.operator.prometheus import KUBEVIRT_QUERY
-from restow.operator.resource import ProfileCustomizations
-from restow.operator.thresholds import DEVIATION, PACKING, STATIC, of_query, of_requests
+from restow.operator.prometheus import KUBEVIRT_QUERY, metrics_provider
+from restow.operator.resource import DeviationLevel, Level, PackingLevel, ProfileCustomizations
 from restow.policies.schema import DEFAULT_EVICTOR
 
 Plain = dict[str, Any]
 
 _DAY: Final = 24 * 60 * 60
 _RESTARTS: Final = 100
+#: Underused up to, overused from: of a node's capacity.
+_STATIC: Final[dict[Level, tuple[int, int]]] = {"Low": (10, 30), "Medium": (20, 50), "High": (40, 70)}
+#: The same below and above the mean of all nodes.
+_DEVIATION: Final[dict[DeviationLevel, tuple[int, int]]] = {
+    "Low": (10, 10),
+    "Medium": (20, 20),
+    "High": (30, 30),
+    "AsymmetricLow": (0, 10),
+    "AsymmetricMedium": (0, 20),
+    "AsymmetricHigh": (0, 30),
+}
+#: Underused up to: a node that is to be emptied.
+_PACKING: Final[dict[PackingLevel, int]] = {"Minimal": 10, "Modest": 20, "Moderate": 30}
 
 
 @dataclass(slots=True, frozen=True)
@@ -117,15 +131,15 @@ def _relieved(settings: ProfileSettings, utilization: Plain) -> dict[str, Plain]
 
 
 def _utilization(settings: ProfileSettings) -> Plain:
-    span = STATIC[settings.custom.dev_low_node_utilization_thresholds or "Medium"]
-    return of_query(span, settings.query) if settings.query else of_requests(span)
+    span = _STATIC[settings.custom.dev_low_node_utilization_thresholds or "Medium"]
+    return _of_query(span, settings.query) if settings.query else _of_requests(span)
 
 
 def _compact_and_scale(settings: ProfileSettings) -> Plain:
-    threshold = PACKING[settings.custom.dev_high_node_utilization_thresholds or "Modest"]
+    threshold = _PACKING[settings.custom.dev_high_node_utilization_thresholds or "Modest"]
     packing = {
         "evictableNamespaces": settings.scope.evictable,
-        "thresholds": of_requests((threshold, threshold))["thresholds"],
+        "thresholds": _of_requests((threshold, threshold))["thresholds"],
     }
     return _profile("CompactAndScale", settings.evictor, balance={"HighNodeUtilization": packing})
 
@@ -133,12 +147,28 @@ def _compact_and_scale(settings: ProfileSettings) -> Plain:
 def _kubevirt(settings: ProfileSettings) -> Plain:
     custom, query = settings.custom, settings.query or KUBEVIRT_QUERY
     if custom.dev_low_node_utilization_thresholds:
-        utilization = of_query(STATIC[custom.dev_low_node_utilization_thresholds], query)
+        utilization = _of_query(_STATIC[custom.dev_low_node_utilization_thresholds], query)
     else:
-        span = DEVIATION[custom.dev_deviation_thresholds or "AsymmetricLow"]
-        utilization = {**of_query(span, query), "useDeviationThresholds": True}
+        span = _DEVIATION[custom.dev_deviation_thresholds or "AsymmetricLow"]
+        utilization = {**_of_query(span, query), "useDeviationThresholds": True}
     evictor = {"evictLocalStoragePods": True, "noEvictionPolicy": "Mandatory", **settings.priority}
     return _profile("KubeVirtRelieveAndMigrate", evictor, balance=_relieved(settings, utilization))
+
+
+def _of_requests(span: tuple[int, int]) -> dict[str, Any]:
+    """Return the arguments by which nodes are told apart by what their pods request."""
+    low, high = span
+    return {"thresholds": dict.fromkeys(BASIC_RESOURCES, low), "targetThresholds": dict.fromkeys(BASIC_RESOURCES, high)}
+
+
+def _of_query(span: tuple[int, int], query: str) -> dict[str, Any]:
+    """Return the arguments by which nodes are told apart by what Prometheus says of them."""
+    low, high = span
+    return {
+        "metricsUtilization": metrics_provider(query),
+        "thresholds": {METRIC_RESOURCE: low},
+        "targetThresholds": {METRIC_RESOURCE: high},
+    }
 
 
 #: By the names that a resource has for them; profiles that only change others are not among them.
