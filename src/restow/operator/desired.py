@@ -14,7 +14,8 @@ from typing import Literal
 from restow.operator.facts import Facts, Installation
 from restow.operator.metrics import metrics_of
 from restow.operator.objects import Object, Place, in_namespace
-from restow.operator.operand import CONFIG_MAP, workload_of
+from restow.operator.operand import workload_of
+from restow.operator.pods import CONFIG_MAP
 from restow.operator.policy import POLICY_FILE, policy_of
 from restow.operator.problems import Condition, Notice, Problem, conditions_of
 from restow.operator.resource import KubeDescheduler

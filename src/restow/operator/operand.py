@@ -5,13 +5,12 @@ Arguments have the order that OpenShift's operator gives them. Source: cluster-k
 
 from __future__ import annotations
 
-import hashlib
 from typing import Final
 
 from restow.operator.facts import Facts
 from restow.operator.objects import Object, Place, in_namespace
-from restow.operator.policy import POLICY_FILE
-from restow.operator.resource import KubeDeschedulerSpec, LogLevel
+from restow.operator.pods import POLICY_PATH, VERBOSITY, Program, lasting, pod_metadata, pod_spec, probe
+from restow.operator.resource import KubeDeschedulerSpec
 from restow.operator.rights import OPERAND, PLAN_CONFIG_MAP
 from restow.operator.rules import KUBEVIRT_PROFILES
 
@@ -21,10 +20,7 @@ APP: Final = {"app": "descheduler"}
 PORT: Final = 10258
 #: What OpenShift's service CA makes for the Service.
 CERTIFICATE: Final = "kube-descheduler-serving-cert"
-CONFIG_MAP: Final = "cluster"
-#: Of each level, for the descheduler and the operator.
-VERBOSITY: Final[dict[LogLevel, int]] = {"Normal": 2, "Debug": 4, "Trace": 6, "TraceAll": 8}
-_POLICY_AT, _CERTIFICATE_AT = "/policy-dir", "/certs-dir"
+_CERTIFICATE_AT: Final = "/certs-dir"
 #: A hanging run is ended, as in ``deploy/kubernetes/job``.
 _LONGEST_RUN: Final = 3600
 
@@ -32,23 +28,20 @@ _LONGEST_RUN: Final = 3600
 def workload_of(place: Place, image: str, policy: str, facts: Facts) -> Object:
     """Return what runs a policy: a Deployment, or for an interval of 0 a Job for each generation of the resource."""
     spec = place.owner.spec
-    annotations = {
-        "kubectl.kubernetes.io/default-container": NAME,
-        # Pods with a new policy are new pods, so that it holds from then on and not when the kubelet comes round.
-        "restow.dev/policy-hash": hashlib.sha256(policy.encode()).hexdigest(),
-    }
-    if facts.is_openshift:
-        annotations["openshift.io/required-scc"] = "restricted-v2"
-    pod = {"metadata": {"labels": APP, "annotations": annotations}, "spec": _pod(place, image, facts)}
+    program = _program(place, image, facts)
+    metadata = pod_metadata(program, APP, policy, facts)
     if spec.descheduling_interval_seconds:
-        return in_namespace(place, "apps/v1", "Deployment", NAME, labels=APP, spec=_lasting(pod))
+        pod = {"metadata": metadata, "spec": pod_spec(program, OPERAND, _served())}
+        return in_namespace(place, "apps/v1", "Deployment", NAME, labels=APP, spec=lasting(APP, pod))
     name = f"{NAME}-run-{max(place.owner.metadata.generation, 1)}"
-    return in_namespace(place, "batch/v1", "Job", name, labels=APP, spec=_once(pod))
+    pod = {"metadata": metadata, "spec": pod_spec(program, OPERAND, {}) | {"restartPolicy": "Never"}}
+    once = {"backoffLimit": 0, "activeDeadlineSeconds": _LONGEST_RUN, "template": pod}
+    return in_namespace(place, "batch/v1", "Job", name, labels=APP, spec=once)
 
 
 def arguments(spec: KubeDeschedulerSpec, facts: Facts, namespace: str) -> list[str]:
     """Return the arguments of the descheduler."""
-    given = [f"--policy-config-file={_POLICY_AT}/{POLICY_FILE}", "--logging-format=text"]
+    given = [f"--policy-config-file={POLICY_PATH}", "--logging-format=text"]
     if _has_certificate(spec, facts):
         given += [f"--tls-cert-file={_CERTIFICATE_AT}/tls.crt", f"--tls-private-key-file={_CERTIFICATE_AT}/tls.key"]
     given.append(f"--descheduling-interval={spec.descheduling_interval_seconds}s")
@@ -69,57 +62,14 @@ def _has_certificate(spec: KubeDeschedulerSpec, facts: Facts) -> bool:
     return facts.is_openshift and spec.descheduling_interval_seconds > 0
 
 
-def _lasting(pod: Object) -> Object:
-    # Never two at a time: each would move pods without knowing what the other one does.
-    return {"replicas": 1, "strategy": {"type": "Recreate"}, "selector": {"matchLabels": APP}, "template": pod}
-
-
-def _once(pod: Object) -> Object:
-    once = {**pod, "spec": {**pod["spec"], "restartPolicy": "Never"}}
-    return {"backoffLimit": 0, "activeDeadlineSeconds": _LONGEST_RUN, "template": once}
-
-
-def _pod(place: Place, image: str, facts: Facts) -> Object:
-    volumes: list[Object] = [{"name": "policy-volume", "configMap": {"name": CONFIG_MAP}}]
-    mounts: list[Object] = [{"name": "policy-volume", "mountPath": _POLICY_AT, "readOnly": True}]
-    if _has_certificate(place.owner.spec, facts):
-        volumes.append({"name": "certs-dir", "secret": {"secretName": CERTIFICATE}})
-        mounts.append({"name": "certs-dir", "mountPath": _CERTIFICATE_AT, "readOnly": True})
-    return {
-        "priorityClassName": "system-cluster-critical",
-        "serviceAccountName": OPERAND,
-        # restow ends within 55 s of SIGTERM, even if nobody answers.
-        "terminationGracePeriodSeconds": 60,
-        "securityContext": {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}},
-        "containers": [_container(place, image, facts, mounts)],
-        "volumes": volumes,
-    }
-
-
-def _container(place: Place, image: str, facts: Facts, mounts: list[Object]) -> Object:
-    container: Object = {
-        "name": NAME,
-        "image": image,
-        "command": ["/bin/descheduler"],
-        "args": arguments(place.owner.spec, facts, place.namespace),
-        # Memory use grows with the cluster; there is no limit, because a killed cycle is worse than a larger one.
-        "resources": {"requests": {"cpu": "100m", "memory": "256Mi"}},
-        "securityContext": {
-            "allowPrivilegeEscalation": False,
-            "readOnlyRootFilesystem": True,
-            "capabilities": {"drop": ["ALL"]},
-        },
-        "volumeMounts": mounts,
-    }
-    return container | (_served() if place.owner.spec.descheduling_interval_seconds else {})
+def _program(place: Place, image: str, facts: Facts) -> Program:
+    spec = place.owner.spec
+    secrets = ((_CERTIFICATE_AT, CERTIFICATE),) if _has_certificate(spec, facts) else ()
+    return Program(NAME, image, ["/bin/descheduler"], arguments(spec, facts, place.namespace), "100m", "256Mi", secrets)
 
 
 def _served() -> Object:
     """Return port and probes of a descheduler that lasts, as in ``deploy/kubernetes/deployment``."""
-
-    def probe(path: str, **times: int) -> Object:
-        return {"httpGet": {"scheme": "HTTPS", "port": "https", "path": path}, "timeoutSeconds": 5, **times}
-
     return {
         "ports": [{"name": "https", "containerPort": PORT}],
         "livenessProbe": probe("/livez", initialDelaySeconds=5, periodSeconds=20, failureThreshold=3),

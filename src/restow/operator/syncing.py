@@ -22,8 +22,8 @@ from restow.operator.desired import Desired, desired
 from restow.operator.facts import Installation
 from restow.operator.kinds import KUBEDESCHEDULERS
 from restow.operator.objects import Object
-from restow.operator.operand import VERBOSITY
 from restow.operator.plan_summary import summary_in
+from restow.operator.pods import VERBOSITY
 from restow.operator.problems import Problem, conditions_of
 from restow.operator.reading import resource_of
 from restow.operator.resource import API_VERSION, KIND, Metadata
