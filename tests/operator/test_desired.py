@@ -39,7 +39,8 @@ def objects(*profiles: str, **settings: Any) -> list[Any]:
 
 
 def container(*profiles: str, kind: str = "Deployment", **settings: Any) -> Any:
-    (one,) = pod_of(only(objects(*profiles, **settings), kind))["spec"]["containers"]
+    workloads = [each for each in objects(*profiles, **settings) if each["metadata"]["name"] == "descheduler"]
+    (one,) = pod_of(only(workloads, kind))["spec"]["containers"]
     return one
 
 

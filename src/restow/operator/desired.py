@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from restow.operator import soft_tainter
 from restow.operator.facts import Facts, Installation
 from restow.operator.metrics import metrics_of
 from restow.operator.objects import Object, Place, in_namespace
@@ -34,6 +35,8 @@ class Desired:
     action: Action
     #: The text of the policy; empty unless it is to be carried out.
     policy: str = ""
+    #: Whether nodes may bear soft taints; if not, they are taken off where a policy is carried out, or none is any more.
+    soft_taints: bool = False
     #: In an order in which they can be created.
     objects: tuple[Object, ...] = ()
     conditions: tuple[Condition, ...] = ()
@@ -55,7 +58,14 @@ def desired(resource: KubeDescheduler, facts: Facts, installation: Installation)
     if outcome.problems:
         return _because("stop" if any(each.stops for each in outcome.problems) else "leave", outcome.problems)
     objects = _objects(resource, outcome.text, facts, installation)
-    return Desired("apply", outcome.text, objects, conditions_of((), outcome.notices), (), outcome.notices)
+    return Desired(
+        "apply",
+        policy=outcome.text,
+        soft_taints=soft_tainter.is_needed(resource.spec),
+        objects=objects,
+        conditions=conditions_of((), outcome.notices),
+        notices=outcome.notices,
+    )
 
 
 def _because(action: Action, problems: tuple[Problem, ...] = ()) -> Desired:
@@ -65,9 +75,11 @@ def _because(action: Action, problems: tuple[Problem, ...] = ()) -> Desired:
 def _objects(resource: KubeDescheduler, policy: str, facts: Facts, installation: Installation) -> tuple[Object, ...]:
     place = Place(installation.namespace, resource)
     lasts = resource.spec.descheduling_interval_seconds > 0
+    taints = soft_tainter.is_needed(resource.spec)
     return (
         *rights_of(place, resource.spec.mode),
         in_namespace(place, "v1", "ConfigMap", CONFIG_MAP, data={POLICY_FILE: policy}),
         *(metrics_of(place, facts) if lasts else ()),
         workload_of(place, installation.image, policy, facts),
+        *(soft_tainter.soft_tainter_of(place, installation, policy, facts) if taints else ()),
     )

@@ -56,6 +56,10 @@ class Installation:
     namespace: str = NAMESPACE
     #: Where to ask for usage in a cluster without OpenShift's Route; empty where nobody said.
     prometheus_url: str = ""
+    #: Of the soft tainter; empty is the same image.
+    soft_tainter_image: str = ""
+    #: Who the operator is.
+    service_account: str = "openshift-descheduler"
 
 
 def facts_of(cluster: Cluster) -> Facts:

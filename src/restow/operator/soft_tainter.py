@@ -1,0 +1,102 @@
+"""The soft tainter as objects: the daemon that puts soft taints on busy nodes, its rights, and what holds it to them.
+
+It is there where virtual machines are moved, and only while they are really moved: a plan that nobody carries out changes
+nothing about nodes, and a single run does not come back to take taints off. Source of the names: cluster-kube-descheduler-operator 5.4.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from restow.client.resources import RESOURCES
+from restow.operator.facts import Facts, Installation
+from restow.operator.objects import Object, Place, in_cluster, in_namespace
+from restow.operator.pods import POLICY_PATH, VERBOSITY, Program, lasting, pod_metadata, pod_spec, probe
+from restow.operator.resource import API_VERSION, KubeDeschedulerSpec
+from restow.operator.rules import KUBEVIRT_PROFILES
+from restow.operator.taint_guard import binding_spec, guard_spec
+
+NAME: Final = "softtainter"
+#: The service account, and the names of its roles.
+ACCOUNT: Final = "openshift-descheduler-softtainter"
+#: The spelling is upstream's.
+APP: Final = {"app": "softtainer"}
+PORT: Final = 6060
+PLURAL: Final = "kubedeschedulers"
+_RBAC: Final = "rbac.authorization.k8s.io"
+_ADMISSION: Final = "admissionregistration.k8s.io/v1"
+_GUARD: Final = f"{ACCOUNT}-vap"
+
+
+def is_needed(spec: KubeDeschedulerSpec) -> bool:
+    """Whether nodes are to bear soft taints; otherwise the operator takes them off."""
+    lasts = spec.mode == "Automatic" and spec.descheduling_interval_seconds > 0
+    return lasts and bool(KUBEVIRT_PROFILES.intersection(spec.profiles))
+
+
+def soft_tainter_of(place: Place, installation: Installation, policy: str, facts: Facts) -> list[Object]:
+    """Return the objects of a soft tainter, in an order in which they can be created."""
+    return [
+        in_namespace(place, "v1", "ServiceAccount", ACCOUNT),
+        *_guard(place, installation),
+        *_rights(place),
+        *([_monitoring(place)] if facts.is_openshift else ()),
+        _deployment(place, installation.soft_tainter_image or installation.image, policy, facts),
+    ]
+
+
+def arguments(spec: KubeDeschedulerSpec, namespace: str) -> list[str]:
+    """Return the arguments of ``restow``."""
+    return [
+        "operator",
+        "soft-tainter",
+        f"--policy-config-file={POLICY_PATH}",
+        f"--namespace={namespace}",
+        f"-v={VERBOSITY[spec.log_level]}",
+    ]
+
+
+def _guard(place: Place, installation: Installation) -> list[Object]:
+    users = [
+        f"system:serviceaccount:{place.namespace}:{account}" for account in (ACCOUNT, installation.service_account)
+    ]
+    return [
+        in_cluster(_ADMISSION, "ValidatingAdmissionPolicy", _GUARD, spec=guard_spec(users)),
+        in_cluster(_ADMISSION, "ValidatingAdmissionPolicyBinding", f"{_GUARD}-binding", spec=binding_spec(_GUARD)),
+    ]
+
+
+def _rights(place: Place) -> list[Object]:
+    nodes = [{"apiGroups": [""], "resources": [RESOURCES["Node"].plural], "verbs": ["get", "list", "patch"]}]
+    resource = [{"apiGroups": [API_VERSION.partition("/")[0]], "resources": [PLURAL], "verbs": ["get"]}]
+    subjects = [{"kind": "ServiceAccount", "name": ACCOUNT, "namespace": place.namespace}]
+
+    def role_ref(kind: str) -> Object:
+        return {"apiGroup": _RBAC, "kind": kind, "name": ACCOUNT}
+
+    return [
+        in_cluster(f"{_RBAC}/v1", "ClusterRole", ACCOUNT, rules=nodes),
+        in_cluster(f"{_RBAC}/v1", "ClusterRoleBinding", ACCOUNT, roleRef=role_ref("ClusterRole"), subjects=subjects),
+        in_namespace(place, f"{_RBAC}/v1", "Role", ACCOUNT, rules=resource),
+        in_namespace(place, f"{_RBAC}/v1", "RoleBinding", ACCOUNT, roleRef=role_ref("Role"), subjects=subjects),
+    ]
+
+
+def _monitoring(place: Place) -> Object:
+    """Return the right to ask OpenShift's Prometheus."""
+    subjects = [{"kind": "ServiceAccount", "name": ACCOUNT, "namespace": place.namespace}]
+    role_ref = {"apiGroup": _RBAC, "kind": "ClusterRole", "name": "cluster-monitoring-view"}
+    name = f"{ACCOUNT}-monitoring"
+    return in_cluster(f"{_RBAC}/v1", "ClusterRoleBinding", name, roleRef=role_ref, subjects=subjects)
+
+
+def _deployment(place: Place, image: str, policy: str, facts: Facts) -> Object:
+    args = arguments(place.owner.spec, place.namespace)
+    program = Program(NAME, image, ["restow"], args, cpu="10m", memory="128Mi")
+    served = {
+        "ports": [{"name": "https", "containerPort": PORT}],
+        "livenessProbe": probe("/livez", initialDelaySeconds=30, periodSeconds=20, failureThreshold=3),
+        "readinessProbe": probe("/readyz", initialDelaySeconds=5, periodSeconds=10),
+    }
+    pod = {"metadata": pod_metadata(program, APP, policy, facts), "spec": pod_spec(program, ACCOUNT, served)}
+    return in_namespace(place, "apps/v1", "Deployment", NAME, labels=APP, spec=lasting(APP, pod))

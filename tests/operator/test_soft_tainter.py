@@ -1,0 +1,152 @@
+"""The objects of the soft tainter: when they are there, what they may do, and what holds them to it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from builders.kubedeschedulers import INSTALLED, OPENSHIFT, a_kubedescheduler
+from deploy.manifests import KUBERNETES, documents, granted, only, pod_of
+from restow.operator.desired import desired
+from restow.operator.facts import Facts
+from restow.operator.resource import NAMESPACE
+from restow.operator.soft_tainter import ACCOUNT, is_needed
+from restow.operator.soft_taints import EFFECT, KEYS
+
+VANILLA = Facts(prometheus_route=OPENSHIFT.prometheus_route)
+KUBEVIRT = "KubeVirtRelieveAndMigrate"
+
+
+def made(*profiles: str, facts: Facts = OPENSHIFT, installed: Any = INSTALLED, **settings: Any) -> Any:
+    return desired(a_kubedescheduler(*profiles, **settings), facts, installed)
+
+
+def of_tainter(things: Any) -> list[Any]:
+    names = ("softtainter", ACCOUNT)
+    return [each for each in things if each["metadata"]["name"].startswith(names)]
+
+
+@pytest.fixture(params=[OPENSHIFT, VANILLA], ids=["OpenShift", "Kubernetes"])
+def objects(request: pytest.FixtureRequest) -> list[Any]:
+    return of_tainter(made(KUBEVIRT, facts=request.param, mode="Automatic").objects)
+
+
+@pytest.mark.parametrize(
+    ("profile", "settings", "needed"),
+    [
+        (KUBEVIRT, {"mode": "Automatic"}, True),
+        ("DevKubeVirtRelieveAndMigrate", {"mode": "Automatic"}, True),
+        (KUBEVIRT, {}, False),
+        (KUBEVIRT, {"mode": "Automatic", "deschedulingIntervalSeconds": 0}, False),
+        ("LongLifecycle", {"mode": "Automatic", "custom": {"devEnableSoftTainter": True}}, False),
+    ],
+)
+def test_it_is_there_while_virtual_machines_are_moved(profile, settings, needed):
+    done = made(profile, **settings)
+    assert (done.action, done.soft_taints, bool(of_tainter(done.objects))) == ("apply", needed, needed)
+    assert is_needed(a_kubedescheduler(profile, **settings).spec) == needed
+
+
+@pytest.mark.parametrize("state", ["Removed", "Unmanaged"])
+def test_where_nothing_is_carried_out_nodes_bear_none(state):
+    assert not made(KUBEVIRT, mode="Automatic", managementState=state).soft_taints
+
+
+def test_its_objects_on_openshift():
+    things = of_tainter(made(KUBEVIRT, mode="Automatic").objects)
+    assert [(each["kind"], each["metadata"]["name"]) for each in things] == [
+        ("ServiceAccount", "openshift-descheduler-softtainter"),
+        ("ValidatingAdmissionPolicy", "openshift-descheduler-softtainter-vap"),
+        ("ValidatingAdmissionPolicyBinding", "openshift-descheduler-softtainter-vap-binding"),
+        ("ClusterRole", "openshift-descheduler-softtainter"),
+        ("ClusterRoleBinding", "openshift-descheduler-softtainter"),
+        ("Role", "openshift-descheduler-softtainter"),
+        ("RoleBinding", "openshift-descheduler-softtainter"),
+        ("ClusterRoleBinding", "openshift-descheduler-softtainter-monitoring"),
+        ("Deployment", "softtainter"),
+    ]
+
+
+def test_elsewhere_nobody_grants_the_monitoring_of_openshift():
+    things = of_tainter(made(KUBEVIRT, facts=VANILLA, mode="Automatic").objects)
+    assert "openshift-descheduler-softtainter-monitoring" not in [each["metadata"]["name"] for each in things]
+    assert len(things) == 8
+
+
+def test_it_may_patch_nodes_and_read_its_resource(objects):
+    assert granted(only(objects, "ClusterRole")["rules"]) == {("", "nodes", verb) for verb in ("get", "list", "patch")}
+    assert granted(only(objects, "Role")["rules"]) == {("operator.openshift.io", "kubedeschedulers", "get")}
+
+
+def test_whoever_patches_nodes_is_held_to_the_soft_taints(objects):
+    policy, binding = only(objects, "ValidatingAdmissionPolicy"), only(objects, "ValidatingAdmissionPolicyBinding")
+    spec = policy["spec"]
+    assert spec["failurePolicy"] == "Fail"
+    (condition,) = spec["matchConditions"]
+    for account in (ACCOUNT, "openshift-descheduler"):
+        assert f"'system:serviceaccount:{NAMESPACE}:{account}'" in condition["expression"]
+    for variable in spec["variables"]:
+        assert all(f"'{key}'" in variable["expression"] for key in KEYS)
+        assert f"taint.effect == '{EFFECT}'" in variable["expression"]
+    assert binding["spec"] == {"policyName": policy["metadata"]["name"], "validationActions": ["Deny"]}
+
+
+def test_all_else_of_a_node_is_protected_as_by_the_guard_of_fences(objects):
+    fences = only(documents(KUBERNETES / "fencing" / "guarding.yaml"), "ValidatingAdmissionPolicy")["spec"]
+    ours = only(objects, "ValidatingAdmissionPolicy")["spec"]
+    assert ours["matchConstraints"] == fences["matchConstraints"]
+
+    def rest(spec: Any) -> list[set[str]]:
+        status, _, *others = (each["expression"] for each in spec["validations"])
+        metadata, all_else = others[-2:]
+        return [{term.replace("(", "").replace(")", "").strip() for term in text.split("&&")} for text in
+                (status, metadata, _unlike(all_else))]  # fmt: skip
+
+    def _unlike(text: str) -> str:
+        return "&&".join(term for term in text.split("&&") if "unschedulable" not in term)
+
+    assert rest(ours) == rest(fences)
+
+
+def test_a_node_is_not_uncordoned(objects):
+    (text,) = (
+        each["expression"]
+        for each in only(objects, "ValidatingAdmissionPolicy")["spec"]["validations"]
+        if "spec.providerID" in each["expression"]
+    )
+    assert "spec.unschedulable" in text
+
+
+def test_the_pod_is_as_unprivileged_as_that_of_the_descheduler():
+    things = list(made(KUBEVIRT, mode="Automatic", logLevel="Debug").objects)
+    operand, tainter = (
+        pod_of(each) for each in things if each["kind"] == "Deployment"
+    )  # fmt: skip
+    for field in ("priorityClassName", "securityContext", "terminationGracePeriodSeconds"):
+        assert tainter["spec"][field] == operand["spec"][field]
+    (mine,), (other,) = (each["spec"]["containers"] for each in (tainter, operand))
+    assert mine["securityContext"] == other["securityContext"]
+    assert mine["command"] == ["restow"]
+    assert mine["args"] == [
+        "operator",
+        "soft-tainter",
+        "--policy-config-file=/policy-dir/policy.yaml",
+        f"--namespace={NAMESPACE}",
+        "-v=4",
+    ]
+    for probe in ("livenessProbe", "readinessProbe"):
+        assert mine[probe]["httpGet"]["port"] == "https"
+    hashes = {each["metadata"]["annotations"]["restow.dev/policy-hash"] for each in (tainter, operand)}
+    assert len(hashes) == 1
+
+
+def test_its_image_is_that_of_the_descheduler_unless_it_has_its_own():
+    def image(**own: str) -> str:
+        done = made(KUBEVIRT, mode="Automatic", installed=replace(INSTALLED, **own))
+        (one,) = pod_of(only(of_tainter(done.objects), "Deployment"))["spec"]["containers"]
+        return one["image"]
+
+    assert image() == INSTALLED.image
+    assert image(soft_tainter_image="mine") == "mine"
