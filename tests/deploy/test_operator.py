@@ -1,0 +1,149 @@
+"""The manifests of the operator: it may do what it does, it has what it grants, and it is held to it."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+from builders.kubedeschedulers import INSTALLED, OPENSHIFT, a_kubedescheduler
+from deploy.manifests import DEPLOY, KUBERNETES, documents, granted, manifests, only, pod_of
+from restow.operator.desired import desired
+from restow.operator.facts import Facts
+from restow.operator.resource import NAMESPACE
+from restow.operator.taint_guard import binding_spec, guard_spec
+
+OPERATOR = DEPLOY / "operator"
+RIGHTS = documents(OPERATOR / "rights.yaml")
+CLUSTER_WIDE, WITHIN = only(RIGHTS, "ClusterRole")["rules"], only(RIGHTS, "Role")["rules"]
+KUBEVIRT = "KubeVirtRelieveAndMigrate"
+#: What the monitoring of OpenShift lets be read; the operator may bind it.
+MONITORING = "cluster-monitoring-view"
+PLURALS = {
+    "ValidatingAdmissionPolicy": "validatingadmissionpolicies",
+}
+
+
+def made() -> list[Any]:
+    """Every object that the operator makes, for any resource."""
+    profiles = (KUBEVIRT, "LongLifecycle", "AffinityAndTaints")
+    facts = (OPENSHIFT, Facts(prometheus_route=OPENSHIFT.prometheus_route))
+    return [
+        each
+        for profile in profiles
+        for mode in ("Automatic", "Predictive")
+        for interval in (0, 60)
+        for fact in facts
+        for each in desired(
+            a_kubedescheduler(profile, mode=mode, deschedulingIntervalSeconds=interval), fact, INSTALLED
+        ).objects
+    ]
+
+
+def of_kind(thing: Any) -> tuple[str, str]:
+    """Group and plural."""
+    group, _, _ = thing["apiVersion"].rpartition("/")
+    return group, PLURALS.get(thing["kind"], f"{thing['kind'].lower()}s")
+
+
+def named(rules: list[Any], group: str, plural: str, name: str) -> set[str]:
+    """The verbs for one object."""
+    return {
+        verb
+        for rule in rules
+        if group in rule["apiGroups"] and plural in rule["resources"]
+        if name in rule.get("resourceNames", [name])
+        for verb in rule["verbs"]
+    }
+
+
+def test_it_may_write_every_object_that_it_makes_and_no_other_of_its_kind_outside_of_its_namespace():
+    outside: dict[tuple[str, str], set[str]] = {}
+    for thing in made():
+        group, plural = of_kind(thing)
+        rules = CLUSTER_WIDE if "namespace" not in thing["metadata"] else [*CLUSTER_WIDE, *WITHIN]
+        name = thing["metadata"]["name"]
+        wanted = {"list", "create", "get", "patch", "update", "delete"}
+        assert wanted <= named(rules, group, plural, name), (plural, name)
+        if "namespace" not in thing["metadata"]:
+            outside.setdefault((group, plural), set()).add(name)
+    for (group, plural), names in outside.items():
+        listed = {
+            name
+            for rule in CLUSTER_WIDE
+            if plural in rule["resources"] and "delete" in rule["verbs"]
+            for name in rule["resourceNames"]
+        }
+        assert names <= listed, (group, plural)
+
+
+def test_it_makes_every_object_for_which_it_has_a_name():
+    names = {each["metadata"]["name"] for each in made()}
+    for rule in CLUSTER_WIDE:
+        if "delete" in rule["verbs"]:
+            assert set(rule["resourceNames"]) <= names
+
+
+def test_it_has_every_right_that_it_grants():
+    """The API server would refuse it the role otherwise."""
+    given = [rule for thing in made() if thing["kind"] in {"Role", "ClusterRole"} for rule in thing["rules"]]
+    assert granted(given) <= granted([*CLUSTER_WIDE, *WITHIN])
+    bound = {each["roleRef"]["name"] for each in made() if each["kind"] == "ClusterRoleBinding"}
+    own = {each["metadata"]["name"] for each in made() if each["kind"] == "ClusterRole"}
+    bindable = {name for rule in CLUSTER_WIDE if "bind" in rule["verbs"] for name in rule["resourceNames"]}
+    assert bound - own == {MONITORING} == bindable
+
+
+def test_it_can_delete_nothing_but_what_it_makes():
+    deletable = {kind for _, kind, verb in granted([*CLUSTER_WIDE, *WITHIN]) if verb == "delete"}
+    assert deletable <= {plural for _, plural in map(of_kind, made())} | {"prometheusrules"}
+    assert not any(verb in {"*", "deletecollection", "escalate"} for _, _, verb in granted([*CLUSTER_WIDE, *WITHIN]))
+
+
+def test_it_reads_no_secrets():
+    assert not any(resource in {"secrets", "*"} for _, resource, _ in granted([*CLUSTER_WIDE, *WITHIN]))
+
+
+def test_every_rule_has_a_comment_that_says_why():
+    """Or it goes with the rule above, which is for the same resources."""
+    lines = (OPERATOR / "rights.yaml").read_text().splitlines()
+    above = [before for before, line in pairwise(lines) if line.startswith("  - apiGroups")]
+    assert len(above) == len(CLUSTER_WIDE) + len(WITHIN)
+    bare = [before for before in above if not before.startswith("  # ")]
+    assert len(bare) < len(above)
+
+
+def test_it_is_held_to_the_soft_taints():
+    policy, binding = documents(OPERATOR / "guarding.yaml")
+    account = only(RIGHTS, "ServiceAccount")["metadata"]
+    user = f"system:serviceaccount:{account['namespace']}:{account['name']}"
+    assert (account["namespace"], account["name"]) == (NAMESPACE, INSTALLED.service_account)
+    assert policy["spec"] == guard_spec([user])
+    assert binding["spec"] == binding_spec(policy["metadata"]["name"])
+    names = {name for rule in CLUSTER_WIDE for name in rule.get("resourceNames", ())}
+    assert policy["metadata"]["name"] not in names
+
+
+def test_everything_is_in_the_one_namespace_that_counts():
+    objects = list(manifests(OPERATOR))
+    assert only(objects, "Namespace")["metadata"]["name"] == NAMESPACE
+    assert {each["metadata"].get("namespace", NAMESPACE) for each in objects} == {NAMESPACE}
+    files = documents(OPERATOR / "kustomization.yaml")[0]["resources"]
+    assert sorted(files) == sorted({path.name for path in OPERATOR.glob("*.yaml")} - {"kustomization.yaml"})
+
+
+def test_its_pod_is_as_unprivileged_as_restows():
+    mine, other = (
+        pod_of(only(manifests(path), "Deployment"))["spec"] for path in (OPERATOR, KUBERNETES / "deployment")
+    )
+    for field in ("priorityClassName", "securityContext", "terminationGracePeriodSeconds"):
+        assert mine[field] == other[field]
+    (ours,), (theirs,) = mine["containers"], other["containers"]
+    assert ours["securityContext"] == theirs["securityContext"]
+    for probe in ("livenessProbe", "readinessProbe"):
+        assert ours[probe] == theirs[probe] | {"httpGet": theirs[probe]["httpGet"] | {"port": "https"}}
+
+
+def test_it_makes_its_own_image_run():
+    (container,) = pod_of(only(documents(OPERATOR / "deployment.yaml"), "Deployment"))["spec"]["containers"]
+    images = {each["value"] for each in container["env"] if each["name"].startswith("RELATED_IMAGE_")}
+    assert images == {container["image"]}
