@@ -12,6 +12,7 @@ from restow.cli import (
     explain,
     generate,
     operator,
+    operator_soft_tainter,
     plan,
     policy,
     pressure,
@@ -52,6 +53,7 @@ app.command(snapshot.snapshot, help_epilogue=snapshot.EXAMPLES, sort_key=7)
 app.command(pressure.app)
 app.command(release.release, help_epilogue=release.EXAMPLES, sort_key=8)
 app.command(generate.generate, help_epilogue=generate.EXAMPLES, sort_key=9)
+operator.app.command(operator_soft_tainter.soft_tainter, help_epilogue=operator_soft_tainter.EXAMPLES, sort_key=2)
 app.command(operator.app)
 
 

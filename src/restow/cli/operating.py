@@ -57,7 +57,7 @@ def run_operator(asked: Operating) -> int:
         installation=Installation(asked.image, asked.namespace, asked.prometheus_url),
         api=ApiSettings(kubeconfig=asked.kubeconfig),
         lease=LeaseSettings(name=LEASE, timing=timing),
-        https=_https(asked.port),
+        https=health_server(asked.port),
     )
     # Unlike the other commands this one lasts, and has to get rid of what it made.
     gc.enable()
@@ -71,7 +71,8 @@ def run_operator(asked: Operating) -> int:
     return _DONE
 
 
-def _https(port: int) -> HttpsSettings | None:
+def health_server(port: int) -> HttpsSettings | None:
+    """What a daemon of the operator serves on a port: health alone; None for 0."""
     if port <= 0:
         return None
     tls = TlsSettings(tls_version(""), ciphers(()))

@@ -1,0 +1,140 @@
+"""Keeps soft taints as they should be: the daemon ``restow operator soft-tainter``.
+
+It looks at the resource every few seconds and judges the nodes when the resource has changed, or its interval has passed.
+Nodes bear taints only while virtual machines are really moved; whenever they are not, or the resource is gone, the taints
+are taken off. Where Prometheus, or a figure of one node, is missing, all taints stay as they are: nobody knows better.
+Source: cluster-kube-descheduler-operator 5.4, its soft tainter.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from restow.client import objects
+from restow.client.errors import ClientError, NotFound
+from restow.client.transport import Api
+from restow.descheduling.registry import plugins
+from restow.errors import InputError
+from restow.kube.labels import parse_selector
+from restow.operator.kinds import KUBEDESCHEDULERS
+from restow.operator.node_states import keys_of, node_states
+from restow.operator.reading import resource_of
+from restow.operator.resource import NAME, KubeDescheduler
+from restow.operator.soft_tainter import is_needed
+from restow.operator.soft_taints import TaintedNode, read_nodes, write_taints
+from restow.operator.tainting_policy import TaintingPolicy, tainting_policy
+from restow.policies.enclosed import read_policy_document
+from restow.policies.load import load_document
+from restow.policies.policy import Policy
+from restow.running.logs import Log
+from restow.serving.health import Health
+from restow.small_files import read_small_file
+
+#: Seconds from one look at the resource to the next, and from one judgement to the next where no resource says.
+LOOK: Final = 10.0
+_UNASKED: Final = 60.0
+#: Seconds that one look may take: each request in it has a bound of its own.
+_PATIENCE: Final = 900.0
+
+#: What a query of a policy comes to, 0 to 1 by node; ClientError.
+Usage = Callable[[Policy, str], Awaitable[Mapping[str, float]]]
+
+
+@dataclass(slots=True)
+class SoftTainting:
+    """Judges the nodes, and writes what differs."""
+
+    api: Api
+    #: Where the resource is.
+    namespace: str
+    policy_file: str
+    usage: Usage
+    log: Log
+    health: Health
+    #: The spec that was carried out last, and when it is time again, in the event loop's time.
+    _spec: Any = field(init=False, default=None)
+    _due: float = field(init=False, default=float("-inf"))
+    #: What was told last of a failure.
+    _told: str = field(init=False, default="")
+
+    async def run(self) -> None:
+        """Look for ever."""
+        while True:
+            self.health.watchdog.expect("soft tainter", "look at the resource", _PATIENCE)
+            await self.look()
+            await asyncio.sleep(LOOK)
+
+    async def look(self) -> None:
+        """Judge the nodes where it is time; what fails is told, and tried again at the next look."""
+        try:
+            resource = await self._resource()
+            now, spec = asyncio.get_running_loop().time(), resource.spec if resource is not None else None
+            if now < self._due and spec == self._spec:
+                return
+            await self._judge(resource)
+        except (ClientError, InputError) as error:
+            self._fail(error)
+            return
+        self.health.ready()
+        self._spec, self._told = spec, ""
+        self._due = now + (max(spec.descheduling_interval_seconds, LOOK) if spec is not None else _UNASKED)
+
+    async def _resource(self) -> KubeDescheduler | None:
+        """The resource; None if there is none, or it is about to go."""
+        try:
+            found = await objects.get(self.api, KUBEDESCHEDULERS, self.namespace, NAME, dict[str, Any])
+        except NotFound:
+            return None
+        return None if found["metadata"].get("deletionTimestamp") else resource_of(found)
+
+    async def _judge(self, resource: KubeDescheduler | None) -> None:
+        nodes = await read_nodes(self.api)
+        wanted = await self._wanted(nodes) if resource is not None and _moves(resource) else {}
+        written = await write_taints(self.api, nodes, wanted)
+        for name in written.changed:
+            self.log.info("Soft taints changed", node=name, taints=sorted(wanted.get(name, ())))
+        if written.problems:
+            raise ClientError("; ".join(written.problems))
+
+    async def _wanted(self, nodes: Sequence[TaintedNode]) -> Mapping[str, Collection[str]]:
+        policy = read_policy(self.policy_file)
+        tainting = tainting_policy(policy)
+        if tainting is None:
+            return {}
+        selector = parse_selector(policy.node_selector or "")
+        chosen = [each for each in nodes if selector.matches(each.metadata.labels or {})]
+        usage = await self.usage(policy, tainting.query)
+        cordoned = {each.name for each in chosen if each.spec.unschedulable}
+        return keys_of(node_states(_complete(chosen, usage, tainting), cordoned, tainting.args))
+
+    def _fail(self, error: Exception) -> None:
+        if str(error) != self._told:
+            self._told = str(error)
+            self.log.failure("The soft taints stay as they are", error)
+            self.health.not_ready(str(error))
+
+
+def _moves(resource: KubeDescheduler) -> bool:
+    return is_needed(resource.spec) and resource.spec.management_state != "Removed"
+
+
+def _complete(
+    nodes: Sequence[TaintedNode], usage: Mapping[str, float], tainting: TaintingPolicy
+) -> Mapping[str, float]:
+    """The usage of each of these nodes; ClientError with upstream's text for one without."""
+    for node in nodes:
+        if node.name not in usage:
+            raise ClientError(f"unable to find metric entry for {node.name}, query: {tainting.query}")
+    return {node.name: usage[node.name] for node in nodes}
+
+
+def read_policy(path: str) -> Policy:
+    """Return the policy of a file; InputError where it cannot be used."""
+    try:
+        text = read_small_file(path)
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error} (--policy-config-file)") from error
+    return load_document(read_policy_document(text, path), plugins()).policy
