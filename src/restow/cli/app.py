@@ -13,6 +13,7 @@ from restow.cli import (
     generate,
     operator,
     operator_soft_tainter,
+    operator_uninstall,
     plan,
     policy,
     pressure,
@@ -54,6 +55,7 @@ app.command(pressure.app)
 app.command(release.release, help_epilogue=release.EXAMPLES, sort_key=8)
 app.command(generate.generate, help_epilogue=generate.EXAMPLES, sort_key=9)
 operator.app.command(operator_soft_tainter.soft_tainter, help_epilogue=operator_soft_tainter.EXAMPLES, sort_key=2)
+operator.app.command(operator_uninstall.uninstall, help_epilogue=operator_uninstall.EXAMPLES, sort_key=3)
 app.command(operator.app)
 
 

@@ -1,0 +1,120 @@
+"""What there is of an operator in a cluster, in the order in which it is removed.
+
+First the resource, with which the operator itself takes away what it made; then whatever of that is still there; then the
+operator, its namespace and the definition of the resource.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, Literal, get_args
+
+import msgspec
+from msgspec import Struct
+
+from restow.client import objects
+from restow.client.errors import NotFound
+from restow.client.listing import pages
+from restow.client.resources import RESOURCES, VALIDATING_POLICY_BINDINGS, Resource
+from restow.client.transport import Api
+from restow.operator.applying import made_objects
+from restow.operator.kinds import DEPLOYMENTS, KUBEDESCHEDULERS, resource_for
+from restow.operator.resource import KIND, NAMESPACE
+from restow.operator.soft_taints import has_soft_taints, read_nodes
+
+Step = Literal["resource", "objects", "taints", "operator", "namespace", "definition"]
+_ORDER: Final[tuple[Step, ...]] = get_args(Step)
+
+#: Names of ``deploy/operator``.
+OPERATOR: Final = "descheduler-operator"
+RIGHTS: Final = "openshift-descheduler-operator"
+DEFINITION: Final = f"{KUBEDESCHEDULERS.plural}.{KUBEDESCHEDULERS.group}"
+_PLAIN: Final = dict[str, Any]
+
+NAMESPACES: Final = msgspec.structs.replace(RESOURCES["Namespace"], type=_PLAIN)
+NODES: Final = RESOURCES["Node"]
+DEFINITIONS: Final = Resource(
+    kind="CustomResourceDefinition",
+    group="apiextensions.k8s.io",
+    version="v1",
+    plural="customresourcedefinitions",
+    namespaced=False,
+    type=_PLAIN,
+)
+
+
+class Item(Struct, frozen=True):
+    """One thing that is there; of a node, its soft taints are meant."""
+
+    step: Step
+    kind: str
+    name: str
+    namespace: str = ""
+
+
+async def inventory(api: Api, namespace: str) -> tuple[Item, ...]:
+    """Return all that there is, in the order of removal; ClientError for what cannot be read.
+
+    A namespace of another name than the operator's own is not among it unless something of an operator is in there.
+    """
+    inside = (*await resources(api), *await made(api, namespace), *await operator(api, namespace))
+    is_its_own = namespace == NAMESPACE or any(each.namespace == namespace for each in inside)
+    found = (
+        *inside,
+        *await tainted_nodes(api),
+        *(await present(api, "namespace", NAMESPACES, namespace) if is_its_own else ()),
+        *await present(api, "definition", DEFINITIONS, DEFINITION),
+    )
+    return tuple(sorted(found, key=lambda each: _ORDER.index(each.step)))
+
+
+async def resources(api: Api) -> list[Item]:
+    """Return the KubeDeschedulers of all namespaces; none where the cluster does not know the kind."""
+    try:
+        found = [each async for page in pages(api, KUBEDESCHEDULERS) for each in page.objects]
+    except NotFound:
+        return []
+    return [Item("resource", KIND, each["metadata"]["name"], each["metadata"]["namespace"]) for each in found]
+
+
+async def made(api: Api, namespace: str) -> list[Item]:
+    """Return the objects that the operator made, those first that use others."""
+    return [Item("objects", kind, name, where) for kind, where, name in reversed(await made_objects(api, namespace))]
+
+
+async def tainted_nodes(api: Api) -> list[Item]:
+    """Return the nodes that bear soft taints."""
+    return [Item("taints", NODES.kind, each.name) for each in await read_nodes(api) if has_soft_taints([each])]
+
+
+async def operator(api: Api, namespace: str) -> list[Item]:
+    """Return the operator, and what it has outside of its namespace; what is in there goes with it."""
+    found = await present(api, "operator", DEPLOYMENTS, OPERATOR, namespace)
+    for resource in _OUTSIDE:
+        found += await present(api, "operator", resource, RIGHTS)
+    return found
+
+
+async def present(api: Api, step: Step, resource: Resource, name: str, namespace: str = "") -> list[Item]:
+    """Return an object, if it is there."""
+    try:
+        await objects.find(api, resource, namespace, name)
+    except NotFound:
+        return []
+    return [Item(step, resource.kind, name, namespace)]
+
+
+def resource_of_item(item: Item) -> Resource:
+    """Return where an item lives in the API."""
+    known = {each.kind: each for each in (KUBEDESCHEDULERS, NODES, NAMESPACES, DEFINITIONS)}
+    return known.get(item.kind) or resource_for({"kind": item.kind})
+
+
+def _kinds(kinds: Sequence[str]) -> tuple[Resource, ...]:
+    return tuple(resource_for({"kind": kind}) for kind in kinds)
+
+
+#: Bindings go before what they bind.
+_OUTSIDE: Final = _kinds(
+    ("ClusterRoleBinding", "ClusterRole", VALIDATING_POLICY_BINDINGS.kind, "ValidatingAdmissionPolicy")
+)
