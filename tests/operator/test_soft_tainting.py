@@ -145,6 +145,19 @@ async def test_a_resource_that_is_about_to_go_counts_as_gone(scene):
     assert scene.patches == {"a": []}
 
 
+@pytest.mark.parametrize("after", ["Predictive", "gone"])
+async def test_a_resource_that_is_switched_off_while_prometheus_answers_gets_no_taints(scene, after):
+    scene.resource(mode="Automatic")
+    if after == "gone":
+        scene.double.answers("GET", RESOURCE, a_status(404, "NotFound"))
+    else:
+        scene.resource(mode="Predictive")
+    scene.nodes(a_node("idle"), a_node("busy"), a_node("old", SOFT))
+    scene.usage = {"idle": 0.1, "busy": 0.9, "old": 0.9}
+    await scene.tainting.look()
+    assert (scene.asked, scene.patches) == (1, {"old": []})
+
+
 async def test_while_prometheus_is_away_taints_stay(scene):
     scene.resource(mode="Automatic")
     scene.nodes(a_node("a", SOFT))
@@ -175,7 +188,8 @@ async def test_an_api_server_that_is_away_says_nothing_of_the_resource(scene):
 
 
 async def test_nodes_are_judged_once_an_interval_and_when_the_resource_changes(scene):
-    for _ in range(4):
+    # A judgement looks twice.
+    for _ in range(5):
         scene.resource(mode="Automatic", deschedulingIntervalSeconds=60)
     scene.resource(mode="Automatic", deschedulingIntervalSeconds=90)
     scene.nodes(a_node("a"))

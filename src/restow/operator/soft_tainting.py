@@ -93,6 +93,11 @@ class SoftTainting:
     async def _judge(self, resource: KubeDescheduler | None) -> None:
         nodes = await read_nodes(self.api)
         wanted = await self._wanted(nodes) if resource is not None and _moves(resource) else {}
+        if wanted:
+            # Prometheus may have taken its time, and the operator may have taken taints off meanwhile, for good.
+            now = await self._resource()
+            if now is None or not _moves(now):
+                wanted = {}
         written = await write_taints(self.api, nodes, wanted)
         for name in written.changed:
             self.log.info("Soft taints changed", node=name, taints=sorted(wanted.get(name, ())))

@@ -20,7 +20,7 @@ from restow.operator.cluster_facts import read_facts
 from restow.operator.comparing import MANAGER
 from restow.operator.desired import Desired, desired
 from restow.operator.facts import Installation
-from restow.operator.kinds import KUBEDESCHEDULERS
+from restow.operator.kinds import KUBEDESCHEDULERS, resource_for
 from restow.operator.objects import Object
 from restow.operator.plan_summary import summary_in
 from restow.operator.pods import VERBOSITY
@@ -28,6 +28,8 @@ from restow.operator.problems import Problem, conditions_of
 from restow.operator.reading import resource_of
 from restow.operator.resource import API_VERSION, KIND, Metadata
 from restow.operator.rules import check_name
+from restow.operator.soft_tainter import ACCOUNT
+from restow.operator.soft_taints import remove_taints
 from restow.operator.status import failed, is_told, status_of
 
 #: kopf writes it, and removes it once ``leave`` has done its work.
@@ -52,14 +54,15 @@ async def sync(operator: Operator) -> None:
             ours = each
     if ours is None:
         # Whoever took the finalizer away by force has left objects that belong to no namespace.
-        await remove_all(operator.writing)
+        await _remove(operator.writing)
     elif not ours["metadata"].get("deletionTimestamp") and FINALIZER in ours["metadata"].get("finalizers", ()):
         # Without the finalizer nothing may be made: nobody would remove it. Kopf is about to write it.
         await _reconcile(operator, ours)
 
 
 async def leave(operator: Operator) -> None:
-    """Remove everything that was made for the resource; ClientError, NotPermitted."""
+    """Take soft taints off nodes and remove everything that was made for the resource; ClientError, NotPermitted."""
+    await remove_taints(operator.writing.api)
     await remove_all(operator.writing)
 
 
@@ -110,13 +113,32 @@ async def _carry_out(writing: Writing, wanted: Desired) -> dict[Key, Object]:
     """Have what is wanted; returns what is there then."""
     match wanted.action:
         case "apply":
+            if not wanted.soft_taints:
+                await _untaint(writing)
             return await apply_all(writing, wanted.objects)
         case "stop":
             return await stop_all(writing)
         case "remove":
-            await remove_all(writing)
+            await _remove(writing)
             return {}
     return await made_objects(writing.api, writing.namespace)
+
+
+async def _remove(writing: Writing) -> None:
+    await _untaint(writing)
+    await remove_all(writing)
+
+
+async def _untaint(writing: Writing) -> None:
+    """Take soft taints off nodes as long as there may be some: the soft tainter's account is the last of its objects to go."""
+    account = resource_for({"kind": "ServiceAccount"})
+    try:
+        await objects.find(writing.api, account, writing.namespace, ACCOUNT)
+    except NotFound:
+        return
+    nodes = await remove_taints(writing.api)
+    if nodes:
+        writing.log.info("Took soft taints off", nodes=nodes)
 
 
 async def _tell(operator: Operator, thing: Object, wanted: Desired, there: dict[Key, Object]) -> None:
