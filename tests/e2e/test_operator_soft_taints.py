@@ -16,13 +16,12 @@ import pytest
 
 from builders import Object
 from builders.kubedeschedulers import INSTALLED, OPENSHIFT, an_object
-from deploy.manifests import only
+from deploy.manifests import documents, only
 from e2e.child import Child
 from e2e.control_plane import ControlPlane
 from e2e.kinds import path_of
-from e2e.operators import definition_of
 from e2e.rest import Rest, name_of
-from e2e.shipped import rights
+from e2e.shipped import DEPLOY, rights, try_out
 from e2e.waiting import wait_until
 from restow.operator.desired import desired
 from restow.operator.reading import resource_of
@@ -39,7 +38,7 @@ FOREIGN = {"key": "example.com/mine", "value": "x", "effect": "NoSchedule"}
 SOFT = {"key": OVERUTILIZED, "value": VALUE, "effect": EFFECT}
 
 
-def objects(url: str = "https://prometheus.example.com") -> list[Object]:
+def objects() -> list[Object]:
     """Of a soft tainter."""
     thing = an_object("KubeVirtRelieveAndMigrate", mode="Automatic", custom={"devLowNodeUtilizationThresholds": "Low"})
     made = desired(resource_of(thing), OPENSHIFT, INSTALLED)
@@ -148,6 +147,18 @@ def a_prometheus(usage: dict[str, float]) -> Iterator[str]:
         server.server_close()
 
 
+@contextmanager
+def definition_of(admin: Rest) -> Iterator[None]:
+    """Has the API server serve the resource."""
+    (definition,) = documents(DEPLOY / "operator" / "crd.yaml")
+    admin.create(definition)
+    wait_until("the resource is served", lambda: try_out(admin, an_object("LongLifecycle")).status == 201, _PATIENCE)
+    yield
+    kind, name = definition["kind"], name_of(definition)
+    admin.delete(kind, name)
+    wait_until("the resource is gone", lambda: admin.find(kind, name) is None, _PATIENCE)
+
+
 def keys_on(admin: Rest, name: str) -> set[str]:
     return {each["key"] for each in admin.get("Node", name)["spec"].get("taints", ())} & set(KEYS)
 
@@ -165,7 +176,7 @@ def test_a_soft_tainter_taints_busy_nodes_and_takes_it_back(
     custom = {"devLowNodeUtilizationThresholds": "Low"}
     thing = an_object("KubeVirtRelieveAndMigrate", mode="Automatic", deschedulingIntervalSeconds=10, custom=custom)
     kubeconfig = plane.kubeconfig_for(plane.token_of(ACCOUNT, NAMESPACE), ACCOUNT)
-    with a_prometheus(usage) as url, definition_of(plane):
+    with a_prometheus(usage) as url, definition_of(admin):
         policy = desired(resource_of(thing), OPENSHIFT, INSTALLED).policy
         file = tmp_path / "policy.yaml"
         file.write_text(policy.replace("https://prometheus.example.com", url))
@@ -189,6 +200,3 @@ def test_a_soft_tainter_taints_busy_nodes_and_takes_it_back(
         wait_until("the resource is gone", lambda: not admin.find("KubeDescheduler", "cluster", NAMESPACE), _PATIENCE)
     for each in (node, idle):
         admin.patch("Node", each, {"metadata": {"labels": {"kubevirt.io/schedulable": None}}})
-    refused = [call for call in plane.audit.calls(user=f"system:serviceaccount:{NAMESPACE}:{ACCOUNT}")
-               if call.response_status.code == 403 and "dryRun" not in call.requestURI]  # fmt: skip
-    assert [each.requestURI for each in refused if "taint" not in each.requestURI] == []
