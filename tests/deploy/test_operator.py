@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from itertools import pairwise
 from typing import Any
 
@@ -9,6 +11,7 @@ from builders.kubedeschedulers import INSTALLED, OPENSHIFT, a_kubedescheduler
 from deploy.manifests import DEPLOY, KUBERNETES, documents, granted, manifests, only, pod_of
 from restow.operator.desired import desired
 from restow.operator.facts import Facts
+from restow.operator.reading import resource_of
 from restow.operator.resource import NAMESPACE
 from restow.operator.taint_guard import binding_spec, guard_spec
 
@@ -147,3 +150,59 @@ def test_it_makes_its_own_image_run():
     (container,) = pod_of(only(documents(OPERATOR / "deployment.yaml"), "Deployment"))["spec"]["containers"]
     images = {each["value"] for each in container["env"] if each["name"].startswith("RELATED_IMAGE_")}
     assert images == {container["image"]}
+
+
+class TestBundle:
+    """The bundle for OLM has no rules of its own."""
+
+    bundle = OPERATOR / "bundle"
+    csv = only(documents(bundle / "manifests" / "restow-operator.clusterserviceversion.yaml"), "ClusterServiceVersion")
+
+    def test_its_rules_and_its_deployment_are_those_of_the_manifests(self):
+        strategy = self.csv["spec"]["install"]["spec"]
+        account = only(RIGHTS, "ServiceAccount")["metadata"]["name"]
+        assert strategy["clusterPermissions"] == [{"serviceAccountName": account, "rules": CLUSTER_WIDE}]
+        assert strategy["permissions"] == [{"serviceAccountName": account, "rules": WITHIN}]
+        deployment = only(documents(OPERATOR / "deployment.yaml"), "Deployment")
+        assert strategy["deployments"] == [{"name": deployment["metadata"]["name"], "spec": deployment["spec"]}]
+
+    def test_it_has_the_definition(self):
+        (owned,) = self.csv["spec"]["customresourcedefinitions"]["owned"]
+        definition = only(documents(OPERATOR / "crd.yaml"), "CustomResourceDefinition")
+        names = definition["spec"]["names"]
+        assert (owned["name"], owned["kind"]) == (definition["metadata"]["name"], names["kind"])
+        assert owned["version"] == definition["spec"]["versions"][0]["name"]
+        assert "COPY crd.yaml bundle/manifests/ /manifests/" in (self.bundle / "Containerfile").read_text()
+
+    def test_its_example_is_a_resource_in_the_namespace_that_it_suggests(self):
+        annotations = self.csv["metadata"]["annotations"]
+        (example,) = json.loads(annotations["alm-examples"])
+        assert example["metadata"]["namespace"] == annotations["operatorframework.io/suggested-namespace"] == NAMESPACE
+        assert desired(resource_of(example), Facts(), INSTALLED).action == "apply"
+
+    def test_the_image_has_the_labels_of_the_annotations(self):
+        annotations = documents(self.bundle / "metadata" / "annotations.yaml")[0]["annotations"]
+        lines = (self.bundle / "Containerfile").read_text().splitlines()
+        labels = dict(line.removeprefix("LABEL ").split("=", 1) for line in lines if line.startswith("LABEL "))
+        assert labels == annotations
+
+
+class TestChart:
+    chart = DEPLOY / "helm" / "restow-operator"
+
+    def test_its_manifests_are_those_of_the_directory(self):
+        for name in ("rights", "guarding", "deployment"):
+            assert (self.chart / "files" / f"{name}.yaml").resolve() == OPERATOR / f"{name}.yaml"
+        assert (self.chart / "crds" / "kubedeschedulers.yaml").resolve() == OPERATOR / "crd.yaml"
+
+    def test_schema_and_page_name_every_value(self):
+        values = documents(self.chart / "values.yaml")[0]
+        schema = json.loads((self.chart / "values.schema.json").read_text())
+        assert set(schema["properties"]) - {"global"} == set(values)
+        table = (self.chart / "README.md").read_text().partition("|---|---|")[2].partition("\n\n")[0]
+        assert re.findall(r"^\| `(\w+)`", table, re.MULTILINE) == list(values)
+
+    def test_what_it_replaces_is_there(self):
+        text = (OPERATOR / "deployment.yaml").read_text()
+        assert "args: [operator]\n" in text
+        assert text.count(f"registry.example.com/restow:{documents(self.chart / 'Chart.yaml')[0]['appVersion']}") == 3
