@@ -62,7 +62,7 @@ def test_every_command_has_examples(restow, page):
         ),
         ("pressure", ["check", "push"]),
         ("policy", ["validate", "lint", "convert"]),
-        ("operator", ["render"]),
+        ("operator", ["render", "soft-tainter", "uninstall"]),
     ],
 )
 def test_a_group_lists_its_commands(restow, page, commands):

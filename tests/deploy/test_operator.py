@@ -65,7 +65,7 @@ def test_it_may_write_every_object_that_it_makes_and_no_other_of_its_kind_outsid
         group, plural = of_kind(thing)
         rules = CLUSTER_WIDE if "namespace" not in thing["metadata"] else [*CLUSTER_WIDE, *WITHIN]
         name = thing["metadata"]["name"]
-        wanted = {"list", "create", "get", "patch", "update", "delete"}
+        wanted = {"list", "watch", "create", "get", "patch", "update", "delete"}
         assert wanted <= named(rules, group, plural, name), (plural, name)
         if "namespace" not in thing["metadata"]:
             outside.setdefault((group, plural), set()).add(name)

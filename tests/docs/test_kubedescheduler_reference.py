@@ -71,9 +71,10 @@ def test_every_reason_has_a_row():
 def test_every_object_has_a_row():
     made = [
         each["kind"]
+        for profile in ("AffinityAndTaints", "KubeVirtRelieveAndMigrate")
         for seconds in (0, 1)
         for each in desired(
-            a_kubedescheduler("AffinityAndTaints", deschedulingIntervalSeconds=seconds), OPENSHIFT, INSTALLED
+            a_kubedescheduler(profile, mode="Automatic", deschedulingIntervalSeconds=seconds), OPENSHIFT, INSTALLED
         ).objects
     ]
     written = re.findall(r"^\| ([A-Z][\w, ]+) \| `", section(PAGE, "## Objects"), re.MULTILINE)
