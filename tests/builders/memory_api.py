@@ -19,11 +19,12 @@ from restow.client.errors import BadRequest, NotFound, ServerTrouble
 from restow.client.permitted_body import Permit
 from restow.client.resources import RESOURCES
 from restow.client.transport import Call
+from restow.operator.inventory import DEFINITIONS
 from restow.operator.kinds import KUBEDESCHEDULERS, WRITTEN
 
 T = TypeVar("T")
 #: The last part of the path of a list.
-_PLURALS = {each.plural for each in (*RESOURCES.values(), *WRITTEN, KUBEDESCHEDULERS)}
+_PLURALS = {each.plural for each in (*RESOURCES.values(), *WRITTEN, KUBEDESCHEDULERS, DEFINITIONS)}
 _WRITES = ("POST", "PUT", "PATCH", "DELETE")
 #: Groups that it does not serve.
 _UNKNOWN = ("monitoring.coreos.com", "openshift.io/")
@@ -93,6 +94,13 @@ class MemoryApi:
     def _delete(self, path: str, *_: Any) -> Object:
         if path not in self.stored:
             raise NotFound(404, "NotFound", f"{path} not found")
+        metadata = self.stored[path]["metadata"]
+        if metadata.get("finalizers"):
+            metadata["deletionTimestamp"] = "2023-11-14T22:13:20Z"
+            return self.stored[path]
+        for inner in [each for each in self.stored if each.startswith(f"{path}/")]:
+            # A namespace goes with all that is in it.
+            del self.stored[inner]
         return self.stored.pop(path)
 
     def _put(self, path: str, body: Object, _: str) -> Object:
@@ -106,8 +114,34 @@ class MemoryApi:
                 key = "status" if part == "status" else "spec"
                 thing[key] = {**thing.get(key, {}), **body[key]}
                 return thing
+        if "json-patch" in content:
+            return self._tainted(path, body)
+        if "merge-patch" in content:
+            return self._freed(path, body)
         assert "apply" in content, content
         return self._applied(path, body)
+
+    def _tainted(self, path: str, operations: Any) -> Object:
+        """A JSON patch of the taints of a node."""
+        thing = self._get(path)
+        for each in operations:
+            assert each["path"] == "/spec/taints"
+            match each["op"]:
+                case "test" if thing["spec"].get("taints") != each["value"]:
+                    raise BadRequest(422, "Invalid", "the server rejected our request due to an error in our request")
+                case "add":
+                    thing["spec"]["taints"] = each["value"]
+                case "remove":
+                    del thing["spec"]["taints"]
+        return thing
+
+    def _freed(self, path: str, change: Object) -> Object:
+        """A merge patch of the finalizers of an object."""
+        thing = self._get(path)
+        thing["metadata"]["finalizers"] = change["metadata"]["finalizers"]
+        if thing["metadata"].get("deletionTimestamp") and not thing["metadata"]["finalizers"]:
+            del self.stored[path]
+        return thing
 
     def _applied(self, path: str, body: Object) -> Object:
         old = self.stored.get(path)

@@ -62,8 +62,10 @@ async def sync(operator: Operator) -> None:
 
 async def leave(operator: Operator) -> None:
     """Take soft taints off nodes and remove everything that was made for the resource; ClientError, NotPermitted."""
-    await remove_taints(operator.writing.api)
-    await remove_all(operator.writing)
+    try:
+        await remove_taints(operator.writing.api)
+    finally:
+        await remove_all(operator.writing)
 
 
 async def _resources(operator: Operator) -> list[Object]:
