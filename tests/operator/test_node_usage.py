@@ -1,43 +1,58 @@
-"""What Prometheus says of nodes: shares of 1 by instance, and nothing else."""
+"""What Prometheus says of nodes: shares of 1 by node, and nothing else."""
 
 from __future__ import annotations
 
-import pytest
+from collections.abc import Mapping
+from typing import Any
 
-from client.double import a_double, an_answer
+import pytest
+from msgspec import structs
+
+from builders.kubedeschedulers import INSTALLED, OPENSHIFT, a_kubedescheduler
+from builders.policies import PLUGINS
+from client.double import a_double, an_answer, an_api
 from restow.client.errors import ClientError
+from restow.live.prometheus import PrometheusUsage
+from restow.operator.desired import desired
 from restow.operator.node_usage import node_usage
-from restow.policies.policy import PROMETHEUS, MetricsProvider, Policy, Prometheus
+from restow.policies.load import load_policy
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]
 
-
-def a_policy(url: str) -> Policy:
-    return Policy(metrics_providers=(MetricsProvider(PROMETHEUS, Prometheus(url)),))
+RESOURCE = a_kubedescheduler("KubeVirtRelieveAndMigrate", custom={"devActualUtilizationProfile": "query:up"})
 
 
-def vector(**values: str):
+async def usage(answer: Any, *, providers: bool = True) -> Mapping[str, float]:
+    """By the policy of a resource."""
+    async with a_double() as double, an_api(double.url) as api:
+        double.answers("GET", "/api/v1/query", answer)
+        text = desired(RESOURCE, OPENSHIFT, INSTALLED).policy.replace("https://prometheus.example.com", double.url)
+        policy = load_policy(text.encode(), "policy.yaml", PLUGINS).policy
+        if not providers:
+            policy = structs.replace(policy, metrics_providers=())
+        return await node_usage(PrometheusUsage(api, {}), policy, "up")
+
+
+def vector(**values: str) -> Any:
     result = [{"metric": {"instance": name}, "value": [1.0, value]} for name, value in values.items()]
     return an_answer({"status": "success", "data": {"resultType": "vector", "result": result}})
 
 
-async def test_figures_by_instance():
-    async with a_double() as double:
-        double.answers("GET", "/api/v1/query", vector(a="0.25", b="1"))
-        assert await node_usage(a_policy(double.url), "up", {}) == {"a": 0.25, "b": 1.0}
-        (asked,) = double.asked
-    assert asked.params["query"] == "up"
-    assert "Authorization" not in asked.headers
+async def test_figures_by_node():
+    assert await usage(vector(a="0.25", b="1")) == {"a": 0.25, "b": 1.0}
 
 
 @pytest.mark.parametrize("value", ["1.01", "-0.1", "NaN", "+Inf"])
 async def test_what_is_no_share_is_refused(value):
-    async with a_double() as double:
-        double.answers("GET", "/api/v1/query", vector(a=value))
-        with pytest.raises(ClientError, match=r"outside of <0; 1> interval"):
-            await node_usage(a_policy(double.url), "up", {})
+    with pytest.raises(ClientError, match=r"outside of <0; 1> interval"):
+        await usage(vector(a=value))
+
+
+async def test_what_prometheus_refuses_is_told():
+    with pytest.raises(ClientError, match="unable to capture prometheus metrics"):
+        await usage(an_answer({"status": "error", "error": "bad query"}, status=400))
 
 
 async def test_a_policy_without_prometheus():
     with pytest.raises(ClientError, match="names no Prometheus"):
-        await node_usage(Policy(), "up", {})
+        await usage(vector(), providers=False)

@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping
 from typing import Final, Literal
 
 from restow.descheduling.node_utilization.capacity import METRIC_RESOURCE
+from restow.descheduling.node_utilization.queried import whole_percents
 from restow.descheduling.node_utilization.thresholds import is_above, is_below
 from restow.descheduling.plugins.low_node_utilization import LowNodeUtilizationArgs, limits
 from restow.operator.soft_taints import APPROPRIATE, OVERUTILIZED
@@ -22,7 +23,7 @@ def node_states(
     usage: Mapping[str, float], cordoned: Collection[str], args: LowNodeUtilizationArgs
 ) -> dict[str, NodeState]:
     """Return the state of each node by its usage, 0 to 1; a cordoned node takes no pods, so it is never underutilized."""
-    loads = {node: {METRIC_RESOURCE: float(int(share * 100))} for node, share in usage.items()}
+    loads = {node: {METRIC_RESOURCE: float(whole_percents(share))} for node, share in usage.items()}
     low, high = limits(args, loads.values())
 
     def state(node: str) -> NodeState:

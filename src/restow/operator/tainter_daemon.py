@@ -6,15 +6,15 @@ Taints stay when it ends: a restart takes nothing off. Two at a time do no harm,
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from functools import partial
 
 from restow.client.connection import connect
+from restow.live.prometheus import PrometheusUsage
 from restow.operator.node_usage import node_usage
 from restow.operator.resource import NAMESPACE
 from restow.operator.soft_tainting import SoftTainting
-from restow.policies.policy import Policy
 from restow.running import log_lines
 from restow.running.background import background
 from restow.running.ending import told_to_stop
@@ -48,10 +48,8 @@ async def taint(settings: TainterSettings, log: Log) -> None:
         for warning in api.endpoint.warnings:
             log.caution(warning)
         log.say(f"The cluster is {api.endpoint.server} ({api.endpoint.origin})")
-        tainting = SoftTainting(api, settings.namespace, settings.policy_file, _usage, log, health)
+        prometheus = PrometheusUsage(api, os.environ)
+        usage = partial(node_usage, prometheus)
+        tainting = SoftTainting(api, settings.namespace, settings.policy_file, usage, log, health)
         async with background(tainting.run(), "soft taints"):
             await stopping.wait()
-
-
-async def _usage(policy: Policy, query: str) -> Mapping[str, float]:
-    return await node_usage(policy, query, os.environ)
