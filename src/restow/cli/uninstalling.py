@@ -53,7 +53,7 @@ class OperatorRemoval(Struct, frozen=True, rename="camel"):
 
 def remove_operator(request: Request) -> int:
     """Do it and tell; returns the exit status. InputError where nothing can be begun, ClientError for what cannot be read."""
-    if not request.yes and (request.output == "json" or not (sys.stdin.isatty() and sys.stderr.isatty())):
+    if not request.yes and not _can_ask(request):
         raise InputError("there is no terminal to ask at: add --yes to remove everything")
     tell_library_warnings()
     return asyncio.run(_remove(request))
@@ -98,6 +98,10 @@ def _show(request: Request, items: tuple[Item, ...]) -> None:
 def _print(items: tuple[Item, ...]) -> None:
     sys.stdout.writelines(f"{line}\n" for line in removal_lines(items))
     sys.stdout.flush()
+
+
+def _can_ask(request: Request) -> bool:
+    return request.output == "table" and sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def _agrees(count: int, api: Api) -> bool:
