@@ -69,6 +69,18 @@ class TestRender:
         assert "image: from/environment:1\n" in restow("operator", "render", "-f", name).out
         assert "image: mine:2\n" in restow("operator", "render", "-f", name, "--image", "mine:2").out
 
+    def test_the_soft_tainter_may_have_an_image_of_its_own(self, restow, resource, monkeypatch):
+        name = resource("KubeVirtRelieveAndMigrate", mode="Automatic")
+        asked = ("operator", "render", "-f", name, "--prometheus-url", "https://p.example.com", "--image", "mine:2")
+
+        def images():
+            made = [each for each in yaml.safe_load_all(restow(*asked).out) if each["kind"] == "Deployment"]
+            return [each["spec"]["template"]["spec"]["containers"][0]["image"] for each in made]
+
+        assert images() == ["mine:2", "mine:2"]
+        monkeypatch.setenv("RELATED_IMAGE_SOFTTAINTER_IMAGE", "other:1")
+        assert images() == ["mine:2", "other:1"]
+
     def test_with_a_cluster_its_protected_namespaces_are_excluded(self, restow, resource, tmp_path):
         pod = a_pod("p", namespace="openshift-monitoring", node="n1", owner=("ReplicaSet", "rs"))
         (tmp_path / "cluster.json").write_text(json.dumps(a_list(a_node("n1"), pod)))

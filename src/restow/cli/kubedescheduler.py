@@ -28,7 +28,7 @@ def read_kubedescheduler(path: str) -> KubeDescheduler:
 
 def policy_in(cluster: Cluster, resource: KubeDescheduler, path: str) -> PolicyFile:
     """The policy that an operator would write for a resource in a cluster; its notices are told."""
-    done = outcome(resource, path, facts_of(cluster), image="", prometheus_url=_PROMETHEUS)
+    done = outcome(resource, path, facts_of(cluster), images=("", ""), prometheus_url=_PROMETHEUS)
     if done.action != "apply":
         raise InputError(f"{file_name(path)}: {nothing_runs(resource)}, so there is nothing to plan")
     if resource.spec.mode == "Predictive":
@@ -39,10 +39,13 @@ def policy_in(cluster: Cluster, resource: KubeDescheduler, path: str) -> PolicyF
     return PolicyFile(file_name(path), bundled=False, document=document, loaded=load_document(document, plugins()))
 
 
-def outcome(resource: KubeDescheduler, path: str, facts: Facts, *, image: str, prometheus_url: str) -> Desired:
+def outcome(
+    resource: KubeDescheduler, path: str, facts: Facts, *, images: tuple[str, str], prometheus_url: str
+) -> Desired:
     """What should be there for a resource, whose notices are told; InputError with every reason why nothing can be."""
     namespace = resource.metadata.namespace or NAMESPACE
-    done = desired(resource, facts, Installation(image, namespace, prometheus_url))
+    image, soft_tainter_image = images
+    done = desired(resource, facts, Installation(image, namespace, prometheus_url, soft_tainter_image))
     if done.problems:
         raise InputError(*(f"{file_name(path)}: {each.message}" for each in done.problems))
     tell(f"{file_name(path)}: {each.message}" for each in done.notices)

@@ -29,9 +29,7 @@ class Operating:
     """What was asked for, as it was written; durations are nanoseconds."""
 
     kubeconfig: str | None
-    namespace: str
-    image: str
-    prometheus_url: str
+    installation: Installation
     #: Lease, renewal, retry.
     timing: tuple[int, int, int]
     port: int
@@ -47,14 +45,14 @@ def run_operator(asked: Operating) -> int:
         raise InputError(
             f"restow operator needs the package {error.name}; install it with: pip install 'restow[operator]'"
         ) from error
-    if not asked.image:
+    if not asked.installation.image:
         raise InputError(
             "--image is missing: the image of restow that the descheduler runs (RELATED_IMAGE_OPERAND_IMAGE)"
         )
     timing = Timing(*(each / SECOND for each in asked.timing))
     timing.check()
     settings = OperatorSettings(
-        installation=Installation(asked.image, asked.namespace, asked.prometheus_url),
+        installation=asked.installation,
         api=ApiSettings(kubeconfig=asked.kubeconfig),
         lease=LeaseSettings(name=LEASE, timing=timing),
         https=health_server(asked.port),

@@ -32,6 +32,7 @@ _EXAMPLES = """Examples:
 _FILE = "KubeDescheduler (operator.openshift.io/v1), or - for standard input."
 _CLUSTER = "Dump of the cluster, as for restow plan -f, whose namespaces, nodes and priority classes count."
 _IMAGE = "Image of restow that the descheduler runs."
+_TAINTER_IMAGE = "Image of restow that the soft tainter runs. Default: that of the descheduler."
 _URL = "Prometheus that profiles which need it ask; an operator on OpenShift finds it by its Route."
 _OPENSHIFT = "Render for OpenShift: with its certificates and its monitoring."
 
@@ -39,6 +40,9 @@ _File = Annotated[str, PATHS, Parameter(name=["-f", "--filename"], metavar="FILE
 _Cluster = Annotated[list[str] | None, PATHS, Parameter(name="--cluster", metavar="PATH", help=_CLUSTER)]
 _Image = Annotated[str, Parameter(metavar="IMAGE", env_var="RELATED_IMAGE_OPERAND_IMAGE", help=_IMAGE)]
 _OperandImage = Annotated[_Image, Parameter(show_default=False)]
+_TainterImage = Annotated[
+    str, Parameter(metavar="IMAGE", env_var="RELATED_IMAGE_SOFTTAINTER_IMAGE", help=_TAINTER_IMAGE, show_default=False)
+]
 _PrometheusURL = Annotated[str, Parameter(metavar="URL", help=_URL, show_default=False)]
 _OpenShift = Annotated[bool, Parameter(name="--openshift", show_default=False, help=_OPENSHIFT)]
 
@@ -67,6 +71,7 @@ def operate(
     kubeconfig: Kubeconfig = None,
     namespace: _Namespace = "openshift-kube-descheduler-operator",
     image: _OperandImage = "",
+    soft_tainter_image: _TainterImage = "",
     prometheus_url: _PrometheusURL = "",
     leader_elect_lease_duration: _Lease = 137 * SECOND,
     leader_elect_renew_deadline: _Renew = 107 * SECOND,
@@ -81,10 +86,11 @@ def operate(
     time, under a lease in its namespace.
     """
     from restow.cli.operating import Operating, run_operator
+    from restow.operator.facts import Installation
 
     timing = (leader_elect_lease_duration, leader_elect_renew_deadline, leader_elect_retry_period)
-    asked = Operating(kubeconfig, namespace, image, prometheus_url, timing, secure_port, logging_format, verbose)
-    return run_operator(asked)
+    installation = Installation(image, namespace, prometheus_url, soft_tainter_image)
+    return run_operator(Operating(kubeconfig, installation, timing, secure_port, logging_format, verbose))
 
 
 @app.command(help_epilogue=_EXAMPLES, sort_key=1)
@@ -93,6 +99,7 @@ def render(
     filename: _File,
     cluster: _Cluster = None,
     image: _Image = "registry.example.com/restow:0.1.0",
+    soft_tainter_image: _TainterImage = "",
     prometheus_url: _PrometheusURL = "",
     openshift: _OpenShift = False,
     verbose: Verbosity = 0,
@@ -107,4 +114,5 @@ def render(
     from restow.cli.timings import told
 
     with told("render", verbose):
-        render_objects(RenderRequest(filename, tuple(cluster or ()), image, prometheus_url, openshift))
+        images = (image, soft_tainter_image)
+        render_objects(RenderRequest(filename, tuple(cluster or ()), images, prometheus_url, openshift))

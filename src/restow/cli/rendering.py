@@ -20,7 +20,8 @@ class RenderRequest:
     resource: str
     #: Dumps; empty is no cluster at all.
     cluster: tuple[str, ...]
-    image: str
+    #: Of the descheduler, and of the soft tainter; empty is the same.
+    images: tuple[str, str]
     prometheus_url: str
     is_openshift: bool
 
@@ -29,7 +30,7 @@ def render_objects(asked: RenderRequest) -> None:
     """Write the objects as YAML; InputError with every reason why there are none."""
     check_inputs(Where(asked.cluster), asked.resource)
     resource = read_kubedescheduler(asked.resource)
-    done = outcome(resource, asked.resource, _facts(asked), image=asked.image, prometheus_url=asked.prometheus_url)
+    done = outcome(resource, asked.resource, _facts(asked), images=asked.images, prometheus_url=asked.prometheus_url)
     if done.action != "apply":
         tell([f"{file_name(asked.resource)}: {nothing_runs(resource)}"])
     sys.stdout.write("---\n".join(map(write_yaml, done.objects)))
