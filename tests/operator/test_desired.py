@@ -111,6 +111,15 @@ class TestObjects:
             ("Deployment", "descheduler"),
         ]
 
+    def test_only_a_policy_that_names_a_prometheus_comes_with_the_right_to_ask_that_of_openshift(self):
+        view = ("ClusterRoleBinding", "cluster-monitoring-view-cr")
+        custom = {"devActualUtilizationProfile": "PrometheusCPUUsage"}
+        assert view in of_kinds(objects("LongLifecycle", custom=custom))
+        assert view in of_kinds(objects("KubeVirtRelieveAndMigrate"))
+        assert view not in of_kinds(objects("LongLifecycle"))
+        facts = replace(OPENSHIFT, is_openshift=False)
+        assert view not in of_kinds(objects("LongLifecycle", custom=custom, facts=facts))
+
     def test_elsewhere(self):
         assert of_kinds(objects("AffinityAndTaints", facts=VANILLA)) == [
             ("ServiceAccount", "openshift-descheduler-operand"),

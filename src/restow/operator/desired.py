@@ -17,10 +17,10 @@ from restow.operator.metrics import metrics_of
 from restow.operator.objects import Object, Place, in_namespace
 from restow.operator.operand import workload_of
 from restow.operator.pods import CONFIG_MAP
-from restow.operator.policy import POLICY_FILE, policy_of
+from restow.operator.policy import POLICY_FILE, needs_prometheus, policy_of
 from restow.operator.problems import Condition, Notice, Problem, conditions_of
 from restow.operator.resource import KubeDescheduler
-from restow.operator.rights import rights_of
+from restow.operator.rights import MONITORING_VIEW, OPERAND, monitoring_view, rights_of
 from restow.operator.rules import check_name
 
 #: apply: have the objects and no others; leave: touch nothing; stop: have no descheduler running and touch nothing else;
@@ -76,8 +76,10 @@ def _objects(resource: KubeDescheduler, policy: str, facts: Facts, installation:
     place = Place(installation.namespace, resource)
     lasts = resource.spec.descheduling_interval_seconds > 0
     taints = soft_tainter.is_needed(resource.spec)
+    asks = facts.is_openshift and needs_prometheus(resource.spec)
     return (
         *rights_of(place, resource.spec.mode),
+        *([monitoring_view(place, MONITORING_VIEW, OPERAND)] if asks else ()),
         in_namespace(place, "v1", "ConfigMap", CONFIG_MAP, data={POLICY_FILE: policy}),
         *(metrics_of(place, facts) if lasts else ()),
         workload_of(place, installation.image, policy, facts),

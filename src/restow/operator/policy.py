@@ -65,7 +65,7 @@ def _document(spec: KubeDeschedulerSpec, facts: Facts, installation: Installatio
     head: dict[str, Any] = {"apiVersion": API_VERSION, "kind": KIND}
     limits = {"maxNoOfPodsToEvictPerNode": node, "maxNoOfPodsToEvictTotal": total}
     head |= {name: limit for name, limit in limits.items() if limit is not None}
-    if _needs_prometheus(spec):
+    if needs_prometheus(spec):
         url = server_url(facts, installation)
         head |= {"metricsProviders": [{"source": PROMETHEUS, "prometheus": {"url": url}}]}
     if is_kubevirt:
@@ -115,7 +115,8 @@ def _is_kubevirt(spec: KubeDeschedulerSpec) -> bool:
     return bool(KUBEVIRT_PROFILES.intersection(spec.profiles))
 
 
-def _needs_prometheus(spec: KubeDeschedulerSpec) -> bool:
+def needs_prometheus(spec: KubeDeschedulerSpec) -> bool:
+    """Whether the policy of a spec names a Prometheus."""
     return _is_kubevirt(spec) or bool(spec.profile_customizations.dev_actual_utilization_profile)
 
 
@@ -123,7 +124,7 @@ def _check_facts(spec: KubeDeschedulerSpec, facts: Facts, installation: Installa
     """Yield what stands against a spec in this cluster."""
     custom = spec.profile_customizations
     yield from check_selection(custom.namespaces, _namespaces(facts, installation))
-    if _needs_prometheus(spec):
+    if needs_prometheus(spec):
         found = (server_url(facts, installation), query_of(custom.dev_actual_utilization_profile))
         yield from (each for each in found if isinstance(each, Problem))
     for name in spec.profiles:

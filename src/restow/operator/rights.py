@@ -11,6 +11,8 @@ from restow.operator.resource import Mode
 
 #: The service account of the descheduler, and the names of its roles.
 OPERAND: Final = "openshift-descheduler-operand"
+#: Lets the descheduler ask OpenShift's Prometheus.
+MONITORING_VIEW: Final = "cluster-monitoring-view-cr"
 #: Where the descheduler writes its last plan.
 PLAN_CONFIG_MAP: Final = "descheduler-plan"
 _RBAC: Final = "rbac.authorization.k8s.io"
@@ -23,6 +25,13 @@ def rights_of(place: Place, mode: Mode) -> list[Object]:
     account = in_namespace(place, "v1", "ServiceAccount", OPERAND)
     role = in_cluster(f"{_RBAC}/v1", "ClusterRole", OPERAND, rules=rules)
     return [account, role, _binding(place), *_publishing(place)]
+
+
+def monitoring_view(place: Place, name: str, account: str) -> Object:
+    """Return the right of a service account to ask OpenShift's Prometheus, which has a role for that."""
+    role_ref = {"apiGroup": _RBAC, "kind": "ClusterRole", "name": "cluster-monitoring-view"}
+    subject = {"kind": "ServiceAccount", "name": account, "namespace": place.namespace}
+    return in_cluster(f"{_RBAC}/v1", "ClusterRoleBinding", name, roleRef=role_ref, subjects=[subject])
 
 
 def rights_of_prometheus(place: Place) -> list[Object]:

@@ -13,6 +13,7 @@ from restow.operator.facts import Facts, Installation
 from restow.operator.objects import Object, Place, in_cluster, in_namespace
 from restow.operator.pods import POLICY_PATH, VERBOSITY, Program, lasting, pod_metadata, pod_spec, probe
 from restow.operator.resource import API_VERSION, KubeDeschedulerSpec
+from restow.operator.rights import monitoring_view
 from restow.operator.rules import KUBEVIRT_PROFILES
 from restow.operator.taint_guard import binding_spec, guard_spec
 
@@ -40,7 +41,7 @@ def soft_tainter_of(place: Place, installation: Installation, policy: str, facts
         in_namespace(place, "v1", "ServiceAccount", ACCOUNT),
         *_guard(place, installation),
         *_rights(place),
-        *([_monitoring(place)] if facts.is_openshift else ()),
+        *([monitoring_view(place, f"{ACCOUNT}-monitoring", ACCOUNT)] if facts.is_openshift else ()),
         _deployment(place, installation.soft_tainter_image or installation.image, policy, facts),
     ]
 
@@ -80,14 +81,6 @@ def _rights(place: Place) -> list[Object]:
         in_namespace(place, f"{_RBAC}/v1", "Role", ACCOUNT, rules=resource),
         in_namespace(place, f"{_RBAC}/v1", "RoleBinding", ACCOUNT, roleRef=role_ref("Role"), subjects=subjects),
     ]
-
-
-def _monitoring(place: Place) -> Object:
-    """Return the right to ask OpenShift's Prometheus."""
-    subjects = [{"kind": "ServiceAccount", "name": ACCOUNT, "namespace": place.namespace}]
-    role_ref = {"apiGroup": _RBAC, "kind": "ClusterRole", "name": "cluster-monitoring-view"}
-    name = f"{ACCOUNT}-monitoring"
-    return in_cluster(f"{_RBAC}/v1", "ClusterRoleBinding", name, roleRef=role_ref, subjects=subjects)
 
 
 def _deployment(place: Place, image: str, policy: str, facts: Facts) -> Object:
