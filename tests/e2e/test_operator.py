@@ -384,6 +384,14 @@ def own_definition(admin: Rest, running: Operator) -> Iterator[Rest]:
 
 def _stop(admin: Rest, operator: Operator) -> None:
     """Ends an operator politely: it gives its lease back."""
+    wait_until("it leads", lambda: _holder(admin), PATIENCE)
     operator.send(signal.SIGTERM)
     assert operator.wait(PATIENCE) == 0, operator.tail()
-    assert not admin.get("Lease", LEASE, NAMESPACE)["spec"]["holderIdentity"]
+    assert not _holder(admin)
+
+
+def _holder(admin: Rest) -> str:
+    """Who leads; empty where nobody does."""
+    lease = admin.find("Lease", LEASE, NAMESPACE) or {"spec": {}}
+    holder: str = lease["spec"].get("holderIdentity") or ""
+    return holder
