@@ -99,7 +99,7 @@ def test_a_reader_labels_a_node_and_pods_avoid_it(reader: dict[str, str], tmp_pa
             for command in (example.command for example in examples(block)):
                 if block.mark == "terminal":
                     child = Child(
-                        ["bash", "-c", f"cd {tmp_path} && exec {command}"],
+                        ["/bin/bash", "-c", f"cd {tmp_path} && exec {command}"],
                         tmp_path / f"terminal-{number}.log",
                         environment=reader,
                     )
