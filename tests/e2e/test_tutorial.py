@@ -71,7 +71,8 @@ class Shell:
         """What a command prints."""
         assert self._bash.stdin is not None
         assert self._bash.stdout is not None
-        self._bash.stdin.write(f"{command}\necho {_END}\n")
+        # On a line of its own, also after an output without an end of line.
+        self._bash.stdin.write(f"{command}\necho; echo {_END}\n")
         self._bash.stdin.flush()
         return "".join(iter(self._bash.stdout.readline, f"{_END}\n"))
 
