@@ -20,7 +20,7 @@ import msgspec
 # As pytest finds the package.
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "src"))
 
-from restow.cluster.snapshot import ClusterIntake
+from restow.cluster.snapshot import ClusterStore
 from restow.kube.objects import Pod
 from restow.sources.synthetic import generate
 
@@ -35,22 +35,22 @@ def wire_pods(profile: str, count: int) -> Iterator[bytes]:
     return (msgspec.json.encode(each) for each in objects if each["kind"] == "Pod")
 
 
-def listed(profile: str, count: int, intake: ClusterIntake) -> int:
+def listed(profile: str, count: int, store: ClusterStore) -> int:
     """Takes all pods, page by page; returns how many bytes they have on the wire."""
     decoder, texts, size = msgspec.json.Decoder(list[Pod]), wire_pods(profile, count), 0
     while page := list(islice(texts, _PAGE)):
         text = b"[" + b",".join(page) + b"]"
         size += len(text)
-        intake.add("Pod", decoder.decode(text))
+        store.add("Pod", decoder.decode(text))
     return size
 
 
-def change_all(profile: str, count: int, intake: ClusterIntake, times: int) -> None:
+def change_all(profile: str, count: int, store: ClusterStore, times: int) -> None:
     """Each pod changes so many times."""
     decoder = msgspec.json.Decoder(Pod)
     for _ in range(times):
         for text in wire_pods(profile, count):
-            intake.add("Pod", [decoder.decode(text)])
+            store.add("Pod", [decoder.decode(text)])
 
 
 def allocated() -> int:
@@ -69,14 +69,14 @@ def main() -> None:
     for profile in PROFILES:
         list(islice(wire_pods(profile, 100), 1))
         tracemalloc.start()
-        before, intake = allocated(), ClusterIntake()
-        size = listed(profile, chosen.pods, intake)
+        before, store = allocated(), ClusterStore()
+        size = listed(profile, chosen.pods, store)
         kept = allocated() - before
-        change_all(profile, chosen.pods, intake, chosen.changes)
+        change_all(profile, chosen.pods, store, chosen.changes)
         later = allocated() - before
         tracemalloc.stop()
         begin = time.perf_counter()
-        intake.snapshot()
+        store.snapshot()
         took = time.perf_counter() - begin
         each = [f"{bytes_ / chosen.pods * 1000 / 1e6:.2f} MB" for bytes_ in (kept, later)]
         print(f"| {profile} | {size / chosen.pods / 1000:.1f} KB | {' | '.join(each)} | {took:.2f} s |")

@@ -18,7 +18,7 @@ import numpy as np
 # As pytest finds the package.
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "src"))
 
-from restow.cluster.snapshot import ClusterIntake
+from restow.cluster.snapshot import ClusterStore
 from restow.cluster.stored_usage import stored_history
 from restow.cluster.usage_columns import KIND, packed, rounded
 from restow.cluster.usage_history import Series, percentile
@@ -58,10 +58,10 @@ def measured(nodes: int, hours: int) -> str:
     compact.add(KIND, series)
     compact.write(plain)
     compact.write_gzip(zipped)
-    intake = ClusterIntake()
+    store = ClusterStore()
     began = time.perf_counter()
-    intake.add(KIND, series)
-    history = stored_history(intake.snapshot())
+    store.add(KIND, series)
+    history = stored_history(store.snapshot())
     reading = time.perf_counter() - began
     began = time.perf_counter()
     for of_node in history.nodes.values():

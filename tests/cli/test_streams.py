@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from builders.hostile import HALF, OBEYED, is_harmless
-from restow.cli.streams import degrade_gracefully, tell
+from restow.cli.streams import degrade_gracefully, warn
 from restow.reporting.sparkline import LEVELS
 
 
@@ -41,12 +41,12 @@ def test_what_the_terminal_has_stays(written):
 
 
 def test_notes_are_lines_on_stderr(capsys):
-    tell(["a", 1])
+    warn(["a", 1])
     assert capsys.readouterr() == ("", "a\n1\n")
 
 
 def test_what_a_note_quotes_is_shown_and_not_obeyed(capsys):
-    tell([f"pod {OBEYED}{HALF} of https://me:hunter2@proxy"])
+    warn([f"pod {OBEYED}{HALF} of https://me:hunter2@proxy"])
     told = capsys.readouterr().err
     assert told.count("\n") == 1
     assert is_harmless(told)

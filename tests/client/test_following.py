@@ -10,7 +10,7 @@ import pytest
 
 from client.double import Answer, Double, a_list, a_status, an_error_event, an_event
 from restow.client.errors import Forbidden, NotFound
-from restow.client.following import Changed, Current, Interrupted, Listed, News, Removed, follow
+from restow.client.following import Changed, Current, Interrupted, Listed, Removed, WatchEvent, follow
 from restow.client.resources import RESOURCES
 from restow.client.transport import Api
 
@@ -20,9 +20,9 @@ PATH = "/api/v1/pods"
 HANG = Answer((10_000.0,))
 
 
-async def following(api: Api, enough: int) -> list[News]:
+async def following(api: Api, enough: int) -> list[WatchEvent]:
     """So many pieces of news."""
-    seen: list[News] = []
+    seen: list[WatchEvent] = []
     async with aclosing(follow(api, RESOURCES["Pod"])) as news, asyncio.timeout(3_600):
         async for each in news:
             seen.append(each)
@@ -31,7 +31,7 @@ async def following(api: Api, enough: int) -> list[News]:
     return seen
 
 
-def told(news: News) -> str:
+def told(news: WatchEvent) -> str:
     match news:
         case Listed(objects, _, last):
             return f"listed {' '.join(each.metadata.name for each in objects)}{' .' if last else ''}"
@@ -167,7 +167,7 @@ async def test_trouble_is_told_waited_for_and_survived(api: Api, double: Double,
     assert all(asked.params["resourceVersion"] == "10" for asked in double.asked[1:])
 
 
-async def _until_interrupted_after_a_change(api: Api) -> AsyncIterator[News]:
+async def _until_interrupted_after_a_change(api: Api) -> AsyncIterator[WatchEvent]:
     changed = False
     async with aclosing(follow(api, RESOURCES["Pod"])) as news:
         async for each in news:

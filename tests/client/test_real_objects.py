@@ -21,7 +21,7 @@ from restow.client.connection import connect
 from restow.client.errors import Conflict, Forbidden, NotFound
 from restow.client.events import Occurrence, Recorder, Regarding
 from restow.client.eviction import AlreadyGone, Blocked, Denied, Evicted, Misconfigured, Outcome, Target, evict
-from restow.client.following import Changed, Listed, News, Removed, follow
+from restow.client.following import Changed, Listed, Removed, WatchEvent, follow
 from restow.client.leader_election import Election, lead
 from restow.client.leadership import Leadership, Timing, always
 from restow.client.leases import LeaseLock
@@ -92,13 +92,13 @@ async def test_a_kind_that_is_not_served(api: Api) -> None:
         await first(api, RESOURCES["NodeMetrics"])
 
 
-async def first(api: Api, resource: Resource) -> News:
+async def first(api: Api, resource: Resource) -> WatchEvent:
     """The first news of a kind."""
     async with aclosing(follow(api, resource)) as news:
         return await anext(news)
 
 
-async def until(news: AsyncIterator[News], wanted: type, name: str) -> Any:
+async def until(news: AsyncIterator[WatchEvent], wanted: type, name: str) -> Any:
     """The next piece of news of this type about this object."""
     async with asyncio.timeout(30):
         async for each in news:

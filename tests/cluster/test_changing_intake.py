@@ -9,7 +9,7 @@ import pytest
 
 from builders import Owner, a_node, a_pod, a_service
 from live.telling import told_of
-from restow.cluster.snapshot import ClusterIntake
+from restow.cluster.snapshot import ClusterStore
 from restow.errors import InputError
 from restow.kube.kinds import KINDS
 
@@ -38,7 +38,7 @@ def a_random_pod(chance, name):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_what_is_left_after_many_changes_is_what_was_given_last(seed):
-    chance, intake = random.Random(seed), ClusterIntake()
+    chance, store = random.Random(seed), ClusterStore()
     there = {}
     for _ in range(4000):
         kind = chance.choice(["Pod", "Pod", "Pod", "Node", "Service"])
@@ -53,30 +53,30 @@ def test_what_is_left_after_many_changes_is_what_was_given_last(seed):
         key = (kind, meta.get("namespace", ""), meta["name"])
         # From some moment on there is an index by owner, which every change then has to keep true.
         if chance.random() < 0.01:
-            intake.pods_of(chance.choice(OWNERS))
+            store.pods_of(chance.choice(OWNERS))
         if chance.random() < 0.4:
             there.pop(key, None)
-            intake.remove(*key)
+            store.remove(*key)
         else:
             there[key] = thing
-            intake.add(kind, [wire(kind, thing)])
+            store.add(kind, [wire(kind, thing)])
 
-    fresh = ClusterIntake()
+    fresh = ClusterStore()
     fresh.add("Service", ())
     for (kind, _, _), thing in sorted(there.items(), key=lambda each: each[0], reverse=True):
         fresh.add(kind, [wire(kind, thing)])
 
-    assert told_of(intake.snapshot()) == told_of(fresh.snapshot())
+    assert told_of(store.snapshot()) == told_of(fresh.snapshot())
     for owner in OWNERS:
-        assert intake.pods_of(owner) == fresh.pods_of(owner)
+        assert store.pods_of(owner) == fresh.pods_of(owner)
 
 
 def test_memory_does_not_grow_with_the_number_of_changes():
-    intake = ClusterIntake()
+    store = ClusterStore()
     for version in range(20_000):
-        intake.add("Pod", [wire("Pod", a_pod(f"p{version % 10}", labels={"v": str(version)}))])
+        store.add("Pod", [wire("Pod", a_pod(f"p{version % 10}", labels={"v": str(version)}))])
 
-    pods = intake._pods
+    pods = store._pods
     assert len(pods) == 10
     assert len(pods._columns["name"]) < 2_000
     assert len(pods._shared["labels"].values) < 2_000
@@ -84,14 +84,14 @@ def test_memory_does_not_grow_with_the_number_of_changes():
 
 def test_memory_does_not_grow_with_the_pods_that_come_and_go():
     """Nor with their owners, namespaces, nodes and labels: what only they had goes with them."""
-    intake = ClusterIntake()
-    intake.pods_of("")
+    store = ClusterStore()
+    store.pods_of("")
     for at in range(3_000):
         owner, place = Owner("ReplicaSet", f"rs-{at}"), {"namespace": f"ns-{at}", "node": f"n-{at}"}
-        intake.add("Pod", [wire("Pod", a_pod(f"p{at}", owner=owner, labels={"hash": str(at)}, **place))])
-        intake.remove("Pod", f"ns-{at - 10}", f"p{at - 10}")
+        store.add("Pod", [wire("Pod", a_pod(f"p{at}", owner=owner, labels={"hash": str(at)}, **place))])
+        store.remove("Pod", f"ns-{at - 10}", f"p{at - 10}")
 
-    pods = intake._pods
+    pods = store._pods
     assert len(pods) == 10
     assert len(pods._by_owner) <= 10
     kept = [pods._columns["name"], pods._names, *(shared.values for shared in pods._shared.values())]
@@ -99,57 +99,57 @@ def test_memory_does_not_grow_with_the_pods_that_come_and_go():
 
 
 def test_a_page_with_a_pod_that_cannot_be_read_leaves_no_trace():
-    intake, fresh = ClusterIntake(), ClusterIntake()
+    store, fresh = ClusterStore(), ClusterStore()
     good = [wire("Pod", a_pod("a", labels={"x": "1"})), wire("Pod", a_pod("b", cpu="1"))]
     with pytest.raises(InputError, match="Pod default/bad"):
-        intake.add("Pod", [*good, wire("Pod", a_pod("bad", cpu="much"))])
-    assert len(intake.snapshot().pods) == 0
+        store.add("Pod", [*good, wire("Pod", a_pod("bad", cpu="much"))])
+    assert len(store.snapshot().pods) == 0
 
-    intake.add("Pod", good)
+    store.add("Pod", good)
     fresh.add("Pod", good)
 
-    assert told_of(intake.snapshot()) == told_of(fresh.snapshot())
+    assert told_of(store.snapshot()) == told_of(fresh.snapshot())
 
 
 def test_a_pod_as_it_is_now():
-    intake = ClusterIntake()
-    intake.add("Pod", [wire("Pod", a_pod("a", node="n1", owner=Owner("ReplicaSet", "web")))])
-    intake.add("Pod", [wire("Pod", a_pod("a", node="n2", owner=Owner("ReplicaSet", "web")))])
-    pod = intake.pod("default", "a")
+    store = ClusterStore()
+    store.add("Pod", [wire("Pod", a_pod("a", node="n1", owner=Owner("ReplicaSet", "web")))])
+    store.add("Pod", [wire("Pod", a_pod("a", node="n2", owner=Owner("ReplicaSet", "web")))])
+    pod = store.pod("default", "a")
     assert (pod.node, pod.is_terminating) == ("n2", False)
-    assert intake.pods_of(pod.owners[0].uid) == [pod]
-    intake.remove("Pod", "default", "a")
-    assert intake.pod("default", "a") is None
-    assert intake.pods_of(pod.owners[0].uid) == []
+    assert store.pods_of(pod.owners[0].uid) == [pod]
+    store.remove("Pod", "default", "a")
+    assert store.pod("default", "a") is None
+    assert store.pods_of(pod.owners[0].uid) == []
 
 
 def test_the_pods_behind_the_gate_of_steering_are_known_as_they_come_and_go():
     gated = {"schedulingGates": [{"name": "other"}, {"name": "restow.dev/steer"}]}
-    intake = ClusterIntake()
-    intake.add("Pod", [wire("Pod", a_pod("b", spec=gated)), wire("Pod", a_pod("a", spec=gated))])
-    intake.add("Pod", [wire("Pod", a_pod("c", spec={"schedulingGates": [{"name": "restow.dev/steer-not"}]}))])
-    assert [pod.name for pod in intake.gated()] == ["a", "b"]
-    assert [pod.is_gated for pod in (intake.pod("default", name) for name in "abc")] == [True, True, False]
-    intake.add("Pod", [wire("Pod", a_pod("a", spec={"schedulingGates": [{"name": "other"}]}))])
-    assert [pod.name for pod in intake.gated()] == ["b"]
-    intake.remove("Pod", "default", "b")
-    assert intake.gated() == []
+    store = ClusterStore()
+    store.add("Pod", [wire("Pod", a_pod("b", spec=gated)), wire("Pod", a_pod("a", spec=gated))])
+    store.add("Pod", [wire("Pod", a_pod("c", spec={"schedulingGates": [{"name": "restow.dev/steer-not"}]}))])
+    assert [pod.name for pod in store.gated()] == ["a", "b"]
+    assert [pod.is_gated for pod in (store.pod("default", name) for name in "abc")] == [True, True, False]
+    store.add("Pod", [wire("Pod", a_pod("a", spec={"schedulingGates": [{"name": "other"}]}))])
+    assert [pod.name for pod in store.gated()] == ["b"]
+    store.remove("Pod", "default", "b")
+    assert store.gated() == []
 
 
 def test_a_new_list_of_pods_brings_its_own_gates():
     gated = {"schedulingGates": [{"name": "restow.dev/steer"}]}
-    intake, fresh = ClusterIntake(), ClusterIntake()
-    intake.add("Pod", [wire("Pod", a_pod("old", spec=gated))])
+    store, fresh = ClusterStore(), ClusterStore()
+    store.add("Pod", [wire("Pod", a_pod("old", spec=gated))])
     fresh.add("Pod", [wire("Pod", a_pod("new", spec=gated))])
-    intake.take_over("Pod", fresh)
-    assert [pod.name for pod in intake.gated()] == ["new"]
+    store.take_over("Pod", fresh)
+    assert [pod.name for pod in store.gated()] == ["new"]
 
 
 def test_a_kind_is_taken_over_whole_and_forgotten_whole():
-    intake, fresh = ClusterIntake(), ClusterIntake()
-    intake.add("Service", [wire("Service", a_service("old"))])
+    store, fresh = ClusterStore(), ClusterStore()
+    store.add("Service", [wire("Service", a_service("old"))])
     fresh.add("Service", [wire("Service", a_service("new"))])
-    intake.take_over("Service", fresh)
-    assert list(intake.snapshot().kind("Service")) == [("default", "new")]
-    intake.restart("Service")
-    assert not intake.snapshot().tells_of("Service")
+    store.take_over("Service", fresh)
+    assert list(store.snapshot().kind("Service")) == [("default", "new")]
+    store.restart("Service")
+    assert not store.snapshot().has_list("Service")

@@ -23,9 +23,9 @@ from builders import (
 from restow.cluster.amounts import amount
 from restow.cluster.label_groups import LabelGroups
 from restow.cluster.left_out import UnreadableBudget, add_page, left_out_notes
-from restow.cluster.snapshot import Cluster, ClusterIntake
+from restow.cluster.snapshot import Cluster, ClusterStore
 from restow.descheduling.disruption_budgets import DisruptionBudgets
-from restow.descheduling.namespace_consent import namespace_checks
+from restow.descheduling.namespace_opt_out import namespace_checks
 from restow.errors import InputError
 from restow.kube.kinds import KINDS
 from restow.kube.objects.unreadable import ObjectName, Unreadable
@@ -39,9 +39,9 @@ def wire(thing: Object) -> Any:
     return msgspec.json.decode(msgspec.json.encode(thing), type=KINDS[thing["kind"]])
 
 
-def filled(*things: Object) -> ClusterIntake:
+def filled(*things: Object) -> ClusterStore:
     """An store that has taken one page of each kind."""
-    store = ClusterIntake()
+    store = ClusterStore()
     for kind in dict.fromkeys(each["kind"] for each in things):
         add_page(store, kind, [wire(each) for each in things if each["kind"] == kind])
     return store
@@ -156,7 +156,7 @@ def test_a_fresh_list_takes_the_place_of_what_was_left_out() -> None:
 
 @pytest.mark.parametrize("error", [ZeroDivisionError("odd"), RecursionError(), KeyError("x"), MemoryError()])
 def test_whatever_goes_wrong_with_one_object_is_about_that_object(error: Exception) -> None:
-    class Picky(ClusterIntake):
+    class Picky(ClusterStore):
         def add(self, kind: str, wire: Any) -> None:
             if any(each.metadata.name == "p7" for each in wire):
                 raise error
@@ -171,7 +171,7 @@ def test_whatever_goes_wrong_with_one_object_is_about_that_object(error: Excepti
 def test_what_the_api_server_would_have_refused_is_raised_where_that_is_asked_for() -> None:
     pods = [wire(a_pod("huge", memory=BEYOND)), wire(a_pod("wrong", cpu="much")), wire(a_pod("p"))]
     with pytest.raises(InputError, match=r"^Pod default/wrong: "):
-        add_page(ClusterIntake(), "Pod", pods, fatal=(InputError,))
+        add_page(ClusterStore(), "Pod", pods, fatal=(InputError,))
 
 
 def test_a_namespace_that_cannot_be_read_keeps_its_pods() -> None:
@@ -179,7 +179,7 @@ def test_a_namespace_that_cannot_be_read_keeps_its_pods() -> None:
         a_node("n1"), a_namespace("default"), a_namespace("other"), a_pod("p"), a_pod("q", namespace="other")
     )
     add_page(store, "Namespace", [Unreadable(ObjectName("default"), "metadata.labels: Expected `str`")])
-    assert store.consent("default") not in {None, "enabled"}
+    assert store.opt_out("default") not in {None, "enabled"}
     (check,) = namespace_checks("all", store.snapshot())
     assert check.fails.tolist() == [True, False]
 
@@ -210,7 +210,7 @@ def test_a_job_that_cannot_be_read_keeps_its_pods() -> None:
 
 
 def test_notes_name_the_first_objects_and_say_what_is_kept() -> None:
-    store = ClusterIntake()
+    store = ClusterStore()
     for at in range(8):
         store.leave_out("Namespace", "", f"n{at}", f"Namespace n{at}: odd")
     notes = left_out_notes(store.left_out)

@@ -12,7 +12,7 @@ from restow.cluster.label_groups import LabelGroups
 from restow.cluster.state import ClusterState
 from restow.descheduling.evictor import DefaultEvictor
 from restow.descheduling.evictor_args import DefaultEvictorArgs
-from restow.descheduling.namespace_consent import namespace_checks
+from restow.descheduling.namespace_opt_out import namespace_checks
 from restow.descheduling.node_fit import NodeFit
 from restow.descheduling.registry import plugins
 from restow.kube.timestamps import parse_time
@@ -44,7 +44,7 @@ def an_evictor(
             state=state,
             fit=fit,
             labels=labels,
-            consent=namespace_checks(namespaces, state.cluster),
+            opt_out=namespace_checks(namespaces, state.cluster),
             now=parse_time(NOW),
         ),
         state,

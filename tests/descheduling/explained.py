@@ -14,7 +14,7 @@ from restow.descheduling.deciding import policy_as_asked
 from restow.descheduling.explaining.explanation import Change, NodeExplanation, PodExplanation, StrategyView
 from restow.descheduling.explaining.nodes import explain_node
 from restow.descheduling.explaining.pods import explain_pod
-from restow.descheduling.explaining.scene import Setting
+from restow.descheduling.explaining.what_if import Setting
 from restow.descheduling.plan import Placement
 from restow.descheduling.proving import prove_cycle
 from restow.descheduling.registry import strategies

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from restow.cluster.snapshot import Cluster, ClusterIntake
+from restow.cluster.snapshot import Cluster, ClusterStore
 from restow.cluster.usage_samples import QueryResult
 from restow.descheduling.cycle import Cycle, run_cycle
 from restow.descheduling.registry import plugins, strategies
@@ -33,11 +33,11 @@ WALK_LIMITS: dict[str, tuple[Object, list[str]]] = {
 
 def a_cluster(*objects: Object) -> Cluster:
     """The cluster that a dump of these objects would give."""
-    intake = ClusterIntake()
+    store = ClusterStore()
     for each in objects:
         kind = each["kind"]
-        intake.add(kind, [msgspec.json.decode(msgspec.json.encode(each), type=KINDS[kind])])
-    return intake.snapshot()
+        store.add(kind, [msgspec.json.decode(msgspec.json.encode(each), type=KINDS[kind])])
+    return store.snapshot()
 
 
 def a_policy(strategy: str, args: Object, *, evictor: Object | None = None, **policy: Any) -> Object:

@@ -18,7 +18,7 @@ from restow.descheduling.steering import Steering
 from restow.kube.timestamps import parse_time
 from restow.policies.load import load_policy
 from restow.policies.policy import Policy
-from restow.scheduling.evidence import KINDS
+from restow.scheduling.missing_data import KINDS
 
 #: Plans made one on the prediction of the other.
 PLANS = 4

@@ -6,7 +6,7 @@ import pytest
 
 from builders import Owner, a_node, a_pod
 from descheduling.trials import a_profile, evicted, failing, listing, refused, suggesting, trial
-from restow.descheduling.framework import Owed, Verdict
+from restow.descheduling.framework import PendingFilters, Verdict
 
 RS = Owner("ReplicaSet", "rs")
 NODES = [a_node("n1"), a_node("n2")]
@@ -114,22 +114,22 @@ def test_a_refused_pod_that_goes_later_is_no_refusal():
 def test_a_refusal_is_noted_once_for_each_strategy_with_the_first_reason():
     profiles = [a_profile("P", deschedule=("S", "T"), evictor={"minReplicas": 9})]
     cycle = trial({"S": suggesting("a1", "a1"), "T": suggesting("a1")}, *NODES, *PODS, profiles=profiles)
-    assert [(each.turn.plugin, each.reason[1]) for each in cycle.record.refusals] == [
+    assert [(each.ref.plugin, each.reason[1]) for each in cycle.record.refusals] == [
         ("S", "MinReplicas"),
         ("T", "MinReplicas"),
     ]
 
 
 @pytest.mark.parametrize(
-    ("owed", "moved"),
-    [(Owed.ALL, []), (Owed.PRE_EVICTION, ["bare"]), (Owed.NOTHING, ["bare", "stuck"])],
+    ("pending", "moved"),
+    [(PendingFilters.ALL, []), (PendingFilters.PRE_EVICTION, ["bare"]), (PendingFilters.NOTHING, ["bare", "stuck"])],
     ids=["all", "pre-eviction", "nothing"],
 )
-def test_the_arbiter_makes_the_checks_that_are_owed(owed, moved):
+def test_the_arbiter_makes_the_checks_that_are_owed(pending, moved):
     """A bare pod fails Filter, one that fits nowhere fails PreEvictionFilter."""
     pods = [a_pod("bare", node="n1"), a_pod("stuck", node="n1", owner=RS, node_selector={"no": "where"})]
     profiles = [a_profile(deschedule=("S",), evictor={"nodeFit": True})]
-    cycle = trial({"S": suggesting("bare", "stuck", owed=owed)}, *NODES, *pods, profiles=profiles)
+    cycle = trial({"S": suggesting("bare", "stuck", pending=pending)}, *NODES, *pods, profiles=profiles)
     assert evicted(cycle) == moved
     codes = {"bare": ("evictor", "NoOwner"), "stuck": ("placement", "NoFit")}
     assert refused(cycle) == {name: code for name, code in codes.items() if name not in moved}
@@ -164,7 +164,7 @@ def test_min_replicas_is_asked_anew_for_each_suggestion():
 
 def test_a_strategy_that_cannot_go_on_is_a_problem_and_its_evictions_stay():
     cycle = trial({"F": failing("a1"), "S": suggesting("a2")}, *NODES, *PODS)
-    assert [(turn.profile, turn.plugin, text) for turn, text in cycle.record.problems] == [
+    assert [(ref.profile, ref.plugin, text) for ref, text in cycle.record.problems] == [
         ("P", "F", "no metrics for node n1")
     ]
     assert evicted(cycle) == ["a1", "a2"]
@@ -172,7 +172,7 @@ def test_a_strategy_that_cannot_go_on_is_a_problem_and_its_evictions_stay():
 
 def test_an_eviction_tells_where_why_and_by_whom():
     (eviction,) = trial({"S": suggesting("b2")}, *NODES, *PODS).record.evictions
-    assert (eviction.node, eviction.turn.profile, eviction.turn.plugin, eviction.reason) == (
+    assert (eviction.node, eviction.ref.profile, eviction.ref.plugin, eviction.reason) == (
         1,
         "P",
         "S",

@@ -17,8 +17,8 @@ NODES = [a_node("n1"), a_node("n2")]
 PODS = [a_pod(name, node="n1", owner=RS) for name in ("a", "b", "c", "d")]
 
 
-def turns(cycle):
-    return [(each.turn.profile, each.turn.plugin) for each in cycle.record.evictions]
+def refs(cycle):
+    return [(each.ref.profile, each.ref.plugin) for each in cycle.record.evictions]
 
 
 def test_deschedule_of_all_profiles_comes_before_balance_of_any():
@@ -28,12 +28,12 @@ def test_deschedule_of_all_profiles_comes_before_balance_of_any():
     ]
     strategies = {name.upper(): suggesting(name) for name in ("a", "b", "c", "d")}
     cycle = trial(strategies, *NODES, *PODS, profiles=profiles)
-    assert turns(cycle) == [("P", "B"), ("Q", "D"), ("P", "A"), ("Q", "C")]
+    assert refs(cycle) == [("P", "B"), ("Q", "D"), ("P", "A"), ("Q", "C")]
 
 
 def test_strategies_of_a_point_run_as_listed():
     strategies = {"Z": suggesting("a"), "A": suggesting("b"), "M": suggesting("c")}
-    assert [plugin for _, plugin in turns(trial(strategies, *NODES, *PODS))] == ["Z", "A", "M"]
+    assert [plugin for _, plugin in refs(trial(strategies, *NODES, *PODS))] == ["Z", "A", "M"]
 
 
 def test_evicted_pods_are_gone_for_later_strategies():
@@ -53,7 +53,7 @@ def test_a_strategy_that_cannot_work_does_not_stop_the_next():
     profiles = [a_profile("P", deschedule=("F",), balance=("S",)), a_profile("Q", deschedule=("T",))]
     strategies = {"F": failing(), "S": suggesting("a"), "T": suggesting("b")}
     cycle = trial(strategies, *NODES, *PODS, profiles=profiles)
-    assert turns(cycle) == [("Q", "T"), ("P", "S")]
+    assert refs(cycle) == [("Q", "T"), ("P", "S")]
     assert len(cycle.record.problems) == 1
 
 

@@ -106,7 +106,7 @@ def test_what_the_input_does_not_hold_is_not_said_to_be_missing_from_the_cluster
 def test_a_plan_knows_what_its_evictors_lack(placement):
     policy = read_policy(a_policy("PodLifeTime", {"maxPodLifeTimeSeconds": 1}, evictor=extra("PodsWithoutPDB")))
     made = decided(a_cluster(pod(), a_node("n1"), a_node("n2")), policy, placement, parse_time(NOW), (DEFAULT_PROFILE,))
-    assert "PodDisruptionBudget" in made.untold
+    assert "PodDisruptionBudget" in made.missing
 
 
 def test_the_evict_annotation_does_not_override_the_pre_eviction_filter():

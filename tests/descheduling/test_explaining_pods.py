@@ -13,7 +13,7 @@ from descheduling.proven import read_policy
 from restow.descheduling.cycle import run_cycle
 from restow.descheduling.deciding import policy_as_asked
 from restow.descheduling.explaining.pods import explain_pod
-from restow.descheduling.explaining.scene import Setting
+from restow.descheduling.explaining.what_if import Setting
 from restow.descheduling.plan import OwnerRef
 from restow.descheduling.planning import make_plan
 from restow.descheduling.proving import prove_cycle
@@ -324,7 +324,7 @@ def test_behind_every_refusal_of_a_plan_stands_a_stage_that_does_not_pass(placem
             (each.profile, each.plugin): (each.stage, each.code) for each in plan.refusals if each.pod == found.pod
         }
         told = {(each.profile, each.plugin): each for each in found.strategies if each.refusal}
-        assert refusals == {turn: (each.refusal.stage, each.refusal.code) for turn, each in told.items()}
+        assert refusals == {ref: (each.refusal.stage, each.refusal.code) for ref, each in told.items()}
         for each in told.values():
             assert each.wanted
             assert each.before or not each.gates or any(gate.passes is False for gate in each.gates)

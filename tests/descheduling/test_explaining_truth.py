@@ -69,22 +69,22 @@ def kinds_told(placement: Placement) -> Iterator[str]:
 def wrong_of(subject: str, seed: int, placement: Placement) -> Iterator[str]:
     """Each sentence that is not so."""
     question = question_of(subject, seed)
-    for explanation, turn, change in told(question, placement):
-        found = untrue(question, explanation, turn, change, placement)
+    for explanation, ref, change in told(question, placement):
+        found = untrue(question, explanation, ref, change, placement)
         if found:
             words = " and ".join(each.message for each in change.steps)
             yield f"{subject} {seed} {placement}: {explanation.pod} would move {words}: {found}"
 
 
 def untrue(
-    question: Question, explanation: PodExplanation, turn: tuple[str, str], change: Change, placement: Placement
+    question: Question, explanation: PodExplanation, ref: tuple[str, str], change: Change, placement: Placement
 ) -> str:
     """What is wrong about a change; empty if nothing is."""
 
     def landing(steps: Sequence[Step]) -> str | None:
         asked = question
         for step in steps:
-            asked = changed(asked, explanation, turn, step)
+            asked = changed(asked, explanation, ref, step)
         return landing_of(explanation, replanned(asked, placement))
 
     if landing(change.steps) != (change.to or ""):
@@ -95,18 +95,18 @@ def untrue(
         others = [*change.steps[:index], *change.steps[index + 1 :]]
         if landing(others) is not None:
             return f"it moves without '{step.message}' too"
-        for smaller in less(step, limit_now(question, step, turn)):
+        for smaller in less(step, limit_now(question, step, ref)):
             if landing([*others[:index], smaller, *others[index:]]) is not None:
                 return f"it moves with less too: {smaller}"
     return ""
 
 
-def limit_now(question: Question, step: Step, turn: tuple[str, str]) -> int:
+def limit_now(question: Question, step: Step, ref: tuple[str, str]) -> int:
     """The limit that a step raises; 0 where it raises none."""
     field = step.message.removeprefix("with ").partition(" of ")[0]
     if step.kind == "limit" and field == "evictionLimits.node":
-        profile = next(each for each in question.policy["profiles"] if each["name"] == turn[0])
-        args = next(each["args"] for each in profile["pluginConfig"] if each["name"] == turn[1])
+        profile = next(each for each in question.policy["profiles"] if each["name"] == ref[0])
+        args = next(each["args"] for each in profile["pluginConfig"] if each["name"] == ref[1])
         return int(args["evictionLimits"]["node"])
     return int(question.policy[field]) if step.kind == "limit" else 0
 

@@ -135,7 +135,7 @@ class TestAFenceIsNoPropertyOfANode:
         taints = a_policy("RemovePodsViolatingNodeTaints", {})
         policy["profiles"] += [{**taints["profiles"][0], "name": "other"}]
         cycle = prove([*uneven(2, 3), filler("n001", "1500m"), *TOLD], policy, steering="fence")
-        assert {each.turn.plugin for each in cycle.record.evictions} == {"LowNodeUtilization"}
+        assert {each.ref.plugin for each in cycle.record.evictions} == {"LowNodeUtilization"}
 
     def test_nothing_is_moved_to_a_node_that_is_fenced_now(self) -> None:
         nodes = [a_named_node(at, taints=[f"{FENCE}=somebody:NoSchedule"] * (at == 2)) for at in range(3)]

@@ -12,7 +12,7 @@ from descheduling.explained import explained, gates, told, view
 from descheduling.harness import a_cluster, a_policy
 from descheduling.proven import TOLD, codes, moved, prove, proven, reasons
 from restow.descheduling.job_failures import JobFailures
-from restow.descheduling.succession import Succession, Successions
+from restow.descheduling.replacement_policy import ReplacementPolicies, ReplacementPolicy
 
 NODES = [a_node("n1"), a_node("n2")]
 OF_JOB = ("Job", "import")
@@ -148,7 +148,7 @@ def test_without_jobs_in_the_input_nobody_knows():
     done = prove([*TAINTED, *told_of, pod(), pod("r", owner=("ReplicaSet", "rs"))], policy, NOW)
     assert moved(done) == ["r"]
     assert reasons(done) == {"p": ("budget", "Unknown", "its eviction depends on Jobs, which the input lacks")}
-    assert done.untold == {"Job"}
+    assert done.missing == {"Job"}
 
 
 def test_an_explanation_says_what_would_help():
@@ -162,16 +162,16 @@ def test_an_explanation_says_what_would_help():
 def test_a_failure_policy_has_replacements_wait():
     """A Job with a ``podFailurePolicy`` replaces only what has ended, since it has to see how."""
     job = a_job(podFailurePolicy={"rules": [rule("Ignore")]})
-    assert Successions(a_cluster(*NODES, job, pod())).of(0) is Succession.AFTERWARDS
+    assert ReplacementPolicies(a_cluster(*NODES, job, pod())).of(0) is ReplacementPolicy.AFTERWARDS
 
 
 @pytest.mark.parametrize(
     ("spec", "expected"),
     [
-        pytest.param({}, Succession.LOST, id="no-completions"),
-        pytest.param({"completions": 5}, Succession.OVERLAPPING, id="completions"),
+        pytest.param({}, ReplacementPolicy.LOST, id="no-completions"),
+        pytest.param({"completions": 5}, ReplacementPolicy.OVERLAPPING, id="completions"),
     ],
 )
 def test_a_job_that_only_waits_for_its_last_pods_creates_none(spec, expected):
     job = a_job(parallelism=3, status={"succeeded": 1}, **spec)
-    assert Successions(a_cluster(*NODES, job, pod())).of(0) is expected
+    assert ReplacementPolicies(a_cluster(*NODES, job, pod())).of(0) is expected

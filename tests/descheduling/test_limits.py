@@ -11,7 +11,7 @@ from builders import HOSTNAME, NOW, Object, a_node, a_pod, ago
 from descheduling.harness import a_cluster, a_policy
 from descheduling.proven import TOLD
 from restow.descheduling.cycle import Cycle, run_cycle
-from restow.descheduling.limits import Spent
+from restow.descheduling.limits import PriorEviction
 from restow.descheduling.proving import prove_cycle
 from restow.descheduling.registry import plugins, strategies
 from restow.kube.timestamps import parse_time
@@ -28,9 +28,15 @@ def crowd(node: str, namespace: str = "shop", count: int = 3) -> list[Object]:
     return [a_pod(f"{namespace}-{node}-{at}", node=node, **same) for at in range(count)]
 
 
-def decided(decide: Any, objects: list[Object], policy: Object, spent: list[Spent]) -> Cycle:
+def decided(decide: Any, objects: list[Object], policy: Object, prior_evictions: list[PriorEviction]) -> Cycle:
     loaded = load_policy(msgspec.json.encode(policy), "policy.json", plugins())
-    made: Cycle = decide(a_cluster(*NODES, *objects, *TOLD), loaded.policy, strategies(), parse_time(NOW), spent=spent)
+    made: Cycle = decide(
+        a_cluster(*NODES, *objects, *TOLD),
+        loaded.policy,
+        strategies(),
+        parse_time(NOW),
+        prior_evictions=prior_evictions,
+    )
     made.state.validate()
     return made
 
@@ -39,28 +45,30 @@ def limited(cycle: Cycle) -> set[str]:
     return {each.reason[1] for each in cycle.record.refusals if each.reason[0] == "limit"}
 
 
-def spent(count: int, *, node: str = "n0", namespace: str = "shop", plugin: str = "RemoveDuplicates") -> list[Spent]:
-    return [Spent(namespace, node, "test", plugin)] * count
+def prior_evictions(
+    count: int, *, node: str = "n0", namespace: str = "shop", plugin: str = "RemoveDuplicates"
+) -> list[PriorEviction]:
+    return [PriorEviction(namespace, node, "test", plugin)] * count
 
 
 @DECIDE
 @pytest.mark.parametrize(
     ("limit", "before", "left"),
     [
-        ("maxNoOfPodsToEvictTotal", spent(1), 1),
-        ("maxNoOfPodsToEvictTotal", spent(2), 0),
-        ("maxNoOfPodsToEvictTotal", spent(5), 0),
-        ("maxNoOfPodsToEvictTotal", spent(2, node="gone", namespace="gone"), 0),
-        ("maxNoOfPodsToEvictPerNode", spent(1), 1),
-        ("maxNoOfPodsToEvictPerNode", spent(2), 0),
-        ("maxNoOfPodsToEvictPerNode", spent(2, node="n1"), 2),
-        ("maxNoOfPodsToEvictPerNode", spent(2, node="gone"), 2),
-        ("maxNoOfPodsToEvictPerNamespace", spent(2), 0),
-        ("maxNoOfPodsToEvictPerNamespace", spent(2, namespace="other"), 2),
-        ("maxNoOfPodsToEvictPerNamespace", spent(2, namespace="gone"), 2),
+        ("maxNoOfPodsToEvictTotal", prior_evictions(1), 1),
+        ("maxNoOfPodsToEvictTotal", prior_evictions(2), 0),
+        ("maxNoOfPodsToEvictTotal", prior_evictions(5), 0),
+        ("maxNoOfPodsToEvictTotal", prior_evictions(2, node="gone", namespace="gone"), 0),
+        ("maxNoOfPodsToEvictPerNode", prior_evictions(1), 1),
+        ("maxNoOfPodsToEvictPerNode", prior_evictions(2), 0),
+        ("maxNoOfPodsToEvictPerNode", prior_evictions(2, node="n1"), 2),
+        ("maxNoOfPodsToEvictPerNode", prior_evictions(2, node="gone"), 2),
+        ("maxNoOfPodsToEvictPerNamespace", prior_evictions(2), 0),
+        ("maxNoOfPodsToEvictPerNamespace", prior_evictions(2, namespace="other"), 2),
+        ("maxNoOfPodsToEvictPerNamespace", prior_evictions(2, namespace="gone"), 2),
     ],
 )
-def test_limits_of_the_policy(decide: Any, limit: str, before: list[Spent], left: int) -> None:
+def test_limits_of_the_policy(decide: Any, limit: str, before: list[PriorEviction], left: int) -> None:
     """Three pods on n0, of which two are to go; another namespace is there."""
     other = [a_pod("other", namespace="other", node="n1", owner=("ReplicaSet", "other"))]
     cycle = decided(decide, [*crowd("n0"), *other], a_policy("RemoveDuplicates", {}, **{limit: 2}), before)
@@ -73,13 +81,13 @@ def test_limits_of_the_policy(decide: Any, limit: str, before: list[Spent], left
 @pytest.mark.parametrize(
     ("before", "left"),
     [
-        (spent(0, plugin="LowNodeUtilization"), 2),
-        (spent(1, plugin="LowNodeUtilization"), 1),
-        (spent(2, plugin="LowNodeUtilization"), 0),
-        (spent(2, plugin="LowNodeUtilization", node="n1"), 2),
+        (prior_evictions(0, plugin="LowNodeUtilization"), 2),
+        (prior_evictions(1, plugin="LowNodeUtilization"), 1),
+        (prior_evictions(2, plugin="LowNodeUtilization"), 0),
+        (prior_evictions(2, plugin="LowNodeUtilization", node="n1"), 2),
     ],
 )
-def test_limits_of_a_strategy_per_node(decide: Any, before: list[Spent], left: int) -> None:
+def test_limits_of_a_strategy_per_node(decide: Any, before: list[PriorEviction], left: int) -> None:
     args = {
         "thresholds": {"cpu": 20},
         "targetThresholds": {"cpu": 25},

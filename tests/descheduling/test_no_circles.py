@@ -110,8 +110,8 @@ def _broken(cycle: Cycle, policy: Policy) -> str:
             continue
         if landing.target not in landing.candidates:
             return f"{pods.full_name(each.pod)} lands on none of its candidates"
-        staying = each.node in landing.candidates if landing.certainty == "certain" else each.node == landing.target
-        if staying and each.turn.plugin not in TIMELESS:
+        excluded = each.node in landing.candidates if landing.certainty == "certain" else each.node == landing.target
+        if excluded and each.ref.plugin not in TIMELESS:
             return f"{pods.full_name(each.pod)} could come back"
     return _beyond(cycle, policy)
 

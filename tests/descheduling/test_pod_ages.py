@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from restow.cluster.pods import NO_TIME
-from restow.descheduling.pod_ages import UNTOLD, age_text, seconds_since, short_duration
+from restow.descheduling.pod_ages import MISSING, age_text, seconds_since, short_duration
 from restow.kube.duration import SECOND
 
 NOW = 1_790_000_000 * SECOND
@@ -22,8 +22,8 @@ NOW = 1_790_000_000 * SECOND
         pytest.param(NOW - SECOND, 1, id="a second"),
         pytest.param(NOW + SECOND - 1, 0, id="almost a second ahead"),
         pytest.param(NOW + SECOND, -1, id="a second ahead"),
-        pytest.param(NO_TIME, UNTOLD, id="no time"),
-        pytest.param(NO_TIME + 1, UNTOLD, id="longer ago than a duration can tell"),
+        pytest.param(NO_TIME, MISSING, id="no time"),
+        pytest.param(NO_TIME + 1, MISSING, id="longer ago than a duration can tell"),
     ],
 )
 def test_seconds_are_truncated_towards_zero(time: int, seconds: int) -> None:
@@ -61,6 +61,6 @@ def test_durations_have_their_two_largest_units(seconds: int, text: str) -> None
 
 
 def test_ages_that_are_no_durations_are_told_in_words() -> None:
-    assert age_text(UNTOLD) == "no creation time"
+    assert age_text(MISSING) == "no creation time"
     assert age_text(-1) == "created in the future"
     assert age_text(3600) == "age 1h"

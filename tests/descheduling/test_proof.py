@@ -24,7 +24,7 @@ from descheduling.harness import NOW, a_cluster
 from descheduling.proven import TOLD, codes, landings, moved, reasons
 from descheduling.trials import a_profile
 from restow.descheduling.cycle import Cycle
-from restow.descheduling.framework import NodeTest, Obligation, Strategy, Suggestion, Suggestions, View
+from restow.descheduling.framework import NodeTest, PlacementConstraint, Strategy, Suggestion, Suggestions, View
 from restow.descheduling.proving import prove_cycle
 from restow.kube.timestamps import parse_time
 from restow.policies.arguments import PluginArgs
@@ -38,8 +38,8 @@ TWO = [a_node(name, cpu="2", labels={HOSTNAME: name}) for name in ("n1", "n2")]
 
 def wanting(
     *names: str,
-    obligation: Obligation = Obligation.ELSEWHERE,
-    welcome: NodeTest | None = None,
+    constraint: PlacementConstraint = PlacementConstraint.ELSEWHERE,
+    accepts: NodeTest | None = None,
     worse: NodeTest | None = None,
 ) -> Strategy:
     """Suggests pods of these names as long as they are on n1."""
@@ -49,7 +49,7 @@ def wanting(
             pods = [row for row, each in enumerate(view.pods.names) if each == name]
             for pod in pods:
                 if view.state.exists[pod] and view.state.node[pod] == 0:
-                    yield Suggestion(pod, f"{name} is on n1", obligation, welcome=welcome, worse=worse)
+                    yield Suggestion(pod, f"{name} is on n1", constraint, accepts=accepts, worse=worse)
 
     return Strategy(PluginSchema(name="Trial", extension_points=("deschedule",), args=PluginArgs), suggest)
 
@@ -71,7 +71,7 @@ def test_a_move_names_its_landing_place() -> None:
     (move,) = cycle.record.evictions
     assert landings(cycle) == {"p": "n2"}
     assert (move.landing.certainty, move.landing.candidates) == ("certain", (1,))
-    assert not cycle.untold
+    assert not cycle.missing
 
 
 def test_no_fit_says_what_the_scheduler_says() -> None:
@@ -119,20 +119,20 @@ def once(name: str) -> Strategy:
     def suggest(view: View, args: Any) -> Suggestions:
         pod = view.pods.names.index(name)
         if view.state.exists[pod]:
-            yield Suggestion(pod, "old", Obligation.ANYWHERE)
+            yield Suggestion(pod, "old", PlacementConstraint.ANYWHERE)
 
     return Strategy(PluginSchema(name="Trial", extension_points=("deschedule",), args=PluginArgs), suggest)
 
 
 def test_a_landing_place_must_be_welcome() -> None:
-    nowhere = wanting("p", welcome=lambda nodes: np.zeros(len(nodes), dtype=bool))
+    nowhere = wanting("p", accepts=lambda nodes: np.zeros(len(nodes), dtype=bool))
     found = reasons(proof(*TWO, *TOLD, the_pod(), want=nowhere))
     assert found["p"] == ("placement", "NoGain", "it would land on n2, where Trial gains nothing")
 
 
 THREE = [*TWO, a_node("n3", cpu="2", labels={HOSTNAME: "n3"})]
 #: Not n3.
-ONLY_N2 = wanting("p", welcome=lambda nodes: nodes == 1)
+ONLY_N2 = wanting("p", accepts=lambda nodes: nodes == 1)
 
 
 def test_every_node_that_could_win_must_do() -> None:
@@ -163,7 +163,7 @@ def test_a_policy_says_how_probable_success_must_be(certainty, moves) -> None:
 
 def test_a_move_says_how_probable_it_is_and_each_of_its_candidates() -> None:
     five = [*THREE, *(a_node(f"n{number}", cpu="2", labels={HOSTNAME: f"n{number}"}) for number in (4, 5, 6))]
-    (move,) = proof(*five, *TOLD, the_pod(), want=wanting("p", welcome=lambda nodes: nodes != 5)).record.evictions
+    (move,) = proof(*five, *TOLD, the_pod(), want=wanting("p", accepts=lambda nodes: nodes != 5)).record.evictions
     landing = move.landing
     assert (landing.certainty, landing.probability) == ("likely", 0.8)
     assert (landing.candidates, landing.probabilities, landing.in_vain) == ((1, 2, 3, 4, 5), (0.2,) * 5, (5,))
@@ -171,9 +171,9 @@ def test_a_move_says_how_probable_it_is_and_each_of_its_candidates() -> None:
 
 def test_no_move_is_made_that_may_do_harm_however_little_is_asked_for() -> None:
     """n3 would not do; whether the pod is only moved in vain there is for the strategy to say."""
-    harmless = wanting("p", welcome=lambda nodes: nodes == 1, worse=lambda nodes: nodes == 0)
+    harmless = wanting("p", accepts=lambda nodes: nodes == 1, worse=lambda nodes: nodes == 0)
     assert len(proof(*THREE, *TOLD, the_pod(), want=harmless, certainty="possible").record.evictions) == 1
-    harmful = wanting("p", welcome=lambda nodes: nodes == 1, worse=lambda nodes: nodes == 2)
+    harmful = wanting("p", accepts=lambda nodes: nodes == 1, worse=lambda nodes: nodes == 2)
     found = reasons(proof(*THREE, *TOLD, the_pod(), want=harmful, certainty="possible"))
     message = "with a probability of 0.50 it would land on n3, worse off than n1"
     assert found["p"] == ("placement", "Harmful", message)
@@ -208,7 +208,7 @@ def test_what_is_not_told_of_could_rule_out_nodes() -> None:
     cycle = proof(*TWO, *told, the_pod(volumes=[claim_volume("data")]))
     message = "its placement depends on PersistentVolumeClaims, which the input lacks"
     assert reasons(cycle)["p"] == ("placement", "Unknown", message)
-    assert cycle.untold == {"PersistentVolumeClaim"}
+    assert cycle.missing == {"PersistentVolumeClaim"}
 
 
 def test_without_budgets_in_the_input_nothing_is_evicted() -> None:
@@ -216,7 +216,7 @@ def test_without_budgets_in_the_input_nothing_is_evicted() -> None:
     cycle = proof(*TWO, *told, the_pod())
     message = "its eviction depends on PodDisruptionBudgets, which the input lacks"
     assert reasons(cycle)["p"] == ("budget", "Unknown", message)
-    assert cycle.untold == {"PodDisruptionBudget"}
+    assert cycle.missing == {"PodDisruptionBudget"}
 
 
 NO_SERVICES = [each for each in TOLD if each["kind"] != "Service"]
@@ -226,7 +226,7 @@ NO_SERVICES = [each for each in TOLD if each["kind"] != "Service"]
 def test_where_scores_are_not_known_every_node_that_fits_could_win(certainty: str) -> None:
     """The old node fits, and the pod must leave it: a policy that asks for certainty keeps the pod there."""
     cycle = proof(*TWO, *NO_SERVICES, the_pod(), certainty=certainty)
-    assert cycle.untold == {"Service"}
+    assert cycle.missing == {"Service"}
     if certainty == "certain":
         assert reasons(cycle)["p"] == (
             "placement",
@@ -245,7 +245,7 @@ def test_where_every_node_that_fits_would_do_no_score_has_to_be_known() -> None:
     cycle = proof(*TWO, *NO_SERVICES, the_pod(affinity=ON_N2))
     (move,) = cycle.record.evictions
     assert (move.landing.certainty, move.landing.candidates) == ("certain", (1,))
-    anywhere = proof(*TWO, *NO_SERVICES, the_pod(), want=wanting("p", obligation=Obligation.ANYWHERE))
+    anywhere = proof(*TWO, *NO_SERVICES, the_pod(), want=wanting("p", constraint=PlacementConstraint.ANYWHERE))
     assert [each.landing.certainty for each in anywhere.record.evictions] == ["certain"]
 
 
@@ -283,7 +283,7 @@ def test_two_of_a_workload_do_not_change_places() -> None:
         for name in ("p", "q"):
             pod = view.pods.names.index(name)
             if view.state.exists[pod]:
-                yield Suggestion(pod, "change", Obligation.ELSEWHERE)
+                yield Suggestion(pod, "change", PlacementConstraint.ELSEWHERE)
 
     change = Strategy(PluginSchema(name="Trial", extension_points=("deschedule",), args=PluginArgs), suggest)
     port = [{"name": "c", "ports": [{"containerPort": 1, "hostPort": 80}]}]
@@ -329,11 +329,11 @@ def test_pods_alike_are_judged_by_what_wants_them_gone() -> None:
     """Where the first of two equal pods gains nothing, the second may: the scheduler's answer is kept, not the verdict."""
 
     def suggest(view: View, args: Any) -> Suggestions:
-        for name, welcome in (("p", False), ("q", True)):
+        for name, accepts in (("p", False), ("q", True)):
             pod = view.pods.names.index(name)
             if view.state.exists[pod]:
                 yield Suggestion(
-                    pod, "mine", Obligation.BETTER, welcome=lambda nodes, good=welcome: nodes == nodes * good
+                    pod, "mine", PlacementConstraint.BETTER, accepts=lambda nodes, good=accepts: nodes == nodes * good
                 )
 
     picky = Strategy(PluginSchema(name="Trial", extension_points=("deschedule",), args=PluginArgs), suggest)

@@ -15,8 +15,8 @@ from descheduling.trials import a_profile, evicted, trial
 from restow.descheduling.cycle import Cycle
 from restow.descheduling.framework import (
     NodeTest,
-    Obligation,
-    Owed,
+    PendingFilters,
+    PlacementConstraint,
     Proposal,
     Strategy,
     Suggestion,
@@ -53,8 +53,8 @@ def only_on(node: str) -> dict[str, Any]:
 def proposing(
     *proposals: Sequence[str],
     heard: list[Verdict] | None = None,
-    welcome: NodeTest | None = None,
-    owed: Owed = Owed.ALL,
+    accepts: NodeTest | None = None,
+    pending: PendingFilters = PendingFilters.ALL,
 ) -> Strategy:
     """Proposes to move these pods together, each proposal once and only while its pods are where they were observed.
 
@@ -66,7 +66,9 @@ def proposing(
             pods = [view.pods.names.index(name) for name in names]
             if not all(view.state.exists[pod] for pod in pods):
                 continue
-            wanted = [Suggestion(pod, "wanted", Obligation.ELSEWHERE, owed, welcome=welcome) for pod in pods]
+            wanted = [
+                Suggestion(pod, "wanted", PlacementConstraint.ELSEWHERE, pending, accepts=accepts) for pod in pods
+            ]
             verdict = yield wanted[0] if len(wanted) == 1 else Proposal(tuple(wanted), PURPOSE)
             if heard is not None:
                 heard.append(verdict)
@@ -235,7 +237,7 @@ ELEVEN = nodes("3", "3", "3", "3", "3", "3", "3", "3", "3", "3", "3")
 def test_all_moves_together_must_be_as_probable_as_the_policy_asks(certainty: Any, moves: int) -> None:
     """Of ten nodes that could win one would not do: 0.9 for the first of two moves, 0.89 for the second, 0.79 at least for both."""
     pods = [a_replica(name, "n1", "100m") for name in "pq"]
-    strategy = proposing(["p", "q"], welcome=lambda found: found != 10)
+    strategy = proposing(["p", "q"], accepts=lambda found: found != 10)
     cycle = proof(strategy, *ELEVEN, *pods, steering="none", certainty=certainty)
     assert len(moved(cycle)) == moves
     if moves:
@@ -261,7 +263,7 @@ def test_a_strategy_is_told_where_each_pod_of_its_proposal_has_landed() -> None:
     def suggest(view: View, args: Any) -> Suggestions:
         pods = [view.pods.names.index(name) for name in "pq"]
         if all(view.state.exists[pod] for pod in pods):
-            yield Proposal(tuple(Suggestion(pod, "wanted", Obligation.ELSEWHERE) for pod in pods), PURPOSE)
+            yield Proposal(tuple(Suggestion(pod, "wanted", PlacementConstraint.ELSEWHERE) for pod in pods), PURPOSE)
             told.extend(view.landing_of(pod) for pod in (*pods, view.pods.names.index("r")))
 
     strategy = Strategy(PluginSchema(name="Trial", extension_points=("deschedule",), args=PluginArgs), suggest)
@@ -275,10 +277,12 @@ def test_a_replacement_of_this_plan_is_not_moved_again() -> None:
     def suggest(view: View, args: Any) -> Suggestions:
         first = view.pods.names.index("p")
         if view.state.exists[first] and view.state.node[first] == 0:
-            yield Suggestion(first, "leaves n1", Obligation.ELSEWHERE, welcome=lambda found: found == 1)
+            yield Suggestion(first, "leaves n1", PlacementConstraint.ELSEWHERE, accepts=lambda found: found == 1)
         there = np.flatnonzero(view.state.exists & (view.state.node == 1)).tolist()
         if len(there) > 1:
-            yield Proposal(tuple(Suggestion(pod, "leaves n2", Obligation.ELSEWHERE) for pod in there), "empty n2")
+            yield Proposal(
+                tuple(Suggestion(pod, "leaves n2", PlacementConstraint.ELSEWHERE) for pod in there), "empty n2"
+            )
 
     strategy = Strategy(PluginSchema(name="Trial", extension_points=("deschedule",), args=PluginArgs), suggest)
     objects = [*nodes("1", "3", "3"), a_replica("p", "n1"), a_replica("q", "n2", "500m")]

@@ -43,7 +43,7 @@ class Question:
         )
 
 
-def changed(question: Question, explanation: PodExplanation, turn: tuple[str, str], step: Step) -> Question:
+def changed(question: Question, explanation: PodExplanation, ref: tuple[str, str], step: Step) -> Question:
     """The question after one step, for the sake of a strategy (its profile and its name)."""
     question = deepcopy(question)
     message = step.message
@@ -58,7 +58,7 @@ def changed(question: Question, explanation: PodExplanation, turn: tuple[str, st
         gone = set(re.findall(r"[\w.-]+/[\w.-]+", message.partition(" (")[0]))
         return replace(question, objects=[each for each in question.objects if not _is_pod(each, gone)])
     else:
-        return _allow(question, pod, turn, step)
+        return _allow(question, pod, ref, step)
     return question
 
 
@@ -71,13 +71,13 @@ def _change_node(node: Object, step: Step) -> None:
         _label(node, step.message)
 
 
-def _allow(question: Question, pod: Object, turn: tuple[str, str], step: Step) -> Question:
+def _allow(question: Question, pod: Object, ref: tuple[str, str], step: Step) -> Question:
     if step.kind == "budget":
         return _disrupt(question, pod, step.message)
     if step.kind == "protection":
-        return _lift(question, pod, turn, step.message)
+        return _lift(question, pod, ref, step.message)
     if step.kind == "limit":
-        _limit(question.policy, turn, step.message)
+        _limit(question.policy, ref, step.message)
     elif step.kind == "steering":
         assert step.message == "with --steering nominate"
         return replace(question, steering="nominate")
@@ -185,10 +185,10 @@ def _is_pod(each: Object, names: set[str]) -> bool:
     return each["kind"] == "Pod" and f"{meta.get('namespace', 'default')}/{meta['name']}" in names
 
 
-def _limit(policy: Object, turn: tuple[str, str], message: str) -> None:
+def _limit(policy: Object, ref: tuple[str, str], message: str) -> None:
     field, number = message.removeprefix("with ").split(" of ")
     if field == "evictionLimits.node":
-        _args(policy, turn[0], turn[1])["evictionLimits"]["node"] = int(number)
+        _args(policy, ref[0], ref[1])["evictionLimits"]["node"] = int(number)
     else:
         assert field in policy
         policy[field] = int(number)
@@ -219,8 +219,8 @@ def _name(each: Object) -> str:
     return f"{each['metadata'].get('namespace', 'default')}/{each['metadata']['name']}"
 
 
-def _lift(question: Question, pod: Object, turn: tuple[str, str], message: str) -> Question:
-    args = _args(question.policy, turn[0], "DefaultEvictor")
+def _lift(question: Question, pod: Object, ref: tuple[str, str], message: str) -> Question:
+    args = _args(question.policy, ref[0], "DefaultEvictor")
     if message == "without nodeFit":
         args["nodeFit"] = False
     elif message == "with noEvictionPolicy: Preferred":
@@ -236,11 +236,11 @@ def _lift(question: Question, pod: Object, turn: tuple[str, str], message: str) 
     elif when := re.fullmatch(r"at (\S+), when it is older than minPodAge", message):
         return replace(question, now=when[1])
     else:
-        _consent(question.find("Namespace", pod["metadata"].get("namespace", "default")), message)
+        _opt_out(question.find("Namespace", pod["metadata"].get("namespace", "default")), message)
     return question
 
 
-def _consent(namespace: Object, message: str) -> None:
+def _opt_out(namespace: Object, message: str) -> None:
     annotations = namespace["metadata"].setdefault("annotations", {})
     if message.startswith("without"):
         del annotations["restow.dev/eviction"]

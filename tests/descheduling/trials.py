@@ -10,7 +10,15 @@ import numpy as np
 from descheduling.evictors import evictor_args
 from descheduling.harness import NOW, a_cluster
 from restow.descheduling.cycle import Cycle, run_cycle
-from restow.descheduling.framework import Owed, Strategy, StrategyError, Suggestion, Suggestions, Verdict, View
+from restow.descheduling.framework import (
+    PendingFilters,
+    Strategy,
+    StrategyError,
+    Suggestion,
+    Suggestions,
+    Verdict,
+    View,
+)
 from restow.kube.timestamps import parse_time
 from restow.policies.arguments import PluginArgs
 from restow.policies.policy import Policy, Profile
@@ -20,12 +28,12 @@ from restow.policies.schema import PluginSchema
 Heard = list[Verdict]
 
 
-def suggesting(*names: str, owed: Owed = Owed.ALL, heard: Heard | None = None) -> Strategy:
+def suggesting(*names: str, pending: PendingFilters = PendingFilters.ALL, heard: Heard | None = None) -> Strategy:
     """Suggests the pods of these names, in this order and whatever the verdicts."""
 
     def suggest(view: View, args: Any) -> Suggestions:
         for name in names:
-            verdict = yield Suggestion(view.pods.names.index(name), f"{name} should move", owed=owed)
+            verdict = yield Suggestion(view.pods.names.index(name), f"{name} should move", pending=pending)
             if heard is not None:
                 heard.append(verdict)
 

@@ -23,7 +23,7 @@ from e2e.workloads import budget, deployment, stateful_set, wait_for_ready
 from live.telling import told_of
 from restow.client.connection import connect
 from restow.client.transport import Api
-from restow.cluster.snapshot import Cluster, ClusterIntake
+from restow.cluster.snapshot import Cluster, ClusterStore
 from restow.errors import InputError
 from restow.live.cluster import LiveCluster, live_cluster
 from restow.live.kinds import METRICS, READ
@@ -47,9 +47,9 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 async def listed(api: Api, kinds: tuple[str, ...] = READ) -> Cluster:
     """The cluster as fresh lists tell it."""
-    intake = ClusterIntake()
-    await read_kinds(api, kinds, intake)
-    return intake.snapshot()
+    store = ClusterStore()
+    await read_kinds(api, kinds, store)
+    return store.snapshot()
 
 
 async def agrees(live: LiveCluster, api: Api) -> None:
@@ -203,7 +203,7 @@ def test_kinds_that_may_not_be_listed_are_named_once_and_come_in_when_they_may(
             loop = asyncio.get_running_loop()
             assert await live.wait_ready(loop.time() + _PATIENCE)
             cluster = live.snapshot()
-            assert [kind for kind in READ if cluster.tells_of(kind)] == ["Namespace", "PodDisruptionBudget"]
+            assert [kind for kind in READ if cluster.has_list(kind)] == ["Namespace", "PodDisruptionBudget"]
             assert set(live.refused) == set(READ) - set(_FEW)
             assert sorted(said) == sorted(live.refused.values())
             services = live.refused["Service"]
@@ -218,7 +218,7 @@ def test_kinds_that_may_not_be_listed_are_named_once_and_come_in_when_they_may(
                 assert await live.wait_for(lambda: not live.refused, loop.time() + _PATIENCE)
             finally:
                 plane.admin.call("PATCH", path, {"rules": before}, content=merge)
-            assert all(live.snapshot().tells_of(kind) for kind in READ if kind not in ("Node", "Pod"))
+            assert all(live.snapshot().has_list(kind) for kind in READ if kind not in ("Node", "Pod"))
             assert len([each for each in said if "may not" in each]) == len(READ) - len(_FEW)
 
     in_loop(body)
@@ -232,7 +232,7 @@ def test_a_kind_that_is_not_served_is_not_told_of(plane: ControlPlane) -> None:
             live_cluster(api, (*READ, *METRICS), tell=said.append) as live,
         ):
             assert await live.wait_ready(asyncio.get_running_loop().time() + _PATIENCE)
-            assert not live.snapshot().tells_of("NodeMetrics")
+            assert not live.snapshot().has_list("NodeMetrics")
             assert [each.partition(":")[0] for each in sorted(said)] == [
                 "the API server has no nodes.metrics.k8s.io",
                 "the API server has no pods.metrics.k8s.io",
@@ -357,10 +357,10 @@ def test_a_context_that_is_not_there(plane: ControlPlane) -> None:
 
 
 def test_unreadable_objects_do_not_stop_a_snapshot_of_the_others() -> None:
-    intake = ClusterIntake()
+    store = ClusterStore()
     with pytest.raises(InputError):
-        intake.add("Node", [_broken_node()])
-    assert len(intake.snapshot().nodes) == 0
+        store.add("Node", [_broken_node()])
+    assert len(store.snapshot().nodes) == 0
 
 
 def _broken_node() -> object:

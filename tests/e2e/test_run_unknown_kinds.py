@@ -31,7 +31,7 @@ pytestmark = pytest.mark.e2e
 TRUSTED = 12.0
 _PULSE = 1.0
 _TRUSTING_LESS = (
-    f"import restow.live.feed as feed; feed.TRUSTED = {TRUSTED}; feed.REFUSED = feed.BackOff(first=0.5, cap=2.0)\n"
+    f"import restow.live.reflector as feed; feed.TRUSTED = {TRUSTED}; feed.REFUSED = feed.BackOff(first=0.5, cap=2.0)\n"
     "import restow.live.cluster as cluster; cluster._LOOK = 0.5\n"
     "from restow.cli.main import main; main()"
 )

@@ -17,7 +17,7 @@ from restow.client.permitted_body import Permit
 from restow.cluster.pods import Flag, Phase
 from restow.cluster.pods_now import PodNow
 from restow.descheduling.plan import Move, OwnerRef, PodRef
-from restow.descheduling.succession import Succession
+from restow.descheduling.replacement_policy import ReplacementPolicy
 from restow.executing.execution import Execution
 from restow.executing.memory import Memory
 from restow.executing.outcomes import ENDINGS, Outcome
@@ -51,7 +51,7 @@ def a_task(
     budgets: Iterable[str] = (),
     limit: int = 1,
     kind: str = "ReplicaSet",
-    succession: Succession = Succession.OVERLAPPING,
+    replacement_policy: ReplacementPolicy = ReplacementPolicy.OVERLAPPING,
     plugin: str = "LowNodeUtilization",
 ) -> Task:
     """A task to evict a pod of an app."""
@@ -67,8 +67,8 @@ def a_task(
         plugin=plugin,
     )
     owner = OwnerReference(kind=kind, name=app, uid=f"uid-{app}", controller=True)
-    owned = owner if succession is not Succession.LOST else None
-    return Task(number, move, owned, f"uid-{app}", succession, limit, frozenset(budgets))
+    owned = owner if replacement_policy is not ReplacementPolicy.LOST else None
+    return Task(number, move, owned, f"uid-{app}", replacement_policy, limit, frozenset(budgets))
 
 
 def tasks(app: str, count: int, first: int = 0, **features: Any) -> list[Task]:
@@ -125,7 +125,7 @@ class Double:
     def takes_pods(self, node: str) -> bool:
         return node not in self.closed
 
-    def consent(self, namespace: str) -> str | None:
+    def opt_out(self, namespace: str) -> str | None:
         return self.consents.get(namespace)
 
     def has_room(self, budget: str) -> bool:

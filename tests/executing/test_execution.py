@@ -26,7 +26,8 @@ from restow.client import eviction
 from restow.client.errors import NotPermitted
 from restow.cluster.pods import Flag
 from restow.cluster.pods_now import PodNow
-from restow.descheduling.succession import Succession
+from restow.descheduling.replacement_policy import ReplacementPolicy
+from restow.executing.dry_running import DryRun
 from restow.executing.execution import LEADERSHIP_ENDED
 from restow.executing.memory import Memory
 from restow.executing.outcomes import (
@@ -40,7 +41,6 @@ from restow.executing.outcomes import (
     Unverified,
     Waiting,
 )
-from restow.executing.rehearsal import Rehearsal
 from restow.executing.settings import Settings
 from restow.executing.task import Task
 from restow.policies.policy import Window
@@ -231,16 +231,18 @@ def test_outside_its_windows_nothing_is_evicted() -> None:
 
 def test_a_rehearsal_tells_the_moves_and_has_nobody_to_make_them() -> None:
     plan = tasks("web", 3)
-    rehearsal = Rehearsal(Settings(), Memory(), lambda: START)
+    dry_running = DryRun(Settings(), Memory(), lambda: START)
 
     async def told() -> list[Outcome]:
-        return [each async for each in rehearsal.carry_out(plan)]
+        return [each async for each in dry_running.carry_out(plan)]
 
-    assert endings(virtually(told())) == dict.fromkeys(["web-0", "web-1", "web-2"], "Rehearsed")
+    assert endings(virtually(told())) == dict.fromkeys(["web-0", "web-1", "web-2"], "WouldEvict")
 
 
 def test_a_pod_without_owner_is_its_own_workload() -> None:
-    plan = [replace(each, workload=each.move.pod.uid) for each in tasks("x", 3, succession=Succession.LOST)]
+    plan = [
+        replace(each, workload=each.move.pod.uid) for each in tasks("x", 3, replacement_policy=ReplacementPolicy.LOST)
+    ]
     double = Double.of(plan)
     carry_out(double, plan)
     assert double.most["requests"] == 3

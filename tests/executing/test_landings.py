@@ -13,7 +13,7 @@ from executing.double import (
     messages,
     tasks,
 )
-from restow.descheduling.succession import Succession
+from restow.descheduling.replacement_policy import ReplacementPolicy
 from restow.executing.memory import Memory
 from restow.executing.outcomes import (
     Dropped,
@@ -25,7 +25,7 @@ from restow.executing.outcomes import (
 
 
 def test_a_stateful_set_is_followed_by_name() -> None:
-    plan = tasks("db", 2, kind="StatefulSet", succession=Succession.AFTERWARDS)
+    plan = tasks("db", 2, kind="StatefulSet", replacement_policy=ReplacementPolicy.AFTERWARDS)
     told = carry_out(Double.of(plan), plan)
     assert [each.pod for each in told if isinstance(each, Landed)] == ["db-0", "db-1"]
 
@@ -45,9 +45,9 @@ def test_a_landing_while_the_news_broke_off_says_nothing_about_the_proof() -> No
     assert not memory.pausing(0.0)
 
 
-@pytest.mark.parametrize("succession", [Succession.LOST, Succession.CLEARED])
-def test_nothing_is_waited_for_where_nothing_comes(succession: Succession) -> None:
-    plan = tasks("web", 2, succession=succession)
+@pytest.mark.parametrize("replacement_policy", [ReplacementPolicy.LOST, ReplacementPolicy.NOT_NEEDED])
+def test_nothing_is_waited_for_where_nothing_comes(replacement_policy: ReplacementPolicy) -> None:
+    plan = tasks("web", 2, replacement_policy=replacement_policy)
     assert set(endings(carry_out(Double.of(plan), plan)).values()) == {"Cleared"}
 
 

@@ -15,7 +15,7 @@ TASK = a_task("web-0")
 def pause(memory: Memory, now: float) -> float:
     """Seconds until a task of the workload may go again, to the minute."""
     left = 0.0
-    while memory.objection(TASK, now + left) is not None:
+    while memory.reason_against(TASK, now + left) is not None:
         left += 60.0
     return left
 
@@ -23,7 +23,7 @@ def pause(memory: Memory, now: float) -> float:
 def test_every_disappointment_doubles_the_pause_up_to_a_longest() -> None:
     memory, now, pauses = Memory(), 0.0, []
     for _ in range(8):
-        memory.disappoint(TASK, now, "it came back")
+        memory.note_failed_prediction(TASK, now, "it came back")
         pauses.append(pause(memory, now))
         now += pauses[-1]
     assert pauses[:3] == [FIRST_PAUSE, 2 * FIRST_PAUSE, 4 * FIRST_PAUSE]
@@ -32,39 +32,39 @@ def test_every_disappointment_doubles_the_pause_up_to_a_longest() -> None:
 
 def test_the_sentence_says_for_how_long_how_often_and_why() -> None:
     memory = Memory()
-    memory.disappoint(TASK, 0.0, "it came back")
-    memory.disappoint(TASK, 400.0, "new-2 landed on a again")
+    memory.note_failed_prediction(TASK, 0.0, "it came back")
+    memory.note_failed_prediction(TASK, 400.0, "new-2 landed on a again")
     said = "backing off from ReplicaSet/web for 9m40s (2 times in a row): new-2 landed on a again"
-    assert memory.objection(TASK, 420.0) == said
+    assert memory.reason_against(TASK, 420.0) == said
 
 
 def test_during_a_pause_only_the_first_disappointment_counts() -> None:
     memory = Memory()
     for now in (0.0, 1.0, 2.0):
-        memory.disappoint(TASK, now, "it came back")
+        memory.note_failed_prediction(TASK, now, "it came back")
     assert pause(memory, 0.0) == FIRST_PAUSE
 
 
 def test_a_prediction_that_comes_true_ends_the_row() -> None:
     memory = Memory()
-    memory.disappoint(TASK, 0.0, "it came back")
+    memory.note_failed_prediction(TASK, 0.0, "it came back")
     memory.confirm(TASK)
-    assert memory.objection(TASK, 1.0) is None
-    memory.disappoint(TASK, 2.0, "it came back")
+    assert memory.reason_against(TASK, 1.0) is None
+    memory.note_failed_prediction(TASK, 2.0, "it came back")
     assert pause(memory, 2.0) == FIRST_PAUSE
 
 
 def test_after_a_day_without_disappointment_the_row_is_forgotten() -> None:
     memory = Memory()
-    memory.disappoint(TASK, 0.0, "it came back")
-    memory.disappoint(TASK, 100_000.0, "it came back")
+    memory.note_failed_prediction(TASK, 0.0, "it came back")
+    memory.note_failed_prediction(TASK, 100_000.0, "it came back")
     assert pause(memory, 100_000.0) == FIRST_PAUSE
 
 
 def test_other_workloads_are_not_affected() -> None:
     memory = Memory()
-    memory.disappoint(TASK, 0.0, "it came back")
-    assert memory.objection(a_task("api-0", "api"), 1.0) is None
+    memory.note_failed_prediction(TASK, 0.0, "it came back")
+    assert memory.reason_against(a_task("api-0", "api"), 1.0) is None
 
 
 def test_a_replacement_that_its_strategy_wants_again_soon_goes_in_a_circle() -> None:
@@ -73,21 +73,21 @@ def test_a_replacement_that_its_strategy_wants_again_soon_goes_in_a_circle() -> 
     memory.note(TASK, "uid-new", 0.0)
     again = replace(TASK, move=a_task("new").move)
     said = "backing off from ReplicaSet/web for 5m0s (once): LowNodeUtilization moved it 1m0s ago and wants to move it again"
-    assert memory.objection(again, 60.0) == said
-    assert memory.objection(again, 60.0 + FIRST_PAUSE) is None
+    assert memory.reason_against(again, 60.0) == said
+    assert memory.reason_against(again, 60.0 + FIRST_PAUSE) is None
 
 
 @pytest.mark.parametrize(("plugin", "now"), [("RemoveDuplicates", 60.0), ("LowNodeUtilization", 7200.0)])
 def test_another_strategy_or_a_later_time_is_no_circle(plugin: str, now: float) -> None:
     memory = Memory()
     memory.note(TASK, "uid-new", 0.0)
-    assert memory.objection(a_task("new", plugin=plugin), now) is None
+    assert memory.reason_against(a_task("new", plugin=plugin), now) is None
 
 
 def test_strategies_that_look_at_age_may_move_a_replacement_again() -> None:
     memory, old = Memory(), a_task("web-0", plugin="PodLifeTime")
     memory.note(old, "uid-new", 0.0)
-    assert memory.objection(a_task("new", plugin="PodLifeTime"), 60.0) is None
+    assert memory.reason_against(a_task("new", plugin="PodLifeTime"), 60.0) is None
 
 
 def test_a_request_is_remembered_for_a_quarter_of_an_hour() -> None:

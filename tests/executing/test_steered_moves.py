@@ -11,7 +11,7 @@ from msgspec import structs
 from executing.double import START, Double, a_task, an_execution, carry_out, endings, messages, outcomes, virtually
 from executing.steered import Gatekeeper, steered, steered_tasks
 from restow.client import eviction
-from restow.descheduling.succession import Succession
+from restow.descheduling.replacement_policy import ReplacementPolicy
 from restow.executing.memory import Memory
 from restow.executing.outcomes import Dropped, Evicted, Landed, Match, Settled
 from restow.executing.task import Task
@@ -33,7 +33,7 @@ def test_a_replacement_is_announced_before_the_eviction_nominated_and_not_awaite
 
 @pytest.mark.parametrize("kind", ["StatefulSet", "Job"])
 def test_a_replacement_that_comes_after_its_pod_has_gone_is_nominated_too(kind: str) -> None:
-    plan, double, gates = scene(2, kind=kind, succession=Succession.AFTERWARDS)
+    plan, double, gates = scene(2, kind=kind, replacement_policy=ReplacementPolicy.AFTERWARDS)
     told = carry_out(double, plan, steering=gates)
     assert {each.node for each in told if isinstance(each, Landed)} == {"t"}
     assert not gates.awaited
@@ -123,10 +123,10 @@ def test_nothing_is_awaited_of_a_pod_that_was_asked_for_in_vain_for_too_long() -
     assert not gates.awaited
 
 
-@pytest.mark.parametrize("succession", [Succession.CLEARED, Succession.LOST])
-def test_nothing_is_awaited_where_nothing_comes(succession: Succession) -> None:
-    plan, double, gates = scene(succession=Succession.CLEARED)
-    plan = [replace(task, succession=succession) for task in plan]
+@pytest.mark.parametrize("replacement_policy", [ReplacementPolicy.NOT_NEEDED, ReplacementPolicy.LOST])
+def test_nothing_is_awaited_where_nothing_comes(replacement_policy: ReplacementPolicy) -> None:
+    plan, double, gates = scene(replacement_policy=ReplacementPolicy.NOT_NEEDED)
+    plan = [replace(task, replacement_policy=replacement_policy) for task in plan]
     assert endings(carry_out(double, plan, steering=gates)) == {"web-0": "Cleared"}
     assert gates.done == ["announce web-0", "withdraw web-0"]
 

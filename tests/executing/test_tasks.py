@@ -18,7 +18,7 @@ from builders import (
     spread,
 )
 from descheduling.harness import cycle
-from restow.descheduling.succession import Succession
+from restow.descheduling.replacement_policy import ReplacementPolicy
 from restow.executing.tasks import tasks_of
 from restow.policies.policy import RestowSettings
 
@@ -41,7 +41,7 @@ def test_a_task_has_the_names_the_owner_and_the_budgets_of_its_move() -> None:
     assert first.owner is not None
     assert first.owner.kind == "ReplicaSet"
     assert first.budgets == {"default/web"}
-    assert first.succession is Succession.OVERLAPPING
+    assert first.replacement_policy is ReplacementPolicy.OVERLAPPING
     assert first.limit == 1
 
 

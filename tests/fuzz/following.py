@@ -6,7 +6,7 @@ import asyncio
 import sys
 from collections.abc import Callable, Sequence
 
-from restow.cli.streams import tell
+from restow.cli.streams import warn
 from restow.client.connection import connect
 from restow.cluster.state import ClusterState
 from restow.live.cluster import live_cluster
@@ -26,7 +26,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 async def _follow(kubeconfig: str) -> None:
-    async with connect(kubeconfig) as api, live_cluster(api, tell=lambda sentence: tell([sentence])) as live:
+    async with connect(kubeconfig) as api, live_cluster(api, tell=lambda sentence: warn([sentence])) as live:
         end = asyncio.get_running_loop().time() + _PATIENCE
         await live.wait_ready(end)
         while not is_told() and asyncio.get_running_loop().time() < end:  # noqa: ASYNC110 - the server has another loop

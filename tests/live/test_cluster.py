@@ -12,7 +12,7 @@ from builders import Owner, a_namespace, a_node, a_pdb, a_pod, a_service
 from live.apiserver import ApiServer
 from live.telling import told_of
 from restow.client.transport import Api
-from restow.cluster.snapshot import Cluster, ClusterIntake
+from restow.cluster.snapshot import Cluster, ClusterStore
 from restow.live.cluster import LiveCluster, live_cluster
 from restow.live.reading import read_kinds
 
@@ -28,9 +28,9 @@ def now() -> float:
 
 
 async def fresh(api: Api, kinds: tuple[str, ...] = KINDS) -> Cluster:
-    intake = ClusterIntake()
-    await read_kinds(api, kinds, intake)
-    return intake.snapshot()
+    store = ClusterStore()
+    await read_kinds(api, kinds, store)
+    return store.snapshot()
 
 
 async def catches_up(live: LiveCluster, api: Api) -> None:
@@ -180,7 +180,7 @@ async def test_a_refused_kind_is_named_once_and_does_not_hold_up_the_others(serv
     said: list[str] = []
     async with live_cluster(api, KINDS, tell=said.append) as live:
         assert await live.wait_ready(now() + LONG)
-        assert not live.snapshot().tells_of("Service")
+        assert not live.snapshot().has_list("Service")
         await asyncio.sleep(2_000)
         rule = '{apiGroups: [""], resources: ["services"], verbs: [list, watch]}'
         assert said == [f"jane may not list and watch services; add the rule {rule} to its ClusterRole"]
@@ -188,7 +188,7 @@ async def test_a_refused_kind_is_named_once_and_does_not_hold_up_the_others(serv
 
         del server.refused["Service"]
         await asyncio.sleep(400)
-        assert live.snapshot().tells_of("Service")
+        assert live.snapshot().has_list("Service")
         assert said[1:] == ["services can be listed now"]
 
 
@@ -197,9 +197,9 @@ async def test_a_right_that_is_taken_away_leaves_nothing_of_the_kind(server: Api
     server.cut_after = 1.0
     async with live_cluster(api, KINDS, tell=lambda _: None) as live:
         assert await live.wait_ready(now() + LONG)
-        assert live.snapshot().tells_of("Service")
+        assert live.snapshot().has_list("Service")
         server.refused["Service"] = 403
-        assert await live.wait_for(lambda: not live.snapshot().tells_of("Service"), now() + LONG)
+        assert await live.wait_for(lambda: not live.snapshot().has_list("Service"), now() + LONG)
         assert live.ready
 
 
@@ -221,7 +221,7 @@ async def test_metrics_that_are_not_served_are_not_told_of_until_they_are(
     said: list[str] = []
     async with live_cluster(api, (*KINDS, "NodeMetrics"), tell=said.append) as live:
         assert await live.wait_ready(now() + LONG)
-        assert not live.snapshot().tells_of("NodeMetrics")
+        assert not live.snapshot().has_list("NodeMetrics")
         assert len(said) == 1
         del server.refused["NodeMetrics"]
         server.put("NodeMetrics", {"metadata": {"name": "n1"}, "usage": {"cpu": "1"}})
@@ -354,10 +354,10 @@ async def test_reading_once_asks_each_kind_once(server: ApiServer, api: Api) -> 
     populate(server)
     server.refused["Service"] = 403
     server.page = 100
-    intake = ClusterIntake()
+    store = ClusterStore()
 
-    unlisted = await read_kinds(api, KINDS, intake)
+    unlisted = await read_kinds(api, KINDS, store)
 
     assert [each.kind for each in unlisted] == ["Service"]
     assert server.lists == 2
-    assert not intake.snapshot().tells_of("Service")
+    assert not store.snapshot().has_list("Service")

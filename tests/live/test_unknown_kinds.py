@@ -11,8 +11,8 @@ import pytest
 from builders import a_namespace, a_node, a_pdb, a_pod
 from live.apiserver import ApiServer
 from restow.client.transport import Api
-from restow.live.cluster import LiveCluster, NewsEndedError, live_cluster
-from restow.live.feed import TRUSTED
+from restow.live.cluster import LiveCluster, WatchEndedError, live_cluster
+from restow.live.reflector import TRUSTED
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]
 
@@ -89,7 +89,7 @@ def a_town(server: ApiServer) -> None:
 
 def knows_namespaces(live: LiveCluster) -> bool:
     """As a decision and as an execution are told; they are told the same."""
-    told = live.snapshot().tells_of("Namespace")
+    told = live.snapshot().has_list("Namespace")
     assert told == live.is_known("Namespace") == (live.unknown(["Namespace"]) is None)
     assert told == ("Namespace" not in live.snapshot().missing) == (live.lost_protection() is None)
     return told
@@ -115,7 +115,7 @@ async def test_the_last_state_is_kept_for_a_while_and_then_nobody_knows(
 
         await asyncio.sleep(TRUSTED - NOTICED)
         assert knows_namespaces(live)
-        assert live.consent("quiet") == "disabled"
+        assert live.opt_out("quiet") == "disabled"
 
         await asyncio.sleep(NOTICED + 5)
         for _ in range(200):
@@ -130,7 +130,7 @@ async def test_the_last_state_is_kept_for_a_while_and_then_nobody_knows(
         no_trouble(server)
         await asyncio.sleep(700)
         assert knows_namespaces(live)
-        assert live.consent("quiet") == "disabled"
+        assert live.opt_out("quiet") == "disabled"
         assert len(said.of(TOLD)) == len(said.of(BACK)) == 1
 
 
@@ -145,7 +145,7 @@ async def test_an_annotation_that_was_put_on_meanwhile_is_known_afterwards(serve
         no_trouble(server)
         await asyncio.sleep(700)
         assert knows_namespaces(live)
-        assert live.consent("a") == live.consent("quiet") == "disabled"
+        assert live.opt_out("a") == live.opt_out("quiet") == "disabled"
 
 
 async def test_a_short_trouble_is_no_loss(server: ApiServer, api: Api) -> None:
@@ -217,7 +217,7 @@ async def test_a_task_that_has_ended_is_told_however_long_ago_that_was(
         monkeypatch.setattr(live, "_take", None)
         server.put("Pod", a_pod("new", node="n1"))
         await asyncio.sleep(2 * TRUSTED)
-        with pytest.raises(NewsEndedError, match="TypeError"):
+        with pytest.raises(WatchEndedError, match="TypeError"):
             live.unknown(["Pod"])
         assert live.lost_protection() is not None
 

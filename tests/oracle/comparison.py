@@ -105,13 +105,13 @@ def restow_run(case: Case) -> Run:
 
 def _of_cycle(cycle: Cycle) -> Run:
     pods, nodes = cycle.state.cluster.pods, cycle.state.cluster.nodes.names
-    moves = [Move(*each.turn, pods.full_name(each.pod), nodes[each.node]) for each in cycle.record.evictions]
+    moves = [Move(*each.ref, pods.full_name(each.pod), nodes[each.node]) for each in cycle.record.evictions]
     kept = [
-        Move(*each.turn, pods.full_name(each.pod), nodes[each.node])
+        Move(*each.ref, pods.full_name(each.pod), nodes[each.node])
         for each in cycle.record.refusals
         if each.reason[0] == "limit"
     ]
-    errors = [(*turn, message) for turn, message in cycle.record.problems]
+    errors = [(*ref, message) for ref, message in cycle.record.problems]
     return Run(tuple(moves), tuple(errors), frozenset(kept))
 
 
@@ -190,10 +190,8 @@ def _facts(run: Run) -> Counter[tuple[str, ...]]:
     """What may be counted of a cycle."""
     facts: Counter[tuple[str, ...]] = Counter()
     for move in run.moves:
-        turn = (move.profile, move.plugin)
-        facts.update(
-            [turn, (*turn, "node", move.node), (*turn, "namespace", move.pod.split("/")[0]), ("pod", move.pod)]
-        )
+        ref = (move.profile, move.plugin)
+        facts.update([ref, (*ref, "node", move.node), (*ref, "namespace", move.pod.split("/")[0]), ("pod", move.pod)])
     facts.update(("error", *error) for error in run.errors)
     return facts
 

@@ -16,7 +16,7 @@ from builders import NOW, Object
 from oracle.scheduler_process import Outcome, SchedulerProcess
 from restow.descheduling.arbiter import Eviction
 from restow.descheduling.cycle import Cycle
-from restow.scheduling.evidence import Evidence
+from restow.scheduling.missing_data import MissingData
 
 #: From so many nodes on the scheduler looks at some of them only.
 WINDOWED = 100
@@ -65,14 +65,14 @@ class Replay:
 
     def moves(self, cycle: Cycle) -> Iterator[Landed]:
         """Each move that has a landing place, and what the scheduler says of it."""
-        nodes, evidence = cycle.state.cluster.nodes.names, Evidence(cycle.state.cluster)
+        nodes, missing_data = cycle.state.cluster.nodes.names, MissingData(cycle.state.cluster)
         for eviction, victim in self.steps(cycle):
             landing = eviction.landing
             outcomes = self.outcomes(victim)
             best = frozenset(node for outcome in outcomes for node in outcome.best)
             candidates = tuple(nodes[node] for node in landing.candidates)
             target = nodes[landing.target]
-            is_known = not evidence.scoring(eviction.pod)
+            is_known = not missing_data.scoring(eviction.pod)
             yield Landed(eviction, nodes[eviction.node], target, candidates, best, outcomes[0].message, is_known)
 
     def steps(self, cycle: Cycle) -> Iterator[tuple[Eviction, str]]:

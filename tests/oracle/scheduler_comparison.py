@@ -17,7 +17,7 @@ import msgspec
 from builders.metadata import Object
 from oracle.scheduler_process import Candidate, Outcome, Rejection, SchedulerProcess
 from restow.cluster.interning import IntArray
-from restow.cluster.snapshot import Cluster, ClusterIntake
+from restow.cluster.snapshot import Cluster, ClusterStore
 from restow.cluster.state import ClusterState
 from restow.kube.kinds import KINDS
 from restow.scheduling.configuration.load import load_scheduler_configuration
@@ -25,9 +25,9 @@ from restow.scheduling.context import Context
 from restow.scheduling.decision import Decision
 from restow.scheduling.profiles import DEFAULT_PROFILE, SchedulerProfile
 from restow.scheduling.schedulers import Schedulers
-from restow.scheduling.verdicts import Objection
+from restow.scheduling.verdicts import PluginRejection
 
-Telling = dict[str, Any]
+Reporter = dict[str, Any]
 
 
 def scheduling_difference(
@@ -52,7 +52,7 @@ def scheduling_difference(
     return ""
 
 
-def told_by(outcome: Outcome, nodes: Iterable[str]) -> Telling:
+def told_by(outcome: Outcome, nodes: Iterable[str]) -> Reporter:
     """What the real scheduler says of a pod, as far as it is compared."""
     if outcome.gated:
         return {"gated": outcome.gated}
@@ -81,7 +81,7 @@ class Restow:
         self.scheduler = Schedulers(self.context, profiles)
         self._names = self.state.cluster.nodes.names
 
-    def answers(self, *, validate: bool = False) -> dict[str, Telling]:
+    def answers(self, *, validate: bool = False) -> dict[str, Reporter]:
         """What becomes of each waiting pod, after those before it."""
         name = self.state.cluster.pods.full_name
         queue = self.scheduler.queue()
@@ -95,7 +95,7 @@ class Restow:
                 self.context.counts.validate()
         return told | {name(pod): {"gated": why} for pod, why in queue.gated.items()}
 
-    def _tell(self, decision: Decision) -> Telling:
+    def _tell(self, decision: Decision) -> Reporter:
         candidates = decision.preemption.candidates if decision.preemption else ()
         best = decision.preemption.best if decision.preemption else ()
         name = self.state.cluster.pods.full_name
@@ -104,8 +104,8 @@ class Restow:
         return {
             "preFilter": None if before is None else _rejection(before),
             "feasible": feasible,
-            "rejected": {node: _rejection(each) for node, each in self._objections(decision).items() if each.plugin},
-            "excluded": [node for node, each in self._objections(decision).items() if not each.plugin]
+            "rejected": {node: _rejection(each) for node, each in self._rejections(decision).items() if each.plugin},
+            "excluded": [node for node, each in self._rejections(decision).items() if not each.plugin]
             if not feasible
             else None,
             "scores": self._scores(decision),
@@ -122,10 +122,10 @@ class Restow:
     def _nodes(self, nodes: IntArray) -> list[str]:
         return [self._names[node] for node in nodes.tolist()]
 
-    def _objections(self, decision: Decision) -> dict[str, Objection]:
+    def _rejections(self, decision: Decision) -> dict[str, PluginRejection]:
         if decision.verdicts.prefilter is not None:
             return {}
-        found = {name: decision.verdicts.objection(node) for node, name in enumerate(self._names)}
+        found = {name: decision.verdicts.rejection(node) for node, name in enumerate(self._names)}
         return {name: each for name, each in found.items() if each is not None}
 
     def _scores(self, decision: Decision) -> dict[str, dict[str, int]]:
@@ -144,14 +144,14 @@ def _profiles(config: str) -> tuple[SchedulerProfile, ...]:
 
 def _cluster(objects: Iterable[Object]) -> Cluster:
     """The cluster that a dump of these objects would give."""
-    intake = ClusterIntake()
+    store = ClusterStore()
     for each in objects:
         kind = each["kind"]
-        intake.add(kind, [msgspec.json.decode(msgspec.json.encode(each), type=KINDS[kind])])
-    return intake.snapshot()
+        store.add(kind, [msgspec.json.decode(msgspec.json.encode(each), type=KINDS[kind])])
+    return store.snapshot()
 
 
-def _queue(answers: dict[str, Telling]) -> list[str]:
+def _queue(answers: dict[str, Reporter]) -> list[str]:
     return [pod for pod, telling in answers.items() if "gated" not in telling]
 
 
@@ -165,5 +165,5 @@ def _plain(rejection: Rejection) -> tuple[str, list[str], bool]:
     return rejection.plugin, sorted(rejection.reasons), rejection.code == "UAU"
 
 
-def _rejection(objection: Objection) -> tuple[str, list[str], bool]:
-    return objection.plugin, sorted(objection.outcome.reasons), objection.outcome.unresolvable
+def _rejection(rejection: PluginRejection) -> tuple[str, list[str], bool]:
+    return rejection.plugin, sorted(rejection.outcome.reasons), rejection.outcome.unresolvable

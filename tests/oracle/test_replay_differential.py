@@ -80,7 +80,7 @@ def difference(case: Case, scheduler: SchedulerProcess, most: int | None = None)
 
 
 def _move_difference(cycle: Cycle, landed: Landed) -> str:
-    obliged = landed.eviction.turn.plugin not in TIMELESS and landed.eviction.landing.certainty == "certain"
+    obliged = landed.eviction.ref.plugin not in TIMELESS and landed.eviction.landing.certainty == "certain"
     wrong = "it could come back" if obliged and landed.source in landed.best else landed.difference()
     return wrong and f"{cycle.state.cluster.pods.full_name(landed.eviction.pod)}: {wrong}"
 

@@ -18,7 +18,7 @@ from builders import Object, a_list
 from oracle.random_contests import Contest
 from oracle.scheduler_process import Outcome, Rejection, SchedulerProcess, scheduler_binary
 from oracle.scheduling_cases import NAMES, a_scheduling_case
-from restow.cli.inputs import Where
+from restow.cli.inputs import ClusterSource
 from restow.cli.scheduling import Request, answer
 from restow.reporting.schedule_outcomes import ScoresFor
 
@@ -28,7 +28,7 @@ SEEDS = range(*map(int, os.environ.get("RESTOW_SCHEDULE_SEEDS", "0:300").split("
 CHUNK = 50
 CHUNKS = [SEEDS[start : start + CHUNK] for start in range(0, len(SEEDS), CHUNK)]
 
-Telling = dict[str, Any]
+Reporter = dict[str, Any]
 
 CONFIGURATION = """
 apiVersion: kubescheduler.config.k8s.io/v1
@@ -61,7 +61,7 @@ def restow(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> Any:
         dump.write_bytes(msgspec.json.encode(a_list(*cluster)))
         written.write_text(configuration)
         named = str(written) if configuration else None
-        answer(Request(Where((str(dump),)), pod, named, "json", scores_for))
+        answer(Request(ClusterSource((str(dump),)), pod, named, "json", scores_for))
         return msgspec.json.decode(capfdbinary.readouterr().out)
 
     return document
@@ -81,7 +81,7 @@ def configuration(seed: int) -> str:
     return CONFIGURATION if seed % 5 == 3 else ""
 
 
-def theirs(outcome: Outcome, uids: dict[str, str]) -> Telling:
+def theirs(outcome: Outcome, uids: dict[str, str]) -> Reporter:
     """What the real scheduler says of a pod, in the words of the document."""
     before = outcome.pre_filter
     victims = outcome.candidates[outcome.nominated_node].victims if outcome.nominated_node else ()
@@ -101,16 +101,16 @@ def theirs(outcome: Outcome, uids: dict[str, str]) -> Telling:
     }
 
 
-def rejection(each: Rejection) -> Telling:
+def rejection(each: Rejection) -> Reporter:
     return {"plugin": each.plugin, "reasons": sorted(each.reasons), "unresolvable": each.code == "UAU"}
 
 
-def reference(name: str, uids: dict[str, str]) -> Telling:
+def reference(name: str, uids: dict[str, str]) -> Reporter:
     namespace, _, short = name.partition("/")
     return {"namespace": namespace, "name": short, "uid": uids[name]}
 
 
-def ours(pod: Telling) -> Telling:
+def ours(pod: Reporter) -> Reporter:
     """A pod of the document; the reasons of a plugin are in no order there."""
     told = [*pod["rejected"].values(), *filter(None, [pod["preFilter"]])]
     for each in told:
@@ -142,7 +142,7 @@ def difference(seed: int, scheduler: SchedulerProcess, restow: Any) -> str:
     return next((f"seed {seed}: {text}" for text in told if text), "")
 
 
-def compared(expected: Telling, found: Telling) -> str:
+def compared(expected: Reporter, found: Reporter) -> str:
     """The first field of a pod that differs; empty where none does."""
     assert set(found) == set(expected)
     for field, value in expected.items():

@@ -33,7 +33,7 @@ def decided(monkeypatch: pytest.MonkeyPatch) -> Decided:
 
     def watched(cluster: Any, by: Rules, before: Any, now: int, *, steering: Steering) -> Decision:
         decision = decide(cluster, by, before, now, steering=steering)
-        seen.spent.append(before.spent)
+        seen.prior_evictions.append(before.prior_evictions)
         seen.given_up.append(before.given_up)
         seen.steering.append(steering)
         seen.moves.append(len(decision.tasks))

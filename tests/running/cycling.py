@@ -13,7 +13,7 @@ from descheduling.proven import TOLD
 from executing.double import virtually
 from restow.client.leadership import always
 from restow.client.permitted_body import Permit
-from restow.descheduling.limits import Spent
+from restow.descheduling.limits import PriorEviction
 from restow.descheduling.steering import Steering
 from restow.executing.memory import Memory
 from restow.executing.task import Task
@@ -105,7 +105,7 @@ class Run:
 class Decided:
     """What every decision was told and came to."""
 
-    spent: list[tuple[Spent, ...]] = field(default_factory=list)
+    prior_evictions: list[tuple[PriorEviction, ...]] = field(default_factory=list)
     given_up: list[frozenset[str]] = field(default_factory=list)
     moves: list[int] = field(default_factory=list)
     steering: list[Steering] = field(default_factory=list)

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 from restow.descheduling.arbiter import Eviction, Record, Refused
-from restow.descheduling.placement import Landing, Turn
+from restow.descheduling.placement import Landing, PluginRef
 from restow.descheduling.plan import ResourceLoad, Utilisation
 from restow.running.cycle_figures import cycle_figures
 
-TURN = Turn("p", "PodLifeTime")
+TURN = PluginRef("p", "PodLifeTime")
 EVEN, UNEVEN = ResourceLoad(0.5, 0.5, 0.0), ResourceLoad(0.9, 0.5, 0.3)
 
 

@@ -13,7 +13,7 @@ from builders.metadata import uid_of
 from executing.double import a_task
 from restow.client import eviction
 from restow.cluster.usage_samples import QueryResult
-from restow.descheduling.limits import Spent
+from restow.descheduling.limits import PriorEviction
 from restow.executing.memory import Memory
 from restow.executing.task import Task
 from restow.policies.policy import Policy
@@ -75,8 +75,8 @@ def test_limits_count_on_over_all_plans_of_a_cycle(decided: Decided, limit: str)
     run = Run(town).perform(rules(**{limit: 3}))
     assert len(decided.moves) > 1
     assert len(run.asked) == 3
-    first = Spent("default", "n0", "P", "RemoveDuplicates")
-    assert decided.spent[:2] == [(), (first,)]
+    first = PriorEviction("default", "n0", "P", "RemoveDuplicates")
+    assert decided.prior_evictions[:2] == [(), (first,)]
     run.perform(rules(**{limit: 3}))
     assert len(run.asked) == 4
 
@@ -98,7 +98,7 @@ def test_a_workload_that_is_left_alone_takes_nobody_else_with_it(decided: Decide
     """The plan is made without it, and says so once."""
     town, memory = a_town(*crowd("web"), *crowd("api")), Memory()
     api = replace(a_task("api-1", "api"), workload=uid_of("ReplicaSet", "default", "api"))
-    memory.disappoint(api, 0.0, "new-1 came back to n0")
+    memory.note_failed_prediction(api, 0.0, "new-1 came back to n0")
     run = Run(town, memory=memory).perform(rules())
     assert sorted(run.asked) == ["web-1", "web-2"]
     assert (run.predicted("hit"), run.predicted("miss"), run.predicted("void")) == (2, 0, 0)

@@ -13,7 +13,7 @@ from descheduling import harness
 from descheduling.harness import a_cluster
 from descheduling.proven import TOLD
 from restow.cluster.snapshot import Cluster
-from restow.descheduling.limits import Spent
+from restow.descheduling.limits import PriorEviction
 from restow.descheduling.registry import plugins
 from restow.kube.timestamps import parse_time
 from restow.policies.load import load_policy
@@ -61,8 +61,8 @@ def test_the_flag_goes_before_the_policy_and_without_either_moves_are_proven(
 @pytest.mark.parametrize("placement", ["prove", "upstream"])
 def test_what_was_evicted_counts_and_the_time_is_told(placement: Any) -> None:
     policy = msgspec.structs.replace(a_policy(), max_no_of_pods_to_evict_total=2)
-    spent = Spent("default", "n0", "P", "RemoveDuplicates")
-    decision = decide(duplicates(), Rules(policy, placement), Before((spent,)), NOW)
+    prior_evictions = PriorEviction("default", "n0", "P", "RemoveDuplicates")
+    decision = decide(duplicates(), Rules(policy, placement), Before((prior_evictions,)), NOW)
     assert len(decision.tasks) == 1
     assert decision.seconds > 0
     assert set(decision.utilisation.before) == {"cpu", "memory"}

@@ -10,7 +10,7 @@ import pytest
 
 from executing.double import virtually
 from restow.errors import InputError
-from restow.live.cluster import NewsEndedError
+from restow.live.cluster import WatchEndedError
 from restow.policies.policy import Policy
 from restow.running.deciding import Rules
 from restow.running.loop import Loop
@@ -111,7 +111,7 @@ def test_a_failed_cycle_is_told_and_the_next_one_comes() -> None:
     assert ran.health.waiting_for == ""
 
 
-@pytest.mark.parametrize("error", [NewsEndedError("live Pod: KeyError"), EndlessError("too long")])
+@pytest.mark.parametrize("error", [WatchEndedError("live Pod: KeyError"), EndlessError("too long")])
 def test_what_only_a_new_process_can_mend_ends_the_loop(error: Exception) -> None:
     """No news come any more, or the thread that decides hangs."""
     with pytest.raises(type(error)):

@@ -14,11 +14,11 @@ import msgspec
 from builders import Object, a_condition
 from restow.client import eviction
 from restow.cluster.pods_now import PodNow
-from restow.cluster.snapshot import Cluster, ClusterIntake
+from restow.cluster.snapshot import Cluster, ClusterStore
 from restow.executing.task import Task
 from restow.kube.kinds import KINDS
 from restow.kube.timestamps import format_time
-from restow.live.feed import TRUSTED
+from restow.live.reflector import TRUSTED
 
 #: Seconds that an eviction takes, and until a replacement has a node.
 _LATENCY, _PLACED = 0.1, 0.2
@@ -44,7 +44,7 @@ class Town:
     #: Names of pods that were asked for, in order, and the kinds that were added.
     asked: list[str] = field(default_factory=list)
     added: list[str] = field(default_factory=list)
-    _intake: ClusterIntake = field(default_factory=ClusterIntake)
+    _store: ClusterStore = field(default_factory=ClusterStore)
     _pods: dict[str, Object] = field(default_factory=dict)
     _made: int = 0
 
@@ -52,7 +52,7 @@ class Town:
         """Create or replace."""
         for each in objects:
             kind = each["kind"]
-            self._intake.add(kind, [msgspec.json.decode(msgspec.json.encode(each), type=KINDS[kind])])
+            self._store.add(kind, [msgspec.json.decode(msgspec.json.encode(each), type=KINDS[kind])])
             if kind == "Pod":
                 self._pods[each["metadata"]["name"]] = each
         return self
@@ -62,22 +62,22 @@ class Town:
         return {name: pod["spec"].get("nodeName", "") for name, pod in self._pods.items()}
 
     def snapshot(self) -> Cluster:
-        return self._intake.snapshot().without(self.hidden)
+        return self._store.snapshot().without(self.hidden)
 
     def pod(self, namespace: str, name: str) -> PodNow | None:
-        return self._intake.pod(namespace, name)
+        return self._store.pod(namespace, name)
 
     def pods_of(self, owner: str) -> list[PodNow]:
-        return self._intake.pods_of(owner)
+        return self._store.pods_of(owner)
 
     def takes_pods(self, node: str) -> bool:
-        return self._intake.takes_pods(node)
+        return self._store.takes_pods(node)
 
-    def consent(self, namespace: str) -> str | None:
-        return self._intake.consent(namespace)
+    def opt_out(self, namespace: str) -> str | None:
+        return self._store.opt_out(namespace)
 
     def has_room(self, budget: str) -> bool:
-        return self._intake.has_room(budget)
+        return self._store.has_room(budget)
 
     def unknown(self, kinds: Iterable[str]) -> str | None:
         if self.silent > TRUSTED:
@@ -101,7 +101,7 @@ class Town:
         if name in self.answers:
             return self.answers.pop(name)
         old = self._pods.pop(name)
-        self._intake.remove("Pod", task.move.pod.namespace, name)
+        self._store.remove("Pod", task.move.pod.namespace, name)
         self._replace(old, self.land(task))
         return eviction.Evicted()
 

@@ -11,7 +11,7 @@ from builders import a_node, a_pod, ago
 from descheduling.harness import a_cluster
 from restow.cluster.state import ClusterState
 from restow.scheduling.context import Context
-from restow.scheduling.filtering import Filters, Objection, Verdicts
+from restow.scheduling.filtering import Filters, PluginRejection, Verdicts
 from restow.scheduling.framework import Outcome
 from restow.scheduling.nominations import Nominations
 from restow.scheduling.plugins.inter_pod_affinity import InterPodAffinity
@@ -68,9 +68,9 @@ def preempt(*objects: Object, lasting: tuple[str, ...] = ()) -> Told:
     nominations = Nominations(state, frozenset({"default-scheduler"}))
     filters = Filters(context, [NodeResourcesFit(context), InterPodAffinity(context)], nominations)
     verdict = np.array([int(name in lasting) for name in names])
-    objections = [Objection("made-up", Outcome((), unresolvable=unresolvable)) for unresolvable in (False, True)]
+    rejections = [PluginRejection("made-up", Outcome((), unresolvable=unresolvable)) for unresolvable in (False, True)]
     (pod,) = np.flatnonzero(pods.node < 0).tolist()
-    answer = Preemptor(context, filters, nominations).preempt(pod, Verdicts(verdict, objections))
+    answer = Preemptor(context, filters, nominations).preempt(pod, Verdicts(verdict, rejections))
     state.validate()
     return Told(
         victims={names[each.node]: [pods.names[victim] for victim in each.victims] for each in answer.candidates},

@@ -28,7 +28,7 @@ def by_the_state(filters, asked, potential):
     """The definition: all potential victims leave, and come back one by one."""
     victims, reasons = np.zeros(len(potential.pods), dtype=bool), Counter()
     for plugin in asked.plugins:
-        plugin.judge(asked.pod, potential.nodes)
+        plugin.filter(asked.pod, potential.nodes)
     for position, node in enumerate(potential.nodes.tolist()):
         place = potential.of(position)
         pods = potential.pods[place].tolist()
@@ -36,7 +36,7 @@ def by_the_state(filters, asked, potential):
         told = trial.run(pods, [True] * len(pods), lambda node=node: filters.run_on(asked, node))
         victims[place] = told[0]
         if told[1] != PASSES:
-            reasons.update(filters.objections[told[1]].outcome.reasons)
+            reasons.update(filters.rejections[told[1]].outcome.reasons)
     return victims.tolist(), reasons
 
 
@@ -54,7 +54,7 @@ def test_what_leaves_only_in_arithmetic_matters_to_resources_alone(seed):
             continue
         unhindered = np.flatnonzero(
             [
-                all(p.judge(pod, np.array([n])).passes.all() for p in asked.plugins if filters.is_static(p))
+                all(p.filter(pod, np.array([n])).passes.all() for p in asked.plugins if filters.is_static(p))
                 for n in range(len(state.running))
             ]
         )

@@ -36,7 +36,7 @@ def told(decision: Decision) -> dict[str, object]:
     """All that a decision says, by name and not by internal number."""
     verdicts, ranking, preempts = decision.verdicts, decision.ranking, decision.preemption
     told: dict[str, object] = {
-        "verdicts": [verdicts.objection(node) or verdict for node, verdict in enumerate(verdicts.verdict.tolist())],
+        "verdicts": [verdicts.rejection(node) or verdict for node, verdict in enumerate(verdicts.verdict.tolist())],
         "prefilter": verdicts.prefilter,
         "preemption": preempts and (preempts.candidates, preempts.best, preempts.message, preempts.keeps_nomination),
         "message": decision.message,
@@ -249,7 +249,7 @@ def test_the_scenes_have_what_is_to_be_compared():
         scheduler = Scheduler(Context.of(ClusterState(a_cluster(*Scene(seed).objects()))))
         for pod in scheduler.queue().pods:
             decision = scheduler.decide(pod)
-            objecting |= {each.plugin for each in decision.verdicts.objections}
+            objecting |= {each.plugin for each in decision.verdicts.rejections}
             scoring |= set(decision.ranking.by_plugin) if decision.ranking else set()
             preempting += decision.nominated_node >= 0
             skipped += -2 in decision.verdicts.verdict

@@ -17,7 +17,7 @@ from restow.scheduling.candidates import Candidates, KnownCandidates, least
 from restow.scheduling.context import Context
 from restow.scheduling.decision import Scheduler
 from restow.scheduling.preemption import Preemption, _resolvable
-from restow.scheduling.standing import Standing
+from restow.scheduling.ranked_candidates import RankedCandidates
 from scheduling.crowds import a_crowd
 from scheduling.random_scenes import Changes
 
@@ -43,7 +43,7 @@ def test_what_is_kept_is_what_dry_runs_find(seed):
             if scheduler._nominations.node(pod) >= 0:
                 continue
             verdicts = filters.run(pod)
-            if not verdicts.objections:
+            if not verdicts.rejections:
                 # Nobody has objected to any node for any pod so far, so nobody asks for preemption.
                 assert verdicts.passes.all()
                 continue
@@ -53,7 +53,7 @@ def test_what_is_kept_is_what_dry_runs_find(seed):
             assert (found.candidates, found.best) == (expected.candidates, expected.best)
             assert found.best or +reasons == +given_reasons
             trials, fit = preemptor._resource_trials, filters.only_resources(filters.prefilter(pod))
-            trials.standing(trials._size(fit, pod)).validate()
+            trials.ranked_candidates(trials._size(fit, pod)).validate()
         for pod in scheduler.queue().pods[: choice.choice([0, 1, 3])]:
             scheduler.settle(scheduler.decide(pod))
         for _ in range(choice.choice(BURSTS)):
@@ -94,20 +94,20 @@ def test_the_best_follow_whatever_nodes_change(seed):
     pods = a_cluster(
         *(a_pod(f"p{number}", priority=choice.randint(0, 1)) for number in range(count)),
     ).pods
-    standing, by_node = Standing(pods, count, KnownCandidates()), {}
+    ranked_candidates, by_node = RankedCandidates(pods, count, KnownCandidates()), {}
     for _ in range(20):
         changed = sorted(choice.sample(range(count), choice.choice([1, 1, 2, count])))
         having = [node for node in changed if choice.random() < 0.7]
         violations = [choice.randint(0, 1) for _ in having]
-        standing.replace(np.array(changed), _of_one_victim(having, violations))
+        ranked_candidates.replace(np.array(changed), _of_one_victim(having, violations))
         by_node = {node: by_node[node] for node in by_node if node not in changed} | dict(
             zip(having, violations, strict=True)
         )
-        standing.validate()
+        ranked_candidates.validate()
         wanted = np.array([choice.random() < 0.5 for _ in range(count)])
         rank = {node: (violations, pods.priority[node]) for node, violations in by_node.items() if wanted[node]}
         best = [node for node in sorted(rank) if rank[node] == min(rank.values())]
-        assert [each.node for each in standing.among(wanted).best] == best
+        assert [each.node for each in ranked_candidates.among(wanted).best] == best
 
 
 def _of_one_victim(nodes: list[int], violations: list[int]) -> Candidates:

@@ -173,14 +173,14 @@ def test_a_plugin_that_does_not_filter_still_rules_out_beforehand():
 def test_a_plugin_that_only_filters_rules_out_nothing_beforehand():
     decision = under(a_node("n"), a_pod("p", affinity=CONFLICT), preFilter=a_set(off=("NodeAffinity",))).decide()
     assert decision.verdicts.prefilter is None
-    assert decision.verdicts.objection(0).plugin == "NodeAffinity"
+    assert decision.verdicts.rejection(0).plugin == "NodeAffinity"
 
 
 def test_the_order_of_filters_says_who_objects_first():
     cluster = [a_node("n", cpu="1", taints=["t:NoSchedule"]), a_pod("p", cpu="2")]
-    assert under(*cluster).decide().verdicts.objection(0).plugin == "TaintToleration"
+    assert under(*cluster).decide().verdicts.rejection(0).plugin == "TaintToleration"
     first = {"filter": a_set("NodeResourcesFit")}
-    assert under(*cluster, **first).decide().verdicts.objection(0).plugin == "NodeResourcesFit"
+    assert under(*cluster, **first).decide().verdicts.rejection(0).plugin == "NodeResourcesFit"
 
 
 def test_a_score_without_its_preparation_is_0_where_there_was_no_opinion():
@@ -236,5 +236,5 @@ def test_added_affinity_is_asked_of_every_node():
     cluster = [a_node("a", labels={"pool": "a"}), a_node("b", labels={"pool": "b"}), a_pod("p")]
     scheduling = Scheduling(*cluster, text=a_configuration(a_profile(args=args)))
     assert scheduling.feasible() == ["a"]
-    reasons = scheduling.decide().verdicts.objection(1).outcome.reasons
+    reasons = scheduling.decide().verdicts.rejection(1).outcome.reasons
     assert reasons == ("node(s) didn't match scheduler-enforced node affinity",)

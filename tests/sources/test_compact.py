@@ -79,8 +79,8 @@ def test_a_kind_without_objects_is_told_of_and_one_that_was_not_told_of_is_not(d
     empty = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudgetList", "items": []}
     dump = dumped(a_list(a_node("n"), a_pod("p", node="n"), empty))
     cluster, _ = load_cluster([str(dumped(compacted(dump), "snapshot.json"))])
-    assert cluster.tells_of("PodDisruptionBudget")
-    assert not cluster.tells_of("Service")
+    assert cluster.has_list("PodDisruptionBudget")
+    assert not cluster.has_list("Service")
 
 
 def test_environment_commands_secrets_and_foreign_annotations_are_not_in_it(dumped):

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from restow.cli.streams import tell
+from restow.cli.streams import warn
 from restow.executing.ledger import ELSEWHERE
 from restow.executing.outcomes import (
     Blocked,
@@ -29,7 +29,7 @@ from restow.redaction import public_line
 def applying(moves: int) -> Iterator[Callable[[Outcome], None]]:
     """Takes outcomes and shows them on stderr, as long as the context lasts."""
     if not sys.stderr.isatty():
-        yield lambda outcome: tell(_lines(outcome))
+        yield lambda outcome: warn(_lines(outcome))
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
@@ -43,7 +43,7 @@ def applying(moves: int) -> Iterator[Callable[[Outcome], None]]:
             for line in _lines(outcome):
                 progress.update(bar, description=public_line(line))
                 if not isinstance(outcome, Settled | Cleared):
-                    tell([line])
+                    warn([line])
             if isinstance(outcome, Settled | Cleared):
                 progress.advance(bar)
 

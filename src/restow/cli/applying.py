@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
 from restow.cli.apply_progress import applying
-from restow.cli.library_warnings import tell_library_warnings
+from restow.cli.library_warnings import warn_of_libraries
 from restow.cli.options import STDIN
 from restow.cli.output import console, write_bytes
 from restow.cli.plan_files import read_order
 from restow.cli.progress import working
-from restow.cli.streams import tell
+from restow.cli.streams import warn
 from restow.client.connection import connect
 from restow.client.errors import ClientError
 from restow.client.leadership import always
@@ -78,7 +78,7 @@ def apply_plan(request: Request) -> int:
     if not (request.yes or request.dry_run) and not _asks(request):
         raise InputError("there is no terminal to ask at: add --yes to carry the plan out, or --dry-run to look at it")
     order = read_order(request.plan)
-    tell_library_warnings()
+    warn_of_libraries()
     # Unlike the commands that only read, this one lasts as long as pods take to start.
     gc.enable()
     return asyncio.run(_Session(request, order, namespace, name).run())
@@ -103,7 +103,7 @@ class _Sentences:
     """Where the log goes: it is a few sentences for people."""
 
     def write(self, text: str, /) -> None:
-        tell([text.rstrip("\n")])
+        warn([text.rstrip("\n")])
 
     def flush(self) -> None:
         sys.stderr.flush()
@@ -124,7 +124,7 @@ class _Session:
         asked = (self.request.kubeconfig, self.request.context)
         async with connect(*asked) as watching, connect(*asked) as api:
             api.server_time = watching.server_time
-            tell(api.endpoint.warnings)
+            warn(api.endpoint.warnings)
             # The lists would be waited for; here it shows at once whether there is anybody.
             await check_version(watching, log)
             async with live_cluster(watching, kinds_of(self.order.policy), tell=log.caution) as live:
@@ -168,7 +168,7 @@ class _Session:
                 else:
                     await under_lease(lock, work, application.interrupted, log.caution)
             except ClientError as error:
-                tell([f"restow failed: {error}"])
+                warn([f"restow failed: {error}"])
         application.ledger.close("Stopped", "it was not begun")
 
     def _application(self, live: LiveCluster, api: Api, log: Log) -> Application:
@@ -252,7 +252,7 @@ def _end_early_on_signals(application: Application, log: Log) -> None:
         if application.interrupted.is_set():
             stop()
             return
-        tell(["no more evictions are begun; waiting for the replacements on their way, until Ctrl-C is pressed again"])
+        warn(["no more evictions are begun; waiting for the replacements on their way, until Ctrl-C is pressed again"])
         application.interrupt()
 
     loop = asyncio.get_running_loop()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from restow.cli.policy_files import PolicyFile, read_policy_file
-from restow.cli.streams import tell
+from restow.cli.streams import warn
 from restow.cluster.snapshot import Cluster
 from restow.errors import InputError, problem_lines
 from restow.policies.fallbacks import Fallbacks
@@ -27,7 +27,7 @@ def asked_policy(policy: str | None, kubedescheduler: str | None, fallbacks: Fal
     """Read the file that was named, or the bundled policy, and tell its warnings; InputError where it is refused."""
     if kubedescheduler is None:
         file = read_policy_file(policy, fallbacks)
-        tell(problem_lines(file.loaded.warnings))
+        warn(problem_lines(file.loaded.warnings))
         return AskedPolicy(collects_kubernetes_metrics(file.loaded.policy), lambda _: file)
     if policy is not None or fallbacks != Fallbacks():
         raise InputError(f"--kubedescheduler says what the policy is; leave {_other_says(policy)} out")

@@ -73,13 +73,13 @@ def pod(
     each stage of the plan decides, and the smallest change that would let the pod move.
     """
     from restow.cli.explaining import Request, explain_one_pod
-    from restow.cli.inputs import Where
-    from restow.cli.question import Question
+    from restow.cli.inputs import ClusterSource
+    from restow.cli.plan_request import PlanRequest
     from restow.policies.fallbacks import Fallbacks
 
-    where = Where(tuple(filename or ()), kubeconfig, context, no_size_limit)
-    question = Question(where, policy_config_file, placement, steering, scheduler_config, now, Fallbacks())
-    explain_one_pod(Request(question, output, verbose), name)
+    where = ClusterSource(tuple(filename or ()), kubeconfig, context, no_size_limit)
+    plan_request = PlanRequest(where, policy_config_file, placement, steering, scheduler_config, now, Fallbacks())
+    explain_one_pod(Request(plan_request, output, verbose), name)
 
 
 @app.command(usage="restow explain node NAME [OPTIONS]", help_epilogue=_NODE, sort_key=2)
@@ -105,10 +105,10 @@ def node(
     on it are refused.
     """
     from restow.cli.explaining import Request, explain_one_node
-    from restow.cli.inputs import Where
-    from restow.cli.question import Question
+    from restow.cli.inputs import ClusterSource
+    from restow.cli.plan_request import PlanRequest
     from restow.policies.fallbacks import Fallbacks
 
-    where = Where(tuple(filename or ()), kubeconfig, context, no_size_limit)
-    question = Question(where, policy_config_file, placement, steering, scheduler_config, now, Fallbacks())
-    explain_one_node(Request(question, output, verbose), name)
+    where = ClusterSource(tuple(filename or ()), kubeconfig, context, no_size_limit)
+    plan_request = PlanRequest(where, policy_config_file, placement, steering, scheduler_config, now, Fallbacks())
+    explain_one_node(Request(plan_request, output, verbose), name)

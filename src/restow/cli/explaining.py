@@ -12,17 +12,17 @@ from rich.text import Text
 from restow.cli.missing_usage import missing_usage
 from restow.cli.node_names import find_node
 from restow.cli.output import console, write_bytes
+from restow.cli.plan_request import PlanRequest, plan_context
 from restow.cli.pod_names import find_pod
 from restow.cli.progress import working
-from restow.cli.question import Question, prepared
-from restow.cli.streams import tell
+from restow.cli.streams import warn
 from restow.cli.timings import Timings
 from restow.cluster.snapshot import Cluster
 from restow.descheduling.deciding import policy_as_asked
 from restow.descheduling.explaining.explanation import NodeExplanation, PodExplanation
 from restow.descheduling.explaining.nodes import explain_node
 from restow.descheduling.explaining.pods import explain_pod
-from restow.descheduling.explaining.scene import Setting
+from restow.descheduling.explaining.what_if import Setting
 from restow.descheduling.planning import cycle_notes
 from restow.descheduling.registry import strategies
 from restow.reporting.explain_json import render_explanation
@@ -35,7 +35,7 @@ from restow.reporting.table import print_sections
 class Request:
     """What was asked for, as it was written."""
 
-    question: Question
+    plan_request: PlanRequest
     output: Literal["table", "json"]
     verbosity: int
 
@@ -61,13 +61,13 @@ def explain_one_node(request: Request, name: str) -> None:
 
 def _planned(request: Request, clock: Timings, find: Callable[[Cluster], int]) -> tuple[Setting, int]:
     """Find what is asked about, before the plan is made."""
-    asked = prepared(request.question, clock)
+    asked = plan_context(request.plan_request, clock)
     index = find(asked.found.cluster)
     with clock.phase("plan"), working("making the plan"):
         cycle = asked.decide()
-    tell(asked.found.untold_warning(cycle.untold, "moves"))
-    tell(cycle_notes(cycle))
-    tell(missing_usage(asked.found, asked.policy.loaded.policy, cycle))
+    warn(asked.found.missing_warning(cycle.missing, "moves"))
+    warn(cycle_notes(cycle))
+    warn(missing_usage(asked.found, asked.policy.loaded.policy, cycle))
     rules = policy_as_asked(asked.policy.loaded.policy, asked.placement)
     observed = asked.found.cluster
     setting = Setting(cycle, observed, rules, strategies(), asked.now, asked.placement, asked.steering, asked.profiles)
@@ -81,7 +81,7 @@ def _write(
     sections: Callable[[int], list[list[Text]]],
 ) -> None:
     if request.verbosity:
-        tell(clock.lines())
+        warn(clock.lines())
     if request.output == "json":
         write_bytes(render_explanation(explanation))
         return

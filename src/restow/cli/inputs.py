@@ -7,9 +7,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from restow.cli.missing_kinds import missing_on_the_api_server, missing_warning
 from restow.cli.options import STDIN
 from restow.cli.progress import working
-from restow.cli.untold_kinds import untold_by_the_api_server, untold_warning
 from restow.errors import InputError
 from restow.kube.timestamps import SECOND, format_time, parse_time
 from restow.reporting.wording import counted
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True, frozen=True)
-class Where:
+class ClusterSource:
     """Where the cluster is, as it was written: inputs, or how to reach the API server."""
 
     inputs: tuple[str, ...] = ()
@@ -35,7 +35,7 @@ class Where:
 
 
 @dataclass(slots=True, frozen=True)
-class Found:
+class LoadedCluster:
     """A cluster that was read."""
 
     cluster: Cluster
@@ -45,7 +45,7 @@ class Found:
     notes: Sequence[str]
     is_live: bool
 
-    def with_usage_at(self, now: int) -> Found:
+    def with_usage_at(self, now: int) -> LoadedCluster:
         """The same, with the usage that a stored history knows of a time in nanoseconds; metrics of the input count first."""
         from restow.cluster.stored_usage import with_usage_at
 
@@ -57,12 +57,12 @@ class Found:
         note += "; of pods it is estimated: their share of their node's requests" * found.estimated
         return replace(self, cluster=found.cluster, notes=(*self.notes, note))
 
-    def untold_warning(self, kinds: Collection[str], what: str) -> list[str]:
+    def missing_warning(self, kinds: Collection[str], what: str) -> list[str]:
         """One sentence where ``what`` (moves, answers) depend on kinds that nobody told of, and what adds them."""
-        return untold_by_the_api_server(kinds, what) if self.is_live else untold_warning(kinds, what)
+        return missing_on_the_api_server(kinds, what) if self.is_live else missing_warning(kinds, what)
 
 
-def check_inputs(where: Where, *others: str | None) -> None:
+def check_inputs(where: ClusterSource, *others: str | None) -> None:
     """Raise InputError where a cluster is named twice, or standard input; ``others`` are other files."""
     if where.inputs and (where.kubeconfig or where.context):
         given = "--kubeconfig" if where.kubeconfig else "--context"
@@ -71,7 +71,7 @@ def check_inputs(where: Where, *others: str | None) -> None:
         raise InputError("standard input (-) can be read only once; put the other input into a file")
 
 
-def read_cluster(where: Where, *, usage: bool = False) -> Found:
+def read_cluster(where: ClusterSource, *, usage: bool = False) -> LoadedCluster:
     """The cluster; of a live one also what metrics.k8s.io serves, where ``usage`` is asked for.
 
     InputError for what cannot be read or reached, ClientError for what goes wrong between here and the API server.
@@ -81,13 +81,13 @@ def read_cluster(where: Where, *, usage: bool = False) -> Found:
 
         with working("reading the live cluster"):
             cluster, origin, notes = read_live_cluster(where.kubeconfig, where.context, usage=usage)
-        return Found(cluster, origin, notes, is_live=True)
+        return LoadedCluster(cluster, origin, notes, is_live=True)
 
     from restow.sources.documents import load_cluster
 
     with working("reading the cluster"):
         cluster, report = load_cluster(where.inputs, limited=not where.no_size_limit)
-    return Found(cluster, origin_of(where, report.origin()), report.notes(), is_live=False)
+    return LoadedCluster(cluster, origin_of(where, report.origin()), report.notes(), is_live=False)
 
 
 def instant(now: str | None) -> int:
@@ -100,6 +100,6 @@ def instant(now: str | None) -> int:
         raise InputError(f"--now: {error}") from error
 
 
-def origin_of(where: Where, found: str) -> str:
+def origin_of(where: ClusterSource, found: str) -> str:
     """Where a dump came from, in a word or two."""
     return where.inputs[0] if len(where.inputs) == 1 and where.inputs[0] != STDIN else found

@@ -6,7 +6,7 @@ from typing import Final
 
 from restow.cli.named_files import file_bytes, file_name
 from restow.cli.policy_files import PolicyFile
-from restow.cli.streams import tell
+from restow.cli.streams import warn
 from restow.cluster.snapshot import Cluster
 from restow.descheduling.registry import plugins
 from restow.errors import InputError
@@ -33,7 +33,7 @@ def policy_in(cluster: Cluster, resource: KubeDescheduler, path: str) -> PolicyF
         raise InputError(f"{file_name(path)}: {nothing_runs(resource)}, so there is nothing to plan")
     if resource.spec.mode == "Predictive":
         told = "spec.mode is Predictive: these moves are logged and not made; Automatic makes them"
-        tell([f"{file_name(path)}: {told}"])
+        warn([f"{file_name(path)}: {told}"])
     # The lines of a text that nobody has seen help nobody: its warnings are among the notices.
     document = read_policy_document(done.policy.encode(), file_name(path))
     return PolicyFile(file_name(path), bundled=False, document=document, loaded=load_document(document, plugins()))
@@ -48,7 +48,7 @@ def outcome(
     done = desired(resource, facts, Installation(image, namespace, prometheus_url, soft_tainter_image))
     if done.problems:
         raise InputError(*(f"{file_name(path)}: {each.message}" for each in done.problems))
-    tell(f"{file_name(path)}: {each.message}" for each in done.notices)
+    warn(f"{file_name(path)}: {each.message}" for each in done.notices)
     return done
 
 

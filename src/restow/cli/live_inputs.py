@@ -8,10 +8,10 @@ import sys
 from collections.abc import Mapping, Sequence
 from urllib.parse import urlsplit
 
-from restow.cli.library_warnings import tell_library_warnings
+from restow.cli.library_warnings import warn_of_libraries
 from restow.client.connection import connect
 from restow.cluster.left_out import left_out_notes
-from restow.cluster.snapshot import Cluster, ClusterIntake
+from restow.cluster.snapshot import Cluster, ClusterStore
 from restow.cluster.usage_samples import QueryResult
 from restow.descheduling.steering import Steering
 from restow.errors import InputError
@@ -28,12 +28,12 @@ def read_live_cluster(kubeconfig: str | None, context: str | None, *, usage: boo
     Refused kinds are missing from the cluster, so that nothing is planned that ``restow run`` would not do.
     InputError where no configuration leads to a cluster, ClientError where the API server does not answer.
     """
-    intake = ClusterIntake()
+    store = ClusterStore()
     kinds = (*READ, *METRICS) if usage else READ
     with garbage_collection_paused():
-        origin, notes = read_into(intake, kinds, kubeconfig, context)
-        cluster = intake.snapshot()
-        cluster = cluster.without({kind for kind in kinds if kind not in REQUIRED and not cluster.tells_of(kind)})
+        origin, notes = read_into(store, kinds, kubeconfig, context)
+        cluster = store.snapshot()
+        cluster = cluster.without({kind for kind in kinds if kind not in REQUIRED and not cluster.has_list(kind)})
     notes += left_out_notes(cluster.left_out)
     unknown = cluster.pods.on_unknown_nodes()
     if unknown:
@@ -70,7 +70,7 @@ def read_into(
     sink: ListSink, kinds: Sequence[str], kubeconfig: str | None, context: str | None
 ) -> tuple[str, list[str]]:
     """Hand over all objects of these kinds; returns where they came from, and what is to be told."""
-    tell_library_warnings()
+    warn_of_libraries()
     api_server, warnings, unlisted = asyncio.run(_read(sink, kinds, kubeconfig, context))
     return f"the cluster at {urlsplit(api_server).netloc}", [*warnings, *(each.why for each in unlisted)]
 

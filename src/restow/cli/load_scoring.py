@@ -13,7 +13,7 @@ from restow.scheduling.plugins.load_variation import NAME
 from restow.scheduling.profiles import SchedulerProfile
 
 if TYPE_CHECKING:
-    from restow.cli.inputs import Found
+    from restow.cli.inputs import LoadedCluster
 
 
 def scores_by_usage(profiles: Iterable[SchedulerProfile]) -> bool:
@@ -21,7 +21,7 @@ def scores_by_usage(profiles: Iterable[SchedulerProfile]) -> bool:
     return any(profile.runs(NAME, "score") for profile in profiles)
 
 
-def unmeasured_nodes(found: Found, profiles: Iterable[SchedulerProfile]) -> list[str]:
+def unmeasured_nodes(found: LoadedCluster, profiles: Iterable[SchedulerProfile]) -> list[str]:
     """One sentence where a profile scores by usage and the input has none of some nodes, with what adds it."""
     windows = [each.arguments.load_variation.window_seconds for each in profiles if each.runs(NAME, "score")]
     if not windows:

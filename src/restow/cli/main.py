@@ -14,7 +14,7 @@ import sys
 from collections.abc import Sequence
 from types import FrameType
 
-from restow.cli.streams import degrade_gracefully, tell
+from restow.cli.streams import degrade_gracefully, warn
 from restow.errors import InputError, problem_lines
 
 FAILED, UNUSABLE, INTERRUPTED = 1, 2, 130
@@ -49,7 +49,7 @@ def run(arguments: Sequence[str]) -> int:
         return 0
     except Exception as error:  # noqa: BLE001 - no error, however unforeseen, ends in a traceback
         lines, status = _verdict(error, arguments)
-        tell(_shortened(line, arguments) for line in lines)
+        warn(_shortened(line, arguments) for line in lines)
     return status
 
 

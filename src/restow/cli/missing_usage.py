@@ -13,12 +13,12 @@ from restow.reporting.wording import counted
 from restow.sources.kubectl import USAGE
 
 if TYPE_CHECKING:
-    from restow.cli.inputs import Found
+    from restow.cli.inputs import LoadedCluster
     from restow.descheduling.cycle import Cycle
     from restow.policies.policy import Policy
 
 
-def missing_usage(found: Found, policy: Policy, cycle: Cycle) -> list[str]:
+def missing_usage(found: LoadedCluster, policy: Policy, cycle: Cycle) -> list[str]:
     """One sentence where a strategy could not work for want of nodes' usage, with what gets it."""
     failed = any(turn.plugin == METRICS_STRATEGY for turn, _ in cycle.record.problems)
     if failed and queries_of(policy) and not found.is_live and not found.cluster.usage:

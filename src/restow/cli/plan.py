@@ -94,13 +94,13 @@ def plan(
       kubectl get --raw /apis/storage.k8s.io/v1/csidrivers; \
       kubectl get --raw /apis/storage.k8s.io/v1/csistoragecapacities) > cluster.json
     """
-    from restow.cli.inputs import Where
+    from restow.cli.inputs import ClusterSource
+    from restow.cli.plan_request import PlanRequest
     from restow.cli.planning import Request, answer
-    from restow.cli.question import Question
     from restow.policies.fallbacks import Fallbacks
 
-    question = Question(
-        where=Where(tuple(filename or ()), kubeconfig, context, no_size_limit),
+    plan_request = PlanRequest(
+        where=ClusterSource(tuple(filename or ()), kubeconfig, context, no_size_limit),
         policy=policy_config_file,
         placement=placement,
         steering=steering,
@@ -109,4 +109,4 @@ def plan(
         fallbacks=Fallbacks(node_selector, max_pods_to_evict_per_node, evict_local_storage_pods),
         kubedescheduler=kubedescheduler,
     )
-    answer(Request(question, output, timings, verbose))
+    answer(Request(plan_request, output, timings, verbose))

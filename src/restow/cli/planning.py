@@ -10,11 +10,11 @@ from msgspec import structs
 from restow.cli.missing_usage import missing_usage
 from restow.cli.options import Output
 from restow.cli.output import write_plan
+from restow.cli.plan_request import PlanContext, PlanRequest, plan_context
 from restow.cli.policy_files import policy_view
 from restow.cli.progress import working
-from restow.cli.question import Prepared, Question, prepared
 from restow.cli.steering_note import steering_note
-from restow.cli.streams import tell
+from restow.cli.streams import warn
 from restow.cli.timings import Timings
 from restow.descheduling.cycle import Cycle
 from restow.descheduling.measured_usage import measured_usage
@@ -31,7 +31,7 @@ _FOR_PROGRAMS = ("json", "yaml")
 class Request:
     """What was asked for, as it was written."""
 
-    question: Question
+    plan_request: PlanRequest
     output: Output
     timings: bool
     verbosity: int
@@ -40,7 +40,7 @@ class Request:
 def answer(request: Request) -> None:
     """Make the plan and write it; InputError for whatever in the request cannot be used."""
     clock = Timings()
-    asked = prepared(request.question, clock)
+    asked = plan_context(request.plan_request, clock)
     cycle = _decided(asked, clock)
     with clock.phase("report"), working("making the plan"):
         plan = make_plan(cycle, asked.now, asked.placement)
@@ -49,40 +49,40 @@ def answer(request: Request) -> None:
             plan,
             notes=(*plan.notes, *idle),
             usage=measured_usage(cycle.state.cluster, asked.policy.loaded.policy),
-            policy=_policy_as_asked(asked, request.question),
+            policy=_policy_as_asked(asked, request.plan_request),
             scheduler_configuration=asked.configuration.document,
         )
-    tell(plan.problems)
+    warn(plan.problems)
     usage = missing_usage(asked.found, asked.policy.loaded.policy, cycle)
-    tell(usage)
-    untold = asked.found.untold_warning(cycle.untold, "moves")
-    tell(untold)
+    warn(usage)
+    missing = asked.found.missing_warning(cycle.missing, "moves")
+    warn(missing)
     origin = asked.found.origin
     if request.timings:
         plan = structs.replace(plan, metadata=structs.replace(plan.metadata, timings=clock.seconds))
         origin = f"{origin}, {clock.seconds['load']:.1f} s"
     notes = cycle_notes(cycle)
     if request.output in _FOR_PROGRAMS:
-        tell(notes)
-    elif request.question.steering is None:
+        warn(notes)
+    elif request.plan_request.steering is None:
         notes = (*notes, *steering_note(asked, cycle, clock))
     if request.verbosity:
-        tell(clock.lines())
+        warn(clock.lines())
     if request.output == "html":
         # Who is handed the page has not seen what was told beside it.
-        notes = (*notes, *usage, *untold)
+        notes = (*notes, *usage, *missing)
     write_plan(request.output, plan, lambda: Report(plan, node_loads(cycle), origin, policy_view(asked.policy), notes))
 
 
-def _policy_as_asked(asked: Prepared, question: Question) -> dict[str, Any]:
+def _policy_as_asked(asked: PlanContext, plan_request: PlanRequest) -> dict[str, Any]:
     """The policy as it counted for this plan: options of the command line have more say than its file."""
     policy = asked.policy.loaded.policy
-    steering = question.steering or policy.restow.steering
+    steering = plan_request.steering or policy.restow.steering
     restow = structs.replace(policy.restow, placement=asked.placement, steering=steering)
     return full_document(structs.replace(policy, restow=restow))
 
 
-def _decided(asked: Prepared, clock: Timings) -> Cycle:
+def _decided(asked: PlanContext, clock: Timings) -> Cycle:
     if asked.placement == "prove":
         with clock.phase("prove"), working("deciding and proving"):
             return asked.decide()

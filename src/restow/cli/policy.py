@@ -85,12 +85,12 @@ def convert(file: _File, /, *, verbose: Verbosity = 0) -> None:
     stderr.
     """
     from restow.cli.named_files import file_bytes, file_name
-    from restow.cli.streams import tell
+    from restow.cli.streams import warn
     from restow.descheduling.registry import plugins
     from restow.errors import problem_lines
     from restow.policies.convert import convert_policy
 
     with told("convert", verbose):
         text, findings = convert_policy(file_bytes(file), file_name(file), plugins())
-    tell(problem_lines(findings))
+    warn(problem_lines(findings))
     sys.stdout.write(text)

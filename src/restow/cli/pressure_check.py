@@ -7,11 +7,11 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Literal
 
-from restow.cli.library_warnings import tell_library_warnings
+from restow.cli.library_warnings import warn_of_libraries
 from restow.cli.named_files import file_bytes, file_name
 from restow.cli.output import console, write_bytes
 from restow.cli.pressure_inputs import PrometheusAccess, mark_of, share_of
-from restow.cli.streams import tell
+from restow.cli.streams import warn
 from restow.client.connection import connect, open_session
 from restow.client.endpoint import Endpoint
 from restow.client.listing import pages
@@ -44,11 +44,11 @@ def answer(request: Request) -> None:
     most, mark = share_of(request.most), mark_of(request.label)
     file = read_rules(file_bytes(request.rules), file_name(request.rules))
     endpoint = request.prometheus.endpoint()
-    tell(file.warnings)
-    tell_library_warnings()
+    warn(file.warnings)
+    warn_of_libraries()
     answers, nodes = asyncio.run(_ask(request, endpoint, file))
     found = check(file.rules, answers, nodes, mark, most)
-    tell(check_warnings(found))
+    warn(check_warnings(found))
     if request.output == "json":
         write_bytes(indented_json(found) + b"\n")
     else:
@@ -57,7 +57,7 @@ def answer(request: Request) -> None:
 
 async def _ask(request: Request, endpoint: Endpoint, file: RuleFile) -> tuple[list[Answer], list[MarkedNode]]:
     async with connect(request.kubeconfig, request.context) as api, open_session() as session:
-        tell(api.endpoint.warnings)
+        warn(api.endpoint.warnings)
         prometheus = Api(endpoint, session, None)
         answers = [await _query(prometheus, rule, file) for rule in file.rules]
         return answers, await listed_nodes(api)
@@ -77,6 +77,6 @@ async def listed_nodes(api: Api) -> list[MarkedNode]:
         async for page in listed:
             nodes = [] if page.first else nodes
             unreadable = [each for each in page.objects if isinstance(each, Unreadable)]
-            tell(f"node {each.metadata.name} cannot be read: {each.why}" for each in unreadable)
+            warn(f"node {each.metadata.name} cannot be read: {each.why}" for each in unreadable)
             nodes += [each for each in page.objects if not isinstance(each, Unreadable)]
     return nodes

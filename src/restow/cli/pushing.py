@@ -9,7 +9,7 @@ import threading
 from pathlib import Path
 
 from restow.cli.flag_values import duration
-from restow.cli.streams import tell
+from restow.cli.streams import warn
 from restow.client.urls import is_http, split_user
 from restow.errors import InputError
 from restow.kube.duration import SECOND
@@ -38,7 +38,7 @@ def push_memory(
         return _DONE
     # What could never be measured is told now, and not again and again.
     available()
-    keep_pushing(found, available, seconds, _stopping(), lambda sentence: tell([sentence]))
+    keep_pushing(found, available, seconds, _stopping(), lambda sentence: warn([sentence]))
     return _DONE
 
 

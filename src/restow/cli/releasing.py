@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import sys
 
-from restow.cli.library_warnings import tell_library_warnings
-from restow.cli.streams import tell
+from restow.cli.library_warnings import warn_of_libraries
+from restow.cli.streams import warn
 from restow.client.connection import connect
 from restow.plain_text import printable
 from restow.reporting.wording import counted
@@ -17,7 +17,7 @@ _DONE, _FAILED = 0, 1
 
 def release_gates(namespace: str, kubeconfig: str | None, context: str | None) -> int:
     """Do it and tell; returns the exit status. InputError where no configuration leads to a cluster, else ClientError."""
-    tell_library_warnings()
+    warn_of_libraries()
     released = asyncio.run(_release(namespace, kubeconfig, context))
     lines = [
         released.entries,
@@ -27,7 +27,7 @@ def release_gates(namespace: str, kubeconfig: str | None, context: str | None) -
     if released.nodes:
         lines += [f"{counted(len(released.nodes), 'node')} open again", *(f"  {name}" for name in released.nodes)]
     sys.stdout.writelines(f"{printable(line)}\n" for line in lines)
-    tell(released.failures)
+    warn(released.failures)
     return _FAILED if released.failures else _DONE
 
 

@@ -62,12 +62,12 @@ def schedule(
       kubectl get --raw /apis/storage.k8s.io/v1/csidrivers; \
       kubectl get --raw /apis/storage.k8s.io/v1/csistoragecapacities) > cluster.json
     """
-    from restow.cli.inputs import Where
+    from restow.cli.inputs import ClusterSource
     from restow.cli.scheduling import Request, answer
 
     answer(
         Request(
-            where=Where(tuple(filename or ()), kubeconfig, context, no_size_limit),
+            where=ClusterSource(tuple(filename or ()), kubeconfig, context, no_size_limit),
             pod=pod,
             configuration=scheduler_config,
             output=output,

@@ -5,25 +5,25 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from restow.cli.inputs import Found
+from restow.cli.inputs import LoadedCluster
 from restow.cluster.snapshot import Cluster
 from restow.plain_text import printable
 from restow.reporting.wording import counted
-from restow.scheduling.evidence import Evidence
+from restow.scheduling.missing_data import MissingData
 
 
-def warnings_of(found: Found, pods: Sequence[int], *, preempting: bool) -> list[str]:
+def warnings_of(found: LoadedCluster, pods: Sequence[int], *, preempting: bool) -> list[str]:
     """One sentence where the answers about these pods depend on kinds that the input does not tell of.
 
     ``preempting``: whether others would have to go for one of them, on which budgets have a say.
     """
-    evidence = Evidence(found.cluster)
+    missing_data = MissingData(found.cluster)
     for pod in pods:
-        evidence.decisive(pod)
-        evidence.scoring(pod)
+        missing_data.decisive(pod)
+        missing_data.scoring(pod)
     if preempting:
-        evidence.lacks("PodDisruptionBudget")
-    return found.untold_warning(evidence.missed, "answers")
+        missing_data.lacks("PodDisruptionBudget")
+    return found.missing_warning(missing_data.missed, "answers")
 
 
 def other_schedulers(cluster: Cluster, left: Iterable[int]) -> list[str]:

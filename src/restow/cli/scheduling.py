@@ -10,7 +10,7 @@ from msgspec import UNSET
 from rich.text import Text
 
 import restow
-from restow.cli.inputs import Found, Where, check_inputs, instant, read_cluster
+from restow.cli.inputs import ClusterSource, LoadedCluster, check_inputs, instant, read_cluster
 from restow.cli.load_scoring import scores_by_usage, unmeasured_nodes
 from restow.cli.named_files import file_name
 from restow.cli.output import console, write_pieces
@@ -18,7 +18,7 @@ from restow.cli.pod_names import find_pod
 from restow.cli.progress import working
 from restow.cli.schedule_warnings import other_schedulers, warnings_of
 from restow.cli.scheduler_config import read_scheduler_config
-from restow.cli.streams import tell
+from restow.cli.streams import warn
 from restow.cli.timings import Timings
 from restow.cluster.pods import PENDING, Flag, Phase, Pods
 from restow.cluster.snapshot import Cluster
@@ -49,7 +49,7 @@ Made = TypeVar("Made")
 class Request:
     """What was asked for, as it was written."""
 
-    where: Where
+    where: ClusterSource
     pod: str | None = None
     configuration: str | None = None
     output: Literal["table", "json"] = "table"
@@ -63,7 +63,7 @@ class Request:
 class _Asked:
     """The pods that are asked about, and the schedulers that decide about them."""
 
-    found: Found
+    found: LoadedCluster
     schedulers: Schedulers
     queue: Queue
     #: How many pods the queue holds before the only one that is asked about.
@@ -76,10 +76,10 @@ def answer(request: Request) -> None:
     check_inputs(request.where, request.configuration)
     clock, now = Timings(), instant(request.now)
     configuration = read_scheduler_config(request.configuration)
-    tell(problem_lines(configuration.warnings))
+    warn(problem_lines(configuration.warnings))
     with clock.phase("load"):
         found = read_cluster(request.where, usage=scores_by_usage(configuration.profiles))
-    tell([*found.notes, *unmeasured_nodes(found, configuration.profiles)])
+    warn([*found.notes, *unmeasured_nodes(found, configuration.profiles)])
     with clock.phase("schedule"), working("counting"):
         asked = _asked(found, configuration.profiles, request.pod, clock)
     if request.output == "json":
@@ -92,7 +92,7 @@ def answer(request: Request) -> None:
         _print_one(asked, request, place)
 
 
-def _origin(request: Request, found: Found, clock: Timings) -> str:
+def _origin(request: Request, found: LoadedCluster, clock: Timings) -> str:
     return f"{found.origin}, {clock.seconds['load']:.1f} s" if request.timings else found.origin
 
 
@@ -107,7 +107,7 @@ def _place(request: Request, cluster: Cluster, used: SchedulerConfiguration, ori
     )
 
 
-def _asked(found: Found, profiles: Sequence[SchedulerProfile], name: str | None, clock: Timings) -> _Asked:
+def _asked(found: LoadedCluster, profiles: Sequence[SchedulerProfile], name: str | None, clock: Timings) -> _Asked:
     """Prepare the questions: every waiting pod, or one; one that has a node is taken off it first."""
     cluster = found.cluster
     pod = None if name is None else _schedulable(cluster.pods, name)
@@ -115,7 +115,7 @@ def _asked(found: Found, profiles: Sequence[SchedulerProfile], name: str | None,
     schedulers = Schedulers(Context.of(state), profiles)
     queue = schedulers.queue()
     if pod is None:
-        tell(other_schedulers(cluster, schedulers.left_alone()))
+        warn(other_schedulers(cluster, schedulers.left_alone()))
         return _Asked(found, schedulers, queue, 0, clock)
     _check_scheduler(cluster.pods, pod, schedulers)
     if pod in queue.gated:
@@ -158,9 +158,9 @@ def _each(asked: _Asked, request: Request, make: Callable[[Decision], Made]) -> 
             with asked.clock.phase("schedule"):
                 asked.schedulers.settle(decision)
             preempting = preempting or bool(decision.victims)
-    tell(warnings_of(asked.found, asked.queue.pods, preempting=preempting))
+    warn(warnings_of(asked.found, asked.queue.pods, preempting=preempting))
     if request.verbosity:
-        tell(asked.clock.lines())
+        warn(asked.clock.lines())
     return made
 
 

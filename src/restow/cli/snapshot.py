@@ -58,13 +58,13 @@ def snapshot(
     A snapshot holds only what decisions read, so a plan from it equals a plan from the whole cluster. It contains no
     environment variables, commands, Secrets or ConfigMaps, and no annotation that decisions do not read. With --usage it also holds what the nodes used, for strategies that go by usage.
     """
-    from restow.cli.inputs import Where
+    from restow.cli.inputs import ClusterSource
     from restow.cli.snapshotting import Request, write_snapshot
     from restow.cli.timings import told
 
     with told("snapshot", verbose):
         asked = Request(
-            where=Where(tuple(filename or ()), kubeconfig, context, no_size_limit),
+            where=ClusterSource(tuple(filename or ()), kubeconfig, context, no_size_limit),
             output=output,
             usage=usage,
             url=prometheus_url,

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from restow.cli.inputs import Where, check_inputs, origin_of
+from restow.cli.inputs import ClusterSource, check_inputs, origin_of
 from restow.cli.options import STDIN
 from restow.cli.progress import working
-from restow.cli.streams import tell
+from restow.cli.streams import warn
 from restow.cli.written_files import check_target, write_file
 from restow.cluster.left_out import left_out_notes
 from restow.cluster.usage_columns import KIND as USAGE
@@ -31,7 +31,7 @@ _PACKED = ".gz"
 class Request:
     """What was asked for, as it was written."""
 
-    where: Where
+    where: ClusterSource
     output: str | None
     usage: str | None
     url: str | None
@@ -46,13 +46,13 @@ def write_snapshot(request: Request) -> None:
     """Read a cluster and write it; InputError and ClientError as ``read_cluster``, errors as ``write_file``."""
     where, output = request.where, request.output
     check_inputs(where, request.policy)
-    question = _usage_question(request)
+    plan_request = _usage_question(request)
     if output is not None and output != STDIN:
         check_target(output)
     with garbage_collection_paused(), working("reading the cluster"):
         cluster, origin = _read(where)
-    if question is not None:
-        _add_usage(cluster, question, where)
+    if plan_request is not None:
+        _add_usage(cluster, plan_request, where)
     with working("writing the snapshot"):
         if output is None or output == STDIN:
             sys.stdout.flush()
@@ -66,17 +66,17 @@ def write_snapshot(request: Request) -> None:
         what += f", {counted(counts[USAGE], 'series', 'series')} of usage"
     # Devices and pipes have no size.
     size = f", {Path(output).stat().st_size:,} bytes" * Path(output).is_file()
-    tell([f"{output}: {what} of {origin}{size}"])
+    warn([f"{output}: {what} of {origin}{size}"])
 
 
-def _read(where: Where) -> tuple[CompactCluster, str]:
+def _read(where: ClusterSource) -> tuple[CompactCluster, str]:
     cluster = CompactCluster()
     if where.is_live:
         from restow.cli.live_inputs import read_into
         from restow.live.kinds import METRICS, READ
 
         origin, notes = read_into(cluster, (*READ, *METRICS), where.kubeconfig, where.context)
-        tell([*notes, *left_out_notes(cluster.left_out)])
+        warn([*notes, *left_out_notes(cluster.left_out)])
         return cluster, origin
     report = read_objects(where.inputs, cluster, limited=not where.no_size_limit)
     check_complete(cluster.counts(), report)
@@ -112,11 +112,11 @@ def _usage_question(request: Request) -> UsageQuestion | None:
     return usage_question(request.usage, prometheus, queries, request.policy)
 
 
-def _add_usage(cluster: CompactCluster, question: UsageQuestion, where: Where) -> None:
+def _add_usage(cluster: CompactCluster, plan_request: UsageQuestion, where: ClusterSource) -> None:
     """Ask for usage and add it; InputError and ClientError as ``ask_for_usage``."""
     from restow.cli.usage_asking import ask_for_usage
 
     with working("asking Prometheus"):
-        answer = ask_for_usage(question, where, cluster.names("Node"))
-    tell(answer.notes)
+        answer = ask_for_usage(plan_request, where, cluster.names("Node"))
+    warn(answer.notes)
     cluster.add(USAGE, answer.series)

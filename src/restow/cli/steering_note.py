@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
+from restow.cli.plan_request import PlanContext
 from restow.cli.progress import working
-from restow.cli.question import Prepared
 from restow.cli.timings import Timings
 from restow.descheduling.cycle import Cycle
 from restow.descheduling.registry import plugins
@@ -15,7 +15,7 @@ from restow.descheduling.steering import FOR_STEERING
 _HOW: Final = "--steering nominate; docs/how-to/steer.md has the objects to install"
 
 
-def steering_note(asked: Prepared, cycle: Cycle, clock: Timings) -> tuple[str, ...]:
+def steering_note(asked: PlanContext, cycle: Cycle, clock: Timings) -> tuple[str, ...]:
     """How many moves steering would make, found by deciding once more; nothing where it would not make more."""
     if not _is_open(asked) or not _is_worth_asking(cycle):
         return ()
@@ -27,7 +27,7 @@ def steering_note(asked: Prepared, cycle: Cycle, clock: Timings) -> tuple[str, .
     return (f"Steering would make {steered:,} moves instead of {made:,}: {_HOW}",)
 
 
-def _is_open(asked: Prepared) -> bool:
+def _is_open(asked: PlanContext) -> bool:
     """Whether nothing is steered although the policy leaves that open."""
     wanted = asked.policy.loaded.policy.restow.steering
     return asked.placement == "prove" and asked.steering == "none" and wanted == "auto"
@@ -37,6 +37,6 @@ def _is_worth_asking(cycle: Cycle) -> bool:
     """Whether a strategy that balances has been refused a move for what the scheduler would have done."""
     known = plugins()
     return any(
-        refused.reason[1] in FOR_STEERING and "balance" in known[refused.turn.plugin].extension_points
+        refused.reason[1] in FOR_STEERING and "balance" in known[refused.ref.plugin].extension_points
         for refused in cycle.record.refusals
     )

@@ -24,7 +24,7 @@ def degrade_gracefully() -> None:
             stream.reconfigure(errors="plain")
 
 
-def tell(lines: Iterable[object]) -> None:
+def warn(lines: Iterable[object]) -> None:
     """Write lines to stderr: whatever is no part of the result. Each is one line, whatever it quotes."""
     for line in lines:
         sys.stderr.write(f"{public_line(str(line))}\n")

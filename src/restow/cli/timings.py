@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from restow.cli.streams import tell
+from restow.cli.streams import warn
 
 
 class Timings:
@@ -36,4 +36,4 @@ def told(phase: str, verbosity: int) -> Iterator[None]:
     with clock.phase(phase):
         yield
     if verbosity:
-        tell(clock.lines())
+        warn(clock.lines())

@@ -12,9 +12,9 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from restow.cli.library_warnings import tell_library_warnings
+from restow.cli.library_warnings import warn_of_libraries
 from restow.cli.output import write_bytes
-from restow.cli.streams import tell
+from restow.cli.streams import warn
 from restow.client.connection import connect
 from restow.client.transport import Api
 from restow.errors import InputError
@@ -55,13 +55,13 @@ def remove_operator(request: Request) -> int:
     """Do it and tell; returns the exit status. InputError where nothing can be begun, ClientError for what cannot be read."""
     if not request.yes and not _can_ask(request):
         raise InputError("there is no terminal to ask at: add --yes to remove everything")
-    tell_library_warnings()
+    warn_of_libraries()
     return asyncio.run(_remove(request))
 
 
 async def _remove(request: Request) -> int:
     async with connect(request.kubeconfig, request.context) as api:
-        tell(api.endpoint.warnings)
+        warn(api.endpoint.warnings)
         before = await inventory(api, request.namespace)
         _show(request, before)
         if before and not (request.yes or await asyncio.to_thread(_agrees, len(before), api)):
@@ -75,7 +75,7 @@ async def _remove(request: Request) -> int:
 
 async def _carried_out(request: Request, api: Api, before: tuple[Item, ...]) -> OperatorRemoval:
     """What became of it; Ctrl-C ends it after the request that is out, and a second one ends the command."""
-    uninstalling = Uninstalling(api, request.namespace, before, request.patience, lambda sentence: tell([sentence]))
+    uninstalling = Uninstalling(api, request.namespace, before, request.patience, lambda sentence: warn([sentence]))
     work, loop = asyncio.ensure_future(uninstalling.run()), asyncio.get_running_loop()
     for each in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(each, work.cancel)
@@ -114,7 +114,7 @@ def _agrees(count: int, api: Api) -> bool:
 
 def _report(request: Request, removal: OperatorRemoval) -> None:
     # What has become of a problem meanwhile is no problem.
-    tell(removal.problems if removal.left else ())
+    warn(removal.problems if removal.left else ())
     if request.output == "json":
         write_bytes(indented_json(removal) + b"\n")
         return

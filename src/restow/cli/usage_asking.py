@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from restow.cli.inputs import Where
-from restow.cli.library_warnings import tell_library_warnings
+from restow.cli.inputs import ClusterSource
+from restow.cli.library_warnings import warn_of_libraries
 from restow.cli.policy_files import read_policy_file
 from restow.cli.pressure_check import listed_nodes
 from restow.cli.usage_range import usage_seconds, usage_step
@@ -94,15 +94,15 @@ def _policy_queries(path: str | None) -> list[UsageQuery]:
     return [UsageQuery(SHARE, each, f"{file.name}: metricsUtilization.prometheus.query") for each in queries]
 
 
-def ask_for_usage(question: UsageQuestion, where: Where, nodes: Sequence[str]) -> UsageAnswer:
+def ask_for_usage(plan_request: UsageQuestion, where: ClusterSource, nodes: Sequence[str]) -> UsageAnswer:
     """Ask Prometheus; InputError for a query that it refuses, ClientError where it does not answer.
 
     Samples belong to the nodes whose names and, in a live cluster, addresses their instance labels have.
     """
-    tell_library_warnings()
+    warn_of_libraries()
     series: list[UsageSeries] = []
     notes: list[str] = []
-    for query, found in zip(question.queries, asyncio.run(_ask(question, where, nodes)), strict=True):
+    for query, found in zip(plan_request.queries, asyncio.run(_ask(plan_request, where, nodes)), strict=True):
         series += [packed(node, query.resource, _stored(query, each)) for node, each in found.series.items()]
         notes += _notes(query, found, len(nodes))
     return UsageAnswer(series, notes)
@@ -113,18 +113,18 @@ def _stored(query: UsageQuery, series: Series) -> Series:
     return series if query.resource == SHARE else rounded(series)
 
 
-async def _ask(question: UsageQuestion, where: Where, nodes: Sequence[str]) -> list[NodeRanges]:
+async def _ask(plan_request: UsageQuestion, where: ClusterSource, nodes: Sequence[str]) -> list[NodeRanges]:
     index = await _live_index(where, nodes) if where.is_live else {name: at for at, name in enumerate(nodes)}
     found = []
     async with open_session() as session:
-        prometheus = replace(Api(question.prometheus, session, None), time_out=_TIME_OUT)
-        for query in question.queries:
-            answer = await _history(prometheus, question, query)
+        prometheus = replace(Api(plan_request.prometheus, session, None), time_out=_TIME_OUT)
+        for query in plan_request.queries:
+            answer = await _history(prometheus, plan_request, query)
             found.append(ranges(answer, index, nodes, per_unit=_PER_UNIT[query.resource], query=query.promql))
     return found
 
 
-async def _live_index(where: Where, nodes: Sequence[str]) -> dict[str, int]:
+async def _live_index(where: ClusterSource, nodes: Sequence[str]) -> dict[str, int]:
     """The position of each node of the snapshot by its names and addresses; some may have come or gone meanwhile."""
     async with connect(where.kubeconfig, where.context) as api:
         listed = await listed_nodes(api)
@@ -132,9 +132,9 @@ async def _live_index(where: Where, nodes: Sequence[str]) -> dict[str, int]:
     return {word: position[listed[at].name] for word, at in index_of(listed).items() if listed[at].name in position}
 
 
-async def _history(prometheus: Api, question: UsageQuestion, query: UsageQuery) -> Answer:
+async def _history(prometheus: Api, plan_request: UsageQuestion, query: UsageQuery) -> Answer:
     try:
-        return await query_history(prometheus, query.promql, question.seconds, question.step)
+        return await query_history(prometheus, query.promql, plan_request.seconds, plan_request.step)
     except QueryError as error:
         raise InputError(f"{query.origin}: {error}") from error
 

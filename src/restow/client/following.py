@@ -78,7 +78,7 @@ class Interrupted:
     pause: float
 
 
-News = Listed | Changed | Removed | Current | Interrupted
+WatchEvent = Listed | Changed | Removed | Current | Interrupted
 
 
 @dataclass(slots=True)
@@ -101,7 +101,7 @@ class _Place:
         return Interrupted(error, STREAMS.wait(self.failures, getattr(error, "retry_after", None)))
 
 
-async def follow(api: Api, resource: Resource, selection: Selection = EVERYTHING) -> AsyncGenerator[News, None]:
+async def follow(api: Api, resource: Resource, selection: Selection = EVERYTHING) -> AsyncGenerator[WatchEvent, None]:
     """Every object, then every change, for ever; Forbidden, NotFound and other refusals are raised.
 
     Who stops before the end closes it (``contextlib.aclosing``), or the connection stays open.
@@ -128,7 +128,7 @@ async def follow(api: Api, resource: Resource, selection: Selection = EVERYTHING
         await asyncio.sleep(interrupted.pause)
 
 
-async def _once(api: Api, resource: Resource, selection: Selection, place: _Place) -> AsyncGenerator[News, None]:
+async def _once(api: Api, resource: Resource, selection: Selection, place: _Place) -> AsyncGenerator[WatchEvent, None]:
     """The list, if there is no version to go on from, and one stream."""
     was_away = place.version is not None and place.failures > 1
     if place.version is None:
@@ -156,7 +156,7 @@ async def _once(api: Api, resource: Resource, selection: Selection, place: _Plac
         raise Unreachable(f"the watch of {resource.plural} ended as soon as it started")
 
 
-def _news(event: Watched) -> News:
+def _news(event: Watched) -> WatchEvent:
     if isinstance(event, Bookmark):
         return Current()
     return Removed(event.object) if isinstance(event, Deleted) else Changed(event.object)

@@ -46,7 +46,7 @@ TIME_OUT = 65.0
 #: Seconds to reach the server.
 _CONNECT = 15.0
 #: Seconds of silence after which a stream is dead: the server sends a bookmark each minute. The first bookmark of the next
-#: stream comes before what the dead one told is trusted no more (``live.feed``).
+#: stream comes before what the dead one told is trusted no more (``live.reflector``).
 _SILENCE = 100.0
 #: How often a read is tried in all.
 _TRIES = 5

@@ -1,6 +1,6 @@
 """One cluster as it was observed: the part that never changes while a plan is made.
 
-``ClusterIntake`` takes wire objects in any order and ``snapshot`` makes the cluster of them; ``cluster.state`` lays over
+``ClusterStore`` takes wire objects in any order and ``snapshot`` makes the cluster of them; ``cluster.state`` lays over
 it what changes. Objects are keyed by name, so the last of two wins, as it does in the API server's own store. The intake
 goes on after a snapshot: objects may be replaced and removed, and a later snapshot tells of that.
 """
@@ -14,10 +14,10 @@ from typing import Any, TypeVar
 from restow.cluster.amounts import LARGEST
 from restow.cluster.fenced_nodes import FencedNode, fenced_nodes
 from restow.cluster.left_out import ObjectKey, stand_in
-from restow.cluster.node_intake import ReadNode, node_columns, node_index, read_node
+from restow.cluster.node_store import ReadNode, node_columns, node_index, read_node
 from restow.cluster.node_sums import beyond_sums
 from restow.cluster.nodes import Nodes
-from restow.cluster.pod_intake import PodIntake
+from restow.cluster.pod_store import PodStore
 from restow.cluster.pods import Pods
 from restow.cluster.pods_now import PodNow
 from restow.cluster.usage_samples import QueryResult
@@ -50,7 +50,7 @@ class Cluster:
         """All objects of one kind other than Node and Pod, in canonical order; empty where the input has none."""
         return self.others.get(kind, {})
 
-    def tells_of(self, kind: str) -> bool:
+    def has_list(self, kind: str) -> bool:
         """Whether the input holds an object of a kind, or a list of it without any: otherwise nobody knows."""
         return kind in self.others
 
@@ -74,10 +74,10 @@ class Cluster:
 
 
 @dataclass(slots=True)
-class ClusterIntake:
+class ClusterStore:
     """Collects wire objects and makes a Cluster of them."""
 
-    _pods: PodIntake = field(default_factory=PodIntake)
+    _pods: PodStore = field(default_factory=PodStore)
     _nodes: dict[str, ReadNode] = field(default_factory=dict)
     _others: dict[str, dict[Key, Any]] = field(default_factory=dict)
     #: How many objects were given again; the last of them counts.
@@ -125,9 +125,9 @@ class ClusterIntake:
 
     def restart(self, kind: str) -> None:
         """Forget a kind: it is listed anew."""
-        self.take_over(kind, ClusterIntake())
+        self.take_over(kind, ClusterStore())
 
-    def take_over(self, kind: str, other: ClusterIntake) -> None:
+    def take_over(self, kind: str, other: ClusterStore) -> None:
         """Have of a kind what another intake has, and nothing else; nothing is known of it if the other has no list."""
         for key in [each for each in self.left_out if each[0] == kind]:
             del self.left_out[key]
@@ -168,7 +168,7 @@ class ClusterIntake:
         found = self._nodes.get(node)
         return None if found is None else bool(found.wire.spec.taints)
 
-    def consent(self, namespace: str) -> str | None:
+    def opt_out(self, namespace: str) -> str | None:
         """The value of a namespace's annotation ``restow.dev/eviction``; None if it has none, or nobody knows."""
         found = self.other("Namespace", "", namespace)
         annotations = None if found is None else found.metadata.annotations

@@ -19,9 +19,9 @@ from restow.cluster.interning import IntArray
 from restow.cluster.pods import PENDING
 from restow.cluster.state import ClusterState
 from restow.descheduling.evictor import DefaultEvictor, Reason
-from restow.descheduling.framework import Owed, Proposal, StrategyError, Suggestion, Suggestions, Verdict
+from restow.descheduling.framework import PendingFilters, Proposal, StrategyError, Suggestion, Suggestions, Verdict
 from restow.descheduling.limits import Limits
-from restow.descheduling.placement import Landing, Obstacle, Placing, Turn
+from restow.descheduling.placement import Landing, Obstacle, Placing, PluginRef
 from restow.descheduling.together import Together, all_or_none, together
 
 
@@ -30,7 +30,7 @@ class Eviction(NamedTuple):
 
     pod: int
     node: int
-    turn: Turn
+    ref: PluginRef
     reason: str
     landing: Landing
     #: The proposal that it is part of; None for a suggestion of its own.
@@ -42,7 +42,7 @@ class Refused(NamedTuple):
 
     pod: int
     node: int
-    turn: Turn
+    ref: PluginRef
     reason: Reason
     #: What the proposal was to do; empty for a suggestion of its own.
     purpose: str = ""
@@ -50,9 +50,9 @@ class Refused(NamedTuple):
     others: tuple[int, ...] = ()
 
     @property
-    def key(self) -> tuple[Turn, int | str]:
+    def key(self) -> tuple[PluginRef, int | str]:
         """What is refused once in a plan."""
-        return self.turn, self.purpose or self.pod
+        return self.ref, self.purpose or self.pod
 
     def without(self, moved: Collection[int]) -> Refused:
         """The same once some pods have moved after all."""
@@ -69,11 +69,11 @@ class Record:
     #: Every pod that a strategy wanted and that stays after all, once for each strategy.
     refusals: tuple[Refused, ...]
     #: Strategies that could not work, and why.
-    problems: tuple[tuple[Turn, str], ...]
+    problems: tuple[tuple[PluginRef, str], ...]
     #: Strategies that found nothing to do, and why.
-    notes: tuple[tuple[Turn, str], ...]
+    notes: tuple[tuple[PluginRef, str], ...]
     #: What hearing each strategy took; no part of what was decided.
-    seconds: Mapping[Turn, float] = field(default_factory=dict, compare=False)
+    seconds: Mapping[PluginRef, float] = field(default_factory=dict, compare=False)
 
 
 class Arbiter:
@@ -84,13 +84,13 @@ class Arbiter:
         self._observed = state.cluster.pods.observed
         self._limits = limits
         self._placing = placing
-        self._refusals: dict[tuple[Turn, int | str], Refused] = {}
+        self._refusals: dict[tuple[PluginRef, int | str], Refused] = {}
         #: Whose turn it is, counted from 0.
         self._position = -1
         self._evictions: list[Eviction] = []
-        self._problems: list[tuple[Turn, str]] = []
-        self._notes: list[tuple[Turn, str]] = []
-        self._seconds: dict[Turn, float] = {}
+        self._problems: list[tuple[PluginRef, str]] = []
+        self._notes: list[tuple[PluginRef, str]] = []
+        self._seconds: dict[PluginRef, float] = {}
 
     def record(self) -> Record:
         """What has been decided so far."""
@@ -110,30 +110,30 @@ class Arbiter:
         """How many pods the strategy whose turn it is has moved from a node in this plan."""
         return self._limits.moved(self._position, node)
 
-    def settle(self, turn: Turn, suggestions: Suggestions, evictor: DefaultEvictor) -> None:
+    def settle(self, ref: PluginRef, suggestions: Suggestions, evictor: DefaultEvictor) -> None:
         """Hear a strategy to its end; strategies come in the same order in every round of a plan."""
         self._position += 1
         began = perf_counter()
         try:
             suggestion = next(suggestions)
             while True:
-                suggestion = suggestions.send(self._decide(turn, suggestion, evictor))
+                suggestion = suggestions.send(self._decide(ref, suggestion, evictor))
         except StopIteration:
             pass
         except StrategyError as error:
-            self._problems.append((turn, str(error)))
-        self._seconds[turn] = self._seconds.get(turn, 0.0) + perf_counter() - began
+            self._problems.append((ref, str(error)))
+        self._seconds[ref] = self._seconds.get(ref, 0.0) + perf_counter() - began
 
-    def refuse(self, turn: Turn, evictor: DefaultEvictor, pods: IntArray) -> None:
+    def refuse(self, ref: PluginRef, evictor: DefaultEvictor, pods: IntArray) -> None:
         """Note candidates that the evictor's filters hold back."""
         for pod, reason in zip(pods.tolist(), evictor.refusals(pods), strict=True):
-            self._hold_back(turn, [pod], Obstacle(0, reason), "")
+            self._hold_back(ref, [pod], Obstacle(0, reason), "")
 
-    def note(self, turn: Turn, message: str) -> None:
+    def note(self, ref: PluginRef, message: str) -> None:
         """Write down what a strategy says of itself."""
-        self._notes.append((turn, message))
+        self._notes.append((ref, message))
 
-    def _decide(self, turn: Turn, asked: Suggestion | Proposal, evictor: DefaultEvictor) -> Verdict:
+    def _decide(self, ref: PluginRef, asked: Suggestion | Proposal, evictor: DefaultEvictor) -> Verdict:
         suggestions = asked.suggestions if isinstance(asked, Proposal) else (asked,)
         purpose = asked.purpose if isinstance(asked, Proposal) else ""
         pods = [each.pod for each in suggestions]
@@ -145,15 +145,15 @@ class Arbiter:
         if obstacle is None:
             obstacle, verdict = self._beyond_limits(pods)
         if obstacle is None:
-            obstacle = self._place(turn, suggestions, purpose)
+            obstacle = self._place(ref, suggestions, purpose)
         if obstacle is not None:
-            self._hold_back(turn, pods, obstacle, purpose)
+            self._hold_back(ref, pods, obstacle, purpose)
         return verdict if obstacle is not None else Verdict.EVICTED
 
     def _protected(self, suggestions: Sequence[Suggestion], evictor: DefaultEvictor) -> Obstacle | None:
         """The first pod that the evictor holds back, as far as it has not been asked yet."""
         for position, each in enumerate(suggestions):
-            if each.owed is not Owed.NOTHING and not self._passes(each, evictor):
+            if each.pending is not PendingFilters.NOTHING and not self._passes(each, evictor):
                 return Obstacle(position, evictor.refusals(np.array([each.pod]))[0])
             if not self._state.cluster.pods.uids[each.pod]:
                 return Obstacle(position, ("evictor", "MissingUID", "pod is missing UID"))
@@ -174,24 +174,24 @@ class Arbiter:
                 limits.count(self._state, pod, int(self._state.node[pod]), self._position)
         return None, Verdict.REFUSED
 
-    def _place(self, turn: Turn, suggestions: Sequence[Suggestion], purpose: str) -> Obstacle | None:
+    def _place(self, ref: PluginRef, suggestions: Sequence[Suggestion], purpose: str) -> Obstacle | None:
         """Make the moves, or say what stands against one."""
         nodes = [int(self._state.node[each.pod]) for each in suggestions]
-        landings = self._placing.move(turn, suggestions)
+        landings = self._placing.move(ref, suggestions)
         if isinstance(landings, Obstacle):
             return landings
         whole = together(purpose, landings) if purpose else None
         for suggestion, node, landing in zip(suggestions, nodes, landings, strict=True):
             self._limits.count(self._state, suggestion.pod, node, self._position)
-            self._evictions.append(Eviction(suggestion.pod, node, turn, suggestion.reason, landing, whole))
+            self._evictions.append(Eviction(suggestion.pod, node, ref, suggestion.reason, landing, whole))
         return None
 
     def _passes(self, suggestion: Suggestion, evictor: DefaultEvictor) -> bool:
-        if suggestion.owed is Owed.ALL:
+        if suggestion.pending is PendingFilters.ALL:
             return evictor.passes_all(suggestion.pod)
         return evictor.passes_late(suggestion.pod)
 
-    def _hold_back(self, turn: Turn, pods: Sequence[int], obstacle: Obstacle, purpose: str) -> None:
+    def _hold_back(self, ref: PluginRef, pods: Sequence[int], obstacle: Obstacle, purpose: str) -> None:
         """Note why pods stay, once for all of them; replacements that come with this plan are nobody's to hold back."""
         position, reason = obstacle
         staying = [pod for pod in pods if self._observed[pod]]
@@ -200,6 +200,6 @@ class Arbiter:
         pod = pods[position] if self._observed[pods[position]] else staying[0]
         staying.remove(pod)
         if purpose:
-            reason = all_or_none(reason, turn.plugin, purpose)
-        refused = Refused(pod, int(self._state.node[pod]), turn, reason, purpose, tuple(staying))
+            reason = all_or_none(reason, ref.plugin, purpose)
+        refused = Refused(pod, int(self._state.node[pod]), ref, reason, purpose, tuple(staying))
         self._refusals.setdefault(refused.key, refused)

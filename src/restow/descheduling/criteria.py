@@ -38,7 +38,7 @@ def meeting(pods: Pods, candidates: IntArray, criteria: Iterable[Criterion[Any]]
     """
     found: list[tuple[IdArray, dict[int, str]]] = []
     for criterion in criteria:
-        known = _judge(criterion, pods, candidates)
+        known = _filter(criterion, pods, candidates)
         candidates = candidates[np.isin(criterion.ids[candidates], list(known))]
         found.append((criterion.ids, known))
     clauses: list[list[str]] = [[] for _ in range(len(candidates))]
@@ -49,7 +49,7 @@ def meeting(pods: Pods, candidates: IntArray, criteria: Iterable[Criterion[Any]]
     return candidates, clauses
 
 
-def _judge(criterion: Criterion[T], pods: Pods, candidates: IntArray) -> dict[int, str]:
+def _filter(criterion: Criterion[T], pods: Pods, candidates: IntArray) -> dict[int, str]:
     """What the criterion says of each value that meets it, by identifier."""
     used, first = np.unique(criterion.ids[candidates], return_index=True)
     known: dict[int, str] = {}

@@ -20,11 +20,11 @@ from restow.cluster.snapshot import Cluster
 from restow.cluster.state import ClusterState
 from restow.descheduling.arbiter import Arbiter, Record
 from restow.descheduling.evictor import DefaultEvictor, Reason
-from restow.descheduling.framework import Objection, Strategy, View
-from restow.descheduling.limits import Limits, Spent
-from restow.descheduling.namespace_consent import namespace_checks
+from restow.descheduling.framework import LandingCheck, Strategy, View
+from restow.descheduling.limits import Limits, PriorEviction
+from restow.descheduling.namespace_opt_out import namespace_checks
 from restow.descheduling.node_fit import NodeFit
-from restow.descheduling.placement import EvictOnly, Turn, staying_pods
+from restow.descheduling.placement import EvictOnly, PluginRef, excluded_pods
 from restow.descheduling.steering import Steering
 from restow.errors import InputError
 from restow.kube.labels import parse_selector
@@ -51,7 +51,7 @@ class Cycle:
     state: ClusterState
     nodes: IntArray
     #: Kinds that the input does not tell of and that evictions or landing places depended on.
-    untold: frozenset[str] = frozenset()
+    missing: frozenset[str] = frozenset()
     #: The fence that the moves count on, by index; None where there is none.
     fence: Fence | None = None
 
@@ -67,20 +67,20 @@ def run_cycle(
     strategies: Mapping[str, Strategy],
     now: int,
     *,
-    spent: Iterable[Spent] = (),
-    staying: Mapping[str, Reason] = MappingProxyType({}),
+    prior_evictions: Iterable[PriorEviction] = (),
+    excluded: Mapping[str, Reason] = MappingProxyType({}),
 ) -> Cycle:
     """Decide for one cluster at one time (nanoseconds since the epoch) as the Descheduler would.
 
-    Where a cycle is decided anew in its middle, ``spent`` is what it has evicted already, and ``staying`` why pods (by
+    Where a cycle is decided anew in its middle, ``prior_evictions`` is what it has evicted already, and ``excluded`` why pods (by
     uid) stay that it could not evict. InputError for what only the cluster can show to be wrong in the policy: a
     priority class that is not there.
     """
     state = ClusterState(cluster, by_status=False)
-    ensemble = Ensemble.of(state, policy, strategies, now)
-    arbiter = Arbiter(state, ensemble.limits(spent), EvictOnly(state, staying_pods(cluster, staying)))
-    ensemble.perform(arbiter)
-    return Cycle(arbiter.record(), state, ensemble.nodes, ensemble.untold())
+    runner = StrategyRunner.of(state, policy, strategies, now)
+    arbiter = Arbiter(state, runner.limits(prior_evictions), EvictOnly(state, excluded_pods(cluster, excluded)))
+    runner.run(arbiter)
+    return Cycle(arbiter.record(), state, runner.nodes, runner.missing())
 
 
 def limits_of(policy: Policy) -> Limits:
@@ -93,7 +93,7 @@ def limits_of(policy: Policy) -> Limits:
 
 
 @dataclass(slots=True, frozen=True)
-class Ensemble:
+class StrategyRunner:
     """The strategies of a policy, ready to be heard on one state, as often as wanted."""
 
     state: ClusterState
@@ -114,14 +114,14 @@ class Ensemble:
         strategies: Mapping[str, Strategy],
         now: int,
         steering: Steering = "none",
-    ) -> Ensemble:
+    ) -> StrategyRunner:
         """The ensemble on a state; InputError as ``run_cycle``."""
         cluster = state.cluster
         nodes = usable_nodes(cluster, policy.node_selector)
         thresholds = [_threshold(profile, cluster) for profile in policy.profiles]
         labels = LabelGroups(cluster.pods)
         fit = NodeFit(state, labels)
-        consent = namespace_checks(policy.restow.namespaces, cluster)
+        opt_out = namespace_checks(policy.restow.namespaces, cluster)
         evictors = [
             DefaultEvictor(
                 profile.args[DEFAULT_EVICTOR],
@@ -129,46 +129,46 @@ class Ensemble:
                 state=state,
                 fit=fit,
                 labels=labels,
-                consent=consent,
+                opt_out=opt_out,
                 now=now,
             )
             for profile, threshold in zip(policy.profiles, thresholds, strict=True)
         ]
-        return Ensemble(state, nodes, labels, policy, strategies, evictors, fit, now, steering)
+        return StrategyRunner(state, nodes, labels, policy, strategies, evictors, fit, now, steering)
 
-    def perform(self, arbiter: Arbiter) -> None:
+    def run(self, arbiter: Arbiter) -> None:
         """Have an arbiter hear every strategy once, in order; nothing where there are too few nodes."""
         if len(self.nodes) < FEWEST_NODES:
             return
-        for turn, profile, evictor in self.turns():
-            suggestions = self._strategies[turn.plugin].suggest(
-                self.view(arbiter, turn, evictor), profile.args[turn.plugin]
+        for ref, profile, evictor in self.refs():
+            suggestions = self._strategies[ref.plugin].suggest(
+                self.view(arbiter, ref, evictor), profile.args[ref.plugin]
             )
-            arbiter.settle(turn, suggestions, evictor)
+            arbiter.settle(ref, suggestions, evictor)
 
-    def limits(self, spent: Iterable[Spent]) -> Limits:
+    def limits(self, prior_evictions: Iterable[PriorEviction]) -> Limits:
         """The limits of the policy, with what was evicted already counted in them."""
         limits = limits_of(self._policy)
-        limits.spend(spent, self.state, [turn for turn, *_ in self.turns()])
+        limits.spend(prior_evictions, self.state, [ref for ref, *_ in self.refs()])
         return limits
 
-    def untold(self) -> frozenset[str]:
+    def missing(self) -> frozenset[str]:
         """The kinds that the input does not tell of and that the evictors have to know."""
         return frozenset(kind for each in self._evictors for kind in each.missing)
 
-    def sparing(self, pod: int) -> Ensemble:
+    def bypassing(self, pod: int) -> StrategyRunner:
         """The same, with evictors that let one pod pass whatever it is."""
-        return replace(self, _evictors=[each.sparing(pod) for each in self._evictors])
+        return replace(self, _evictors=[each.bypassing(pod) for each in self._evictors])
 
-    def watchers(self, arbiter: Arbiter) -> list[tuple[Turn, Objection]]:
+    def watchers(self, arbiter: Arbiter) -> list[tuple[PluginRef, LandingCheck]]:
         """The objections of the strategies that watch the landings of a round."""
         return [
-            (turn, watch(self.view(arbiter, turn, evictor), profile.args[turn.plugin]))
-            for turn, profile, evictor in self.turns()
-            if (watch := self._strategies[turn.plugin].watch) is not None
+            (ref, watch(self.view(arbiter, ref, evictor), profile.args[ref.plugin]))
+            for ref, profile, evictor in self.refs()
+            if (watch := self._strategies[ref.plugin].watch) is not None
         ]
 
-    def view(self, arbiter: Arbiter, turn: Turn, evictor: DefaultEvictor) -> View:
+    def view(self, arbiter: Arbiter, ref: PluginRef, evictor: DefaultEvictor) -> View:
         """What the strategy whose turn it is may look at."""
         return View(
             state=self.state,
@@ -179,27 +179,27 @@ class Ensemble:
             labels=self.labels,
             collects_metrics=collects_kubernetes_metrics(self._policy),
             usage=self._policy.restow.usage,
-            refuse=partial(arbiter.refuse, turn, evictor),
-            note=partial(arbiter.note, turn),
+            refuse=partial(arbiter.refuse, ref, evictor),
+            note=partial(arbiter.note, ref),
             landing_of=arbiter.landing_of,
             moved_from=arbiter.moved_from,
             chooses_targets=self._steering == "nominate",
         )
 
-    def turns(self) -> Iterator[tuple[Turn, Profile, DefaultEvictor]]:
+    def refs(self) -> Iterator[tuple[PluginRef, Profile, DefaultEvictor]]:
         """Whose turn it is, in order, with the profile and its evictor."""
-        for number, _, turn in turns_of(self._policy):
-            yield turn, self._policy.profiles[number], self._evictors[number]
+        for number, _, ref in plugins_in_order(self._policy):
+            yield ref, self._policy.profiles[number], self._evictors[number]
 
 
-def turns_of(policy: Policy) -> Iterator[tuple[int, ExtensionPoint, Turn]]:
+def plugins_in_order(policy: Policy) -> Iterator[tuple[int, ExtensionPoint, PluginRef]]:
     """Yield every turn of a cycle in order, with the number of its profile and its extension point."""
     for number, profile in enumerate(policy.profiles):
         for name in profile.deschedule:
-            yield number, "deschedule", Turn(profile.name, name)
+            yield number, "deschedule", PluginRef(profile.name, name)
     for number, profile in enumerate(policy.profiles):
         for name in profile.balance:
-            yield number, "balance", Turn(profile.name, name)
+            yield number, "balance", PluginRef(profile.name, name)
 
 
 def usable_nodes(cluster: Cluster, selector: str | None) -> IntArray:

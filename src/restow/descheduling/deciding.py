@@ -8,7 +8,7 @@ from types import MappingProxyType
 from restow.cluster.snapshot import Cluster
 from restow.descheduling.cycle import Cycle, run_cycle
 from restow.descheduling.evictor import Reason
-from restow.descheduling.limits import Spent
+from restow.descheduling.limits import PriorEviction
 from restow.descheduling.plan import Placement
 from restow.descheduling.proving import prove_cycle, without_node_fit
 from restow.descheduling.registry import strategies
@@ -41,8 +41,8 @@ def decided(
     profiles: Iterable[SchedulerProfile],
     *,
     steering: Steering = "none",
-    spent: Iterable[Spent] = (),
-    staying: Mapping[str, Reason] = MappingProxyType({}),
+    prior_evictions: Iterable[PriorEviction] = (),
+    excluded: Mapping[str, Reason] = MappingProxyType({}),
 ) -> Cycle:
     """The cycle of a placement, with the strategies that there are; the rest and errors as for ``run_cycle``.
 
@@ -51,6 +51,13 @@ def decided(
     """
     if placement == "prove":
         return prove_cycle(
-            cluster, policy, strategies(), now, profiles, steering=steering, spent=spent, staying=staying
+            cluster,
+            policy,
+            strategies(),
+            now,
+            profiles,
+            steering=steering,
+            prior_evictions=prior_evictions,
+            excluded=excluded,
         )
-    return run_cycle(cluster, policy, strategies(), now, spent=spent, staying=staying)
+    return run_cycle(cluster, policy, strategies(), now, prior_evictions=prior_evictions, excluded=excluded)

@@ -53,26 +53,26 @@ class DefaultEvictor:
         state: ClusterState,
         fit: NodeFit,
         labels: LabelGroups,
-        consent: Sequence[Check],
+        opt_out: Sequence[Check],
         now: int,
     ) -> None:
         pods = state.cluster.pods
         self._args = args
         self._state = state
         self._fit = fit
-        #: What namespaces say (``descheduling.namespace_consent``); no annotation of a pod overrides it.
-        self._consent = consent
+        #: What namespaces say (``descheduling.namespace_opt_out``); no annotation of a pod overrides it.
+        self._opt_out = opt_out
         self._checks = static_checks(args, threshold, state.cluster, labels, now)
         #: The annotation that overrides every other check, whatever its value.
         self._always = pods.has(Flag.EVICT)
         self._never = pods.has(Flag.PREFER_NO_EVICTION) & (args.no_eviction_policy == "Mandatory")
         failing = np.logical_or.reduce([self._never, *(check.fails for check in self._checks)])
-        self._unprotected = np.logical_and.reduce([~failing | self._always, *(~each.fails for each in consent)])
+        self._unprotected = np.logical_and.reduce([~failing | self._always, *(~each.fails for each in opt_out)])
         self._fit_nodes = _ready_nodes(state, args.node_selector) if args.node_fit else None
         self._late = _namespace_check(args, state)
         self._namespace_ok = ~self._late.fails
         #: The kinds for want of which pods are protected.
-        self.missing = {each.missing for each in (*consent, *self._checks, self._late)} - {""}
+        self.missing = {each.missing for each in (*opt_out, *self._checks, self._late)} - {""}
 
     def passes_filter(self, pods: IntArray) -> BoolArray:
         """Which of these pods pass Filter now."""
@@ -115,7 +115,7 @@ class DefaultEvictor:
     def checks(self, pod: int) -> list[CheckResult]:
         """Every check that this profile makes, and how it goes for one pod now."""
         spared = bool(self._always[pod])
-        results = [CheckResult(each.code, each.message, not each.fails[pod], each.missing) for each in self._consent]
+        results = [CheckResult(each.code, each.message, not each.fails[pod], each.missing) for each in self._opt_out]
         results.append(CheckResult(*_ASKS_TO_STAY, spared or not self._never[pod]))
         results += [
             CheckResult(each.code, each.message, spared or not each.fails[pod], each.missing) for each in self._checks
@@ -132,7 +132,7 @@ class DefaultEvictor:
             results.append(CheckResult("NoFit", "" if fits else self._no_fit(pod), fits))
         return results
 
-    def sparing(self, pod: int) -> DefaultEvictor:
+    def bypassing(self, pod: int) -> DefaultEvictor:
         """The same evictor, but that it lets one pod pass whatever that is, and asks nobody for nodeFit."""
         other = copy(self)
         other._fit_nodes = None  # noqa: SLF001  a copy is made inside the class
@@ -148,7 +148,7 @@ class DefaultEvictor:
         holds = ~self._always[pods]
         failing = np.stack(
             [
-                *(each.fails[pods] for each in self._consent),
+                *(each.fails[pods] for each in self._opt_out),
                 self._never[pods] & holds,
                 *(check.fails[pods] & holds for check in self._checks),
             ]
@@ -163,8 +163,8 @@ class DefaultEvictor:
 
     def _pattern(self, failing: BoolArray) -> list[tuple[str, str]]:
         """Codes and texts of one combination of failing checks; the row after consent stands for the annotation."""
-        first = len(self._consent)
-        found = [(each.code, each.message) for each, fails in zip(self._consent, failing[:first], strict=True) if fails]
+        first = len(self._opt_out)
+        found = [(each.code, each.message) for each, fails in zip(self._opt_out, failing[:first], strict=True) if fails]
         if failing[first]:
             return [*found, _ASKS_TO_STAY]
         checks = zip(self._checks, failing[first + 1 :], strict=True)
@@ -213,7 +213,7 @@ def _namespace_check(args: DefaultEvictorArgs, state: ClusterState) -> Check:
     selector = args.namespace_label_selector
     if selector is None or not (selector.match_labels or selector.match_expressions):
         return Check(_NAMESPACE_CODE, _NAMESPACE, np.zeros(len(pods), dtype=bool))
-    if not state.cluster.tells_of("Namespace"):
+    if not state.cluster.has_list("Namespace"):
         return unknown_check("Namespace", np.ones(len(pods), dtype=bool), "the labels of ")
     compiled = selector_from(selector)
     known = state.cluster.namespace_labels()

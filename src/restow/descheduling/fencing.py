@@ -20,12 +20,12 @@ from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.nodes import CPU, MEMORY
 from restow.cluster.state import ClusterState
 from restow.descheduling.arbiter import Arbiter
-from restow.descheduling.cycle import Ensemble
+from restow.descheduling.cycle import StrategyRunner
 from restow.descheduling.evictor import Reason
-from restow.descheduling.framework import Obligation, Suggestion
+from restow.descheduling.framework import PlacementConstraint, Suggestion
 from restow.descheduling.landings import accepted
 from restow.descheduling.limits import Limits
-from restow.descheduling.placement import Landing, Obstacle, Turn
+from restow.descheduling.placement import Landing, Obstacle, PluginRef
 from restow.policies.restow_section import share_of
 
 #: Suggestions of one strategy for one node that stand for all: pods of a node want about the same.
@@ -34,15 +34,15 @@ _ASKED: Final = 8
 _NOT_NOW: Reason = ("placement", "NoGain", "nothing is moved here")
 
 
-def fenced_nodes(ensemble: Ensemble, share: int | str) -> IntArray:
+def fenced_nodes(runner: StrategyRunner, share: int | str) -> IntArray:
     """The nodes to fence, at most a share of those that the policy is about; in the order of their names."""
-    state = ensemble.state
-    survey = _Survey(state, ensemble.nodes[~state.cluster.nodes.unschedulable[ensemble.nodes]])
-    ensemble.perform(Arbiter(state, Limits(), survey))
+    state = runner.state
+    survey = _Survey(state, runner.nodes[~state.cluster.nodes.unschedulable[runner.nodes]])
+    runner.run(Arbiter(state, Limits(), survey))
     unwanted = survey.unwanted()
     # If there are too many: first those that give pods, and of them those that the scheduler would like best.
     order = np.lexsort((_fullness(state)[unwanted], ~survey.gives[unwanted]))
-    return np.sort(unwanted[order][: share_of(share, len(ensemble.nodes))])
+    return np.sort(unwanted[order][: share_of(share, len(runner.nodes))])
 
 
 class _Survey:
@@ -54,22 +54,22 @@ class _Survey:
         #: From which nodes pods should go for a better place.
         self.gives: BoolArray = np.zeros(len(state.cluster.nodes), dtype=bool)
         #: The nodes that no suggestion of a strategy has found good so far.
-        self._left: dict[Turn, IntArray] = {}
-        self._asked: Counter[tuple[Turn, int]] = Counter()
+        self._left: dict[PluginRef, IntArray] = {}
+        self._asked: Counter[tuple[PluginRef, int]] = Counter()
 
-    def move(self, turn: Turn, suggestions: Sequence[Suggestion]) -> tuple[Landing, ...] | Obstacle:
+    def move(self, ref: PluginRef, suggestions: Sequence[Suggestion]) -> tuple[Landing, ...] | Obstacle:
         """Note where the pods should not go, and refuse to move them."""
         for each in suggestions:
-            self._note(turn, each)
+            self._note(ref, each)
         return Obstacle(0, _NOT_NOW)
 
-    def _note(self, turn: Turn, suggestion: Suggestion) -> None:
+    def _note(self, ref: PluginRef, suggestion: Suggestion) -> None:
         source = int(self._state.node[suggestion.pod])
-        if suggestion.obligation is Obligation.BETTER and self._asked[turn, source] < _ASKED:
-            self._asked[turn, source] += 1
+        if suggestion.constraint is PlacementConstraint.BETTER and self._asked[ref, source] < _ASKED:
+            self._asked[ref, source] += 1
             self.gives[source] = True
-            left = self._left.get(turn, self._nodes)
-            self._left[turn] = left[~accepted(suggestion, source, left)]
+            left = self._left.get(ref, self._nodes)
+            self._left[ref] = left[~accepted(suggestion, source, left)]
 
     def unwanted(self) -> IntArray:
         """The nodes on which some strategy wants none of its pods."""

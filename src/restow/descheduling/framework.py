@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from restow.policies.policy import UsageSettings
 
 
-class Obligation(enum.Enum):
+class PlacementConstraint(enum.Enum):
     """What the landing place of a replacement must satisfy."""
 
     #: It may return to its node (lifetime, restarts, failed pods).
@@ -45,7 +45,7 @@ class Obligation(enum.Enum):
     BETTER = "better"
 
 
-class Owed(enum.Enum):
+class PendingFilters(enum.Enum):
     """Which evictor checks the arbiter must still make for a suggestion."""
 
     NOTHING = 0
@@ -69,14 +69,12 @@ class Verdict(enum.Enum):
 NodeTest = Callable[[IntArray], BoolArray]
 #: What it costs to put a pod on each of some nodes, float64[len(nodes)]; a strategy prefers the least.
 NodeCost = Callable[[IntArray], npt.NDArray[np.float64]]
-#: The same of landing places.
-Welcome = NodeTest
 
 
 class Suggestion(Struct, frozen=True, gc=False):
     """A pod that should move, and why (one short clause for people).
 
-    ``welcome`` narrows the obligation to the landing places where the strategy would leave the replacement in peace;
+    ``accepts`` narrows the obligation to the landing places where the strategy would leave the replacement in peace;
     None where every node that meets the obligation is one. ``worse`` are the other nodes where a landing would do harm,
     since they have more of what the pod should get away from than the node that it leaves; None where none would. ``cost``
     says which landing place serves the strategy best, for replacements that can be steered; None where all are as good.
@@ -85,9 +83,9 @@ class Suggestion(Struct, frozen=True, gc=False):
 
     pod: int
     reason: str
-    obligation: Obligation = Obligation.ANYWHERE
-    owed: Owed = Owed.NOTHING
-    welcome: Welcome | None = None
+    constraint: PlacementConstraint = PlacementConstraint.ANYWHERE
+    pending: PendingFilters = PendingFilters.NOTHING
+    accepts: NodeTest | None = None
     worse: NodeTest | None = None
     cost: NodeCost | None = None
     by_plan: bool = False
@@ -133,7 +131,7 @@ class NodeClass(Struct, frozen=True):
 
 
 #: On which of some nodes a strategy would want a replacement to move again if it landed there, bool[len(nodes)].
-Objection = Callable[[int, IntArray], BoolArray]
+LandingCheck = Callable[[int, IntArray], BoolArray]
 
 
 class Strategy(Struct, frozen=True):
@@ -147,7 +145,7 @@ class Strategy(Struct, frozen=True):
     schema: PluginSchema
     suggest: Callable[[View, Any], Suggestions]
     sort_nodes: Callable[[View, Any], Mapping[int, NodeClass]] | None = None
-    watch: Callable[[View, Any], Objection] | None = None
+    watch: Callable[[View, Any], LandingCheck] | None = None
 
 
 class EvictionFilter(Protocol):

@@ -19,7 +19,7 @@ import numpy as np
 
 from restow.cluster.pods import Flag
 from restow.cluster.snapshot import Cluster
-from restow.descheduling.succession import job_of, replaces_only_ended
+from restow.descheduling.replacement_policy import job_of, replaces_only_ended
 from restow.kube.excerpts import title
 from restow.kube.objects import Job, PodFailurePolicy, PodFailureRule
 

@@ -21,12 +21,12 @@ from restow.cluster.replacements import twin_of
 from restow.cluster.snapshot import Cluster
 from restow.descheduling.certainty import MOST_HARM, certainty_of, least_probability, probability_text
 from restow.descheduling.evictor import Reason
-from restow.descheduling.framework import Objection, Obligation, Suggestion
-from restow.descheduling.placement import Landing, Turn
+from restow.descheduling.framework import LandingCheck, PlacementConstraint, Suggestion
+from restow.descheduling.placement import Landing, PluginRef
 from restow.policies.policy import CertaintySetting
-from restow.scheduling.evidence import Evidence, Kinds, plural
 from restow.scheduling.landing_odds import LandingOdds
 from restow.scheduling.messages import histogram, reason_counts
+from restow.scheduling.missing_data import Kinds, MissingData, plural
 from restow.scheduling.schedulers import Schedulers
 
 #: Nodes named in a sentence.
@@ -55,37 +55,37 @@ class Landings:
     """Judges the landings of one plan; the state is the one on which the replacement would be scheduled."""
 
     def __init__(
-        self, cluster: Cluster, schedulers: Schedulers, evidence: Evidence, certainty: CertaintySetting
+        self, cluster: Cluster, schedulers: Schedulers, missing_data: MissingData, certainty: CertaintySetting
     ) -> None:
         self._nodes = cluster.nodes
         self._schedulers = schedulers
-        self._evidence = evidence
+        self._missing_data = missing_data
         self._least = least_probability(certainty)
         self._known_figures: dict[float, float] = {}
         #: The same integers for all moves.
         self._indices = np.arange(len(cluster.nodes)).astype(object)
         self._everywhere: IntArray = np.arange(len(cluster.nodes))
         #: Who objects to landings, in this round.
-        self.watchers: list[tuple[Turn, Objection]] = []
+        self.watchers: list[tuple[PluginRef, LandingCheck]] = []
 
     def foreseen(
-        self, turn: Turn, suggestion: Suggestion, source: int, prediction: PlacementPrediction
+        self, ref: PluginRef, suggestion: Suggestion, source: int, prediction: PlacementPrediction
     ) -> Landing | Reason:
         """Whether a landing is probable enough to do what is wanted, and with which of the nodes the plan goes on."""
         odds = prediction.odds
         good = accepted(suggestion, source, odds.nodes)
         if not good.any():
-            return self._no_use(turn, suggestion, source, prediction)
+            return self._no_use(ref, suggestion, source, prediction)
         probability = odds.of(good)
         if probability < self._least:
             return self._not_certain(suggestion.pod, odds, good, probability)
         target = _target(prediction.best, odds.nodes, good)
-        harm = self._cycle(turn, suggestion, odds, target) or self._harm(suggestion, source, odds, good)
+        harm = self._cycle(ref, suggestion, odds, target) or self._harm(suggestion, source, odds, good)
         if harm is not None:
             return harm
         return self._unknown_eviction(suggestion.pod) or self._landing(odds, good, target, probability)
 
-    def steered(self, turn: Turn, suggestion: Suggestion, source: int) -> Landing | Reason | None:
+    def steered(self, ref: PluginRef, suggestion: Suggestion, source: int) -> Landing | Reason | None:
         """The best of the nodes that fit for what the strategy wants; None where nothing fits.
 
         The filters are asked about the nodes that would be best, and about all only where none of those will do.
@@ -93,36 +93,36 @@ class Landings:
         replacement = twin_of(suggestion.pod)
         wanted = self._everywhere[accepted(suggestion, source, self._everywhere)]
         best = _cheapest(suggestion, wanted)
-        found = self._undisturbed(turn, replacement, best[self._schedulers.passing(replacement, best)])
+        found = self._undisturbed(ref, replacement, best[self._schedulers.passing(replacement, best)])
         if not isinstance(found, np.ndarray):
             fitting = self._schedulers.fitting(replacement)
             if not fitting.any():
                 return None
-            found = self._undisturbed(turn, replacement, wanted[fitting[wanted]])
+            found = self._undisturbed(ref, replacement, wanted[fitting[wanted]])
             if not isinstance(found, np.ndarray):
-                return found or self._no_target(turn, suggestion, wanted, fitting)
+                return found or self._no_target(ref, suggestion, wanted, fitting)
             found = _cheapest(suggestion, found)
         target = int(found[0] if len(found) == 1 else self._schedulers.best_of(replacement, found)[0])
         return self._unknown_eviction(suggestion.pod) or Landing(
             target, "certain", (self._indices[target],), 1, probability=1.0, probabilities=(1.0,), steering="nominate"
         )
 
-    def _no_target(self, turn: Turn, suggestion: Suggestion, wanted: IntArray, fitting: BoolArray) -> Reason:
+    def _no_target(self, ref: PluginRef, suggestion: Suggestion, wanted: IntArray, fitting: BoolArray) -> Reason:
         """Why no node that fits would do: none serves the strategy, or none of those that do takes the pod."""
         if len(wanted):
             counts = reason_counts(self._schedulers.verdicts(twin_of(suggestion.pod)), wanted)
             nodes = "the one node" if len(wanted) == 1 else f"any of the {len(wanted)} nodes"
-            message = f"it does not fit on {nodes} where {_gain(turn, suggestion)}:{histogram(counts)}"
+            message = f"it does not fit on {nodes} where {_gain(ref, suggestion)}:{histogram(counts)}"
         else:
-            nothing = _no_gain(turn, suggestion)
+            nothing = _no_gain(ref, suggestion)
             message = f"{nothing} on any of the {np.count_nonzero(fitting)} nodes where it fits"
         return "placement", "NoGain", message.removesuffix(".")
 
-    def _undisturbed(self, turn: Turn, replacement: int, nodes: IntArray) -> IntArray | Reason | None:
+    def _undisturbed(self, ref: PluginRef, replacement: int, nodes: IntArray) -> IntArray | Reason | None:
         """Those of some nodes where nobody would move a replacement again, or who would; None where there are no nodes."""
         if len(nodes) == 0:
             return None
-        for watcher, objects in self._others(turn):
+        for watcher, objects in self._others(ref):
             left = nodes[~objects(replacement, nodes)]
             if len(left) == 0:
                 return circular(self._nodes.names[int(nodes[0])], watcher)
@@ -131,7 +131,7 @@ class Landings:
 
     def _unknown_eviction(self, pod: int) -> Reason | None:
         """Why nobody can tell whether a pod may be evicted."""
-        unknown = self._evidence.evicting(pod)
+        unknown = self._missing_data.evicting(pod)
         return ("budget", "Unknown", f"its eviction depends on {missing_kinds(unknown)}") if unknown else None
 
     def _landing(self, odds: LandingOdds, good: BoolArray, target: int, probability: float) -> Landing:
@@ -160,18 +160,18 @@ class Landings:
         # Many are the same, which is kept once.
         return tuple(map(self._known_figures.setdefault, figures, figures))
 
-    def _cycle(self, turn: Turn, suggestion: Suggestion, odds: LandingOdds, target: int) -> Reason | None:
+    def _cycle(self, ref: PluginRef, suggestion: Suggestion, odds: LandingOdds, target: int) -> Reason | None:
         """Refuse a landing from where another strategy would move the replacement again."""
-        for watcher, objects in self._others(turn):
+        for watcher, objects in self._others(ref):
             disturbed = objects(twin_of(suggestion.pod), odds.nodes)
             if odds.at_most(disturbed) > MOST_HARM:
                 at = target if disturbed[odds.nodes.searchsorted(target)] else int(odds.nodes[disturbed.argmax()])
                 return circular(self._nodes.names[at], watcher)
         return None
 
-    def _others(self, turn: Turn) -> Iterator[tuple[Turn, Objection]]:
+    def _others(self, ref: PluginRef) -> Iterator[tuple[PluginRef, LandingCheck]]:
         """Those who object to landings, without the one who has suggested the move."""
-        return ((watcher, objects) for watcher, objects in self.watchers if watcher != turn)
+        return ((watcher, objects) for watcher, objects in self.watchers if watcher != ref)
 
     def _harm(self, suggestion: Suggestion, source: int, odds: LandingOdds, good: BoolArray) -> Reason | None:
         """Refuse a move that may end on a node which is worse off than the one that the pod leaves."""
@@ -188,17 +188,17 @@ class Landings:
         message = f"with a probability of {probability_text(harm)} it would land on {where}, {why}"
         return "placement", "Harmful", message
 
-    def _no_use(self, turn: Turn, suggestion: Suggestion, source: int, prediction: PlacementPrediction) -> Reason:
+    def _no_use(self, ref: PluginRef, suggestion: Suggestion, source: int, prediction: PlacementPrediction) -> Reason:
         candidates = prediction.odds.nodes
         if only(candidates, source):
             message = f"it would land on {self._nodes.names[source]} again{prediction.elsewhere}"
             return "placement", "SameNode", message
-        message = f"it would land on {self._some_nodes(candidates)}, where {_no_gain(turn, suggestion)}"
+        message = f"it would land on {self._some_nodes(candidates)}, where {_no_gain(ref, suggestion)}"
         return "placement", "NoGain", message
 
     def _not_certain(self, pod: int, odds: LandingOdds, good: BoolArray, probability: float) -> Reason:
         bad = odds.nodes[~good]
-        unknown = self._evidence.scoring(pod)
+        unknown = self._missing_data.scoring(pod)
         if unknown and (unproven := self._unknown_eviction(pod)):
             # Whoever adds the kinds that scores depend on would be asked for these next.
             return unproven
@@ -217,24 +217,24 @@ class Landings:
 
 def accepted(suggestion: Suggestion, source: int, nodes: IntArray) -> BoolArray:
     """Which of some nodes would do as landing places for a suggestion, bool[len(nodes)]."""
-    elsewhere = suggestion.obligation is not Obligation.ANYWHERE
+    elsewhere = suggestion.constraint is not PlacementConstraint.ANYWHERE
     good = nodes != source if elsewhere else np.ones(len(nodes), dtype=bool)
-    if suggestion.welcome is None:
+    if suggestion.accepts is None:
         return good
     if good.all():
-        return suggestion.welcome(nodes)
-    good[good] = suggestion.welcome(nodes[good])
+        return suggestion.accepts(nodes)
+    good[good] = suggestion.accepts(nodes[good])
     return good
 
 
-def _gain(turn: Turn, suggestion: Suggestion) -> str:
+def _gain(ref: PluginRef, suggestion: Suggestion) -> str:
     """What is said of the places that would do."""
-    return "the plan wants it" if suggestion.by_plan else f"{turn.plugin} gains"
+    return "the plan wants it" if suggestion.by_plan else f"{ref.plugin} gains"
 
 
-def _no_gain(turn: Turn, suggestion: Suggestion) -> str:
+def _no_gain(ref: PluginRef, suggestion: Suggestion) -> str:
     """What is said of the places that would not."""
-    return "the plan does not want it" if suggestion.by_plan else f"{turn.plugin} gains nothing"
+    return "the plan does not want it" if suggestion.by_plan else f"{ref.plugin} gains nothing"
 
 
 def _cheapest(suggestion: Suggestion, nodes: IntArray) -> IntArray:
@@ -251,9 +251,9 @@ def only(candidates: IntArray, source: int) -> bool:
     return len(candidates) == 1 and int(candidates[0]) == source
 
 
-def circular(node: str, turn: Turn) -> Reason:
+def circular(node: str, ref: PluginRef) -> Reason:
     """Why a pod stays that would go round in a circle."""
-    return "placement", "Circle", f"it would land on {node}, and {turn.plugin} would move it again from there"
+    return "placement", "Circle", f"it would land on {node}, and {ref.plugin} would move it again from there"
 
 
 def missing_kinds(kinds: Kinds) -> str:

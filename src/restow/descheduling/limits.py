@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from restow.cluster.state import ClusterState
 from restow.descheduling.framework import Verdict
-from restow.descheduling.placement import Turn
+from restow.descheduling.placement import PluginRef
 
 #: Verdict, stable code and upstream's text of a refusal.
 LimitRefusal = tuple[Verdict, str, str]
@@ -31,7 +31,7 @@ NAMESPACE: LimitRefusal = (
 )
 
 
-class Spent(NamedTuple):
+class PriorEviction(NamedTuple):
     """An eviction that the same cycle has made already, by names: it counts in the limits of what is decided next."""
 
     namespace: str
@@ -93,25 +93,25 @@ class Limits:
             _by_turn=self._by_turn.copy(),
         )
 
-    def spend(self, spent: Iterable[Spent], state: ClusterState, turns: Sequence[Turn]) -> None:
-        """Count what was evicted before; ``turns`` are the strategies in order. Nodes that are gone have no limit."""
+    def spend(self, prior_evictions: Iterable[PriorEviction], state: ClusterState, refs: Sequence[PluginRef]) -> None:
+        """Count what was evicted before; ``refs`` are the strategies in order. Nodes that are gone have no limit."""
         nodes = {name: number for number, name in enumerate(state.cluster.nodes.names)}
         namespaces = {name: number for number, name in enumerate(state.cluster.pods.tables.namespaces)}
-        for each in spent:
+        for each in prior_evictions:
             self._all += 1
             self._in_namespace[namespaces.get(each.namespace, -1)] += 1
             if (node := nodes.get(each.node)) is not None:
                 self._on_node[node] += 1
-                self._by_turn[turns.index(Turn(each.profile, each.plugin)), node] += 1
+                self._by_turn[refs.index(PluginRef(each.profile, each.plugin)), node] += 1
 
-    def moved(self, turn: int, node: int) -> int:
+    def moved(self, ref: int, node: int) -> int:
         """How many pods left a node when it was the turn of the n-th strategy."""
-        return self._by_turn[turn, node]
+        return self._by_turn[ref, node]
 
-    def count(self, state: ClusterState, pod: int, node: int, turn: int) -> None:
+    def count(self, state: ClusterState, pod: int, node: int, ref: int) -> None:
         """One pod is evicted from a node in the n-th strategy's turn."""
         self._all += 1
-        self._by_turn[turn, node] += 1
+        self._by_turn[ref, node] += 1
         if self.per_node is not None:
             self._on_node[node] += 1
         if self.per_namespace is not None:

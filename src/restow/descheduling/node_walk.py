@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 
 from restow.cluster.interning import BoolArray, IntArray
-from restow.descheduling.framework import Obligation, Suggestion, Suggestions, Verdict, View
+from restow.descheduling.framework import PlacementConstraint, Suggestion, Suggestions, Verdict, View
 
 
 def _as_listed(pods: IntArray) -> IntArray:
@@ -23,13 +23,13 @@ def _as_listed(pods: IntArray) -> IntArray:
 def suggest_by_node(
     view: View,
     reasons: Mapping[int, str],
-    obligation: Obligation,
+    constraint: PlacementConstraint,
     listing: Callable[[IntArray], IntArray] = _as_listed,
-    welcome: Callable[[int, IntArray], BoolArray] | None = None,
+    accepts: Callable[[int, IntArray], BoolArray] | None = None,
 ) -> Suggestions:
     """Suggest the pods that there are reasons for, each node's in turn.
 
-    ``listing`` drops or orders the pods of one node when it is their turn; ``welcome(pod, nodes)`` tells the landing
+    ``listing`` drops or orders the pods of one node when it is their turn; ``accepts(pod, nodes)`` tells the landing
     places that satisfy the strategy. A node whose limit is reached is left; the
     total limit ends the walk.
     """
@@ -37,7 +37,7 @@ def suggest_by_node(
     wanted[list(reasons)] = True
     for _, pods in view.by_node(wanted):
         for pod in view.admissible(listing(pods)).tolist():
-            verdict = yield Suggestion(pod, reasons[pod], obligation, welcome=welcome and partial(welcome, pod))
+            verdict = yield Suggestion(pod, reasons[pod], constraint, accepts=accepts and partial(accepts, pod))
             if verdict is Verdict.TOTAL_LIMIT:
                 return
             if verdict is Verdict.NODE_LIMIT:

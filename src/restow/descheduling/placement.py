@@ -20,7 +20,7 @@ from restow.descheduling.framework import Suggestion
 from restow.descheduling.plan import Certainty
 
 
-class Turn(NamedTuple):
+class PluginRef(NamedTuple):
     """Whose suggestions are being settled."""
 
     profile: str
@@ -57,31 +57,31 @@ class Obstacle(NamedTuple):
     reason: Reason
 
 
-def staying_pods(cluster: Cluster, staying: Mapping[str, Reason]) -> dict[int, Reason]:
+def excluded_pods(cluster: Cluster, excluded: Mapping[str, Reason]) -> dict[int, Reason]:
     """The pods that stay, by index, for those that are named by uid."""
-    return {pod: staying[uid] for pod, uid in enumerate(cluster.pods.uids) if uid in staying} if staying else {}
+    return {pod: excluded[uid] for pod, uid in enumerate(cluster.pods.uids) if uid in excluded} if excluded else {}
 
 
 class Placing(Protocol):
     """Makes moves on a state."""
 
-    def move(self, turn: Turn, suggestions: Sequence[Suggestion]) -> tuple[Landing, ...] | Obstacle:
+    def move(self, ref: PluginRef, suggestions: Sequence[Suggestion]) -> tuple[Landing, ...] | Obstacle:
         """Make all suggested moves, or say why not and change nothing; the pods exist and have nodes."""
         ...
 
 
 class EvictOnly:
-    """``upstream`` placement; ``staying`` are pods that could not be evicted, which strategies hear as they do there."""
+    """``upstream`` placement; ``excluded`` are pods that could not be evicted, which strategies hear as they do there."""
 
-    def __init__(self, state: ClusterState, staying: Mapping[int, Reason] = MappingProxyType({})) -> None:
+    def __init__(self, state: ClusterState, excluded: Mapping[int, Reason] = MappingProxyType({})) -> None:
         self._state = state
-        self._staying = staying
+        self._excluded = excluded
 
-    def move(self, _turn: Turn, suggestions: Sequence[Suggestion]) -> tuple[Landing, ...] | Obstacle:
+    def move(self, _ref: PluginRef, suggestions: Sequence[Suggestion]) -> tuple[Landing, ...] | Obstacle:
         """Evict the pods; where their replacements land is not known."""
         for position, each in enumerate(suggestions):
-            if each.pod in self._staying:
-                return Obstacle(position, self._staying[each.pod])
+            if each.pod in self._excluded:
+                return Obstacle(position, self._excluded[each.pod])
         for each in suggestions:
             self._state.remove(each.pod)
         return (Landing(),) * len(suggestions)

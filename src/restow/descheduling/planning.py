@@ -15,7 +15,7 @@ from restow.cluster.state import ClusterState
 from restow.descheduling.arbiter import Eviction, Refused
 from restow.descheduling.cycle import Cycle
 from restow.descheduling.landings import some
-from restow.descheduling.namespace_consent import namespace_notes
+from restow.descheduling.namespace_opt_out import namespace_notes
 from restow.descheduling.plan import (
     NOT_ENABLED,
     Fenced,
@@ -55,8 +55,8 @@ def make_plan(cycle: Cycle, now: int, placement: Placement) -> Plan:
         metadata=Metadata(generated_at=format_time(now), placement=placement, restow_version=restow.__version__),
         moves=moves,
         refusals=refusals,
-        problems=tuple(Remark(turn.profile, turn.plugin, message) for turn, message in cycle.record.problems),
-        notes=tuple(Remark(turn.profile, turn.plugin, message) for turn, message in cycle.record.notes),
+        problems=tuple(Remark(ref.profile, ref.plugin, message) for ref, message in cycle.record.problems),
+        notes=tuple(Remark(ref.profile, ref.plugin, message) for ref, message in cycle.record.notes),
         fence=fenced(cycle),
         summary=Summary(
             nodes=len(cluster.nodes),
@@ -166,8 +166,8 @@ class _Names:
             probabilities=eviction.landing.probabilities,
             in_vain=tuple(self._nodes[node] for node in eviction.landing.in_vain),
             steering=eviction.landing.steering,
-            profile=eviction.turn.profile,
-            plugin=eviction.turn.plugin,
+            profile=eviction.ref.profile,
+            plugin=eviction.ref.plugin,
             reason=eviction.reason,
             proposal=_made_proposal(eviction),
         )
@@ -177,8 +177,8 @@ class _Names:
         return Refusal(
             pod=self._pod(refused.pod),
             node=self._nodes[refused.node],
-            profile=refused.turn.profile,
-            plugin=refused.turn.plugin,
+            profile=refused.ref.profile,
+            plugin=refused.ref.plugin,
             stage=stage,
             code=code,
             message=message,

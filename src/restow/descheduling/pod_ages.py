@@ -13,7 +13,7 @@ from restow.kube.duration import SECOND
 
 LONGEST_DURATION = 2**63 - 1
 #: The age of what has no time, in seconds.
-UNTOLD = LONGEST_DURATION // SECOND
+MISSING = LONGEST_DURATION // SECOND
 
 _UNITS = (("d", 86400), ("h", 3600), ("m", 60), ("s", 1))
 
@@ -42,6 +42,6 @@ def short_duration(seconds: int) -> str:
 
 def age_text(seconds: int) -> str:
     """The age of a pod for people, such as ``age 3d4h``."""
-    if seconds >= UNTOLD:
+    if seconds >= MISSING:
         return "no creation time"
     return f"age {short_duration(seconds)}" if seconds >= 0 else "created in the future"

@@ -24,28 +24,28 @@ from restow.cluster.replacements import twin_of
 from restow.cluster.state import ClusterState
 from restow.descheduling.disruption_budgets import DisruptionBudgets
 from restow.descheduling.evictor import Reason
-from restow.descheduling.framework import Objection, Obligation, Suggestion
+from restow.descheduling.framework import LandingCheck, PlacementConstraint, Suggestion
 from restow.descheduling.landings import Landings, PlacementPrediction, missing_kinds, only, some
-from restow.descheduling.placement import Landing, Obstacle, Turn
+from restow.descheduling.placement import Landing, Obstacle, PluginRef
 from restow.descheduling.refusal_memory import RefusalMemory
+from restow.descheduling.replacement_policy import ReplacementPolicies, ReplacementPolicy
 from restow.descheduling.steering import Steerable, Steering
-from restow.descheduling.succession import Succession, Successions
 from restow.descheduling.together import may_wait, not_probable_enough
 from restow.policies.policy import CertaintySetting
 from restow.scheduling.decision import Decision
-from restow.scheduling.evidence import Evidence
 from restow.scheduling.landing_odds import LandingOdds
 from restow.scheduling.messages import histogram, reason_counts
+from restow.scheduling.missing_data import MissingData
 from restow.scheduling.schedulers import Schedulers
 
 
 @dataclass(slots=True, frozen=True)
-class Circle:
+class MoveCycle:
     """A replacement that a strategy would move on: its pod had better stay."""
 
     #: The pod that was moved first.
     pod: int
-    turn: Turn
+    ref: PluginRef
     node: int
 
 
@@ -57,7 +57,7 @@ class Prover:
         state: ClusterState,
         schedulers: Schedulers,
         budgets: DisruptionBudgets,
-        evidence: Evidence,
+        missing_data: MissingData,
         *,
         certainty: CertaintySetting,
         steering: Steering,
@@ -68,34 +68,34 @@ class Prover:
         self._nodes = state.cluster.nodes
         self._schedulers = schedulers
         self._budgets = budgets
-        self._evidence = evidence
-        self._landings = Landings(state.cluster, schedulers, evidence, certainty)
+        self._missing_data = missing_data
+        self._landings = Landings(state.cluster, schedulers, missing_data, certainty)
         self._certainty = certainty
         self._steerable = Steerable(state.cluster, steering)
         self._forbidden = forbidden
-        self._successions = Successions(state.cluster)
+        self._replacement_policies = ReplacementPolicies(state.cluster)
         self._memory = RefusalMemory(state.cluster.pods)
         #: The pod of each move for a better place, by workload, source and target.
         self._made: dict[tuple[int, int, int, int], int] = {}
         #: Moves that others would reverse, in the order in which that was found.
-        self.circles: list[Circle] = []
+        self.move_cycles: list[MoveCycle] = []
 
-    def watch(self, watchers: list[tuple[Turn, Objection]]) -> None:
+    def watch(self, watchers: list[tuple[PluginRef, LandingCheck]]) -> None:
         """From now on these object to landings."""
         self._landings.watchers = watchers
 
-    def move(self, turn: Turn, suggestions: Sequence[Suggestion]) -> tuple[Landing, ...] | Obstacle:
+    def move(self, ref: PluginRef, suggestions: Sequence[Suggestion]) -> tuple[Landing, ...] | Obstacle:
         """Prove moves and make all of them, or say what stands against one and change nothing."""
         sources = [int(self._state.node[each.pod]) for each in suggestions]
         if not all(self._pods.observed[each.pod] for each in suggestions):
-            return self._move_on(turn, suggestions, sources)
+            return self._move_on(ref, suggestions, sources)
         obstacle = self._held_back(suggestions)
         if obstacle is not None:
             return obstacle
         mark = self._state.checkpoint()
-        landings = self._land_all(turn, suggestions, sources)
+        landings = self._land_all(ref, suggestions, sources)
         if not isinstance(landings, Obstacle):
-            landings = self._one_way(turn, suggestions, sources, landings)
+            landings = self._one_way(ref, suggestions, sources, landings)
         if isinstance(landings, Obstacle):
             self._state.undo(mark)
             return landings
@@ -109,14 +109,14 @@ class Prover:
 
         None where there is no replacement, or where nobody can tell where it would land.
         """
-        when = self._successions.of(pod)
-        if when in (Succession.LOST, Succession.CLEARED) or self._unprovable(pod) is not None:
+        when = self._replacement_policies.of(pod)
+        if when in (ReplacementPolicy.LOST, ReplacementPolicy.NOT_NEEDED) or self._unprovable(pod) is not None:
             return None
         return self._schedule(pod, when)
 
     def odds(self, decision: Decision) -> LandingOdds:
         """The nodes that could win; where the input does not tell what shifts scores, every node that fits."""
-        if self._evidence.scoring(decision.pod):
+        if self._missing_data.scoring(decision.pod):
             return self._schedulers.odds(decision).as_far_as_known(np.flatnonzero(decision.verdicts.passes))
         return self._schedulers.odds(decision)
 
@@ -135,15 +135,15 @@ class Prover:
         return None
 
     def _land_all(
-        self, turn: Turn, suggestions: Sequence[Suggestion], sources: Sequence[int]
+        self, ref: PluginRef, suggestions: Sequence[Suggestion], sources: Sequence[int]
     ) -> tuple[Landing, ...] | Obstacle:
         """Make all moves in order; where one cannot be made, the state is left as it is then."""
         landings: list[Landing | Reason] = []
         for position, (suggestion, source) in enumerate(zip(suggestions, sources, strict=True)):
             waiting = [each for each in range(position) if not isinstance(landings[each], Landing)]
-            landings.append(self._foreseen(turn, suggestion, source) or self._land(turn, suggestion, source))
+            landings.append(self._foreseen(ref, suggestion, source) or self._land(ref, suggestion, source))
             for each in waiting:
-                landings[each] = self._land_late(turn, suggestions[each], sources[each])
+                landings[each] = self._land_late(ref, suggestions[each], sources[each])
             if len(suggestions) > 1:
                 # What is known of pods alike holds only while nothing moves.
                 self._memory.forget()
@@ -152,23 +152,23 @@ class Prover:
                 if not isinstance(landing, Landing) and not may_wait(landing, sources[each], sources[position + 1 :]):
                     return Obstacle(each, landing)
             if not isinstance(landings[position], Landing):
-                self._replace(suggestion.pod, Succession.AFTERWARDS)
+                self._replace(suggestion.pod, ReplacementPolicy.AFTERWARDS)
         made = tuple(each for each in landings if isinstance(each, Landing))
         return not_probable_enough(made, self._certainty) or made
 
-    def _land_late(self, turn: Turn, suggestion: Suggestion, source: int) -> Landing | Reason:
+    def _land_late(self, ref: PluginRef, suggestion: Suggestion, source: int) -> Landing | Reason:
         """Where a replacement lands that has been waiting for a place."""
         decision = self._schedulers.decide(twin_of(suggestion.pod))
         if decision.node == PENDING:
             return self._no_place(decision)
         prediction = self._prediction(suggestion.pod, decision, source)
-        landing = self._landings.foreseen(turn, suggestion, source, prediction)
+        landing = self._landings.foreseen(ref, suggestion, source, prediction)
         if not isinstance(landing, Landing):
             return landing
         self._state.place(twin_of(suggestion.pod), landing.target)
         return landing._replace(waits=True)
 
-    def _foreseen(self, turn: Turn, suggestion: Suggestion, source: int) -> Reason | None:
+    def _foreseen(self, ref: PluginRef, suggestion: Suggestion, source: int) -> Reason | None:
         """What stands against a move, as far as a pod alike has shown where it would land; the state stays as it is."""
         known = self._memory.recall(suggestion.pod, source)
         if not isinstance(known, PlacementPrediction):
@@ -176,40 +176,40 @@ class Prover:
         mark = self._state.checkpoint()
         if known.afterwards:
             self._state.remove(suggestion.pod)
-        landing = self._landings.foreseen(turn, suggestion, source, known)
+        landing = self._landings.foreseen(ref, suggestion, source, known)
         self._state.undo(mark)
         return None if isinstance(landing, Landing) else landing
 
     def _one_way(
-        self, turn: Turn, suggestions: Sequence[Suggestion], sources: Sequence[int], landings: tuple[Landing, ...]
+        self, ref: PluginRef, suggestions: Sequence[Suggestion], sources: Sequence[int], landings: tuple[Landing, ...]
     ) -> tuple[Landing, ...] | Obstacle:
         """Refuse what takes a pod to where another of its workload has just come from: nothing would be gained."""
         made: dict[tuple[int, int, int, int], int] = {}
         for position, (suggestion, source, landing) in enumerate(zip(suggestions, sources, landings, strict=True)):
-            if suggestion.obligation is Obligation.ANYWHERE:
+            if suggestion.constraint is PlacementConstraint.ANYWHERE:
                 continue
             workload = self._workload(suggestion.pod)
             back = (*workload, landing.target, source)
             other = made.get(back, self._made.get(back))
             if other is not None:
                 if back not in made:
-                    self.circles.append(Circle(other, turn, source))
+                    self.move_cycles.append(MoveCycle(other, ref, source))
                 message = f"it would only swap nodes with {self._pods.full_name(other)}, of the same workload"
                 return Obstacle(position, ("placement", "Undoes", message))
             made[*workload, source, landing.target] = suggestion.pod
         self._made |= made
         return landings
 
-    def _move_on(self, turn: Turn, suggestions: Sequence[Suggestion], sources: Sequence[int]) -> Obstacle:
+    def _move_on(self, ref: PluginRef, suggestions: Sequence[Suggestion], sources: Sequence[int]) -> Obstacle:
         """Note replacements that a later plan would move once more; this one does not."""
         mark = self._state.checkpoint()
-        landings = self._land_all(turn, suggestions, sources)
+        landings = self._land_all(ref, suggestions, sources)
         self._state.undo(mark)
         moved = [each for each, suggestion in enumerate(suggestions) if not self._pods.observed[suggestion.pod]]
         for each in moved:
             pod = suggestions[each].pod
             if not isinstance(landings, Obstacle) or self._comes_with_volumes(pod):
-                self.circles.append(Circle(twin_of(pod), turn, sources[each]))
+                self.move_cycles.append(MoveCycle(twin_of(pod), ref, sources[each]))
         return self._moved_already(suggestions, moved[0])
 
     def _moved_already(self, suggestions: Sequence[Suggestion], first: int) -> Obstacle:
@@ -220,30 +220,30 @@ class Prover:
         name = self._pods.full_name(suggestions[first].pod)
         return Obstacle(there[0], ("placement", "Circle", f"this plan has moved {name} to the same node"))
 
-    def _land(self, turn: Turn, suggestion: Suggestion, source: int) -> Landing | Reason:
+    def _land(self, ref: PluginRef, suggestion: Suggestion, source: int) -> Landing | Reason:
         pod = suggestion.pod
-        match self._successions.of(pod):
-            case Succession.LOST:
+        match self._replacement_policies.of(pod):
+            case ReplacementPolicy.LOST:
                 return "placement", "NoReplacement", "nothing would recreate this pod"
-            case Succession.CLEARED:
+            case ReplacementPolicy.NOT_NEEDED:
                 self._state.remove(pod)
                 return Landing(certainty="certain", probability=1.0)
             case when:
-                landing = self._prove(turn, suggestion, source, when)
+                landing = self._prove(ref, suggestion, source, when)
         if isinstance(landing, Landing):
             if self._state.exists[pod]:
                 self._state.remove(pod)
             self._state.place(twin_of(pod), landing.target)
         return landing
 
-    def _prove(self, turn: Turn, suggestion: Suggestion, source: int, when: Succession) -> Landing | Reason:
+    def _prove(self, ref: PluginRef, suggestion: Suggestion, source: int, when: ReplacementPolicy) -> Landing | Reason:
         """Where the replacement lands, as far as that can be known."""
         pod = suggestion.pod
         unprovable = self._unprovable(pod)
         if unprovable is not None:
             return unprovable
         if self._steerable.knows(pod):
-            steered = self._steer(turn, suggestion, source, when)
+            steered = self._steer(ref, suggestion, source, when)
             if steered is not None:
                 return steered
         decision = self._schedule(pod, when)
@@ -252,7 +252,7 @@ class Prover:
             self._memory.keep(pod, source, nowhere)
             return nowhere
         prediction = self._prediction(pod, decision, source)
-        landing = self._landings.foreseen(turn, suggestion, source, prediction)
+        landing = self._landings.foreseen(ref, suggestion, source, prediction)
         if not isinstance(landing, Landing):
             self._memory.keep(pod, source, prediction)
         return landing
@@ -263,10 +263,12 @@ class Prover:
         elsewhere = _elsewhere(decision) if only(odds.nodes, source) else ""
         return PlacementPrediction(odds, decision.best, not self._state.exists[pod], elsewhere)
 
-    def _steer(self, turn: Turn, suggestion: Suggestion, source: int, when: Succession) -> Landing | Reason | None:
+    def _steer(
+        self, ref: PluginRef, suggestion: Suggestion, source: int, when: ReplacementPolicy
+    ) -> Landing | Reason | None:
         """The best place for a replacement when it comes; None where nothing fits then, so that it would have to wait."""
         self._replace(suggestion.pod, when)
-        return self._landings.steered(turn, suggestion, source)
+        return self._landings.steered(ref, suggestion, source)
 
     def _unprovable(self, pod: int) -> Reason | None:
         """Why nobody can tell where the replacement of a pod would land."""
@@ -276,12 +278,12 @@ class Prover:
             return "placement", "UnknownScheduler", message
         if self._pods.flags[pod] & Flag.RESOURCE_CLAIMS:
             return "placement", "Unknown", "it claims dynamic resources, which restow does not model"
-        unknown = self._evidence.decisive(pod)
+        unknown = self._missing_data.decisive(pod)
         if unknown:
             return "placement", "Unknown", f"its placement depends on {missing_kinds(unknown)}"
         return None
 
-    def _schedule(self, pod: int, when: Succession) -> Decision:
+    def _schedule(self, pod: int, when: ReplacementPolicy) -> Decision:
         """The scheduler's answer for the replacement of a pod, which is left without a node.
 
         Source: Kubernetes 1.36, a terminating pod keeps its place.
@@ -293,9 +295,9 @@ class Prover:
             decision = self._schedulers.decide(twin_of(pod))
         return decision
 
-    def _replace(self, pod: int, when: Succession) -> None:
+    def _replace(self, pod: int, when: ReplacementPolicy) -> None:
         """The cluster as it is when the replacement of a pod has just been created."""
-        if when is Succession.OVERLAPPING:
+        if when is ReplacementPolicy.OVERLAPPING:
             self._state.terminate(pod)
         elif self._state.exists[pod]:
             self._state.remove(pod)
@@ -321,5 +323,5 @@ def _elsewhere(decision: Decision) -> str:
     fitting = int(np.count_nonzero(decision.verdicts.passes)) - 1
     if fitting:
         return f", which scores more than {fitting} other node{'s' if fitting > 1 else ''} where it fits"
-    objections = histogram(reason_counts(decision.verdicts)).removesuffix(".")
-    return objections and f"; the other nodes:{objections}"
+    rejections = histogram(reason_counts(decision.verdicts)).removesuffix(".")
+    return rejections and f"; the other nodes:{rejections}"

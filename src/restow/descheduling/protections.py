@@ -113,7 +113,7 @@ def _named(
 
 
 def _budget_check(cluster: Cluster, labels: LabelGroups) -> Check:
-    if not cluster.tells_of(_BUDGET):
+    if not cluster.has_list(_BUDGET):
         return unknown_check(_BUDGET, np.ones(len(cluster.pods), dtype=bool))
     message = "pod does not have a PodDisruptionBudget and is protected against eviction"
     return Check("PodsWithoutPDB", message, ~covered(cluster, labels))
@@ -144,7 +144,7 @@ def _claim_checks(args: DefaultEvictorArgs, cluster: Cluster) -> list[Check]:
     if not narrowed:
         message = "pod with PVC is protected against eviction"
         return [Check("PodsWithPVC", message, cluster.pods.has(Flag.CLAIMS))]
-    if not cluster.tells_of(_CLAIM):
+    if not cluster.has_list(_CLAIM):
         return [unknown_check(_CLAIM, cluster.pods.has(Flag.CLAIMS))]
     protected = {each.name for each in narrowed}
     failing: dict[str, list[int]] = {}

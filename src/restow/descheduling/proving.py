@@ -22,20 +22,20 @@ from restow.cluster.replacements import with_replacements
 from restow.cluster.snapshot import Cluster
 from restow.cluster.state import ClusterState
 from restow.descheduling.arbiter import Arbiter, Record
-from restow.descheduling.cycle import Cycle, Ensemble, Fence
+from restow.descheduling.cycle import Cycle, Fence, StrategyRunner
 from restow.descheduling.disruption_budgets import DisruptionBudgets
 from restow.descheduling.evictor import Reason
 from restow.descheduling.fencing import fenced_nodes
 from restow.descheduling.framework import Strategy
 from restow.descheduling.landings import circular
-from restow.descheduling.limits import Limits, Spent
-from restow.descheduling.placement import staying_pods
-from restow.descheduling.proof import Circle, Prover
+from restow.descheduling.limits import Limits, PriorEviction
+from restow.descheduling.placement import excluded_pods
+from restow.descheduling.proof import MoveCycle, Prover
 from restow.descheduling.steering import FENCE_EFFECTS, Steering
 from restow.policies.policy import Policy
 from restow.policies.schema import DEFAULT_EVICTOR
 from restow.scheduling.context import Context
-from restow.scheduling.evidence import Evidence
+from restow.scheduling.missing_data import MissingData
 from restow.scheduling.profiles import DEFAULT_PROFILE, SchedulerProfile
 from restow.scheduling.schedulers import Schedulers
 
@@ -67,7 +67,7 @@ class _Pass:
     record: Record
     left: _Allowance
     #: Circles that it closes with moves of earlier passes; then it counts for nothing.
-    circles: tuple[Circle, ...]
+    move_cycles: tuple[MoveCycle, ...]
     #: Whether it forbade anything of its own, so that a clean slate may find more.
     forbade: bool = False
 
@@ -80,30 +80,32 @@ def prove_cycle(
     profiles: Iterable[SchedulerProfile] = (DEFAULT_PROFILE,),
     *,
     steering: Steering = "none",
-    spent: Iterable[Spent] = (),
-    staying: Mapping[str, Reason] = MappingProxyType({}),
+    prior_evictions: Iterable[PriorEviction] = (),
+    excluded: Mapping[str, Reason] = MappingProxyType({}),
 ) -> Cycle:
     """Decide for one cluster at one time (nanoseconds since the epoch), each move proven.
 
     ``profiles`` are those of the cluster's schedulers, ``steering`` is how replacements can be brought to their targets;
-    ``spent``, ``staying`` and errors as for ``run_cycle``.
+    ``prior_evictions``, ``excluded`` and errors as for ``run_cycle``.
     """
     state = ClusterState(with_replacements(cluster, now))
     policy = without_node_fit(policy)
-    ensemble = Ensemble.of(state, policy, strategies, now, steering)
-    fence = _fence(ensemble, policy, steering)
+    runner = StrategyRunner.of(state, policy, strategies, now, steering)
+    fence = _fence(runner, policy, steering)
     if fence is not None:
         state = ClusterState(replace(state.cluster, nodes=state.cluster.nodes.fenced(*fence)))
-        ensemble = Ensemble.of(state, policy, strategies, now, steering)
-    proof = _Proof(state, ensemble, policy, profiles, steering=steering, spent=spent, staying=staying)
+        runner = StrategyRunner.of(state, policy, strategies, now, steering)
+    proof = _Proof(
+        state, runner, policy, profiles, steering=steering, prior_evictions=prior_evictions, excluded=excluded
+    )
     return replace(proof.cycle(), fence=fence)
 
 
-def _fence(ensemble: Ensemble, policy: Policy, steering: Steering) -> Fence | None:
+def _fence(runner: StrategyRunner, policy: Policy, steering: Steering) -> Fence | None:
     """What is fenced while the plan is carried out; None where nothing is."""
     if steering not in FENCE_EFFECTS:
         return None
-    nodes = fenced_nodes(ensemble, policy.restow.fence_share)
+    nodes = fenced_nodes(runner, policy.restow.fence_share)
     return Fence(nodes, FENCE_EFFECTS[steering]) if len(nodes) else None
 
 
@@ -127,28 +129,28 @@ class _Proof:
     def __init__(
         self,
         state: ClusterState,
-        ensemble: Ensemble,
+        runner: StrategyRunner,
         policy: Policy,
         profiles: Iterable[SchedulerProfile],
         *,
         steering: Steering,
-        spent: Iterable[Spent],
-        staying: Mapping[str, Reason],
+        prior_evictions: Iterable[PriorEviction],
+        excluded: Mapping[str, Reason],
     ) -> None:
         self._state = state
-        self._ensemble = ensemble
+        self._runner = runner
         self._policy = policy
         self._schedulers = Schedulers(Context.of(state), profiles)
-        self._evidence = Evidence(state.cluster)
+        self._missing_data = MissingData(state.cluster)
         self._steering = steering
-        self._staying = staying_pods(state.cluster, staying)
+        self._excluded = excluded_pods(state.cluster, excluded)
         #: Of the whole plan, nothing of it used.
-        self._allowance = _Allowance(ensemble.limits(spent), DisruptionBudgets.of(state.cluster, ensemble.labels))
+        self._allowance = _Allowance(runner.limits(prior_evictions), DisruptionBudgets.of(state.cluster, runner.labels))
 
     def cycle(self) -> Cycle:
         """What was decided, and the state it left."""
         record = self._found()
-        return Cycle(record, self._state, self._ensemble.nodes, self._ensemble.untold() | self._evidence.missed)
+        return Cycle(record, self._state, self._runner.nodes, self._runner.missing() | self._missing_data.missed)
 
     def _found(self) -> Record:
         """Begin anew until no move closes a circle, not even with the plans that would follow."""
@@ -156,10 +158,10 @@ class _Proof:
         for _ in range(_PATIENCE):
             self._state.undo(0)
             plan = self._passes(self._allowance, forbidden)
-            circles = plan.circles or self._closed_later(plan.record)
-            if not circles:
+            move_cycles = plan.move_cycles or self._closed_later(plan.record)
+            if not move_cycles:
                 return plan.record
-            more = self._reasons(circles)
+            more = self._reasons(move_cycles)
             if more.keys() <= forbidden.keys():
                 break
             forbidden |= more
@@ -168,7 +170,7 @@ class _Proof:
         self._state.undo(0)
         return self._pass(self._allowance, forbidden, ()).record
 
-    def _closed_later(self, plan: Record) -> tuple[Circle, ...]:
+    def _closed_later(self, plan: Record) -> tuple[MoveCycle, ...]:
         """Circles that later plans would close with the moves of this one; the state stays as it is."""
         if not plan.evictions or not any(each.reason[0] in _FOR_NOW for each in plan.refusals):
             return ()
@@ -176,13 +178,13 @@ class _Proof:
         mark = self._state.checkpoint()
         later = self._passes(_Allowance(Limits(), DisruptionBudgets.none(self._state.cluster)), {}, moved)
         self._state.undo(mark)
-        return tuple(circle for circle in later.circles if circle.pod in moved)
+        return tuple(circle for circle in later.move_cycles if circle.pod in moved)
 
     def _passes(self, allowance: _Allowance, forbidden: _Forbidden, moved: Collection[int] = ()) -> _Pass:
         """Passes until one moves nothing, after others that have moved some pods; or the circles that end them."""
         plan = self._pass(allowance, forbidden, set(moved))
         last = plan
-        while not last.circles and last.record.evictions and (last.forbade or forbidden):
+        while not last.move_cycles and last.record.evictions and (last.forbade or forbidden):
             gone = {*moved, *(each.pod for each in plan.record.evictions)}
             last = self._pass(last.left, {}, gone)
             plan = replace(last, record=_joined(plan.record, last.record))
@@ -196,16 +198,16 @@ class _Proof:
             left = allowance.copy()
             prover = self._prover(left.budgets, forbidden | own)
             record = self._rounds(prover, left.limits)
-            earlier = tuple(circle for circle in prover.circles if circle.pod in moved)
-            if earlier or not prover.circles:
+            earlier = tuple(circle for circle in prover.move_cycles if circle.pod in moved)
+            if earlier or not prover.move_cycles:
                 return _Pass(record, left, earlier, bool(own))
-            own |= self._reasons(prover.circles)
+            own |= self._reasons(prover.move_cycles)
             self._state.undo(mark)
 
     def _rounds(self, prover: Prover, limits: Limits) -> Record:
         record = self._round(prover, limits)
         moves = len(record.evictions)
-        while moves and not prover.circles:
+        while moves and not prover.move_cycles:
             after = self._round(prover, limits)
             moves = len(after.evictions)
             record = _joined(record, after)
@@ -213,8 +215,8 @@ class _Proof:
 
     def _round(self, prover: Prover, limits: Limits) -> Record:
         arbiter = Arbiter(self._state, limits, prover)
-        prover.watch(self._ensemble.watchers(arbiter))
-        self._ensemble.perform(arbiter)
+        prover.watch(self._runner.watchers(arbiter))
+        self._runner.run(arbiter)
         return arbiter.record()
 
     def _prover(self, budgets: DisruptionBudgets, forbidden: _Forbidden) -> Prover:
@@ -222,15 +224,15 @@ class _Proof:
             self._state,
             self._schedulers,
             budgets,
-            self._evidence,
+            self._missing_data,
             certainty=self._policy.restow.certainty,
             steering=self._steering,
-            forbidden=self._staying | forbidden,
+            forbidden=self._excluded | forbidden,
         )
 
-    def _reasons(self, circles: Iterable[Circle]) -> _Forbidden:
+    def _reasons(self, move_cycles: Iterable[MoveCycle]) -> _Forbidden:
         nodes = self._state.cluster.nodes.names
-        return {circle.pod: circular(nodes[circle.node], circle.turn) for circle in circles}
+        return {circle.pod: circular(nodes[circle.node], circle.ref) for circle in move_cycles}
 
 
 def _joined(first: Record, second: Record) -> Record:
@@ -243,7 +245,6 @@ def _joined(first: Record, second: Record) -> Record:
         problems=first.problems,
         notes=first.notes,
         seconds={
-            turn: first.seconds.get(turn, 0.0) + second.seconds.get(turn, 0.0)
-            for turn in (*first.seconds, *second.seconds)
+            ref: first.seconds.get(ref, 0.0) + second.seconds.get(ref, 0.0) for ref in (*first.seconds, *second.seconds)
         },
     )

@@ -26,21 +26,28 @@ from restow.cluster.replacements import twin_of, with_replacements
 from restow.cluster.snapshot import Cluster
 from restow.cluster.state import ClusterState
 from restow.descheduling.arbiter import Arbiter, Record
-from restow.descheduling.cycle import FEWEST_NODES, Cycle, Ensemble, Fence, turns_of
+from restow.descheduling.cycle import FEWEST_NODES, Cycle, Fence, StrategyRunner, plugins_in_order
 from restow.descheduling.disruption_budgets import DisruptionBudgets
 from restow.descheduling.evictor import DefaultEvictor
-from restow.descheduling.framework import Objection, Obligation, Owed, Proposal, Suggestion, Suggestions
-from restow.descheduling.placement import EvictOnly, Turn
+from restow.descheduling.framework import (
+    LandingCheck,
+    PendingFilters,
+    PlacementConstraint,
+    Proposal,
+    Suggestion,
+    Suggestions,
+)
+from restow.descheduling.placement import EvictOnly, PluginRef
 from restow.descheduling.plan import Fenced, Move, Placement
 from restow.descheduling.proof import Prover
 from restow.descheduling.proving import without_node_fit
 from restow.descheduling.registry import strategies
+from restow.descheduling.replacement_policy import ReplacementPolicies, ReplacementPolicy
 from restow.descheduling.steering import FENCE_EFFECTS, Steering
-from restow.descheduling.succession import Succession, Successions
 from restow.errors import InputError
 from restow.policies.policy import Policy, Profile
 from restow.scheduling.context import Context
-from restow.scheduling.evidence import Evidence
+from restow.scheduling.missing_data import MissingData
 from restow.scheduling.profiles import SchedulerProfile
 from restow.scheduling.schedulers import Schedulers
 
@@ -67,9 +74,9 @@ class Replay:
 
 def check_turns(moves: Iterable[Move], policy: Policy, name: str) -> None:
     """InputError where a move of a plan, a file of this name, is of a strategy that its policy does not enable."""
-    known = {turn for *_, turn in turns_of(policy)}
+    known = {ref for *_, ref in plugins_in_order(policy)}
     for index, move in enumerate(moves):
-        if Turn(move.profile, move.plugin) not in known:
+        if PluginRef(move.profile, move.plugin) not in known:
             raise InputError(
                 f"{name}: moves[{index}].plugin: the plan's policy enables no {move.plugin} in the profile {move.profile!r}"
             )
@@ -81,10 +88,10 @@ def with_shared_candidates(moves: Sequence[Move]) -> tuple[Move, ...]:
     If a replacement lands on another of its candidates, the place that the plan had for it is free, and the next one may
     land there. The fence keeps all of them off the nodes that the strategy wants none of its pods on.
     """
-    shared: dict[Turn, set[str]] = {}
+    shared: dict[PluginRef, set[str]] = {}
     for each in moves:
-        shared.setdefault(Turn(each.profile, each.plugin), set()).update(set(each.candidates) - set(each.in_vain))
-    return tuple(_widened(each, shared[Turn(each.profile, each.plugin)]) for each in moves)
+        shared.setdefault(PluginRef(each.profile, each.plugin), set()).update(set(each.candidates) - set(each.in_vain))
+    return tuple(_widened(each, shared[PluginRef(each.profile, each.plugin)]) for each in moves)
 
 
 def _widened(move: Move, shared: Collection[str]) -> Move:
@@ -117,24 +124,24 @@ def replay(
     if stands is not None:
         cluster = replace(cluster, nodes=cluster.nodes.fenced(*stands))
     state = ClusterState(with_replacements(cluster, now)) if proves else ClusterState(cluster, by_status=False)
-    ensemble = Ensemble.of(state, policy, strategies(), now)
-    evidence = Evidence(state.cluster)
-    limits = ensemble.limits(())
+    runner = StrategyRunner.of(state, policy, strategies(), now)
+    missing_data = MissingData(state.cluster)
+    limits = runner.limits(())
     if not proves:
-        return _Replaying(ensemble, Arbiter(state, limits, EvictOnly(state)), moves, evidence, changed, {}).decided()
+        return _Replaying(runner, Arbiter(state, limits, EvictOnly(state)), moves, missing_data, changed, {}).decided()
     prover = Prover(
         state,
         Schedulers(Context.of(state), profiles),
-        DisruptionBudgets.of(state.cluster, ensemble.labels),
-        evidence,
+        DisruptionBudgets.of(state.cluster, runner.labels),
+        missing_data,
         certainty=policy.restow.certainty,
         steering=steering,
         forbidden={},
     )
     arbiter = Arbiter(state, limits, prover)
-    watchers = ensemble.watchers(arbiter)
+    watchers = runner.watchers(arbiter)
     prover.watch(watchers)
-    replayed = _Replaying(ensemble, arbiter, moves, evidence, changed, dict(watchers)).decided()
+    replayed = _Replaying(runner, arbiter, moves, missing_data, changed, dict(watchers)).decided()
     return replace(replayed, cycle=replace(replayed.cycle, fence=stands))
 
 
@@ -149,48 +156,46 @@ def _found(fence: Fenced, cluster: Cluster) -> Fence | None:
 class _Replaying:
     """One decision about a plan."""
 
-    _ensemble: Ensemble
+    _runner: StrategyRunner
     _arbiter: Arbiter
     _moves: Sequence[Move]
-    _evidence: Evidence
+    _missing_data: MissingData
     _changed: Mapping[str, ChangeFound]
     #: Of strategies to landings; none where nothing is proven.
-    _objections: Mapping[Turn, Objection]
+    _landing_checks: Mapping[PluginRef, LandingCheck]
     _state: ClusterState = field(init=False)
-    _turns: dict[Turn, tuple[Profile, DefaultEvictor]] = field(init=False)
+    _refs: dict[PluginRef, tuple[Profile, DefaultEvictor]] = field(init=False)
     #: By uid, of those that are there.
     _pods: dict[str, int] = field(init=False)
     _nodes: dict[str, int] = field(init=False)
-    _successions: Successions = field(init=False)
+    _replacement_policies: ReplacementPolicies = field(init=False)
 
     def __post_init__(self) -> None:
-        self._state = self._ensemble.state
+        self._state = self._runner.state
         cluster = self._state.cluster
-        self._turns = {turn: (profile, evictor) for turn, profile, evictor in self._ensemble.turns()}
+        self._refs = {ref: (profile, evictor) for ref, profile, evictor in self._runner.refs()}
         wanted = {each.pod.uid for each in self._moves}
         self._pods = {uid: pod for pod, uid in enumerate(cluster.pods.uids) if uid in wanted}
         self._nodes = {name: node for node, name in enumerate(cluster.nodes.names)}
-        self._successions = Successions(cluster)
+        self._replacement_policies = ReplacementPolicies(cluster)
 
     def decided(self) -> Replay:
-        objections: dict[str, ChangeFound] = {}
-        for turn, groups in groupby(groupby(self._moves, key=_proposed), key=lambda each: each[0][0]):
-            self._settle(turn, [list(moves) for _, moves in groups], objections)
+        reasons: dict[str, ChangeFound] = {}
+        for ref, groups in groupby(groupby(self._moves, key=_proposed), key=lambda each: each[0][0]):
+            self._settle(ref, [list(moves) for _, moves in groups], reasons)
         record = self._arbiter.record()
         uids = self._state.cluster.pods.uids
         for each in record.refusals:
-            objections |= {uids[pod]: each.reason[1:] for pod in (each.pod, *each.others)}
-        objections |= self._unjudged(record, objections)
-        untold = self._ensemble.untold() | self._evidence.missed
-        refused = tuple(
-            RefusedMove(each, *objections[each.pod.uid]) for each in self._moves if each.pod.uid in objections
-        )
-        return Replay(Cycle(record, self._state, self._ensemble.nodes, untold), refused)
+            reasons |= {uids[pod]: each.reason[1:] for pod in (each.pod, *each.others)}
+        reasons |= self._unjudged(record, reasons)
+        missing = self._runner.missing() | self._missing_data.missed
+        refused = tuple(RefusedMove(each, *reasons[each.pod.uid]) for each in self._moves if each.pod.uid in reasons)
+        return Replay(Cycle(record, self._state, self._runner.nodes, missing), refused)
 
-    def _unjudged(self, record: Record, objections: Collection[str]) -> dict[str, ChangeFound]:
+    def _unjudged(self, record: Record, reasons: Collection[str]) -> dict[str, ChangeFound]:
         """What is left where a strategy could not say from which nodes it takes pods: it lacks what it goes by."""
-        judged = {self._state.cluster.pods.uids[each.pod] for each in record.evictions} | set(objections)
-        problems = {(turn.profile, turn.plugin): message for turn, message in record.problems}
+        judged = {self._state.cluster.pods.uids[each.pod] for each in record.evictions} | set(reasons)
+        problems = {(ref.profile, ref.plugin): message for ref, message in record.problems}
         return {
             each.pod.uid: ("Unknown", f"{each.plugin} could not judge it: {problems[each.profile, each.plugin]}")
             for each in self._moves
@@ -205,70 +210,74 @@ class _Replaying:
         if pod is None:
             return "Gone", "it is already gone"
         message = self._elsewhere(move, int(self._state.node[pod]))
-        if message is None and move.target is not None and self._successions.of(pod) is Succession.CLEARED:
+        if (
+            message is None
+            and move.target is not None
+            and self._replacement_policies.of(pod) is ReplacementPolicy.NOT_NEEDED
+        ):
             message = "it has ended, so nothing would come in its place"
         return None if message is None else ("Stale", message)
 
     def _elsewhere(self, move: Move, node: int) -> str | None:
         """What is wrong with the node that a pod is on."""
-        nodes = self._ensemble.nodes
+        nodes = self._runner.nodes
         if node != self._nodes.get(move.source):
             return f"it is not on {move.source}, from where the plan moves it"
         if len(nodes) < FEWEST_NODES:
             return f"of two nodes that are ready and selected by the policy there {_there(len(nodes))}"
         return None if node in nodes else f"{move.source} is not ready, or not selected by the policy any more"
 
-    def _settle(self, turn: Turn, groups: Sequence[Sequence[Move]], objections: dict[str, ChangeFound]) -> None:
+    def _settle(self, ref: PluginRef, groups: Sequence[Sequence[Move]], reasons: dict[str, ChangeFound]) -> None:
         """Have the arbiter judge moves of one strategy, some of which are made together or not at all."""
-        standing: list[Sequence[Move]] = []
+        ranked_candidates: list[Sequence[Move]] = []
         for group in groups:
             found = {each.pod.uid: why for each in group if (why := self._stale(each)) is not None}
             if found:
-                objections |= {each.pod.uid: found.get(each.pod.uid) or _with_others(group, found) for each in group}
+                reasons |= {each.pod.uid: found.get(each.pod.uid) or _with_others(group, found) for each in group}
             else:
-                standing.append(group)
-        _, evictor = self._turns[turn]
+                ranked_candidates.append(group)
+        _, evictor = self._refs[ref]
         # Filter is asked before the first of them goes, as strategies do; of a proposal the arbiter asks everything.
-        single = [self._pods[group[0].pod.uid] for group in standing if group[0].proposal is UNSET]
+        single = [self._pods[group[0].pod.uid] for group in ranked_candidates if group[0].proposal is UNSET]
         pods = np.array(single, dtype=np.int64)
         passes = evictor.passes_filter(pods)
-        self._arbiter.refuse(turn, evictor, pods[~passes])
+        self._arbiter.refuse(ref, evictor, pods[~passes])
         held = set(pods[~passes].tolist())
-        left = [group for group in standing if self._pods[group[0].pod.uid] not in held]
-        self._arbiter.settle(turn, self._suggestions(turn, left), evictor)
+        left = [group for group in ranked_candidates if self._pods[group[0].pod.uid] not in held]
+        self._arbiter.settle(ref, self._suggestions(ref, left), evictor)
 
-    def _suggestions(self, turn: Turn, groups: Iterable[Sequence[Move]]) -> Suggestions:
-        giving = self._giving(turn)
+    def _suggestions(self, ref: PluginRef, groups: Iterable[Sequence[Move]]) -> Suggestions:
+        giving = self._giving(ref)
         for group in groups:
             # Sorting all nodes takes time, and moves before may only have relieved some of them.
             if any(np.isin(self._indices(each.candidates), giving).any() for each in group):
-                giving = self._giving(turn)
-            suggestions = tuple(self._suggestion(turn, each, giving) for each in group)
+                giving = self._giving(ref)
+            suggestions = tuple(self._suggestion(ref, each, giving) for each in group)
             proposal = group[0].proposal
             yield suggestions[0] if proposal is UNSET else Proposal(suggestions, proposal.purpose)
 
-    def _giving(self, turn: Turn) -> IntArray:
+    def _giving(self, ref: PluginRef) -> IntArray:
         """The nodes that a strategy takes pods off now, whichever pods; none where it does not sort nodes."""
-        sort_nodes, (profile, evictor) = strategies()[turn.plugin].sort_nodes, self._turns[turn]
-        view = self._ensemble.view(self._arbiter, turn, evictor)
+        sort_nodes, (profile, evictor) = strategies()[ref.plugin].sort_nodes, self._refs[ref]
+        view = self._runner.view(self._arbiter, ref, evictor)
         if sort_nodes is None or not view.proves:
             return np.array([], dtype=np.int64)
-        classes = sort_nodes(view, profile.args[turn.plugin])
+        classes = sort_nodes(view, profile.args[ref.plugin])
         return np.array([node for node, each in classes.items() if each.gives], dtype=np.int64)
 
-    def _suggestion(self, turn: Turn, move: Move, giving: IntArray) -> Suggestion:
+    def _suggestion(self, ref: PluginRef, move: Move, giving: IntArray) -> Suggestion:
         pod = self._pods[move.pod.uid]
         in_vain = self._indices(move.in_vain)
         good = np.setdiff1d(self._indices(move.candidates), in_vain)
         stays = self._nodes[move.source] in good
         good = np.setdiff1d(good, giving)
-        objects = self._objections.get(turn)
+        check = self._landing_checks.get(ref)
         return Suggestion(
             pod,
             move.reason,
-            Obligation.ANYWHERE if stays else Obligation.BETTER,
-            Owed.PRE_EVICTION if move.proposal is UNSET else Owed.ALL,
-            welcome=partial(_among, good) if objects is None else partial(_undisputed, good, objects, twin_of(pod)),
+            PlacementConstraint.ANYWHERE if stays else PlacementConstraint.BETTER,
+            PendingFilters.PRE_EVICTION if move.proposal is UNSET else PendingFilters.ALL,
+            accepts=partial(_among, good) if check is None else partial(_undisputed, good, check, twin_of(pod)),
             worse=partial(_outside, in_vain),
             cost=partial(_distance, self._nodes.get(move.target or "", -1)),
             by_plan=True,
@@ -278,10 +287,10 @@ class _Replaying:
         return np.array([self._nodes[name] for name in names if name in self._nodes], dtype=np.int64)
 
 
-def _proposed(move: Move) -> tuple[Turn, str]:
+def _proposed(move: Move) -> tuple[PluginRef, str]:
     """Moves next to each other for which this is the same are made together, or not at all; for any other it is its own."""
-    turn = Turn(move.profile, move.plugin)
-    return turn, move.pod.uid if move.proposal is UNSET else f" {move.proposal.purpose}"
+    ref = PluginRef(move.profile, move.plugin)
+    return ref, move.pod.uid if move.proposal is UNSET else f" {move.proposal.purpose}"
 
 
 def _with_others(group: Sequence[Move], found: Mapping[str, ChangeFound]) -> ChangeFound:
@@ -299,8 +308,8 @@ def _among(chosen: IntArray, nodes: IntArray) -> BoolArray:
     return np.isin(nodes, chosen)
 
 
-def _undisputed(chosen: IntArray, objects: Objection, replacement: int, nodes: IntArray) -> BoolArray:
-    return _among(chosen, nodes) & ~objects(replacement, nodes)
+def _undisputed(chosen: IntArray, check: LandingCheck, replacement: int, nodes: IntArray) -> BoolArray:
+    return _among(chosen, nodes) & ~check(replacement, nodes)
 
 
 def _outside(chosen: IntArray, nodes: IntArray) -> BoolArray:

@@ -27,7 +27,7 @@ from restow.kube.objects import PodAffinityTerm
 
 
 @dataclass(slots=True, frozen=True)
-class Domains:
+class RepulsionDomains:
     """The domains of one topology key; a node without the label is a domain of its own."""
 
     key: str
@@ -37,11 +37,11 @@ class Domains:
     values: tuple[str, ...]
 
     @staticmethod
-    def of(nodes: Nodes, key: str) -> Domains:
+    def of(nodes: Nodes, key: str) -> RepulsionDomains:
         """The domains that the nodes form."""
         column = nodes.label_column(key)
         alone = len(column.values) + np.arange(len(nodes))
-        return Domains(key, np.where(column.codes == NO_LABEL, alone, column.codes).tolist(), column.values)
+        return RepulsionDomains(key, np.where(column.codes == NO_LABEL, alone, column.codes).tolist(), column.values)
 
     def text(self, domain: int) -> str:
         """The domain for people: ``in zone=a``, or ``on its node``."""
@@ -52,7 +52,7 @@ class Domains:
 class Term:
     """One distinct term with the pods that it matches, by domain."""
 
-    domains: Domains
+    domains: RepulsionDomains
     matching: dict[int, list[int]]
 
 
@@ -69,7 +69,7 @@ class Repulsion:
         self._namespace: list[int] = pods.namespace.tolist()
         self._namespace_ids = {name: identifier for identifier, name in enumerate(pods.tables.namespaces)}
         self._left: set[int] = set()
-        self._domains: dict[str, Domains] = {}
+        self._domains: dict[str, RepulsionDomains] = {}
         self._terms: dict[tuple[Selector, tuple[int, ...], str], Term] = {}
         self._terms_of: dict[tuple[int, int], tuple[Term, ...]] = {}
 
@@ -137,10 +137,10 @@ class Repulsion:
             matching[of_node[self._node[pod]]].append(pod)
         term.matching.update(matching)
 
-    def _domains_of(self, key: str) -> Domains:
+    def _domains_of(self, key: str) -> RepulsionDomains:
         domains = self._domains.get(key)
         if domains is None:
-            domains = self._domains[key] = Domains.of(self._view.state.cluster.nodes, key)
+            domains = self._domains[key] = RepulsionDomains.of(self._view.state.cluster.nodes, key)
         return domains
 
 

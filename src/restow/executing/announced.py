@@ -15,7 +15,7 @@ from typing import Final
 
 from restow.client.access import missing_right
 from restow.client.errors import ClientError, Forbidden
-from restow.client.following import Changed, Interrupted, Listed, News, Removed, follow
+from restow.client.following import Changed, Interrupted, Listed, Removed, WatchEvent, follow
 from restow.client.listing import Selection
 from restow.client.resources import CONFIG_MAPS
 from restow.client.transport import Api
@@ -70,7 +70,7 @@ class Announced:
                 self._owners = _owners(news, self._owners)
 
 
-def _owners(news: News, known: frozenset[str]) -> frozenset[str]:
+def _owners(news: WatchEvent, known: frozenset[str]) -> frozenset[str]:
     """The controllers after a piece of news.
 
     None, while news are interrupted: entries are there for a second, and one that is written later comes with all others.

@@ -18,9 +18,9 @@ from restow.client import eviction
 from restow.client.back_off import BackOff
 from restow.client.errors import NotPermitted
 from restow.client.permitted_body import Permit
-from restow.descheduling.namespace_consent import withheld
-from restow.descheduling.succession import Succession
-from restow.executing.agenda import Agenda
+from restow.descheduling.namespace_opt_out import withheld
+from restow.descheduling.replacement_policy import ReplacementPolicy
+from restow.executing.eviction_queue import EvictionQueue
 from restow.executing.following import Following
 from restow.executing.memory import Memory
 from restow.executing.outcomes import (
@@ -40,7 +40,7 @@ from restow.executing.pace import Pace
 from restow.executing.revalidation import gone, siblings_starting, stale, still_awaited, unknown
 from restow.executing.settings import Clock, Settings, elapsed
 from restow.executing.steering import NoSteering, Steers
-from restow.executing.surroundings import Evicting, Sight
+from restow.executing.surroundings import ClusterView, Evicting
 from restow.executing.task import Task
 from restow.executing.windows import closed
 
@@ -63,9 +63,9 @@ LAST_ANSWERS: Final = 30.0
 
 @dataclass(slots=True)
 class Execution:
-    """Carries out plans on a cluster; a ``Carrying``."""
+    """Carries out plans on a cluster; an ``Executor``."""
 
-    sight: Sight
+    view: ClusterView
     evicting: Evicting
     permit: Permit
     settings: Settings
@@ -90,7 +90,7 @@ class Execution:
             self._run.conclude(why)
 
 
-class _Objection(NamedTuple):
+class _Rejection(NamedTuple):
     """Why a task is not begun."""
 
     message: str
@@ -103,8 +103,8 @@ class _Run:
     def __init__(self, execution: Execution, tasks: Iterable[Task]) -> None:
         self._with = execution
         self._pace = Pace()
-        self._agenda = Agenda(tasks, self._pace)
-        self._following = Following(execution.sight, execution.memory, execution.settings, execution.steering)
+        self._queue = EvictionQueue(tasks, self._pace)
+        self._following = Following(execution.view, execution.memory, execution.settings, execution.steering)
         self._told: asyncio.Queue[Outcome | BaseException] = asyncio.Queue()
         self._changed = asyncio.Event()
         self._coroutines: set[asyncio.Task[None]] = set()
@@ -121,7 +121,7 @@ class _Run:
         self._open: dict[int, Task] = {}
         #: How often it was looked whether a task's budgets have room.
         self._looks: Counter[int] = Counter()
-        self._stopped: _Objection | None = None
+        self._stopped: _Rejection | None = None
         #: Of the requests that are out: no end, unless it is stopped.
         self._patience: set[asyncio.Timeout] = set()
 
@@ -129,14 +129,14 @@ class _Run:
         try:
             while True:
                 self._changed.clear()
-                while (task := self._agenda.start(elapsed() + _TICK)) is not None:
+                while (task := self._queue.start(elapsed() + _TICK)) is not None:
                     self._begin(task)
                 while not self._told.empty():
                     told = self._told.get_nowait()
                     if isinstance(told, BaseException):
                         raise told
                     yield told
-                if self._agenda.is_finished:
+                if self._queue.is_finished:
                     return
                 await self._news()
         finally:
@@ -147,25 +147,25 @@ class _Run:
 
     def stop(self, why: str) -> None:
         self._following.stop(why)
-        self._begin_no_more(_Objection(why, "Stopped"))
+        self._begin_no_more(_Rejection(why, "Stopped"))
         deadline = elapsed() + LAST_ANSWERS
         for patience in self._patience:
             if patience.when() is None:
                 patience.reschedule(deadline)
 
     def conclude(self, why: str) -> None:
-        self._begin_no_more(_Objection(why, "Replanned"))
+        self._begin_no_more(_Rejection(why, "Replanned"))
 
-    def _begin_no_more(self, objection: _Objection) -> None:
-        if self._stopped is None or objection.code == "Stopped":
-            self._stopped = objection
-        self._agenda.hurry()
+    def _begin_no_more(self, reason_against: _Rejection) -> None:
+        if self._stopped is None or reason_against.code == "Stopped":
+            self._stopped = reason_against
+        self._queue.hurry()
         self._changed.set()
 
     async def _news(self) -> None:
         """Wait until something has changed, or a task is to be asked again."""
         try:
-            async with asyncio.timeout_at(self._agenda.wakes_at()):
+            async with asyncio.timeout_at(self._queue.wakes_at()):
                 await self._changed.wait()
         except TimeoutError:
             return
@@ -186,7 +186,7 @@ class _Run:
         if isinstance(outcome, _ASTRAY):
             self._following.stray(outcome.task)
         if isinstance(outcome, ENDINGS):
-            self._agenda.finish(outcome.task)
+            self._queue.finish(outcome.task)
             self._following.forget(outcome.task)
             self._unsure.pop(outcome.task.number, None)
         self._changed.set()
@@ -207,31 +207,31 @@ class _Run:
 
     async def _carry(self, task: Task) -> None:
         unsure = task.number in self._unsure
-        if unsure and gone(task.move, self._with.sight):
+        if unsure and gone(task.move, self._with.view):
             await self._follow(task)
-        elif (objection := self._objection(task)) is None:
+        elif (reason_against := self._rejection(task)) is None:
             if not self._waits_for_room(task):
                 await self._ask(task)
         elif unsure:
-            self._leave(task, objection)
+            self._leave(task, reason_against)
         else:
-            self._tell(Dropped(task, *objection))
+            self._tell(Dropped(task, *reason_against))
 
-    def _leave(self, task: Task, objection: _Objection) -> None:
+    def _leave(self, task: Task, reason_against: _Rejection) -> None:
         """Do not ask again for what may be going: whether it does, shows in time."""
-        ending = Failed(task, f"the API server did not answer; no retry: {objection.message}")
+        ending = Failed(task, f"the API server did not answer; no retry: {reason_against.message}")
         is_over = self._stopped is not None and self._stopped.code != "Replanned"
         if is_over or self._has_stayed(task):
             self._tell(ending)
         else:
-            self._put_off(task, ending, objection.message, None)
+            self._put_off(task, ending, reason_against.message, None)
 
     def _has_stayed(self, task: Task) -> bool:
         """Whether the pod was still there when the request without an answer could not be carried out any more."""
-        seen = elapsed() - self._with.sight.age("Pod")
+        seen = elapsed() - self._with.view.age("Pod")
         return seen > self._unsure[task.number] + LAST_ANSWERS
 
-    def _objection(self, task: Task) -> _Objection | None:
+    def _rejection(self, task: Task) -> _Rejection | None:
         """Why a task is not begun, or not asked for again."""
         run, now, since_start = self._with, self._with.clock(), elapsed()
         if self._stopped is None and run.permit() <= 0:
@@ -239,17 +239,17 @@ class _Run:
         if self._stopped is not None:
             return self._stopped
         asked: tuple[tuple[DropCode, Callable[[], str | None]], ...] = (
-            ("Unknown", lambda: unknown(task, run.sight)),
-            ("Gone", lambda: gone(task.move, run.sight)),
+            ("Unknown", lambda: unknown(task, run.view)),
+            ("Gone", lambda: gone(task.move, run.view)),
             ("Window", lambda: closed(run.settings.windows, now)),
             ("Requested", lambda: run.memory.requested(task, since_start)),
-            ("BackOff", lambda: run.memory.objection(task, since_start)),
-            ("OptedOut", lambda: withheld(run.sight.consent(task.move.pod.namespace), run.settings.namespaces)),
-            ("NotReady", lambda: still_awaited(task, run.sight, run.memory)),
-            ("Stale", lambda: stale(task.move, run.sight)),
-            ("NotReady", lambda: siblings_starting(task, run.sight, now, run.settings.ready)),
+            ("BackOff", lambda: run.memory.reason_against(task, since_start)),
+            ("OptedOut", lambda: withheld(run.view.opt_out(task.move.pod.namespace), run.settings.namespaces)),
+            ("NotReady", lambda: still_awaited(task, run.view, run.memory)),
+            ("Stale", lambda: stale(task.move, run.view)),
+            ("NotReady", lambda: siblings_starting(task, run.view, now, run.settings.ready)),
         )
-        return next((_Objection(message, code) for code, ask in asked if (message := ask()) is not None), None)
+        return next((_Rejection(message, code) for code, ask in asked if (message := ask()) is not None), None)
 
     async def _ask(self, task: Task) -> None:
         self._following.expect(task)
@@ -311,12 +311,12 @@ class _Run:
         A budget that nobody of us has used is asked for first: its status may be older than what the API server knows.
         """
         watched = task.budgets if self._asked[task.number] else task.budgets & self._used
-        full = [budget for budget in sorted(watched) if not self._with.sight.has_room(budget)]
+        full = [budget for budget in sorted(watched) if not self._with.view.has_room(budget)]
         if not full:
             return False
         self._looks[task.number] += 1
         pause = _LOOK_AGAIN.wait(self._looks[task.number])
-        if not self._agenda.postpone(task, elapsed(), pause, self._with.settings.budget):
+        if not self._queue.postpone(task, elapsed(), pause, self._with.settings.budget):
             return False
         if self._looks[task.number] >= _TELLING_LOOKS:
             self._tell_once(Waiting(task, f"The disruption budget {full[0]} allows no more disruptions"))
@@ -336,12 +336,12 @@ class _Run:
     def _put_off(self, task: Task, ending: Outcome, message: str, pause: float | None) -> bool:
         """Ask again later; False, and the ending told, if that was done for too long."""
         wait = _ASK_AGAIN.wait(self._asked[task.number], pause)
-        if not self._agenda.postpone(task, elapsed(), wait, self._with.settings.budget):
+        if not self._queue.postpone(task, elapsed(), wait, self._with.settings.budget):
             self._tell(ending)
             return False
         self._tell_once(Waiting(task, message))
         if self._stopped is not None and self._stopped.code == "Stopped":
-            self._agenda.hurry()
+            self._queue.hurry()
         self._changed.set()
         return True
 
@@ -354,10 +354,10 @@ class _Run:
         self._tell(Evicted(task))
         self._full -= task.budgets
         self._used |= task.budgets
-        self._agenda.answered(task)
-        if task.succession in (Succession.CLEARED, Succession.LOST):
+        self._queue.answered(task)
+        if task.replacement_policy in (ReplacementPolicy.NOT_NEEDED, ReplacementPolicy.LOST):
             self._tell(Cleared(task))
             return
         async for outcome in self._following.follow(task):
-            self._agenda.landed(task)
+            self._queue.landed(task)
             self._tell(outcome)

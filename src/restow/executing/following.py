@@ -12,14 +12,14 @@ from collections.abc import AsyncIterator
 
 from restow.cluster.pods import Phase
 from restow.cluster.pods_now import PodNow
-from restow.descheduling.succession import Succession
+from restow.descheduling.replacement_policy import ReplacementPolicy
 from restow.executing.memory import Awaited, Memory
 from restow.executing.outcomes import Landed, Match, Missing, Outcome, Settled, Unready, Unverified, match_of
 from restow.executing.replacements import Replacements
 from restow.executing.revalidation import is_there
 from restow.executing.settings import Settings, elapsed
 from restow.executing.steering import Steers
-from restow.executing.surroundings import Sight
+from restow.executing.surroundings import ClusterView
 from restow.executing.task import Task
 from restow.kube.duration import SECOND, format_duration
 
@@ -32,8 +32,8 @@ _TOLD = 3
 class Following:
     """Follows the replacements of one plan, and has the memory know how they fared."""
 
-    def __init__(self, sight: Sight, memory: Memory, settings: Settings, steering: Steers) -> None:
-        self._sight = sight
+    def __init__(self, view: ClusterView, memory: Memory, settings: Settings, steering: Steers) -> None:
+        self._view = view
         self._memory = memory
         self._settings = settings
         self._steering = steering
@@ -51,8 +51,8 @@ class Following:
     def expect(self, task: Task) -> None:
         """A pod is about to be evicted."""
         if task.owner is not None:
-            self._replacements.expect(task, self._sight.pods_of(task.owner.uid))
-            self._interruptions[task.number] = self._sight.interruptions
+            self._replacements.expect(task, self._view.pods_of(task.owner.uid))
+            self._interruptions[task.number] = self._view.interruptions
 
     def stray(self, task: Task) -> None:
         """A move does not do, or not now, what later ones count on."""
@@ -66,7 +66,7 @@ class Following:
     async def follow(self, task: Task) -> AsyncIterator[Outcome]:
         """The landing, if there is one, and the ending."""
         # What comes after the old pod has to wait for its end first.
-        waits = 2 if task.succession is Succession.AFTERWARDS else 1
+        waits = 2 if task.replacement_policy is ReplacementPolicy.AFTERWARDS else 1
         deadline = elapsed() + waits * self._settings.ready
         pod: PodNow | None = None
         steered: str | None = None
@@ -93,7 +93,7 @@ class Following:
         One that came without a gate, or whose target takes no pods any more, is not awaited any more, and so let go.
         """
         assert task.move.target is not None
-        if pod.is_gated and self._sight.takes_pods(task.move.target):
+        if pod.is_gated and self._view.takes_pods(task.move.target):
             await self._steering.nominate(task, pod)
         else:
             await self._steering.withdraw(task)
@@ -101,24 +101,28 @@ class Following:
     def _now(self, task: Task, pod: PodNow | None) -> PodNow | None:
         """The replacement as it is now; another one where that has vanished."""
         if pod is not None:
-            same = self._sight.pod(pod.namespace, pod.name)
+            same = self._view.pod(pod.namespace, pod.name)
             if same is not None and same.uid == pod.uid and not same.is_terminating:
                 return same
         assert task.owner is not None
-        return self._replacements.find(task, self._sight.pods_of(task.owner.uid))
+        return self._replacements.find(task, self._view.pods_of(task.owner.uid))
 
     def _landed(self, task: Task, pod: str, node: str) -> Landed:
         # Whoever cuts us off may cut the scheduler off: it places pods late then, on another cluster than the proof's.
-        is_seen = self._sight.interruptions == self._interruptions[task.number]
+        is_seen = self._view.interruptions == self._interruptions[task.number]
         match = match_of(task, node, on_track=self._on_track and is_seen)
         if match is Match.ELSEWHERE:
             foretold = ", ".join(task.move.candidates[:_TOLD])
             more = ", ..." if len(task.move.candidates) > _TOLD else ""
-            self._memory.disappoint(task, elapsed(), f"{pod} landed on {node}, but the plan predicted {foretold}{more}")
+            self._memory.note_failed_prediction(
+                task, elapsed(), f"{pod} landed on {node}, but the plan predicted {foretold}{more}"
+            )
         elif match is Match.IN_VAIN:
-            self._memory.disappoint(task, elapsed(), f"{pod} landed on {node}, where {task.move.plugin} gains nothing")
+            self._memory.note_failed_prediction(
+                task, elapsed(), f"{pod} landed on {node}, where {task.move.plugin} gains nothing"
+            )
         elif match is Match.BACK:
-            self._memory.disappoint(task, elapsed(), f"{pod} landed on {node} again")
+            self._memory.note_failed_prediction(task, elapsed(), f"{pod} landed on {node} again")
         if node != task.move.target:
             self.stray(task)
         return Landed(task, pod, node, match)
@@ -140,10 +144,10 @@ class Following:
 
     def _missing(self, task: Task, within: str) -> Outcome:
         """No replacement was seen; that tells nothing while no pods are seen at all."""
-        if (why := self._sight.unknown(("Pod",))) is not None:
+        if (why := self._view.unknown(("Pod",))) is not None:
             return Unverified(task, why)
         message = f"no replacement of {task.move.pod} was created {within}"
-        self._memory.disappoint(task, elapsed(), message)
+        self._memory.note_failed_prediction(task, elapsed(), message)
         return Missing(task, message)
 
     def _confirm(self, task: Task, pod: PodNow, landed: Landed | None) -> None:

@@ -55,19 +55,19 @@ class Memory:
     #: When the eviction of a pod was requested of somebody else, by uid.
     _requested: dict[str, float] = field(default_factory=dict)
 
-    def objection(self, task: Task, now: float) -> str | None:
+    def reason_against(self, task: Task, now: float) -> str | None:
         """Why a workload is left alone for now; noticing a circle is a disappointment."""
         plugin, at = self._moved.get(task.move.pod.uid, ("", 0.0))
         if plugin == task.move.plugin and now - at < _SOON:
             del self._moved[task.move.pod.uid]
-            self.disappoint(task, now, f"{plugin} moved it {_ago(now - at)} ago and wants to move it again")
+            self.note_failed_prediction(task, now, f"{plugin} moved it {_ago(now - at)} ago and wants to move it again")
         return self.pausing(now).get(task.workload)
 
     def pausing(self, now: float) -> dict[str, str]:
         """Why workloads (uids) are left alone now."""
         return {uid: _sentence(pause, now) for uid, pause in self._pauses.items() if now < pause.until}
 
-    def disappoint(self, task: Task, now: float, why: str) -> None:
+    def note_failed_prediction(self, task: Task, now: float, why: str) -> None:
         """A prediction did not come true; during a pause only the first counts."""
         before = self._pauses.get(task.workload)
         if before is not None and before.since <= now < before.until:

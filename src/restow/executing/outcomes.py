@@ -87,7 +87,7 @@ class Cleared:
 
 
 @dataclass(slots=True, frozen=True)
-class Rehearsed:
+class WouldEvict:
     """An ending of a dry run: it would have been evicted."""
 
     task: Task
@@ -149,8 +149,8 @@ class Unverified:
     message: str
 
 
-Ending = Settled | Cleared | Rehearsed | Dropped | Requested | Blocked | Failed | Unready | Missing | Unverified
-ENDINGS = (Settled, Cleared, Rehearsed, Dropped, Requested, Blocked, Failed, Unready, Missing, Unverified)
+Ending = Settled | Cleared | WouldEvict | Dropped | Requested | Blocked | Failed | Unready | Missing | Unverified
+ENDINGS = (Settled, Cleared, WouldEvict, Dropped, Requested, Blocked, Failed, Unready, Missing, Unverified)
 #: Endings after which the proofs of later moves count on what has not come about.
 UNFULFILLED = (Dropped, Requested, Blocked, Failed, Missing, Unready)
 Outcome = Waiting | Evicted | Landed | Ending

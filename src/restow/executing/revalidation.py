@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from restow.cluster.pods import Phase
 from restow.cluster.pods_now import PodNow
 from restow.descheduling.plan import Move
-from restow.descheduling.succession import Succession
+from restow.descheduling.replacement_policy import ReplacementPolicy
 from restow.executing.memory import Memory
-from restow.executing.surroundings import Sight
+from restow.executing.surroundings import ClusterView
 from restow.executing.task import Task
 from restow.kube.duration import SECOND
 from restow.live.kinds import PERMITTING
@@ -19,9 +19,9 @@ _LIVING = (Phase.PENDING, Phase.RUNNING)
 _TOLD = 3
 
 
-def unknown(task: Task, sight: Sight) -> str | None:
+def unknown(task: Task, view: ClusterView) -> str | None:
     """Why nobody knows whether the pod may be evicted now: what the plan trusts has become too old."""
-    return sight.unknown((*PERMITTING, *_asked_by_proofs(task)))
+    return view.unknown((*PERMITTING, *_asked_by_proofs(task)))
 
 
 def _asked_by_proofs(task: Task) -> tuple[str, ...]:
@@ -32,9 +32,9 @@ def _asked_by_proofs(task: Task) -> tuple[str, ...]:
     return ("PodDisruptionBudget", "Job") if of_job else ("PodDisruptionBudget",)
 
 
-def gone(move: Move, sight: Sight) -> str | None:
+def gone(move: Move, view: ClusterView) -> str | None:
     """Why there is nothing to evict any more."""
-    pod = sight.pod(move.pod.namespace, move.pod.name)
+    pod = view.pod(move.pod.namespace, move.pod.name)
     if pod is None:
         return "it is already gone"
     if pod.uid != move.pod.uid:
@@ -42,20 +42,20 @@ def gone(move: Move, sight: Sight) -> str | None:
     return "it is already being deleted" if pod.is_terminating else None
 
 
-def stale(move: Move, sight: Sight) -> str | None:
+def stale(move: Move, view: ClusterView) -> str | None:
     """Why the plan is out of date for a pod that is still there."""
-    pod = sight.pod(move.pod.namespace, move.pod.name)
+    pod = view.pod(move.pod.namespace, move.pod.name)
     if pod is not None and pod.node != move.source:
         return f"it is on {pod.node}, but the plan moves it from {move.source}"
-    return _shut_out(move, sight)
+    return _shut_out(move, view)
 
 
-def still_awaited(task: Task, sight: Sight, memory: Memory) -> str | None:
+def still_awaited(task: Task, view: ClusterView, memory: Memory) -> str | None:
     """Why a workload whose last replacement came too late has to wait; what has come meanwhile is forgotten."""
     awaited = memory.awaited(task)
     if awaited is None:
         return None
-    pod = sight.pod(awaited.namespace, awaited.name)
+    pod = view.pod(awaited.namespace, awaited.name)
     if pod is None or pod.uid != awaited.uid or pod.is_terminating or is_there(pod):
         memory.arrived(task)
         return None
@@ -67,10 +67,10 @@ def is_there(pod: PodNow) -> bool:
     return pod.phase == Phase.SUCCEEDED or (pod.node is not None and pod.is_ready)
 
 
-def _shut_out(move: Move, sight: Sight) -> str | None:
+def _shut_out(move: Move, view: ClusterView) -> str | None:
     candidates = move.candidates
     # Of very many candidates not all are known.
-    if not candidates or move.candidate_count > len(candidates) or any(map(sight.takes_pods, candidates)):
+    if not candidates or move.candidate_count > len(candidates) or any(map(view.takes_pods, candidates)):
         return None
     return f"{_listed(candidates)}, where it would land, no longer accept{'s' if len(candidates) == 1 else ''} pods"
 
@@ -80,14 +80,14 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join([*names[:_TOLD], *more])
 
 
-def siblings_starting(task: Task, sight: Sight, now: float, patience: float) -> str | None:
+def siblings_starting(task: Task, view: ClusterView, now: float, patience: float) -> str | None:
     """Why a pod has to wait for others of its controller; ``patience`` (seconds) is what a new pod gets to become ready.
 
     No outage on top of an outage: this also holds for replacements that a process before this one waited for.
     """
-    if task.owner is None or task.succession in (Succession.CLEARED, Succession.LOST):
+    if task.owner is None or task.replacement_policy in (ReplacementPolicy.NOT_NEEDED, ReplacementPolicy.LOST):
         return None
-    starting = [pod for pod in sight.pods_of(task.owner.uid) if _is_starting(pod, task, now, patience)]
+    starting = [pod for pod in view.pods_of(task.owner.uid) if _is_starting(pod, task, now, patience)]
     if len(starting) < task.limit:
         return None
     return (

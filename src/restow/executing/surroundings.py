@@ -14,7 +14,7 @@ from restow.executing.outcomes import Outcome
 from restow.executing.task import Task
 
 
-class Sight(Protocol):
+class ClusterView(Protocol):
     """The cluster as it is now; ``live.cluster.LiveCluster`` is one."""
 
     @property
@@ -42,8 +42,8 @@ class Sight(Protocol):
         """Whether a node is there and not cordoned."""
         ...
 
-    def consent(self, namespace: str) -> str | None:
-        """What a namespace says of evictions, as in ``descheduling.namespace_consent``; None if nothing."""
+    def opt_out(self, namespace: str) -> str | None:
+        """What a namespace says of evictions, as in ``descheduling.namespace_opt_out``; None if nothing."""
         ...
 
     def has_room(self, budget: str) -> bool:
@@ -59,7 +59,7 @@ class Evicting(Protocol):
         ...
 
 
-class Carrying(Protocol):
+class Executor(Protocol):
     """Makes the moves of a plan, or tells what it would do."""
 
     def carry_out(self, tasks: Iterable[Task]) -> AsyncGenerator[Outcome, None]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from msgspec import UNSET
 
 from restow.descheduling.plan import Move
-from restow.descheduling.succession import Succession
+from restow.descheduling.replacement_policy import ReplacementPolicy
 from restow.kube.objects import OwnerReference
 
 #: Strategies that look at a pod's age or history.
@@ -25,7 +25,7 @@ class Task:
     owner: OwnerReference | None
     #: The uid of the workload that the pod belongs to, as far up as is known; the pod's own where it has none.
     workload: str
-    succession: Succession
+    replacement_policy: ReplacementPolicy
     #: How many pods of the workload may be on their way at a time.
     limit: int = 1
     #: The disruption budgets over the pod, as namespace/name.

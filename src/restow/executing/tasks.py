@@ -13,7 +13,7 @@ from restow.cluster.snapshot import Cluster
 from restow.descheduling.arbiter import Eviction
 from restow.descheduling.cycle import Cycle
 from restow.descheduling.planning import named_move
-from restow.descheduling.succession import Successions
+from restow.descheduling.replacement_policy import ReplacementPolicies
 from restow.executing.task import Task
 from restow.policies.policy import RestowSettings
 from restow.policies.restow_section import share_of
@@ -36,7 +36,7 @@ class _Tasks:
         self._share = settings.per_workload
         self._sizes = _Sizes(cluster)
         self._budgets = _budgets(cluster)
-        self._successions = Successions(cluster)
+        self._replacement_policies = ReplacementPolicies(cluster)
 
     def task(self, number: int, eviction: Eviction) -> Task:
         pod, pods = eviction.pod, self._cluster.pods
@@ -46,7 +46,7 @@ class _Tasks:
             move=named_move(self._cluster, eviction),
             owner=owner_of(pods, pod),
             workload=workload.uid if workload is not None else pods.uids[pod],
-            succession=self._successions.of(pod),
+            replacement_policy=self._replacement_policies.of(pod),
             limit=share_of(self._share, self._sizes.of(pod)) or 1,
             budgets=self._budgets.get(pod, frozenset()),
             request_only=bool(pods.flags[pod] & Flag.REQUEST_EVICT_ONLY),

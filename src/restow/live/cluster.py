@@ -2,9 +2,9 @@
 
 Each kind has a task of its own that follows it. What comes in is applied at once and as a whole: a fresh list replaces
 the old one when its last page has come, never page by page. All of this happens in one event loop, so ``snapshot`` sees
-every kind as it was at one moment. Objects are kept as ``ClusterIntake`` keeps them: pods as rows of interned parts.
+every kind as it was at one moment. Objects are kept as ``ClusterStore`` keeps them: pods as rows of interned parts.
 
-Whatever keeps news of a kind away, the last state of it is kept and trusted for ``feed.TRUSTED`` seconds. Then the kind is
+Whatever keeps news of a kind away, the last state of it is kept and trusted for ``reflector.TRUSTED`` seconds. Then the kind is
 missing from snapshots until it is heard of again, and what could be protected by it is not evicted.
 """
 
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from restow.client.errors import ApiError, ClientError, Forbidden, NotFound
-from restow.client.following import Changed, Current, Interrupted, Listed, News, Removed, follow
+from restow.client.following import Changed, Current, Interrupted, Listed, Removed, WatchEvent, follow
 from restow.client.listing import pages
 from restow.client.resources import RESOURCES
 from restow.client.transport import Api
@@ -25,11 +25,11 @@ from restow.cluster.fenced_nodes import FencedNode
 from restow.cluster.left_out import ObjectKey, add_page, sentence
 from restow.cluster.pods_now import PodNow
 from restow.cluster.smoothing import smoothed
-from restow.cluster.snapshot import Cluster, ClusterIntake
+from restow.cluster.snapshot import Cluster, ClusterStore
 from restow.kube.objects import NodeMetrics
-from restow.live.feed import REFUSED, Feed
 from restow.live.kinds import METRICS, PERMITTING, PROTECTING, READ, REQUIRED, refusal_sentence
 from restow.live.outages import Outages, Tell
+from restow.live.reflector import REFUSED, Reflector
 
 #: Seconds between two looks at metrics.k8s.io. Source: Descheduler 0.36 for nodes, whose mean counts on it; the metrics
 #: server measures every 15 s.
@@ -38,7 +38,7 @@ METRICS_INTERVALS = {"NodeMetrics": 5.0, "PodMetrics": 15.0}
 _LOOK = 15.0
 
 
-class NewsEndedError(Exception):
+class WatchEndedError(Exception):
     """A task that follows a kind has ended, which none ever should: what is known will never be up to date again."""
 
 
@@ -54,8 +54,8 @@ class LiveCluster:
     def __init__(self, api: Api, kinds: Sequence[str] = READ, *, tell: Tell) -> None:
         self._api = api
         self._tell = tell
-        self._feeds = {kind: Feed(kind) for kind in kinds}
-        self._intake = ClusterIntake()
+        self._reflectors = {kind: Reflector(kind) for kind in kinds}
+        self._store = ClusterStore()
         self._tasks: list[asyncio.Task[None]] = []
         self._waiting: set[asyncio.Future[None]] = set()
         self._outages = Outages(tell)
@@ -67,19 +67,19 @@ class LiveCluster:
 
     async def start(self) -> None:
         """Begin to follow; returns at once."""
-        for feed in self._feeds.values():
-            self._begin(feed)
+        for reflector in self._reflectors.values():
+            self._begin(reflector)
         self._tasks.append(asyncio.create_task(self._look(), name="live outages"))
 
     def add(self, kinds: Sequence[str]) -> None:
         """Keep more kinds from now on; those that are kept already stay as they are."""
         for kind in kinds:
-            if kind not in self._feeds:
-                self._feeds[kind] = Feed(kind)
-                self._begin(self._feeds[kind])
+            if kind not in self._reflectors:
+                self._reflectors[kind] = Reflector(kind)
+                self._begin(self._reflectors[kind])
 
-    def _begin(self, feed: Feed) -> None:
-        task = asyncio.create_task(self._keep(feed), name=f"live {feed.kind}")
+    def _begin(self, reflector: Reflector) -> None:
+        task = asyncio.create_task(self._keep(reflector), name=f"live {reflector.kind}")
         task.add_done_callback(lambda _: self._wake())
         self._tasks.append(task)
 
@@ -92,22 +92,24 @@ class LiveCluster:
     @property
     def ready(self) -> bool:
         """Whether every kind is in that may be listed; nodes and pods must be."""
-        return all(feed.settled for feed in self._feeds.values())
+        return all(reflector.settled for reflector in self._reflectors.values())
 
     @property
     def refused(self) -> dict[str, str]:
         """The kinds that cannot be listed, and why: sentences with the rule to add."""
-        return {kind: feed.refused for kind, feed in self._feeds.items() if feed.refused is not None}
+        return {
+            kind: reflector.refused for kind, reflector in self._reflectors.items() if reflector.refused is not None
+        }
 
     @property
     def kinds(self) -> tuple[str, ...]:
         """The kinds that are kept."""
-        return tuple(self._feeds)
+        return tuple(self._reflectors)
 
     @property
     def missing(self) -> tuple[str, ...]:
         """The kinds that ``ready`` waits for."""
-        return tuple(kind for kind, feed in self._feeds.items() if not feed.settled)
+        return tuple(kind for kind, reflector in self._reflectors.items() if not reflector.settled)
 
     @property
     def interruptions(self) -> int:
@@ -116,11 +118,11 @@ class LiveCluster:
 
     def age(self, kind: str) -> float:
         """Seconds since what is known of a kind was up to date: the API server also says that nothing has changed."""
-        return _now() - self._feeds[kind].heard
+        return _now() - self._reflectors[kind].heard
 
     def is_known(self, kind: str) -> bool:
         """Whether what there is of a kind is known, and new enough to be trusted."""
-        return self._feeds[kind].is_known(_now())
+        return self._reflectors[kind].is_known(_now())
 
     def unknown(self, kinds: Iterable[str]) -> str | None:
         """Why nobody knows what there is of the first of these kinds of which that is so; None if all are known.
@@ -132,7 +134,7 @@ class LiveCluster:
 
     def lost_protection(self) -> str | None:
         """Why it is not known which pods may be evicted; None where it is, or a kind was never to be had and need not."""
-        seen = {kind for kind, feed in self._feeds.items() if feed.listed}
+        seen = {kind for kind, reflector in self._reflectors.items() if reflector.listed}
         return self._doubt(kind for kind in PROTECTING if kind in PERMITTING or kind in seen)
 
     def snapshot(self) -> Cluster:
@@ -141,43 +143,43 @@ class LiveCluster:
         Kinds that are not known are missing (``Cluster.missing``). Before ``ready`` there are holes in it.
         """
         self._check()
-        missing = frozenset(kind for kind in self._feeds if kind not in REQUIRED and not self.is_known(kind))
+        missing = frozenset(kind for kind in self._reflectors if kind not in REQUIRED and not self.is_known(kind))
         if self._snapshot is None or self._snapshot.missing != missing:
-            self._snapshot = self._intake.snapshot().without(missing)
+            self._snapshot = self._store.snapshot().without(missing)
             self._warn_beyond(self._snapshot.left_out)
         return self._snapshot
 
     def pod(self, namespace: str, name: str) -> PodNow | None:
         """A pod as it is now, without a snapshot; None if it is gone."""
-        return self._intake.pod(namespace, name)
+        return self._store.pod(namespace, name)
 
     def pods_of(self, owner: str) -> list[PodNow]:
         """The pods that name an owner (a uid), by namespace and name, terminating ones too."""
-        return self._intake.pods_of(owner)
+        return self._store.pods_of(owner)
 
     def gated(self) -> list[PodNow]:
         """The pods that wait behind the gate of steering, by namespace and name."""
-        return self._intake.gated()
+        return self._store.gated()
 
     def takes_pods(self, node: str) -> bool:
         """Whether a node is there and not cordoned."""
-        return self._intake.takes_pods(node)
+        return self._store.takes_pods(node)
 
     def fences(self) -> list[FencedNode]:
         """The nodes that carry restow's own taint, by name."""
-        return self._intake.fences()
+        return self._store.fences()
 
     def has_taints(self, node: str) -> bool | None:
         """Whether a node carries any taint; None if there is no such node."""
-        return self._intake.has_taints(node)
+        return self._store.has_taints(node)
 
-    def consent(self, namespace: str) -> str | None:
+    def opt_out(self, namespace: str) -> str | None:
         """The value of a namespace's annotation ``restow.dev/eviction``; None if it has none, or nobody knows."""
-        return self._intake.consent(namespace)
+        return self._store.opt_out(namespace)
 
     def has_room(self, budget: str) -> bool:
         """Whether a disruption budget (namespace/name) allows an eviction; one that nobody knows of does."""
-        return self._intake.has_room(budget)
+        return self._store.has_room(budget)
 
     async def changed(self) -> None:
         """Wait for the next change of anything; raises NewsEndedError if one of the tasks has ended."""
@@ -203,116 +205,118 @@ class LiveCluster:
         """Wait until ``ready``, as ``wait_for``."""
         return await self.wait_for(lambda: self.ready, deadline)
 
-    async def _keep(self, feed: Feed) -> None:
+    async def _keep(self, reflector: Reflector) -> None:
         """Follow a kind for ever, through refusals."""
         while True:
             try:
-                await (self._poll(feed) if feed.kind in METRICS else self._follow(feed))
+                await (self._poll(reflector) if reflector.kind in METRICS else self._follow(reflector))
             except (Forbidden, NotFound) as refused:
-                self._refuse(feed, refusal_sentence(feed.kind, refused))
+                self._refuse(reflector, refusal_sentence(reflector.kind, refused))
             except ClientError as error:
                 # Whatever else a kind may be refused for may pass too.
-                self._fail(feed, error)
-            await asyncio.sleep(REFUSED.wait(feed.refusals))
+                self._fail(reflector, error)
+            await asyncio.sleep(REFUSED.wait(reflector.refusals))
 
-    async def _follow(self, feed: Feed) -> None:
-        async with aclosing(follow(self._api, RESOURCES[feed.kind])) as all_news:
+    async def _follow(self, reflector: Reflector) -> None:
+        async with aclosing(follow(self._api, RESOURCES[reflector.kind])) as all_news:
             async for news in all_news:
-                self._take(feed, news)
+                self._take(reflector, news)
 
-    async def _poll(self, feed: Feed) -> None:
+    async def _poll(self, reflector: Reflector) -> None:
         while True:
-            async with aclosing(pages(self._api, RESOURCES[feed.kind])) as listed:
+            async with aclosing(pages(self._api, RESOURCES[reflector.kind])) as listed:
                 async for page in listed:
-                    self._take(feed, Listed([self._followed(each) for each in page.objects], page.first, page.last))
-            await asyncio.sleep(METRICS_INTERVALS[feed.kind])
+                    self._take(
+                        reflector, Listed([self._followed(each) for each in page.objects], page.first, page.last)
+                    )
+            await asyncio.sleep(METRICS_INTERVALS[reflector.kind])
 
     def _followed(self, metrics: Any) -> Any:
         """The usage of a node as the mean of what was told of it so far; of a pod, or what cannot be read, as it is."""
         if not isinstance(metrics, NodeMetrics):
             return metrics
         try:
-            return smoothed(self._intake.other("NodeMetrics", "", metrics.metadata.name), metrics)
+            return smoothed(self._store.other("NodeMetrics", "", metrics.metadata.name), metrics)
         except ValueError:
             # Whoever takes it says what is wrong with it.
             return metrics
 
-    def _take(self, feed: Feed, news: News) -> None:
+    def _take(self, reflector: Reflector, news: WatchEvent) -> None:
         """Apply one piece of news."""
         match news:
             case Interrupted(error, _):
-                self._interrupt(feed, error)
+                self._interrupt(reflector, error)
                 return
             case Listed():
-                self._list(feed, news)
+                self._list(reflector, news)
             case Changed(changed):
-                self._put(feed.kind, [changed], self._intake)
+                self._put(reflector.kind, [changed], self._store)
                 self._wake()
             case Removed(removed):
-                self._intake.remove(feed.kind, removed.metadata.namespace, removed.metadata.name)
+                self._store.remove(reflector.kind, removed.metadata.namespace, removed.metadata.name)
                 self._wake()
             case Current():
                 pass
         if not isinstance(news, Listed) or news.last:
             # The first pages of lists that are never finished make nothing up to date.
-            feed.heard = _now()
-            self._outages.heard(feed)
+            reflector.heard = _now()
+            self._outages.heard(reflector)
 
-    def _interrupt(self, feed: Feed, error: ClientError) -> None:
-        self._interruptions += feed.kind in REQUIRED
-        self._outages.interrupted(feed, error, _now())
+    def _interrupt(self, reflector: Reflector, error: ClientError) -> None:
+        self._interruptions += reflector.kind in REQUIRED
+        self._outages.interrupted(reflector, error, _now())
         self._notify()
 
     async def _look(self) -> None:
         """Tell for ever of kinds that are not known any more."""
         while True:
             await asyncio.sleep(_LOOK)
-            self._outages.look(self._feeds.values(), _now())
+            self._outages.look(self._reflectors.values(), _now())
 
-    def _list(self, feed: Feed, page: Listed) -> None:
+    def _list(self, reflector: Reflector, page: Listed) -> None:
         if page.first:
-            feed.coming = ClusterIntake()
-        self._put(feed.kind, page.objects, feed.coming)
+            reflector.coming = ClusterStore()
+        self._put(reflector.kind, page.objects, reflector.coming)
         if not page.last:
             return
-        self._intake.take_over(feed.kind, feed.coming)
-        feed.coming = ClusterIntake()
-        if feed.refused is not None:
-            self._tell(f"{RESOURCES[feed.kind].plural} can be listed now")
-        feed.listed, feed.refused, feed.refusals = True, None, 0
+        self._store.take_over(reflector.kind, reflector.coming)
+        reflector.coming = ClusterStore()
+        if reflector.refused is not None:
+            self._tell(f"{RESOURCES[reflector.kind].plural} can be listed now")
+        reflector.listed, reflector.refused, reflector.refusals = True, None, 0
         self._wake()
 
-    def _put(self, kind: str, objects: Sequence[Any], intake: ClusterIntake) -> None:
-        add_page(_Reporting(intake, self._intake.left_out, self._tell), kind, objects)
+    def _put(self, kind: str, objects: Sequence[Any], store: ClusterStore) -> None:
+        add_page(_Reporting(store, self._store.left_out, self._tell), kind, objects)
 
     def _warn_beyond(self, left_out: Mapping[ObjectKey, str]) -> None:
         """Say once what only the snapshot leaves out."""
-        beyond = {key: why for key, why in left_out.items() if key not in self._intake.left_out}
+        beyond = {key: why for key, why in left_out.items() if key not in self._store.left_out}
         for key in sorted(beyond.keys() - self._beyond.keys()):
             self._tell(sentence(key[0], beyond[key]))
         self._beyond = beyond
 
-    def _refuse(self, feed: Feed, why: str) -> None:
+    def _refuse(self, reflector: Reflector, why: str) -> None:
         """A kind cannot be listed; what was known of it is kept, and trusted for a while."""
-        if feed.refused is None:
+        if reflector.refused is None:
             self._tell(why)
-        feed.refused = why
-        feed.refusals += 1
+        reflector.refused = why
+        reflector.refusals += 1
         self._wake()
 
-    def _fail(self, feed: Feed, error: ClientError) -> None:
+    def _fail(self, reflector: Reflector, error: ClientError) -> None:
         """A kind cannot be had for another reason; what is known of it stays."""
-        feed.refusals += 1
-        trouble = f"{RESOURCES[feed.kind].plural} cannot be listed: {error}"
-        if feed.kind in METRICS and not feed.listed and isinstance(error, ApiError):
+        reflector.refusals += 1
+        trouble = f"{RESOURCES[reflector.kind].plural} cannot be listed: {error}"
+        if reflector.kind in METRICS and not reflector.listed and isinstance(error, ApiError):
             # Usage comes from somebody else, who may be down for good.
-            self._refuse(feed, trouble)
-        elif feed.refusals == 1:
+            self._refuse(reflector, trouble)
+        elif reflector.refusals == 1:
             self._tell(trouble)
 
     def _doubt(self, kinds: Iterable[str]) -> str | None:
-        feeds = (self._feeds.get(kind) or Feed(kind) for kind in kinds)
-        return next((doubt for feed in feeds if (doubt := feed.doubt(_now())) is not None), None)
+        reflectors = (self._reflectors.get(kind) or Reflector(kind) for kind in kinds)
+        return next((doubt for reflector in reflectors if (doubt := reflector.doubt(_now())) is not None), None)
 
     def _wake(self) -> None:
         """Something has changed."""
@@ -328,14 +332,14 @@ class LiveCluster:
         """Raise what ended a task, for none of them ever ends by itself."""
         for task in self._tasks:
             if task.done() and not task.cancelled() and (error := task.exception()) is not None:
-                raise NewsEndedError(f"{task.get_name()}: {type(error).__name__}: {error}") from error
+                raise WatchEndedError(f"{task.get_name()}: {type(error).__name__}: {error}") from error
 
 
 @dataclass(slots=True, frozen=True)
 class _Reporting:
     """Reports each object that is left out, unless that is known already."""
 
-    store: ClusterIntake
+    store: ClusterStore
     known: Mapping[ObjectKey, str]
     warn: Tell
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from restow.client.errors import ClientError
 from restow.client.resources import RESOURCES
-from restow.live.feed import TRUSTED, Feed
+from restow.live.reflector import TRUSTED, Reflector
 
 #: A connection that breaks again within so many seconds could not be made in between.
 _SOON: Final = 30.0
@@ -30,24 +30,24 @@ class Outages:
         #: Kinds of which it was told that they are not known any more.
         self._lost: set[str] = set()
 
-    def interrupted(self, feed: Feed, error: ClientError, now: float) -> None:
+    def interrupted(self, reflector: Reflector, error: ClientError, now: float) -> None:
         """A connection broke. One that is cut and made again is no outage, and all kinds fail together."""
-        again, feed.broken = now - feed.broken < _SOON, now
+        again, reflector.broken = now - reflector.broken < _SOON, now
         if again:
             if not self._silent:
-                self._tell(f"cannot update {_plural(feed.kind)} for now: {error}")
-            self._silent.add(feed.kind)
+                self._tell(f"cannot update {_plural(reflector.kind)} for now: {error}")
+            self._silent.add(reflector.kind)
 
-    def heard(self, feed: Feed) -> None:
+    def heard(self, reflector: Reflector) -> None:
         """A kind is up to date."""
-        if feed.kind in self._silent:
-            self._silent.discard(feed.kind)
+        if reflector.kind in self._silent:
+            self._silent.discard(reflector.kind)
             if not self._silent:
                 self._tell("the cluster state is up to date again")
 
-    def look(self, feeds: Iterable[Feed], now: float) -> None:
+    def look(self, reflectors: Iterable[Reflector], now: float) -> None:
         """Tell which kinds are not known any more, and which are again."""
-        lost = {each.kind for each in feeds if each.listed and not each.is_known(now)}
+        lost = {each.kind for each in reflectors if each.listed and not each.is_known(now)}
         if new := lost - self._lost:
             self._tell(
                 f"the API server has not reported on {_listed(new)} for {TRUSTED:.0f} s: their current state is unknown, "

@@ -17,7 +17,7 @@ from restow.live.kinds import METRICS, REQUIRED, refusal_sentence
 
 
 class ListSink(Sink, Protocol):
-    """Where lists go: a ClusterIntake or a CompactCluster."""
+    """Where lists go: a ClusterStore or a CompactCluster."""
 
     def restart(self, kind: str) -> None:
         """Forget the objects of a kind: they are listed anew."""

@@ -66,7 +66,7 @@ def facts_of(cluster: Cluster) -> Facts:
     """Return what a cluster that was read says; its namespaces are at least those of its pods."""
     listed = {name for _, name in cluster.kind("Namespace")}
     labels = (each.get(KUBEVIRT_LABEL) for each in cluster.nodes.labels)
-    classes = cluster.priority_classes() if cluster.tells_of("PriorityClass") else None
+    classes = cluster.priority_classes() if cluster.has_list("PriorityClass") else None
     return Facts(
         namespaces=tuple(sorted(listed | set(cluster.pods.tables.namespaces))),
         has_kubevirt_nodes="true" in labels,

@@ -16,7 +16,7 @@ from msgspec import structs
 from restow.client.access import missing_right
 from restow.client.back_off import BackOff
 from restow.client.errors import ClientError, Forbidden
-from restow.client.following import Changed, Current, Interrupted, Listed, News, Removed, follow
+from restow.client.following import Changed, Current, Interrupted, Listed, Removed, WatchEvent, follow
 from restow.client.resources import RESOURCES
 from restow.client.transport import Api
 from restow.kube.objects import Unreadable
@@ -86,7 +86,7 @@ class KnownNodes:
         self._heard = now
         return ""
 
-    def _take(self, news: News) -> None:
+    def _take(self, news: WatchEvent) -> None:
         match news:
             case Interrupted():
                 self._heard = None

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from restow.cluster.snapshot import Cluster
     from restow.scheduling.decision import Decision
-    from restow.scheduling.verdicts import Objection, Verdicts
+    from restow.scheduling.verdicts import PluginRejection, Verdicts
 
 _MOST_NODES, _MOST_VICTIMS, _MOST_CANDIDATES = 10, 8, 5
 _INDENT: Final = " "
@@ -112,7 +112,7 @@ def _rejection_lines(cluster: Cluster, verdicts: Verdicts, width: int) -> Iterat
     """Yield who rejects how many nodes and why, the most nodes first, and which nodes these are."""
     if verdicts.prefilter is not None:
         yield Text("No node was checked", style="bold")
-        yield from _objection_lines(verdicts.prefilter, "", [], width)
+        yield from _reason_lines(verdicts.prefilter, "", [], width)
         return
     groups, not_asked = _grouped(verdicts)
     out = sum(map(len, groups.values()))
@@ -121,7 +121,7 @@ def _rejection_lines(cluster: Cluster, verdicts: Verdicts, width: int) -> Iterat
     digits = len(f"{max(map(len, groups.values()), default=0):,}")
     for category, nodes in sorted(groups.items(), key=lambda each: (-len(each[1]), each[1])):
         names = [printable(cluster.nodes.names[node]) for node in nodes]
-        yield from _objection_lines(verdicts.objections[category], f"{len(nodes):>{digits},}{GAP}", names, width)
+        yield from _reason_lines(verdicts.rejections[category], f"{len(nodes):>{digits},}{GAP}", names, width)
     if not_asked:
         yield from _dim_lines(
             f"{counted(not_asked, 'node')} not checked: the pod is nominated to a node that fits", width
@@ -137,9 +137,9 @@ def _grouped(verdicts: Verdicts) -> tuple[dict[int, list[int]], int]:
     return {category: nodes for category, nodes in groups.items() if category >= 0}, not_asked
 
 
-def _objection_lines(objection: Objection, count: str, names: list[str], width: int) -> Iterator[Text]:
+def _reason_lines(rejection: PluginRejection, count: str, names: list[str], width: int) -> Iterator[Text]:
     start = f"{_INDENT}{count}"
-    said = printable(f"{objection.plugin or _PREFILTER}{GAP}{'; '.join(objection.outcome.reasons)}")
+    said = printable(f"{rejection.plugin or _PREFILTER}{GAP}{'; '.join(rejection.outcome.reasons)}")
     yield from map(Text, wrapped(f"{start}{said}", width, subsequent_indent=" " * (len(start) + 2)))
     if names:
         more = f" and {len(names) - _MOST_NODES:,} more" if len(names) > _MOST_NODES else ""

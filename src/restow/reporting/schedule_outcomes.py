@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from restow.cluster.snapshot import Cluster
     from restow.scheduling.decision import Decision
     from restow.scheduling.scoring import Ranking
-    from restow.scheduling.verdicts import Objection, Verdicts
+    from restow.scheduling.verdicts import PluginRejection, Verdicts
 
 #: Of which pods scores are told: of all with a feasible node, or of those with more than one, which alone need them.
 ScoresFor = Literal["all", "needed"]
@@ -77,13 +77,13 @@ class Outcomes:
             return {}
         occurring = (category for category in np.unique(verdicts.verdict).tolist() if category >= 0)
         told = {
-            category: _rejection(verdicts.objections[category])
+            category: _rejection(verdicts.rejections[category])
             for category in occurring
-            if verdicts.objections[category].plugin
+            if verdicts.rejections[category].plugin
         }
         by_node = zip(self._names, verdicts.verdict.tolist(), strict=True)
         return {name: told[category] for name, category in by_node if category in told}
 
 
-def _rejection(objection: Objection) -> Rejection:
-    return Rejection(objection.plugin, objection.outcome.reasons, objection.outcome.unresolvable)
+def _rejection(rejection: PluginRejection) -> Rejection:
+    return Rejection(rejection.plugin, rejection.outcome.reasons, rejection.outcome.unresolvable)

@@ -21,7 +21,7 @@ def cycle_figures(
 ) -> CycleFigures:
     """Return the figures of a cycle; ``ended`` is in seconds since the epoch."""
     moves: Counter[tuple[str, str, str]] = Counter(
-        (each.turn.profile, each.turn.plugin, each.landing.certainty or "") for each in record.evictions
+        (each.ref.profile, each.ref.plugin, each.landing.certainty or "") for each in record.evictions
     )
     refusals: Counter[tuple[str, str]] = Counter(each.reason[:2] for each in record.refusals)
     imbalance = {

@@ -22,12 +22,12 @@ from restow.client.events import Recorder
 from restow.client.permitted_body import Permit
 from restow.cluster.usage_samples import QueryResult
 from restow.descheduling.disruption_budgets import NO_ROOM
-from restow.descheduling.limits import Spent
+from restow.descheduling.limits import PriorEviction
 from restow.descheduling.steering import Steering as SteeringKind
+from restow.executing.dry_running import DryRun
 from restow.executing.execution import Execution
 from restow.executing.memory import Memory
-from restow.executing.outcomes import Blocked, Dropped, Evicted, Failed, Outcome, Rehearsed, Requested
-from restow.executing.rehearsal import Rehearsal
+from restow.executing.outcomes import Blocked, Dropped, Evicted, Failed, Outcome, Requested, WouldEvict
 from restow.executing.revalidation import gone
 from restow.executing.settings import Clock, Settings, elapsed
 from restow.executing.steering import NoSteering
@@ -48,7 +48,7 @@ from restow.running.off_loop import LONGEST_DECISION, off_loop
 from restow.running.offering import UNSTEERED, Choice, Offer
 from restow.running.publishing import Publish
 from restow.running.replanning import ANEW, SEEN, carried_out
-from restow.running.telling import Telling
+from restow.running.reporter import Reporter
 from restow.running.tracing import CYCLE, PROFILES, Tracing
 from restow.serving.figures import CycleFigures, CycleResult
 from restow.serving.metrics import Metrics
@@ -137,19 +137,19 @@ class Cycles:
             self._choice = await self._unless_stopped(self.offer.now(rules.policy)) or UNSTEERED
             self.metrics.steering.steers(self._choice.kind)
         log_lines.cycle_begins(self.log)
-        telling = Telling(self.log, self.metrics, self.events, rules.policy)
+        reporter = Reporter(self.log, self.metrics, self.events, rules.policy)
         phases = {"decide": 0.0, "execute": 0.0}
         first: Decision | None = None
         part = _Part()
         try:
             while (decision := await self._decide(rules, part)) is not None:
                 phases["decide"] += decision.seconds
-                telling.heard(decision.cycle)
+                reporter.heard(decision.cycle)
                 if first is None:
                     first = decision
-                    telling.decided(decision.cycle)
+                    reporter.decided(decision.cycle)
                 entered = elapsed()
-                more = await self._carry_out(rules, decision, part, telling)
+                more = await self._carry_out(rules, decision, part, reporter)
                 phases["execute"] += elapsed() - entered
                 if not more:
                     break
@@ -158,10 +158,10 @@ class Cycles:
         if first is None:
             return None
         if not first.cycle.skipped:
-            telling.cycle_done()
+            reporter.cycle_done()
         self.metrics.keep_nodes(first.cycle.state.cluster.nodes.names)
         if self.publish is not None:
-            await self.publish(first, telling, rules)
+            await self.publish(first, reporter, rules)
         result: CycleResult = "skipped" if first.cycle.skipped else "done"
         seconds = elapsed() - began
         return cycle_figures(
@@ -188,7 +188,7 @@ class Cycles:
             raise TimeoutError(f"{why}; restow does not decide on an old state")
         self.watchdog.expect(_WHO, "decision", _DECIDING)
         with self.tracing.span(PROFILES):
-            before = Before(tuple(part.spent), frozenset(part.given_up), self.memory.pausing(elapsed()))
+            before = Before(tuple(part.prior_evictions), frozenset(part.given_up), self.memory.pausing(elapsed()))
             cluster = replace(self.live.snapshot(), usage=self._usage)
             self.metrics.left_out(Counter(kind for kind, *_ in cluster.left_out))
             steering: SteeringKind = "none" if part.is_unsteered else self._choice.kind
@@ -207,7 +207,7 @@ class Cycles:
             self._waiting = None
         return None if waiting.cancelled() else waiting.result()
 
-    async def _carry_out(self, rules: Rules, decision: Decision, part: _Part, telling: Telling) -> bool:
+    async def _carry_out(self, rules: Rules, decision: Decision, part: _Part, reporter: Reporter) -> bool:
         """Carry a plan out; whether to decide anew afterwards."""
         if self._stopped is not None:
             return False
@@ -219,7 +219,7 @@ class Cycles:
 
         def on_outcome(outcome: Outcome) -> None:
             self.watchdog.expect(_WHO, "outcome of a move", patience)
-            telling.outcome(outcome)
+            reporter.outcome(outcome)
             part.note(outcome)
 
         self.watchdog.expect(_WHO, "outcome of a move", patience)
@@ -245,7 +245,7 @@ class Cycles:
 
     async def _rehearse(self, settings: Settings, decision: Decision, on_outcome: Callable[[Outcome], None]) -> None:
         """Tell what would be done; what a plan after it would find is not known, for nothing has moved."""
-        async with aclosing(Rehearsal(settings, self.memory, self.clock).carry_out(decision.tasks)) as outcomes:
+        async with aclosing(DryRun(settings, self.memory, self.clock).carry_out(decision.tasks)) as outcomes:
             async for outcome in outcomes:
                 on_outcome(outcome)
 
@@ -311,7 +311,7 @@ class _Part:
     """What a cycle has done so far."""
 
     #: Counts in its limits.
-    spent: list[Spent] = field(default_factory=list)
+    prior_evictions: list[PriorEviction] = field(default_factory=list)
     #: Pods (uids) that were asked for in vain, or could not be.
     given_up: set[str] = field(default_factory=set)
     #: Evicted, and perhaps not known to be.
@@ -322,7 +322,7 @@ class _Part:
     @property
     def progress(self) -> int:
         """Grows with whatever a plan comes to."""
-        return len(self.spent) + len(self.given_up) + self.is_unsteered
+        return len(self.prior_evictions) + len(self.given_up) + self.is_unsteered
 
     def note(self, outcome: Outcome) -> None:
         """Remember what the next plan of the cycle has to know."""
@@ -330,7 +330,7 @@ class _Part:
             case Evicted(task):
                 self.evicted.append(task)
                 self._spend(task)
-            case Rehearsed(task):
+            case WouldEvict(task):
                 self._spend(task)
             case Requested(task) | Dropped(task, _, "Requested"):
                 # What others are going to evict counts, too.
@@ -345,7 +345,7 @@ class _Part:
 
     def _spend(self, task: Task) -> None:
         move = task.move
-        self.spent.append(Spent(move.pod.namespace, move.source, move.profile, move.plugin))
+        self.prior_evictions.append(PriorEviction(move.pod.namespace, move.source, move.profile, move.plugin))
 
 
 def _is_limited(decision: Decision) -> bool:

@@ -12,7 +12,7 @@ from restow.cluster.snapshot import Cluster
 from restow.descheduling.cycle import Cycle
 from restow.descheduling.deciding import decided, placement_of
 from restow.descheduling.evictor import Reason
-from restow.descheduling.limits import Spent
+from restow.descheduling.limits import PriorEviction
 from restow.descheduling.plan import Fenced, Placement, Utilisation
 from restow.descheduling.planning import fenced, utilisation
 from restow.descheduling.steering import Steering
@@ -46,7 +46,7 @@ class Before:
     """What was before a decision."""
 
     #: What the cycle has evicted already.
-    spent: Sequence[Spent] = ()
+    prior_evictions: Sequence[PriorEviction] = ()
     #: Pods (uids) that it could not evict.
     given_up: Collection[str] = ()
     #: Workloads (uids) that are left alone, and why.
@@ -72,7 +72,7 @@ def decide(cluster: Cluster, rules: Rules, before: Before, now: int, *, steering
     InputError for what a policy names and is not there.
     """
     began, policy = time.perf_counter(), rules.policy
-    staying = _staying(cluster, before)
+    excluded = _excluded(cluster, before)
     cycle = decided(
         cluster,
         policy,
@@ -80,17 +80,17 @@ def decide(cluster: Cluster, rules: Rules, before: Before, now: int, *, steering
         now,
         rules.profiles,
         steering=steering,
-        spent=before.spent,
-        staying=staying,
+        prior_evictions=before.prior_evictions,
+        excluded=excluded,
     )
     tasks = tasks_of(cycle, policy.restow)
     return Decision(cycle, tasks, utilisation(cycle.state), fenced(cycle), time.perf_counter() - began)
 
 
-def _staying(cluster: Cluster, before: Before) -> dict[str, Reason]:
+def _excluded(cluster: Cluster, before: Before) -> dict[str, Reason]:
     """Why pods (uids) stay, whatever the strategies say."""
-    staying: dict[str, Reason] = dict.fromkeys(before.given_up, _GIVEN_UP)
+    excluded: dict[str, Reason] = dict.fromkeys(before.given_up, _GIVEN_UP)
     if before.resting:
         for pod, workload in pods_of_workloads(cluster, before.resting):
-            staying[cluster.pods.uids[pod]] = ("placement", BACK_OFF, before.resting[workload])
-    return staying
+            excluded[cluster.pods.uids[pod]] = ("placement", BACK_OFF, before.resting[workload])
+    return excluded

@@ -12,7 +12,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import Final
 
-from restow.live.cluster import NewsEndedError
+from restow.live.cluster import WatchEndedError
 from restow.running.cycles import Cycles
 from restow.running.deciding import Rules
 from restow.running.logs import Log
@@ -49,7 +49,7 @@ class Loop:
             try:
                 await self._perform()
                 self.health.ready()
-            except (NewsEndedError, EndlessError):
+            except (WatchEndedError, EndlessError):
                 raise
             except Exception as error:  # noqa: BLE001 - the next cycle may fare better, whatever it was
                 why = str(error) or type(error).__name__

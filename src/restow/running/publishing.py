@@ -22,7 +22,7 @@ from restow.client.errors import ClientError
 from restow.client.permitted_body import Permit
 from restow.client.resources import CONFIG_MAPS
 from restow.client.transport import Api
-from restow.descheduling.cycle import turns_of
+from restow.descheduling.cycle import plugins_in_order
 from restow.descheduling.plan import Plan
 from restow.descheduling.planning import make_plan
 from restow.kube.duration import SECOND
@@ -31,13 +31,13 @@ from restow.policies.policy import Policy
 from restow.running.deciding import Decision, Rules
 from restow.running.logs import Log
 from restow.running.off_loop import off_loop
+from restow.running.reporter import Reporter
 from restow.running.settings import PlanConfigMap
-from restow.running.telling import Telling
 
 T = TypeVar("T")
 
 #: What a cycle came to is handed to this.
-Publish = Callable[[Decision, Telling, Rules], Awaitable[None]]
+Publish = Callable[[Decision, Reporter, Rules], Awaitable[None]]
 
 #: The keys of the ConfigMap.
 SUMMARY: Final = "summary.json"
@@ -82,9 +82,9 @@ def publishing(api: Api, target: PlanConfigMap, permit: Permit, log: Log, *, dry
     """Return what writes plans to a ConfigMap; it never raises what the API server says."""
     unhurried = api.without_limit().within(_REQUEST)
 
-    async def publish(decision: Decision, telling: Telling, rules: Rules) -> None:
+    async def publish(decision: Decision, reporter: Reporter, rules: Rules) -> None:
         now = int(api.server_time.now()) * SECOND
-        compute = partial(_content, decision, telling, rules, format_time(now), dry_run=dry_run, now=now)
+        compute = partial(_content, decision, reporter, rules, format_time(now), dry_run=dry_run, now=now)
         body = _config_map(target, await off_loop(compute, _MAKING))
         try:
             await objects.apply(
@@ -109,9 +109,9 @@ def _config_map(target: PlanConfigMap, content: dict[str, Any]) -> dict[str, Any
 
 
 def _content(
-    decision: Decision, telling: Telling, rules: Rules, time: str, *, dry_run: bool, now: int
+    decision: Decision, reporter: Reporter, rules: Rules, time: str, *, dry_run: bool, now: int
 ) -> dict[str, Any]:
-    summary = summary_of(decision, telling, rules.policy, time, dry_run=dry_run)
+    summary = summary_of(decision, reporter, rules.policy, time, dry_run=dry_run)
     if not dry_run:
         return {"data": {SUMMARY: msgspec.json.encode(summary).decode()}}
     plan, packed = fitting(make_plan(decision.cycle, now, rules.placement), LARGEST)
@@ -120,20 +120,18 @@ def _content(
     return {"data": data, "binaryData": {PLAN: base64.b64encode(packed).decode()}}
 
 
-def summary_of(decision: Decision, telling: Telling, policy: Policy, time: str, *, dry_run: bool) -> PlanSummary:
+def summary_of(decision: Decision, reporter: Reporter, policy: Policy, time: str, *, dry_run: bool) -> PlanSummary:
     """Return what the first decision of a cycle planned, and what came of it."""
     record = decision.cycle.record
-    balancing = {turn for _, point, turn in turns_of(policy) if point == "balance"}
-    wanted = [(each.node, each.turn) for each in record.evictions] + [
-        (each.node, each.turn) for each in record.refusals
-    ]
-    unbalanced = {node for node, turn in wanted if turn in balancing}
-    landed = telling.predictions
+    balancing = {ref for _, point, ref in plugins_in_order(policy) if point == "balance"}
+    wanted = [(each.node, each.ref) for each in record.evictions] + [(each.node, each.ref) for each in record.refusals]
+    unbalanced = {node for node, ref in wanted if ref in balancing}
+    landed = reporter.predictions
     return PlanSummary(
         time=time,
         dry_run=dry_run,
         moves=len(record.evictions),
-        evicted=0 if dry_run else telling.evicted.total(),
+        evicted=0 if dry_run else reporter.evicted.total(),
         refused=len(record.refusals),
         refusals=dict(sorted(Counter(each.reason[1] for each in record.refusals).items())),
         nodes_out_of_balance=len(unbalanced),

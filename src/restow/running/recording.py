@@ -10,7 +10,7 @@ from typing import Final
 from restow.client.events import Loss, Recorder
 from restow.client.transport import Api
 from restow.running.logs import Log
-from restow.running.telling import CONTROLLER
+from restow.running.reporter import CONTROLLER
 from restow.serving.metrics import Metrics
 
 #: Seconds that one request may take.

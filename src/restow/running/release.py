@@ -9,7 +9,7 @@ from typing import Final
 from restow.client.errors import ClientError, Conflict, NotFound
 from restow.client.transport import Api
 from restow.cluster.pods_now import PodNow
-from restow.cluster.snapshot import ClusterIntake
+from restow.cluster.snapshot import ClusterStore
 from restow.executing.fencing import remove
 from restow.executing.releasing import release
 from restow.executing.steering import CONFIG_MAP, clear
@@ -86,10 +86,10 @@ async def _gated(api: Api) -> list[PodNow]:
     return (await _read(api, "Pod")).gated()
 
 
-async def _read(api: Api, kind: str) -> ClusterIntake:
-    intake = ClusterIntake()
-    await read_kinds(api, (kind,), intake)
-    return intake
+async def _read(api: Api, kind: str) -> ClusterStore:
+    store = ClusterStore()
+    await read_kinds(api, (kind,), store)
+    return store
 
 
 async def _let_go(api: Api, pod: PodNow, released: Released) -> None:

@@ -11,7 +11,7 @@ from restow.client.errors import ClientError, NotFound
 from restow.client.listing import Selection
 from restow.client.permitted_body import Permit
 from restow.client.transport import Api
-from restow.cluster.snapshot import ClusterIntake
+from restow.cluster.snapshot import ClusterStore
 from restow.executing.fencing import Fencing
 from restow.executing.releasing import PAUSE, REQUEST, Gated, Releasing, hurried
 from restow.executing.steering import Steering
@@ -88,10 +88,10 @@ async def _leave(found: Steering, keeper: Releasing, log: Log) -> None:
 
 async def _let_go_in(namespace: str, api: Api, keeper: Releasing) -> None:
     """Let the gated pods of a namespace go, as far as the API server tells of them."""
-    intake = ClusterIntake()
+    store = ClusterStore()
     with suppress(ClientError):
-        await read_kinds(api, ("Pod",), intake, Selection(namespace))
-    await keeper.let_go(intake.gated())
+        await read_kinds(api, ("Pod",), store, Selection(namespace))
+    await keeper.let_go(store.gated())
 
 
 async def _cleared(found: Steering, log: Log) -> None:

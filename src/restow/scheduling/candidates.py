@@ -101,7 +101,7 @@ class KnownCandidates:
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundCandidates:
     """The candidates for one pod, each made when it is asked for."""
 
     #: Which nodes are candidates, bool[node].
@@ -128,7 +128,7 @@ class Found:
 
 
 _NOWHERE: BoolArray = np.zeros(0, dtype=bool)
-NOTHING_FOUND = Found(_NOWHERE, _NOWHERE, dict[int, Candidate]().__getitem__)
+NOTHING_FOUND = FoundCandidates(_NOWHERE, _NOWHERE, dict[int, Candidate]().__getitem__)
 
 
 def starts(pods: Pods) -> IntArray:

@@ -25,7 +25,7 @@ from restow.scheduling.profiles import DEFAULT_PROFILE, SchedulerProfile
 from restow.scheduling.queue import Queue, waiting_pods
 from restow.scheduling.sampling import Sampling
 from restow.scheduling.scoring import Ranking, best_of, rank
-from restow.scheduling.verdicts import Objection, Verdicts
+from restow.scheduling.verdicts import PluginRejection, Verdicts
 
 
 @dataclass(slots=True, frozen=True)
@@ -85,9 +85,9 @@ class Scheduler:
         plugins = plugins_of(profile, context)
         self._state = context.state
         self._schedulers = frozenset((profile.name,))
-        self._heedless = frozenset() if profile.runs(SCHEDULING_GATES, "preEnqueue") else self._schedulers
+        self._ignores_gates = frozenset() if profile.runs(SCHEDULING_GATES, "preEnqueue") else self._schedulers
         if nominations is None:
-            nominations = Nominations(context.state, self._schedulers, self._heedless)
+            nominations = Nominations(context.state, self._schedulers, self._ignores_gates)
         self._nominations = nominations
         self._filters = Filters(context, plugins.filters, self._nominations)
         self._preemptor = Preemptor(context, self._filters, self._nominations, profile)
@@ -96,7 +96,7 @@ class Scheduler:
 
     def queue(self) -> Queue:
         """The pods that wait for this scheduler now."""
-        return waiting_pods(self._state, self._schedulers, self._heedless)
+        return waiting_pods(self._state, self._schedulers, self._ignores_gates)
 
     def decide(self, pod: int) -> Decision:
         """Filter and score every node for a pod; where none is feasible, look for pods to preempt."""
@@ -118,9 +118,9 @@ class Scheduler:
                 return Decision(pod, verdicts, rank(pod, verdicts.passes, ()))
             return Decision(pod, verdicts, None, error=str(error))
 
-    def opponents(self, pod: int) -> list[tuple[Objection, ...]]:
+    def rejections_by_node(self, pod: int) -> list[tuple[PluginRejection, ...]]:
         """Everyone who objects to each node now, where ``decide`` tells only who does first."""
-        return self._filters.opponents(pod)
+        return self._filters.rejections_by_node(pod)
 
     def fitting(self, pod: int) -> BoolArray:
         """Which nodes pass all filters for a pod, bool[node]; none where the cycle breaks off."""

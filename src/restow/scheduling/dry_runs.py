@@ -38,16 +38,16 @@ class DryRuns:
         self._plugins = [each for each in asked.plugins if not filters.is_static(each)]
         self._fit = next((each for each in self._plugins if isinstance(each, NodeResourcesFit)), None)
         self._others = [each for each in self._plugins if each is not self._fit]
-        self._rivals = self._find_rivals(self._others)
+        self._affecting_pods = self._find_affecting_pods(self._others)
 
     def run(self, potential: PotentialVictims) -> Result:
         """Try out each node without its potential victims."""
         nodes = potential.nodes
         for plugin in self._others:
             # What it counts must be known before anything is tried.
-            plugin.judge(self._asked.pod, nodes)
+            plugin.filter(self._asked.pod, nodes)
         group = np.repeat(np.arange(len(nodes)), np.diff(potential.first))
-        contested = np.bincount(group, weights=self._rivals[potential.pods], minlength=len(nodes)) > 0
+        contested = np.bincount(group, weights=self._affecting_pods[potential.pods], minlength=len(nodes)) > 0
         contested |= np.array([self._filters.is_kept(self._asked.pod, node) for node in nodes.tolist()], dtype=bool)
         victims = np.zeros(len(potential.pods), dtype=bool)
         reasons: Counter[str] = Counter()
@@ -56,15 +56,15 @@ class DryRuns:
             place = potential.of(position)
             victims[place], category = self._try_out(int(nodes[position]), potential.pods[place])
             if category != PASSES:
-                reasons.update(self._filters.objections[category].outcome.reasons)
+                reasons.update(self._filters.rejections[category].outcome.reasons)
         return victims, reasons
 
-    def _find_rivals(self, plugins: Sequence[FilterPlugin]) -> BoolArray:
-        rivals = np.zeros(len(self._state.exists), dtype=bool)
+    def _find_affecting_pods(self, plugins: Sequence[FilterPlugin]) -> BoolArray:
+        affecting_pods = np.zeros(len(self._state.exists), dtype=bool)
         for plugin in plugins:
-            found = plugin.rivals(self._asked.pod)
-            rivals[slice(None) if found is None else found] = True
-        return rivals
+            found = plugin.affecting_pods(self._asked.pod)
+            affecting_pods[slice(None) if found is None else found] = True
+        return affecting_pods
 
     def _try_out_all(self, potential: PotentialVictims, reasons: Counter[str]) -> BoolArray:
         """Try out nodes without rivals, where the others' verdicts stay what they are."""
@@ -74,15 +74,15 @@ class DryRuns:
         for plugin in self._plugins:
             if plugin is self._fit:
                 usage = without(self._state, potential, (self._state.running[nodes], self._state.requested[:, nodes]))
-                judgement = self._fit.judge_usage(pod, nodes, *usage)
+                result = self._fit.filter_usage(pod, nodes, *usage)
                 victims = reprieved(self._state, self._fit, pod, potential, usage)
             else:
-                judgement = plugin.judge(pod, nodes)
-            layers.append(self._filters.numbered(plugin, judgement))
+                result = plugin.filter(pod, nodes)
+            layers.append(self._filters.numbered(plugin, result))
         categories = merged(layers, len(nodes))
         for category, count in zip(*np.unique(categories, return_counts=True), strict=True):
             if category != PASSES:
-                for reason in self._filters.objections[category].outcome.reasons:
+                for reason in self._filters.rejections[category].outcome.reasons:
                     reasons[reason] += int(count)
         victims &= np.repeat(np.equal(categories, PASSES), np.diff(potential.first))
         return victims
@@ -94,17 +94,17 @@ class DryRuns:
         if filters.is_kept(asked.pod, node):
             trial = Trial(state, node, None, lambda: filters.run_on(asked, node) == PASSES)
             return trial.run(everyone, [True] * len(everyone), lambda: filters.run_on(asked, node))
-        rivals: list[bool] = self._rivals[pods].tolist()
+        affecting_pods: list[bool] = self._affecting_pods[pods].tolist()
         usage = int(state.running[node]), state.requested[:, node]
         room = None if self._fit is None else Room(state, self._fit, asked.pod, node, usage)
         trial = Trial(state, node, room, lambda: self._pass_others(node))
-        return trial.run(everyone, rivals, lambda: self._judge(node, pods[~self._rivals[pods]]))
+        return trial.run(everyone, affecting_pods, lambda: self._filter(node, pods[~self._affecting_pods[pods]]))
 
     def _pass_others(self, node: int) -> bool:
         nodes: IntArray = np.array([node])
-        return all(bool(plugin.judge(self._asked.pod, nodes).passes[0]) for plugin in self._others)
+        return all(bool(plugin.filter(self._asked.pod, nodes).passes[0]) for plugin in self._others)
 
-    def _judge(self, node: int, leaving: IntArray) -> int:
+    def _filter(self, node: int, leaving: IntArray) -> int:
         """The first objection to a node that some pods leave without leaving the state."""
         nodes: IntArray = np.array([node])
         running = self._state.running[nodes] - len(leaving)
@@ -112,10 +112,10 @@ class DryRuns:
         requested -= self._state.request_vectors()[self._state.held[leaving]].sum(axis=0)[:, None]
         for plugin in self._plugins:
             if plugin is self._fit:
-                judgement = self._fit.judge_usage(self._asked.pod, nodes, running, requested)
+                result = self._fit.filter_usage(self._asked.pod, nodes, running, requested)
             else:
-                judgement = plugin.judge(self._asked.pod, nodes)
-            category = int(self._filters.numbered(plugin, judgement)[0])
+                result = plugin.filter(self._asked.pod, nodes)
+            category = int(self._filters.numbered(plugin, result)[0])
             if category != PASSES:
                 return category
         return PASSES

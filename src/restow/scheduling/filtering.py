@@ -21,7 +21,7 @@ from restow.scheduling.framework import (
     PASSES,
     Categories,
     FilterPlugin,
-    Judgement,
+    FilterResult,
     LocalPlugin,
     Outcome,
     Scope,
@@ -32,7 +32,7 @@ from restow.scheduling.nominations import Nominations
 from restow.scheduling.per_node import PerNode
 from restow.scheduling.plugins.node_resources_fit import NodeResourcesFit
 from restow.scheduling.prefiltering import Asked, PreFilters
-from restow.scheduling.verdicts import LateVerdicts, Objection, Verdicts
+from restow.scheduling.verdicts import LateVerdicts, PluginRejection, Verdicts
 
 
 class Filters:
@@ -53,18 +53,18 @@ class Filters:
         }
         #: The nodes with what is kept of them for nominated pods.
         self.kept_nodes = KeptNodes(context.state, nominations)
-        self._with_nominated = PerNode(self.kept_nodes, len(self._everywhere), self._judge_with_nominated)
+        self._with_nominated = PerNode(self.kept_nodes, len(self._everywhere), self._filter_with_nominated)
         self._sample: dict[tuple[int, int], tuple[NodeResourcesFit, int]] = {}
         self._prefilters = PreFilters(context.state.cluster.pods, plugins)
         #: What the categories of verdicts stand for; it only ever grows.
-        self.objections: list[Objection] = []
-        self._known: dict[Objection, int] = {}
+        self.rejections: list[PluginRejection] = []
+        self._known: dict[PluginRejection, int] = {}
 
     def run(self, pod: int) -> Verdicts:
         """Judge every node for a pod on the state as it is; only the nominated one where the pod fits there."""
         asked = self.prefilter(pod)
         if asked.failure is not None:
-            return Verdicts(np.full(len(self._everywhere), self._id(asked.failure)), self.objections, asked.failure)
+            return Verdicts(np.full(len(self._everywhere), self._id(asked.failure)), self.rejections, asked.failure)
         nominated = self._nominations.node(pod)
         if nominated < 0:
             return self._run_everywhere(asked, asked.restricting)
@@ -73,9 +73,9 @@ class Filters:
             verdict = np.full(len(self._everywhere), NOT_ASKED)
         else:
             # Who rejected the nominated node is named at excluded nodes too. Source: Kubernetes 1.36.
-            verdict = self._run_everywhere(asked, (*asked.restricting, self.objections[own].plugin)).verdict
+            verdict = self._run_everywhere(asked, (*asked.restricting, self.rejections[own].plugin)).verdict
         verdict[nominated] = own
-        return Verdicts(verdict, self.objections, allowed=asked.allowed)
+        return Verdicts(verdict, self.rejections, allowed=asked.allowed)
 
     def passing(self, pod: int, nodes: IntArray) -> BoolArray:
         """Which of some nodes ``run`` would let pass, bool[len(nodes)]; nothing is asked about the others."""
@@ -91,7 +91,7 @@ class Filters:
         for plugin in asked.plugins:
             left = np.flatnonzero(passes) if plugin.name not in self._local else NO_PODS
             if len(left):
-                passes[left] = plugin.judge(pod, nodes[left]).passes
+                passes[left] = plugin.filter(pod, nodes[left]).passes
         return passes
 
     def run_on(self, asked: Asked, node: int) -> int:
@@ -104,34 +104,34 @@ class Filters:
             mark = self.state.checkpoint()
             for other in self._nominations.ahead_of(asked.pod, node):
                 self.state.place(other, node)
-            verdict = int(self._judge(asked, nodes)[0])
+            verdict = int(self._filter(asked, nodes)[0])
             self.state.undo(mark)
             if verdict != PASSES:
                 return verdict
-        return int(self._judge(asked, nodes)[0])
+        return int(self._filter(asked, nodes)[0])
 
     def is_kept(self, pod: int, node: int) -> bool:
         """Whether a node is kept for pods that a pod must not crowd out."""
         return bool(self._nominations and self._nominations.ahead_of(pod, node))
 
-    def opponents(self, pod: int) -> list[tuple[Objection, ...]]:
+    def rejections_by_node(self, pod: int) -> list[tuple[PluginRejection, ...]]:
         """Everyone who objects to each node, and not the first alone; a plugin that rules out every node is the only one."""
         asked = self.prefilter(pod)
         if asked.failure is not None:
             return [(asked.failure,)] * len(self._everywhere)
-        found: list[list[Objection]] = [[] for _ in self._everywhere]
+        found: list[list[PluginRejection]] = [[] for _ in self._everywhere]
         if asked.allowed is not None:
             for node in np.flatnonzero(~asked.allowed).tolist():
                 found[node].append(_excluded(asked.restricting))
         for plugin in asked.plugins:
-            categories = self.numbered(plugin, plugin.judge(pod, self._everywhere))
+            categories = self.numbered(plugin, plugin.filter(pod, self._everywhere))
             for node in np.flatnonzero(np.not_equal(categories, PASSES)).tolist():
-                found[node].append(self.objections[categories[node]])
+                found[node].append(self.rejections[categories[node]])
         return [tuple(each) for each in found]
 
     def unasked(self) -> Verdicts:
         """What there is to say of the nodes where nobody was asked about any."""
-        return Verdicts(np.full(len(self._everywhere), NOT_ASKED), self.objections)
+        return Verdicts(np.full(len(self._everywhere), NOT_ASKED), self.rejections)
 
     def prefilter(self, pod: int) -> Asked:
         """Whom to ask about a pod and about which nodes."""
@@ -152,7 +152,7 @@ class Filters:
         for layer in layers:
             passes &= layer < 0
         told = list(self._ask_others(asked, passes))
-        kept = self._judge_kept(asked) if fit is None else {}
+        kept = self._filter_kept(asked) if fit is None else {}
         for node, category in kept.items():
             passes[node] = category == PASSES
         excluded = None if asked.allowed is None else (~asked.allowed, self._id(_excluded(blamed)))
@@ -167,7 +167,7 @@ class Filters:
                 verdict[node] = category
             return verdict
 
-        return LateVerdicts(passes, tell, self.objections, asked.allowed)
+        return LateVerdicts(passes, tell, self.rejections, asked.allowed)
 
     def only_resources(self, asked: Asked) -> NodeResourcesFit | None:
         """The plugin that looks at resources, where no other one looks at the pods on nodes; None where one does."""
@@ -185,9 +185,9 @@ class Filters:
         self._sample.setdefault(key, (fit, pod))
         return self._with_nominated.of(key)
 
-    def _judge_with_nominated(self, key: tuple[int, int], nodes: IntArray) -> Categories:
+    def _filter_with_nominated(self, key: tuple[int, int], nodes: IntArray) -> Categories:
         fit, pod = self._sample[key]
-        return self.numbered(fit, fit.judge_usage(pod, nodes, *self.kept_nodes.with_nominated(key[1], nodes)))
+        return self.numbered(fit, fit.filter_usage(pod, nodes, *self.kept_nodes.with_nominated(key[1], nodes)))
 
     def _ask_others(self, asked: Asked, passes: BoolArray) -> Iterator[tuple[IntArray, Categories]]:
         """Let each plugin that is not local judge the nodes that all before it have passed, and take what it rejects."""
@@ -196,13 +196,13 @@ class Filters:
                 left = np.flatnonzero(passes)
                 if len(left) == 0:
                     return
-                judgement = plugin.judge(asked.pod, left)
-                accepted = judgement.passes
+                result = plugin.filter(asked.pod, left)
+                accepted = result.passes
                 if not accepted.all():
                     passes[left] = accepted
-                    yield left, self.numbered(plugin, judgement)
+                    yield left, self.numbered(plugin, result)
 
-    def _judge_kept(self, asked: Asked) -> Mapping[int, int]:
+    def _filter_kept(self, asked: Asked) -> Mapping[int, int]:
         """The verdict on nodes that are kept for other pods too."""
         return {
             node: self.run_on(asked, node)
@@ -210,32 +210,32 @@ class Filters:
             if (asked.allowed is None or asked.allowed[node]) and self.is_kept(asked.pod, node)
         }
 
-    def _judge(self, asked: Asked, nodes: IntArray) -> Categories:
+    def _filter(self, asked: Asked, nodes: IntArray) -> Categories:
         """Let each plugin judge the nodes that all before it have passed."""
         verdict = np.full(len(nodes), PASSES)
         for plugin in asked.plugins:
             left = np.flatnonzero(np.equal(verdict, PASSES))
             if len(left) == 0:
                 break
-            verdict[left] = self.numbered(plugin, plugin.judge(asked.pod, nodes[left]))
+            verdict[left] = self.numbered(plugin, plugin.filter(asked.pod, nodes[left]))
         return verdict
 
-    def numbered(self, plugin: FilterPlugin, judgement: Judgement) -> Categories:
+    def numbered(self, plugin: FilterPlugin, result: FilterResult) -> Categories:
         """A judgement in the numbers of all objections."""
-        if not judgement.outcomes or judgement.passes.all():
-            return np.full(len(judgement.category), PASSES, dtype=np.int32)
-        ids = [self._id(Objection(plugin.name, outcome)) for outcome in judgement.outcomes]
-        return np.array([*ids, PASSES], dtype=np.int32)[judgement.category]
+        if not result.outcomes or result.passes.all():
+            return np.full(len(result.category), PASSES, dtype=np.int32)
+        ids = [self._id(PluginRejection(plugin.name, outcome)) for outcome in result.outcomes]
+        return np.array([*ids, PASSES], dtype=np.int32)[result.category]
 
-    def _id(self, objection: Objection) -> int:
-        known = self._known.get(objection)
+    def _id(self, rejection: PluginRejection) -> int:
+        known = self._known.get(rejection)
         if known is None:
-            known = self._known[objection] = len(self.objections)
-            self.objections.append(objection)
+            known = self._known[rejection] = len(self.rejections)
+            self.rejections.append(rejection)
         return known
 
 
-def _excluded(plugins: Sequence[str]) -> Objection:
+def _excluded(plugins: Sequence[str]) -> PluginRejection:
     """The objection to nodes that a PreFilter result leaves out. Source: findNodesThatFitPod, Kubernetes 1.36."""
     names = " ".join(sorted(set(plugins)))
-    return Objection("", Outcome((f"node(s) didn't satisfy plugin(s) [{names}]",), unresolvable=True))
+    return PluginRejection("", Outcome((f"node(s) didn't satisfy plugin(s) [{names}]",), unresolvable=True))

@@ -44,7 +44,7 @@ class Outcome:
 
 
 @dataclass(slots=True, frozen=True)
-class Judgement:
+class FilterResult:
     """The verdict of one plugin on some nodes: ``outcomes[category[i]]`` or, for PASSES, no objection."""
 
     category: Categories
@@ -80,7 +80,7 @@ class FilterPlugin(Protocol):
     #: As in a KubeSchedulerConfiguration.
     name: str
 
-    def concerns(self, pod: int) -> bool:
+    def applies_to(self, pod: int) -> bool:
         """Whether it can ever have anything to say of pods with the parts of this one, wherever pods are."""
         ...
 
@@ -88,11 +88,11 @@ class FilterPlugin(Protocol):
         """What can be said of a pod before any node is looked at."""
         ...
 
-    def rivals(self, pod: int) -> IntArray | None:
+    def affecting_pods(self, pod: int) -> IntArray | None:
         """The pods, wherever they are, whose coming or going can change a verdict on this one; None is all pods."""
         ...
 
-    def judge(self, pod: int, nodes: IntArray) -> Judgement:
+    def filter(self, pod: int, nodes: IntArray) -> FilterResult:
         """The verdict on these nodes, on the state as it is now; only asked where ``prefilter`` did not skip."""
         ...
 
@@ -153,9 +153,9 @@ def among(plugin: WidePlugin, pod: int, nodes: IntArray, count: int) -> Scores |
     return scores if scores is None or isinstance(scores, int) else scores[nodes]
 
 
-def one_outcome(fails: BoolArray, outcome: Outcome) -> Judgement:
+def one_outcome(fails: BoolArray, outcome: Outcome) -> FilterResult:
     """The verdict of a plugin that knows one way to fail."""
-    return Judgement(np.where(fails, 0, PASSES), (outcome,))
+    return FilterResult(np.where(fails, 0, PASSES), (outcome,))
 
 
 def scaled(raw: Scores, highest: int, *, reverse: bool = False) -> Scores:

@@ -13,12 +13,12 @@ import numpy as np
 
 from restow.cluster.interning import IntArray
 from restow.cluster.state import ClusterState
-from restow.scheduling.framework import PASSES, Categories, FilterPlugin, Judgement, LocalPlugin, Scope
+from restow.scheduling.framework import PASSES, Categories, FilterPlugin, FilterResult, LocalPlugin, Scope
 from restow.scheduling.per_node import PerNode
 from restow.scheduling.recent import Recent
 
 #: What numbers the outcomes of a judgement: a category of its own for each node.
-Numbering = Callable[[FilterPlugin, Judgement], Categories]
+Numbering = Callable[[FilterPlugin, FilterResult], Categories]
 
 
 class LocalVerdicts(Protocol):
@@ -47,7 +47,7 @@ class _Following:
         self._number = number
         #: One pod of each kind; to the plugin all of them are the same.
         self._sample: dict[int, int] = {}
-        self._kept = PerNode(state, len(state.cluster.nodes), self._judge)
+        self._kept = PerNode(state, len(state.cluster.nodes), self._filter)
 
     def of(self, pod: int) -> Categories:
         key = self._plugin.key(pod)
@@ -59,8 +59,8 @@ class _Following:
         self._sample.setdefault(key, pod)
         return self._kept.at(key, nodes)
 
-    def _judge(self, key: int, nodes: IntArray) -> Categories:
-        return self._number(self._plugin, self._plugin.judge(self._sample[key], nodes))
+    def _filter(self, key: int, nodes: IntArray) -> Categories:
+        return self._number(self._plugin, self._plugin.filter(self._sample[key], nodes))
 
 
 class _Lasting:
@@ -76,7 +76,7 @@ class _Lasting:
         key = self._plugin.key(pod)
         known = self._known.get(key)
         if known is None:
-            known = self._number(self._plugin, self._plugin.judge(pod, self._everywhere))
+            known = self._number(self._plugin, self._plugin.filter(pod, self._everywhere))
             self._known.put(key, known)
         return known
 

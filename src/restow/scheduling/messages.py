@@ -30,7 +30,7 @@ def reason_counts(verdicts: Verdicts, nodes: IntArray | None = None) -> Mapping[
     given = verdicts.verdict if nodes is None else verdicts.verdict[nodes]
     categories, sizes = np.unique(given[given != PASSES], return_counts=True)
     for category, size in zip(categories.tolist(), sizes.tolist(), strict=True):
-        for reason in verdicts.objections[category].outcome.reasons:
+        for reason in verdicts.rejections[category].outcome.reasons:
             counts[reason] += size
     return counts
 

@@ -16,7 +16,9 @@ from restow.scheduling.queue import waiting_pods
 class Nominations:
     """Which waiting pod is nominated for which node of one state."""
 
-    def __init__(self, state: ClusterState, schedulers: frozenset[str], heedless: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self, state: ClusterState, schedulers: frozenset[str], ignores_gates: frozenset[str] = frozenset()
+    ) -> None:
         self._state = state
         self._priority = state.cluster.pods.priority
         self._node: dict[int, int] = {}
@@ -26,7 +28,7 @@ class Nominations:
         self.events: list[int] = []
         nominated = state.cluster.pods.nominated
         if np.any(nominated >= 0):
-            for pod in waiting_pods(state, schedulers, heedless).pods:
+            for pod in waiting_pods(state, schedulers, ignores_gates).pods:
                 if nominated[pod] >= 0:
                     self._add(pod, int(nominated[pod]))
 

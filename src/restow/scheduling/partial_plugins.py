@@ -16,7 +16,7 @@ from restow.scheduling.framework import (
     SKIP,
     CycleError,
     FilterPlugin,
-    Judgement,
+    FilterResult,
     PreFiltered,
     ScorePlugin,
     Scores,
@@ -36,22 +36,22 @@ class PreFilterPart:
         self.name = plugin.name
         self._plugin = plugin
 
-    def concerns(self, pod: int) -> bool:
+    def applies_to(self, pod: int) -> bool:
         """Those that the plugin concerns."""
-        return self._plugin.concerns(pod)
+        return self._plugin.applies_to(pod)
 
     def prefilter(self, pod: int) -> PreFiltered:
         """What the plugin says of the pod; it is not asked about nodes."""
         answer = self._plugin.prefilter(pod)
         return PreFiltered(skip=True, failure=answer.failure, allowed=answer.allowed)
 
-    def rivals(self, _pod: int) -> IntArray:
+    def affecting_pods(self, _pod: int) -> IntArray:
         """Pods do not matter."""
         return NO_PODS
 
-    def judge(self, _pod: int, nodes: IntArray) -> Judgement:
+    def filter(self, _pod: int, nodes: IntArray) -> FilterResult:
         """No objection."""
-        return Judgement(np.full(len(nodes), PASSES), ())
+        return FilterResult(np.full(len(nodes), PASSES), ())
 
 
 class FilterPart:
@@ -62,24 +62,24 @@ class FilterPart:
         self._plugin = plugin
         self._prepared = prepared
 
-    def concerns(self, pod: int) -> bool:
+    def applies_to(self, pod: int) -> bool:
         """Those that the plugin concerns; all where it does not know beforehand."""
-        return not self._prepared or self._plugin.concerns(pod)
+        return not self._prepared or self._plugin.applies_to(pod)
 
     def prefilter(self, pod: int) -> PreFiltered:
         """Skip only what the plugin itself skips where it runs at preFilter too."""
         return SKIP if self._prepared and self._plugin.prefilter(pod).skip else PROCEED
 
-    def rivals(self, pod: int) -> IntArray | None:
+    def affecting_pods(self, pod: int) -> IntArray | None:
         """Those of the plugin."""
-        return self._plugin.rivals(pod)
+        return self._plugin.affecting_pods(pod)
 
-    def judge(self, pod: int, nodes: IntArray) -> Judgement:
+    def filter(self, pod: int, nodes: IntArray) -> FilterResult:
         """The plugin's verdict; what it would have said of the pod beforehand it says of every node."""
         failure = None if self._prepared or self.name in _LENIENT else self._plugin.prefilter(pod).failure
         if failure is not None:
             return one_outcome(np.ones(len(nodes), dtype=bool), failure)
-        return self._plugin.judge(pod, nodes)
+        return self._plugin.filter(pod, nodes)
 
 
 class PreScorePart:

@@ -16,7 +16,7 @@ import numpy as np
 from restow.cluster.interning import BoolArray
 from restow.cluster.pods import Flag
 from restow.kube.objects import Condition
-from restow.scheduling.candidates import NOTHING_FOUND, Candidate, Found, KnownCandidates
+from restow.scheduling.candidates import NOTHING_FOUND, Candidate, FoundCandidates, KnownCandidates
 from restow.scheduling.context import Context
 from restow.scheduling.dry_runs import DryRuns
 from restow.scheduling.filtering import Filters
@@ -25,8 +25,8 @@ from restow.scheduling.messages import histogram
 from restow.scheduling.nominations import Nominations
 from restow.scheduling.prefiltering import Asked
 from restow.scheduling.profiles import DEFAULT_PROFILE, SchedulerProfile
+from restow.scheduling.ranked_candidates import RankedCandidates
 from restow.scheduling.resource_trials import ResourceTrials
-from restow.scheduling.standing import Standing
 from restow.scheduling.verdicts import Verdicts
 from restow.scheduling.victims import VictimSearch
 
@@ -44,7 +44,7 @@ _NOT_HELPFUL = "Preemption is not helpful for scheduling"
 class Preemption:
     """What preemption can do for a pod."""
 
-    found: Found = NOTHING_FOUND
+    found: FoundCandidates = NOTHING_FOUND
     #: Why it can do nothing; empty where it can.
     message: str = ""
     #: Whether the pod stays nominated for the node that it is nominated for already.
@@ -129,7 +129,7 @@ class Preemptor:
             return Preemption(message=_failure(len(resolvable), reasons))
         return Preemption(found)
 
-    def _try_out(self, pod: int, wanted: BoolArray) -> tuple[Found, Counter[str]]:
+    def _try_out(self, pod: int, wanted: BoolArray) -> tuple[FoundCandidates, Counter[str]]:
         """The candidates among some nodes, bool[node]; if there are none, how many nodes are none for which reason."""
         asked = self._filters.prefilter(pod)
         fit = self._filters.only_resources(asked)
@@ -138,17 +138,17 @@ class Preemptor:
         found = self._resource_trials.run(fit, pod, wanted)
         if found.chosen is not None:
             return found, Counter()
-        return found, self._resource_trials.failures(fit, pod, wanted, self._filters.objections, _NO_VICTIMS)
+        return found, self._resource_trials.failures(fit, pod, wanted, self._filters.rejections, _NO_VICTIMS)
 
-    def _try_out_each(self, asked: Asked, wanted: BoolArray) -> tuple[Found, Counter[str]]:
+    def _try_out_each(self, asked: Asked, wanted: BoolArray) -> tuple[FoundCandidates, Counter[str]]:
         potential = self._search.potential(int(self._pods.priority[asked.pod]), np.flatnonzero(wanted))
         inhabited = np.diff(potential.first) > 0
         part = potential.on(inhabited)
         victims, reasons = DryRuns(self._filters, asked).run(part)
         reasons[_NO_VICTIMS] = int(np.count_nonzero(~inhabited))
-        standing = Standing(self._pods, len(wanted), KnownCandidates())
-        standing.replace(part.nodes, self._search.candidates(part, victims))
-        return standing.among(wanted), reasons
+        ranked_candidates = RankedCandidates(self._pods, len(wanted), KnownCandidates())
+        ranked_candidates.replace(part.nodes, self._search.candidates(part, victims))
+        return ranked_candidates.among(wanted), reasons
 
     def _ineligible(self, pod: int, verdicts: Verdicts) -> str:
         """Why a pod may not preempt; empty where it may."""
@@ -157,8 +157,8 @@ class Preemptor:
         node = self._nominations.node(pod)
         if node < 0:
             return ""
-        objection = verdicts.objection(node)
-        if objection is not None and objection.outcome.unresolvable:
+        rejection = verdicts.rejection(node)
+        if rejection is not None and rejection.outcome.unresolvable:
             return ""
         leaving = (each for each in self._state.pods_on(node).tolist() if self._is_preempted(each))
         return _TERMINATING if any(self._pods.priority[each] < self._pods.priority[pod] for each in leaving) else ""
@@ -176,7 +176,7 @@ def _tells_preemption(condition: Condition) -> bool:
 
 def _resolvable(verdicts: Verdicts) -> BoolArray:
     """The nodes whose rejection the removal of pods could lift, bool[node]."""
-    lasting = np.array([each.outcome.unresolvable for each in verdicts.objections], dtype=bool)
+    lasting = np.array([each.outcome.unresolvable for each in verdicts.rejections], dtype=bool)
     resolvable: BoolArray = ~lasting.take(verdicts.verdict)
     return resolvable
 

@@ -14,7 +14,7 @@ from restow.cluster.interning import BoolArray, combine
 from restow.cluster.pods import Pods
 from restow.scheduling.framework import FilterPlugin, LocalPlugin, Outcome, PreFiltered
 from restow.scheduling.recent import Recent
-from restow.scheduling.verdicts import Objection
+from restow.scheduling.verdicts import PluginRejection
 
 #: Kinds of pods that are remembered: as many as the workloads of a large cluster, most of which take a few bytes.
 _CAPACITY = 16_384
@@ -32,7 +32,7 @@ class Asked:
     #: The plugins that narrowed ``allowed``.
     restricting: tuple[str, ...]
     #: The plugin that rules out every node.
-    failure: Objection | None
+    failure: PluginRejection | None
 
 
 @dataclass(slots=True, frozen=True)
@@ -71,7 +71,7 @@ class PreFilters:
 
     def _meet(self, pod: int) -> _Kind:
         """Sort the plugins by what they make of a kind of pods."""
-        concerned = [plugin for plugin in self._plugins if plugin.concerns(pod)]
+        concerned = [plugin for plugin in self._plugins if plugin.applies_to(pod)]
         answered = tuple((each, each.prefilter(pod) if each in self._constant else None) for each in concerned)
         settled = all(answer is not None for _, answer in answered)
         return _Kind(answered, _asked(pod, answered) if settled else None)
@@ -82,14 +82,14 @@ def _asked(pod: int, plugins: Sequence[tuple[FilterPlugin, PreFiltered | None]])
     asked: list[FilterPlugin] = []
     allowed: BoolArray | None = None
     restricting: list[str] = []
-    resolvable: Objection | None = None
+    resolvable: PluginRejection | None = None
     for plugin, known in plugins:
         answer = known or plugin.prefilter(pod)
         if answer.failure is not None:
-            objection = Objection(plugin.name, answer.failure)
+            rejection = PluginRejection(plugin.name, answer.failure)
             if answer.failure.unresolvable:
-                return Asked(pod, (), None, (), objection)
-            resolvable = resolvable or objection
+                return Asked(pod, (), None, (), rejection)
+            resolvable = resolvable or rejection
         if answer.allowed is not None:
             allowed = answer.allowed if allowed is None else allowed & answer.allowed
             restricting.append(plugin.name)
@@ -108,7 +108,9 @@ def kinds_of_pods(pods: Pods) -> list[int]:
     return kinds
 
 
-def _conflict(plugins: Sequence[str]) -> Objection:
+def _conflict(plugins: Sequence[str]) -> PluginRejection:
     """The objection to all nodes where the results of several plugins have none in common."""
     names = " ".join(plugins)
-    return Objection("", Outcome((f"node(s) didn't satisfy plugin(s) [{names}] simultaneously",), unresolvable=True))
+    return PluginRejection(
+        "", Outcome((f"node(s) didn't satisfy plugin(s) [{names}] simultaneously",), unresolvable=True)
+    )

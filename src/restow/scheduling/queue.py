@@ -29,18 +29,18 @@ class Queue:
 
 
 def waiting_pods(
-    state: ClusterState, schedulers: Collection[str] = (DEFAULT_SCHEDULER,), heedless: Collection[str] = ()
+    state: ClusterState, schedulers: Collection[str] = (DEFAULT_SCHEDULER,), ignores_gates: Collection[str] = ()
 ) -> Queue:
     """The pods that have no node, are not over or on their way out, and name one of some schedulers.
 
-    ``heedless`` are those of the schedulers that run without SchedulingGates.
+    ``ignores_gates`` are those of the schedulers that run without SchedulingGates.
     """
     pods = state.cluster.pods
     waiting = np.flatnonzero(_naming(state, schedulers) & _waits(state))
     ordered = waiting[np.lexsort((pods.created[waiting], -pods.priority[waiting]))].tolist()
     gates = {pod: pods.tables.gates[pods.gates[pod]] for pod in ordered}
-    if heedless:
-        ignored = _naming(state, heedless)
+    if ignores_gates:
+        ignored = _naming(state, ignores_gates)
         gates = {pod: () if ignored[pod] else names for pod, names in gates.items()}
     return Queue(
         pods=tuple(pod for pod in ordered if not gates[pod]),

@@ -15,16 +15,16 @@ import numpy as np
 
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.state import ClusterState
-from restow.scheduling.candidates import Found, KnownCandidates
-from restow.scheduling.framework import PASSES, Categories, Judgement
+from restow.scheduling.candidates import FoundCandidates, KnownCandidates
+from restow.scheduling.framework import PASSES, Categories, FilterResult
 from restow.scheduling.kept_nodes import KeptNodes
 from restow.scheduling.per_node import PerNode
 from restow.scheduling.plugins.node_resources_fit import NodeResourcesFit
+from restow.scheduling.ranked_candidates import RankedCandidates
 from restow.scheduling.recent import Recent
 from restow.scheduling.reprieve import reprieved, without
-from restow.scheduling.standing import Standing
 from restow.scheduling.trial import Room
-from restow.scheduling.verdicts import Objection
+from restow.scheduling.verdicts import PluginRejection
 from restow.scheduling.victims import PotentialVictims, VictimSearch
 
 #: Priority and resources of a pod.
@@ -44,7 +44,7 @@ _FEW = 8
 class _Kept:
     """Candidates for one size, and how much of the log of changes they know."""
 
-    standing: Standing
+    ranked_candidates: RankedCandidates
     read: int
 
 
@@ -56,7 +56,7 @@ class ResourceTrials:
         state: ClusterState,
         kept_nodes: KeptNodes,
         search: VictimSearch,
-        number: Callable[[NodeResourcesFit, Judgement], Categories],
+        number: Callable[[NodeResourcesFit, FilterResult], Categories],
     ) -> None:
         self._state = state
         self._kept_nodes = kept_nodes
@@ -66,25 +66,25 @@ class ResourceTrials:
         self._everywhere: IntArray = np.arange(len(state.cluster.nodes))
         self._known = KnownCandidates()
         self._kept: Recent[Size, _Kept] = Recent(_SIZES)
-        self._ends = PerNode(kept_nodes, len(kept_nodes.cluster.nodes), self._judge_without_victims, _SIZES)
+        self._ends = PerNode(kept_nodes, len(kept_nodes.cluster.nodes), self._filter_without_victims, _SIZES)
 
-    def run(self, fit: NodeResourcesFit, pod: int, wanted: BoolArray) -> Found:
+    def run(self, fit: NodeResourcesFit, pod: int, wanted: BoolArray) -> FoundCandidates:
         """The candidates among some nodes, bool[node]."""
-        return self.standing(self._size(fit, pod)).among(wanted)
+        return self.ranked_candidates(self._size(fit, pod)).among(wanted)
 
     def failures(
-        self, fit: NodeResourcesFit, pod: int, wanted: BoolArray, objections: Sequence[Objection], no_victims: str
+        self, fit: NodeResourcesFit, pod: int, wanted: BoolArray, rejections: Sequence[PluginRejection], no_victims: str
     ) -> Counter[str]:
         """How many of some nodes, none of which is a candidate, are none for which reason."""
         reasons: Counter[str] = Counter()
         ends = self._ends.of(self._size(fit, pod))[wanted]
         for end, count in zip(*np.unique(ends, return_counts=True), strict=True):
             if end != PASSES:
-                for reason in (no_victims,) if end == _NO_VICTIMS else objections[end].outcome.reasons:
+                for reason in (no_victims,) if end == _NO_VICTIMS else rejections[end].outcome.reasons:
                     reasons[reason] += int(count)
         return reasons
 
-    def standing(self, size: Size) -> Standing:
+    def ranked_candidates(self, size: Size) -> RankedCandidates:
         """The candidates for pods of a size that was asked about before, on the state as it is."""
         if len(self._known) > _CAPACITY:
             self._known, self._kept = KnownCandidates(), Recent(_SIZES)
@@ -92,25 +92,25 @@ class ResourceTrials:
         kept = self._kept.get(size)
         if kept is None:
             nodes = self._everywhere
-            kept = _Kept(Standing(self._state.cluster.pods, len(nodes), self._known), now)
+            kept = _Kept(RankedCandidates(self._state.cluster.pods, len(nodes), self._known), now)
             self._kept.put(size, kept)
         elif kept.read == now:
-            return kept.standing
+            return kept.ranked_candidates
         else:
             nodes = self._kept_nodes.changed_nodes(kept.read)
         kept.read = now
-        self._try_out(size, nodes, kept.standing)
-        return kept.standing
+        self._try_out(size, nodes, kept.ranked_candidates)
+        return kept.ranked_candidates
 
     def _size(self, fit: NodeResourcesFit, pod: int) -> Size:
         size = int(self._state.cluster.pods.priority[pod]), fit.key(pod)
         self._sample.setdefault(size, (fit, pod))
         return size
 
-    def _try_out(self, size: Size, nodes: IntArray, standing: Standing) -> None:
+    def _try_out(self, size: Size, nodes: IntArray, ranked_candidates: RankedCandidates) -> None:
         potential = self._search.potential(size[0], nodes)
         try_out = self._try_out_one_by_one if len(nodes) <= _FEW else self._try_out_all
-        standing.replace(nodes, self._search.candidates(potential, try_out(size, potential)))
+        ranked_candidates.replace(nodes, self._search.candidates(potential, try_out(size, potential)))
 
     def _try_out_one_by_one(self, size: Size, potential: PotentialVictims) -> BoolArray:
         """Which of the potential victims have to go."""
@@ -129,11 +129,11 @@ class ResourceTrials:
         usage = without(self._state, potential, self._kept_nodes.with_nominated(size[0], potential.nodes))
         return reprieved(self._state, fit, pod, potential, usage)
 
-    def _judge_without_victims(self, size: Size, nodes: IntArray) -> Categories:
+    def _filter_without_victims(self, size: Size, nodes: IntArray) -> Categories:
         """What is wrong with some nodes even without all potential victims."""
         fit, pod = self._sample[size]
         potential = self._search.potential(size[0], nodes)
         usage = without(self._state, potential, self._kept_nodes.with_nominated(size[0], nodes))
-        ends = self._number(fit, fit.judge_usage(pod, nodes, *usage))
+        ends = self._number(fit, fit.filter_usage(pod, nodes, *usage))
         ends[np.diff(potential.first) == 0] = _NO_VICTIMS
         return ends

@@ -26,15 +26,15 @@ class Schedulers:
         by_name = {profile.name: profile for profile in profiles}
         self._state = context.state
         self._names = frozenset(by_name)
-        self._heedless = frozenset(
+        self._ignores_gates = frozenset(
             name for name, profile in by_name.items() if not profile.runs(SCHEDULING_GATES, "preEnqueue")
         )
-        nominations = Nominations(context.state, self._names, self._heedless)
+        nominations = Nominations(context.state, self._names, self._ignores_gates)
         self._schedulers = {name: Scheduler(context, profile, nominations) for name, profile in by_name.items()}
 
     def queue(self) -> Queue:
         """The pods that wait for one of the schedulers now, in the one order in which they are taken."""
-        return waiting_pods(self._state, self._names, self._heedless)
+        return waiting_pods(self._state, self._names, self._ignores_gates)
 
     def scheduler_of(self, pod: int) -> Scheduler:
         """The scheduler that a pod names; KeyError where the configuration does not have it."""

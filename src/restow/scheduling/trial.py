@@ -64,37 +64,42 @@ class Trial:
         #: Whether the pod passes with the rivals that are there.
         self._passes = passes
 
-    def run(self, pods: Sequence[int], rivals: Sequence[bool], judge: Callable[[], int]) -> tuple[list[bool], int]:
-        """Which pods have to go, asked in this order, and what is wrong even without all of them (``judge``)."""
+    def run(
+        self, pods: Sequence[int], affecting_pods: Sequence[bool], filter: Callable[[], int]
+    ) -> tuple[list[bool], int]:
+        """Which pods have to go, asked in this order, and what is wrong even without all of them (``filter``)."""
         mark = self._state.checkpoint()
-        for pod, is_rival in zip(pods, rivals, strict=True):
-            self._leave(pod, is_rival=is_rival)
-        category = judge()
+        for pod, is_affecting in zip(pods, affecting_pods, strict=True):
+            self._leave(pod, is_affecting=is_affecting)
+        category = filter()
         fits = category == PASSES
-        victims = [fits and not self._returns(each, is_rival=rival) for each, rival in zip(pods, rivals, strict=True)]
+        victims = [
+            fits and not self._returns(each, is_affecting=rival)
+            for each, rival in zip(pods, affecting_pods, strict=True)
+        ]
         for pod in pods:
             if not self._state.exists[pod]:
                 self._count_staying(pod, 1)
         self._state.undo(mark)
         return victims, category
 
-    def _returns(self, pod: int, *, is_rival: bool) -> bool:
+    def _returns(self, pod: int, *, is_affecting: bool) -> bool:
         """Whether a pod can come back; it is back then."""
         if self._room is not None and not self._room.enter(pod):
             return False
-        if not is_rival:
+        if not is_affecting:
             return True
         self._state.place(pod, self._node)
         self._count_staying(pod, 1)
         if self._passes():
             return True
-        self._leave(pod, is_rival=True)
+        self._leave(pod, is_affecting=True)
         return False
 
-    def _leave(self, pod: int, *, is_rival: bool) -> None:
+    def _leave(self, pod: int, *, is_affecting: bool) -> None:
         if self._room is not None:
             self._room.leave(pod)
-        if is_rival:
+        if is_affecting:
             self._state.remove(pod)
             self._count_staying(pod, -1)
 

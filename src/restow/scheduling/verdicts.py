@@ -17,7 +17,7 @@ from restow.scheduling.framework import NOT_ASKED, PASSES, Categories, Outcome
 
 
 @dataclass(slots=True, frozen=True)
-class Objection:
+class PluginRejection:
     """A plugin and its outcome, by which nodes can be grouped."""
 
     plugin: str
@@ -25,17 +25,17 @@ class Objection:
 
 
 class Verdicts:
-    """Who rejects which node: ``objections[verdict[node]]``, or PASSES."""
+    """Who rejects which node: ``rejections[verdict[node]]``, or PASSES."""
 
     def __init__(
         self,
         verdict: Categories,
-        objections: Sequence[Objection],
-        prefilter: Objection | None = None,
+        rejections: Sequence[PluginRejection],
+        prefilter: PluginRejection | None = None,
         allowed: BoolArray | None = None,
     ) -> None:
         self._verdict: Categories | None = verdict
-        self.objections = objections
+        self.rejections = rejections
         #: What a plugin said before it looked at any node; every node counts as rejected by it.
         self.prefilter = prefilter
         #: The nodes that PreFilter plugins left, bool[node]; None is all.
@@ -57,10 +57,10 @@ class Verdicts:
         """The nodes that nobody objects to, in order of their names."""
         return np.flatnonzero(self.passes)
 
-    def objection(self, node: int) -> Objection | None:
+    def rejection(self, node: int) -> PluginRejection | None:
         """Who rejects a node; None where nobody does."""
         category = int(self.verdict[node])
-        return None if category in (PASSES, NOT_ASKED) else self.objections[category]
+        return None if category in (PASSES, NOT_ASKED) else self.rejections[category]
 
 
 class LateVerdicts(Verdicts):
@@ -70,10 +70,10 @@ class LateVerdicts(Verdicts):
         self,
         passes: BoolArray,
         tell: Callable[[], Categories],
-        objections: Sequence[Objection],
+        rejections: Sequence[PluginRejection],
         allowed: BoolArray | None = None,
     ) -> None:
-        super().__init__(np.zeros(0, dtype=np.int64), objections, allowed=allowed)
+        super().__init__(np.zeros(0, dtype=np.int64), rejections, allowed=allowed)
         self._verdict = None
         self._tell = tell
         self.passes = passes

@@ -18,7 +18,7 @@ import msgspec
 from msgspec import Raw, Struct
 
 from restow.cluster.left_out import ObjectKey, Sink, add_page, left_out_notes
-from restow.cluster.snapshot import Cluster, ClusterIntake
+from restow.cluster.snapshot import Cluster, ClusterStore
 from restow.cluster.usage_columns import KIND as USAGE
 from restow.errors import InputError
 from restow.kube import nulls
@@ -89,10 +89,10 @@ def load_cluster(paths: Sequence[str], *, limited: bool = True) -> tuple[Cluster
 
     InputError lists every input that cannot be read, one sentence a line, and refuses a cluster without nodes or pods.
     """
-    intake = ClusterIntake()
+    store = ClusterStore()
     with garbage_collection_paused():
-        report = read_objects(paths, intake, limited=limited)
-        cluster, report.replaced = intake.snapshot(), intake.replaced
+        report = read_objects(paths, store, limited=limited)
+        cluster, report.replaced = store.snapshot(), store.replaced
         report.left_out = cluster.left_out
     check_complete(cluster.counts(), report)
     report.on_unknown_nodes = cluster.pods.on_unknown_nodes()

@@ -15,7 +15,7 @@ from descheduling.proven import TOLD, read_policy
 from restow.cluster.usage_samples import QueryResult, query_result
 from restow.descheduling.cycle import Cycle
 from restow.descheduling.explaining.nodes import explain_node
-from restow.descheduling.explaining.scene import Setting
+from restow.descheduling.explaining.what_if import Setting
 from restow.descheduling.proving import prove_cycle
 from restow.descheduling.registry import strategies
 from restow.kube.timestamps import parse_time

@@ -40,8 +40,8 @@ def statuses(context, plugin, pod, nodes=None) -> dict[str, tuple[str, ...]]:
         return {name: _status(answer.failure) for name in names}
     if answer.skip:
         return dict.fromkeys(names, ("OK",))
-    judgement = plugin.judge(pod, node_indices(context, names))
-    found = [("OK",) if each == PASSES else _status(judgement.outcomes[each]) for each in judgement.category.tolist()]
+    result = plugin.filter(pod, node_indices(context, names))
+    found = [("OK",) if each == PASSES else _status(result.outcomes[each]) for each in result.category.tolist()]
     return dict(zip(names, found, strict=True))
 
 

@@ -221,8 +221,8 @@ def test_an_empty_selector_counts_the_pods_that_are_tried_out():
 
 def plugin_codes(context, plugin, pod):
     """The codes of all nodes later in the same cycle: PreFilter is not asked again."""
-    judgement = plugin.judge(pod, np.arange(2))
-    return " ".join("OK" if each == PASSES else "U" for each in judgement.category.tolist())
+    result = plugin.filter(pod, np.arange(2))
+    return " ".join("OK" if each == PASSES else "U" for each in result.category.tolist())
 
 
 def test_a_constraint_that_cannot_be_read_ends_the_cycle():

@@ -16,11 +16,11 @@ from restow.descheduling.explaining.changed_clusters import with_object, without
 from restow.descheduling.explaining.changed_policies import with_own_limit
 from restow.descheduling.explaining.explanation import ChangeKind, Step
 from restow.descheduling.explaining.gates import OWN_LIMIT
-from restow.descheduling.explaining.scene import Heard, Scene
 from restow.descheduling.explaining.trials import PLENTY, Edit, Inputs, Remedy
+from restow.descheduling.explaining.what_if import Heard, WhatIf
 from restow.descheduling.job_failures import OF_JOBS
 from restow.descheduling.limits import NAMESPACE, NODE, TOTAL, LimitUse
-from restow.descheduling.succession import job_of
+from restow.descheduling.replacement_policy import job_of
 from restow.kube.objects import Job, PodDisruptionBudget, PodFailurePolicy, PodFailureRule
 from restow.kube.objects.jobs import PodConditionPattern
 from restow.policies.policy import CertaintySetting, Policy
@@ -38,13 +38,13 @@ _LIMITS = {
 class Allowing:
     """Answers refusals of one pod and the strategy that wants it to move."""
 
-    def __init__(self, scene: Scene, heard: Heard) -> None:
-        self._scene = scene
-        self._cluster = scene.state.cluster
-        self._policy = scene.setting.policy
+    def __init__(self, what_if: WhatIf, heard: Heard) -> None:
+        self._what_if = what_if
+        self._cluster = what_if.state.cluster
+        self._policy = what_if.setting.policy
         self._heard = heard
         self._pod = heard.pod
-        self._turn = heard.turn
+        self._ref = heard.ref
 
     def after(self, refusal: Reason) -> Remedy | None:
         """What answers a refusal of a plan; None where nothing does."""
@@ -75,10 +75,10 @@ class Allowing:
         return self._least("limit", getattr(self._policy, field), f"with {name} of {{}}", limited)
 
     def _with_own_limit(self, inputs: Inputs, limit: int) -> Inputs:
-        return replace(inputs, policy=with_own_limit(inputs.policy, self._turn, limit))
+        return replace(inputs, policy=with_own_limit(inputs.policy, self._ref, limit))
 
     def _more_disruptions(self) -> Remedy:
-        name = max(self._scene.budgets().uses(self._pod), key=lambda each: each.left).name
+        name = max(self._what_if.budgets().uses(self._pod), key=lambda each: each.left).name
         namespace, _, own = name.partition("/")
 
         def allowed(inputs: Inputs, more: int) -> Inputs:
@@ -88,7 +88,7 @@ class Allowing:
 
     def _one_budget(self) -> Remedy:
         """Without all budgets but the one that allows most."""
-        uses = self._scene.budgets().uses(self._pod)
+        uses = self._what_if.budgets().uses(self._pod)
         kept = max(uses, key=lambda each: each.left)
         names = [each.name for each in uses if each is not kept]
         keys = [(each.partition("/")[0], each.partition("/")[2]) for each in names]
@@ -113,7 +113,7 @@ class Allowing:
         """A lower certainty; the amount is what is missing to certain, in percent."""
         asked = _PERCENT - round(_PERCENT * least_probability(self._policy.restow.certainty))
         answer = self._heard.answer
-        found = answer.odds.of(answer.welcome[answer.odds.nodes]) if answer else 0.0
+        found = answer.odds.of(answer.accepts[answer.odds.nodes]) if answer else 0.0
 
         def at(amounts: tuple[int, ...]) -> Remedy:
             (doubt,) = amounts

@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import structs
 
 from restow.descheduling.evictor_args import DEFAULT_PROTECTIONS, EXTRA_PROTECTIONS, DefaultEvictorArgs
-from restow.descheduling.placement import Turn
+from restow.descheduling.placement import PluginRef
 from restow.descheduling.protections import effective_protections
 from restow.policies.policy import Policy, Profile
 from restow.policies.schema import DEFAULT_EVICTOR
@@ -40,11 +40,11 @@ def without_protection(policy: Policy, profile: str, name: str) -> Policy:
     )
 
 
-def with_own_limit(policy: Policy, turn: Turn, limit: int) -> Policy:
+def with_own_limit(policy: Policy, ref: PluginRef, limit: int) -> Policy:
     """A policy with which a strategy may take so many pods off a node."""
-    profile = next(each for each in policy.profiles if each.name == turn.profile)
-    own = structs.replace(profile.args[turn.plugin].eviction_limits, node=limit)
-    return _with_args(policy, turn.profile, turn.plugin, {"eviction_limits": own})
+    profile = next(each for each in policy.profiles if each.name == ref.profile)
+    own = structs.replace(profile.args[ref.plugin].eviction_limits, node=limit)
+    return _with_args(policy, ref.profile, ref.plugin, {"eviction_limits": own})
 
 
 def _with_args(policy: Policy, name: str, plugin: str, changed: dict[str, Any]) -> Policy:

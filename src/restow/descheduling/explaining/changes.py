@@ -19,12 +19,12 @@ from restow.descheduling.explaining.gates import PLAN_WIDE, Gates
 from restow.descheduling.explaining.least import Search, Together
 from restow.descheduling.explaining.lifting import Lifting
 from restow.descheduling.explaining.options import Option, Options, without
-from restow.descheduling.explaining.scene import Answer, Heard, Scene
 from restow.descheduling.explaining.trials import Inputs, Remedy, Trials, TrialsUsedUpError
+from restow.descheduling.explaining.what_if import Answer, Heard, WhatIf
 from restow.descheduling.placement import Landing
 from restow.descheduling.steering import FOR_STEERING
 from restow.policies.policy import Profile
-from restow.scheduling.evidence import plural
+from restow.scheduling.missing_data import plural
 
 #: Nodes tried for each kind of change, and further ones for a change that helps.
 _TRIES = 2
@@ -41,23 +41,23 @@ class Changes:
     """Looks for changes for one pod and the strategy that wants it to move."""
 
     def __init__(
-        self, scene: Scene, heard: Heard, profile: Profile, bounds: Mapping[str, float], trials: Trials
+        self, what_if: WhatIf, heard: Heard, profile: Profile, bounds: Mapping[str, float], trials: Trials
     ) -> None:
-        self._scene = scene
+        self._what_if = what_if
         self._pod = heard.pod
         self._heard = heard
         self._bounds = bounds
         self._trials = trials
-        self._lifting = Lifting(scene, heard.pod, heard.turn, profile)
-        self._allowing = Allowing(scene, heard)
-        self._search = Search(trials, self._allowing, heard.turn)
+        self._lifting = Lifting(what_if, heard.pod, heard.ref, profile)
+        self._allowing = Allowing(what_if, heard)
+        self._search = Search(trials, self._allowing, heard.ref)
 
     def of(self, gates: Gates) -> tuple[Change, ...]:
         """What would help, the best of each kind; empty where nothing is known to."""
         lifted = self._lifting.of(gates.checks)
         if lifted is None or gates.placement.code in PLAN_WIDE:
             return ()
-        first = (*lifted, *self._higher_limits(gates), *_told_of(gates.untold))
+        first = (*lifted, *self._higher_limits(gates), *_told_of(gates.missing))
         found: list[Change] = []
         with suppress(TrialsUsedUpError):
             for change in self._found(first):
@@ -91,19 +91,19 @@ class Changes:
         if code == "UnknownScheduler":
             yield _untried(*steps, Step("scheduler", "with the profile of its scheduler in --scheduler-config"))
         elif code == "Unknown":
-            kinds = self._scene.evidence.decisive(self._pod)
+            kinds = self._what_if.missing_data.decisive(self._pod)
             if kinds:
                 yield _untried(*steps, Step("input", f"if the input included {plural(kinds)}"))
 
     def _with_options(self, first: Together, answer: Answer, code: str) -> Iterator[Change]:
         if code == "NotCertain":
             yield from self._tried(first)
-            kinds = self._scene.evidence.scoring(self._pod)
+            kinds = self._what_if.missing_data.scoring(self._pod)
             if kinds:
                 yield _untried(*(each.step for each in first), Step("input", f"if the input included {plural(kinds)}"))
-        if code in FOR_STEERING and self._scene.setting.steering != "nominate":
+        if code in FOR_STEERING and self._what_if.setting.steering != "nominate":
             yield from self._tried((*first, _STEERED))
-        options = Options(self._scene, self._heard, answer, self._bounds).all()
+        options = Options(self._what_if, self._heard, answer, self._bounds).all()
         for kind in _KINDS:
             ranked = sorted((each for each in options if each.remedy.step.kind == kind), key=lambda each: each.cost)
             yield from islice(self._of_kind(first, ranked), 1)
@@ -131,9 +131,9 @@ class Changes:
         victims = answer.decision.victims if answer.decision else ()
         if 0 < len(victims) <= _MOST_VICTIMS:
             assert answer.decision is not None
-            names = " and ".join(map(self._scene.state.cluster.pods.full_name, victims))
-            node = self._scene.state.cluster.nodes.names[answer.decision.nominated_node]
-            yield from self._tried((*first, without(self._scene, victims, f"without {names} on {node}", node)))
+            names = " and ".join(map(self._what_if.state.cluster.pods.full_name, victims))
+            node = self._what_if.state.cluster.nodes.names[answer.decision.nominated_node]
+            yield from self._tried((*first, without(self._what_if, victims, f"without {names} on {node}", node)))
 
     def _tried(self, together: Together) -> Iterator[Change]:
         found = self._search.least(together)

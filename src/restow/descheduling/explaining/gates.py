@@ -11,13 +11,13 @@ from restow.descheduling.certainty import probability_text
 from restow.descheduling.disruption_budgets import BudgetUse
 from restow.descheduling.evictor import CheckResult, DefaultEvictor
 from restow.descheduling.explaining.explanation import Gate, Reason
-from restow.descheduling.explaining.scene import Heard, Scene
+from restow.descheduling.explaining.what_if import Heard, WhatIf
 from restow.descheduling.job_failures import OF_JOBS
 from restow.descheduling.limits import NAMESPACE, NODE, TOTAL, LimitUse
-from restow.descheduling.placement import Landing, Turn
+from restow.descheduling.placement import Landing, PluginRef
 from restow.descheduling.protections import UNKNOWN
 from restow.policies.policy import Profile
-from restow.scheduling.evidence import plural
+from restow.scheduling.missing_data import plural
 
 #: A limit that a strategy has of its own.
 OWN_LIMIT = "EvictionLimits"
@@ -39,42 +39,42 @@ class Gates:
     checks: tuple[CheckResult, ...]
     limits: tuple[LimitUse, ...]
     #: The kinds that the input does not tell of and that could forbid the eviction.
-    untold: tuple[str, ...]
+    missing: tuple[str, ...]
 
     def all(self) -> tuple[Gate, ...]:
         """In the arbiter's order."""
         return self.evictor, self.limit, self.budget, self.placement
 
 
-def gates_of(scene: Scene, heard: Heard, cast: tuple[Profile, DefaultEvictor], refusal: Reason | None) -> Gates:
+def gates_of(what_if: WhatIf, heard: Heard, cast: tuple[Profile, DefaultEvictor], refusal: Reason | None) -> Gates:
     """Ask every stage about a pod that a strategy wants to move."""
     pod = heard.pod
-    checks = tuple(_checks(scene, pod, cast[1]))
-    limits = tuple(_limits(scene, pod, heard.turn, cast[0]))
-    budgets = scene.budgets()
+    checks = tuple(_checks(what_if, pod, cast[1]))
+    limits = tuple(_limits(what_if, pod, heard.ref, cast[0]))
+    budgets = what_if.budgets()
     return Gates(
         evictor=_evictor(checks),
-        limit=_limit(scene, pod, limits),
-        budget=_budget(scene, pod, budgets.uses(pod), budgets.refusal(pod)),
-        placement=_placement(scene, heard, refusal),
+        limit=_limit(what_if, pod, limits),
+        budget=_budget(what_if, pod, budgets.uses(pod), budgets.refusal(pod)),
+        placement=_placement(what_if, heard, refusal),
         checks=checks,
         limits=limits,
-        untold=scene.evidence.evicting(pod),
+        missing=what_if.missing_data.evicting(pod),
     )
 
 
-def _checks(scene: Scene, pod: int, evictor: DefaultEvictor) -> list[CheckResult]:
-    has_uid = bool(scene.state.cluster.pods.uids[pod])
+def _checks(what_if: WhatIf, pod: int, evictor: DefaultEvictor) -> list[CheckResult]:
+    has_uid = bool(what_if.state.cluster.pods.uids[pod])
     return [*evictor.checks(pod), CheckResult("MissingUID", "pod is missing UID", has_uid)]
 
 
-def _limits(scene: Scene, pod: int, turn: Turn, profile: Profile) -> list[LimitUse]:
-    limits = scene.limits()
-    uses = limits.uses(scene.state, pod)
-    own = getattr(profile.args.get(turn.plugin), "eviction_limits", None)
+def _limits(what_if: WhatIf, pod: int, ref: PluginRef, profile: Profile) -> list[LimitUse]:
+    limits = what_if.limits()
+    uses = limits.uses(what_if.state, pod)
+    own = getattr(profile.args.get(ref.plugin), "eviction_limits", None)
     if own is not None and own.node is not None:
-        turns = [each for each, _, _ in scene.ensemble.turns()]
-        uses.append(LimitUse(OWN_LIMIT, limits.moved(turns.index(turn), int(scene.state.node[pod])), own.node))
+        refs = [each for each, _, _ in what_if.runner.refs()]
+        uses.append(LimitUse(OWN_LIMIT, limits.moved(refs.index(ref), int(what_if.state.node[pod])), own.node))
     return uses
 
 
@@ -87,25 +87,25 @@ def _evictor(checks: Sequence[CheckResult]) -> Gate:
     return Gate("evictor", passes, f"fails {len(failing)} of {len(checks)} checks: {told}", failing[0].code)
 
 
-def _limit(scene: Scene, pod: int, uses: Sequence[LimitUse]) -> Gate:
+def _limit(what_if: WhatIf, pod: int, uses: Sequence[LimitUse]) -> Gate:
     if not uses:
         return Gate("limit", True, "none set")
     worst = min(uses, key=lambda each: each.limit - each.used)
     left = max(0, worst.limit - worst.used)
-    node = scene.state.cluster.nodes.names[int(scene.state.node[pod])]
+    node = what_if.state.cluster.nodes.names[int(what_if.state.node[pod])]
     where = {
         TOTAL[1]: "in the plan",
         NODE[1]: f"on {node}",
-        NAMESPACE[1]: f"in namespace {scene.state.cluster.pods.full_name(pod).partition('/')[0]}",
+        NAMESPACE[1]: f"in namespace {what_if.state.cluster.pods.full_name(pod).partition('/')[0]}",
         OWN_LIMIT: f"on {node} (the strategy's own limit)",
     }[worst.code]
     return Gate("limit", left > 0, f"{left} of {worst.limit} evictions left {where}", "" if left else worst.code)
 
 
-def _budget(scene: Scene, pod: int, uses: Sequence[BudgetUse], refusal: tuple[str, str] | None) -> Gate:
-    if scene.setting.placement != "prove":
+def _budget(what_if: WhatIf, pod: int, uses: Sequence[BudgetUse], refusal: tuple[str, str] | None) -> Gate:
+    if what_if.setting.placement != "prove":
         return Gate("budget", None, _NOT_ASKED)
-    unknown = scene.evidence.evicting(pod)
+    unknown = what_if.missing_data.evicting(pod)
     if unknown:
         return Gate("budget", None, f"the input lacks {plural(unknown)}", UNKNOWN)
     if refusal is not None and (len(uses) > 1 or refusal[0] in OF_JOBS):
@@ -118,7 +118,7 @@ def _budget(scene: Scene, pod: int, uses: Sequence[BudgetUse], refusal: tuple[st
     return Gate("budget", refusal is None, message, refusal[0] if refusal else "")
 
 
-def _placement(scene: Scene, heard: Heard, refusal: Reason | None) -> Gate:
+def _placement(what_if: WhatIf, heard: Heard, refusal: Reason | None) -> Gate:
     answer = heard.answer
     if answer is None:
         return Gate("placement", None, _NOT_PREDICTED)
@@ -128,7 +128,7 @@ def _placement(scene: Scene, heard: Heard, refusal: Reason | None) -> Gate:
     if isinstance(answer.landing, Landing):
         if refusal is not None and refusal.code in PLAN_WIDE:
             return Gate("placement", False, refusal.message, refusal.code)
-        return Gate("placement", True, _landing(scene, answer.landing))
+        return Gate("placement", True, _landing(what_if, answer.landing))
     stage, code, message = answer.landing
     fitting = _fitting(heard)
     if stage == "budget":
@@ -138,10 +138,10 @@ def _placement(scene: Scene, heard: Heard, refusal: Reason | None) -> Gate:
     return Gate("placement", False, f"{fitting}{told}", code)
 
 
-def _landing(scene: Scene, landing: Landing) -> str:
+def _landing(what_if: WhatIf, landing: Landing) -> str:
     if landing.target < 0:
         return "no replacement needed"
-    node = scene.state.cluster.nodes.names[landing.target]
+    node = what_if.state.cluster.nodes.names[landing.target]
     if landing.steering is not None:
         return f"would be steered to {node}"
     if landing.certainty == "certain" or landing.probability is None:
@@ -152,7 +152,7 @@ def _landing(scene: Scene, landing: Landing) -> str:
 def _fitting(heard: Heard) -> str:
     """How many nodes fit beside the one that the pod is on."""
     assert heard.answer is not None
-    passes = np.array([not each for each in heard.answer.opponents], dtype=bool)
+    passes = np.array([not each for each in heard.answer.rejections_by_node], dtype=bool)
     others = len(passes) - 1
     fitting = int(passes.sum()) - int(passes[heard.source])
     nodes = "other node fits" if others == 1 else f"other nodes {'fits' if fitting == 1 else 'fit'}"

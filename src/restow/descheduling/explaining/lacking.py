@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from restow.cluster.amounts import LARGEST
 from restow.cluster.nodes import PODS
 from restow.cluster.state import ClusterState
-from restow.descheduling.explaining.scene import Answer
+from restow.descheduling.explaining.what_if import Answer
 from restow.kube.amount_text import amount, enough, enough_value
 from restow.scheduling.plugins.node_resources_fit import NAME as FIT
-from restow.scheduling.verdicts import Objection
+from restow.scheduling.verdicts import PluginRejection
 
 _INSUFFICIENT = "Insufficient "
 _TOO_MANY = "Too many pods"
@@ -27,7 +27,9 @@ class Lacking:
 
     def to_fit(self, node: int) -> dict[int, int]:
         """How much more of which resources (by row) NodeResourcesFit needs on a node."""
-        needs = {row: self._wanted(row) - self.free(row, node) for row in self._rows(self.answer.opponents[node])}
+        needs = {
+            row: self._wanted(row) - self.free(row, node) for row in self._rows(self.answer.rejections_by_node[node])
+        }
         return {row: need for row, need in needs.items() if need > 0}
 
     def to_stay_below(self, node: int, bounds: Mapping[str, float]) -> dict[int, int] | None:
@@ -62,7 +64,7 @@ class Lacking:
 
     def told(self, node: int) -> str:
         """What the pod needs and what is free, for people."""
-        return ", ".join(self._told(row, node) for row in self._rows(self.answer.opponents[node]))
+        return ", ".join(self._told(row, node) for row in self._rows(self.answer.rejections_by_node[node]))
 
     def sentence(self, needs: Mapping[int, int]) -> str:
         """Amounts for people: ``500m more CPU and 4.9Gi more memory``."""
@@ -91,8 +93,8 @@ class Lacking:
         allocatable = self.state.cluster.nodes.allocatable
         return sum(need / max(1, int(allocatable[row, node])) for row, need in needs.items())
 
-    def _rows(self, objections: Iterable[Objection]) -> list[int]:
-        reasons = [reason for each in objections if each.plugin == FIT for reason in each.outcome.reasons]
+    def _rows(self, rejections: Iterable[PluginRejection]) -> list[int]:
+        reasons = [reason for each in rejections if each.plugin == FIT for reason in each.outcome.reasons]
         names = [each.removeprefix(_INSUFFICIENT) for each in reasons if each.startswith(_INSUFFICIENT)]
         rows = [PODS] if _TOO_MANY in reasons else []
         return rows + [row for name in names if (row := self.state.cluster.nodes.resource(name)) is not None]

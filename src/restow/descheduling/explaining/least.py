@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from restow.descheduling.explaining.allowing import Allowing
 from restow.descheduling.explaining.trials import PLENTY, Remedy, Trials
-from restow.descheduling.placement import Turn
+from restow.descheduling.placement import PluginRef
 
 #: Changes that are made together.
 Together = tuple[Remedy, ...]
@@ -22,7 +22,7 @@ class Search:
     trials: Trials
     allowing: Allowing
     #: The strategy whose refusals are answered.
-    turn: Turn
+    ref: PluginRef
 
     def least(self, together: Together) -> Together | None:
         """These changes, and what a plan with them still asks for; None where the pod stays, or less would do too."""
@@ -55,7 +55,7 @@ class Search:
             outcome = self.trials.of(together)
             if outcome.move is not None:
                 return together
-            refusal = outcome.refusals.get(self.turn)
+            refusal = outcome.refusals.get(self.ref)
             more = None if refusal is None else self.allowing.after(refusal)
             if more is None or any(more.step == each.step for each in together):
                 return None

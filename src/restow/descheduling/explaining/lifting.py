@@ -15,10 +15,10 @@ from restow.descheduling.evictor import CheckResult
 from restow.descheduling.explaining.changed_clusters import with_object
 from restow.descheduling.explaining.changed_policies import with_evictor, without_protection
 from restow.descheduling.explaining.explanation import Step
-from restow.descheduling.explaining.scene import Scene
 from restow.descheduling.explaining.trials import Edit, Inputs, Remedy
-from restow.descheduling.namespace_consent import ANNOTATION, NOT_OPTED_IN, OPTED_OUT
-from restow.descheduling.placement import Turn
+from restow.descheduling.explaining.what_if import WhatIf
+from restow.descheduling.namespace_opt_out import ANNOTATION, NOT_OPTED_IN, OPTED_OUT
+from restow.descheduling.placement import PluginRef
 from restow.descheduling.protections import SYSTEM_CRITICAL, UNKNOWN
 from restow.kube.objects import Namespace, ObjectMeta
 from restow.kube.objects.metadata import Annotations
@@ -36,12 +36,12 @@ _KIND = "Namespace"
 class Lifting:
     """Lifts checks for one pod and the strategy that wants it to move."""
 
-    def __init__(self, scene: Scene, pod: int, turn: Turn, profile: Profile) -> None:
-        self._policy = scene.setting.policy
-        self._state = scene.state
-        self._pods = scene.state.cluster.pods
+    def __init__(self, what_if: WhatIf, pod: int, ref: PluginRef, profile: Profile) -> None:
+        self._policy = what_if.setting.policy
+        self._state = what_if.state
+        self._pods = what_if.state.cluster.pods
         self._pod = pod
-        self._turn = turn
+        self._ref = ref
         self._args = profile.args[DEFAULT_EVICTOR]
         self._makers: dict[str, Callable[[], Remedy | None]] = {
             "PreferNoEviction": lambda: self._evictor(
@@ -55,8 +55,8 @@ class Lifting:
                 "without the evictor's namespaceLabelSelector", namespace_label_selector=None
             ),
             "NoFit": lambda: self._evictor("without nodeFit", node_fit=False),
-            OPTED_OUT: self._consent,
-            NOT_OPTED_IN: self._consent,
+            OPTED_OUT: self._opt_out,
+            NOT_OPTED_IN: self._opt_out,
         }
 
     def of(self, checks: Iterable[CheckResult]) -> list[Remedy] | None:
@@ -107,7 +107,7 @@ class Lifting:
         message = f"at {format_time(then)}, when it is older than minPodAge"
         return Remedy(Step("protection", message), lambda inputs: replace(inputs, now=then))
 
-    def _consent(self) -> Remedy:
+    def _opt_out(self) -> Remedy:
         asked = self._policy.restow.namespaces == "annotated"
         message = f"with the annotation {ANNOTATION}: enabled on its namespace"
         if not asked:
@@ -119,11 +119,11 @@ class Lifting:
         edits = {
             "PodDisruptionBudget": self._on_policy(without_protection, "PodsWithoutPDB"),
             "PersistentVolumeClaim": self._on_policy(without_protection, "PodsWithPVC"),
-            _KIND: self._consenting,
+            _KIND: self._opting_in,
         }
         return Remedy(Step("input", f"if the input included {kind}s"), edits[kind], exact=False)
 
-    def _consenting(self, inputs: Inputs) -> Inputs:
+    def _opting_in(self, inputs: Inputs) -> Inputs:
         """The namespace opts in, and its labels are those that are asked for."""
         return self._on_policy(with_evictor, namespace_label_selector=None)(self._annotated("enabled")(inputs))
 
@@ -133,7 +133,7 @@ class Lifting:
 
     def _on_policy(self, change: Callable[..., Any], *given: Any, **named: Any) -> Edit:
         def edit(inputs: Inputs) -> Inputs:
-            return replace(inputs, policy=change(inputs.policy, self._turn.profile, *given, **named))
+            return replace(inputs, policy=change(inputs.policy, self._ref.profile, *given, **named))
 
         return edit
 

@@ -11,10 +11,10 @@ from restow.descheduling.arbiter import Refused
 from restow.descheduling.explaining.explanation import NodeExplanation, NodeView, Resource, Staying
 from restow.descheduling.explaining.options import taint_text
 from restow.descheduling.explaining.pods import metadata_of, pod_ref
-from restow.descheduling.explaining.scene import Scene, Setting
 from restow.descheduling.explaining.strategy_views import Classes, class_text, unseen_node
+from restow.descheduling.explaining.what_if import Setting, WhatIf
 from restow.descheduling.framework import NodeClass
-from restow.descheduling.placement import Turn
+from restow.descheduling.placement import PluginRef
 from restow.descheduling.plan import Stage
 from restow.descheduling.planning import named_move
 from restow.kube.labels import parse_selector
@@ -65,24 +65,24 @@ def _resources(before: ClusterState, after: ClusterState, node: int) -> tuple[Re
 
 
 def _views(setting: Setting, node: int) -> tuple[NodeView, ...]:
-    after = Scene(setting, setting.cycle.record.evictions)
-    before = Scene(setting, ()) if after.moves else after
+    after = WhatIf(setting, setting.cycle.record.evictions)
+    before = WhatIf(setting, ()) if after.moves else after
     classes_before, classes_after = Classes(before), Classes(after)
-    turns = dict.fromkeys(turn for turn, _, _ in after.ensemble.turns() if classes_after.sorts(turn))
+    refs = dict.fromkeys(ref for ref, _, _ in after.runner.refs() if classes_after.sorts(ref))
     unseen = unseen_node(after, node)
     problems = dict(setting.cycle.record.problems)
     views = []
-    for turn in turns:
-        found = classes_after.of(turn).get(node)
+    for ref in refs:
+        found = classes_after.of(ref).get(node)
         figures = class_text(setting.cluster.nodes, node, found) if found else ""
-        message = unseen or problems.get(turn) or figures
-        views.append(_view(turn, classes_before.of(turn).get(node), found, message))
+        message = unseen or problems.get(ref) or figures
+        views.append(_view(ref, classes_before.of(ref).get(node), found, message))
     return tuple(views)
 
 
-def _view(turn: Turn, before: NodeClass | None, after: NodeClass | None, message: str) -> NodeView:
+def _view(ref: PluginRef, before: NodeClass | None, after: NodeClass | None, message: str) -> NodeView:
     return NodeView(
-        *turn,
+        *ref,
         before=before.name if before else None,
         after=after.name if after else None,
         gives=bool(before and before.gives),
@@ -110,7 +110,7 @@ def _staying(setting: Setting, refusals: list[Refused]) -> tuple[Staying, ...]:
             stage=stage,
             code=code,
             message=_most_frequent(_message(setting, each) for each in members),
-            plugins=tuple(sorted({each.turn.plugin for each in members})),
+            plugins=tuple(sorted({each.ref.plugin for each in members})),
             pods=tuple(pod_ref(setting.cluster, pod) for pod in sorted(_pods(members))),
         )
         for (stage, code), members in ranked

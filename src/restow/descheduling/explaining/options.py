@@ -17,9 +17,9 @@ from restow.descheduling.explaining.claims import mounted_claims
 from restow.descheduling.explaining.explanation import Step
 from restow.descheduling.explaining.in_the_way import InTheWay
 from restow.descheduling.explaining.lacking import Lacking
-from restow.descheduling.explaining.scene import Answer, Heard, Scene
 from restow.descheduling.explaining.trials import Edit, Inputs, Remedy
-from restow.descheduling.framework import Obligation
+from restow.descheduling.explaining.what_if import Answer, Heard, WhatIf
+from restow.descheduling.framework import PlacementConstraint
 from restow.kube.node_selection import NodeSelection, SelectorTerm
 from restow.kube.objects import Taint
 from restow.kube.taints import FENCE, HARD_EFFECTS
@@ -55,17 +55,17 @@ class Option:
 class Options:
     """The options of one pod that a strategy wants to move."""
 
-    def __init__(self, scene: Scene, heard: Heard, answer: Answer, bounds: Mapping[str, float]) -> None:
-        self._scene = scene
-        self._state = scene.state
-        self._cluster = scene.state.cluster
-        self._nodes = scene.state.cluster.nodes
+    def __init__(self, what_if: WhatIf, heard: Heard, answer: Answer, bounds: Mapping[str, float]) -> None:
+        self._what_if = what_if
+        self._state = what_if.state
+        self._cluster = what_if.state.cluster
+        self._nodes = what_if.state.cluster.nodes
         self._pod = heard.pod
         self._heard = heard
         self._answer = answer
         self._bounds = bounds
-        self._lacking = Lacking(scene.state, heard.pod, answer)
-        self._in_the_way = InTheWay(scene.state, twin_of(heard.pod))
+        self._lacking = Lacking(what_if.state, heard.pod, answer)
+        self._in_the_way = InTheWay(what_if.state, twin_of(heard.pod))
 
     def all(self) -> list[Option]:
         """Every option, in the order of nodes; none where a plugin rules out every node at once.
@@ -74,14 +74,14 @@ class Options:
         """
         if self._answer.decision is not None and self._answer.decision.verdicts.prefilter is not None:
             return []
-        elsewhere = self._heard.suggestion.obligation is not Obligation.ANYWHERE
+        elsewhere = self._heard.suggestion.constraint is not PlacementConstraint.ANYWHERE
         nodes = [node for node in range(len(self._nodes)) if not (elsewhere and node == self._heard.source)]
-        welcome = self._answer.welcome.tolist()
-        ranked = sorted(nodes, key=lambda node: not welcome[node])
+        accepts = self._answer.accepts.tolist()
+        ranked = sorted(nodes, key=lambda node: not accepts[node])
         return [option for node in ranked for option in self._on(node)]
 
     def _on(self, node: int) -> Iterator[Option]:
-        plugins = frozenset(each.plugin for each in self._answer.opponents[node])
+        plugins = frozenset(each.plugin for each in self._answer.rejections_by_node[node])
         if plugins <= {node_resources_fit.NAME}:
             yield from self._larger(node)
         elif node_unschedulable.NAME in plugins and plugins <= _CORDON:
@@ -142,7 +142,7 @@ class Options:
             # It is gone before anybody could change the pod.
             return
         message = f"with a toleration of {' and '.join(map(taint_text, taints))} ({self._name(node)})"
-        edit = _on_cluster(partial(changed.tolerating, pod=self._scene.setting.row(self._pod), taints=taints))
+        edit = _on_cluster(partial(changed.tolerating, pod=self._what_if.setting.row(self._pod), taints=taints))
         yield Option(Remedy(Step("toleration", message, self._name(node)), edit), node, len(taints))
 
     def _untolerated(self, node: int) -> list[Taint]:
@@ -165,7 +165,7 @@ class Options:
 
     def _is_far(self, node: int) -> bool:
         """Whether volumes that exist cannot be reached from a node; that others cannot be made there is another thing."""
-        reasons = {reason for each in self._answer.opponents[node] for reason in each.outcome.reasons}
+        reasons = {reason for each in self._answer.rejections_by_node[node] for reason in each.outcome.reasons}
         return reasons <= _FAR
 
     def _reached(self, node: int) -> Iterator[Option]:
@@ -186,7 +186,7 @@ class Options:
         others = tuple(each for each in pods if each != self._pod)
         if 0 < len(others) <= _MOST_LEAVING:
             message = f"without {self._named(others)} ({why} on {self._name(node)})"
-            yield Option(without(self._scene, others, message, self._name(node)), node, len(others))
+            yield Option(without(self._what_if, others, message, self._name(node)), node, len(others))
 
     def _named(self, pods: tuple[int, ...]) -> str:
         return " and ".join(map(self._named_on_its_node, pods))
@@ -201,9 +201,9 @@ class Options:
         return self._nodes.names[node]
 
 
-def without(scene: Scene, pods: tuple[int, ...], message: str, node: str) -> Remedy:
+def without(what_if: WhatIf, pods: tuple[int, ...], message: str, node: str) -> Remedy:
     """Some pods gone, whether they are where they were observed or where the plan moves them."""
-    rows = tuple(scene.setting.row(pod) for pod in pods)
+    rows = tuple(what_if.setting.row(pod) for pod in pods)
     return Remedy(Step("pod", message, node), _on_cluster(partial(changed.without_pods, gone=rows)))
 
 

@@ -27,10 +27,10 @@ from restow.descheduling.explaining.explanation import (
 from restow.descheduling.explaining.gates import gates_of
 from restow.descheduling.explaining.lacking import Lacking
 from restow.descheduling.explaining.options import taint_text
-from restow.descheduling.explaining.scene import Answer, Heard, Hearing, Scene, Setting
 from restow.descheduling.explaining.strategy_views import Classes
 from restow.descheduling.explaining.trials import Trials
-from restow.descheduling.placement import Turn
+from restow.descheduling.explaining.what_if import Answer, Heard, Responses, Setting, WhatIf
+from restow.descheduling.placement import PluginRef
 from restow.descheduling.plan import Metadata, OwnerRef, PodRef
 from restow.descheduling.planning import named_move
 from restow.kube.taints import HARD_EFFECTS
@@ -38,7 +38,7 @@ from restow.kube.timestamps import format_time
 from restow.policies.policy import Profile
 from restow.scheduling.plugins import node_resources_fit, taint_toleration, volume_binding, volume_zone
 from restow.scheduling.tolerations import scheduler_tolerates
-from restow.scheduling.verdicts import Objection
+from restow.scheduling.verdicts import PluginRejection
 
 #: Of shares and of probabilities.
 _DIGITS = 4
@@ -101,8 +101,8 @@ def _shares(state: ClusterState, node: int) -> dict[str, float]:
 class _Asked:
     """A scene and what was heard in it."""
 
-    scene: Scene
-    hearing: Hearing
+    what_if: WhatIf
+    hearing: Responses
     classes: Classes
 
 
@@ -113,11 +113,11 @@ class _Views:
         self._setting = setting
         self._pod = pod
         self._refusals = {
-            each.turn: Reason(*reason)
+            each.ref: Reason(*reason)
             for each in setting.cycle.record.refusals
             if (reason := setting.reason_of(each, pod)) is not None
         }
-        self._after = self._ask(Scene(setting, setting.cycle.record.evictions))
+        self._after = self._ask(WhatIf(setting, setting.cycle.record.evictions))
         self._first: _Asked | None = None
         self._trials = Trials(setting, pod)
 
@@ -125,45 +125,45 @@ class _Views:
         """Each strategy's view, and the scheduler's answer where one of them asked."""
         answers: list[Answer] = []
         views = []
-        for turn, profile, evictor in self._after.scene.ensemble.turns():
-            asked, heard = self._wish(turn)
-            views.append(self._view(turn, profile, evictor, asked, heard))
+        for ref, profile, evictor in self._after.what_if.runner.refs():
+            asked, heard = self._suggested(ref)
+            views.append(self._view(ref, profile, evictor, asked, heard))
             if heard is not None and heard.answer is not None:
                 answers.append(heard.answer)
         return tuple(views), answers[0] if answers else None
 
-    def _ask(self, scene: Scene) -> _Asked:
-        return _Asked(scene, scene.hear(self._pod), Classes(scene))
+    def _ask(self, what_if: WhatIf) -> _Asked:
+        return _Asked(what_if, what_if.hear(self._pod), Classes(what_if))
 
     def _before(self) -> _Asked:
         if self._first is None:
-            self._first = self._ask(Scene(self._setting, ()))
+            self._first = self._ask(WhatIf(self._setting, ()))
         return self._first
 
-    def _wish(self, turn: Turn) -> tuple[_Asked, Heard | None]:
+    def _suggested(self, ref: PluginRef) -> tuple[_Asked, Heard | None]:
         """What a strategy wants once the plan is carried out; what it wanted before, if the plan refused only that."""
-        heard = self._after.hearing.wishes.get(turn)
-        if heard is None and turn in self._refusals and self._after.scene.moves:
-            before = self._before().hearing.wishes.get(turn)
+        heard = self._after.hearing.suggested.get(ref)
+        if heard is None and ref in self._refusals and self._after.what_if.moves:
+            before = self._before().hearing.suggested.get(ref)
             if before is not None:
                 return self._before(), before
         return self._after, heard
 
     def _view(
-        self, turn: Turn, profile: Profile, evictor: DefaultEvictor, asked: _Asked, heard: Heard | None
+        self, ref: PluginRef, profile: Profile, evictor: DefaultEvictor, asked: _Asked, heard: Heard | None
     ) -> StrategyView:
-        refusal = self._refusals.get(turn)
+        refusal = self._refusals.get(ref)
         if heard is None:
-            reason = "" if refusal else asked.classes.why_not(turn, self._pod, asked.hearing)
-            return StrategyView(*turn, wanted=refusal is not None, before=False, reason=reason, refusal=refusal)
+            reason = "" if refusal else asked.classes.why_not(ref, self._pod, asked.hearing)
+            return StrategyView(*ref, wanted=refusal is not None, before=False, reason=reason, refusal=refusal)
         if asked is not self._after:
-            evictor = next(each for other, _, each in asked.scene.ensemble.turns() if other == turn)
-        gates = gates_of(asked.scene, heard, (profile, evictor), refusal)
-        bounds = asked.classes.of(turn)
+            evictor = next(each for other, _, each in asked.what_if.runner.refs() if other == ref)
+        gates = gates_of(asked.what_if, heard, (profile, evictor), refusal)
+        bounds = asked.classes.of(ref)
         own = bounds.get(heard.source)
-        changes = Changes(asked.scene, heard, profile, own.high if own else {}, self._trials)
+        changes = Changes(asked.what_if, heard, profile, own.high if own else {}, self._trials)
         return StrategyView(
-            *turn,
+            *ref,
             wanted=True,
             before=asked is not self._after,
             reason=heard.suggestion.reason,
@@ -177,19 +177,19 @@ class _Views:
     def _welcome(self, heard: Heard) -> tuple[str, ...]:
         if heard.answer is None:
             return ()
-        names, welcome = self._setting.cluster.nodes.names, heard.answer.welcome
-        return tuple(names[node] for node in heard.answer.odds.nodes.tolist() if welcome[node])
+        names, accepts = self._setting.cluster.nodes.names, heard.answer.accepts
+        return tuple(names[node] for node in heard.answer.odds.nodes.tolist() if accepts[node])
 
 
 def _places(setting: Setting, pod: int, answer: Answer) -> Places:
     names = setting.cluster.nodes.names
     grouped: defaultdict[tuple[str, tuple[str, ...]], list[int]] = defaultdict(list)
-    for node, opponents in enumerate(answer.opponents):
-        if opponents:
-            grouped[opponents[0].plugin, opponents[0].outcome.reasons].append(node)
+    for node, rejections_by_node in enumerate(answer.rejections_by_node):
+        if rejections_by_node:
+            grouped[rejections_by_node[0].plugin, rejections_by_node[0].outcome.reasons].append(node)
     details = _Details(setting.cycle.state, pod, answer)
     return Places(
-        fitting=tuple(names[node] for node, each in enumerate(answer.opponents) if not each),
+        fitting=tuple(names[node] for node, each in enumerate(answer.rejections_by_node) if not each),
         candidates=tuple(names[node] for node in answer.odds.nodes.tolist()),
         probabilities=tuple(answer.odds.probability.round(_DIGITS).tolist()) if answer.odds.is_known else (),
         rejected=tuple(
@@ -212,15 +212,15 @@ class _Details:
 
     def of(self, nodes: list[int]) -> dict[str, str]:
         """By name of the node, where there is something."""
-        told = {self._nodes.names[node]: self._of(node, self._answer.opponents[node][0]) for node in nodes}
+        told = {self._nodes.names[node]: self._of(node, self._answer.rejections_by_node[node][0]) for node in nodes}
         return {name: text for name, text in told.items() if text}
 
-    def _of(self, node: int, objection: Objection) -> str:
-        if objection.plugin == node_resources_fit.NAME:
+    def _of(self, node: int, rejection: PluginRejection) -> str:
+        if rejection.plugin == node_resources_fit.NAME:
             return self._lacking.told(node)
-        if objection.plugin == taint_toleration.NAME:
+        if rejection.plugin == taint_toleration.NAME:
             return ", ".join(self._untolerated(node))
-        if objection.plugin in {volume_binding.NAME, volume_zone.NAME}:
+        if rejection.plugin in {volume_binding.NAME, volume_zone.NAME}:
             return self._far_away(node)
         return ""
 

@@ -10,56 +10,56 @@ import numpy as np
 from restow.cluster.nodes import Nodes
 from restow.cluster.pods import PENDING, Phase
 from restow.descheduling.arbiter import Arbiter
-from restow.descheduling.explaining.scene import Hearing, Scene
+from restow.descheduling.explaining.what_if import Responses, WhatIf
 from restow.descheduling.framework import NodeClass, StrategyError, View
 from restow.descheduling.limits import Limits
-from restow.descheduling.placement import EvictOnly, Turn
+from restow.descheduling.placement import EvictOnly, PluginRef
 
 
 class Classes:
     """How the strategies of a scene sort nodes; strategies that do not, or cannot, have none."""
 
-    def __init__(self, scene: Scene) -> None:
-        self._scene = scene
-        self._views: dict[Turn, tuple[View, Any]] = {}
-        self._known: dict[Turn, Mapping[int, NodeClass]] = {}
-        arbiter = Arbiter(scene.state, Limits(), EvictOnly(scene.state))
-        for turn, profile, evictor in scene.ensemble.turns():
-            self._views[turn] = scene.ensemble.view(arbiter, turn, evictor), profile.args[turn.plugin]
+    def __init__(self, what_if: WhatIf) -> None:
+        self._what_if = what_if
+        self._views: dict[PluginRef, tuple[View, Any]] = {}
+        self._known: dict[PluginRef, Mapping[int, NodeClass]] = {}
+        arbiter = Arbiter(what_if.state, Limits(), EvictOnly(what_if.state))
+        for ref, profile, evictor in what_if.runner.refs():
+            self._views[ref] = what_if.runner.view(arbiter, ref, evictor), profile.args[ref.plugin]
 
-    def sorts(self, turn: Turn) -> bool:
+    def sorts(self, ref: PluginRef) -> bool:
         """Whether a strategy sorts nodes."""
-        return self._scene.setting.strategies[turn.plugin].sort_nodes is not None
+        return self._what_if.setting.strategies[ref.plugin].sort_nodes is not None
 
-    def of(self, turn: Turn) -> Mapping[int, NodeClass]:
+    def of(self, ref: PluginRef) -> Mapping[int, NodeClass]:
         """The class of each node that the strategy sees."""
-        if turn not in self._known:
-            self._known[turn] = self._sorted(turn)
-        return self._known[turn]
+        if ref not in self._known:
+            self._known[ref] = self._sorted(ref)
+        return self._known[ref]
 
-    def _sorted(self, turn: Turn) -> Mapping[int, NodeClass]:
-        sort = self._scene.setting.strategies[turn.plugin].sort_nodes
+    def _sorted(self, ref: PluginRef) -> Mapping[int, NodeClass]:
+        sort = self._what_if.setting.strategies[ref.plugin].sort_nodes
         if sort is None:
             return {}
         try:
-            return sort(*self._views[turn])
+            return sort(*self._views[ref])
         except StrategyError:
             return {}
 
-    def why_not(self, turn: Turn, pod: int, hearing: Hearing) -> str:
+    def why_not(self, ref: PluginRef, pod: int, hearing: Responses) -> str:
         """Why a strategy does not want a pod to move, as far as that can be said cheaply; else nothing."""
-        view, args = self._views[turn]
+        view, args = self._views[ref]
         return (
-            _unseen(self._scene, pod)
+            _unseen(self._what_if, pod)
             or _not_chosen(view, args, pod)
-            or self._not_giving(turn, pod)
-            or hearing.remarks.get(turn, "")
+            or self._not_giving(ref, pod)
+            or hearing.remarks.get(ref, "")
         )
 
-    def _not_giving(self, turn: Turn, pod: int) -> str:
-        node = int(self._scene.state.node[pod])
-        found = self.of(turn).get(node)
-        return "" if found is None or found.gives else class_text(self._scene.state.cluster.nodes, node, found)
+    def _not_giving(self, ref: PluginRef, pod: int) -> str:
+        node = int(self._what_if.state.node[pod])
+        found = self.of(ref).get(node)
+        return "" if found is None or found.gives else class_text(self._what_if.state.cluster.nodes, node, found)
 
 
 def class_text(nodes: Nodes, node: int, found: NodeClass) -> str:
@@ -76,21 +76,21 @@ def _bounds(limits: Mapping[str, float]) -> str:
     return ", ".join(f"{name} {limit:.0f} %" for name, limit in sorted(limits.items()))
 
 
-def unseen_node(scene: Scene, node: int) -> str:
+def unseen_node(what_if: WhatIf, node: int) -> str:
     """Why strategies do not look at a node; empty where they do."""
-    nodes = scene.state.cluster.nodes
-    if node in scene.ensemble.nodes:
+    nodes = what_if.state.cluster.nodes
+    if node in what_if.runner.nodes:
         return ""
     if not nodes.ready[node]:
         return f"{nodes.names[node]} is not ready"
     return f"the policy's nodeSelector excludes {nodes.names[node]}"
 
 
-def _unseen(scene: Scene, pod: int) -> str:
-    node = int(scene.state.node[pod])
+def _unseen(what_if: WhatIf, pod: int) -> str:
+    node = int(what_if.state.node[pod])
     if node < 0:
         return "it has no node" if node == PENDING else "it is on a node that is missing from the input"
-    return unseen_node(scene, node)
+    return unseen_node(what_if, node)
 
 
 def _not_chosen(view: View, args: Any, pod: int) -> str:

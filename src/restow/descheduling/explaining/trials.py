@@ -14,8 +14,8 @@ from restow.descheduling.arbiter import Eviction
 from restow.descheduling.cycle import Cycle, run_cycle
 from restow.descheduling.evictor import Reason
 from restow.descheduling.explaining.explanation import Step
-from restow.descheduling.explaining.scene import Setting
-from restow.descheduling.placement import Turn
+from restow.descheduling.explaining.what_if import Setting
+from restow.descheduling.placement import PluginRef
 from restow.descheduling.proving import prove_cycle
 from restow.descheduling.steering import Steering
 from restow.policies.policy import Policy
@@ -85,7 +85,7 @@ class Outcome:
 
     move: Eviction | None
     target: str | None
-    refusals: Mapping[Turn, Reason]
+    refusals: Mapping[PluginRef, Reason]
     #: How many pods the plan moves.
     evictions: int
 
@@ -133,7 +133,7 @@ class Trials:
         name = self._setting.cluster.pods.full_name(self._pod)
         move = next((each for each in cycle.record.evictions if pods.full_name(each.pod) == name), None)
         refusals = {
-            each.turn: each.reason
+            each.ref: each.reason
             for each in cycle.record.refusals
             # A limit that refuses a proposal refuses each of its pods, whichever of them exceeds it.
             if name in map(pods.full_name, (each.pod, *(each.others if each.reason[0] == "limit" else ())))

@@ -15,7 +15,15 @@ from restow.cluster.interning import IntArray
 from restow.cluster.pods import Flag
 from restow.cluster.replacements import twin_of
 from restow.descheduling.eviction_order import low_to_high
-from restow.descheduling.framework import Obligation, Owed, Proposal, Suggestion, Suggestions, Verdict, View
+from restow.descheduling.framework import (
+    PendingFilters,
+    PlacementConstraint,
+    Proposal,
+    Suggestion,
+    Suggestions,
+    Verdict,
+    View,
+)
 from restow.descheduling.node_utilization.eviction import Transfer, add, has_room, lower_room, relieve
 from restow.descheduling.node_utilization.headroom import Figures
 from restow.descheduling.protections import of_daemon_sets
@@ -63,8 +71,8 @@ class _Underway:
             Suggestion(
                 pod,
                 reason,
-                Obligation.BETTER,
-                Owed.ALL,
+                PlacementConstraint.BETTER,
+                PendingFilters.ALL,
                 partial(self._task.takes, used),
                 partial(self._task.worse, self._source),
                 partial(self._cost, used),

@@ -17,7 +17,7 @@ import numpy as np
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.usage import Amounts
 from restow.descheduling.eviction_order import low_to_high
-from restow.descheduling.framework import Obligation, Owed, Suggestion, Suggestions, Verdict, View
+from restow.descheduling.framework import PendingFilters, PlacementConstraint, Suggestion, Suggestions, Verdict, View
 from restow.descheduling.node_utilization.headroom import Figures
 from restow.descheduling.node_utilization.usage import Usage
 from restow.kube.taints import all_tolerated
@@ -65,7 +65,7 @@ def evictable_in(view: View, namespaces: Namespaces | None) -> BoolArray:
 
 def transfer(view: View, task: Transfer) -> Suggestions:
     """Suggest pods of each source in turn."""
-    welcome = _tolerating(view, task.destinations)
+    accepts = _tolerating(view, task.destinations)
     exhausted = [name for name, amount in task.room.items() if amount <= 0]
     if exhausted:
         view.note(f"the nodes that could take pods have no {', '.join(exhausted)} left up to their ceilings")
@@ -75,7 +75,7 @@ def transfer(view: View, task: Transfer) -> Suggestions:
         if task.why(node) is None:
             continue
         pods = view.state.pods_on(node)
-        pods = view.removable(pods[task.movable[pods] & welcome[view.pods.tolerations[pods]]])
+        pods = view.removable(pods[task.movable[pods] & accepts[view.pods.tolerations[pods]]])
         if (yield from relieve(view, task, node, low_to_high(view.pods, pods))):
             return
 
@@ -91,7 +91,7 @@ def relieve(view: View, task: Transfer, node: int, pods: IntArray) -> Generator[
         if used is None and task.usage.of_pod:
             continue
         where = partial(task.takes, used), partial(task.worse, node), partial(task.cost, used)
-        verdict = yield Suggestion(pod, reason, Obligation.BETTER, Owed.PRE_EVICTION, *where)
+        verdict = yield Suggestion(pod, reason, PlacementConstraint.BETTER, PendingFilters.PRE_EVICTION, *where)
         if verdict is Verdict.TOTAL_LIMIT:
             return True
         if verdict is Verdict.NODE_LIMIT:
@@ -136,8 +136,8 @@ def _tolerating(view: View, destinations: Iterable[int]) -> BoolArray:
     nodes = view.state.cluster.nodes
     lasting = nodes.lasting_taint_sets()
     taint_sets = [lasting[identifier] for identifier in {int(nodes.taints[node]) for node in destinations}]
-    welcome = [
+    accepts = [
         any(len(patterns) >= len(taints) and all_tolerated(patterns, taints) for taints in taint_sets)
         for patterns in view.pods.tables.tolerations
     ]
-    return np.array(welcome, dtype=bool)
+    return np.array(accepts, dtype=bool)

@@ -6,7 +6,15 @@ Source: descheduler v0.36, pkg/framework/plugins/removepodsviolatinginterpodanti
 from __future__ import annotations
 
 from restow.descheduling.eviction_order import low_to_high
-from restow.descheduling.framework import Obligation, Owed, Strategy, Suggestion, Suggestions, Verdict, View
+from restow.descheduling.framework import (
+    PendingFilters,
+    PlacementConstraint,
+    Strategy,
+    Suggestion,
+    Suggestions,
+    Verdict,
+    View,
+)
 from restow.descheduling.repulsion import Repulsion
 from restow.policies.arguments import PodSelectionArgs, check_pod_selection
 from restow.policies.schema import PluginSchema
@@ -42,7 +50,7 @@ def suggest(view: View, args: RemovePodsViolatingInterPodAntiAffinityArgs) -> Su
             reason = repulsion.offence(pod)
             if reason is None:
                 continue
-            verdict = yield Suggestion(pod, reason, Obligation.ELSEWHERE, Owed.ALL)
+            verdict = yield Suggestion(pod, reason, PlacementConstraint.ELSEWHERE, PendingFilters.ALL)
             if verdict is Verdict.TOTAL_LIMIT:
                 return
             if verdict is Verdict.NODE_LIMIT:

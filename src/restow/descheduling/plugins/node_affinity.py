@@ -15,14 +15,14 @@ import numpy.typing as npt
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.node_matching import matches, preferred_weights
 from restow.cluster.pods import Rules
-from restow.descheduling.framework import Obligation, Strategy, Suggestions, View
+from restow.descheduling.framework import PlacementConstraint, Strategy, Suggestions, View
 from restow.descheduling.node_walk import suggest_by_node
 from restow.descheduling.open_nodes import OpenNodes
 from restow.policies.arguments import PodSelectionArgs, check_pod_selection
 from restow.policies.schema import PluginSchema
 
 #: Which of some nodes a pod would be better off on.
-_Welcome = Callable[[int, IntArray], BoolArray]
+_Accepts = Callable[[int, IntArray], BoolArray]
 
 
 class RemovePodsViolatingNodeAffinityArgs(
@@ -59,7 +59,7 @@ def suggest(view: View, args: RemovePodsViolatingNodeAffinityArgs) -> Suggestion
             continue
         reasons = violations.find(view, np.flatnonzero(view.running_pods(args.namespaces, args.label_selector)))
         yield from suggest_by_node(
-            view, reasons, Obligation.ELSEWHERE, partial(_fitting, view), violations.welcome(view)
+            view, reasons, PlacementConstraint.ELSEWHERE, partial(_fitting, view), violations.accepts(view)
         )
 
 
@@ -118,30 +118,30 @@ def _by_rules(view: View, candidates: IntArray, concerned: Callable[[Rules], boo
         yield table[rules], pods
 
 
-def _matching(view: View) -> _Welcome:
+def _matching(view: View) -> _Accepts:
     """Which nodes match a pod's required node affinity and node selector."""
     open_nodes = OpenNodes(view.state.cluster.nodes)
 
-    def welcome(pod: int, nodes: IntArray) -> BoolArray:
+    def accepts(pod: int, nodes: IntArray) -> BoolArray:
         selected: BoolArray = open_nodes.selected(view.pods.tables.rules[view.pods.rules[pod]].selection)[nodes]
         return selected
 
-    return welcome
+    return accepts
 
 
-def _preferable(view: View) -> _Welcome:
+def _preferable(view: View) -> _Accepts:
     """Which nodes a pod's preferred node affinity weighs higher than the one that it is on."""
 
     @cache
     def weights(rules: int) -> npt.NDArray[np.int64]:
         return preferred_weights(view.pods.tables.rules[rules].preferred, view.state.cluster.nodes)
 
-    def welcome(pod: int, nodes: IntArray) -> BoolArray:
+    def accepts(pod: int, nodes: IntArray) -> BoolArray:
         known = weights(int(view.pods.rules[pod]))
         better: BoolArray = known[nodes] > known[view.state.node[pod]]
         return better
 
-    return welcome
+    return accepts
 
 
 class _Kind(NamedTuple):
@@ -150,7 +150,7 @@ class _Kind(NamedTuple):
     #: What violates it: pods and why.
     find: Callable[[View, IntArray], dict[int, str]]
     #: Where a pod would be better off.
-    welcome: Callable[[View], _Welcome]
+    accepts: Callable[[View], _Accepts]
 
 
 _VIOLATIONS = {

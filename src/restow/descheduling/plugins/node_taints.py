@@ -11,7 +11,7 @@ from functools import cache
 import numpy as np
 
 from restow.cluster.interning import BoolArray, IntArray, combine
-from restow.descheduling.framework import Obligation, Strategy, Suggestions, View
+from restow.descheduling.framework import PlacementConstraint, Strategy, Suggestions, View
 from restow.descheduling.node_walk import suggest_by_node
 from restow.kube.objects import Taint
 from restow.kube.taints import untolerated
@@ -59,10 +59,10 @@ def suggest(view: View, args: RemovePodsViolatingNodeTaintsArgs) -> Suggestions:
         known = view.pods.tables.tolerations[tolerations]
         return np.array([untolerated(known, taints) is None for taints in counting], dtype=bool)
 
-    def welcome(pod: int, among: IntArray) -> BoolArray:
+    def accepts(pod: int, among: IntArray) -> BoolArray:
         return tolerated(int(view.pods.tolerations[pod]))[nodes.taints[among]]
 
-    yield from suggest_by_node(view, _untolerated(view, args, counting), Obligation.ELSEWHERE, welcome=welcome)
+    yield from suggest_by_node(view, _untolerated(view, args, counting), PlacementConstraint.ELSEWHERE, accepts=accepts)
 
 
 def _untolerated(

@@ -20,7 +20,15 @@ import numpy.typing as npt
 from restow.cluster.interning import BoolArray, IdArray, IntArray, Interner, combine
 from restow.cluster.node_matching import fails_to_parse
 from restow.cluster.replacements import twin_of
-from restow.descheduling.framework import Objection, Obligation, Strategy, Suggestion, Suggestions, Verdict, View
+from restow.descheduling.framework import (
+    LandingCheck,
+    PlacementConstraint,
+    Strategy,
+    Suggestion,
+    Suggestions,
+    Verdict,
+    View,
+)
 from restow.descheduling.open_nodes import OpenNodes
 from restow.kube.objects import OwnerReference
 from restow.policies.arguments import Namespaces, PluginArgs, check_namespaces
@@ -89,20 +97,22 @@ def suggest(view: View, args: RemoveDuplicatesArgs) -> Suggestions:
             continue
         share = -(-len(duplicates.replicas) // target_count)
         replicas = np.array(duplicates.replicas)
-        welcome, cost = partial(_has_room, view, replicas, share), partial(_count, view, replicas)
+        accepts, cost = partial(_has_room, view, replicas, share), partial(_count, view, replicas)
         for node, pods in duplicates.by_node.items():
             node_name = view.state.cluster.nodes.names[node]
             reason = f"{len(pods) + 1} of {len(duplicates.replicas)} replicas on {node_name}, fair share {share}"
             for pod in pods[share - 1 :]:
                 worse = partial(_has_as_many, view, replicas, pod, node)
-                verdict = yield Suggestion(pod, reason, Obligation.BETTER, welcome=welcome, worse=worse, cost=cost)
+                verdict = yield Suggestion(
+                    pod, reason, PlacementConstraint.BETTER, accepts=accepts, worse=worse, cost=cost
+                )
                 if verdict is Verdict.TOTAL_LIMIT:
                     return
                 if verdict is Verdict.NODE_LIMIT:
                     break
 
 
-def watch(view: View, args: RemoveDuplicatesArgs) -> Objection:
+def watch(view: View, args: RemoveDuplicatesArgs) -> LandingCheck:
     """Objects to a replica that comes to a node which has its fair share already."""
     replicas = _replicas(view, args)
     evictable = view.evictable(replicas.pods)

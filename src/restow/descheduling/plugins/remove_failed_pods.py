@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from restow.cluster.pods import Phase, Pods, PodStates
 from restow.descheduling import container_states
 from restow.descheduling.criteria import Criterion, meeting
-from restow.descheduling.framework import Obligation, Strategy, Suggestions, View
+from restow.descheduling.framework import PlacementConstraint, Strategy, Suggestions, View
 from restow.descheduling.node_walk import suggest_by_node
 from restow.descheduling.pod_ages import age_text, seconds_since
 from restow.descheduling.pod_criteria import exit_code_among, owner_not_among
@@ -69,7 +69,7 @@ def suggest(view: View, args: RemoveFailedPodsArgs) -> Suggestions:
     candidates, clauses = meeting(pods, np.flatnonzero(failed), _criteria(pods, args))
     told = zip(candidates.tolist(), clauses, ages[candidates].tolist(), strict=True)
     reasons = {pod: ", ".join(["failed", *said, age_text(age)]) for pod, said, age in told}
-    yield from suggest_by_node(view, reasons, Obligation.ANYWHERE)
+    yield from suggest_by_node(view, reasons, PlacementConstraint.ANYWHERE)
 
 
 def _criteria(pods: Pods, args: RemoveFailedPodsArgs) -> Iterator[Criterion[Any]]:

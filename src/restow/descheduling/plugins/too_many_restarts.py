@@ -11,7 +11,7 @@ from restow.cluster.interning import IntArray
 from restow.cluster.pods import PodStates
 from restow.descheduling import container_states
 from restow.descheduling.container_states import statuses_of
-from restow.descheduling.framework import Obligation, Strategy, Suggestions, View
+from restow.descheduling.framework import PlacementConstraint, Strategy, Suggestions, View
 from restow.descheduling.node_walk import suggest_by_node
 from restow.kube.objects import Int32
 from restow.policies.arguments import PodSelectionArgs, check_choices, check_pod_selection
@@ -61,7 +61,7 @@ def suggest(view: View, args: RemovePodsHavingTooManyRestartsArgs) -> Suggestion
     def most_first(pods: IntArray) -> IntArray:
         return pods[np.argsort(-restarts[pods], kind="stable")]
 
-    yield from suggest_by_node(view, reasons, Obligation.ANYWHERE, most_first)
+    yield from suggest_by_node(view, reasons, PlacementConstraint.ANYWHERE, most_first)
 
 
 def _restarts(states: PodStates, args: RemovePodsHavingTooManyRestartsArgs) -> int:

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.nodes import NO_LABEL, LabelColumn
 from restow.cluster.pods import Flag
-from restow.descheduling.framework import Obligation, Owed, Suggestion, View
+from restow.descheduling.framework import PendingFilters, PlacementConstraint, Suggestion, View
 from restow.descheduling.open_nodes import OpenNodes
 from restow.descheduling.topology_spread.balancing import surrenders
 from restow.descheduling.topology_spread.constraints import SpreadConstraint
@@ -33,7 +33,7 @@ _Place = tuple[str, NodeSelection | None, tuple[Toleration, ...] | None]
 
 
 @dataclass(slots=True, frozen=True)
-class Domains:
+class SpreadDomains:
     """The topology domains of a constraint before any pod is looked at."""
 
     column: LabelColumn
@@ -55,9 +55,9 @@ class Balancer:
         self._counted[counted] = True
         self._counted &= ~view.pods.has(Flag.TERMINATING)
         self._rank = _ranks(view)
-        self._standing = _standings(view) if view.proves else []
+        self._ranked = _ranked(view) if view.proves else []
         self._open = OpenNodes(view.state.cluster.nodes)
-        self._domains: dict[_Place, Domains] = {}
+        self._domains: dict[_Place, SpreadDomains] = {}
         self._of_pod: dict[str, list[int]] = {}
 
     def leaving(self, constraint: SpreadConstraint) -> Iterator[Suggestion]:
@@ -72,7 +72,7 @@ class Balancer:
         fits = _Fits(self._view, self._below(domains, members, sum(sizes) / len(sizes)))
         values = domains.column.values
         pods = np.array([pod for of_domain in members.values() for pod in of_domain])
-        welcome = partial(self._below_share, domains, pods, ceil(sum(sizes) / len(sizes)))
+        accepts = partial(self._below_share, domains, pods, ceil(sum(sizes) / len(sizes)))
         cost = partial(self._crowd, domains, pods)
         occupied = sorted(members, key=lambda code: (len(members[code]), values[code]))
         left: dict[int, list[int]] = {}
@@ -87,7 +87,7 @@ class Balancer:
             for pod in left[code][-count:]:
                 if fits(pod) or not self._must_fit:
                     worse = partial(self._has_as_many, domains, pods, pod, code)
-                    yield Suggestion(pod, reason, Obligation.BETTER, Owed.ALL, welcome, worse, cost)
+                    yield Suggestion(pod, reason, PlacementConstraint.BETTER, PendingFilters.ALL, accepts, worse, cost)
             del left[code][-count:]
 
     def _in_order_of_leaving(self, pods: list[int], fits: _Fits) -> list[int]:
@@ -100,14 +100,14 @@ class Balancer:
     def _by_turns(self, pods: list[int]) -> list[int]:
         """The same, but of pods alike the fullest nodes give first, so that their replacements find the others level."""
         seen: Counter[int] = Counter()
-        turns = {}
+        refs = {}
         for pod in pods:
             node = int(self._view.state.node[pod])
-            turns[pod] = self._standing[pod], seen[node]
+            refs[pod] = self._ranked[pod], seen[node]
             seen[node] += 1
-        return sorted(pods, key=turns.__getitem__)
+        return sorted(pods, key=refs.__getitem__)
 
-    def _members(self, constraint: SpreadConstraint, domains: Domains) -> dict[int, list[int]]:
+    def _members(self, constraint: SpreadConstraint, domains: SpreadDomains) -> dict[int, list[int]]:
         """The counted pods of each domain that has any, including domains of nodes that are not eligible."""
         matching = self._view.labels.matching(constraint.selector, (constraint.namespace,))
         members: dict[int, list[int]] = {}
@@ -117,7 +117,7 @@ class Balancer:
                 members.setdefault(code, []).append(pod)
         return members
 
-    def _below(self, domains: Domains, members: dict[int, list[int]], average: float) -> BoolArray:
+    def _below(self, domains: SpreadDomains, members: dict[int, list[int]], average: float) -> BoolArray:
         """Eligible nodes of domains with fewer pods than the average, bool[node]."""
         below = np.ones(len(domains.column.values) + 1, dtype=bool)
         below[NO_LABEL] = False
@@ -125,24 +125,24 @@ class Balancer:
             below[code] = len(pods) < average
         return domains.eligible & below[domains.column.codes]
 
-    def _below_share(self, domains: Domains, pods: IntArray, share: int, nodes: IntArray) -> BoolArray:
+    def _below_share(self, domains: SpreadDomains, pods: IntArray, share: int, nodes: IntArray) -> BoolArray:
         """Nodes of domains that one more of these pods does not take beyond their share, on the state as it is now."""
         codes = domains.column.codes[nodes]
         below: BoolArray = (codes != NO_LABEL) & (self._counts(domains, pods)[codes] < share)
         return below
 
-    def _has_as_many(self, domains: Domains, pods: IntArray, pod: int, source: int, nodes: IntArray) -> BoolArray:
+    def _has_as_many(self, domains: SpreadDomains, pods: IntArray, pod: int, source: int, nodes: IntArray) -> BoolArray:
         """Nodes of domains with at least as many of these pods as the one that a pod leaves: that makes skew worse."""
         counts, codes = self._counts(domains, pods), domains.column.codes[nodes]
         leaving = not self._view.state.exists[pod]
         as_many: BoolArray = (codes != NO_LABEL) & (codes != source) & (counts[codes] >= counts[source] + leaving)
         return as_many
 
-    def _crowd(self, domains: Domains, pods: IntArray, nodes: IntArray) -> npt.NDArray[np.float64]:
+    def _crowd(self, domains: SpreadDomains, pods: IntArray, nodes: IntArray) -> npt.NDArray[np.float64]:
         """How many of these pods the domain of each node has: the emptiest domain is the best place for another."""
         return self._counts(domains, pods)[domains.column.codes[nodes]].astype(np.float64)
 
-    def _counts(self, domains: Domains, pods: IntArray) -> IntArray:
+    def _counts(self, domains: SpreadDomains, pods: IntArray) -> IntArray:
         """How many of these pods and of their replacements are in each domain now; the last entry is without meaning."""
         codes = domains.column.codes
         per_node = self._view.counts_on(pods, np.arange(len(codes)))
@@ -151,7 +151,7 @@ class Balancer:
         np.add.at(counts, codes[labelled], per_node[labelled])
         return counts
 
-    def _domains_of(self, constraint: SpreadConstraint) -> Domains:
+    def _domains_of(self, constraint: SpreadConstraint) -> SpreadDomains:
         place = (constraint.topology_key, constraint.selection, constraint.tolerations)
         known = self._domains.get(place)
         if known is None:
@@ -160,7 +160,7 @@ class Balancer:
 
     def _find_domains(
         self, key: str, selection: NodeSelection | None, tolerations: tuple[Toleration, ...] | None
-    ) -> Domains:
+    ) -> SpreadDomains:
         eligible = self._view.is_listed
         if selection is not None:
             eligible = eligible & self._open.selected(selection)
@@ -170,7 +170,7 @@ class Balancer:
         if key not in self._of_pod:
             self._of_pod[key] = np.append(column.codes, [NO_LABEL, NO_LABEL])[self._view.state.node].tolist()
         codes = frozenset(column.codes[eligible].tolist()) - {NO_LABEL}
-        return Domains(column, self._of_pod[key], eligible, codes)
+        return SpreadDomains(column, self._of_pod[key], eligible, codes)
 
 
 class _Fits:
@@ -206,7 +206,7 @@ def _ranks(view: View) -> list[int]:
     return by_pod
 
 
-def _standings(view: View) -> list[int]:
+def _ranked(view: View) -> list[int]:
     """The same without the ties: equal for pods that domains hold on to alike."""
     keys = np.stack((_free(view), view.pods.has_priority, view.pods.priority))
     standings: list[int] = np.unique(keys, axis=1, return_inverse=True)[1].ravel().tolist()

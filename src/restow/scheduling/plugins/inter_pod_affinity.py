@@ -24,7 +24,7 @@ from restow.scheduling.framework import (
     PROCEED,
     SKIP,
     CycleError,
-    Judgement,
+    FilterResult,
     Outcome,
     PreFiltered,
     Scores,
@@ -91,7 +91,7 @@ class InterPodAffinity:
         self._repelling = CarriedTerms(context, _repelling(terms), groups)
         self._pulling = CarriedTerms(context, _pulling(terms, hard_weight), groups)
 
-    def concerns(self, pod: int) -> bool:
+    def applies_to(self, pod: int) -> bool:
         """Pods with required terms, and those that terms of other pods repel wherever these are."""
         terms = self._terms(pod)
         own = terms.problem is not None or terms.affinity or terms.anti_affinity
@@ -106,7 +106,7 @@ class InterPodAffinity:
             return PROCEED
         return PROCEED if any(map(self._takes_effect, self._repelling.meaning(pod))) else SKIP
 
-    def rivals(self, pod: int) -> IntArray:
+    def affecting_pods(self, pod: int) -> IntArray:
         """Pods that its required terms mean, and those whose terms repel it."""
         incoming = self._terms(pod)
         meant = [self._meant(target.pods).members for target in incoming.anti_affinity]
@@ -114,7 +114,7 @@ class InterPodAffinity:
             meant.append(self._meant(*(target.pods for target in incoming.affinity)).members)
         return np.concatenate([NO_PODS, *meant, *(each.pods for each in self._repelling.meaning(pod))])
 
-    def judge(self, pod: int, nodes: IntArray) -> Judgement:
+    def filter(self, pod: int, nodes: IntArray) -> FilterResult:
         """Reject nodes by the pod's affinity first, then its anti-affinity, then that of existing pods."""
         incoming = self._terms(pod)
         category = np.full(len(nodes), PASSES)
@@ -124,7 +124,7 @@ class InterPodAffinity:
             category[self._near(target.topology_key, self._meant(target.pods), nodes)] = _REPELS
         if incoming.affinity:
             category[~self._attracted(pod, incoming, nodes)] = _NOT_ATTRACTED
-        return Judgement(category, _OUTCOMES)
+        return FilterResult(category, _OUTCOMES)
 
     def score(self, pod: int, nodes: IntArray) -> Scores | int | None:
         """More weight of the terms that pull there is better; None where no term has any effect."""

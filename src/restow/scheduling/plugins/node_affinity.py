@@ -28,7 +28,7 @@ from restow.scheduling.framework import (
     PROCEED,
     SKIP,
     CycleError,
-    Judgement,
+    FilterResult,
     Outcome,
     PreFiltered,
     Scope,
@@ -62,7 +62,7 @@ class NodeAffinity:
         #: By rules and the highest weight.
         self._scores: Recent[tuple[int, int], Scores] = Recent()
 
-    def concerns(self, pod: int) -> bool:
+    def applies_to(self, pod: int) -> bool:
         """Pods with a requirement; every pod where the scheduler has one of its own."""
         rules = self._rules(pod)
         return rules.has_required or rules.has_node_selector or self._has_added
@@ -73,7 +73,7 @@ class NodeAffinity:
 
     def prefilter(self, pod: int) -> PreFiltered:
         """Skip pods without any requirement; narrow those that name their nodes."""
-        if not self.concerns(pod):
+        if not self.applies_to(pod):
             return SKIP
         names = _named_nodes(self._rules(pod).selection.terms)
         if names is None:
@@ -84,11 +84,11 @@ class NodeAffinity:
         allowed[[self._nodes.index[name] for name in names if name in self._nodes.index]] = True
         return PreFiltered(allowed=allowed)
 
-    def rivals(self, _pod: int) -> IntArray:
+    def affecting_pods(self, _pod: int) -> IntArray:
         """Pods do not matter."""
         return NO_PODS
 
-    def judge(self, pod: int, nodes: IntArray) -> Judgement:
+    def filter(self, pod: int, nodes: IntArray) -> FilterResult:
         """Reject nodes by the scheduler's own affinity first, then by the pod's."""
         identifier = int(self._pods.rules[pod])
         matching = self._matching.get(identifier)
@@ -96,7 +96,7 @@ class NodeAffinity:
             matching = matches(self._rules(pod).selection, self._nodes)
             self._matching.put(identifier, matching)
         category = np.where(~self._enforced[nodes], 0, np.where(matching[nodes], PASSES, 1))
-        return Judgement(category, (_ENFORCED, _MISMATCH))
+        return FilterResult(category, (_ENFORCED, _MISMATCH))
 
     def score(self, pod: int, nodes: IntArray) -> Scores | int | None:
         """Sum of the weights of the matching preferred terms, scaled to the best node."""

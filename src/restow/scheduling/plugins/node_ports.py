@@ -14,7 +14,7 @@ import numpy as np
 from restow.cluster.interning import IntArray
 from restow.cluster.pods import HostPort
 from restow.scheduling.context import Context
-from restow.scheduling.framework import NO_PODS, PROCEED, SKIP, Judgement, Outcome, PreFiltered, Scope, one_outcome
+from restow.scheduling.framework import NO_PODS, PROCEED, SKIP, FilterResult, Outcome, PreFiltered, Scope, one_outcome
 
 NAME = "NodePorts"
 
@@ -32,7 +32,7 @@ class NodePorts:
         self._state = context.state
         self._pods = context.state.cluster.pods
 
-    def concerns(self, pod: int) -> bool:
+    def applies_to(self, pod: int) -> bool:
         """Pods with host ports."""
         return bool(self._wanted(pod))
 
@@ -42,13 +42,13 @@ class NodePorts:
 
     def prefilter(self, pod: int) -> PreFiltered:
         """Skip pods without host ports."""
-        return PROCEED if self.concerns(pod) else SKIP
+        return PROCEED if self.applies_to(pod) else SKIP
 
-    def rivals(self, pod: int) -> IntArray:
+    def affecting_pods(self, pod: int) -> IntArray:
         """Pods with a port that conflicts."""
         return np.concatenate([NO_PODS, *map(self._holders, self._wanted(pod))])
 
-    def judge(self, pod: int, nodes: IntArray) -> Judgement:
+    def filter(self, pod: int, nodes: IntArray) -> FilterResult:
         """Reject nodes where a pod holds one of the wanted ports."""
         taken = np.zeros(len(self._state.cluster.nodes), dtype=bool)
         holding = self._state.holds_resources() & (self._state.node >= 0)

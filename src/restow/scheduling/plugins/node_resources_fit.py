@@ -19,7 +19,7 @@ from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.nodes import CPU, MEMORY, PODS
 from restow.cluster.pods import ContainerResources
 from restow.scheduling.context import Context
-from restow.scheduling.framework import PASSES, PROCEED, Judgement, Outcome, PreFiltered, Scope, Scores
+from restow.scheduling.framework import PASSES, PROCEED, FilterResult, Outcome, PreFiltered, Scope, Scores
 from restow.scheduling.nonzero_usage import NonzeroUsage
 from restow.scheduling.per_node import PerNode
 from restow.scheduling.relative_scores import sorted_out
@@ -86,7 +86,7 @@ class NodeResourcesFit:
         self._scoring: dict[int, _Scored] = {}
         self._scores = PerNode(context.state, len(context.state.cluster.nodes), self._compute)
 
-    def concerns(self, _pod: int) -> bool:
+    def applies_to(self, _pod: int) -> bool:
         """Every pod."""
         return True
 
@@ -98,24 +98,24 @@ class NodeResourcesFit:
         """Every pod takes at least a pod slot."""
         return PROCEED
 
-    def rivals(self, _pod: int) -> None:
+    def affecting_pods(self, _pod: int) -> None:
         """Every pod takes room."""
         return
 
-    def judge(self, pod: int, nodes: IntArray) -> Judgement:
+    def filter(self, pod: int, nodes: IntArray) -> FilterResult:
         """Reject nodes that lack something; all that is lacking is told."""
-        return self.judge_usage(pod, nodes, self._state.running[nodes], self._state.requested[:, nodes])
+        return self.filter_usage(pod, nodes, self._state.running[nodes], self._state.requested[:, nodes])
 
-    def judge_usage(self, pod: int, nodes: IntArray, running: Amounts, requested: Amounts) -> Judgement:
+    def filter_usage(self, pod: int, nodes: IntArray, running: Amounts, requested: Amounts) -> FilterResult:
         """The same for nodes that run so many pods, int64[node], with such requests, int64[resource, node]."""
         wanted = self._wanted(pod)
         crowded = running >= self._nodes.allocatable[PODS, nodes]
         allocatable = self._nodes.allocatable[wanted.rows, nodes]
         lacking = allocatable - requested[wanted.rows.ravel()] < wanted.amounts
         if not (crowded.any() or lacking.any()):
-            return Judgement(np.full(len(nodes), PASSES), ())
+            return FilterResult(np.full(len(nodes), PASSES), ())
         failing = np.concatenate((crowded[None], lacking, allocatable < wanted.amounts))
-        return _judgement(wanted.reasons, wanted.bits @ failing)
+        return _filter_result(wanted.reasons, wanted.bits @ failing)
 
     def fits(self, pod: int, nodes: IntArray, running: Amounts, requested: Amounts) -> BoolArray:
         """Only whether there is enough, bool[len(nodes)]."""
@@ -209,14 +209,14 @@ def _bits(reasons: int, rows: int) -> IntArray:
     return np.array([1 << min(place, reasons) for place in range(reasons + rows)], dtype=kind)
 
 
-def _judgement(reasons: tuple[str, ...], number: IntArray) -> Judgement:
+def _filter_result(reasons: tuple[str, ...], number: IntArray) -> FilterResult:
     """One category for each combination of what fails, given for each node as the sum of its bits; some node fails."""
     if len(number) == 1:
-        return Judgement(np.zeros(1, dtype=np.int64), (_outcome(reasons, int(number[0])),))
+        return FilterResult(np.zeros(1, dtype=np.int64), (_outcome(reasons, int(number[0])),))
     category = np.full(len(number), PASSES)
     rejected = np.flatnonzero(number)
     combinations, category[rejected] = sorted_out(number[rejected])
-    return Judgement(category, [_outcome(reasons, combination) for combination in combinations.tolist()])
+    return FilterResult(category, [_outcome(reasons, combination) for combination in combinations.tolist()])
 
 
 @cache

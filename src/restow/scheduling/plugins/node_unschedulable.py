@@ -7,7 +7,7 @@ import numpy as np
 from restow.cluster.interning import IntArray
 from restow.kube.objects import Taint
 from restow.scheduling.context import Context
-from restow.scheduling.framework import NO_PODS, PASSES, PROCEED, Judgement, Outcome, PreFiltered, Scope, one_outcome
+from restow.scheduling.framework import NO_PODS, PASSES, PROCEED, FilterResult, Outcome, PreFiltered, Scope, one_outcome
 from restow.scheduling.tolerations import scheduler_tolerates
 
 NAME = "NodeUnschedulable"
@@ -26,7 +26,7 @@ class NodeUnschedulable:
         self._nodes = context.state.cluster.nodes
         self._pods = context.state.cluster.pods
 
-    def concerns(self, _pod: int) -> bool:
+    def applies_to(self, _pod: int) -> bool:
         """Every pod."""
         return True
 
@@ -38,14 +38,14 @@ class NodeUnschedulable:
         """Every pod is looked at."""
         return PROCEED
 
-    def rivals(self, _pod: int) -> IntArray:
+    def affecting_pods(self, _pod: int) -> IntArray:
         """Pods do not matter."""
         return NO_PODS
 
-    def judge(self, pod: int, nodes: IntArray) -> Judgement:
+    def filter(self, pod: int, nodes: IntArray) -> FilterResult:
         """Reject cordoned nodes unless the pod tolerates the cordon."""
         cordoned = self._nodes.unschedulable[nodes]
         tolerations = self._pods.tables.tolerations[self._pods.tolerations[pod]]
         if not cordoned.any() or scheduler_tolerates(tolerations, _CORDON):
-            return Judgement(np.full(len(nodes), PASSES), ())
+            return FilterResult(np.full(len(nodes), PASSES), ())
         return one_outcome(cordoned, _CORDONED)

@@ -19,7 +19,7 @@ from restow.cluster.snapshot import Key
 from restow.kube.objects import CSINode, VolumeAttachment
 from restow.scheduling.attachable import Attachable, attachables, is_migratable
 from restow.scheduling.context import Context
-from restow.scheduling.framework import PROCEED, SKIP, Judgement, Outcome, PreFiltered, one_outcome
+from restow.scheduling.framework import PROCEED, SKIP, FilterResult, Outcome, PreFiltered, one_outcome
 from restow.scheduling.per_node import PerNode
 
 NAME = "NodeVolumeLimits"
@@ -43,7 +43,7 @@ class NodeVolumeLimits:
         self._attached = PerNode(context.state, len(context.state.cluster.nodes), self._count_attached)
         self._limits: dict[str, Counts] = {}
 
-    def concerns(self, pod: int) -> bool:
+    def applies_to(self, pod: int) -> bool:
         """Pods with volumes."""
         return bool(self._storage.volumes_of(pod))
 
@@ -52,11 +52,11 @@ class NodeVolumeLimits:
         volumes = self._storage.volumes_of(pod)
         return PROCEED if any(each.disk is None or is_migratable(each.disk) for each in volumes) else SKIP
 
-    def rivals(self, _pod: int) -> IntArray:
+    def affecting_pods(self, _pod: int) -> IntArray:
         """Pods with volumes."""
         return self._storage.with_volumes
 
-    def judge(self, pod: int, nodes: IntArray) -> Judgement:
+    def filter(self, pod: int, nodes: IntArray) -> FilterResult:
         """Reject nodes where a driver would have more volumes than it may."""
         exceeded = np.zeros(len(self._nodes), dtype=bool)
         for driver, volumes in _by_driver(set(attachables(self._storage, pod))).items():

@@ -15,7 +15,6 @@ from restow.cluster.interning import BoolArray, IntArray
 from restow.kube.labels import EVERYTHING, Selector
 from restow.kube.objects import TopologySpreadConstraint
 from restow.scheduling.context import Context
-from restow.scheduling.crowd_kinds import CrowdKinds, CrowdScores, Found
 from restow.scheduling.framework import (
     NO_PODS,
     PASSES,
@@ -23,20 +22,21 @@ from restow.scheduling.framework import (
     SKIP,
     Categories,
     CycleError,
-    Judgement,
+    FilterResult,
     Outcome,
     PreFiltered,
     Scores,
     among,
 )
 from restow.scheduling.pod_counts import Counts, Tracker
-from restow.scheduling.relative_crowding import RelativeCrowding
 from restow.scheduling.relative_scores import RelativeScores
 from restow.scheduling.selected_pods import selected
 from restow.scheduling.spread_domains import SpreadDomains
+from restow.scheduling.spread_score_classes import ConstraintCounts, SpreadClassScores, SpreadScoreClasses
 from restow.scheduling.spread_scoring import Crowd, crowding, normalised
 from restow.scheduling.spread_terms import HOSTNAME, Defaulting, SpreadCompiler, SpreadTerm, SpreadTerms
 from restow.scheduling.topology import NO_DOMAIN, Domains, Topologies
+from restow.scheduling.windowed_spread import WindowedSpread
 
 NAME = "PodTopologySpread"
 
@@ -68,11 +68,11 @@ class PodTopologySpread:
         self._domains = SpreadDomains(context.state.cluster, self._topologies)
         #: What a hard constraint with an empty selector found when the cycle began, int64[node] by namespace.
         self._before: dict[int, Counts] = {}
-        self._crowd_scores = CrowdScores()
+        self._crowd_scores = SpreadClassScores()
         #: The pod that was scored last, the number of changes then, and what its soft constraints found.
-        self._kinds: tuple[tuple[int, int], CrowdKinds | None] = ((-1, -1), None)
+        self._kinds: tuple[tuple[int, int], SpreadScoreClasses | None] = ((-1, -1), None)
 
-    def concerns(self, pod: int) -> bool:
+    def applies_to(self, pod: int) -> bool:
         """Pods with hard constraints, or with constraints that cannot be read."""
         terms = self._compiler.terms(pod)
         return terms.hard_problem is not None or bool(terms.hard)
@@ -86,19 +86,19 @@ class PodTopologySpread:
             self._before[int(self._pods.namespace[pod])] = self._all(pod).copy()
         return PROCEED if terms.hard else SKIP
 
-    def rivals(self, pod: int) -> IntArray:
+    def affecting_pods(self, pod: int) -> IntArray:
         """Pods that a hard constraint counts."""
         selectors = [EVERYTHING if _is_empty(term) else term.selector for term in self._compiler.terms(pod).hard]
         return np.concatenate([NO_PODS, *(self._selected(pod, each).members for each in selectors)])
 
-    def judge(self, pod: int, nodes: IntArray) -> Judgement:
+    def filter(self, pod: int, nodes: IntArray) -> FilterResult:
         """Reject nodes by the first constraint, in the pod's order, that would be violated there."""
         hard = self._compiler.terms(pod).hard
         keys = tuple(term.topology_key for term in hard)
         category = self._violations(pod, hard[0], keys, nodes)
         for term in hard[1:]:
             category = np.where(category == PASSES, self._violations(pod, term, keys, nodes), category)
-        return Judgement(category, _OUTCOMES)
+        return FilterResult(category, _OUTCOMES)
 
     def score(self, pod: int, nodes: IntArray) -> Scores | int | None:
         """Fewer pods in the domains of a node are better; nodes that lack a topology key get nothing."""
@@ -143,7 +143,7 @@ class PodTopologySpread:
         scored = self._domains.with_all(keys)[nodes]
         counted = nodes if scored.all() else nodes[scored]
         crowds = [self._crowd(pod, term, keys) for term in terms.soft]
-        return RelativeCrowding.of([crowd.at(counted) for crowd in crowds], scored)
+        return WindowedSpread.of([crowd.at(counted) for crowd in crowds], scored)
 
     def _violations(self, pod: int, term: SpreadTerm, keys: tuple[str, ...], nodes: IntArray) -> Categories:
         """What one constraint says of some nodes."""
@@ -159,7 +159,7 @@ class PodTopologySpread:
         verdict[NO_DOMAIN] = _UNLABELLED
         return verdict[self._topologies.domains(term.topology_key).of_node[nodes]]
 
-    def _told_apart(self, pod: int, terms: SpreadTerms) -> CrowdKinds | None:
+    def _told_apart(self, pod: int, terms: SpreadTerms) -> SpreadScoreClasses | None:
         """The nodes by kind, where all have the labels and are of few kinds; asked for twice where not all are scored."""
         question = pod, len(self._context.state.changes)
         if self._kinds[0] != question:
@@ -172,13 +172,13 @@ class PodTopologySpread:
         """Whether all nodes have the labels that soft constraints ask for."""
         return all(self._domains.everywhere(term.topology_key) for term in terms.soft)
 
-    def _found(self, pod: int, term: SpreadTerm) -> Found:
+    def _found(self, pod: int, term: SpreadTerm) -> ConstraintCounts:
         """What one constraint finds in a cluster whose nodes all have the topology key."""
         if term.topology_key == HOSTNAME:
-            return Found(term.max_skew, self._count(pod, term, self._topologies.nodes)[1:], None)
+            return ConstraintCounts(term.max_skew, self._count(pod, term, self._topologies.nodes)[1:], None)
         domains = self._domains.counted(pod, term, (term.topology_key,)).domains
         of_node = self._topologies.domains(term.topology_key).of_node
-        return Found(term.max_skew, self._count(pod, term, domains), of_node)
+        return ConstraintCounts(term.max_skew, self._count(pod, term, domains), of_node)
 
     def _crowd(self, pod: int, term: SpreadTerm, keys: tuple[str, ...]) -> Crowd:
         """What one constraint finds at each node."""

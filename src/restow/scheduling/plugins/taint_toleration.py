@@ -17,7 +17,7 @@ from restow.scheduling.framework import (
     MAX_SCORE,
     NO_PODS,
     PROCEED,
-    Judgement,
+    FilterResult,
     Outcome,
     PreFiltered,
     Scope,
@@ -52,7 +52,7 @@ class TaintToleration:
         #: By tolerations and the highest number of soft taints.
         self._scores: Recent[tuple[int, int], Scores] = Recent()
 
-    def concerns(self, _pod: int) -> bool:
+    def applies_to(self, _pod: int) -> bool:
         """Every pod."""
         return True
 
@@ -64,11 +64,11 @@ class TaintToleration:
         """Every pod is looked at."""
         return PROCEED
 
-    def rivals(self, _pod: int) -> IntArray:
+    def affecting_pods(self, _pod: int) -> IntArray:
         """Pods do not matter."""
         return NO_PODS
 
-    def judge(self, pod: int, nodes: IntArray) -> Judgement:
+    def filter(self, pod: int, nodes: IntArray) -> FilterResult:
         """Reject nodes with a NoSchedule or NoExecute taint that the pod does not tolerate."""
         return one_outcome(self._counts(pod)[0][self._nodes.taints[nodes]] > 0, _UNTOLERATED)
 

@@ -19,7 +19,7 @@ from restow.cluster.snapshot import Key
 from restow.kube.node_selection import NodeSelection
 from restow.kube.objects import NodeSelector, PersistentVolume, PersistentVolumeClaim
 from restow.scheduling.context import Context
-from restow.scheduling.framework import PASSES, PROCEED, SKIP, Categories, Judgement, Outcome, PreFiltered
+from restow.scheduling.framework import PASSES, PROCEED, SKIP, Categories, FilterResult, Outcome, PreFiltered
 from restow.scheduling.storage import (
     WAIT_FOR_FIRST_CONSUMER,
     annotations_of,
@@ -72,7 +72,7 @@ class VolumeBinding:
         #: The last answer: (pod, version of the reservations) and the category of every node.
         self._last: tuple[tuple[int, int], Categories] | None = None
 
-    def concerns(self, pod: int) -> bool:
+    def applies_to(self, pod: int) -> bool:
         """Pods with volumes."""
         return bool(self._storage.volumes_of(pod))
 
@@ -88,17 +88,17 @@ class VolumeBinding:
         found = self._claims(pod)
         return PreFiltered(failure=found) if isinstance(found, Outcome) else PROCEED
 
-    def rivals(self, _pod: int) -> IntArray:
+    def affecting_pods(self, _pod: int) -> IntArray:
         """Pods with volumes."""
         return self._storage.with_volumes
 
-    def judge(self, pod: int, nodes: IntArray) -> Judgement:
+    def filter(self, pod: int, nodes: IntArray) -> FilterResult:
         """Reject nodes that do not reach the bound volumes, or where none can be had for an unbound claim."""
         self._reservations.refresh()
         key = pod, self._reservations.version
         if self._last is None or self._last[0] != key:
             self._last = key, self._categories(pod)
-        return Judgement(self._last[1][nodes], _OUTCOMES)
+        return FilterResult(self._last[1][nodes], _OUTCOMES)
 
     def _problem(self, pod: int, volume: PodVolume) -> Outcome | None:
         """What is wrong with the claim of a volume."""

@@ -18,7 +18,7 @@ from restow.cluster.pods import Disk, PodVolume
 from restow.cluster.snapshot import Key
 from restow.kube.objects import AWSElasticBlockStore, GCEPersistentDisk, ISCSIVolume
 from restow.scheduling.context import Context
-from restow.scheduling.framework import PASSES, PROCEED, SKIP, Judgement, Outcome, PreFiltered
+from restow.scheduling.framework import PASSES, PROCEED, SKIP, FilterResult, Outcome, PreFiltered
 from restow.scheduling.storage import not_found
 
 NAME = "VolumeRestrictions"
@@ -40,7 +40,7 @@ class VolumeRestrictions:
         self._state = context.state
         self._storage = context.storage
 
-    def concerns(self, pod: int) -> bool:
+    def applies_to(self, pod: int) -> bool:
         """Pods with volumes."""
         return bool(self._storage.volumes_of(pod))
 
@@ -55,11 +55,11 @@ class VolumeRestrictions:
         needed = any(volume.disk is not None for volume in volumes) or self._is_claim_in_use(pod)
         return PROCEED if needed else SKIP
 
-    def rivals(self, _pod: int) -> IntArray:
+    def affecting_pods(self, _pod: int) -> IntArray:
         """Pods with volumes."""
         return self._storage.with_volumes
 
-    def judge(self, pod: int, nodes: IntArray) -> Judgement:
+    def filter(self, pod: int, nodes: IntArray) -> FilterResult:
         """Reject nodes where a pod has a conflicting disk, then all of them for a claim in use."""
         conflicting = np.zeros(len(self._state.cluster.nodes), dtype=bool)
         counted = self._counted()
@@ -69,7 +69,7 @@ class VolumeRestrictions:
                 found = [other for disk, other in others if counted[other] and _conflict(volume.disk, disk)]
                 conflicting[self._state.node[found]] = True
         otherwise = 1 if self._is_claim_in_use(pod) else PASSES
-        return Judgement(np.where(conflicting[nodes], 0, otherwise), (_DISK_CONFLICT, _CLAIM_IN_USE))
+        return FilterResult(np.where(conflicting[nodes], 0, otherwise), (_DISK_CONFLICT, _CLAIM_IN_USE))
 
     def _is_claim_in_use(self, pod: int) -> bool:
         return any(self._is_in_use(pod, volume) for volume in self._storage.volumes_of(pod) if volume.is_named_claim)

@@ -15,7 +15,7 @@ from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.nodes import NO_LABEL
 from restow.kube.objects import PersistentVolume, PersistentVolumeClaim
 from restow.scheduling.context import Context
-from restow.scheduling.framework import PROCEED, SKIP, Judgement, Outcome, PreFiltered, one_outcome
+from restow.scheduling.framework import PROCEED, SKIP, FilterResult, Outcome, PreFiltered, one_outcome
 from restow.scheduling.storage import WAIT_FOR_FIRST_CONSUMER, class_of_claim, not_found
 
 NAME = "VolumeZone"
@@ -38,7 +38,7 @@ class VolumeZone:
         self._nodes = context.state.cluster.nodes
         self._storage = context.storage
 
-    def concerns(self, pod: int) -> bool:
+    def applies_to(self, pod: int) -> bool:
         """Pods with volumes."""
         return bool(self._storage.volumes_of(pod))
 
@@ -53,11 +53,11 @@ class VolumeZone:
                 labelled = labelled or (found is not None and any(_places(found)))
         return PROCEED if labelled else SKIP
 
-    def rivals(self, _pod: int) -> IntArray:
+    def affecting_pods(self, _pod: int) -> IntArray:
         """Pods with volumes."""
         return self._storage.with_volumes
 
-    def judge(self, pod: int, nodes: IntArray) -> Judgement:
+    def filter(self, pod: int, nodes: IntArray) -> FilterResult:
         """Reject nodes outside the zones and regions of a volume."""
         reachable = np.ones(len(self._nodes), dtype=bool)
         for volume in self._storage.volumes_of(pod):

@@ -6,15 +6,15 @@ from collections.abc import AsyncGenerator, Iterable
 from dataclasses import dataclass
 
 from restow.executing.memory import Memory
-from restow.executing.outcomes import Dropped, Outcome, Rehearsed
+from restow.executing.outcomes import Dropped, Outcome, WouldEvict
 from restow.executing.settings import Clock, Settings, elapsed
 from restow.executing.task import Task
 from restow.executing.windows import closed
 
 
 @dataclass(slots=True, frozen=True)
-class Rehearsal:
-    """Tells which moves would be made; a ``Carrying``."""
+class DryRun:
+    """Tells which moves would be made; an ``Executor``."""
 
     settings: Settings
     memory: Memory
@@ -25,7 +25,7 @@ class Rehearsal:
         for task in tasks:
             if (shut := closed(self.settings.windows, self.clock())) is not None:
                 yield Dropped(task, shut, "Window")
-            elif (why := self.memory.objection(task, elapsed())) is not None:
+            elif (why := self.memory.reason_against(task, elapsed())) is not None:
                 yield Dropped(task, why, "BackOff")
             else:
-                yield Rehearsed(task)
+                yield WouldEvict(task)

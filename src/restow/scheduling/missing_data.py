@@ -40,13 +40,13 @@ _BUDGET = "PodDisruptionBudget"
 Kinds = tuple[str, ...]
 
 
-class Evidence:
+class MissingData:
     """What one cluster's input leaves open."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self._pods = cluster.pods
-        self._untold = frozenset(kind for kind in KINDS if not cluster.tells_of(kind))
+        self._missing = frozenset(kind for kind in KINDS if not cluster.has_list(kind))
         #: The kinds that were missed in answers so far.
         self.missed: set[str] = set()
         self._evicting: dict[bool, Kinds] = {}
@@ -55,46 +55,46 @@ class Evidence:
 
     def lacks(self, kind: str) -> bool:
         """Whether nobody knows if there are objects of a kind."""
-        lacks = kind in self._untold
+        lacks = kind in self._missing
         if lacks:
             self.missed.add(kind)
         return lacks
 
     def evicting(self, pod: int) -> Kinds:
         """The kinds not told of that could forbid the eviction of a pod."""
-        if not self._untold:
+        if not self._missing:
             return ()
         owner = owner_of(self._pods, pod)
         of_job = owner is not None and owner.kind == "Job" and not self._pods.terminal[pod]
         known = self._evicting.get(of_job)
         if known is None:
-            known = self._evicting[of_job] = self._only_untold((_BUDGET, "Job") if of_job else (_BUDGET,))
+            known = self._evicting[of_job] = self._only_missing((_BUDGET, "Job") if of_job else (_BUDGET,))
         return known
 
     def decisive(self, pod: int) -> Kinds:
         """The kinds not told of that could rule out nodes for a pod."""
-        if not self._untold:
+        if not self._missing:
             return ()
         pods = self._pods
         key = pods.namespace[pod], pods.volumes[pod], pods.rules[pod], pods.labels[pod]
         known = self._decisive.get(key)
         if known is None:
-            known = self._decisive[key] = self._only_untold(self._ruling_out(pod))
+            known = self._decisive[key] = self._only_missing(self._ruling_out(pod))
         return known
 
     def scoring(self, pod: int) -> Kinds:
         """The kinds not told of that could shift the scores of nodes for a pod."""
-        if not self._untold:
+        if not self._missing:
             return ()
         pods = self._pods
         key = pods.namespace[pod], pods.spread[pod], pods.rules[pod], pods.labels[pod], pods.owners[pod]
         known = self._scoring.get(key)
         if known is None:
-            known = self._scoring[key] = self._only_untold(self._shifting(pod))
+            known = self._scoring[key] = self._only_missing(self._shifting(pod))
         return known
 
-    def _only_untold(self, kinds: Iterable[str]) -> Kinds:
-        found = set(kinds) & self._untold
+    def _only_missing(self, kinds: Iterable[str]) -> Kinds:
+        found = set(kinds) & self._missing
         self.missed |= found
         return tuple(kind for kind in KINDS if kind in found)
 

@@ -6,33 +6,33 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from restow.scheduling.crowd_kinds import CrowdScores, Found
+from restow.scheduling.spread_score_classes import ConstraintCounts, SpreadClassScores
 from restow.scheduling.spread_scoring import Crowd, crowding, normalised
 
 #: Shared by all examples, so that much of what they ask has been asked before.
-SHARED = CrowdScores()
+SHARED = SpreadClassScores()
 
 
 @st.composite
-def constraints(draw: st.DrawFn) -> tuple[list[Found], np.ndarray]:
+def constraints(draw: st.DrawFn) -> tuple[list[ConstraintCounts], np.ndarray]:
     """One to three constraints over nodes or domains, and which of the nodes are scored, at least one."""
     count = draw(st.integers(1, 12))
 
     def some(lowest: int, highest: int, number: int) -> np.ndarray:
         return np.array(draw(st.lists(st.integers(lowest, highest), min_size=number, max_size=number)))
 
-    def a_constraint() -> Found:
+    def a_constraint() -> ConstraintCounts:
         skew = draw(st.integers(1, 5))
         if draw(st.booleans()):
-            return Found(skew, some(0, 2, count).astype(np.int32), None)
-        return Found(skew, np.append(0, some(0, 4, 3)).astype(np.int32), some(1, 3, count))
+            return ConstraintCounts(skew, some(0, 2, count).astype(np.int32), None)
+        return ConstraintCounts(skew, np.append(0, some(0, 4, 3)).astype(np.int32), some(1, 3, count))
 
     scored = some(0, 1, count).astype(bool)
     scored[draw(st.integers(0, count - 1))] = True
     return [a_constraint() for _ in range(draw(st.integers(1, 3)))], scored
 
 
-def by_node(found: list[Found], nodes: np.ndarray) -> list[int]:
+def by_node(found: list[ConstraintCounts], nodes: np.ndarray) -> list[int]:
     """The scores of some nodes, and of no others."""
     crowds = [
         Crowd(
@@ -77,5 +77,5 @@ def test_each_window_scores_as_if_it_were_all(drawn, most) -> None:
 
 
 def test_there_are_no_kinds_where_nearly_every_node_is_one() -> None:
-    zones = Found(1, np.zeros(10, dtype=np.int32), np.arange(1, 10))
-    assert CrowdScores().kinds([zones, Found(1, np.arange(9, dtype=np.int32), None)]) is None
+    zones = ConstraintCounts(1, np.zeros(10, dtype=np.int32), np.arange(1, 10))
+    assert SpreadClassScores().kinds([zones, ConstraintCounts(1, np.arange(9, dtype=np.int32), None)]) is None

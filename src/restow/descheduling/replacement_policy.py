@@ -16,7 +16,7 @@ from restow.cluster.snapshot import Cluster
 from restow.kube.objects import Job
 
 
-class Succession(enum.Enum):
+class ReplacementPolicy(enum.Enum):
     """When a pod's replacement comes."""
 
     #: While the pod is still terminating.
@@ -24,7 +24,7 @@ class Succession(enum.Enum):
     #: Once the pod has vanished.
     AFTERWARDS = "afterwards"
     #: Never: the pod is over and was replaced long ago, or need not be.
-    CLEARED = "cleared"
+    NOT_NEEDED = "cleared"
     #: Never: nobody knows how to create it.
     LOST = "lost"
 
@@ -33,16 +33,16 @@ class Succession(enum.Enum):
 _ONE_AT_A_TIME = ("StatefulSet", "DaemonSet")
 
 
-class Successions:
+class ReplacementPolicies:
     """When the replacements of one cluster's pods would come."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self._owners = cluster.pods.owners
         self._over = cluster.pods.terminal
-        self._known: dict[tuple[int, int, bool], Succession] = {}
+        self._known: dict[tuple[int, int, bool], ReplacementPolicy] = {}
 
-    def of(self, pod: int) -> Succession:
+    def of(self, pod: int) -> ReplacementPolicy:
         """When the replacement of a pod would come."""
         key = int(self._owners[pod]), int(self._cluster.pods.namespace[pod]), bool(self._over[pod])
         known = self._known.get(key)
@@ -50,20 +50,20 @@ class Successions:
             known = self._known[key] = self._find(pod)
         return known
 
-    def _find(self, pod: int) -> Succession:
+    def _find(self, pod: int) -> ReplacementPolicy:
         owner = owner_of(self._cluster.pods, pod)
         if owner is not None and owner.kind in _ONE_AT_A_TIME:
-            return Succession.AFTERWARDS
+            return ReplacementPolicy.AFTERWARDS
         if self._over[pod]:
-            return Succession.CLEARED
+            return ReplacementPolicy.NOT_NEEDED
         if owner is None:
-            return Succession.LOST
+            return ReplacementPolicy.LOST
         job = job_of(self._cluster, pod)
         if job is None:
-            return Succession.OVERLAPPING
+            return ReplacementPolicy.OVERLAPPING
         if job.spec.completions is None and job.status.succeeded:
-            return Succession.LOST
-        return Succession.AFTERWARDS if replaces_only_ended(job) else Succession.OVERLAPPING
+            return ReplacementPolicy.LOST
+        return ReplacementPolicy.AFTERWARDS if replaces_only_ended(job) else ReplacementPolicy.OVERLAPPING
 
 
 def job_of(cluster: Cluster, pod: int) -> Job | None:

@@ -24,17 +24,17 @@ from restow.executing.outcomes import (
     Match,
     Missing,
     Outcome,
-    Rehearsed,
     Requested,
     Settled,
     Unready,
     Unverified,
     Waiting,
+    WouldEvict,
 )
 from restow.executing.task import Task
 from restow.policies.load import load_policy
 from restow.policies.policy import Policy, Profile
-from restow.running.telling import Telling
+from restow.running.reporter import Reporter
 from restow.serving.metrics import Metrics
 from running.hearing import Heard, Recorded, sample
 
@@ -58,11 +58,11 @@ class Told:
     def __init__(self, policy: Policy | None = None, *, verbosity: int = 9, dry_run: bool = False) -> None:
         self.heard, self.metrics, self.recorded = Heard(verbosity), Metrics(), Recorded()
         events: Any = None if dry_run else self.recorded
-        self.telling = Telling(self.heard.log, self.metrics, events, policy or a_read_policy())
+        self.reporter = Reporter(self.heard.log, self.metrics, events, policy or a_read_policy())
 
     def of(self, *outcomes: Outcome) -> Told:
         for each in outcomes:
-            self.telling.outcome(each)
+            self.reporter.outcome(each)
         return self
 
     @property
@@ -91,7 +91,7 @@ def a_move(*candidates: str, **features: Any) -> Task:
         "profile": "P",
         "reason": "a is full",
     }
-    return Task(task.number, Move(**fields), task.owner, task.workload, task.succession)
+    return Task(task.number, Move(**fields), task.owner, task.workload, task.replacement_policy)
 
 
 BARE, PROVEN = a_move(), a_move("b", "c")
@@ -103,7 +103,7 @@ WHY = {"reason": "a is full", "strategy": LEVEL, "node": "a", "profile": "P"}
     [
         (Evicted(BARE), 1, "Evicted pod", {"pod": POD, **WHY}),
         (Evicted(PROVEN), 1, "Evicted pod", {"pod": POD, **WHY, "to": "b", "certainty": "certain"}),
-        (Rehearsed(BARE), 1, "Evicted pod in dry run mode", {"pod": POD, **WHY}),
+        (WouldEvict(BARE), 1, "Evicted pod in dry run mode", {"pod": POD, **WHY}),
         (Requested(BARE), 3, "Eviction in background assumed", {"pod": POD}),
         (Waiting(BARE, "no room"), 1, "Waiting to evict pod", {"pod": POD, "message": "no room"}),
         (
@@ -182,7 +182,7 @@ def test_what_goes_without_saying(outcome: Outcome) -> None:
     ("outcome", "result", "move"),
     [
         (Evicted(BARE), "success", ("evicted", "")),
-        (Rehearsed(BARE), "success", ("evicted", "")),
+        (WouldEvict(BARE), "success", ("evicted", "")),
         (Requested(BARE), "background", ("requested", "")),
         (Blocked(BARE, "no room"), "error", ("blocked", "DisruptionBudget")),
         (Failed(BARE, "forbidden"), "error", ("failed", "")),
@@ -220,7 +220,7 @@ def test_predictions_are_counted_where_there_was_one(outcome: Outcome, counted: 
 
 def test_an_eviction_is_an_event_on_its_pod_and_all_of_a_cycle_one_on_each_node() -> None:
     told = Told().of(Evicted(BARE), Settled(BARE), Evicted(PROVEN), Evicted(a_move(source="b")))
-    told.telling.cycle_done()
+    told.reporter.cycle_done()
     note = "pod eviction from a node by sigs.k8s.io/descheduler: a is full"
     assert told.events[0] == Occurrence(Regarding("Pod", "web-0", "default", "uid-web-0"), LEVEL, "Descheduled", note)
     assert [(each.regarding.kind, each.regarding.name, each.reason, each.note) for each in told.events[3:]] == [
@@ -239,7 +239,7 @@ def test_failures_are_events_only_where_the_policy_asks_for_them(notify: bool) -
 
 def test_a_dry_run_writes_no_event() -> None:
     told = Told(a_read_policy(evictionFailureEventNotification=True), dry_run=True)
-    told.of(Rehearsed(BARE)).telling.cycle_done()
+    told.of(WouldEvict(BARE)).reporter.cycle_done()
     assert told.events == []
 
 
@@ -254,7 +254,7 @@ def test_a_cycle_ends_with_the_counts_of_each_strategy_and_of_all() -> None:
     told = Told(read(a_policy(profile)), verbosity=1)
     old, double = a_move(plugin="PodLifeTime"), a_move(plugin="RemoveDuplicates")
     told.of(Evicted(old), Evicted(double), Evicted(double), Requested(double), Blocked(double, "no room"))
-    told.telling.cycle_done()
+    told.reporter.cycle_done()
     assert told.heard.of("Total number of evictions/requests") == [
         {"v": 1, "extension point": "Deschedule", "evictedPods": 1, "evictionRequests": 0},
         {"v": 1, "extension point": "Balance", "evictedPods": 2, "evictionRequests": 1},
@@ -279,8 +279,8 @@ def decided(strategies: dict[str, Any], *more: Any, verbosity: int = 9, notify: 
     policy = Policy(profiles=(profile,), eviction_failure_event_notification=notify, **limits)
     told = Told(policy, verbosity=verbosity)
     cycle = trial(strategies, *NODES, *PODS, *more, profiles=[profile], **limits)
-    told.telling.heard(cycle)
-    told.telling.decided(cycle)
+    told.reporter.heard(cycle)
+    told.reporter.decided(cycle)
     return told
 
 
@@ -344,5 +344,5 @@ def test_each_strategy_is_timed() -> None:
 
 def test_a_skipped_cycle_is_told() -> None:
     told = Told(Policy(profiles=(a_trial_profile("P", deschedule=("S",)),)), verbosity=0)
-    told.telling.decided(trial({"S": suggesting("a")}, NODES[0], *PODS))
+    told.reporter.decided(trial({"S": suggesting("a")}, NODES[0], *PODS))
     assert told.heard.entries == [{"msg": "Skipping descheduling cycle: requires >=2 nodes", "v": 0, "found": 1}]

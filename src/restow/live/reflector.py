@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from restow.client.back_off import BackOff
 from restow.client.resources import RESOURCES
-from restow.cluster.snapshot import ClusterIntake
+from restow.cluster.snapshot import ClusterStore
 from restow.live.kinds import REQUIRED
 
 #: For kinds that are refused: roles may be changed at any time, and are not known yet while an API server starts.
@@ -20,7 +20,7 @@ TRUSTED = 180.0
 
 
 @dataclass(slots=True)
-class Feed:
+class Reflector:
     """What is known of one kind."""
 
     kind: str
@@ -35,7 +35,7 @@ class Feed:
     #: When what is known was last up to date, in the event loop's time.
     heard: float = float("-inf")
     #: A list that is still coming in.
-    coming: ClusterIntake = field(default_factory=ClusterIntake)
+    coming: ClusterStore = field(default_factory=ClusterStore)
 
     @property
     def settled(self) -> bool:

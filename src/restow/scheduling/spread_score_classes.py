@@ -31,7 +31,7 @@ _SETS = 64
 
 
 @dataclass(slots=True, frozen=True)
-class Found:
+class ConstraintCounts:
     """What one constraint finds in a cluster whose nodes all have its topology key."""
 
     max_skew: int
@@ -40,11 +40,11 @@ class Found:
     #: The domain of each node; None where each node counts as one.
     domain: IntArray | None
 
-    def at(self, nodes: IntArray) -> Found:
+    def at(self, nodes: IntArray) -> ConstraintCounts:
         """The same for some of the nodes."""
         if self.domain is None:
-            return Found(self.max_skew, self.pods[nodes], None)
-        return Found(self.max_skew, self.pods, self.domain[nodes])
+            return ConstraintCounts(self.max_skew, self.pods[nodes], None)
+        return ConstraintCounts(self.max_skew, self.pods, self.domain[nodes])
 
 
 #: All that scores depend on but the nodes: of each constraint its skew, the number of values that tell nodes apart, and
@@ -52,7 +52,7 @@ class Found:
 _Signature = tuple[tuple[int, int, bytes | None], ...]
 
 
-class CrowdKinds:
+class SpreadScoreClasses:
     """The soft constraints of one pod."""
 
     def __init__(self, of_node: IntArray, scores: KindScores) -> None:
@@ -139,13 +139,13 @@ def _distinct(rows: Sequence[Scores]) -> tuple[Scores, IntArray]:
     return np.array([rows[found.index(number)] for number in range(len(numbers))]), np.array(found)
 
 
-class CrowdScores:
+class SpreadClassScores:
     """The kinds that constraints with the same signature share."""
 
     def __init__(self) -> None:
         self._known: Recent[_Signature, KindScores] = Recent(_CAPACITY)
 
-    def kinds(self, constraints: Sequence[Found]) -> CrowdKinds | None:
+    def kinds(self, constraints: Sequence[ConstraintCounts]) -> SpreadScoreClasses | None:
         """The kinds of some constraints, at least one; None where there are too many."""
         columns = [each.pods if each.domain is None else each.domain for each in constraints]
         widths = [int(each.pods.max()) + 1 if each.domain is None else len(each.pods) for each in constraints]
@@ -163,10 +163,10 @@ class CrowdScores:
         if known is None:
             known = KindScores(_crowds(constraints, widths))
             self._known.put(signature, known)
-        return CrowdKinds(kinds, known)
+        return SpreadScoreClasses(kinds, known)
 
 
-def _crowds(constraints: Sequence[Found], widths: Sequence[int]) -> list[Crowd]:
+def _crowds(constraints: Sequence[ConstraintCounts], widths: Sequence[int]) -> list[Crowd]:
     """What each constraint finds at a node of each kind."""
     labelled = np.ones(prod(widths), dtype=bool)
     values = np.unravel_index(np.arange(len(labelled)), tuple(widths))

@@ -12,12 +12,20 @@ import numpy as np
 
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.pods import Pods
-from restow.scheduling.candidates import CRITERIA, Candidate, Candidates, Criteria, Found, KnownCandidates, least
+from restow.scheduling.candidates import (
+    CRITERIA,
+    Candidate,
+    Candidates,
+    Criteria,
+    FoundCandidates,
+    KnownCandidates,
+    least,
+)
 
 _NONE = -1
 
 
-class Standing:
+class RankedCandidates:
     """The candidates among all nodes of one cluster; before ``replace`` there are none.
 
     ``known`` is where candidates are written down, those of the past among them: what is found looks there.
@@ -41,13 +49,13 @@ class Standing:
             self._criteria[:, found.nodes] = found.criteria(self._pods)
         self._compare(found.nodes)
 
-    def among(self, wanted: BoolArray) -> Found:
+    def among(self, wanted: BoolArray) -> FoundCandidates:
         """The candidates among some nodes, bool[node]; it does not change."""
         candidates = np.not_equal(self._number, _NONE) & wanted
         best = self._best & wanted
         if not best.any():
             best[least(self._criteria, np.flatnonzero(candidates))] = True
-        return Found(candidates, best, _candidate(self._known, self._number.copy()))
+        return FoundCandidates(candidates, best, _candidate(self._known, self._number.copy()))
 
     def validate(self) -> None:
         """AssertionError where the best of all are not those that a comparison of all finds."""

@@ -19,24 +19,24 @@ from restow.cluster.replacements import twin_of
 from restow.cluster.snapshot import Cluster
 from restow.cluster.state import ClusterState
 from restow.descheduling.arbiter import Arbiter, Eviction, Refused
-from restow.descheduling.cycle import Cycle, Ensemble, limits_of
+from restow.descheduling.cycle import Cycle, StrategyRunner, limits_of
 from restow.descheduling.disruption_budgets import DisruptionBudgets
 from restow.descheduling.evictor import Reason
 from restow.descheduling.framework import Strategy, Suggestion
 from restow.descheduling.landings import accepted
 from restow.descheduling.limits import Limits
-from restow.descheduling.placement import Landing, Obstacle, Turn
+from restow.descheduling.placement import Landing, Obstacle, PluginRef
 from restow.descheduling.plan import Placement
 from restow.descheduling.proof import Prover
 from restow.descheduling.steering import Steering
 from restow.policies.policy import Policy
 from restow.scheduling.context import Context
 from restow.scheduling.decision import Decision
-from restow.scheduling.evidence import Evidence
 from restow.scheduling.landing_odds import LandingOdds
+from restow.scheduling.missing_data import MissingData
 from restow.scheduling.profiles import SchedulerProfile
 from restow.scheduling.schedulers import Schedulers
-from restow.scheduling.verdicts import Objection
+from restow.scheduling.verdicts import PluginRejection
 
 #: What strategies are told while they are only listened to.
 _NOT_NOW: Reason = ("placement", "Asked", "nothing is moved here")
@@ -91,9 +91,9 @@ class Answer:
     #: The nodes that could win, with their probabilities.
     odds: LandingOdds
     #: Which nodes would do as landing places, bool[node].
-    welcome: BoolArray
+    accepts: BoolArray
     #: Everyone who objects to each node.
-    opponents: Sequence[tuple[Objection, ...]]
+    rejections_by_node: Sequence[tuple[PluginRejection, ...]]
     #: What is requested, int64[resource, node], and how many pods run, int64[node], when the replacement comes.
     requested: npt.NDArray[np.int64]
     running: npt.NDArray[np.int64]
@@ -103,7 +103,7 @@ class Answer:
 class Heard:
     """A strategy that wants the pod to move; the answer is None where landing places are not predicted."""
 
-    turn: Turn
+    ref: PluginRef
     suggestion: Suggestion
     source: int
     answer: Answer | None
@@ -115,15 +115,15 @@ class Heard:
 
 
 @dataclass(slots=True, frozen=True)
-class Hearing:
+class Responses:
     """What came of listening to all strategies."""
 
-    wishes: Mapping[Turn, Heard]
+    suggested: Mapping[PluginRef, Heard]
     #: What strategies say of themselves: why they found nothing to do, or could not work.
-    remarks: Mapping[Turn, str]
+    remarks: Mapping[PluginRef, str]
 
 
-class Scene:
+class WhatIf:
     """One state in which questions are asked; it is left as it was."""
 
     def __init__(self, setting: Setting, moves: Iterable[Eviction]) -> None:
@@ -134,8 +134,8 @@ class Scene:
         self._replay(self.moves)
         proves = setting.placement == "prove"
         steering = setting.steering if proves else "none"
-        self.ensemble = Ensemble.of(self.state, self.policy, setting.strategies, setting.now, steering)
-        self.evidence = Evidence(self.state.cluster)
+        self.runner = StrategyRunner.of(self.state, self.policy, setting.strategies, setting.now, steering)
+        self.missing_data = MissingData(self.state.cluster)
         self._proof = _Proof.on(self) if proves else None
 
     def _replay(self, moves: Iterable[Eviction]) -> None:
@@ -147,26 +147,26 @@ class Scene:
     def limits(self) -> Limits:
         """The limits of the policy, with what the plan has used of them."""
         limits = limits_of(self.policy)
-        turns = [turn for turn, _, _ in self.ensemble.turns()]
+        refs = [ref for ref, _, _ in self.runner.refs()]
         for each in self.moves:
-            position = turns.index(each.turn) if each.turn in turns else len(turns)
+            position = refs.index(each.ref) if each.ref in refs else len(refs)
             limits.count(self.state, each.pod, each.node, position)
         return limits
 
     def budgets(self) -> DisruptionBudgets:
         """The disruption budgets, with what the plan has used of them."""
-        budgets = DisruptionBudgets.of(self.state.cluster, self.ensemble.labels)
+        budgets = DisruptionBudgets.of(self.state.cluster, self.runner.labels)
         for each in self.moves:
             budgets.count(each.pod)
         return budgets
 
-    def hear(self, pod: int) -> Hearing:
+    def hear(self, pod: int) -> Responses:
         """Listen to all strategies for what they want of one pod."""
         listener = _Listener(self.state, pod, self._proof)
         arbiter = Arbiter(self.state, Limits(), listener)
-        self.ensemble.sparing(pod).perform(arbiter)
+        self.runner.bypassing(pod).run(arbiter)
         record = arbiter.record()
-        return Hearing(listener.wishes, {**dict(record.notes), **dict(record.problems)})
+        return Responses(listener.suggested, {**dict(record.notes), **dict(record.problems)})
 
 
 @dataclass(slots=True)
@@ -176,15 +176,15 @@ class _Listener:
     _state: ClusterState
     _pod: int
     _proof: _Proof | None
-    wishes: dict[Turn, Heard] = field(default_factory=dict)
+    suggested: dict[PluginRef, Heard] = field(default_factory=dict)
 
-    def move(self, turn: Turn, suggestions: Sequence[Suggestion]) -> tuple[Landing, ...] | Obstacle:
+    def move(self, ref: PluginRef, suggestions: Sequence[Suggestion]) -> tuple[Landing, ...] | Obstacle:
         """Look at what is suggested about the pod, and refuse everything."""
         for suggestion in suggestions:
-            if suggestion.pod == self._pod and turn not in self.wishes:
+            if suggestion.pod == self._pod and ref not in self.suggested:
                 source = int(self._state.node[self._pod])
-                answer = self._proof.answer(turn, suggestion) if self._proof else None
-                self.wishes[turn] = Heard(turn, suggestion, source, answer)
+                answer = self._proof.answer(ref, suggestion) if self._proof else None
+                self.suggested[ref] = Heard(ref, suggestion, source, answer)
         return Obstacle(0, _NOT_NOW)
 
 
@@ -197,25 +197,25 @@ class _Proof:
     _prover: Prover
 
     @staticmethod
-    def on(scene: Scene) -> _Proof:
-        state = scene.state
-        schedulers = Schedulers(Context.of(state), scene.setting.profiles)
+    def on(what_if: WhatIf) -> _Proof:
+        state = what_if.state
+        schedulers = Schedulers(Context.of(state), what_if.setting.profiles)
         budgets = DisruptionBudgets.none(state.cluster)
         prover = Prover(
             state,
             schedulers,
             budgets,
-            scene.evidence,
-            certainty=scene.policy.restow.certainty,
-            steering=scene.setting.steering,
+            what_if.missing_data,
+            certainty=what_if.policy.restow.certainty,
+            steering=what_if.setting.steering,
             forbidden={},
         )
         return _Proof(state, schedulers, prover)
 
-    def answer(self, turn: Turn, suggestion: Suggestion) -> Answer:
+    def answer(self, ref: PluginRef, suggestion: Suggestion) -> Answer:
         """What would come of a suggestion; the state stays as it is."""
         mark, source = self._state.checkpoint(), int(self._state.node[suggestion.pod])
-        made = self._prover.move(turn, (suggestion,))
+        made = self._prover.move(ref, (suggestion,))
         landing = made.reason if isinstance(made, Obstacle) else made[0]
         self._state.undo(mark)
         decision = self._prover.answer(suggestion.pod)
@@ -228,10 +228,10 @@ class _Proof:
     ) -> Answer:
         """Everything that has to be read while the replacement is there."""
         everywhere = np.arange(len(self._state.cluster.nodes))
-        opponents: Sequence[tuple[Objection, ...]] = [()] * len(everywhere)
+        rejections_by_node: Sequence[tuple[PluginRejection, ...]] = [()] * len(everywhere)
         odds = LandingOdds.equal(everywhere[:0])
         if decision is not None:
-            opponents = self._schedulers.scheduler_of(decision.pod).opponents(decision.pod)
+            rejections_by_node = self._schedulers.scheduler_of(decision.pod).rejections_by_node(decision.pod)
             odds = self._prover.odds(decision)
         if isinstance(landing, Landing) and landing.steering is not None:
             odds = LandingOdds.equal(np.array([landing.target]))
@@ -239,8 +239,8 @@ class _Proof:
             landing=landing,
             decision=decision,
             odds=odds,
-            welcome=accepted(suggestion, source, everywhere),
-            opponents=opponents,
+            accepts=accepted(suggestion, source, everywhere),
+            rejections_by_node=rejections_by_node,
             requested=self._state.requested.copy(),
             running=self._state.running.copy(),
         )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from restow.scheduling.evidence import KINDS
+from restow.scheduling.missing_data import KINDS
 from restow.sources.kubectl import printing
 
 
-def untold_warning(kinds: Collection[str], what: str) -> list[str]:
+def missing_warning(kinds: Collection[str], what: str) -> list[str]:
     """One sentence where ``what`` (moves, answers) depend on kinds that the input does not tell of; nothing otherwise."""
     if not kinds:
         return []
@@ -16,7 +16,7 @@ def untold_warning(kinds: Collection[str], what: str) -> list[str]:
     return [f"{what} depend on {names}, which the input lacks; to add them: {adding}, then -f more.json"]
 
 
-def untold_by_the_api_server(kinds: Collection[str], what: str) -> list[str]:
+def missing_on_the_api_server(kinds: Collection[str], what: str) -> list[str]:
     """The same for a live cluster; which rights are missing has been told when it was read."""
     return [f"{what} depend on {listed(kinds)}, which could not be listed"] if kinds else []
 

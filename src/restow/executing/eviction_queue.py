@@ -24,7 +24,7 @@ Claim = tuple[Literal["workload", "budget"], str]
 _Lane = deque[Task]
 
 
-class Agenda:
+class EvictionQueue:
     """The tasks of one plan; at most ``pace.width`` of them are being asked of the API server at a time."""
 
     def __init__(self, tasks: Iterable[Task], pace: Pace) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from restow.cli.asked_policy import asked_policy
-from restow.cli.inputs import Found, Where, check_inputs, instant, read_cluster
+from restow.cli.inputs import ClusterSource, LoadedCluster, check_inputs, instant, read_cluster
 from restow.cli.load_scoring import scores_by_usage, unmeasured_nodes
 from restow.cli.policy_files import PolicyFile
 from restow.cli.progress import working
 from restow.cli.scheduler_config import read_scheduler_config
-from restow.cli.streams import tell
+from restow.cli.streams import warn
 from restow.cli.timings import Timings
 from restow.descheduling.cycle import Cycle
 from restow.descheduling.deciding import decided, placement_of, steering_of
@@ -26,10 +26,10 @@ from restow.scheduling.profiles import SchedulerProfile
 
 
 @dataclass(slots=True, frozen=True)
-class Question:
+class PlanRequest:
     """What was asked for, as it was written."""
 
-    where: Where
+    where: ClusterSource
     policy: str | None
     placement: Placement | None
     steering: Steering | None
@@ -41,10 +41,10 @@ class Question:
 
 
 @dataclass(slots=True, frozen=True)
-class Prepared:
+class PlanContext:
     """A question with all that it names: read, checked, and its warnings told."""
 
-    found: Found
+    found: LoadedCluster
     policy: PolicyFile
     placement: Placement
     steering: Steering
@@ -67,28 +67,28 @@ class Prepared:
             raise InputError(f"{self.policy.name}: {error}") from error
 
 
-def prepared(question: Question, clock: Timings) -> Prepared:
+def plan_context(plan_request: PlanRequest, clock: Timings) -> PlanContext:
     """Read what a question names, the cluster in the phase ``load``; InputError for whatever cannot be used."""
-    check_inputs(question.where, question.policy, question.configuration, question.kubedescheduler)
-    now = instant(question.now)
-    asked = asked_policy(question.policy, question.kubedescheduler, question.fallbacks)
-    configuration = read_scheduler_config(question.configuration)
-    tell(problem_lines(configuration.warnings))
+    check_inputs(plan_request.where, plan_request.policy, plan_request.configuration, plan_request.kubedescheduler)
+    now = instant(plan_request.now)
+    asked = asked_policy(plan_request.policy, plan_request.kubedescheduler, plan_request.fallbacks)
+    configuration = read_scheduler_config(plan_request.configuration)
+    warn(problem_lines(configuration.warnings))
     with clock.phase("load"):
         usage = asked.collects_usage or scores_by_usage(configuration.profiles)
-        found = read_cluster(question.where, usage=usage)
+        found = read_cluster(plan_request.where, usage=usage)
         if asked.collects_usage:
             found = found.with_usage_at(now)
-    tell([*found.notes, *unmeasured_nodes(found, configuration.profiles)])
+    warn([*found.notes, *unmeasured_nodes(found, configuration.profiles)])
     policy = asked.of(found.cluster)
     with clock.phase("load"):
-        found = _with_usage(found, question.where, policy.loaded.policy, now)
-    placement = placement_of(question.placement, policy.loaded.policy)
-    steering = _steering(question, placement, policy.loaded.policy)
-    return Prepared(found, policy, placement, steering, configuration, now)
+        found = _with_usage(found, plan_request.where, policy.loaded.policy, now)
+    placement = placement_of(plan_request.placement, policy.loaded.policy)
+    steering = _steering(plan_request, placement, policy.loaded.policy)
+    return PlanContext(found, policy, placement, steering, configuration, now)
 
 
-def _with_usage(found: Found, where: Where, policy: Policy, now: int) -> Found:
+def _with_usage(found: LoadedCluster, where: ClusterSource, policy: Policy, now: int) -> LoadedCluster:
     """The cluster with what the queries come to that the policy asks: now, or, of a dump, as it has stored them."""
     if not queries_of(policy):
         return found
@@ -101,24 +101,29 @@ def _with_usage(found: Found, where: Where, policy: Policy, now: int) -> Found:
     return replace(found, cluster=replace(found.cluster, usage=usage))
 
 
-def _with_stored_results(found: Found, policy: Policy, now: int) -> Found:
+def _with_stored_results(found: LoadedCluster, policy: Policy, now: int) -> LoadedCluster:
     from restow.cluster.stored_results import stored_results
 
     cycles = policy.restow.usage.cycles_in_all if policy.restow.usage is not None else 1
     usage = stored_results(found.cluster, queries_of(policy), now // SECOND, cycles)
     if usage:
         newest = max(int(each.times[-1]) for result in usage.values() for each in result.samples)
-        tell([f"the policy's queries come to what is stored, measured up to {format_time(newest * SECOND)}"])
+        warn([f"the policy's queries come to what is stored, measured up to {format_time(newest * SECOND)}"])
     return replace(found, cluster=replace(found.cluster, usage=usage))
 
 
-def _steering(question: Question, placement: Placement, policy: Policy) -> Steering:
+def _steering(plan_request: PlanRequest, placement: Placement, policy: Policy) -> Steering:
     """How replacements are brought to their targets; a live cluster is asked where the policy leaves it to that."""
-    where, wanted = question.where, policy.restow.steering
-    if question.steering is not None or not where.is_live or placement != "prove" or wanted not in ("auto", "nominate"):
-        return steering_of(question.steering, policy)
+    where, wanted = plan_request.where, policy.restow.steering
+    if (
+        plan_request.steering is not None
+        or not where.is_live
+        or placement != "prove"
+        or wanted not in ("auto", "nominate")
+    ):
+        return steering_of(plan_request.steering, policy)
     from restow.cli.live_inputs import ask_for_steering
 
     steering, sentence = ask_for_steering(where.kubeconfig, where.context)
-    tell([sentence])
+    warn([sentence])
     return steering

@@ -46,7 +46,7 @@ _FEW_ROWS = 1000
 _COLUMNS = ("name", "namespace", "uid", "node", "nominated", "phase", "qos", "priority", "flags", "conditions")
 
 
-class PodIntake:
+class PodStore:
     """Collects pods; ``columns`` gives them in canonical order."""
 
     def __init__(self) -> None:

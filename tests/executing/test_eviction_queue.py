@@ -14,49 +14,49 @@ from msgspec import structs
 from executing.double import a_task, tasks
 from executing.steered import steered
 from restow.descheduling.plan import MadeProposal
-from restow.executing.agenda import Agenda
+from restow.executing.eviction_queue import EvictionQueue
 from restow.executing.pace import Pace
 from restow.executing.task import Task
 
 
-def started(agenda: Agenda, now: float = 0.0) -> list[str]:
+def started(eviction_queue: EvictionQueue, now: float = 0.0) -> list[str]:
     """All that may go."""
     found = []
-    while (task := agenda.start(now)) is not None:
+    while (task := eviction_queue.start(now)) is not None:
         found.append(task.move.pod.name)
     return found
 
 
 def test_one_of_each_workload_goes_in_the_order_of_the_plan() -> None:
-    assert started(Agenda([*tasks("web", 2), *tasks("api", 2, 2)], Pace(16))) == ["web-0", "api-0"]
+    assert started(EvictionQueue([*tasks("web", 2), *tasks("api", 2, 2)], Pace(16))) == ["web-0", "api-0"]
 
 
 def test_as_many_go_as_the_limit_says() -> None:
-    assert started(Agenda(tasks("web", 5, limit=3), Pace(16))) == ["web-0", "web-1", "web-2"]
+    assert started(EvictionQueue(tasks("web", 5, limit=3), Pace(16))) == ["web-0", "web-1", "web-2"]
 
 
 def test_no_more_are_asked_at_a_time_than_the_width() -> None:
-    agenda = Agenda(tasks("web", 5, limit=5), Pace(2))
-    assert started(agenda) == ["web-0", "web-1"]
+    eviction_queue = EvictionQueue(tasks("web", 5, limit=5), Pace(2))
+    assert started(eviction_queue) == ["web-0", "web-1"]
 
 
 def test_the_next_under_a_budget_goes_when_the_server_has_answered() -> None:
     first, second = tasks("web", 2, limit=2, budgets=["default/web"])
-    agenda = Agenda([first, second], Pace(16))
-    assert started(agenda) == ["web-0"]
-    agenda.answered(first)
-    assert started(agenda) == ["web-1"]
+    eviction_queue = EvictionQueue([first, second], Pace(16))
+    assert started(eviction_queue) == ["web-0"]
+    eviction_queue.answered(first)
+    assert started(eviction_queue) == ["web-1"]
 
 
 def test_the_next_of_a_workload_goes_when_the_one_before_has_ended() -> None:
     first, second = tasks("web", 2)
-    agenda = Agenda([first, second], Pace(16))
-    assert started(agenda) == ["web-0"]
-    agenda.answered(first)
-    agenda.landed(first)
-    assert started(agenda) == []
-    agenda.finish(first)
-    assert started(agenda) == ["web-1"]
+    eviction_queue = EvictionQueue([first, second], Pace(16))
+    assert started(eviction_queue) == ["web-0"]
+    eviction_queue.answered(first)
+    eviction_queue.landed(first)
+    assert started(eviction_queue) == []
+    eviction_queue.finish(first)
+    assert started(eviction_queue) == ["web-1"]
 
 
 def test_nobody_waits_for_a_replacement_that_lands_after_them() -> None:
@@ -64,31 +64,31 @@ def test_nobody_waits_for_a_replacement_that_lands_after_them() -> None:
     first, second = a_task("web-0", "web", candidates=["b"]), a_task("api-0", "api", number=1, candidates=["a"])
     swap = MadeProposal("swap", 2, "certain", 1.0, waits=True)
     first = replace(first, move=structs.replace(first.move, proposal=swap))
-    agenda = Agenda([first, second], Pace(16))
-    assert started(agenda) == ["web-0"]
-    agenda.answered(first)
-    assert started(agenda) == ["api-0"]
+    eviction_queue = EvictionQueue([first, second], Pace(16))
+    assert started(eviction_queue) == ["web-0"]
+    eviction_queue.answered(first)
+    assert started(eviction_queue) == ["api-0"]
 
 
 def test_a_proven_move_waits_until_all_before_it_have_landed() -> None:
     plan = [a_task("web-0", "web", candidates=["b"]), a_task("api-0", "api", number=1, candidates=["c"])]
-    agenda = Agenda([*plan, *tasks("db", 1, 2)], Pace(16))
-    assert started(agenda) == ["web-0", "db-0"]
-    agenda.answered(plan[0])
-    assert started(agenda) == []
-    agenda.landed(plan[0])
-    assert started(agenda) == ["api-0"]
+    eviction_queue = EvictionQueue([*plan, *tasks("db", 1, 2)], Pace(16))
+    assert started(eviction_queue) == ["web-0", "db-0"]
+    eviction_queue.answered(plan[0])
+    assert started(eviction_queue) == []
+    eviction_queue.landed(plan[0])
+    assert started(eviction_queue) == ["api-0"]
 
 
 def test_a_proven_move_does_not_overtake_one_that_waits_for_its_workload() -> None:
     plan = [*tasks("web", 2, candidates=["b"]), a_task("api-0", "api", number=2, candidates=["c"])]
-    agenda = Agenda(plan, Pace(16))
-    assert started(agenda) == ["web-0"]
-    agenda.answered(plan[0])
-    agenda.landed(plan[0])
-    assert started(agenda) == []
-    agenda.finish(plan[0])
-    assert started(agenda) == ["web-1"]
+    eviction_queue = EvictionQueue(plan, Pace(16))
+    assert started(eviction_queue) == ["web-0"]
+    eviction_queue.answered(plan[0])
+    eviction_queue.landed(plan[0])
+    assert started(eviction_queue) == []
+    eviction_queue.finish(plan[0])
+    assert started(eviction_queue) == ["web-1"]
 
 
 @pytest.mark.parametrize("is_steered", [True, False], ids=["steered", "not steered"])
@@ -102,15 +102,17 @@ def test_how_often_a_move_is_looked_at_does_not_grow_with_the_plan(
         looks += 1
         heappush(heap, each)
 
-    monkeypatch.setattr("restow.executing.agenda.heappush", counted)
+    monkeypatch.setattr("restow.executing.eviction_queue.heappush", counted)
     plan = [a_task(f"p{at}", f"app-{at}", number=at, candidates=["t"]) for at in range(500)]
-    agenda = Agenda([replace(steered(each), is_independent=True) if is_steered else each for each in plan], Pace(4))
+    eviction_queue = EvictionQueue(
+        [replace(steered(each), is_independent=True) if is_steered else each for each in plan], Pace(4)
+    )
     begun: deque[Task] = deque()
-    while not agenda.is_finished:
-        while (task := agenda.start(0.0)) is not None:
+    while not eviction_queue.is_finished:
+        while (task := eviction_queue.start(0.0)) is not None:
             begun.append(task)
-        agenda.answered(begun[0])
-        agenda.finish(begun.popleft())
+        eviction_queue.answered(begun[0])
+        eviction_queue.finish(begun.popleft())
     assert looks < 10 * len(plan)
 
 
@@ -127,26 +129,26 @@ def waiting(task: Task) -> Task:
 
 def test_moves_to_targets_of_their_own_do_not_wait_for_one_another() -> None:
     plan = [brought("web-0", 0), brought("api-0", 1), brought("db-0", 2, target="u")]
-    assert started(Agenda(plan, Pace(16))) == ["web-0", "api-0", "db-0"]
+    assert started(EvictionQueue(plan, Pace(16))) == ["web-0", "api-0", "db-0"]
 
 
 def test_the_moves_that_empty_a_node_do_not_wait_for_one_another() -> None:
     emptying = MadeProposal("empty a", 2, "certain", 1.0)
     plan = [brought("web-0", 0), brought("api-0", 1)]
     plan = [replace(each, move=structs.replace(each.move, proposal=emptying)) for each in plan]
-    assert started(Agenda(plan, Pace(16))) == ["web-0", "api-0"]
+    assert started(EvictionQueue(plan, Pace(16))) == ["web-0", "api-0"]
 
 
 def test_of_moves_to_targets_as_many_are_on_their_way_as_may_be_asked_for_at_a_time() -> None:
     """A scheduler that places nothing costs a few pods, not all of the plan's."""
     plan = [brought(f"{app}-0", at) for at, app in enumerate("abcdef")]
-    agenda = Agenda(plan, Pace(2))
-    assert started(agenda) == ["a-0", "b-0"]
+    eviction_queue = EvictionQueue(plan, Pace(2))
+    assert started(eviction_queue) == ["a-0", "b-0"]
     for each in plan[:2]:
-        agenda.answered(each)
-    assert started(agenda) == []
-    agenda.landed(plan[1])
-    assert started(agenda) == ["c-0"]
+        eviction_queue.answered(each)
+    assert started(eviction_queue) == []
+    eviction_queue.landed(plan[1])
+    assert started(eviction_queue) == ["c-0"]
 
 
 @pytest.mark.parametrize(
@@ -168,33 +170,33 @@ def test_of_moves_to_targets_as_many_are_on_their_way_as_may_be_asked_for_at_a_t
 )
 def test_a_move_that_may_depend_on_one_before_waits_until_that_has_landed(second: Task) -> None:
     first = brought("web-0", 0, limit=2)
-    agenda = Agenda([first, second], Pace(16))
-    assert started(agenda) == ["web-0"]
-    agenda.answered(first)
-    assert started(agenda) == []
-    agenda.landed(first)
-    assert started(agenda) == [second.move.pod.name]
+    eviction_queue = EvictionQueue([first, second], Pace(16))
+    assert started(eviction_queue) == ["web-0"]
+    eviction_queue.answered(first)
+    assert started(eviction_queue) == []
+    eviction_queue.landed(first)
+    assert started(eviction_queue) == [second.move.pod.name]
 
 
 def test_a_move_waits_for_one_before_that_waits_and_that_it_may_depend_on() -> None:
     plan = [brought("web-0", 0, source="b"), brought("web-1", 1), brought("api-0", 2, target="a"), brought("db-0", 3)]
-    agenda = Agenda(plan, Pace(16))
-    assert started(agenda) == ["web-0", "db-0"]
+    eviction_queue = EvictionQueue(plan, Pace(16))
+    assert started(eviction_queue) == ["web-0", "db-0"]
 
 
 def test_what_is_put_off_is_asked_again_in_time_and_not_for_ever() -> None:
     (task,) = tasks("web", 1)
-    agenda = Agenda([task], Pace(16))
-    assert started(agenda) == ["web-0"]
-    assert agenda.postpone(task, 0.0, 2.0, 5.0)
-    assert agenda.wakes_at() == 2.0
-    assert started(agenda, 1.9) == []
-    assert started(agenda, 2.0) == ["web-0"]
-    assert agenda.postpone(task, 2.0, 2.0, 5.0)
-    assert started(agenda, 4.0) == ["web-0"]
-    assert not agenda.postpone(task, 4.0, 2.0, 5.0)
-    agenda.finish(task)
-    assert agenda.is_finished
+    eviction_queue = EvictionQueue([task], Pace(16))
+    assert started(eviction_queue) == ["web-0"]
+    assert eviction_queue.postpone(task, 0.0, 2.0, 5.0)
+    assert eviction_queue.wakes_at() == 2.0
+    assert started(eviction_queue, 1.9) == []
+    assert started(eviction_queue, 2.0) == ["web-0"]
+    assert eviction_queue.postpone(task, 2.0, 2.0, 5.0)
+    assert started(eviction_queue, 4.0) == ["web-0"]
+    assert not eviction_queue.postpone(task, 4.0, 2.0, 5.0)
+    eviction_queue.finish(task)
+    assert eviction_queue.is_finished
 
 
 def test_what_is_put_off_keeps_its_workload_and_its_budgets_and_lets_others_go_first() -> None:
@@ -204,10 +206,10 @@ def test_what_is_put_off_keeps_its_workload_and_its_budgets_and_lets_others_go_f
         a_task("api-0", "api", number=2, budgets=["x/y"]),
         a_task("db-0", "db", number=3, candidates=["b"]),
     ]
-    agenda = Agenda([first, *others], Pace(16))
-    assert started(agenda) == ["web-0"]
-    assert agenda.postpone(first, 0.0, 1.0, 5.0)
-    assert started(agenda) == ["db-0"]
+    eviction_queue = EvictionQueue([first, *others], Pace(16))
+    assert started(eviction_queue) == ["web-0"]
+    assert eviction_queue.postpone(first, 0.0, 1.0, 5.0)
+    assert started(eviction_queue) == ["db-0"]
 
 
 def a_random_plan(chance: random.Random) -> list[Task]:
@@ -261,7 +263,7 @@ class Model:
         workloads = Counter((each.workload, each.limit) for each in [*held, *self.on_the_way])
         assert all(count <= limit for (_, limit), count in workloads.items())
 
-    def step(self, agenda: Agenda, now: float) -> None:
+    def step(self, eviction_queue: EvictionQueue, now: float) -> None:
         """Something happens to one of the tasks that were started."""
         if not self.asking and not self.on_the_way:
             assert self.put_off
@@ -269,39 +271,39 @@ class Model:
         task = self.chance.choice([*self.asking, *self.on_the_way])
         if task in self.on_the_way:
             self.on_the_way.remove(task)
-            agenda.finish(task)
+            eviction_queue.finish(task)
             self.passed.add(task.number)
         else:
             self.asking.remove(task)
-            self.answer(agenda, task, now)
+            self.answer(eviction_queue, task, now)
 
-    def answer(self, agenda: Agenda, task: Task, now: float) -> None:
+    def answer(self, eviction_queue: EvictionQueue, task: Task, now: float) -> None:
         answer = self.chance.choice(["evicted", "placed at once", "refused", "again"])
         if answer == "evicted":
-            agenda.answered(task)
+            eviction_queue.answered(task)
             self.on_the_way.append(task)
             return
         self.passed.add(task.number)
         if answer == "placed at once":
-            agenda.answered(task)
-            agenda.landed(task)
+            eviction_queue.answered(task)
+            eviction_queue.landed(task)
             self.on_the_way.append(task)
-        elif answer == "again" and agenda.postpone(task, now, 1.0, 5.0):
+        elif answer == "again" and eviction_queue.postpone(task, now, 1.0, 5.0):
             self.put_off.append(task)
         else:
-            agenda.finish(task)
+            eviction_queue.finish(task)
 
 
 @pytest.mark.parametrize("seed", range(200))
 def test_no_limit_is_ever_exceeded_and_everything_ends(seed: int) -> None:
     chance = random.Random(seed)
     plan, width = a_random_plan(chance), chance.randint(1, 4)
-    agenda, model, now = Agenda(plan, Pace(width)), Model(plan, width, chance), 0.0
-    while not agenda.is_finished:
-        while (task := agenda.start(now)) is not None:
+    eviction_queue, model, now = EvictionQueue(plan, Pace(width)), Model(plan, width, chance), 0.0
+    while not eviction_queue.is_finished:
+        while (task := eviction_queue.start(now)) is not None:
             model.start(task)
         now += 1.0
-        model.step(agenda, now)
+        model.step(eviction_queue, now)
     assert sorted(model.begun) == [each.number for each in plan]
     for workload in {each.workload for each in plan}:
         mine = [each.number for each in plan if each.workload == workload]

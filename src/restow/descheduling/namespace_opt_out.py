@@ -33,7 +33,7 @@ _NOT_IN = (
 
 def namespace_checks(chosen: Namespaces, cluster: Cluster) -> tuple[Check, ...]:
     """The checks of a policy, first those that speak first; none where no namespace says anything and none has to."""
-    if is_untold(chosen, cluster):
+    if is_missing(chosen, cluster):
         every = np.ones(len(cluster.pods), dtype=bool)
         return (unknown_check(_KIND, every, f"the annotation {ANNOTATION} of "),)
     said = _said(cluster)
@@ -53,9 +53,9 @@ def withheld(value: str | None, chosen: Namespaces) -> str | None:
     return _NOT_IN if value is None and chosen == "annotated" else None
 
 
-def is_untold(chosen: Namespaces, cluster: Cluster) -> bool:
+def is_missing(chosen: Namespaces, cluster: Cluster) -> bool:
     """Whether a policy depends on annotations that are not known."""
-    return _KIND in cluster.missing or (chosen == "annotated" and not cluster.tells_of(_KIND))
+    return _KIND in cluster.missing or (chosen == "annotated" and not cluster.has_list(_KIND))
 
 
 def namespace_notes(cluster: Cluster) -> Iterator[str]:

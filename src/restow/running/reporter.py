@@ -12,10 +12,10 @@ from typing import Final
 
 from restow.client.events import Occurrence, Recorder, Regarding
 from restow.descheduling.arbiter import Refused
-from restow.descheduling.cycle import Cycle, turns_of
+from restow.descheduling.cycle import Cycle, plugins_in_order
 from restow.descheduling.limits import NAMESPACE, NODE, TOTAL
-from restow.descheduling.namespace_consent import namespace_notes
-from restow.descheduling.placement import Turn
+from restow.descheduling.namespace_opt_out import namespace_notes
+from restow.descheduling.placement import PluginRef
 from restow.executing.outcomes import (
     Blocked,
     Dropped,
@@ -25,12 +25,12 @@ from restow.executing.outcomes import (
     Match,
     Missing,
     Outcome,
-    Rehearsed,
     Requested,
     Settled,
     Unready,
     Unverified,
     Waiting,
+    WouldEvict,
 )
 from restow.executing.task import Task
 from restow.policies.policy import Policy
@@ -61,7 +61,7 @@ _PREDICTIONS: Final[dict[Match, Prediction]] = {
 
 
 @dataclass(slots=True)
-class Telling:
+class Reporter:
     """Tells of one cycle, and counts it."""
 
     log: Log
@@ -70,9 +70,9 @@ class Telling:
     events: Recorder | None
     policy: Policy
     #: Evictions by strategy.
-    evicted: Counter[Turn] = field(init=False, default_factory=Counter)
+    evicted: Counter[PluginRef] = field(init=False, default_factory=Counter)
     #: Evictions that somebody else was asked for, by strategy.
-    requested: Counter[Turn] = field(init=False, default_factory=Counter)
+    requested: Counter[PluginRef] = field(init=False, default_factory=Counter)
     #: What became of replacements that were foretold.
     predictions: Counter[Prediction] = field(init=False, default_factory=Counter)
     _by_node: defaultdict[str, Counter[str]] = field(init=False, default_factory=lambda: defaultdict(Counter))
@@ -83,10 +83,10 @@ class Telling:
             log_lines.cycle_skipped(self.log, len(cycle.nodes))
         for note in namespace_notes(cycle.state.cluster):
             self.log.caution(note)
-        for turn, message in cycle.record.problems:
-            log_lines.strategy_failed(self.log, self._point(turn), turn.profile, turn.plugin, message)
-        for turn, message in cycle.record.notes:
-            self.log.info("Nothing to do", v=2, profile=turn.profile, strategy=turn.plugin, message=message)
+        for ref, message in cycle.record.problems:
+            log_lines.strategy_failed(self.log, self._point(ref), ref.profile, ref.plugin, message)
+        for ref, message in cycle.record.notes:
+            self.log.info("Nothing to do", v=2, profile=ref.profile, strategy=ref.plugin, message=message)
         for refused in cycle.record.refusals:
             self._refused(cycle, refused)
         resting = Counter(each.reason[2] for each in cycle.record.refusals if each.reason[1] == BACK_OFF)
@@ -95,14 +95,14 @@ class Telling:
 
     def heard(self, cycle: Cycle) -> None:
         """Count what hearing the strategies took, once for each decision of the cycle."""
-        for turn, seconds in cycle.record.seconds.items():
-            self.metrics.strategy_done(turn.plugin, turn.profile, seconds)
+        for ref, seconds in cycle.record.seconds.items():
+            self.metrics.strategy_done(ref.plugin, ref.profile, seconds)
 
     def outcome(self, outcome: Outcome) -> None:
         """Tell of one event."""
         match outcome:
-            case Evicted(task) | Rehearsed(task):
-                self._evicted(task, dry_run=isinstance(outcome, Rehearsed))
+            case Evicted(task) | WouldEvict(task):
+                self._evicted(task, dry_run=isinstance(outcome, WouldEvict))
             case Requested(task):
                 self._requested(task)
             case Waiting(task, message):
@@ -133,8 +133,8 @@ class Telling:
 
     def cycle_done(self) -> None:
         """Tell what each strategy and the cycle came to."""
-        for _, point, turn in turns_of(self.policy):
-            log_lines.strategy_done(self.log, _POINTS[point], self.evicted[turn], self.requested[turn])
+        for _, point, ref in plugins_in_order(self.policy):
+            log_lines.strategy_done(self.log, _POINTS[point], self.evicted[ref], self.requested[ref])
         log_lines.cycle_done(self.log, self.evicted.total(), self.requested.total())
         if self.events is not None:
             for node, reasons in self._by_node.items():
@@ -147,14 +147,14 @@ class Telling:
         pod = Ref(pods.tables.namespaces[pods.namespace[refused.pod]], pods.names[refused.pod])
         if stage == "limit":
             limit, what = _limit(code, self.policy)
-            kept = EvictedPod(refused.turn.plugin, refused.turn.profile, pod.namespace, node)
+            kept = EvictedPod(refused.ref.plugin, refused.ref.profile, pod.namespace, node)
             self.metrics.evicted(_LIMITS[code], kept)
             log_lines.limit_reached(self.log, message, limit, **_where(code, pod, node))
             self._warn(Regarding("Pod", pod.name, pod.namespace, pods.uids[refused.pod]), node, f"{what} ({limit})")
         elif stage == "evictor" and self.log.tells(4):
             log_lines.fails_checks(self.log, pod, [message])
         elif stage != "evictor" and self.log.tells(2):
-            keys = {"pod": pod, "node": node, "strategy": refused.turn.plugin, "code": code, "message": message}
+            keys = {"pod": pod, "node": node, "strategy": refused.ref.plugin, "code": code, "message": message}
             self.log.info("Pod stays", v=2, **keys)
 
     def _evicted(self, task: Task, *, dry_run: bool) -> None:
@@ -172,7 +172,7 @@ class Telling:
         )
         self.metrics.evicted("success", _evicted_pod(task))
         self.metrics.moved("evicted")
-        self.evicted[Turn(move.profile, move.plugin)] += 1
+        self.evicted[PluginRef(move.profile, move.plugin)] += 1
         if self.events is not None:
             note = f"pod eviction from {move.source} node by sigs.k8s.io/descheduler: {move.reason}"
             self.events.record(Occurrence(_pod(task), move.plugin, _ACTION, note))
@@ -183,7 +183,7 @@ class Telling:
         log_lines.requested(self.log, _ref(task))
         self.metrics.evicted("background", _evicted_pod(task))
         self.metrics.moved("requested")
-        self.requested[Turn(move.profile, move.plugin)] += 1
+        self.requested[PluginRef(move.profile, move.plugin)] += 1
 
     def _not_evicted(self, task: Task, message: str) -> None:
         move = task.move
@@ -228,8 +228,8 @@ class Telling:
             note = f"pod eviction from {node} node by sigs.k8s.io/descheduler failed: {message}"
             self.events.record(Occurrence(pod, _FAILED, _ACTION, note, "Warning"))
 
-    def _point(self, turn: Turn) -> log_lines.ExtensionPoint:
-        return next(_POINTS[point] for _, point, each in turns_of(self.policy) if each == turn)
+    def _point(self, ref: PluginRef) -> log_lines.ExtensionPoint:
+        return next(_POINTS[point] for _, point, each in plugins_in_order(self.policy) if each == ref)
 
 
 def _limit(code: str, policy: Policy) -> tuple[int, str]:

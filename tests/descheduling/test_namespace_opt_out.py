@@ -13,7 +13,7 @@ from descheduling.explained import told as told_steps
 from descheduling.harness import a_cluster, a_policy
 from descheduling.proven import TOLD, codes, moved
 from restow.descheduling.explaining.pods import explain_pod
-from restow.descheduling.namespace_consent import is_untold, namespace_checks, namespace_notes
+from restow.descheduling.namespace_opt_out import is_missing, namespace_checks, namespace_notes
 from restow.descheduling.planning import cycle_notes
 
 RS = Owner("ReplicaSet", "rs")
@@ -65,7 +65,7 @@ def test_where_an_api_server_does_not_show_namespaces_no_pod_may_go(namespaces):
     (check,) = namespace_checks(namespaces, cluster)
     assert check.code == "Unknown"
     assert check.fails.all()
-    assert is_untold(namespaces, cluster)
+    assert is_missing(namespaces, cluster)
 
 
 def test_no_annotation_of_a_pod_overrides_its_namespace():
@@ -110,7 +110,7 @@ def test_every_check_is_listed_with_how_it_goes():
         ("NamespaceOptedOut", False),
         ("NamespaceNotOptedIn", True),
     ]
-    assert evictor.sparing(0).passes_filter(np.array([0])).all()
+    assert evictor.bypassing(0).passes_filter(np.array([0])).all()
 
 
 def policy(chosen="all"):
@@ -125,7 +125,7 @@ def plan(placement, chosen, *objects):
 
 @pytest.mark.parametrize("placement", ["prove", "upstream"])
 @pytest.mark.parametrize(
-    ("chosen", "going", "staying"),
+    ("chosen", "going", "excluded"),
     [
         pytest.param("all", {"silent/p", "in/p"}, {"out/p": "NamespaceOptedOut"}, id="opt-out"),
         pytest.param(
@@ -136,18 +136,18 @@ def plan(placement, chosen, *objects):
         ),
     ],
 )
-def test_it_holds_in_both_placements(placement, chosen, going, staying):
+def test_it_holds_in_both_placements(placement, chosen, going, excluded):
     pods = [pod(namespace=name) for name in ("silent", "in", "out")]
     done = plan(placement, chosen, *pods, a_namespace("silent"), saying("enabled", "in"), saying("disabled", "out"))
     assert set(moved(done)) == going
-    assert codes(done) == staying
+    assert codes(done) == excluded
 
 
 @pytest.mark.parametrize("placement", ["prove", "upstream"])
 def test_a_plan_tells_that_it_had_to_know_namespaces(placement):
-    assert "Namespace" in plan(placement, "annotated", pod()).untold
-    assert "Namespace" not in plan(placement, "annotated", pod(), a_namespace("shop")).untold
-    assert "Namespace" not in plan(placement, "all", pod()).untold
+    assert "Namespace" in plan(placement, "annotated", pod()).missing
+    assert "Namespace" not in plan(placement, "annotated", pod(), a_namespace("shop")).missing
+    assert "Namespace" not in plan(placement, "all", pod()).missing
 
 
 def test_values_that_are_neither_are_told_once():

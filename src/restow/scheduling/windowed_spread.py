@@ -1,7 +1,7 @@
 """Soft spread constraints on nodes in visiting order, where only a window of them is scored at a time.
 
 A window decides how many domains there are, hence how much the pods of one weigh, hence what speaks against each node
-before that is normalised. This is for nodes of many kinds, or of which some are not scored (``scheduling.crowd_kinds``
+before that is normalised. This is for nodes of many kinds, or of which some are not scored (``scheduling.spread_score_classes``
 has the others). Sizes that differ by little often come to the same whole numbers; they are one scale then.
 """
 
@@ -24,7 +24,7 @@ _FEW = 100
 
 
 @dataclass(slots=True, frozen=True)
-class RelativeCrowding:
+class WindowedSpread:
     """The scores of soft spread constraints; see ``scheduling.relative_scores``."""
 
     #: What each constraint finds at a node of each kind.
@@ -39,7 +39,7 @@ class RelativeCrowding:
     _raw: list[Scores] = field(default_factory=list)
 
     @staticmethod
-    def of(crowds: Sequence[Crowd], scored: BoolArray) -> RelativeCrowding | None:
+    def of(crowds: Sequence[Crowd], scored: BoolArray) -> WindowedSpread | None:
         """``crowds`` are of the nodes that are scored. None where all of those are of one kind."""
         places = _told_apart(crowds)
         if places.min(initial=0) == places.max(initial=0):
@@ -51,7 +51,7 @@ class RelativeCrowding:
         example[places] = np.arange(len(places))
         found = [crowd.at(example) for crowd in crowds]
         domains = [None if crowd.domain is None else _scattered(crowd.domain, scored, 0) for crowd in crowds]
-        return RelativeCrowding(found, domains, _scattered(places, scored, count), scored)
+        return WindowedSpread(found, domains, _scattered(places, scored, count), scored)
 
     def scores(self, size: int) -> WindowScores:
         """The scored kinds' share of 100, and nothing for the rest."""
