@@ -16,6 +16,7 @@ from deploy.expressions import alerts, filled_in, metrics_in, questions
 from deploy.manifests import MONITORING
 from e2e.binaries import ROOT, tool
 from e2e.control_plane import ControlPlane
+from e2e.pressure import Pressure, Rules
 from e2e.prometheus import Prometheus
 from e2e.running import Descheduler
 from e2e.waiting import wait_until
@@ -53,6 +54,11 @@ def test_each_alert_fires_when_it_should_and_only_then() -> None:
     assert "SUCCESS" in promtool("test", "rules", "alerts-test.yaml")
 
 
+def _under_pressure(node: str) -> Rules:
+    """A rule that finds this node, whatever is scraped."""
+    return {"cpu": {"Promsql": f'label_replace(vector(0.9), "instance", "{node}", "", "")', "Threshold": 0.8}}
+
+
 @pytest.fixture(scope="class")
 def prometheus(own_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
     directory = tmp_path_factory.mktemp("scraped")
@@ -68,13 +74,17 @@ def prometheus(own_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory
         kubeconfig=own_plane.kubeconfig,
         flags=("--descheduling-interval=10s", "--v=3"),
     )
-    scraping = Prometheus(directory, targets={"restow": restow.port}, rules=[ALERTS])
+    asked = Prometheus(tmp_path_factory.mktemp("asked"), targets={})
+    pressure = Pressure(directory, own_plane.kubeconfig, asked.url, _under_pressure(nodes[0]))
+    scraped = {"restow-pressure": pressure.port}
+    scraping = Prometheus(directory, targets={"restow": restow.port}, plain=scraped, rules=[ALERTS])
     promtool("check", "config", scraping.config)
     # Prometheus first: it has to see the refusals of the first cycle, and counters begin.
-    with scraping as prometheus, restow:
+    with scraping as prometheus, restow, asked, pressure:
         restow.wait_for_line("Number of evictions/requests", times=2, timeout=120)
         twice = 'restow_cycles_total{result="done"} >= 2'
         wait_until("the second cycle is scraped", lambda: prometheus.ask(twice), 60)
+        wait_until("a mark is scraped", lambda: prometheus.ask("restow_pressure_writes_total > 0"), 60)
         yield prometheus
 
 
@@ -87,14 +97,14 @@ def test_the_configuration_on_the_page_about_deploying_is_one(tmp_path: Path) ->
 
 
 class TestScraped:
-    """One restow that moves, asked by one Prometheus for all questions."""
+    """A restow that moves and one that marks a node, scraped by a Prometheus that is asked all questions."""
 
     def test_it_is_scraped(self, prometheus: Prometheus) -> None:
         def health() -> bool:
-            (target,) = prometheus.get("targets")["activeTargets"]
-            return (target["health"], target["lastError"]) == ("up", "")
+            targets = prometheus.get("targets")["activeTargets"]
+            return [(each["health"], each["lastError"]) for each in targets] == [("up", "")] * 2
 
-        wait_until("the last scrape was a good one", health)
+        wait_until("the last scrapes were good ones", health)
 
     @pytest.mark.parametrize("metric", sorted({name for _, asked in questions() for name in metrics_in(asked)}))
     def test_every_metric_that_is_asked_for_is_there(self, prometheus: Prometheus, metric: str) -> None:
