@@ -47,10 +47,21 @@ async def create(api: Api, resource: Resource, namespace: str, value: T, *, perm
 
 
 async def replace(
-    api: Api, resource: Resource, namespace: str, name: str, value: T, *, permit: Permit | None = None
+    api: Api,
+    resource: Resource,
+    namespace: str,
+    name: str,
+    value: T,
+    *,
+    manager: str = "",
+    permit: Permit | None = None,
 ) -> T:
-    """The object after the replacement; Conflict if ``value`` has a resource version and another one is newer."""
-    call = Call("PUT", resource.path(namespace, name), body=msgspec.json.encode(value))
+    """The object after the replacement; Conflict if ``value`` has a resource version and another one is newer.
+
+    Fields that change belong to ``manager``, by default to whatever the API server calls this program.
+    """
+    params = {"fieldManager": manager} if manager else {}
+    call = Call("PUT", resource.path(namespace, name), params, msgspec.json.encode(value))
     return _answer(await api.send(call, permit=permit), value, call)
 
 

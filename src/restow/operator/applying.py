@@ -173,5 +173,7 @@ async def _replaced(writing: Writing, thing: Object) -> Object:
         metadata.get("namespace", ""),
         metadata["name"],
         thing,
+        # What the API server makes of a field that goes, a default, is ours, and not one more addition.
+        manager=MANAGER,
         permit=writing.permit,
     )
