@@ -31,13 +31,13 @@ pytestmark = pytest.mark.e2e
 TRUSTED = 12.0
 _PULSE = 1.0
 _TRUSTING_LESS = (
-    f"import restow.live.reflector as feed; feed.TRUSTED = {TRUSTED}; feed.REFUSED = feed.BackOff(first=0.5, cap=2.0)\n"
+    f"import restow.live.reflector as reflector; reflector.TRUSTED = {TRUSTED}; reflector.REFUSED = reflector.BackOff(first=0.5, cap=2.0)\n"
     "import restow.live.cluster as cluster; cluster._LOOK = 0.5\n"
     "from restow.cli.main import main; main()"
 )
 _NEVER_DECIDING = (
     "import time, restow.running.cycles as cycles\n"
-    "cycles._ENDLESS = 2.0\n"
+    "cycles.LONGEST_DECISION = 2.0\n"
     "cycles.decide = lambda *_, **__: time.sleep(1e6)\n"
     "from restow.cli.main import main; main()"
 )
