@@ -8,9 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
+
+#: What a straight line through equal values may fall by, as a share of them, since the fit rounds.
+_ROUNDING: Final = 1e-9
 
 Series = npt.NDArray[np.float64]
 
@@ -85,7 +89,8 @@ def falls_to(series: NodeSamples, at: float, seconds: float) -> float | None:
     if len(times) < 3 or times[-1] == times[0]:
         return None
     slope, now = np.polyfit(times, values, 1)
-    return float(now + slope * seconds) if slope < 0 else None
+    fall = -slope * seconds
+    return float(now - fall) if fall > _ROUNDING * abs(now) else None
 
 
 def query_result(samples: Iterable[tuple[str, float, float]], at: float) -> QueryResult:
