@@ -27,6 +27,7 @@ from restow.client.transport import Api
 from restow.cluster.smoothing import smoothed
 from restow.cluster.usage_samples import QueryResult
 from restow.descheduling.registry import plugins
+from restow.errors import InputError
 from restow.kube.objects import NodeMetrics
 from restow.live.prometheus import PrometheusUsage
 from restow.policies.load import load_policy
@@ -124,8 +125,11 @@ def a_value(chance: Chance) -> str:
 
 
 def told(policy: str) -> Mapping[str, QueryResult]:
-    """What restow is told of the queries of a policy."""
-    loaded = load_policy(policy.encode(), "policy.json", plugins()).policy
+    """What restow is told of the queries of a policy; nothing of one that it refuses."""
+    try:
+        loaded = load_policy(policy.encode(), "policy.json", plugins()).policy
+    except InputError:
+        return {}
 
     async def results() -> Mapping[str, QueryResult]:
         async with open_session() as session:
