@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders.hostile import HALF, OBEYED, is_harmless
-from restow.plain_text import printable, printable_json
+from restow.plain_text import printable, printable_json, some
 
 
 @pytest.mark.parametrize(
@@ -51,3 +51,17 @@ def test_a_json_document_says_the_same_without_characters_that_do_not_print() ->
     assert is_harmless(shown)
     assert "größe 日本" in shown
     assert json.loads(shown) == value
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (["a"], "a"),
+        (["a", "b\n"], "a, b "),
+        (["a", "b", "c"], "a, b and 1 more"),
+        (["a"] * 2002, "a, a and 2,000 more"),
+    ],
+    ids=["one", "as many", "one more", "many more"],
+)
+def test_of_many_names_the_first_are_told_and_the_others_counted(names: list[str], expected: str) -> None:
+    assert some(names, 2) == expected

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from typing import Final
 
 #: Not an ordinary character of ASCII, and not the line feed between the lines of a document.
@@ -20,6 +21,12 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(each if each.isprintable() else " " if each.isspace() else "\ufffd" for each in text)
+
+
+def some(names: Sequence[str], most: int) -> str:
+    """Write the first few names, and how many more there are."""
+    told = ", ".join(map(printable, names[:most]))
+    return f"{told} and {len(names) - most:,} more" if len(names) > most else told
 
 
 def printable_json(document: str) -> str:

@@ -21,6 +21,7 @@ from restow.cluster.usage_history import Series
 from restow.errors import InputError
 from restow.kube.excerpts import excerpt
 from restow.kube.objects import UsageSeries
+from restow.plain_text import some
 from restow.policies.fallbacks import Fallbacks
 from restow.policies.usage_section import queries_of
 from restow.pressure.nodes import index_of
@@ -145,9 +146,8 @@ def _notes(query: UsageQuery, found: NodeRanges, nodes: int) -> list[str]:
         without = counted(nodes - len(found.series), "node")
         notes.append(f"{resource}: Prometheus has no usage of {without} of {nodes:,}; try {query.origin} in it")
     if found.unmatched:
-        named = ", ".join(excerpt(each) or '""' for each in found.unmatched[:_NAMED])
-        more = len(found.unmatched) - _NAMED
-        notes.append(f"{resource}: instances that are no node: {named}{f' and {more:,} more' if more > 0 else ''}")
+        named = some([excerpt(each) or '""' for each in found.unmatched], _NAMED)
+        notes.append(f"{resource}: instances that are no node: {named}")
     if found.unusable:
         notes.append(
             f"{resource}: {counted(found.unusable, 'sample')} cannot be used and left gaps: no finite value, "

@@ -19,6 +19,7 @@ from restow.cluster.snapshot import Cluster
 from restow.descheduling.protections import Check, unknown_check
 from restow.kube.excerpts import excerpt
 from restow.kube.near_words import did_you_mean
+from restow.plain_text import some
 from restow.policies.policy import Namespaces
 
 ANNOTATION = "restow.dev/eviction"
@@ -62,11 +63,10 @@ def namespace_notes(cluster: Cluster) -> Iterator[str]:
     """Yield one sentence about values of the annotation that are neither of the two, if there are any."""
     strange = {name: value for name, value in _said(cluster).items() if value not in {_ENABLED, _DISABLED}}
     if strange:
-        name, value = next(iter(strange.items()))
+        value = next(iter(strange.values()))
         hint = did_you_mean(value, (_ENABLED, _DISABLED))
-        others = f" and {len(strange) - 1} more" if len(strange) > 1 else ""
         yield (
-            f'namespace {name}{others}: the annotation {ANNOTATION} is "{excerpt(value)}", neither {_ENABLED} nor {_DISABLED}, '
+            f'namespace {some(list(strange), 1)}: the annotation {ANNOTATION} is "{excerpt(value)}", neither {_ENABLED} nor {_DISABLED}, '
             f"and counts as {_DISABLED}{f'; {hint}' if hint else ''}"
         )
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from restow.kube.duration import format_duration
-from restow.plain_text import printable
+from restow.plain_text import printable, some
 from restow.pressure.asking import Asked
 from restow.pressure.samples import reasons_by_node, unmatched_instances
 from restow.pressure.situation import Criteria, Situation
@@ -69,13 +69,13 @@ def _of_rules(asked: Asked, situation: Situation, criteria: Criteria) -> Iterato
             yield f"values of {rule.name}", (told, f"rule {name}: nodes have values again")
         elif reasons:
             named = (f"{situation.nodes[position].name} ({why})" for position, why in reasons.items())
-            told = f"rule {name}: {len(reasons)} of {nodes} nodes have no value: {_listed(list(named))}"
+            told = f"rule {name}: {len(reasons)} of {nodes} nodes have no value: {some(list(named), _MOST_NAMED)}"
             yield f"some values of {rule.name}", (told, f"rule {name}: all nodes have a value")
 
 
 def _unmatched(situation: Situation) -> Iterator[tuple[str, tuple[str, str]]]:
     if names := unmatched_instances(situation.joined):
-        told = f"instances that are no node of the cluster: {_listed(names)}"
+        told = f"instances that are no node of the cluster: {some(names, _MOST_NAMED)}"
         yield "instances", (told, "all instances are nodes of the cluster")
 
 
@@ -83,8 +83,3 @@ def _meanwhile(criteria: Criteria) -> str:
     grace = format_duration(criteria.patience.grace)
     then = "then they are removed" if criteria.patience.afterwards == "clear" else "and longer"
     return f"marks stay as they are for {grace}, {then}"
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    return f"{', '.join(map(printable, names[:_MOST_NAMED]))}{more}"

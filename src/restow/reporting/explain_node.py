@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Final
 from rich.text import Text
 
 from restow.kube.amount_text import amount
-from restow.plain_text import printable
+from restow.plain_text import printable, some
 from restow.reporting.columns import wrapped
 from restow.reporting.explain_lines import headline, labelled_line
 from restow.reporting.next_commands import next_commands
 from restow.reporting.sureness import kind_of, sureness_in_words
-from restow.reporting.wording import counted, percent, resource_order, some
+from restow.reporting.wording import counted, percent, resource_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 
-from restow.plain_text import printable
+from restow.plain_text import printable, some
 from restow.reporting.columns import GAP, wrapped
 from restow.reporting.explain_lines import headline, labelled_line, load_text
 from restow.reporting.next_commands import next_commands
 from restow.reporting.sureness import candidate_text, candidate_texts, sureness_in_words
-from restow.reporting.wording import counted, some
+from restow.reporting.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 
-from restow.plain_text import printable
+from restow.plain_text import printable, some
 from restow.reporting.columns import joined, narrowed, widths, wrapped
 from restow.reporting.wording import counted
 
@@ -53,8 +53,7 @@ def check_warnings(check: PressureCheck) -> Iterator[str]:
             yield f"rule {name}: no node has a value; try its query in Prometheus: {printable(rule.query)}"
     names = check.unmatched_instances
     if names:
-        more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-        yield f"instances that are no node of the cluster: {', '.join(map(printable, names[:_MOST_NAMED]))}{more}"
+        yield f"instances that are no node of the cluster: {some(names, _MOST_NAMED)}"
 
 
 def short_number(value: float) -> str:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import UNSET
 
-from restow.plain_text import printable
+from restow.plain_text import printable, some
 from restow.reporting.answer import predicts_load
 from restow.reporting.refusal_groups import also_staying, refused_pods
-from restow.reporting.wording import counted, resource_order, resource_title, some
+from restow.reporting.wording import counted, resource_order, resource_title
 
 if TYPE_CHECKING:
     from restow.descheduling.plan import Plan

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Final
 from rich.text import Text
 
 from restow.cluster.pods import PENDING
-from restow.plain_text import printable
+from restow.plain_text import printable, some
 from restow.reporting.columns import GAP, wrapped
 from restow.reporting.schedule_rows import margin, told
 from restow.reporting.schedule_scores import score_lines
-from restow.reporting.schedule_table import victims_text
 from restow.reporting.table import labelled
 from restow.reporting.wording import counted
 from restow.scheduling.framework import NOT_ASKED
@@ -99,7 +98,7 @@ def _preemption_lines(cluster: Cluster, decision: Decision, width: int) -> Itera
     victims = counted(len(first.victims), "pod")
     yield Text(f"It would preempt {victims} on {printable(nodes[first.node])}", style="bold yellow")
     names = [cluster.pods.full_name(pod) for pod in first.victims]
-    yield from _dim_lines(victims_text(names, _MOST_VICTIMS), width)
+    yield from _dim_lines(some(names, _MOST_VICTIMS), width)
     if first.violations:
         yield from _dim_lines(f"this violates the disruption budgets of {first.violations:,} of them", width)
     others = [printable(nodes[each.node]) for each in decision.preemption.candidates if each.node != first.node]
@@ -142,8 +141,7 @@ def _reason_lines(rejection: PluginRejection, count: str, names: list[str], widt
     said = printable(f"{rejection.plugin or _PREFILTER}{GAP}{'; '.join(rejection.outcome.reasons)}")
     yield from map(Text, wrapped(f"{start}{said}", width, subsequent_indent=" " * (len(start) + 2)))
     if names:
-        more = f" and {len(names) - _MOST_NODES:,} more" if len(names) > _MOST_NODES else ""
-        yield from _dim_lines(", ".join(names[:_MOST_NODES]) + more, width, len(start))
+        yield from _dim_lines(some(names, _MOST_NODES), width, len(start))
 
 
 def _dim_lines(text: str, width: int, indent: int = 1) -> Iterator[Text]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 
-from restow.plain_text import printable
+from restow.plain_text import printable, some
 from restow.reporting.columns import GAP, joined, narrowed, total_width, widths, without_shared_domain, wrapped
 from restow.reporting.schedule_rows import told
 from restow.reporting.table import print_sections
@@ -147,18 +147,12 @@ def _pod_lines(row: PodRow, width: int) -> Iterator[Text]:
     if row.fate != "preempting":
         yield Text(name)
         return
-    pods = f"{counted(len(row.victims), 'pod')} on {printable(row.node)}: {victims_text(row.victims, _MOST_VICTIMS)}"
+    pods = f"{counted(len(row.victims), 'pod')} on {printable(row.node)}: {some(row.victims, _MOST_VICTIMS)}"
     lines = wrapped(f"{name}{GAP}would preempt {pods}", width, subsequent_indent=" " * 4)
     for index, line in enumerate(lines):
         text = Text(line)
         text.stylize("yellow", len(name) if index == 0 else 0)
         yield text
-
-
-def victims_text(victims: Sequence[str], most: int) -> str:
-    """Return the names, no more than ``most`` of them."""
-    names = ", ".join(map(printable, victims[:most]))
-    return f"{names} and {len(victims) - most:,} more" if len(victims) > most else names
 
 
 def _indented(text: str, width: int) -> Iterator[Text]:

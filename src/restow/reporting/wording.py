@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from restow.plain_text import printable
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _RESOURCES_FIRST: Final = ("cpu", "memory")
 
@@ -36,9 +33,3 @@ def resource_order(resource: str) -> tuple[int, str]:
 def why(plugin: str, reason: str) -> str:
     """Return the strategy and its reason in one line."""
     return printable(f"{plugin}: {reason}" if reason else plugin)
-
-
-def some(names: Sequence[str], most: int) -> str:
-    """Write the first few names, and how many more there are."""
-    told = ", ".join(map(printable, names[:most]))
-    return f"{told} and {len(names) - most:,} more" if len(names) > most else told

@@ -13,6 +13,7 @@ from restow.descheduling.framework import StrategyError, View
 from restow.descheduling.node_utilization.capacity import METRIC_RESOURCE, Percentages
 from restow.descheduling.node_utilization.queried import figures_of, result_of, whole_percents
 from restow.kube.duration import SECOND, format_duration
+from restow.plain_text import some
 from restow.policies.policy import UsageSettings
 
 #: The names of the overused among some nodes, by their percentages.
@@ -70,5 +71,4 @@ def _falling(result: QueryResult, settings: UsageSettings, names: set[str], targ
 def _note(view: View, names: Iterable[str], why: str) -> None:
     held = sorted(names)
     if held:
-        others = f" and {len(held) - 1} more" if len(held) > 1 else ""
-        view.note(f"{held[0]}{others} keep{'' if others else 's'} all pods: {why}")
+        view.note(f"{some(held, 1)} keep{'s' if len(held) == 1 else ''} all pods: {why}")

@@ -23,6 +23,7 @@ from restow.descheduling.node_utilization.usage import Usage
 from restow.kube.duration import SECOND, format_duration
 from restow.kube.excerpts import excerpt
 from restow.kube.quantity import NANO_PER_UNIT
+from restow.plain_text import some
 from restow.policies.policy import UsageSettings
 
 _NO_CLIENT = "error initializing usage client: prometheus client not initialized"
@@ -129,8 +130,7 @@ def _check_complete(view: View, figures: Mapping[str, Figure]) -> None:
 def _note_unknown(view: View, figures: Mapping[str, Figure]) -> None:
     unknown = [name for _, name in _listed(view) if name not in figures]
     if unknown:
-        others = f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""
-        view.note(f"the usage of {unknown[0]}{others} is not known: too few samples, too old ones, or several series")
+        view.note(f"the usage of {some(unknown, 1)} is not known: too few samples, too old ones, or several series")
 
 
 def _number(value: float) -> str:
