@@ -169,10 +169,10 @@ def test_the_usage_of_the_nodes_becomes_part_of_it(restow, cluster, prometheus):
 )
 def test_no_range_has_more_samples_than_a_day_in_five_minutes(usage, step):
     prometheus = prometheus_endpoint("http://p", None, None, {})
-    plan_request = usage_question(usage, prometheus, {"cpu": "rate(x[$window])"})
-    assert plan_request.step == step
-    assert plan_request.seconds / step <= 288
-    assert [each.promql for each in plan_request.queries] == [f"rate(x[{max(step, 300)}s])"]
+    question = usage_question(usage, prometheus, {"cpu": "rate(x[$window])"})
+    assert question.step == step
+    assert question.seconds / step <= 288
+    assert [each.promql for each in question.queries] == [f"rate(x[{max(step, 300)}s])"]
 
 
 @pytest.mark.parametrize(

@@ -46,13 +46,13 @@ def write_snapshot(request: Request) -> None:
     """Read a cluster and write it; InputError and ClientError as ``read_cluster``, errors as ``write_file``."""
     where, output = request.where, request.output
     check_inputs(where, request.policy)
-    plan_request = _usage_question(request)
+    question = _usage_question(request)
     if output is not None and output != STDIN:
         check_target(output)
     with garbage_collection_paused(), working("reading the cluster"):
         cluster, origin = _read(where)
-    if plan_request is not None:
-        _add_usage(cluster, plan_request, where)
+    if question is not None:
+        _add_usage(cluster, question, where)
     with working("writing the snapshot"):
         if output is None or output == STDIN:
             sys.stdout.flush()
@@ -112,11 +112,11 @@ def _usage_question(request: Request) -> UsageQuestion | None:
     return usage_question(request.usage, prometheus, queries, request.policy)
 
 
-def _add_usage(cluster: CompactCluster, plan_request: UsageQuestion, where: ClusterSource) -> None:
+def _add_usage(cluster: CompactCluster, question: UsageQuestion, where: ClusterSource) -> None:
     """Ask for usage and add it; InputError and ClientError as ``ask_for_usage``."""
     from restow.cli.usage_asking import ask_for_usage
 
     with working("asking Prometheus"):
-        answer = ask_for_usage(plan_request, where, cluster.names("Node"))
+        answer = ask_for_usage(question, where, cluster.names("Node"))
     warn(answer.notes)
     cluster.add(USAGE, answer.series)

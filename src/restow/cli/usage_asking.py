@@ -95,7 +95,7 @@ def _policy_queries(path: str | None) -> list[UsageQuery]:
     return [UsageQuery(SHARE, each, f"{file.name}: metricsUtilization.prometheus.query") for each in queries]
 
 
-def ask_for_usage(plan_request: UsageQuestion, where: ClusterSource, nodes: Sequence[str]) -> UsageAnswer:
+def ask_for_usage(question: UsageQuestion, where: ClusterSource, nodes: Sequence[str]) -> UsageAnswer:
     """Ask Prometheus; InputError for a query that it refuses, ClientError where it does not answer.
 
     Samples belong to the nodes whose names and, in a live cluster, addresses their instance labels have.
@@ -103,7 +103,7 @@ def ask_for_usage(plan_request: UsageQuestion, where: ClusterSource, nodes: Sequ
     warn_of_libraries()
     series: list[UsageSeries] = []
     notes: list[str] = []
-    for query, found in zip(plan_request.queries, asyncio.run(_ask(plan_request, where, nodes)), strict=True):
+    for query, found in zip(question.queries, asyncio.run(_ask(question, where, nodes)), strict=True):
         series += [packed(node, query.resource, _stored(query, each)) for node, each in found.series.items()]
         notes += _notes(query, found, len(nodes))
     return UsageAnswer(series, notes)
@@ -114,13 +114,13 @@ def _stored(query: UsageQuery, series: Series) -> Series:
     return series if query.resource == SHARE else rounded(series)
 
 
-async def _ask(plan_request: UsageQuestion, where: ClusterSource, nodes: Sequence[str]) -> list[NodeRanges]:
+async def _ask(question: UsageQuestion, where: ClusterSource, nodes: Sequence[str]) -> list[NodeRanges]:
     index = await _live_index(where, nodes) if where.is_live else {name: at for at, name in enumerate(nodes)}
     found = []
     async with open_session() as session:
-        prometheus = replace(Api(plan_request.prometheus, session, None), time_out=_TIME_OUT)
-        for query in plan_request.queries:
-            answer = await _history(prometheus, plan_request, query)
+        prometheus = replace(Api(question.prometheus, session, None), time_out=_TIME_OUT)
+        for query in question.queries:
+            answer = await _history(prometheus, question, query)
             found.append(ranges(answer, index, nodes, per_unit=_PER_UNIT[query.resource], query=query.promql))
     return found
 
@@ -133,9 +133,9 @@ async def _live_index(where: ClusterSource, nodes: Sequence[str]) -> dict[str, i
     return {word: position[listed[at].name] for word, at in index_of(listed).items() if listed[at].name in position}
 
 
-async def _history(prometheus: Api, plan_request: UsageQuestion, query: UsageQuery) -> Answer:
+async def _history(prometheus: Api, question: UsageQuestion, query: UsageQuery) -> Answer:
     try:
-        return await query_history(prometheus, query.promql, plan_request.seconds, plan_request.step)
+        return await query_history(prometheus, query.promql, question.seconds, question.step)
     except QueryError as error:
         raise InputError(f"{query.origin}: {error}") from error
 
