@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cluster.histories import a_series
-from restow.cluster.usage_history import Sample, Series, UsageHistory, latest, mean, percentile, std, within
+from restow.cluster.usage_history import Sample, Series, UsageHistory, latest, mean, std, within
 
 MOST = 2**63 - 1
 
@@ -32,27 +32,18 @@ def test_samples_after_now_do_not_exist_yet():
     assert latest(SPIKE, 99) is None
 
 
-@pytest.mark.parametrize("figure", [mean, std, lambda *args: percentile(args[0], args[1], 95, args[2])])
+@pytest.mark.parametrize("figure", [mean, std])
 def test_where_there_is_no_sample_there_is_no_figure(figure):
     assert figure(SPIKE, 60, 5000) is None
     assert figure(a_series({}), 60, 100) is None
 
 
-@pytest.mark.parametrize(("q", "expected"), [(0, 10), (50, 25), (100, 1000), (75, 273)])
-def test_a_percentile_lies_between_samples_in_proportion_and_is_rounded_up(q, expected):
-    assert percentile(SPIKE, 1000, q, 280) == expected
-
-
-@given(SAMPLES.filter(bool), st.integers(1, 1000), st.integers(0, 1000), st.floats(0, 100))
-def test_figures_are_those_of_the_samples_in_the_window(samples, window, now, q):
+@given(SAMPLES.filter(bool), st.integers(1, 1000), st.integers(0, 1000))
+def test_figures_are_those_of_the_samples_in_the_window(samples, window, now):
     inside = sorted(value for time, value in samples.items() if now - window < time <= now)
     if not inside:
-        assert percentile(a_series(samples), window, q, now) is None
+        assert mean(a_series(samples), window, now) is None
         return
-    found = percentile(a_series(samples), window, q, now)
-    assert found is not None
-    assert inside[0] <= found <= inside[-1]
-    assert found == pytest.approx(float(np.percentile(np.array(inside, dtype=np.float64), q)), rel=1e-9, abs=1)
     assert mean(a_series(samples), window, now) == pytest.approx(statistics.fmean(inside), rel=1e-9)
     spread = statistics.pstdev([float(value) for value in inside])
     assert std(a_series(samples), window, now) == pytest.approx(spread, rel=1e-6, abs=1e-6 * inside[-1])

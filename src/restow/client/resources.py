@@ -78,6 +78,7 @@ RESOURCES: Mapping[str, Resource] = dict(
 
 _ADMISSION = "admissionregistration.k8s.io"
 CONFIG_MAPS = Resource(kind="ConfigMap", group="", version="v1", plural="configmaps", namespaced=True, type=ConfigMap)
+SECRETS = Resource(kind="Secret", group="", version="v1", plural="secrets", namespaced=True)
 LEASES = Resource(kind="Lease", group="coordination.k8s.io", version="v1", plural="leases", namespaced=True)
 EVENTS = Resource(kind="Event", group="events.k8s.io", version="v1", plural="events", namespaced=True)
 MUTATING_POLICY_BINDINGS = Resource(

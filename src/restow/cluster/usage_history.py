@@ -7,7 +7,6 @@ after ``now`` do not exist yet. A figure is None where the window has no sample:
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -68,20 +67,6 @@ def latest(series: Series, now: int) -> Sample | None:
     """Return the last sample up to now, however old it is."""
     end = int(np.searchsorted(series.times, now, side="right"))
     return Sample(int(series.times[end - 1]), int(series.values[end - 1])) if end else None
-
-
-def percentile(series: Series, window: int, q: float, now: int) -> int | None:
-    """Return the value that ``q`` percent of a window's samples do not exceed, between two samples in proportion.
-
-    That is ``quantile_over_time`` of Prometheus, rounded up to a whole amount.
-    """
-    values = np.sort(within(series, window, now).values)
-    if not len(values):
-        return None
-    rank = q / 100 * (len(values) - 1)
-    below = int(rank)
-    low, high = int(values[below]), int(values[min(below + 1, len(values) - 1)])
-    return min(low + math.ceil((high - low) * (rank - below)), high)
 
 
 def mean(series: Series, window: int, now: int) -> float | None:

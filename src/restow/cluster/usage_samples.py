@@ -13,6 +13,10 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+#: How a ``problem`` begins: nobody could ask, or what was asked has no answer. The words are upstream's.
+NO_CLIENT: Final = "error initializing usage client: prometheus client not initialized"
+NO_USAGE: Final = "error getting node usage"
+
 #: What a straight line through equal values may fall by, as a share of them, since the fit rounds.
 _ROUNDING: Final = 1e-9
 

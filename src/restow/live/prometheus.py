@@ -15,21 +15,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
-from urllib.parse import quote
 
 import aiohttp
-import msgspec
 from msgspec import Struct
 
+from restow.client import objects
 from restow.client.connection import open_session
 from restow.client.credentials import Credentials, Fixed, Identity, TokenFile, bearer
 from restow.client.endpoint import Endpoint
 from restow.client.errors import ClientError
 from restow.client.in_cluster import SERVICE_ACCOUNT
 from restow.client.prometheus import Answer, Authorities, WrongFormError, query, query_history, server_at
+from restow.client.resources import SECRETS
 from restow.client.transport import Api
 from restow.client.urls import is_http
-from restow.cluster.usage_samples import QueryResult, query_result
+from restow.cluster.usage_samples import NO_CLIENT, NO_USAGE, QueryResult, query_result
 from restow.errors import InputError
 from restow.kube.duration import SECOND
 from restow.kube.excerpts import excerpt
@@ -41,8 +41,6 @@ _PATIENCE: Final = 60.0
 _TRY: Final = 15.0
 _ORIGIN: Final = "metricsProviders, Prometheus"
 _KEY: Final = "prometheusAuthToken"
-_NO_CLIENT: Final = "error initializing usage client: prometheus client not initialized"
-_NO_USAGE: Final = "error getting node usage"
 
 
 class _Secret(Struct, frozen=True):
@@ -81,9 +79,9 @@ class PrometheusUsage:
                 results = await asyncio.gather(*(_result(server, each, settings) for each in queries))
                 return dict(zip(queries, results, strict=True))
         except TimeoutError:
-            problem = f"{_NO_USAGE}: unable to capture prometheus metrics: no answer within {_PATIENCE:.0f} s"
+            problem = f"{NO_USAGE}: unable to capture prometheus metrics: no answer within {_PATIENCE:.0f} s"
         except (ClientError, InputError) as error:
-            problem = f"{_NO_CLIENT}: {error}"
+            problem = f"{NO_CLIENT}: {error}"
         return dict.fromkeys(queries, QueryResult(self.api.server_time.now(), problem=problem))
 
     async def _endpoint(self, prometheus: Prometheus, settings: UsageSettings | None) -> Endpoint:
@@ -101,9 +99,8 @@ class PrometheusUsage:
 
     async def _secret_token(self, reference: SecretReference) -> Credentials:
         name = f"{reference.namespace}/{reference.name}"
-        path = f"/api/v1/namespaces/{quote(reference.namespace, safe='')}/secrets/{quote(reference.name, safe='')}"
         try:
-            secret = await self.api.read(path, {}, lambda body: msgspec.json.decode(body, type=_Secret))
+            secret = await objects.get(self.api, SECRETS, reference.namespace, reference.name, _Secret)
         except ClientError as error:
             raise ClientError(f"unable to get {excerpt(name)} secret: {error}") from error
         try:
@@ -125,7 +122,7 @@ async def _result(server: Api, promql: str, settings: UsageSettings | None) -> Q
         text = f"unable to capture prometheus metrics: {error}"
     else:
         return query_result(((each.instance, each.at, each.value) for each in answer.samples), answer.at)
-    return QueryResult(server.server_time.now(), problem=f"{_NO_USAGE}: {text}")
+    return QueryResult(server.server_time.now(), problem=f"{NO_USAGE}: {text}")
 
 
 async def _answer(server: Api, promql: str, settings: UsageSettings | None) -> Answer:

@@ -15,7 +15,7 @@ from functools import lru_cache
 import numpy as np
 
 from restow.cluster.usage import age_text
-from restow.cluster.usage_samples import Figure, NodeSamples, QueryResult, figure_of
+from restow.cluster.usage_samples import NO_CLIENT, NO_USAGE, Figure, NodeSamples, QueryResult, figure_of
 from restow.descheduling.framework import StrategyError, View
 from restow.descheduling.node_utilization.attribution import shares_of
 from restow.descheduling.node_utilization.capacity import METRIC_RESOURCE
@@ -26,14 +26,12 @@ from restow.kube.quantity import NANO_PER_UNIT
 from restow.plain_text import some
 from restow.policies.policy import UsageSettings
 
-_NO_CLIENT = "error initializing usage client: prometheus client not initialized"
-
 
 def result_of(view: View, query: str) -> QueryResult:
     """What a query came to; StrategyError with upstream's text where nobody asked it, or it came to nothing usable."""
     result = view.state.cluster.usage.get(query)
     if result is None:
-        raise StrategyError(_NO_CLIENT)
+        raise StrategyError(NO_CLIENT)
     if result.problem:
         raise StrategyError(result.problem)
     return result
@@ -63,7 +61,7 @@ def figures_of(result: QueryResult, settings: UsageSettings | None) -> Mapping[s
     figures: dict[str, Figure] = {}
     for series in result.samples:
         if not series.node:
-            raise StrategyError("error getting node usage: the collected metrics sample is missing 'instance' key")
+            raise StrategyError(f"{NO_USAGE}: the collected metrics sample is missing 'instance' key")
         figure = _newest(series, result.at) if settings is None else _figure(series, result.at, settings)
         if figure is None:
             continue
@@ -90,7 +88,7 @@ def _check_share(node: str, values: Iterable[float]) -> None:
     for value in values:
         if not 0 <= value <= 1:
             raise StrategyError(
-                f'error getting node usage: the collected metrics sample for "{excerpt(node)}" has value '
+                f'{NO_USAGE}: the collected metrics sample for "{excerpt(node)}" has value '
                 f"{_number(value)} outside of <0; 1> interval"
             )
 
@@ -124,7 +122,7 @@ def _listed(view: View) -> Iterator[tuple[int, str]]:
 def _check_complete(view: View, figures: Mapping[str, Figure]) -> None:
     for _, name in _listed(view):
         if name not in figures:
-            raise StrategyError(f"error getting node usage: unable to find metric entry for {name}")
+            raise StrategyError(f"{NO_USAGE}: unable to find metric entry for {name}")
 
 
 def _note_unknown(view: View, figures: Mapping[str, Figure]) -> None:

@@ -17,6 +17,7 @@ from restow.cluster.replacements import twin_of
 from restow.cluster.snapshot import Cluster
 from restow.cluster.state import ClusterState
 from restow.cluster.usage import Amounts, age_text, container_usage, node_usage, pod_metrics, source_of, time_of
+from restow.cluster.usage_samples import NO_USAGE
 from restow.descheduling.framework import StrategyError, View
 from restow.descheduling.node_utilization.capacity import step
 from restow.kube.duration import SECOND
@@ -122,13 +123,11 @@ def _carry(view: View, names: tuple[str, ...], by_node: Mapping[int, Amounts]) -
 def _collected(view: View, node: int, collected: Mapping[str, Amounts], names: tuple[str, ...]) -> Amounts:
     node_name = view.state.cluster.nodes.names[node]
     if node_name not in collected:
-        raise StrategyError(f'error getting node usage: unable to find node "{node_name}" in the collected metrics')
+        raise StrategyError(f'{NO_USAGE}: unable to find node "{node_name}" in the collected metrics')
     usage = collected[node_name] | {"pods": int(view.state.running[node]) * NANO_PER_UNIT}
     for name in names:
         if name not in usage:
-            raise StrategyError(
-                f'error getting node usage: unable to find "{name}" resource for collected "{node_name}" node metric'
-            )
+            raise StrategyError(f'{NO_USAGE}: unable to find "{name}" resource for collected "{node_name}" node metric')
     return {name: usage[name] for name in names}
 
 
