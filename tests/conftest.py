@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
 
 import pytest
+import pytest_asyncio
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from client.double import Double
+    from restow.client.transport import Api
 
 # How long an example takes says more about the machine than about the code.
 settings.register_profile("restow", deadline=None)
@@ -19,3 +26,21 @@ def _an_event_loop_that_is_closed_in_the_end():
     asyncio.set_event_loop(loop)
     yield
     loop.close()
+
+
+@pytest_asyncio.fixture
+async def double() -> AsyncIterator[Double]:
+    """A stand-in for an API server, or whatever else is asked over HTTP."""
+    from client.double import a_double
+
+    async with a_double() as running:
+        yield running
+
+
+@pytest_asyncio.fixture
+async def api(double: Double) -> AsyncIterator[Api]:
+    """A client of the double."""
+    from client.double import an_api
+
+    async with an_api(double.url) as made:
+        yield made

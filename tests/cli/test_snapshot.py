@@ -6,13 +6,12 @@ import gzip
 import io
 import json
 import sys
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs
 
 import pytest
 
 from builders import NOW
+from builders.loopback import Loopback, Reply
 from cluster.histories import samples_of
 from docs.pages import ROOT
 from restow.cli.usage_asking import usage_question
@@ -109,34 +108,27 @@ def test_nobody_answers(restow, tmp_path, monkeypatch):
 USAGE = ("--usage", "24h", "--prometheus-url")
 
 
+class HistoryPrometheus(Loopback):
+    """Answers each query of history with a value every five minutes for n1, and one for a stranger."""
+
+    def __init__(self):
+        super().__init__()
+        self.asked = []
+
+    def reply(self, path, form):
+        self.asked.append(parse_qs(form)["query"][0])
+        values = {"n1": "1.5", "n2:9100": "0.25", "stranger": "1"}
+        result = [
+            {"metric": {"instance": name}, "values": [[1795218900, value], [1795219200, value]]}
+            for name, value in values.items()
+        ]
+        return Reply(json.dumps({"status": "success", "data": {"resultType": "matrix", "result": result}}).encode())
+
+
 @pytest.fixture
 def prometheus():
-    """What answers each query of history with a value every five minutes for n1, and one for a stranger."""
-    asked = []
-
-    class Answers(BaseHTTPRequestHandler):
-        def do_GET(self):
-            asked.append(parse_qs(urlsplit(self.path).query)["query"][0])
-            values = {"n1": "1.5", "n2:9100": "0.25", "stranger": "1"}
-            result = [
-                {"metric": {"instance": name}, "values": [[1795218900, value], [1795219200, value]]}
-                for name, value in values.items()
-            ]
-            body = json.dumps({"status": "success", "data": {"resultType": "matrix", "result": result}}).encode()
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_):
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Answers) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://me:{SECRET}@127.0.0.1:{server.server_port}", asked
-        server.shutdown()
-        thread.join()
+    with HistoryPrometheus() as server:
+        yield f"http://me:{SECRET}@127.0.0.1:{server.port}", server.asked
 
 
 def test_the_usage_of_the_nodes_becomes_part_of_it(restow, cluster, prometheus):

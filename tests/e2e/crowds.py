@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from e2e.beside import beside
 from e2e.control_plane import ControlPlane
 from e2e.rest import RefusedError, name_of
 from e2e.waiting import wait_until
@@ -58,9 +59,8 @@ class Watchman:
     @contextmanager
     def watching(self, plane: ControlPlane, namespace: str = "default") -> Iterator[None]:
         """Looks as long as the block lasts, and not while the API server is away."""
-        over = threading.Event()
 
-        def watch() -> None:
+        def watch(over: threading.Event) -> None:
             while not over.wait(_LOOK):
                 try:
                     self._look(plane, namespace)
@@ -68,13 +68,8 @@ class Watchman:
                     # AttributeError is http.client's when the control plane hangs up on all its callers.
                     continue
 
-        thread = threading.Thread(target=watch)
-        thread.start()
-        try:
+        with beside(watch):
             yield
-        finally:
-            over.set()
-            thread.join()
 
     def _look(self, plane: ControlPlane, namespace: str) -> None:
         pods = plane.admin.items("Pod", namespace)

@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import json
 import ssl
-import threading
 from datetime import UTC, datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
 from builders import Object
+from builders.loopback import Loopback, Reply
 from e2e.control_plane import ControlPlane
-from e2e.ports import HOST
 from e2e.waiting import wait_until
 
 _GROUP = "metrics.k8s.io/v1beta1"
@@ -24,7 +22,7 @@ _ROOT = f"/apis/{_GROUP}"
 _SERVICE = {"name": "metrics", "namespace": "kube-system"}
 
 
-class FakeMetrics:
+class FakeMetrics(Loopback):
     """A server of usages; a context manager, one at a time for each control plane.
 
     The figures may be changed while it runs; names without any are not listed.
@@ -34,16 +32,14 @@ class FakeMetrics:
         self.nodes: dict[str, Object] = {}
         self.pods: dict[tuple[str, str], Object] = {}
         self._plane = plane
-        self._server = ThreadingHTTPServer((HOST, 0), self._handler())
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         serving = plane.layout.certificates.serving
         context.load_cert_chain(serving.certificate, serving.key)
-        self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        super().__init__(context)
 
     def __enter__(self) -> Self:
-        self._thread.start()
-        for each in _registration(self._server.server_port):
+        super().__enter__()
+        for each in _registration(self.port):
             self._plane.admin.create(each)
         available = f"{_ROOT}/nodes"
         wait_until("metrics are served", lambda: self._plane.admin.ask("GET", available).status == 200)
@@ -52,11 +48,16 @@ class FakeMetrics:
     def __exit__(self, *_: object) -> None:
         self._plane.admin.delete("APIService", "v1beta1.metrics.k8s.io")
         self._plane.admin.delete("Service", _SERVICE["name"], _SERVICE["namespace"])
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        super().__exit__()
 
-    def answer(self, path: str) -> Object | None:
+    def reply(self, path: str, form: str) -> Reply:
+        """What metrics.k8s.io answers at a path."""
+        found = self._answer(path)
+        if found is None:
+            return Reply(json.dumps({"kind": "Status", "code": 404}).encode(), 404)
+        return Reply(json.dumps(found).encode())
+
+    def _answer(self, path: str) -> Object | None:
         """What is told at a path below ``/apis/metrics.k8s.io/v1beta1``; None for what is not there."""
         match path.removeprefix(_ROOT).strip("/").split("/"):
             case [""]:
@@ -69,26 +70,6 @@ class FakeMetrics:
                 there = {key[1:]: _pod(*key, usage) for key, usage in self.pods.items() if key[0] == space}
                 return _asked("PodMetrics", there, name)
         return None
-
-    def _handler(self) -> type[BaseHTTPRequestHandler]:
-        answer = self.answer
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_GET(self) -> None:
-                found = answer(self.path.partition("?")[0])
-                body = json.dumps({"kind": "Status", "code": 404} if found is None else found).encode()
-                self.send_response(404 if found is None else 200)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, format: str, *args: Any) -> None:
-                """Nothing: the audit log has it."""
-
-        return Handler
 
 
 def _registration(port: int) -> list[Object]:

@@ -27,6 +27,7 @@ from aiohttp import web
 from yarl import URL
 
 from builders import Object
+from e2e.beside import beside
 from e2e.control_plane import ControlPlane
 from e2e.faults import (
     AnswerLost,
@@ -130,19 +131,13 @@ class FaultProxy:
     @contextmanager
     def cutting_watches(self, every: float) -> Iterator[None]:
         """Breaks all watches off, again and again after so many seconds, as long as the block lasts."""
-        over = threading.Event()
 
-        def cut() -> None:
+        def cut(over: threading.Event) -> None:
             while not over.wait(every):
                 self._loop.call_soon_threadsafe(self._cut_watches)
 
-        thread = threading.Thread(target=cut)
-        thread.start()
-        try:
+        with beside(cut):
             yield
-        finally:
-            over.set()
-            thread.join()
 
     def cut_watches(self) -> None:
         """Breaks all watches off, once."""

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.client import HTTPException
 
+from e2e.beside import beside
 from e2e.control_plane import ControlPlane
 from e2e.rest import RefusedError
 
@@ -35,14 +36,8 @@ class GateWatch:
     @contextmanager
     def watching(self) -> Iterator[None]:
         """Look as long as the block lasts."""
-        over = threading.Event()
-        thread = threading.Thread(target=self._watch, args=(over,), name="gate watch")
-        thread.start()
-        try:
+        with beside(self._watch):
             yield
-        finally:
-            over.set()
-            thread.join()
 
     def _watch(self, over: threading.Event) -> None:
         before: set[str] = set()

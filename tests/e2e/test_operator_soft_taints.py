@@ -7,15 +7,14 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
 
 from builders import Object
 from builders.kubedeschedulers import INSTALLED, OPENSHIFT, an_object
+from builders.loopback import Loopback, Reply
 from deploy.manifests import documents, only
 from e2e.child import Child
 from e2e.control_plane import ControlPlane
@@ -120,31 +119,18 @@ def test_others_are_not_held_to_it(plane: ControlPlane, tainter: Rest, node: str
     assert refusal(plane.admin, node, taints()) == ""
 
 
-@contextmanager
-def a_prometheus(usage: dict[str, float]) -> Iterator[str]:
-    """Answers every query with these figures; gives its URL."""
+class UsagePrometheus(Loopback):
+    """Answers every query with these figures; without any it is out of order."""
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            result = [{"metric": {"instance": name}, "value": [0, str(value)]} for name, value in usage.items()]
-            body = json.dumps({"status": "success", "data": {"resultType": "vector", "result": result}}).encode()
-            self.send_response(200 if usage else 503)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+    def __init__(self, usage: dict[str, float]) -> None:
+        super().__init__()
+        self.usage = usage
 
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    def reply(self, path: str, form: str) -> Reply:
+        """The figures as an instant vector."""
+        result = [{"metric": {"instance": name}, "value": [0, str(value)]} for name, value in self.usage.items()]
+        document = {"status": "success", "data": {"resultType": "vector", "result": result}}
+        return Reply(json.dumps(document).encode(), 200 if self.usage else 503)
 
 
 @contextmanager
@@ -176,10 +162,10 @@ def test_a_soft_tainter_taints_busy_nodes_and_takes_it_back(
     custom = {"devLowNodeUtilizationThresholds": "Low"}
     thing = an_object("KubeVirtRelieveAndMigrate", mode="Automatic", deschedulingIntervalSeconds=10, custom=custom)
     kubeconfig = plane.kubeconfig_for(plane.token_of(ACCOUNT, NAMESPACE), ACCOUNT)
-    with a_prometheus(usage) as url, definition_of(admin):
+    with UsagePrometheus(usage) as prometheus, definition_of(admin):
         policy = desired(resource_of(thing), OPENSHIFT, INSTALLED).policy
         file = tmp_path / "policy.yaml"
-        file.write_text(policy.replace("https://prometheus.example.com", url))
+        file.write_text(policy.replace("https://prometheus.example.com", prometheus.url))
         admin.create(thing)
         sources = {"PYTHONPATH": os.pathsep.join(sys.path)}
         command = [*_COMMAND, f"--policy-config-file={file}", f"--kubeconfig={kubeconfig}", "--secure-port=0"]

@@ -17,6 +17,7 @@ import pytest
 
 from builders import Object, a_container, a_pod
 from builders.policies import strategy_policy
+from e2e.beside import beside
 from e2e.control_plane import ControlPlane
 from e2e.deschedulers import UNLIMITED
 from e2e.fault_proxy import FaultProxy
@@ -130,9 +131,9 @@ def nodes_that_are_not_told_of(scene: Scene) -> Iterator[None]:
 @contextmanager
 def changing(plane: ControlPlane, namespace: str) -> Iterator[None]:
     """Some objects of the kinds that every eviction depends on change each second; quiet ones are told of each minute."""
-    over, nodes = threading.Event(), plane.admin.items("Node")
+    nodes = plane.admin.items("Node")
 
-    def change() -> None:
+    def change(over: threading.Event) -> None:
         count = 0
         while not over.wait(_PULSE):
             count += 1
@@ -141,13 +142,8 @@ def changing(plane: ControlPlane, namespace: str) -> Iterator[None]:
             plane.admin.patch("Namespace", namespace, pulse)
             plane.admin.patch("Pod", "pulse", pulse, namespace)
 
-    thread = threading.Thread(target=change)
-    thread.start()
-    try:
+    with beside(change):
         yield
-    finally:
-        over.set()
-        thread.join()
 
 
 @pytest.fixture(scope="module")

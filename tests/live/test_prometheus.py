@@ -14,11 +14,8 @@ import pytest_asyncio
 
 from builders import Object
 from client.double import Answer as Reply
-from client.double import Double, a_double, a_status, an_answer
+from client.double import Double, a_status, an_answer, an_api
 from descheduling.harness import a_policy
-from restow.client.connection import open_session
-from restow.client.credentials import Fixed, Identity
-from restow.client.endpoint import Endpoint
 from restow.client.transport import Api
 from restow.cluster.usage_samples import QueryResult
 from restow.descheduling.registry import plugins
@@ -35,16 +32,10 @@ IN_A_POD = {"KUBERNETES_SERVICE_HOST": "10.0.0.1"}
 
 
 @pytest_asyncio.fixture
-async def double() -> AsyncIterator[Double]:
-    """Both the Prometheus and the API server."""
-    async with a_double() as running:
-        yield running
-
-
-@pytest_asyncio.fixture
 async def api(double: Double) -> AsyncIterator[Api]:
-    async with open_session() as session:
-        yield Api(Endpoint(double.url, Fixed(Identity())), session, None)
+    """Prometheus is asked where the API server is."""
+    async with an_api(double.url) as made:
+        yield made
 
 
 def policy(double: Double, secret: Object | None = None, **restow: Any) -> Policy:

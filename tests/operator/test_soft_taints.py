@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from copy import deepcopy
 from typing import Any
 
 import pytest
-import pytest_asyncio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from client.double import Double, a_double, a_status, an_answer, an_api
+from client.double import Double, a_status, an_answer
 from restow.client.errors import ClientError
-from restow.client.transport import Api
 from restow.operator.soft_taints import (
     APPROPRIATE,
     EFFECT,
@@ -98,18 +95,6 @@ class TestPatch:
     def test_one_with_another_effect_is_somebody_elses(self):
         theirs = OURS | {"effect": "NoSchedule"}
         assert patched([theirs, OURS], taint_patch([theirs, OURS], ())) == [theirs]
-
-
-@pytest_asyncio.fixture
-async def double() -> AsyncIterator[Double]:
-    async with a_double() as running:
-        yield running
-
-
-@pytest_asyncio.fixture
-async def api(double: Double) -> AsyncIterator[Api]:
-    async with an_api(double.url) as made:
-        yield made
 
 
 def patches(double: Double) -> list[tuple[str, Any]]:

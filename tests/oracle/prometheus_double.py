@@ -7,14 +7,12 @@ with PrometheusDouble() as prometheus:
 from __future__ import annotations
 
 import json
-import threading
 import time
 import urllib.parse
 from collections.abc import Iterable
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Self
 
 from builders import Object
+from builders.loopback import Loopback, Reply
 
 
 def vector(samples: Iterable[tuple[str | None, str]]) -> Object:
@@ -24,53 +22,17 @@ def vector(samples: Iterable[tuple[str | None, str]]) -> Object:
     return {"resultType": "vector", "result": result}
 
 
-class PrometheusDouble:
-    """Serves ``/api/v1/query`` on a loopback port; a context manager."""
+class PrometheusDouble(Loopback):
+    """Serves ``/api/v1/query``; a context manager."""
 
     def __init__(self) -> None:
+        super().__init__()
         #: ``data`` of the answer by query; what is not there is refused.
         self.answers: dict[str, Object] = {}
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
-
-    @property
-    def url(self) -> str:
-        """Where it is."""
-        return f"http://127.0.0.1:{self._server.server_port}"
-
-    def _handler(self) -> type[BaseHTTPRequestHandler]:
-        answers = self.answers
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_GET(self) -> None:
-                self._answer(urllib.parse.urlsplit(self.path).query)
-
-            def do_POST(self) -> None:
-                self._answer(self.rfile.read(int(self.headers["Content-Length"])).decode())
-
-            def _answer(self, form: str) -> None:
-                query = urllib.parse.parse_qs(form)["query"][0]
-                known = query in answers
-                refusal = {"status": "error", "errorType": "bad_data", "error": "parse error"}
-                body = json.dumps({"status": "success", "data": answers[query]} if known else refusal).encode()
-                self.send_response(200 if known else 400)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, format: str, *args: Any) -> None:
-                """Nothing."""
-
-        return Handler
+    def reply(self, path: str, form: str) -> Reply:
+        """The answer to the query of a form."""
+        query = urllib.parse.parse_qs(form)["query"][0]
+        if query not in self.answers:
+            return Reply(json.dumps({"status": "error", "errorType": "bad_data", "error": "parse error"}).encode(), 400)
+        return Reply(json.dumps({"status": "success", "data": self.answers[query]}).encode())

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-import pytest_asyncio
 
-from client.double import Double, a_double, a_status, an_answer, an_api
+from client.double import Double, a_status, an_answer
 from pressure.marked_nodes import MANAGER, a_marked_node, owner, read
 from restow.client.leadership import always
 from restow.client.transport import Api
@@ -24,18 +22,6 @@ NODE = "/api/v1/nodes/a"
 OURS = {"labels": {"status": "presure"}, "managedFields": [owner(MANAGER, "status")]}
 THEIRS = {"key": "team", "value": "x", "effect": "NoSchedule"}
 TAINT = {"key": "status", "value": "presure", "effect": "PreferNoSchedule"}
-
-
-@pytest_asyncio.fixture
-async def double() -> AsyncIterator[Double]:
-    async with a_double() as running:
-        yield running
-
-
-@pytest_asyncio.fixture
-async def api(double: Double) -> AsyncIterator[Api]:
-    async with an_api(double.url) as made:
-        yield made
 
 
 def a_node(version: int = 7, taints: Any = None, **metadata: Any) -> MarkedNode:

@@ -10,8 +10,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 
 from builders import Object
+from e2e.beside import beside
 from e2e.control_plane import ControlPlane
 from e2e.kinds import collection
 from e2e.workloads import is_ready
@@ -53,15 +55,8 @@ class PodWatch:
         """Look as long as the block lasts."""
         told = self.plane.admin.call("GET", collection("Pod", None))
         self._old = frozenset(each["metadata"]["uid"] for each in told["items"])
-        over = threading.Event()
-        version = told["metadata"]["resourceVersion"]
-        thread = threading.Thread(target=self._watch, args=(version, over), name="pod watch")
-        thread.start()
-        try:
+        with beside(partial(self._watch, told["metadata"]["resourceVersion"])):
             yield
-        finally:
-            over.set()
-            thread.join()
 
     @property
     def is_quiet(self) -> bool:
