@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from restow.descheduling.steering import Steering
+from restow.running import applying, publishing
 from restow.running import cycles as module
-from restow.running import publishing
 from restow.running.deciding import Decision, Rules, decide
 from running.cycling import Decided
 
@@ -22,7 +22,7 @@ def without_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     async def at_once(compute: Callable[[], Any], _: float) -> Any:
         return compute()
 
-    for each in (module, publishing):
+    for each in (module, publishing, applying):
         monkeypatch.setattr(each, "off_loop", at_once)
 
 
