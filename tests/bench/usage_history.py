@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "src"))
 from restow.cluster.snapshot import ClusterStore
 from restow.cluster.stored_usage import stored_history
 from restow.cluster.usage_columns import KIND, packed, rounded
-from restow.cluster.usage_history import Series, percentile
+from restow.cluster.usage_history import Series, mean, std
 from restow.kube.objects import UsageSeries
 from restow.sources.compact import CompactCluster
 
@@ -65,7 +65,8 @@ def measured(nodes: int, hours: int) -> str:
     reading = time.perf_counter() - began
     began = time.perf_counter()
     for of_node in history.nodes.values():
-        percentile(of_node["cpu"], 3600, 95, _START + hours * 3600)
+        mean(of_node["cpu"], 3600, _START + hours * 3600)
+        std(of_node["cpu"], 3600, _START + hours * 3600)
     judging = time.perf_counter() - began
     sizes = f"{len(plain.getvalue()) / 1e6:.2f} MB | {len(zipped.getvalue()) / 1e6:.2f} MB"
     each = len(zipped.getvalue()) / (2 * nodes * samples)
@@ -78,7 +79,9 @@ def main() -> None:
     parser.add_argument("--nodes", type=int, nargs="+", default=[100, 1000, 5000])
     parser.add_argument("--hours", type=int, nargs="+", default=[24])
     arguments = parser.parse_args()
-    print("| nodes | range | samples each | in JSON | in .gz | bytes a sample | to pack | to read | p95 of all |")
+    print(
+        "| nodes | range | samples each | in JSON | in .gz | bytes a sample | to pack | to read | mean and deviation of all |"
+    )
     print("|---:|---:|---:|---:|---:|---:|---:|---:|---:|")
     for nodes in arguments.nodes:
         for hours in arguments.hours:
