@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from restow.client.errors import ClientError
 from restow.operator import watches
 
 HERE = Path(watches.__file__).parent
@@ -56,3 +57,15 @@ def test_without_a_cluster_there_is_a_sentence(restow, monkeypatch: pytest.Monke
     ran = restow("operator", "--image", "x", "--secure-port", "0")
     assert ran.status == 2
     assert "no cluster: " in ran.err
+
+
+def test_a_failure_is_told_under_its_own_name(restow, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def fail(*_: object) -> None:
+        raise ClientError("the cluster is away")
+
+    monkeypatch.setattr("restow.operator.daemon.operate", fail)
+    ran = restow("operator", "--image", "x", "--secure-port", "0")
+    assert (ran.status, ran.out) == (1, "")
+    assert "restow operator failed" in ran.err
+    assert "the cluster is away" in ran.err
+    assert "descheduler server" not in ran.err

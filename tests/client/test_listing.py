@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from client.double import Answer, Double, a_list, a_status, an_answer, an_api
-from restow.client.errors import Gone, MalformedReply
-from restow.client.listing import Page, Selection, pages
+from restow.client.errors import ClientError, Gone, MalformedReply
+from restow.client.listing import Page, Selection, all_objects, pages, readable_objects
 from restow.client.rate_limit import TokenBucket
 from restow.client.resources import RESOURCES
 from restow.client.transport import Api
@@ -76,6 +76,21 @@ async def test_an_expired_token_begins_the_list_again(api: Api, double: Double) 
 
     assert [(names(page), page.first) for page in await listed(api)] == [(["a"], True), (["a"], True), (["b"], False)]
     assert "continue" not in double.asked[2].params
+
+
+async def test_all_objects_are_those_of_the_list_that_was_finished(api: Api, double: Double) -> None:
+    double.answers("GET", PATH, a_list("a", proceed="old"), EXPIRED, a_list("a", proceed="new"), a_list("b"))
+
+    assert [each.metadata.name for each in await all_objects(api, PODS)] == ["a", "b"]
+
+
+async def test_one_that_cannot_be_read_is_named_where_all_are_needed(api: Api, double: Double) -> None:
+    odd = {"metadata": {"name": "odd"}, "spec": {"priority": "high"}}
+    double.answers("GET", PATH, an_answer({"metadata": {}, "items": [{"metadata": {"name": "a"}}, odd]}))
+
+    with pytest.raises(ClientError, match=r"^Pod odd cannot be read: spec\.priority: "):
+        await readable_objects(api, PODS)
+    assert [each.metadata.name for each in await all_objects(api, PODS)] == ["a", "odd"]
 
 
 async def test_a_list_that_expires_again_and_again_is_given_up(api: Api, double: Double) -> None:

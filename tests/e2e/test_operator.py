@@ -72,6 +72,8 @@ def running(plane: ControlPlane, admin: Rest, tmp_path_factory: pytest.TempPathF
     """One operator for all tests that do not kill theirs."""
     with an_operator(plane, tmp_path_factory.mktemp("operator")) as operator:
         yield operator
+        # Once it has ended, nobody lets a resource go.
+        remove(admin)
 
 
 @contextmanager

@@ -142,7 +142,7 @@ class TestNodes:
 
     async def test_a_node_that_cannot_be_read_may_still_bear_one(self, api, double):
         double.answers("GET", NODES, a_list(a_node("a"), {"metadata": {"name": "odd"}, "spec": 1}))
-        with pytest.raises(ClientError, match="node odd cannot be read"):
+        with pytest.raises(ClientError, match="Node odd cannot be read"):
             await remove_taints(api)
 
     async def test_whether_any_node_bears_one(self, api, double):

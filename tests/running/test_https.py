@@ -13,6 +13,7 @@ from restow.serving.cipher_suites import ciphers, tls_version
 from restow.serving.health import Health
 from restow.serving.server import Endpoint
 from restow.serving.tls import KeyPair, TlsSettings
+from running.hearing import Heard
 from serving.scraping import HERE, get
 
 pytestmark = pytest.mark.asyncio
@@ -25,10 +26,10 @@ def port():
         return free.getsockname()[1]
 
 
-def serving(port, warn=lambda _: None, **settings):
+def serving(port, log=None, **settings):
     tls = TlsSettings(tls_version(""), ciphers(()))
     served = HttpsSettings(endpoint=Endpoint(HERE, port), tls=tls, **settings)
-    return https(served, Health(), lambda: "metric 1\n", {"/ask": bytes.upper}, warn)
+    return https(served, Health(), lambda: "metric 1\n", {"/ask": bytes.upper}, log or Heard().log)
 
 
 async def test_a_certificate_is_made_where_none_is_given(port):
@@ -41,7 +42,7 @@ async def test_a_certificate_is_made_where_none_is_given(port):
 
 
 async def test_there_may_be_no_server():
-    async with https(None, Health(), str, {}, print) as bound:
+    async with https(None, Health(), str, {}, Heard().log) as bound:
         assert bound is None
 
 
@@ -66,9 +67,11 @@ async def test_files_are_used(port, tmp_path):
     issued.private_key_pem.write_to_path(key)
     trusting = ssl.create_default_context()
     authority.configure_trust(trusting)
-    warnings = []
-    async with serving(port, warnings.append, certificates=[KeyPair(certificate, key)]):
+    heard = Heard()
+    async with serving(port, heard.log, certificates=[KeyPair(certificate, key)]):
         assert (await get(port, "/healthz", tls=trusting)).status == 200
         key.write_text("damaged")
         assert (await get(port, "/healthz", tls=trusting)).status == 200
+    first, *warnings = heard.messages
+    assert first == f"Serving securely on {HERE}:{port}"
     assert len(warnings) == 1

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
-import gc
-import sys
 from dataclasses import dataclass
+from functools import partial
 
-from restow.client.errors import ClientError
+from restow.cli.daemon_process import daemon_log, run_daemon
 from restow.client.leadership import Timing
 from restow.errors import InputError
 from restow.kube.duration import SECOND
 from restow.operator.facts import Installation
-from restow.running import log_lines
-from restow.running.library_logs import hear_libraries
-from restow.running.logs import Format, Log
+from restow.running.logs import Format
 from restow.running.settings import ApiSettings, HttpsSettings, LeaseSettings
 from restow.serving.cipher_suites import ciphers, tls_version
 from restow.serving.server import Endpoint
 from restow.serving.tls import TlsSettings
 
-_DONE, _FAILED = 0, 1
 _EVERYWHERE = "0.0.0.0"  # noqa: S104 - the kubelet comes from outside
 
 
@@ -57,16 +52,8 @@ def run_operator(asked: Operating) -> int:
         lease=LeaseSettings(name=LEASE, timing=timing),
         https=health_server(asked.port),
     )
-    # Unlike the other commands this one lasts, and has to get rid of what it made.
-    gc.enable()
-    log = Log(sys.stderr, asked.logging_format, asked.verbosity)
-    hear_libraries(log)
-    try:
-        asyncio.run(operate(settings, log))
-    except (ClientError, OSError) as error:
-        log_lines.failed(log, error)
-        return _FAILED
-    return _DONE
+    log = daemon_log(asked.logging_format, asked.verbosity)
+    return run_daemon(operate(settings, log), partial(log.failure, "restow operator failed"))
 
 
 def health_server(port: int) -> HttpsSettings | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Literal
 
@@ -14,7 +13,7 @@ from restow.cli.pressure_inputs import PrometheusAccess, mark_of, share_of
 from restow.cli.streams import warn
 from restow.client.connection import connect, open_session
 from restow.client.endpoint import Endpoint
-from restow.client.listing import pages
+from restow.client.listing import all_objects
 from restow.client.prometheus import Answer, QueryError, query
 from restow.client.transport import Api
 from restow.kube.objects import Unreadable
@@ -72,11 +71,7 @@ async def _query(prometheus: Api, rule: Rule, file: RuleFile) -> Answer:
 
 async def listed_nodes(api: Api) -> list[MarkedNode]:
     """The nodes of a cluster, as far as samples and marks go; one that cannot be read is told and left out."""
-    nodes: list[MarkedNode] = []
-    async with aclosing(pages(api, NODES)) as listed:
-        async for page in listed:
-            nodes = [] if page.first else nodes
-            unreadable = [each for each in page.objects if isinstance(each, Unreadable)]
-            warn(f"node {each.metadata.name} cannot be read: {each.why}" for each in unreadable)
-            nodes += [each for each in page.objects if not isinstance(each, Unreadable)]
-    return nodes
+    nodes = await all_objects(api, NODES)
+    unreadable = [each for each in nodes if isinstance(each, Unreadable)]
+    warn(f"node {each.metadata.name} cannot be read: {each.why}" for each in unreadable)
+    return [each for each in nodes if not isinstance(each, Unreadable)]

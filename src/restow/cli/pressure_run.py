@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
-import gc
-import sys
+from functools import partial
 from pathlib import Path
 from typing import Final
 
+from restow.cli.daemon_process import daemon_log, run_daemon
 from restow.cli.election_flags import election_problems
 from restow.cli.named_files import file_bytes, file_name
 from restow.cli.pressure_flags import PressureFlags
 from restow.cli.pressure_inputs import PrometheusAccess, mark_of, share_of
 from restow.cli.run_settings import lease_of
-from restow.client.errors import ClientError
 from restow.errors import InputError
 from restow.kube.duration import SECOND, format_duration
 from restow.kube.excerpts import excerpt
@@ -23,29 +21,19 @@ from restow.pressure.rules import read_rules
 from restow.pressure.settings import Listening, PressureSettings
 from restow.pressure.situation import Criteria
 from restow.reporting.html.pressure import render_pressure
-from restow.running.library_logs import hear_libraries
 from restow.running.logs import Log
 from restow.running.settings import ApiSettings
 from restow.serving.server import Endpoint
 from restow.serving.tls import KeyPair
 
-_DONE, _FAILED = 0, 1
 _HIGHEST_PORT: Final = 65535
 
 
 def label_by_rules(flags: PressureFlags) -> int:
     """Run as flags say; InputError for what cannot be used, else the exit status. What happens goes to the log."""
-    # Unlike most commands this one lasts, and has to get rid of what it made.
-    gc.enable()
-    log = Log(sys.stderr, flags.logging_format, flags.v)
-    hear_libraries(log)
-    settings = settings_of(flags, log)
-    try:
-        asyncio.run(PressureDaemon(settings, log, render_pressure).run())
-    except (ClientError, OSError) as error:
-        log.failure("restow pressure failed", error)
-        return _FAILED
-    return _DONE
+    log = daemon_log(flags.logging_format, flags.v)
+    daemon = PressureDaemon(settings_of(flags, log), log, render_pressure)
+    return run_daemon(daemon.run(), partial(log.failure, "restow pressure failed"))
 
 
 def settings_of(flags: PressureFlags, log: Log) -> PressureSettings:

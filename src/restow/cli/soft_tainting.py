@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
-import gc
-import sys
 from dataclasses import dataclass
+from functools import partial
 
+from restow.cli.daemon_process import daemon_log, run_daemon
 from restow.cli.operating import health_server
-from restow.client.errors import ClientError
 from restow.operator.soft_tainting import read_policy
 from restow.operator.tainter_daemon import TainterSettings, taint
 from restow.operator.tainting_policy import tainting_policy
-from restow.running import log_lines
-from restow.running.library_logs import hear_libraries
-from restow.running.logs import Format, Log
+from restow.running.logs import Format
 from restow.running.settings import ApiSettings
-
-_DONE, _FAILED = 0, 1
 
 
 @dataclass(slots=True, frozen=True)
@@ -42,13 +36,5 @@ def keep_tainting(asked: TaintingRequest) -> int:
         api=ApiSettings(kubeconfig=asked.kubeconfig),
         https=health_server(asked.port),
     )
-    # Unlike the other commands this one lasts, and has to get rid of what it made.
-    gc.enable()
-    log = Log(sys.stderr, asked.logging_format, asked.verbosity)
-    hear_libraries(log)
-    try:
-        asyncio.run(taint(settings, log))
-    except (ClientError, OSError) as error:
-        log_lines.failed(log, error)
-        return _FAILED
-    return _DONE
+    log = daemon_log(asked.logging_format, asked.verbosity)
+    return run_daemon(taint(settings, log), partial(log.failure, "restow operator soft-tainter failed"))

@@ -17,11 +17,11 @@ import msgspec
 from msgspec import Raw, Struct, field
 
 from restow.client.back_off import REQUESTS
-from restow.client.errors import Gone, MalformedReply
+from restow.client.errors import ClientError, Gone, MalformedReply
 from restow.client.resources import Resource
 from restow.client.transport import Api
 from restow.kube import nulls
-from restow.kube.objects.unreadable import DECODING_ERRORS, decode_or_name
+from restow.kube.objects.unreadable import DECODING_ERRORS, Unreadable, decode_or_name
 
 #: Objects a page, as client-go asks for.
 _PAGE = 500
@@ -86,6 +86,26 @@ async def pages(api: Api, resource: Resource, selection: Selection = EVERYTHING)
             await asyncio.sleep(REQUESTS.wait(beginning))
         else:
             return
+
+
+async def all_objects(api: Api, resource: Resource, selection: Selection = EVERYTHING) -> list[Any]:
+    """Return the objects of one list, all in memory; one that is not what the API promises is an ``Unreadable``. ClientError."""
+    found: list[Any] = []
+    async with aclosing(pages(api, resource, selection)) as listed:
+        async for page in listed:
+            if page.first:
+                found = []
+            found += page.objects
+    return found
+
+
+async def readable_objects(api: Api, resource: Resource, selection: Selection = EVERYTHING) -> list[Any]:
+    """Return the objects of one list, all in memory; ClientError also for one that is not what the API promises."""
+    found = await all_objects(api, resource, selection)
+    for each in found:
+        if isinstance(each, Unreadable):
+            raise ClientError(f"{resource.kind} {each.metadata.name} cannot be read: {each.why}")
+    return found
 
 
 async def _from_the_start(api: Api, resource: Resource, selection: Selection) -> AsyncGenerator[Page, None]:

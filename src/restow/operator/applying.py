@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from restow.client import objects
 from restow.client.errors import BadRequest, NotFound
-from restow.client.listing import Selection, pages
+from restow.client.listing import Selection, all_objects
 from restow.client.permitted_body import Permit
 from restow.client.resources import Resource
 from restow.client.transport import Api
@@ -24,7 +24,6 @@ from restow.running.logs import Log
 #: Kind, namespace and name.
 Key: TypeAlias = tuple[str, str, str]
 _UNPROCESSABLE: Final = 422
-_PLAIN: Final = dict[str, Any]
 
 
 @dataclass(slots=True, frozen=True)
@@ -51,7 +50,7 @@ async def made_objects(api: Api, namespace: str) -> dict[Key, Object]:
 async def _made(api: Api, resource: Resource, namespace: str) -> list[Object]:
     selection = Selection(namespace if resource.namespaced else "", labels=SELECTOR)
     try:
-        found = [each async for page in pages(api, resource, selection) for each in page.objects]
+        found = await all_objects(api, resource, selection)
     except NotFound:
         # The cluster has no such kind.
         return []

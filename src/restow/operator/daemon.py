@@ -14,15 +14,14 @@ from functools import partial
 from typing import Final
 
 from restow.client.back_off import STREAMS
-from restow.client.connection import connect
 from restow.client.permitted_body import Permit
 from restow.client.transport import Api
 from restow.operator.applying import Writing
 from restow.operator.facts import Installation
 from restow.operator.syncing import Operator, leave, sync
 from restow.operator.watches import watch
-from restow.running import log_lines
 from restow.running.background import background
+from restow.running.connecting import connected
 from restow.running.electing import with_permission
 from restow.running.ending import heed_signals, told_to_stop
 from restow.running.https import https
@@ -53,15 +52,8 @@ async def operate(settings: OperatorSettings, log: Log) -> None:
     stopping, health = told_to_stop(log), Health()
     heed = partial(heed_signals, stopping, log)
     async with AsyncExitStack() as stack:
-        port = await stack.enter_async_context(https(settings.https, health, lambda: "", {}, log.caution))
-        if settings.https is not None and port is not None:
-            log_lines.serving(log, settings.https.endpoint.address, port)
-        api = await stack.enter_async_context(
-            connect(settings.api.kubeconfig, qps=settings.api.qps, burst=settings.api.burst)
-        )
-        for warning in api.endpoint.warnings:
-            log.caution(warning)
-        log.say(f"The cluster is {api.endpoint.server} ({api.endpoint.origin})")
+        await stack.enter_async_context(https(settings.https, health, lambda: "", {}, log))
+        api = await stack.enter_async_context(connected(settings.api, log))
         health.ready()
         work = _Work(settings.installation, api, log, stopping, heed)
         namespace = settings.installation.namespace

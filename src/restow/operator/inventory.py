@@ -7,18 +7,17 @@ operator, its namespace and the definition of the resource.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, Literal, get_args
+from typing import Final, Literal, get_args
 
-import msgspec
 from msgspec import Struct
 
 from restow.client import objects
 from restow.client.errors import NotFound
-from restow.client.listing import pages
+from restow.client.listing import all_objects
 from restow.client.resources import RESOURCES, VALIDATING_POLICY_BINDINGS, Resource
 from restow.client.transport import Api
 from restow.operator.applying import made_objects
-from restow.operator.kinds import DEPLOYMENTS, KUBEDESCHEDULERS, resource_for
+from restow.operator.kinds import DEPLOYMENTS, KUBEDESCHEDULERS, plain, plain_kind, resource_for
 from restow.operator.resource import KIND, NAMESPACE
 from restow.operator.soft_taints import has_soft_taints, read_nodes
 
@@ -29,17 +28,11 @@ _ORDER: Final[tuple[Step, ...]] = get_args(Step)
 OPERATOR: Final = "descheduler-operator"
 RIGHTS: Final = "openshift-descheduler-operator"
 DEFINITION: Final = f"{KUBEDESCHEDULERS.plural}.{KUBEDESCHEDULERS.group}"
-_PLAIN: Final = dict[str, Any]
 
-NAMESPACES: Final = msgspec.structs.replace(RESOURCES["Namespace"], type=_PLAIN)
+NAMESPACES: Final = plain(RESOURCES["Namespace"])
 NODES: Final = RESOURCES["Node"]
-DEFINITIONS: Final = Resource(
-    kind="CustomResourceDefinition",
-    group="apiextensions.k8s.io",
-    version="v1",
-    plural="customresourcedefinitions",
-    namespaced=False,
-    type=_PLAIN,
+DEFINITIONS: Final = plain_kind(
+    "CustomResourceDefinition", "apiextensions.k8s.io", "v1", "customresourcedefinitions", namespaced=False
 )
 
 
@@ -71,7 +64,7 @@ async def inventory(api: Api, namespace: str) -> tuple[Item, ...]:
 async def resources(api: Api) -> list[Item]:
     """Return the KubeDeschedulers of all namespaces; none where the cluster does not know the kind."""
     try:
-        found = [each async for page in pages(api, KUBEDESCHEDULERS) for each in page.objects]
+        found = await all_objects(api, KUBEDESCHEDULERS)
     except NotFound:
         return []
     return [Item("resource", KIND, each["metadata"]["name"], each["metadata"]["namespace"]) for each in found]

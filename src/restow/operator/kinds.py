@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -10,47 +10,48 @@ from restow.client.resources import CONFIG_MAPS, RESOURCES, VALIDATING_POLICY_BI
 from restow.operator.objects import LABELS, Object
 from restow.operator.resource import KIND
 
-_PLAIN: Final = dict[str, Any]
 _RBAC: Final = "rbac.authorization.k8s.io"
 _MONITORING: Final = "monitoring.coreos.com"
 
 
-def _kind(kind: str, group: str, version: str, plural: str, *, namespaced: bool = True) -> Resource:
-    return Resource(kind=kind, group=group, version=version, plural=plural, namespaced=namespaced, type=_PLAIN)
+def plain_kind(kind: str, group: str, version: str, plural: str, *, namespaced: bool = True) -> Resource:
+    """Return a kind that only an operator knows."""
+    return Resource(kind=kind, group=group, version=version, plural=plural, namespaced=namespaced, type=Object)
 
 
-def _plain(resource: Resource) -> Resource:
-    return msgspec.structs.replace(resource, type=_PLAIN)
+def plain(resource: Resource) -> Resource:
+    """Return a kind with its objects as they are written."""
+    return msgspec.structs.replace(resource, type=Object)
 
 
-KUBEDESCHEDULERS: Final = _kind(KIND, "operator.openshift.io", "v1", "kubedeschedulers")
+KUBEDESCHEDULERS: Final = plain_kind(KIND, "operator.openshift.io", "v1", "kubedeschedulers")
 #: Of OpenShift.
-SCHEDULERS: Final = _kind("Scheduler", "config.openshift.io", "v1", "schedulers", namespaced=False)
-API_SERVERS: Final = _kind("APIServer", "config.openshift.io", "v1", "apiservers", namespaced=False)
-ROUTES: Final = _kind("Route", "route.openshift.io", "v1", "routes")
-DEPLOYMENTS: Final = _plain(RESOURCES["Deployment"])
-JOBS: Final = _plain(RESOURCES["Job"])
-SERVICE_MONITORS: Final = _kind("ServiceMonitor", _MONITORING, "v1", "servicemonitors")
+SCHEDULERS: Final = plain_kind("Scheduler", "config.openshift.io", "v1", "schedulers", namespaced=False)
+API_SERVERS: Final = plain_kind("APIServer", "config.openshift.io", "v1", "apiservers", namespaced=False)
+ROUTES: Final = plain_kind("Route", "route.openshift.io", "v1", "routes")
+DEPLOYMENTS: Final = plain(RESOURCES["Deployment"])
+JOBS: Final = plain(RESOURCES["Job"])
+SERVICE_MONITORS: Final = plain_kind("ServiceMonitor", _MONITORING, "v1", "servicemonitors")
 
 #: Every kind of which an operator makes objects, in an order in which they can be created.
 WRITTEN: Final = (
-    _kind("ServiceAccount", "", "v1", "serviceaccounts"),
-    _kind("ClusterRole", _RBAC, "v1", "clusterroles", namespaced=False),
-    _kind("ClusterRoleBinding", _RBAC, "v1", "clusterrolebindings", namespaced=False),
-    _kind("Role", _RBAC, "v1", "roles"),
-    _kind("RoleBinding", _RBAC, "v1", "rolebindings"),
-    _plain(CONFIG_MAPS),
-    _plain(RESOURCES["Service"]),
-    _kind(
+    plain_kind("ServiceAccount", "", "v1", "serviceaccounts"),
+    plain_kind("ClusterRole", _RBAC, "v1", "clusterroles", namespaced=False),
+    plain_kind("ClusterRoleBinding", _RBAC, "v1", "clusterrolebindings", namespaced=False),
+    plain_kind("Role", _RBAC, "v1", "roles"),
+    plain_kind("RoleBinding", _RBAC, "v1", "rolebindings"),
+    plain(CONFIG_MAPS),
+    plain(RESOURCES["Service"]),
+    plain_kind(
         "ValidatingAdmissionPolicy",
         "admissionregistration.k8s.io",
         "v1",
         "validatingadmissionpolicies",
         namespaced=False,
     ),
-    _plain(VALIDATING_POLICY_BINDINGS),
+    plain(VALIDATING_POLICY_BINDINGS),
     SERVICE_MONITORS,
-    _kind("PrometheusRule", _MONITORING, "v1", "prometheusrules"),
+    plain_kind("PrometheusRule", _MONITORING, "v1", "prometheusrules"),
     DEPLOYMENTS,
     JOBS,
 )

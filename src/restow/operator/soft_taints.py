@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -17,12 +16,11 @@ from msgspec import Struct, structs
 
 from restow.client import objects
 from restow.client.errors import ClientError, NotFound
-from restow.client.listing import pages
+from restow.client.listing import readable_objects
 from restow.client.objects import PatchKind
 from restow.client.resources import RESOURCES
 from restow.client.taint_patches import is_outdated
 from restow.client.transport import Api
-from restow.kube.objects import Unreadable
 
 _PREFIX: Final = "nodeutilization.descheduler.openshift.io"
 #: Of a node that is used as it should be, where others are used less; and of one that is used too much, which bears both.
@@ -109,15 +107,7 @@ def taint_patch(taints: Sequence[RawTaint], keys: Collection[str]) -> list[dict[
 
 async def read_nodes(api: Api) -> list[TaintedNode]:
     """Return all nodes; ClientError if one of them cannot be read, for a taint may stand there."""
-    nodes: list[TaintedNode] = []
-    async with aclosing(pages(api, _NODES)) as listed:
-        async for page in listed:
-            nodes = [] if page.first else nodes
-            for each in page.objects:
-                if isinstance(each, Unreadable):
-                    raise ClientError(f"node {each.metadata.name} cannot be read: {each.why}")
-                nodes.append(each)
-    return nodes
+    return await readable_objects(api, _NODES)
 
 
 async def write_taints(api: Api, nodes: Iterable[TaintedNode], wanted: Mapping[str, Collection[str]]) -> Written:

@@ -11,7 +11,7 @@ from typing import Final
 
 from restow.client import objects
 from restow.client.errors import ApiError, ClientError, NotFound, NotPermitted
-from restow.client.listing import pages
+from restow.client.listing import all_objects
 from restow.errors import InputError
 from restow.kube.duration import SECOND
 from restow.kube.timestamps import format_time
@@ -70,7 +70,7 @@ async def leave(operator: Operator) -> None:
 
 async def _resources(operator: Operator) -> list[Object]:
     try:
-        return [each async for page in pages(operator.writing.api, KUBEDESCHEDULERS) for each in page.objects]
+        return await all_objects(operator.writing.api, KUBEDESCHEDULERS)
     except NotFound as error:
         raise ClientError(f"the cluster does not know {KIND}; install deploy/operator/crd.yaml: {error}") from error
 

@@ -6,17 +6,20 @@ Taints stay when it ends: a restart takes nothing off. Two at a time do no harm,
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from functools import partial
 
-from restow.client.connection import connect
+from restow.client.errors import ClientError
+from restow.descheduling.framework import StrategyError
+from restow.descheduling.node_utilization.queried import figures_of
 from restow.live.prometheus import PrometheusUsage
-from restow.operator.node_usage import node_usage
 from restow.operator.resource import NAMESPACE
 from restow.operator.soft_tainting import SoftTainting
-from restow.running import log_lines
+from restow.policies.policy import Policy
 from restow.running.background import background
+from restow.running.connecting import connected
 from restow.running.ending import told_to_stop
 from restow.running.https import https
 from restow.running.logs import Log
@@ -39,17 +42,24 @@ async def taint(settings: TainterSettings, log: Log) -> None:
     """Return when told to stop; InputError or OSError for what keeps it from working."""
     stopping, health = told_to_stop(log), Health()
     async with AsyncExitStack() as stack:
-        port = await stack.enter_async_context(https(settings.https, health, lambda: "", {}, log.caution))
-        if settings.https is not None and port is not None:
-            log_lines.serving(log, settings.https.endpoint.address, port)
-        api = await stack.enter_async_context(
-            connect(settings.api.kubeconfig, qps=settings.api.qps, burst=settings.api.burst)
-        )
-        for warning in api.endpoint.warnings:
-            log.caution(warning)
-        log.say(f"The cluster is {api.endpoint.server} ({api.endpoint.origin})")
+        await stack.enter_async_context(https(settings.https, health, lambda: "", {}, log))
+        api = await stack.enter_async_context(connected(settings.api, log))
         prometheus = PrometheusUsage(api, os.environ)
         usage = partial(node_usage, prometheus)
         tainting = SoftTainting(api, settings.namespace, settings.policy_file, usage, log, health)
         async with background(tainting.run(), "soft taints"):
             await stopping.wait()
+
+
+async def node_usage(prometheus: PrometheusUsage, policy: Policy, query: str) -> Mapping[str, float]:
+    """Return what a query of a policy comes to, 0 to 1 by node; ClientError where it cannot be had or is no such share."""
+    result = (await prometheus.results(policy)).get(query)
+    if result is None:
+        raise ClientError("the policy names no Prometheus (metricsProviders)")
+    if result.problem:
+        raise ClientError(result.problem)
+    try:
+        figures = figures_of(result, policy.restow.usage)
+    except StrategyError as error:
+        raise ClientError(str(error)) from error
+    return {node: figure.value for node, figure in figures.items()}

@@ -27,6 +27,7 @@ from restow.pressure.status import Status
 from restow.pressure.view import Renderer, View
 from restow.pressure.writing import Writer
 from restow.running.background import background
+from restow.running.connecting import connected
 from restow.running.electing import lease_unless_dry, with_permission
 from restow.running.ending import told_to_stop
 from restow.running.liveness import watched
@@ -60,27 +61,19 @@ class PressureDaemon:
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(watched(health.watchdog, log))
             api = await stack.enter_async_context(connect(settings.api.kubeconfig))
-            writing = await stack.enter_async_context(
-                connect(settings.api.kubeconfig, qps=settings.api.qps, burst=settings.api.burst)
-            )
+            writing = await stack.enter_async_context(connected(settings.api, log))
             prometheus = Api(settings.prometheus, await stack.enter_async_context(open_session()), None)
             nodes = KnownNodes(api, FIELD_MANAGER, log.caution)
             rounds = self._rounds(prometheus, nodes, writing, stopping=stopping, status=status, health=health)
             made = application(health, self._metrics.text, lambda: self._view(rounds, nodes, status), self.render)
             await stack.enter_async_context(_served(made, settings.listening, log))
-            self._begin(api, prometheus)
+            log.say(f"{PROMETHEUS} is {prometheus.endpoint.server}")
             await stack.enter_async_context(background(nodes.follow(), "nodes"))
             watching = watch_api_server(nodes, status, settings.interval)
             await stack.enter_async_context(background(watching, "API server"))
             health.ready()
             lease = lease_unless_dry(settings.lease, log, dry_run=settings.dry_run)
             await with_permission(lease, settings.namespace, writing, rounds.run, stopping, log=log, leads=self._lead)
-
-    def _begin(self, api: Api, prometheus: Api) -> None:
-        for warning in api.endpoint.warnings:
-            self.log.caution(warning)
-        cluster = f"The cluster is {api.endpoint.server} ({api.endpoint.origin})"
-        self.log.say(f"{cluster}, {PROMETHEUS} is {prometheus.endpoint.server}")
 
     def _rounds(
         self,

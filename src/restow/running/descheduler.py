@@ -28,7 +28,7 @@ from restow.live.cluster import LiveCluster, live_cluster
 from restow.live.kinds import METRICS, READ
 from restow.live.prometheus import PrometheusUsage
 from restow.policies.policy import Policy, collects_kubernetes_metrics
-from restow.running import log_lines
+from restow.running.connecting import connected
 from restow.running.cycles import Cycles
 from restow.running.deciding import Rules
 from restow.running.electing import lease_unless_dry, with_permission
@@ -99,22 +99,18 @@ class Descheduler:
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(watched(health.watchdog, log))
             webhooks = {STEER: webhook.answer}
-            port = await stack.enter_async_context(https(settings.https, health, metrics.text, webhooks, log.caution))
+            port = await stack.enter_async_context(https(settings.https, health, metrics.text, webhooks, log))
             if settings.https is not None and port is not None:
                 webhook.is_served(settings.https.endpoint.address, port)
-                log_lines.serving(log, settings.https.endpoint.address, port)
             tracing = tracing_of(settings.traces, log.caution)
             stack.callback(tracing.close)
             stack.enter_context(tracing.span(RUN))
             watching = await stack.enter_async_context(connect(api.kubeconfig))
             await check_version(watching, log)
             live = await stack.enter_async_context(live_cluster(watching, kinds_of(policies.current), tell=log.caution))
-            writing = await stack.enter_async_context(connect(api.kubeconfig, qps=api.qps, burst=api.burst))
+            writing = await stack.enter_async_context(connected(api, log))
             # One server, and the watches hear of it first.
             writing.server_time = watching.server_time
-            for warning in writing.endpoint.warnings:
-                log.caution(warning)
-            log.say(f"The cluster is {writing.endpoint.server} ({writing.endpoint.origin})")
             await first_lists(live)
             self._is_ready = True
             gates: Releasing | None = None

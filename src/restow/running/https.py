@@ -1,4 +1,4 @@
-"""The HTTPS server of a descheduler."""
+"""The HTTPS server of a daemon."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 
+from restow.running import log_lines
+from restow.running.logs import Log
 from restow.running.settings import HttpsSettings
 from restow.serving.health import Health
 from restow.serving.pages import Reviewer, pages
@@ -22,9 +24,9 @@ async def https(
     health: Health,
     metrics: Callable[[], str],
     webhooks: Mapping[str, Reviewer],
-    warn: Callable[[str], None],
+    log: Log,
 ) -> AsyncIterator[int | None]:
-    """Serve health, metrics and webhooks while the block runs; gives the port, None where nothing is to be served.
+    """Serve health, metrics and webhooks while the block runs; gives the port, which is logged, None where nothing is to be served.
 
     InputError for a certificate that cannot be used or made, OSError where it is not possible to listen.
     """
@@ -32,7 +34,8 @@ async def https(
         yield None
         return
     application = pages(health, metrics if settings.metrics else None, webhooks)
-    async with serving(application, settings.endpoint, _tls_context(settings, warn)) as port:
+    async with serving(application, settings.endpoint, _tls_context(settings, log.caution)) as port:
+        log_lines.serving(log, settings.endpoint.address, port)
         yield port
 
 

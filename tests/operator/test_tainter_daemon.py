@@ -14,7 +14,7 @@ from client.double import a_double, an_answer, an_api
 from restow.client.errors import ClientError
 from restow.live.prometheus import PrometheusUsage
 from restow.operator.desired import desired
-from restow.operator.node_usage import node_usage
+from restow.operator.tainter_daemon import node_usage
 from restow.policies.load import load_policy
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]
