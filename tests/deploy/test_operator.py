@@ -152,6 +152,22 @@ def test_it_makes_its_own_image_run():
     assert images == {container["image"]}
 
 
+def test_prometheus_finds_its_metrics_by_its_service():
+    service = documents(OPERATOR / "service.yaml")[0]
+    monitor = documents(DEPLOY / "monitoring" / "operator-service-monitor.yaml")[0]
+    deployment = only(documents(OPERATOR / "deployment.yaml"), "Deployment")
+    (container,) = pod_of(deployment)["spec"]["containers"]
+    (port,) = service["spec"]["ports"]
+    (endpoint,) = monitor["spec"]["endpoints"]
+    assert monitor["spec"]["selector"]["matchLabels"].items() <= service["metadata"]["labels"].items()
+    assert service["spec"]["selector"].items() <= pod_of(deployment)["metadata"]["labels"].items()
+    assert endpoint["port"] == port["name"]
+    assert {port["targetPort"]} == {each["name"] for each in container["ports"]}
+    assert endpoint["scheme"] == "https"
+    places = {each["metadata"]["namespace"] for each in (service, monitor, deployment)}
+    assert places == {NAMESPACE}
+
+
 class TestBundle:
     """The bundle for OLM has no rules of its own."""
 
@@ -172,7 +188,7 @@ class TestBundle:
         names = definition["spec"]["names"]
         assert (owned["name"], owned["kind"]) == (definition["metadata"]["name"], names["kind"])
         assert owned["version"] == definition["spec"]["versions"][0]["name"]
-        assert "COPY crd.yaml bundle/manifests/ /manifests/" in (self.bundle / "Containerfile").read_text()
+        assert "COPY crd.yaml service.yaml bundle/manifests/ /manifests/" in (self.bundle / "Containerfile").read_text()
 
     def test_its_example_is_a_resource_in_the_namespace_that_it_suggests(self):
         annotations = self.csv["metadata"]["annotations"]
@@ -191,8 +207,10 @@ class TestChart:
     chart = DEPLOY / "helm" / "restow-operator"
 
     def test_its_manifests_are_those_of_the_directory(self):
-        for name in ("rights", "guarding", "deployment"):
+        for name in ("rights", "guarding", "deployment", "service"):
             assert (self.chart / "files" / f"{name}.yaml").resolve() == OPERATOR / f"{name}.yaml"
+        monitor = self.chart / "files" / "service-monitor.yaml"
+        assert monitor.resolve() == DEPLOY / "monitoring" / "operator-service-monitor.yaml"
         assert (self.chart / "crds" / "kubedeschedulers.yaml").resolve() == OPERATOR / "crd.yaml"
 
     def test_schema_and_page_name_every_value(self):

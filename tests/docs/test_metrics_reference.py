@@ -6,9 +6,14 @@ from typing import get_args
 
 import pytest
 
+from builders.kubedeschedulers import INSTALLED, a_kubedescheduler
 from builders.pressure_views import a_view
 from docs.pages import code_spans, rows, section, text_of
 from restow.client.prometheus import Answer
+from restow.operator.desired import desired
+from restow.operator.facts import Facts
+from restow.operator.metrics import OperatorMetrics, SyncResult
+from restow.operator.status import status_of
 from restow.pressure.asking import Asked
 from restow.pressure.metrics import PressureMetrics
 from restow.serving.exposition import exposed_name
@@ -17,6 +22,7 @@ from restow.serving.metrics import EvictedPod, EvictionResult, LoopCause, Metric
 
 PAGE = text_of("docs/reference/metrics.md")
 _SECTIONS = ("## The Descheduler's", "## restow's own", "## The process")
+_OF_OPERATOR = ("## restow operator's", "## The process")
 _OF_PRESSURE = ("## restow pressure's", "## The process")
 
 
@@ -75,6 +81,18 @@ def test_every_metric_of_pressure_has_a_row():
     assert rows_of(_OF_PRESSURE) == described(metrics.registry)
 
 
+def test_every_metric_of_the_operator_has_a_row():
+    metrics = OperatorMetrics()
+    metrics.conditions([{"type": "Degraded", "status": "True"}])
+    assert rows_of(_OF_OPERATOR) == described(metrics.registry)
+
+
+def test_every_condition_that_is_a_metric_is_told_of():
+    status = status_of({}, 1, desired(a_kubedescheduler("LongLifecycle"), Facts(), INSTALLED), {}, plan=None, now="")
+    meaning = rows(PAGE)["restow_operator_condition"][-1]
+    assert {each["type"] for each in status["conditions"]} <= set(code_spans(meaning))
+
+
 @pytest.mark.parametrize(
     ("metric", "values"),
     [
@@ -82,6 +100,7 @@ def test_every_metric_of_pressure_has_a_row():
         ("restow_predictions_total", Prediction),
         ("restow_loops_suppressed_total", LoopCause),
         ("restow_cycles_total", CycleResult),
+        ("restow_operator_syncs_total", SyncResult),
     ],
 )
 def test_values_of_labels_are_told_of(metric, values):

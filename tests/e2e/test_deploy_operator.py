@@ -79,6 +79,14 @@ def test_the_chart_goes_into_any_namespace_with_any_image(built: Path) -> None:
     assert {each["value"] for each in one["env"] if "value" in each} == {"mine/restow:2"}
 
 
+def test_the_chart_has_a_service_monitor_where_it_is_asked_for(built: Path) -> None:
+    plain = by_name(rendered("tools"))
+    monitored = by_name(rendered("tools", serviceMonitor={"enabled": True}))
+    (added,) = monitored.keys() - plain.keys()
+    assert added == ("ServiceMonitor", "descheduler-operator")
+    assert monitored[added]["metadata"]["namespace"] == "tools"
+
+
 def test_an_image_is_set_in_one_place(built: Path, tmp_path: Path) -> None:
     kustomization = yaml.safe_load((DEPLOY / "operator" / "kustomization.yaml").read_text())
     kustomization["images"][0]["newName"] = "mine/restow"

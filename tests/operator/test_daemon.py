@@ -18,9 +18,11 @@ from restow.client.permitted_body import Permit
 from restow.client.transport import Call
 from restow.operator import daemon
 from restow.operator.daemon import RESYNC, _Work
+from restow.operator.metrics import OperatorMetrics
 from restow.operator.resource import NAMESPACE
 from restow.operator.syncing import FINALIZER
-from running.hearing import Heard
+from restow.serving.watchdog import Watchdog
+from running.hearing import Heard, sample
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]
 
@@ -37,6 +39,8 @@ class Played:
     #: When each sync began.
     syncs: list[float] = field(default_factory=list)
     failing: int = 0
+    metrics: OperatorMetrics = field(default_factory=OperatorMetrics)
+    watchdog: Watchdog = field(default_factory=Watchdog)
     changed: Callable[[], None] = lambda: None
     left: Callable[[], Awaitable[None]] | None = None
 
@@ -66,7 +70,9 @@ class Played:
 
         monkeypatch.setattr(daemon, "watch", watch)
         api: Any = self.api
-        work = asyncio.ensure_future(_Work(INSTALLED, api, self.heard.log, stopping, lambda: None).run(always))
+        work = asyncio.ensure_future(
+            _Work(INSTALLED, api, self.heard.log, stopping, lambda: None, self.metrics, self.watchdog).run(always)
+        )
         try:
             await asyncio.sleep(1)
             yield
@@ -83,6 +89,59 @@ async def test_it_syncs_at_the_start_and_once_in_a_while(monkeypatch: pytest.Mon
         played.api.stored = {path: each for path, each in played.api.stored.items() if path == RESOURCE}
         await asyncio.sleep(RESYNC)
         assert (len(played.syncs), played.made()) == (2, whole)
+
+
+async def test_syncs_and_conditions_are_metrics(monkeypatch: pytest.MonkeyPatch) -> None:
+    played = Played(failing=1)
+
+    def told(name: str, **labels: str) -> float | None:
+        return sample(played.metrics, f"restow_operator_{name}", **labels)
+
+    async with played.working(monkeypatch):
+        assert told("syncs_total", result="failed") == 1
+        assert (told("last_sync_timestamp_seconds"), told("condition", condition="Degraded")) == (0, None)
+        await asyncio.sleep(5)
+        assert (told("syncs_total", result="failed"), told("syncs_total", result="done")) == (1, 1)
+        assert told("sync_duration_seconds_count") == 2
+        assert told("last_sync_timestamp_seconds") == played.api.server_time.now()
+        assert told("condition", condition="Degraded") == 0
+        assert told("condition", condition="Progressing") == 1
+
+        played.api.stored[RESOURCE]["spec"]["profiles"] = []
+        played.changed()
+        await asyncio.sleep(2)
+        assert told("condition", condition="Degraded") == 1
+
+        del played.api.stored[RESOURCE]
+        played.changed()
+        await asyncio.sleep(2)
+        assert told("condition", condition="Degraded") is None
+
+
+async def test_a_replica_that_leads_no_more_tells_nothing_of_the_resource() -> None:
+    metrics = OperatorMetrics()
+    metrics.leads(True)
+    metrics.conditions([{"type": "Degraded", "status": "True"}])
+    metrics.leads(False)
+    assert sample(metrics, "restow_operator_condition", condition="Degraded") is None
+    assert sample(metrics, "restow_operator_leader") == 0
+
+
+async def test_a_sync_without_end_is_stuck(monkeypatch: pytest.MonkeyPatch) -> None:
+    played = Played()
+
+    async def endless(*_: Any, **__: Any) -> bytes:
+        await asyncio.sleep(1e6)
+        raise AssertionError
+
+    async with played.working(monkeypatch):
+        await asyncio.sleep(2000)
+        assert played.watchdog.stuck() == ""
+        monkeypatch.setattr(MemoryApi, "send", endless)
+        monkeypatch.setattr(MemoryApi, "read", endless, raising=False)
+        played.changed()
+        await asyncio.sleep(2000)
+        assert played.watchdog.stuck() == "the operator: no end of a sync for 900 s"
 
 
 async def test_many_changes_at_a_time_are_one_sync(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,15 +50,15 @@ def run_operator(asked: Operating) -> int:
         installation=asked.installation,
         api=ApiSettings(kubeconfig=asked.kubeconfig),
         lease=LeaseSettings(name=LEASE, timing=timing),
-        https=health_server(asked.port),
+        https=server_on(asked.port),
     )
     log = daemon_log(asked.logging_format, asked.verbosity)
     return run_daemon(operate(settings, log), partial(log.failure, "restow operator failed"))
 
 
-def health_server(port: int) -> HttpsSettings | None:
-    """What a daemon of the operator serves on a port: health alone; None for 0."""
+def server_on(port: int) -> HttpsSettings | None:
+    """Return where a daemon of the operator serves its pages; None for 0."""
     if port <= 0:
         return None
     tls = TlsSettings(tls_version(""), ciphers(()))
-    return HttpsSettings(endpoint=Endpoint(_EVERYWHERE, port), tls=tls, metrics=False)
+    return HttpsSettings(endpoint=Endpoint(_EVERYWHERE, port), tls=tls)

@@ -53,7 +53,7 @@ _V = "Log verbosity, 0 to 8."
 _Namespace = Annotated[
     str, Parameter(metavar="NAMESPACE", env_var=["OPERATOR_NAMESPACE", "POD_NAMESPACE"], help=_NAMESPACE)
 ]
-_Port = Annotated[int, option.value(SERVER, "PORT", "Port for health checks; 0 disables the server.")]
+_Port = Annotated[int, option.value(SERVER, "PORT", "Port for health checks and metrics; 0 disables the server.")]
 _Lease = Annotated[
     int, option.time_span(ELECTION, "How long other replicas wait after the leader's last renewal.", duration)
 ]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from restow.cli.daemon_process import daemon_log, run_daemon
-from restow.cli.operating import health_server
+from restow.cli.operating import server_on
 from restow.operator.soft_tainting import read_policy
 from restow.operator.tainter_daemon import TainterSettings, taint
 from restow.operator.tainting_policy import tainting_policy
@@ -34,7 +34,7 @@ def keep_tainting(asked: TaintingRequest) -> int:
         policy_file=asked.policy_file,
         namespace=asked.namespace,
         api=ApiSettings(kubeconfig=asked.kubeconfig),
-        https=health_server(asked.port),
+        https=server_on(asked.port),
     )
     log = daemon_log(asked.logging_format, asked.verbosity)
     return run_daemon(taint(settings, log), partial(log.failure, "restow operator soft-tainter failed"))

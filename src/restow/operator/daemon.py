@@ -18,6 +18,7 @@ from restow.client.permitted_body import Permit
 from restow.client.transport import Api
 from restow.operator.applying import Writing
 from restow.operator.facts import Installation
+from restow.operator.metrics import OperatorMetrics, SyncResult
 from restow.operator.syncing import Operator, leave, sync
 from restow.operator.watches import watch
 from restow.running.background import background
@@ -25,9 +26,11 @@ from restow.running.connecting import connected
 from restow.running.electing import with_permission
 from restow.running.ending import heed_signals, told_to_stop
 from restow.running.https import https
+from restow.running.liveness import watched
 from restow.running.logs import Log
 from restow.running.settings import ApiSettings, HttpsSettings, LeaseSettings
 from restow.serving.health import Health
+from restow.serving.watchdog import Watchdog
 
 #: As OpenShift's operator.
 LEASE: Final = "openshift-cluster-kube-descheduler-operator-lock"
@@ -35,6 +38,9 @@ LEASE: Final = "openshift-cluster-kube-descheduler-operator-lock"
 RESYNC: Final = 60.0
 #: Seconds in which several changes become one sync.
 _TOGETHER: Final = 0.2
+#: Seconds that a sync may take: each request in it has a bound of its own.
+_PATIENCE: Final = 900.0
+_WHO: Final = "operator"
 
 
 @dataclass(slots=True, frozen=True, kw_only=True)
@@ -49,15 +55,16 @@ class OperatorSettings:
 
 async def operate(settings: OperatorSettings, log: Log) -> None:
     """Return when told to stop, or when the lease is lost; InputError, ClientError or OSError for what keeps it from working."""
-    stopping, health = told_to_stop(log), Health()
+    stopping, health, metrics = told_to_stop(log), Health(), OperatorMetrics()
     heed = partial(heed_signals, stopping, log)
     async with AsyncExitStack() as stack:
-        await stack.enter_async_context(https(settings.https, health, lambda: "", {}, log))
+        await stack.enter_async_context(watched(health.watchdog, log))
+        await stack.enter_async_context(https(settings.https, health, metrics.text, {}, log))
         api = await stack.enter_async_context(connected(settings.api, log))
         health.ready()
-        work = _Work(settings.installation, api, log, stopping, heed)
+        work = _Work(settings.installation, api, log, stopping, heed, metrics, health.watchdog)
         namespace = settings.installation.namespace
-        await with_permission(settings.lease, namespace, api, work.run, stopping, log=log, leads=lambda _: None)
+        await with_permission(settings.lease, namespace, api, work.run, stopping, log=log, leads=metrics.leads)
 
 
 @dataclass(slots=True)
@@ -69,13 +76,15 @@ class _Work:
     log: Log
     stopping: asyncio.Event
     heed: Callable[[], None]
+    metrics: OperatorMetrics
+    watchdog: Watchdog
     _changed: asyncio.Event = field(init=False, default_factory=asyncio.Event)
     _turn: asyncio.Lock = field(init=False, default_factory=asyncio.Lock)
 
     async def run(self, permit: Permit) -> None:
         """Sync until ``stopping`` is set."""
         namespace = self.installation.namespace
-        operator = Operator(Writing(self.api, namespace, permit, self.log), self.installation)
+        operator = Operator(Writing(self.api, namespace, permit, self.log), self.installation, self.metrics)
         self._changed.set()
         async with background(self._keep_syncing(operator), "sync"):
             await watch(
@@ -96,15 +105,27 @@ class _Work:
         failures = 0
         while True:
             await self._wait()
-            try:
-                async with self._turn:
-                    await sync(operator)
-                failures = 0
-            except Exception as error:  # noqa: BLE001 - whatever it was, the next sync may fare better
-                failures += 1
-                self.log.failure("Sync failed", str(error) or type(error).__name__)
+            async with self._turn:
+                failures = 0 if await self._synced(operator) else failures + 1
+            if failures:
                 await asyncio.sleep(STREAMS.wait(failures))
                 self._changed.set()
+
+    async def _synced(self, operator: Operator) -> bool:
+        """Whether a sync did not fail."""
+        self.watchdog.expect(_WHO, "end of a sync", _PATIENCE)
+        clock = asyncio.get_running_loop().time
+        began = clock()
+        result: SyncResult = "failed"
+        try:
+            await sync(operator)
+            result = "done"
+        except Exception as error:  # noqa: BLE001 - whatever it was, the next sync may fare better
+            self.log.failure("Sync failed", str(error) or type(error).__name__)
+        finally:
+            self.watchdog.rest(_WHO)
+        self.metrics.synced(result, clock() - began, self.api.server_time.now())
+        return result == "done"
 
     async def _wait(self) -> None:
         try:

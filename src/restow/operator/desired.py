@@ -13,7 +13,7 @@ from typing import Literal
 
 from restow.operator import soft_tainter
 from restow.operator.facts import Facts, Installation
-from restow.operator.metrics import metrics_of
+from restow.operator.monitoring import monitoring_of
 from restow.operator.objects import Object, Place, in_namespace
 from restow.operator.operand import workload_of
 from restow.operator.pods import CONFIG_MAP
@@ -81,7 +81,7 @@ def _objects(resource: KubeDescheduler, policy: str, facts: Facts, installation:
         *rights_of(place, resource.spec.mode),
         *([monitoring_view(place, MONITORING_VIEW, OPERAND)] if asks else ()),
         in_namespace(place, "v1", "ConfigMap", CONFIG_MAP, data={POLICY_FILE: policy}),
-        *(metrics_of(place, facts) if lasts else ()),
+        *(monitoring_of(place, facts) if lasts else ()),
         workload_of(place, installation.image, policy, facts),
         *(soft_tainter.soft_tainter_of(place, installation, policy, facts) if taints else ()),
     )

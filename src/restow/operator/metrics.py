@@ -1,56 +1,74 @@
-"""How Prometheus finds the metrics of the descheduler."""
+"""What an operator counts."""
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Sequence
+from typing import Final, Literal
 
-from restow.operator.facts import Facts
-from restow.operator.objects import Object, Place, in_namespace
-from restow.operator.operand import APP, CERTIFICATE, PORT
-from restow.operator.rights import rights_of_prometheus
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    GCCollector,
+    Histogram,
+    PlatformCollector,
+    ProcessCollector,
+)
 
-_SERVICE: Final = "metrics"
-_SERVICE_CA: Final = "/etc/prometheus/configmaps/serving-certs-ca-bundle/service-ca.crt"
-_TOKEN: Final = "/var/run/secrets/kubernetes.io/serviceaccount/token"  # noqa: S105 - a path
+from restow.operator.objects import Object
+from restow.serving.exposition import exposition
 
+#: What becomes of a sync.
+SyncResult = Literal["done", "failed"]
 
-def metrics_of(place: Place, facts: Facts) -> list[Object]:
-    """Return the Service, and where the cluster has them the ServiceMonitor and the rights of OpenShift's Prometheus."""
-    return [
-        _service(place, facts),
-        *([_monitor(place, facts)] if facts.has_service_monitors else ()),
-        *(rights_of_prometheus(place) if facts.is_openshift else ()),
-    ]
-
-
-def _service(place: Place, facts: Facts) -> Object:
-    wanted = {"service.beta.openshift.io/serving-cert-secret-name": CERTIFICATE} if facts.is_openshift else None
-    port = {"name": "https", "port": PORT, "protocol": "TCP", "targetPort": PORT}
-    spec = {"type": "ClusterIP", "selector": APP, "ports": [port]}
-    return in_namespace(place, "v1", "Service", _SERVICE, labels=APP, annotations=wanted, spec=spec)
+_SECONDS: Final = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250)
+_RESULTS: Final[tuple[SyncResult, ...]] = ("done", "failed")
 
 
-def _monitor(place: Place, facts: Facts) -> Object:
-    endpoint = {
-        "port": "https",
-        "path": "/metrics",
-        "scheme": "https",
-        "interval": "30s",
-        # The label namespace of the metrics is that of the evicted pod.
-        "metricRelabelings": [
-            {"action": "replace", "sourceLabels": ["exported_namespace"], "targetLabel": "pod_namespace"},
-            {"action": "labeldrop", "regex": "exported_namespace"},
-        ],
-        **(_verified(place) if facts.is_openshift else {"tlsConfig": {"insecureSkipVerify": True}}),
-    }
-    spec = {
-        "endpoints": [endpoint],
-        "namespaceSelector": {"matchNames": [place.namespace]},
-        "selector": {"matchLabels": APP},
-    }
-    return in_namespace(place, "monitoring.coreos.com/v1", "ServiceMonitor", "kube-descheduler", spec=spec)
+class OperatorMetrics:
+    """Everything that ``/metrics`` tells."""
 
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self._leads = self._gauge("leader", "1 while this process holds the lease and syncs; 0 while it waits.")
+        self._last = self._gauge("last_sync_timestamp_seconds", "End of the last sync that did not fail; 0 before it.")
+        self._conditions = self._gauge(
+            "condition", "1 while the condition of the KubeDescheduler is True, else 0.", "condition"
+        )
+        self._syncs = Counter("restow_operator_syncs", "Syncs by result.", ["result"], registry=self.registry)
+        self._seconds = Histogram(
+            "restow_operator_sync_duration_seconds",
+            "Duration of a sync: reading the cluster, and writing what differs.",
+            buckets=_SECONDS,
+            registry=self.registry,
+        )
+        for result in _RESULTS:
+            self._syncs.labels(result)
+        for process_wide in (ProcessCollector, PlatformCollector, GCCollector):
+            process_wide(registry=self.registry)
 
-def _verified(place: Place) -> Object:
-    name = f"{_SERVICE}.{place.namespace}.svc"
-    return {"bearerTokenFile": _TOKEN, "tlsConfig": {"caFile": _SERVICE_CA, "serverName": name}}
+    def text(self) -> str:
+        """Return all of it in Prometheus' text format."""
+        return exposition(self.registry)
+
+    def leads(self, leading: bool) -> None:  # noqa: FBT001 - a gauge's value
+        """Tell whether this process syncs; what another one sees of the resource is for that one to tell."""
+        self._leads.set(leading)
+        if not leading:
+            self.conditions(())
+
+    def synced(self, result: SyncResult, seconds: float, ended: float) -> None:
+        """Count a sync that ended at a time in seconds since 1970."""
+        self._syncs.labels(result).inc()
+        self._seconds.observe(seconds)
+        if result == "done":
+            self._last.set(ended)
+
+    def conditions(self, conditions: Sequence[Object]) -> None:
+        """Tell the conditions of the resource that counts; none where there is no such resource."""
+        self._conditions.clear()
+        for each in conditions:
+            self._conditions.labels(each["type"]).set(each["status"] == "True")
+
+    def _gauge(self, name: str, meaning: str, *labels: str) -> Gauge:
+        return Gauge(f"restow_operator_{name}", meaning, labels, registry=self.registry)

@@ -6,7 +6,7 @@ one before was cut short. Every error reaches the status; one that may pass is r
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from restow.client import objects
@@ -21,6 +21,7 @@ from restow.operator.comparing import MANAGER
 from restow.operator.desired import Desired, desired
 from restow.operator.facts import Installation
 from restow.operator.kinds import KUBEDESCHEDULERS, resource_for
+from restow.operator.metrics import OperatorMetrics
 from restow.operator.objects import Object
 from restow.operator.plan_summary import summary_in
 from restow.operator.pods import VERBOSITY
@@ -42,6 +43,7 @@ class Operator:
 
     writing: Writing
     installation: Installation
+    metrics: OperatorMetrics = field(default_factory=OperatorMetrics)
 
 
 async def sync(operator: Operator) -> None:
@@ -49,10 +51,12 @@ async def sync(operator: Operator) -> None:
     ours = None
     for each in await _resources(operator):
         if any(check_name(_metadata(each), operator.installation.namespace)):
-            await _tell(operator, each, _misplaced(operator, each), {})
+            misplaced = _misplaced(operator, each)
+            await _tell(operator, each, misplaced, _status(operator, each, misplaced, {}))
         else:
             ours = each
     if ours is None:
+        operator.metrics.conditions(())
         # Whoever took the finalizer away by force has left objects that belong to no namespace.
         await _remove(operator.writing)
     elif not ours["metadata"].get("deletionTimestamp") and FINALIZER in ours["metadata"].get("finalizers", ()):
@@ -101,7 +105,9 @@ async def _reconcile(operator: Operator, thing: Object) -> None:
         raise
     except Exception as error:  # noqa: BLE001 - whatever it is, the status tells of it
         trouble, wanted = error, failed(wanted, _problem(error))
-    await _tell(operator, thing, wanted, there)
+    status = _status(operator, thing, wanted, there)
+    operator.metrics.conditions(status["conditions"])
+    await _tell(operator, thing, wanted, status)
     if trouble is not None:
         raise trouble
 
@@ -143,14 +149,16 @@ async def _untaint(writing: Writing) -> None:
         writing.log.info("Took soft taints off", nodes=nodes)
 
 
-async def _tell(operator: Operator, thing: Object, wanted: Desired, there: dict[Key, Object]) -> None:
+def _status(operator: Operator, thing: Object, wanted: Desired, there: dict[Key, Object]) -> Object:
+    now = format_time(int(operator.writing.api.server_time.now()) * SECOND)
+    generation = thing["metadata"].get("generation", 0)
+    return status_of(thing.get("status") or {}, generation, wanted, there, plan=summary_in(there), now=now)
+
+
+async def _tell(operator: Operator, thing: Object, wanted: Desired, status: Object) -> None:
     """Write the status where it says something else."""
     writing, metadata = operator.writing, thing["metadata"]
-    previous = thing.get("status") or {}
-    now = format_time(int(writing.api.server_time.now()) * SECOND)
-    plan = summary_in(there)
-    status = status_of(previous, metadata.get("generation", 0), wanted, there, plan=plan, now=now)
-    if is_told(previous, status):
+    if is_told(thing.get("status") or {}, status):
         return
     for each in wanted.problems:
         writing.log.caution(f"{metadata['namespace']}/{metadata['name']}: {each.message}")

@@ -22,6 +22,7 @@ from restow.running.background import background
 from restow.running.connecting import connected
 from restow.running.ending import told_to_stop
 from restow.running.https import https
+from restow.running.liveness import watched
 from restow.running.logs import Log
 from restow.running.settings import ApiSettings, HttpsSettings
 from restow.serving.health import Health
@@ -42,7 +43,8 @@ async def taint(settings: TainterSettings, log: Log) -> None:
     """Return when told to stop; InputError or OSError for what keeps it from working."""
     stopping, health = told_to_stop(log), Health()
     async with AsyncExitStack() as stack:
-        await stack.enter_async_context(https(settings.https, health, lambda: "", {}, log))
+        await stack.enter_async_context(watched(health.watchdog, log))
+        await stack.enter_async_context(https(settings.https, health, None, {}, log))
         api = await stack.enter_async_context(connected(settings.api, log))
         prometheus = PrometheusUsage(api, os.environ)
         usage = partial(node_usage, prometheus)

@@ -22,7 +22,7 @@ from restow.serving.tls import context_of_files, context_of_pem
 async def https(
     settings: HttpsSettings | None,
     health: Health,
-    metrics: Callable[[], str],
+    metrics: Callable[[], str] | None,
     webhooks: Mapping[str, Reviewer],
     log: Log,
 ) -> AsyncIterator[int | None]:
