@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import base64
+import dataclasses
 import gzip
 import json
 import random
+from pathlib import Path
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from builders.memory_api import MemoryApi
+from restow.cli.plan_files import read_order
 from restow.client.errors import Forbidden
 from restow.client.leadership import always
 from restow.descheduling.plan import Metadata, Move, Plan, PodRef, Refusal, Summary, Utilisation
@@ -56,6 +59,24 @@ def test_a_dry_run_has_the_whole_plan_beside_it_and_evicts_nothing() -> None:
     assert (told["listedMoves"], told["listedRefusals"]) == (2, told["refused"])
     plan = json.loads(gzip.decompress(base64.b64decode(api.stored[PATH]["binaryData"]["plan.json.gz"])))
     assert [each["from"] for each in plan["moves"]] == ["n0", "n0"]
+
+
+def test_the_plan_is_all_that_apply_needs(tmp_path: Path) -> None:
+    api = MemoryApi()
+    configuration = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+    run = Run(a_town(*crowd("web"), nodes=3), dry_run=True)
+    made: Any = api
+    run.cycles.publish = publishing(made, TARGET, always, run.heard.log, dry_run=True)
+    decided = dataclasses.replace(rules("prove", maxNoOfPodsToEvictTotal=2), scheduler_configuration=configuration)
+    run.perform(decided)
+    file = tmp_path / "plan.json"
+    file.write_bytes(gzip.decompress(base64.b64decode(api.stored[PATH]["binaryData"]["plan.json.gz"])))
+    order = read_order(str(file))
+    # The plan was decided as ``prove`` says, whether or not the policy says so.
+    wanted = decided.policy
+    assert order.policy == replace(wanted, restow=replace(wanted.restow, placement="prove"))
+    assert order.plan.scheduler_configuration == configuration
+    assert len(order.plan.moves) == 2
 
 
 def test_refusals_are_counted_by_their_codes() -> None:

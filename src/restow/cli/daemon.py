@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 from restow.cli.daemon_process import daemon_log, run_daemon
 from restow.cli.flag_checks import check_flags
@@ -22,18 +23,19 @@ def deschedule(flags: Flags) -> int:
     log = daemon_log(flags.logging_format, flags.v)
     for sentence in ignored_flags(flags):
         log.caution(sentence)
-    descheduler = Descheduler(settings_of(flags, _profiles(flags, log)), log)
+    profiles, configuration = _schedulers(flags, log)
+    descheduler = Descheduler(settings_of(flags, profiles, configuration), log)
     return run_daemon(descheduler.run(), partial(log_lines.failed, log))
 
 
-def _profiles(flags: Flags, log: Log) -> tuple[SchedulerProfile, ...]:
-    """The profiles of the cluster's schedulers, as the flag's file has them or as they are by default."""
+def _schedulers(flags: Flags, log: Log) -> tuple[tuple[SchedulerProfile, ...], dict[str, Any] | None]:
+    """The profiles of the cluster's schedulers, as the flag's file has them or as they are by default, and that file."""
     if not flags.scheduler_config:
-        return (DEFAULT_PROFILE,)
+        return (DEFAULT_PROFILE,), None
     # Reading a configuration needs a tenth of all modules, and few clusters have one.
     from restow.cli.scheduler_config import read_scheduler_config
 
     configuration = read_scheduler_config(flags.scheduler_config)
     for warning in problem_lines(configuration.warnings):
         log.caution(warning)
-    return tuple(configuration.profiles)
+    return configuration.profiles, configuration.document

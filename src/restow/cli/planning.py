@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from msgspec import structs
 
@@ -20,7 +19,7 @@ from restow.descheduling.cycle import Cycle
 from restow.descheduling.measured_usage import measured_usage
 from restow.descheduling.planning import cycle_notes, idle_strategies, make_plan, node_loads
 from restow.descheduling.registry import plugins
-from restow.policies.understood import full_document
+from restow.policies.understood import decided_document
 from restow.reporting.report import Report
 
 #: These forms hold the plan alone; the others tell the reader of the notes themselves.
@@ -44,16 +43,18 @@ def answer(request: Request) -> None:
     cycle = _decided(asked, clock)
     with clock.phase("report"), working("making the plan"):
         plan = make_plan(cycle, asked.now, asked.placement)
-        idle = idle_strategies(asked.policy.loaded.policy, plugins())
+        policy = asked.policy.loaded.policy
+        idle = idle_strategies(policy, plugins())
+        steering = request.plan_request.steering or policy.restow.steering
         plan = structs.replace(
             plan,
             notes=(*plan.notes, *idle),
-            usage=measured_usage(cycle.state.cluster, asked.policy.loaded.policy),
-            policy=_policy_as_asked(asked, request.plan_request),
+            usage=measured_usage(cycle.state.cluster, policy),
+            policy=decided_document(policy, placement=asked.placement, steering=steering),
             scheduler_configuration=asked.configuration.document,
         )
     warn(plan.problems)
-    usage = missing_usage(asked.found, asked.policy.loaded.policy, cycle)
+    usage = missing_usage(asked.found, policy, cycle)
     warn(usage)
     missing = asked.found.missing_warning(cycle.missing, "moves")
     warn(missing)
@@ -72,14 +73,6 @@ def answer(request: Request) -> None:
         # Who is handed the page has not seen what was told beside it.
         notes = (*notes, *usage, *missing)
     write_plan(request.output, plan, lambda: Report(plan, node_loads(cycle), origin, policy_view(asked.policy), notes))
-
-
-def _policy_as_asked(asked: PlanContext, plan_request: PlanRequest) -> dict[str, Any]:
-    """The policy as it counted for this plan: options of the command line have more say than its file."""
-    policy = asked.policy.loaded.policy
-    steering = plan_request.steering or policy.restow.steering
-    restow = structs.replace(policy.restow, placement=asked.placement, steering=steering)
-    return full_document(structs.replace(policy, restow=restow))
 
 
 def _decided(asked: PlanContext, clock: Timings) -> Cycle:

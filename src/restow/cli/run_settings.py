@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from restow.cli.election_flags import ElectionFlags
 from restow.cli.feature_gates import is_open
@@ -26,15 +27,22 @@ from restow.serving.server import Endpoint
 from restow.serving.tls import KeyPair, TlsSettings
 
 
-def settings_of(flags: Flags, profiles: tuple[SchedulerProfile, ...] = (DEFAULT_PROFILE,)) -> Settings:
-    """The settings that flags ask for, which ``check_flags`` has let pass; ``profiles`` are the cluster's schedulers'."""
+def settings_of(
+    flags: Flags,
+    profiles: tuple[SchedulerProfile, ...] = (DEFAULT_PROFILE,),
+    scheduler_configuration: dict[str, Any] | None = None,
+) -> Settings:
+    """The settings that flags ask for, which ``check_flags`` has let pass.
+
+    ``profiles`` are the cluster's schedulers', from ``scheduler_configuration`` where there is one.
+    """
     return Settings(
         api=ApiSettings(
             kubeconfig=flags.client_connection_kubeconfig or None,
             qps=flags.client_connection_qps,
             burst=flags.client_connection_burst,
         ),
-        cycles=_cycles(flags, profiles),
+        cycles=_cycles(flags, profiles, scheduler_configuration),
         namespace=flags.leader_elect_resource_namespace,
         lease=lease_of(flags),
         https=_https(flags) if flags.secure_port > 0 else None,
@@ -43,7 +51,9 @@ def settings_of(flags: Flags, profiles: tuple[SchedulerProfile, ...] = (DEFAULT_
     )
 
 
-def _cycles(flags: Flags, profiles: tuple[SchedulerProfile, ...]) -> CycleSettings:
+def _cycles(
+    flags: Flags, profiles: tuple[SchedulerProfile, ...], scheduler_configuration: dict[str, Any] | None
+) -> CycleSettings:
     fallbacks = Fallbacks(flags.node_selector, flags.max_pods_to_evict_per_node, flags.evict_local_storage_pods)
     return CycleSettings(
         interval=flags.descheduling_interval / SECOND,
@@ -52,6 +62,7 @@ def _cycles(flags: Flags, profiles: tuple[SchedulerProfile, ...]) -> CycleSettin
         dry_run=flags.dry_run,
         placement=flags.placement,
         profiles=profiles,
+        scheduler_configuration=scheduler_configuration,
         in_background=is_open(flags.feature_gates, "EvictionsInBackground"),
     )
 

@@ -83,6 +83,10 @@ class Window(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
 #: How probable it must be that a move does what its strategy wants.
 CertaintySetting = Literal["certain", "likely", "possible"] | float
 
+#: Whether every move is proven, or pods are moved as the Descheduler does; and how replacements are steered.
+PlacementSetting = Literal["prove", "upstream"]
+SteeringSetting = Literal["auto", "nominate", "fence", "prefer", "none"]
+
 #: The namespaces whose pods may be evicted: all that do not opt out, or only those that opt in.
 Namespaces = Literal["all", "annotated"]
 
@@ -140,9 +144,9 @@ class RestowSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="ca
     others say how moves are carried out.
     """
 
-    placement: Literal["prove", "upstream"] | None = None
+    placement: PlacementSetting | None = None
     certainty: CertaintySetting = "likely"
-    steering: Literal["auto", "nominate", "fence", "prefer", "none"] = "auto"
+    steering: SteeringSetting = "auto"
     #: Nodes that may be fenced at a time: a number, or a percentage of them.
     fence_share: IntOrString = "50%"
     namespaces: Namespaces = "all"

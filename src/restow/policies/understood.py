@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, get_args
 
 import yaml
 from msgspec import Struct
-from msgspec.structs import FieldInfo, fields
+from msgspec.structs import FieldInfo, fields, replace
 
 from restow.documents.field_types import Duration
 from restow.documents.writing import write_yaml
@@ -22,7 +22,7 @@ from restow.redaction import without_password
 
 if TYPE_CHECKING:
     from restow.documents.document import Document
-    from restow.policies.policy import MetricsProvider, Policy, Profile
+    from restow.policies.policy import MetricsProvider, PlacementSetting, Policy, Profile, SteeringSetting
 
 #: Ends each line that the file did not say.
 DEFAULT_MARK: Final = "# default"
@@ -55,6 +55,11 @@ def full_document(policy: Policy) -> dict[str, Any]:
         "profiles": [_full_profile(profile) for profile in policy.profiles],
         "restow": _plain(policy.restow),
     }
+
+
+def decided_document(policy: Policy, *, placement: PlacementSetting, steering: SteeringSetting) -> dict[str, Any]:
+    """Return a policy as it counted for a plan: what was asked for beside its file has more say than the file."""
+    return full_document(replace(policy, restow=replace(policy.restow, placement=placement, steering=steering)))
 
 
 def _provider(provider: MetricsProvider) -> dict[str, Any]:

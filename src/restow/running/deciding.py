@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from restow.cluster.owners import pods_of_workloads
 from restow.cluster.snapshot import Cluster
@@ -34,6 +34,8 @@ class Rules:
     asked_placement: Placement | None = None
     #: Of the cluster's schedulers.
     profiles: Sequence[SchedulerProfile] = (DEFAULT_PROFILE,)
+    #: The document that they come from, for plans that are kept; None where there is none.
+    scheduler_configuration: dict[str, Any] | None = None
 
     @property
     def placement(self) -> Placement:

@@ -169,7 +169,9 @@ class _Work:
                 usage_source=PrometheusUsage(self.api, os.environ).results,
                 publish=self._publish(permit),
             )
-            rules = Rules(self.policies.current, settings.placement, settings.profiles)
+            rules = Rules(
+                self.policies.current, settings.placement, settings.profiles, settings.scheduler_configuration
+            )
             loop = Loop(cycles, self.policies, rules, settings.interval, self.stopping, self.health, log)
             stopped = asyncio.ensure_future(self._stop(cycles))
             try:

@@ -9,7 +9,7 @@ Source of the interval: Descheduler 0.36, wait.NonSlidingUntil.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from restow.live.cluster import WatchEndedError
@@ -61,7 +61,7 @@ class Loop:
 
     async def _perform(self) -> None:
         self.policies.refresh()
-        await self.cycles.perform(Rules(self.policies.current, self.rules.asked_placement, self.rules.profiles))
+        await self.cycles.perform(replace(self.rules, policy=self.policies.current))
 
     async def _pause(self, seconds: float) -> None:
         try:

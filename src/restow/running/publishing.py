@@ -28,6 +28,7 @@ from restow.descheduling.planning import make_plan
 from restow.kube.duration import SECOND
 from restow.kube.timestamps import format_time
 from restow.policies.policy import Policy
+from restow.policies.understood import decided_document
 from restow.running.deciding import Decision, Rules
 from restow.running.logs import Log
 from restow.running.off_loop import off_loop
@@ -114,10 +115,20 @@ def _content(
     summary = summary_of(decision, reporter, rules.policy, time, dry_run=dry_run)
     if not dry_run:
         return {"data": {SUMMARY: msgspec.json.encode(summary).decode()}}
-    plan, packed = fitting(make_plan(decision.cycle, now, rules.placement), LARGEST)
+    plan, packed = fitting(_plan(decision, rules, now), LARGEST)
     summary = msgspec.structs.replace(summary, listed_moves=len(plan.moves), listed_refusals=len(plan.refusals))
     data = {SUMMARY: msgspec.json.encode(summary).decode()}
     return {"data": data, "binaryData": {PLAN: base64.b64encode(packed).decode()}}
+
+
+def _plan(decision: Decision, rules: Rules, now: int) -> Plan:
+    """Return the plan with all that ``restow apply`` needs."""
+    policy = rules.policy
+    return msgspec.structs.replace(
+        make_plan(decision.cycle, now, rules.placement),
+        policy=decided_document(policy, placement=rules.placement, steering=policy.restow.steering),
+        scheduler_configuration=rules.scheduler_configuration,
+    )
 
 
 def summary_of(decision: Decision, reporter: Reporter, policy: Policy, time: str, *, dry_run: bool) -> PlanSummary:

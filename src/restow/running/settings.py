@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from restow.client.leadership import Timing
 from restow.descheduling.plan import Placement
@@ -81,6 +81,8 @@ class CycleSettings:
     placement: Placement | None = None
     #: Of the cluster's schedulers.
     profiles: tuple[SchedulerProfile, ...] = (DEFAULT_PROFILE,)
+    #: The document that they come from; None where there is none.
+    scheduler_configuration: dict[str, Any] | None = None
     #: Whether a pod that asks for it may be evicted by somebody else, later.
     in_background: bool = False
 
