@@ -24,10 +24,11 @@ from descheduling.harness import NOW, a_cluster
 from descheduling.proven import TOLD, codes, landings, moved, reasons
 from descheduling.trials import a_profile
 from restow.descheduling.cycle import Cycle
-from restow.descheduling.framework import NodeTest, PlacementConstraint, Strategy, Suggestion, Suggestions, View
+from restow.descheduling.framework import NodeTest, Strategy, Suggestion, Suggestions, View
 from restow.descheduling.proving import prove_cycle
 from restow.kube.timestamps import parse_time
 from restow.policies.arguments import PluginArgs
+from restow.policies.codes import PlacementConstraint
 from restow.policies.policy import CertaintySetting, Policy, RestowSettings
 from restow.policies.schema import PluginSchema
 

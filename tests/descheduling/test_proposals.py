@@ -16,7 +16,6 @@ from restow.descheduling.cycle import Cycle
 from restow.descheduling.framework import (
     NodeTest,
     PendingFilters,
-    PlacementConstraint,
     Proposal,
     Strategy,
     Suggestion,
@@ -29,6 +28,7 @@ from restow.descheduling.proving import prove_cycle
 from restow.descheduling.steering import Steering
 from restow.kube.timestamps import parse_time
 from restow.policies.arguments import PluginArgs
+from restow.policies.codes import PlacementConstraint
 from restow.policies.policy import Policy, RestowSettings
 from restow.policies.schema import PluginSchema
 

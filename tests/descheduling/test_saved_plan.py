@@ -12,6 +12,7 @@ from builders.plans import a_move, a_steered_move, small_report
 from restow.descheduling.plan import Fenced, Plan
 from restow.descheduling.saved_plan import read_plan
 from restow.errors import InputError
+from restow.policies.codes import PlacementConstraint
 from restow.reporting.json import render_json
 
 POLICY = {"apiVersion": "descheduler/v1alpha2", "kind": "DeschedulerPolicy"}
@@ -52,6 +53,21 @@ def test_what_was_written_is_read_again() -> None:
 def test_a_field_beside_the_moves_may_be_new() -> None:
     """What stays in place, and what is said of strategies, is not carried out."""
     assert read_plan(changed(lambda plan: plan.update(added=1)), "plan.json").moves == a_plan().moves
+
+
+def test_a_move_from_before_constraints_counts_on_another_node() -> None:
+    """Plans that restow wrote before it said what strategies ask for can still be applied."""
+
+    def of_old(plan: Any) -> None:
+        del plan["moves"][0]["constraint"]
+
+    assert read_plan(changed(of_old), "plan.json").moves[0].constraint is PlacementConstraint.ELSEWHERE
+
+
+@pytest.mark.parametrize("constraint", list(PlacementConstraint))
+def test_what_a_strategy_asks_for_is_read_again(constraint: PlacementConstraint) -> None:
+    plan = a_plan(moves=(structs.replace(a_move("shop/a", ("n1", "n2")), constraint=constraint),))
+    assert read_plan(written(plan), "plan.json").moves == plan.moves
 
 
 def first_move(**fields: Any) -> Any:

@@ -21,6 +21,7 @@ from restow.descheduling.framework import (
 )
 from restow.kube.timestamps import parse_time
 from restow.policies.arguments import PluginArgs
+from restow.policies.codes import PlacementConstraint
 from restow.policies.policy import Policy, Profile
 from restow.policies.schema import PluginSchema
 
@@ -28,12 +29,18 @@ from restow.policies.schema import PluginSchema
 Heard = list[Verdict]
 
 
-def suggesting(*names: str, pending: PendingFilters = PendingFilters.ALL, heard: Heard | None = None) -> Strategy:
+def suggesting(
+    *names: str,
+    pending: PendingFilters = PendingFilters.ALL,
+    heard: Heard | None = None,
+    constraint: PlacementConstraint = PlacementConstraint.ANYWHERE,
+) -> Strategy:
     """Suggests the pods of these names, in this order and whatever the verdicts."""
 
     def suggest(view: View, args: Any) -> Suggestions:
         for name in names:
-            verdict = yield Suggestion(view.pods.names.index(name), f"{name} should move", pending=pending)
+            pod = view.pods.names.index(name)
+            verdict = yield Suggestion(pod, f"{name} should move", constraint, pending=pending)
             if heard is not None:
                 heard.append(verdict)
 

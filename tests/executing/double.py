@@ -25,6 +25,7 @@ from restow.executing.settings import Settings
 from restow.executing.steering import NoSteering, Steers
 from restow.executing.task import Task
 from restow.kube.objects import Condition, OwnerReference
+from restow.policies.codes import PlacementConstraint
 
 T = TypeVar("T")
 
@@ -53,6 +54,7 @@ def a_task(
     kind: str = "ReplicaSet",
     replacement_policy: ReplacementPolicy = ReplacementPolicy.OVERLAPPING,
     plugin: str = "LowNodeUtilization",
+    constraint: PlacementConstraint = PlacementConstraint.BETTER,
 ) -> Task:
     """A task to evict a pod of an app."""
     nodes = tuple(candidates)
@@ -65,6 +67,7 @@ def a_task(
         candidates=nodes,
         candidate_count=len(nodes),
         plugin=plugin,
+        constraint=constraint,
     )
     owner = OwnerReference(kind=kind, name=app, uid=f"uid-{app}", controller=True)
     owned = owner if replacement_policy is not ReplacementPolicy.LOST else None

@@ -6,6 +6,8 @@ import re
 
 import pytest
 
+from builders import Owner, a_node, a_pod
+from descheduling.trials import suggesting, trial
 from executing.double import (
     Double,
     carry_out,
@@ -22,6 +24,9 @@ from restow.executing.outcomes import (
     Missing,
     Unready,
 )
+from restow.executing.tasks import tasks_of
+from restow.policies.codes import PlacementConstraint
+from restow.policies.policy import RestowSettings
 
 
 def test_a_stateful_set_is_followed_by_name() -> None:
@@ -60,11 +65,35 @@ def test_pods_that_come_back_stop_their_workload_after_the_first_and_say_why() -
     assert re.search(r"for 4m5\ds \(once\): new-1 landed on a again", messages(told, Dropped)[0])
 
 
-@pytest.mark.parametrize("plugin", ["PodLifeTime", "RemoveFailedPods", "RemovePodsHavingTooManyRestarts"])
-def test_a_pod_that_was_too_old_or_broken_may_come_back(plugin: str) -> None:
-    plan = tasks("web", 3, plugin=plugin)
+@pytest.mark.parametrize("plugin", ["PodLifeTime", "RestartWhatLeaks"])
+def test_a_pod_that_was_only_to_be_restarted_may_come_back(plugin: str) -> None:
+    """Whoever asks for that, be it a strategy that restow does not know."""
+    plan = tasks("web", 3, plugin=plugin, constraint=PlacementConstraint.ANYWHERE)
     told = carry_out(Double.of(plan, land=lambda _: "a"), plan)
     assert [each.match for each in told if isinstance(each, Landed)] == [Match.UNFORETOLD] * 3
+
+
+def test_what_an_installed_strategy_asks_for_is_what_its_pods_are_judged_by() -> None:
+    """A strategy that wants a restart, and one like it that wants the pod elsewhere, in upstream placement."""
+    matches = {constraint: come_back(constraint) for constraint in PlacementConstraint}
+    assert matches == {
+        PlacementConstraint.ANYWHERE: Match.UNFORETOLD,
+        PlacementConstraint.ELSEWHERE: Match.BACK,
+        PlacementConstraint.BETTER: Match.BACK,
+    }
+
+
+def come_back(constraint: PlacementConstraint) -> Match:
+    """How the landing of a pod on its own node is judged that an installed strategy wanted to move."""
+    cycle = trial(
+        {"RestartWhatLeaks": suggesting("p", constraint=constraint)},
+        a_node("a"),
+        a_node("b"),
+        a_pod("p", node="a", owner=Owner("ReplicaSet", "rs")),
+    )
+    plan = tasks_of(cycle, RestowSettings())
+    told = carry_out(Double.of(plan, land=lambda _: "a"), plan)
+    return next(each.match for each in told if isinstance(each, Landed))
 
 
 def test_a_missed_prediction_stops_its_workload() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from executing.double import a_task
 from restow.executing.memory import FIRST_PAUSE, LONGEST_PAUSE, Memory
+from restow.policies.codes import PlacementConstraint
 
 TASK = a_task("web-0")
 
@@ -84,10 +85,10 @@ def test_another_strategy_or_a_later_time_is_no_circle(plugin: str, now: float) 
     assert memory.reason_against(a_task("new", plugin=plugin), now) is None
 
 
-def test_strategies_that_look_at_age_may_move_a_replacement_again() -> None:
-    memory, old = Memory(), a_task("web-0", plugin="PodLifeTime")
+def test_a_strategy_that_only_wants_pods_restarted_may_move_a_replacement_again() -> None:
+    memory, old = Memory(), a_task("web-0", constraint=PlacementConstraint.ANYWHERE)
     memory.note(old, "uid-new", 0.0)
-    assert memory.reason_against(a_task("new", plugin="PodLifeTime"), 60.0) is None
+    assert memory.reason_against(a_task("new", constraint=PlacementConstraint.ANYWHERE), 60.0) is None
 
 
 def test_a_request_is_remembered_for_a_quarter_of_an_hour() -> None:

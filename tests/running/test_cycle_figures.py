@@ -3,6 +3,7 @@ from __future__ import annotations
 from restow.descheduling.arbiter import Eviction, Record, Refused
 from restow.descheduling.placement import Landing, PluginRef
 from restow.descheduling.plan import ResourceLoad, Utilisation
+from restow.policies.codes import PlacementConstraint
 from restow.running.cycle_figures import cycle_figures
 
 TURN = PluginRef("p", "PodLifeTime")
@@ -22,7 +23,9 @@ def figures(evictions=(), refusals=()):
 
 def test_moves_by_strategy_and_certainty():
     landings = [Landing(1, "certain"), Landing(1, "certain"), Landing(1, "possible"), Landing()]
-    found = figures(Eviction(pod, 0, TURN, "", landing) for pod, landing in enumerate(landings))
+    found = figures(
+        Eviction(pod, 0, TURN, "", PlacementConstraint.ANYWHERE, landing) for pod, landing in enumerate(landings)
+    )
     assert found.moves == {("p", "PodLifeTime", "certain"): 2, ("p", "PodLifeTime", "possible"): 1} | {
         ("p", "PodLifeTime", ""): 1
     }

@@ -23,6 +23,7 @@ from restow.descheduling.framework import PendingFilters, Proposal, StrategyErro
 from restow.descheduling.limits import Limits
 from restow.descheduling.placement import Landing, Obstacle, Placing, PluginRef
 from restow.descheduling.together import Together, all_or_none, together
+from restow.policies.codes import PlacementConstraint
 
 
 class Eviction(NamedTuple):
@@ -32,6 +33,7 @@ class Eviction(NamedTuple):
     node: int
     ref: PluginRef
     reason: str
+    constraint: PlacementConstraint
     landing: Landing
     #: The proposal that it is part of; None for a suggestion of its own.
     together: Together | None = None
@@ -183,7 +185,9 @@ class Arbiter:
         whole = together(purpose, landings) if purpose else None
         for suggestion, node, landing in zip(suggestions, nodes, landings, strict=True):
             self._limits.count(self._state, suggestion.pod, node, self._position)
-            self._evictions.append(Eviction(suggestion.pod, node, ref, suggestion.reason, landing, whole))
+            self._evictions.append(
+                Eviction(suggestion.pod, node, ref, suggestion.reason, suggestion.constraint, landing, whole)
+            )
         return None
 
     def _passes(self, suggestion: Suggestion, evictor: DefaultEvictor) -> bool:

@@ -22,10 +22,11 @@ from restow.cluster.state import ClusterState
 from restow.descheduling.arbiter import Arbiter
 from restow.descheduling.cycle import StrategyRunner
 from restow.descheduling.evictor import Reason
-from restow.descheduling.framework import PlacementConstraint, Suggestion
+from restow.descheduling.framework import Suggestion
 from restow.descheduling.landings import accepted
 from restow.descheduling.limits import Limits
 from restow.descheduling.placement import Landing, Obstacle, PluginRef
+from restow.policies.codes import PlacementConstraint
 from restow.policies.restow_section import share_of
 
 #: Suggestions of one strategy for one node that stand for all: pods of a node want about the same.

@@ -24,6 +24,7 @@ from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.replacements import twin_of
 from restow.cluster.state import ClusterState
 from restow.kube.labels import selector_from
+from restow.policies.codes import PlacementConstraint
 from restow.policies.schema import PluginSchema
 
 if TYPE_CHECKING:
@@ -32,17 +33,6 @@ if TYPE_CHECKING:
     from restow.kube.objects import LabelSelector
     from restow.policies.arguments import Namespaces
     from restow.policies.policy import UsageSettings
-
-
-class PlacementConstraint(enum.Enum):
-    """What the landing place of a replacement must satisfy."""
-
-    #: It may return to its node (lifetime, restarts, failed pods).
-    ANYWHERE = "anywhere"
-    #: Any other node (taints, node affinity, anti-affinity).
-    ELSEWHERE = "elsewhere"
-    #: A node where the strategy's own measure strictly improves (duplicates, spread, utilisation).
-    BETTER = "better"
 
 
 class PendingFilters(enum.Enum):

@@ -21,8 +21,9 @@ from restow.cluster.replacements import twin_of
 from restow.cluster.snapshot import Cluster
 from restow.descheduling.certainty import MOST_HARM, certainty_of, least_probability, probability_text
 from restow.descheduling.evictor import Reason
-from restow.descheduling.framework import LandingCheck, PlacementConstraint, Suggestion
+from restow.descheduling.framework import LandingCheck, Suggestion
 from restow.descheduling.placement import Landing, PluginRef
+from restow.policies.codes import PlacementConstraint
 from restow.policies.policy import CertaintySetting
 from restow.scheduling.landing_odds import LandingOdds
 from restow.scheduling.messages import histogram, reason_counts

@@ -13,7 +13,8 @@ from functools import partial
 import numpy as np
 
 from restow.cluster.interning import BoolArray, IntArray
-from restow.descheduling.framework import PlacementConstraint, Suggestion, Suggestions, Verdict, View
+from restow.descheduling.framework import Suggestion, Suggestions, Verdict, View
+from restow.policies.codes import PlacementConstraint
 
 
 def _as_listed(pods: IntArray) -> IntArray:

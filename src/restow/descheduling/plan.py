@@ -10,6 +10,8 @@ from typing import Any, Literal
 
 from msgspec import UNSET, Struct, UnsetType, field
 
+from restow.policies.codes import PlacementConstraint
+
 Placement = Literal["prove", "upstream"]
 Certainty = Literal["certain", "likely", "possible"]
 Stage = Literal["evictor", "limit", "budget", "placement"]
@@ -76,6 +78,9 @@ class Move(Struct, frozen=True, forbid_unknown_fields=True):
     profile: str = ""
     plugin: str = ""
     reason: str = ""
+    #: What the strategy asks of the node where the replacement lands. A plan from before this field says nothing of it,
+    #: and a pod that comes back to its node is then taken for a failed prediction.
+    constraint: PlacementConstraint = PlacementConstraint.ELSEWHERE
     #: Absent where the move was suggested by itself.
     proposal: MadeProposal | UnsetType = UNSET
 

@@ -169,6 +169,7 @@ class _Names:
             profile=eviction.ref.profile,
             plugin=eviction.ref.plugin,
             reason=eviction.reason,
+            constraint=eviction.constraint,
             proposal=_made_proposal(eviction),
         )
 

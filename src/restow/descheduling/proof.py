@@ -24,13 +24,14 @@ from restow.cluster.replacements import twin_of
 from restow.cluster.state import ClusterState
 from restow.descheduling.disruption_budgets import DisruptionBudgets
 from restow.descheduling.evictor import Reason
-from restow.descheduling.framework import LandingCheck, PlacementConstraint, Suggestion
+from restow.descheduling.framework import LandingCheck, Suggestion
 from restow.descheduling.landings import Landings, PlacementPrediction, missing_kinds, only, some
 from restow.descheduling.placement import Landing, Obstacle, PluginRef
 from restow.descheduling.refusal_memory import RefusalMemory
 from restow.descheduling.replacement_policy import ReplacementPolicies, ReplacementPolicy
 from restow.descheduling.steering import Steerable, Steering
 from restow.descheduling.together import may_wait, not_probable_enough
+from restow.policies.codes import PlacementConstraint
 from restow.policies.policy import CertaintySetting
 from restow.scheduling.decision import Decision
 from restow.scheduling.landing_odds import LandingOdds

@@ -29,14 +29,7 @@ from restow.descheduling.arbiter import Arbiter, Record
 from restow.descheduling.cycle import FEWEST_NODES, Cycle, Fence, StrategyRunner, plugins_in_order
 from restow.descheduling.disruption_budgets import DisruptionBudgets
 from restow.descheduling.evictor import DefaultEvictor
-from restow.descheduling.framework import (
-    LandingCheck,
-    PendingFilters,
-    PlacementConstraint,
-    Proposal,
-    Suggestion,
-    Suggestions,
-)
+from restow.descheduling.framework import LandingCheck, PendingFilters, Proposal, Suggestion, Suggestions
 from restow.descheduling.placement import EvictOnly, PluginRef
 from restow.descheduling.plan import Fenced, Move, Placement
 from restow.descheduling.proof import Prover
@@ -45,6 +38,7 @@ from restow.descheduling.registry import strategies
 from restow.descheduling.replacement_policy import ReplacementPolicies, ReplacementPolicy
 from restow.descheduling.steering import FENCE_EFFECTS, Steering
 from restow.errors import InputError
+from restow.policies.codes import PlacementConstraint
 from restow.policies.policy import Policy, Profile
 from restow.scheduling.context import Context
 from restow.scheduling.missing_data import MissingData
@@ -275,7 +269,7 @@ class _Replaying:
         return Suggestion(
             pod,
             move.reason,
-            PlacementConstraint.ANYWHERE if stays else PlacementConstraint.BETTER,
+            PlacementConstraint.ANYWHERE if stays else move.constraint,
             PendingFilters.PRE_EVICTION if move.proposal is UNSET else PendingFilters.ALL,
             accepts=partial(_among, good) if check is None else partial(_undisputed, good, check, twin_of(pod)),
             worse=partial(_outside, in_vain),

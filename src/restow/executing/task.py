@@ -9,9 +9,7 @@ from msgspec import UNSET
 from restow.descheduling.plan import Move
 from restow.descheduling.replacement_policy import ReplacementPolicy
 from restow.kube.objects import OwnerReference
-
-#: Strategies that look at a pod's age or history.
-_BY_HISTORY = frozenset(("PodLifeTime", "RemoveFailedPods", "RemovePodsHavingTooManyRestarts"))
+from restow.policies.codes import PlacementConstraint
 
 
 @dataclass(slots=True, frozen=True)
@@ -62,5 +60,5 @@ class Task:
 
     @property
     def may_return(self) -> bool:
-        """Whether a new pod on the same node is as good as elsewhere, and moving that one later is no circle."""
-        return self.move.plugin in _BY_HISTORY
+        """Whether the strategy only wants the pod replaced: the same node will do, and so will moving it again later."""
+        return self.move.constraint is PlacementConstraint.ANYWHERE

@@ -19,10 +19,10 @@ from restow.descheduling.explaining.in_the_way import InTheWay
 from restow.descheduling.explaining.lacking import Lacking
 from restow.descheduling.explaining.trials import Edit, Inputs, Remedy
 from restow.descheduling.explaining.what_if import Answer, Heard, WhatIf
-from restow.descheduling.framework import PlacementConstraint
 from restow.kube.node_selection import NodeSelection, SelectorTerm
 from restow.kube.objects import Taint
 from restow.kube.taints import FENCE, HARD_EFFECTS
+from restow.policies.codes import PlacementConstraint
 from restow.scheduling.plugins import (
     inter_pod_affinity,
     node_affinity,

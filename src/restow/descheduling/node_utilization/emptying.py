@@ -15,18 +15,11 @@ from restow.cluster.interning import IntArray
 from restow.cluster.pods import Flag
 from restow.cluster.replacements import twin_of
 from restow.descheduling.eviction_order import low_to_high
-from restow.descheduling.framework import (
-    PendingFilters,
-    PlacementConstraint,
-    Proposal,
-    Suggestion,
-    Suggestions,
-    Verdict,
-    View,
-)
+from restow.descheduling.framework import PendingFilters, Proposal, Suggestion, Suggestions, Verdict, View
 from restow.descheduling.node_utilization.eviction import Transfer, add, has_room, lower_room, relieve
 from restow.descheduling.node_utilization.headroom import Figures
 from restow.descheduling.protections import of_daemon_sets
+from restow.policies.codes import PlacementConstraint
 
 
 def empty(view: View, task: Transfer) -> Suggestions:

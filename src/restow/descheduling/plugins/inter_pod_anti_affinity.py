@@ -6,17 +6,10 @@ Source: descheduler v0.36, pkg/framework/plugins/removepodsviolatinginterpodanti
 from __future__ import annotations
 
 from restow.descheduling.eviction_order import low_to_high
-from restow.descheduling.framework import (
-    PendingFilters,
-    PlacementConstraint,
-    Strategy,
-    Suggestion,
-    Suggestions,
-    Verdict,
-    View,
-)
+from restow.descheduling.framework import PendingFilters, Strategy, Suggestion, Suggestions, Verdict, View
 from restow.descheduling.repulsion import Repulsion
 from restow.policies.arguments import PodSelectionArgs, check_pod_selection
+from restow.policies.codes import PlacementConstraint
 from restow.policies.schema import PluginSchema
 
 

@@ -15,10 +15,11 @@ import numpy.typing as npt
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.node_matching import matches, preferred_weights
 from restow.cluster.pods import Rules
-from restow.descheduling.framework import PlacementConstraint, Strategy, Suggestions, View
+from restow.descheduling.framework import Strategy, Suggestions, View
 from restow.descheduling.node_walk import suggest_by_node
 from restow.descheduling.open_nodes import OpenNodes
 from restow.policies.arguments import PodSelectionArgs, check_pod_selection
+from restow.policies.codes import PlacementConstraint
 from restow.policies.schema import PluginSchema
 
 #: Which of some nodes a pod would be better off on.

@@ -11,11 +11,12 @@ from functools import cache
 import numpy as np
 
 from restow.cluster.interning import BoolArray, IntArray, combine
-from restow.descheduling.framework import PlacementConstraint, Strategy, Suggestions, View
+from restow.descheduling.framework import Strategy, Suggestions, View
 from restow.descheduling.node_walk import suggest_by_node
 from restow.kube.objects import Taint
 from restow.kube.taints import untolerated
 from restow.policies.arguments import PodSelectionArgs, check_pod_selection
+from restow.policies.codes import PlacementConstraint
 from restow.policies.schema import PluginSchema
 
 

@@ -20,18 +20,11 @@ import numpy.typing as npt
 from restow.cluster.interning import BoolArray, IdArray, IntArray, Interner, combine
 from restow.cluster.node_matching import fails_to_parse
 from restow.cluster.replacements import twin_of
-from restow.descheduling.framework import (
-    LandingCheck,
-    PlacementConstraint,
-    Strategy,
-    Suggestion,
-    Suggestions,
-    Verdict,
-    View,
-)
+from restow.descheduling.framework import LandingCheck, Strategy, Suggestion, Suggestions, Verdict, View
 from restow.descheduling.open_nodes import OpenNodes
 from restow.kube.objects import OwnerReference
 from restow.policies.arguments import Namespaces, PluginArgs, check_namespaces
+from restow.policies.codes import PlacementConstraint
 from restow.policies.schema import PluginSchema
 
 

@@ -14,13 +14,14 @@ from msgspec.structs import replace
 from restow.cluster.pods import Phase, Pods, PodStates
 from restow.descheduling import container_states
 from restow.descheduling.criteria import Criterion, meeting
-from restow.descheduling.framework import PlacementConstraint, Strategy, Suggestions, View
+from restow.descheduling.framework import Strategy, Suggestions, View
 from restow.descheduling.node_walk import suggest_by_node
 from restow.descheduling.pod_ages import age_text, seconds_since
 from restow.descheduling.pod_criteria import exit_code_among, owner_not_among
 from restow.documents.field_types import Uint
 from restow.kube.objects import Int32
 from restow.policies.arguments import PodSelectionArgs, check_pod_selection
+from restow.policies.codes import PlacementConstraint
 from restow.policies.schema import PluginSchema
 
 DEFAULT_MIN_POD_LIFETIME_SECONDS = 3600

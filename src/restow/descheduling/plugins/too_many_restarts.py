@@ -11,10 +11,11 @@ from restow.cluster.interning import IntArray
 from restow.cluster.pods import PodStates
 from restow.descheduling import container_states
 from restow.descheduling.container_states import statuses_of
-from restow.descheduling.framework import PlacementConstraint, Strategy, Suggestions, View
+from restow.descheduling.framework import Strategy, Suggestions, View
 from restow.descheduling.node_walk import suggest_by_node
 from restow.kube.objects import Int32
 from restow.policies.arguments import PodSelectionArgs, check_choices, check_pod_selection
+from restow.policies.codes import PlacementConstraint
 from restow.policies.schema import PluginSchema
 
 #: What ``states`` may name.

@@ -21,12 +21,13 @@ import numpy.typing as npt
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.nodes import NO_LABEL, LabelColumn
 from restow.cluster.pods import Flag
-from restow.descheduling.framework import PendingFilters, PlacementConstraint, Suggestion, View
+from restow.descheduling.framework import PendingFilters, Suggestion, View
 from restow.descheduling.open_nodes import OpenNodes
 from restow.descheduling.topology_spread.balancing import surrenders
 from restow.descheduling.topology_spread.constraints import SpreadConstraint
 from restow.kube.node_selection import NodeSelection
 from restow.kube.objects import Toleration
+from restow.policies.codes import PlacementConstraint
 
 #: Everything that decides where a constraint counts: topology key, node selection and tolerations.
 _Place = tuple[str, NodeSelection | None, tuple[Toleration, ...] | None]
