@@ -21,12 +21,11 @@ from oracle.scheduler_process import scheduler_binary
 from restow.cluster.label_groups import LabelGroups
 from restow.cluster.owners import owner_of
 from restow.cluster.snapshot import Cluster
-from restow.descheduling.disruption_budgets import NO_ROOM, SEVERAL, DisruptionBudgets
-from restow.descheduling.plan import Certainty
+from restow.descheduling.disruption_budgets import DisruptionBudgets
 from restow.descheduling.proving import prove_cycle
 from restow.descheduling.registry import plugins, strategies
-from restow.descheduling.steering import Steering
 from restow.kube.timestamps import parse_time
+from restow.policies.codes import Certainty, RefusalCode, SteeringMode
 from restow.policies.load import load_policy
 from restow.sources.synthetic import NOW
 
@@ -64,7 +63,7 @@ def of_the_descheduler(dump: Path, cluster: Cluster, policy: str) -> Moves:
     return Moves(left, len(evicted) - len(left))
 
 
-def of_restow(cluster: Cluster, policy: str, certainty: Certainty, steering: Steering) -> Moves:
+def of_restow(cluster: Cluster, policy: str, certainty: Certainty, steering: SteeringMode) -> Moves:
     """The moves of one plan of restow."""
     loaded = load_policy(policy.encode(), "policy.yaml", plugins()).policy
     asked = structs.replace(loaded, restow=structs.replace(loaded.restow, certainty=certainty))
@@ -106,7 +105,7 @@ def granted(cluster: Cluster, evicted: Sequence[str]) -> Iterator[str]:
     rows = rows_by_name(cluster)
     for name in evicted:
         refusal = budgets.refusal(rows[name])
-        if refusal is None or refusal[0] not in (NO_ROOM, SEVERAL):
+        if refusal is None or refusal[0] not in (RefusalCode.DISRUPTION_BUDGET, RefusalCode.SEVERAL_BUDGETS):
             budgets.count(rows[name])
             yield name
 

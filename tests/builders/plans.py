@@ -8,21 +8,19 @@ from statistics import fmean, pstdev
 from msgspec import structs
 
 from restow.descheduling.plan import (
-    Certainty,
     Metadata,
     Move,
     NodeLoad,
     OwnerRef,
-    Placement,
     Plan,
     PodRef,
     Refusal,
     Remark,
     ResourceLoad,
-    Stage,
     Summary,
     Utilisation,
 )
+from restow.policies.codes import Certainty, Placement, Stage
 from restow.reporting.report import PolicyView, Report
 
 GI = 1024**3

@@ -15,17 +15,18 @@ from restow.descheduling.explaining.explanation import Change, NodeExplanation, 
 from restow.descheduling.explaining.nodes import explain_node
 from restow.descheduling.explaining.pods import explain_pod
 from restow.descheduling.explaining.what_if import Setting
-from restow.descheduling.plan import Placement
 from restow.descheduling.proving import prove_cycle
 from restow.descheduling.registry import strategies
-from restow.descheduling.steering import Steering
 from restow.kube.timestamps import parse_time
+from restow.policies.codes import Placement, SteeringMode
 from restow.scheduling.profiles import DEFAULT_PROFILE
 
 TAINTS = a_policy("RemovePodsViolatingNodeTaints", {})
 
 
-def a_setting(policy: Object, *objects: Object, placement: Placement = "prove", steering: Steering = "none") -> Setting:
+def a_setting(
+    policy: Object, *objects: Object, placement: Placement = "prove", steering: SteeringMode = "none"
+) -> Setting:
     """The plan of a policy on some objects."""
     cluster, rules, now = a_cluster(*objects), read_policy(policy), parse_time(NOW)
     if placement == "prove":
@@ -41,7 +42,7 @@ def explained(
     *objects: Object,
     pod: str = "p",
     placement: Placement = "prove",
-    steering: Steering = "none",
+    steering: SteeringMode = "none",
 ) -> PodExplanation:
     """The explanation of a pod in the default namespace, with ``TOLD`` beside the objects; the cycle stays as it was."""
     setting = a_setting(policy, *objects, *TOLD, placement=placement, steering=steering)
@@ -53,7 +54,7 @@ def explained(
 
 
 def node_explained(
-    policy: Object, *objects: Object, node: str, placement: Placement = "prove", steering: Steering = "none"
+    policy: Object, *objects: Object, node: str, placement: Placement = "prove", steering: SteeringMode = "none"
 ) -> NodeExplanation:
     """The explanation of a node, with ``TOLD`` beside the objects."""
     setting = a_setting(policy, *objects, *TOLD, placement=placement, steering=steering)

@@ -14,8 +14,8 @@ from descheduling.predicted import predicted
 from restow.descheduling.cycle import Cycle, run_cycle
 from restow.descheduling.proving import prove_cycle
 from restow.descheduling.registry import plugins, strategies
-from restow.descheduling.steering import Steering
 from restow.kube.timestamps import parse_time
+from restow.policies.codes import SteeringMode
 from restow.policies.load import load_policy
 from restow.policies.policy import Policy
 from restow.scheduling.missing_data import KINDS
@@ -40,7 +40,7 @@ def read_policy(policy: str | Object) -> Policy:
     return load_policy(text.encode(), "policy.yaml", plugins()).policy
 
 
-def prove(objects: Sequence[Object], policy: str | Object, now: str = NOW, *, steering: Steering = "none") -> Cycle:
+def prove(objects: Sequence[Object], policy: str | Object, now: str = NOW, *, steering: SteeringMode = "none") -> Cycle:
     """One proven plan; every change of the state is checked against a recomputation at the end."""
     cycle = prove_cycle(a_cluster(*objects), read_policy(policy), strategies(), parse_time(now), steering=steering)
     cycle.state.validate()
@@ -53,7 +53,7 @@ def plans(
     now: str = NOW,
     most: int = PLANS,
     *,
-    steering: Steering = "none",
+    steering: SteeringMode = "none",
 ) -> Iterator[Cycle]:
     """A plan, one on the cluster that it predicts, and so on until one is empty."""
     for _ in range(most):

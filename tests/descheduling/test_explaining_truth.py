@@ -12,7 +12,6 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from random import Random
-from typing import get_args
 
 import pytest
 
@@ -26,8 +25,8 @@ from restow.descheduling.cycle import Cycle
 from restow.descheduling.deciding import decided
 from restow.descheduling.explaining.explanation import Change, PodExplanation, Step
 from restow.descheduling.explaining.pods import explain_pod
-from restow.descheduling.plan import Placement
 from restow.kube.timestamps import parse_time
+from restow.policies.codes import Placement
 from restow.scheduling.profiles import DEFAULT_PROFILE
 
 SEEDS = range(*map(int, os.environ.get("RESTOW_EXPLAIN_SEEDS", "0:2").split(":")))
@@ -45,7 +44,7 @@ STRICT: tuple[Object, ...] = (
 )
 
 
-@pytest.mark.parametrize("placement", get_args(Placement))
+@pytest.mark.parametrize("placement", list(Placement))
 @pytest.mark.parametrize("subject", MOVING_SUBJECTS)
 def test_what_would_help_helps_and_less_does_not(subject: str, placement: Placement) -> None:
     wrong = [each for seed in SEEDS for each in wrong_of(subject, seed, placement)]
@@ -54,7 +53,7 @@ def test_what_would_help_helps_and_less_does_not(subject: str, placement: Placem
 
 def test_the_cases_have_something_to_tell() -> None:
     """Changes of the cluster and of the policy, in each placement."""
-    kinds = {placement: Counter(kinds_told(placement)) for placement in get_args(Placement)}
+    kinds = {placement: Counter(kinds_told(placement)) for placement in list(Placement)}
     assert {"resources", "protection", "limit"} <= kinds["prove"].keys()
     assert {"protection", "limit"} <= kinds["upstream"].keys()
 

@@ -25,10 +25,9 @@ from restow.descheduling.framework import (
 )
 from restow.descheduling.planning import make_plan
 from restow.descheduling.proving import prove_cycle
-from restow.descheduling.steering import Steering
 from restow.kube.timestamps import parse_time
 from restow.policies.arguments import PluginArgs
-from restow.policies.codes import PlacementConstraint
+from restow.policies.codes import PlacementConstraint, SteeringMode
 from restow.policies.policy import Policy, RestowSettings
 from restow.policies.schema import PluginSchema
 
@@ -77,7 +76,7 @@ def proposing(
 
 
 def proof(
-    strategy: Strategy, *objects: Object, steering: Steering = "nominate", certainty: Any = "likely", **policy: Any
+    strategy: Strategy, *objects: Object, steering: SteeringMode = "nominate", certainty: Any = "likely", **policy: Any
 ) -> Cycle:
     """A proven plan at NOW; every change of the state is checked against a recomputation at the end."""
     settings = Policy(
@@ -114,7 +113,7 @@ def test_a_replacement_without_a_place_waits_for_the_next_move() -> None:
 
 
 @pytest.mark.parametrize("steering", ["none", "nominate"])
-def test_a_replacement_that_waits_is_not_steered(steering: Steering) -> None:
+def test_a_replacement_that_waits_is_not_steered(steering: SteeringMode) -> None:
     """Whoever waits behind a gate is let go before the place is free."""
     cycle = proof(proposing(["p", "q"]), *SWAP, steering=steering)
     assert landings(cycle) == {"p": "n2", "q": "n1"}

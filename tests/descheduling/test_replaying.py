@@ -14,12 +14,12 @@ from descheduling.harness import a_cluster, a_policy
 from descheduling.proven import TOLD, read_policy
 from restow.cluster.snapshot import Cluster
 from restow.descheduling.deciding import decided
-from restow.descheduling.plan import Move, Placement
+from restow.descheduling.plan import Move
 from restow.descheduling.planning import make_plan
 from restow.descheduling.replaying import Replay, check_turns, replay
-from restow.descheduling.steering import Steering
 from restow.errors import InputError
 from restow.kube.timestamps import parse_time
+from restow.policies.codes import Placement, SteeringMode
 from restow.policies.policy import Policy
 from restow.scheduling.profiles import DEFAULT_PROFILE
 from restow.sources.documents import load_cluster
@@ -33,7 +33,7 @@ LOW = a_policy("LowNodeUtilization", {"thresholds": {"cpu": 30}, "targetThreshol
 
 
 def planned(
-    cluster: Cluster, policy: Policy, placement: Placement = "prove", steering: Steering = "none"
+    cluster: Cluster, policy: Policy, placement: Placement = "prove", steering: SteeringMode = "none"
 ) -> tuple[Move, ...]:
     """The moves that a plan of a cluster has."""
     cycle = decided(cluster, policy, placement, AT, (DEFAULT_PROFILE,), steering=steering)
@@ -45,7 +45,7 @@ def again(
     policy: Policy,
     moves: Sequence[Move],
     placement: Placement = "prove",
-    steering: Steering = "none",
+    steering: SteeringMode = "none",
 ) -> Replay:
     found = replay(cluster, policy, moves, AT, (DEFAULT_PROFILE,), placement=placement, steering=steering)
     found.cycle.state.validate()
@@ -80,7 +80,7 @@ def test_of_the_scene_two_replicas_move() -> None:
 @pytest.mark.parametrize("how", [("prove", "none"), ("prove", "nominate"), ("upstream", "none")], ids=" ".join)
 @pytest.mark.parametrize("profile", SOME)
 def test_on_the_same_cluster_every_move_is_made_and_lands_as_planned(
-    profile: str, how: tuple[Placement, Steering]
+    profile: str, how: tuple[Placement, SteeringMode]
 ) -> None:
     cluster, policy = generated(profile), read_policy(policy_for(profile))
     moves = planned(cluster, policy, *how)
@@ -176,7 +176,7 @@ def test_a_pod_that_has_ended_is_not_cleared_away_by_a_plan_that_would_have_move
 
 @pytest.mark.parametrize("steering", ["none", "nominate"])
 def test_a_target_that_somebody_has_filled_is_not_replaced_by_a_node_that_the_plan_does_not_name(
-    steering: Steering,
+    steering: SteeringMode,
 ) -> None:
     """n2 and n3 are full, and n4 is new: it would do for the strategy, and nobody has agreed to it."""
     policy = read_policy(DUPLICATES)

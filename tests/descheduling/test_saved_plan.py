@@ -113,6 +113,7 @@ def test_another_version_is_a_sentence_that_says_what_to_do() -> None:
         (lambda plan: plan["moves"][1]["pod"].pop("uid"), "moves[1].pod: "),
         (first_move(to=3), "moves[0].to: "),
         (first_move(steering="teleport"), "moves[0].steering: "),
+        (first_move(steering="fence"), "moves[0].steering: must be nominate or null, not fence"),
         (first_move(fromm="n1"), "moves[0]: "),
         (lambda plan: plan["moves"][0]["pod"].update(uid=""), "moves[0].pod.uid: is empty"),
         (lambda plan: plan["moves"].append(plan["moves"][0]), "moves[0].pod: shop/web-7f9c5d8b44-x2k9q is moved more than once"),

@@ -10,8 +10,8 @@ from typing import Any
 
 from builders import Object
 from restow.descheduling.explaining.explanation import PodExplanation, Step
-from restow.descheduling.steering import Steering
 from restow.kube.quantity import parse_quantity
+from restow.policies.codes import SteeringMode
 
 _SIZES = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50}
 _ZONE = "topology.kubernetes.io/zone"
@@ -30,7 +30,7 @@ class Question:
     objects: list[Object]
     policy: Object
     now: str
-    steering: Steering = "none"
+    steering: SteeringMode = "none"
 
     def find(self, kind: str, name: str, namespace: str | None = None) -> Object:
         """The object of a name."""

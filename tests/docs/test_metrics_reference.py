@@ -14,11 +14,12 @@ from restow.operator.desired import desired
 from restow.operator.facts import Facts
 from restow.operator.metrics import OperatorMetrics, SyncResult
 from restow.operator.status import status_of
+from restow.policies.codes import SURENESS, LoopCause, MoveResult, Prediction, SteeringMode
 from restow.pressure.asking import Asked
 from restow.pressure.metrics import PressureMetrics
 from restow.serving.exposition import exposed_name
 from restow.serving.figures import CycleFigures, CycleResult
-from restow.serving.metrics import EvictedPod, EvictionResult, LoopCause, Metrics, MoveResult, Prediction
+from restow.serving.metrics import EvictedPod, EvictionResult, Metrics
 
 PAGE = text_of("docs/reference/metrics.md")
 _SECTIONS = ("## The Descheduler's", "## restow's own", "## The process")
@@ -99,13 +100,15 @@ def test_every_condition_that_is_a_metric_is_told_of():
         ("restow_moves_total", MoveResult),
         ("restow_predictions_total", Prediction),
         ("restow_loops_suppressed_total", LoopCause),
-        ("restow_cycles_total", CycleResult),
-        ("restow_operator_syncs_total", SyncResult),
+        ("restow_operator_syncs_total", get_args(SyncResult)),
+        ("restow_cycles_total", get_args(CycleResult)),
+        ("restow_predictions_total", SURENESS),
+        ("restow_steering", SteeringMode),
     ],
 )
 def test_values_of_labels_are_told_of(metric, values):
     meaning = rows(PAGE)[metric][-1]
-    assert set(get_args(values)) <= set(code_spans(meaning))
+    assert set(values) <= set(code_spans(meaning))
 
 
 def test_results_of_evictions():

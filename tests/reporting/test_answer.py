@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from builders.plans import SMALL_LOADS, a_clearance, a_load, a_move, a_refusal, a_report, small_report, upstream_report
-from restow.descheduling.plan import Certainty, Remark
+from restow.descheduling.plan import Remark
+from restow.policies.codes import Certainty
 from restow.reporting.answer import gain, headline, imbalance, landing_of, obstacles, problem_sentences, stays
 
 TO_4 = ("node-1", "node-4")

@@ -19,10 +19,10 @@ from restow.descheduling.deciding import decided
 from restow.descheduling.plan import Metadata
 from restow.descheduling.planning import make_plan
 from restow.descheduling.saved_plan import SavedPlan
-from restow.descheduling.steering import Steering
 from restow.executing.ledger import AppliedMove
 from restow.executing.outcomes import Outcome
 from restow.executing.task import Task
+from restow.policies.codes import SteeringMode
 from restow.policies.load import load_policy
 from restow.running.applying import Application, Order, Promise
 from restow.running.offering import UNSTEERED, Choice
@@ -86,7 +86,7 @@ class Applied:
     settings: dict[str, Any] = field(default_factory=dict)
     placement: Any = "prove"
     #: How the plan is made.
-    planned: Steering = "none"
+    planned: SteeringMode = "none"
     #: Why the cluster does not offer steering.
     missing: str | None = "no steering here"
     choice: Choice = UNSTEERED

@@ -14,10 +14,10 @@ from executing.double import virtually
 from restow.client.leadership import always
 from restow.client.permitted_body import Permit
 from restow.descheduling.limits import PriorEviction
-from restow.descheduling.steering import Steering
 from restow.executing.memory import Memory
 from restow.executing.task import Task
 from restow.live.usage_source import UsageSource, no_usage
+from restow.policies.codes import SteeringMode
 from restow.policies.load import load_policy
 from restow.running.cycles import Cycles
 from restow.running.deciding import Rules
@@ -108,7 +108,7 @@ class Decided:
     prior_evictions: list[tuple[PriorEviction, ...]] = field(default_factory=list)
     given_up: list[frozenset[str]] = field(default_factory=list)
     moves: list[int] = field(default_factory=list)
-    steering: list[Steering] = field(default_factory=list)
+    steering: list[SteeringMode] = field(default_factory=list)
 
 
 def another_candidate_once() -> Callable[[Task], str]:

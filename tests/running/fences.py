@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from restow.descheduling.steering import Steering
+from restow.policies.codes import SteeringMode
 from restow.running.offering import Choice
 
 
@@ -25,7 +25,7 @@ class Fences:
     #: In order, with the number of pods that were asked for by then.
     done: list[tuple[str, int]] = field(default_factory=list)
 
-    def choice(self, kind: Steering = "fence") -> Choice:
+    def choice(self, kind: SteeringMode = "fence") -> Choice:
         """The way to steer that these are."""
         fencing: Any = self
         return Choice(kind, fencing=fencing)

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from restow.descheduling.steering import Steering
 from restow.executing.task import Task
+from restow.policies.codes import SteeringMode
 from restow.running.offering import Choice
 from running.cycling import Decided, Run, a_town, crowd, rules
 from running.fences import Fences
@@ -78,7 +78,7 @@ def test_a_dry_run_tells_what_would_be_made_behind_the_fence_and_sets_none() -> 
 class Foreseen:
     """What would be chosen; nothing is there to write."""
 
-    def __init__(self, kind: Steering) -> None:
+    def __init__(self, kind: SteeringMode) -> None:
         self._kind = kind
 
     async def now(self, _: Any) -> Choice:
@@ -86,7 +86,7 @@ class Foreseen:
 
 
 @pytest.mark.parametrize("kind", ["nominate", "fence", "prefer", "none"])
-def test_a_dry_run_plans_as_the_cluster_would_be_steered(kind: Steering, decided: Decided) -> None:
+def test_a_dry_run_plans_as_the_cluster_would_be_steered(kind: SteeringMode, decided: Decided) -> None:
     run = Run(a_town(*crowd("web"), nodes=3), dry_run=True)
     offer: Any = Foreseen(kind)
     run.cycles.offer = offer

@@ -22,6 +22,7 @@ from restow.executing.outcomes import (
     Unverified,
     Waiting,
 )
+from restow.policies.codes import OutcomeCode
 from restow.redaction import public_line
 
 
@@ -69,7 +70,7 @@ def _said(outcome: Outcome) -> str:
         case Cleared():
             said = "is cleared away"
         case Dropped(_, message, code):
-            said = f"was not evicted: {message}" if code != "Replanned" else ""
+            said = f"was not evicted: {message}" if code != OutcomeCode.REPLANNED else ""
         case Blocked(_, message) | Failed(_, message):
             said = f"was not evicted: {message}"
         case Requested():

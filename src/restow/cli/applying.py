@@ -33,6 +33,7 @@ from restow.kube.duration import SECOND
 from restow.kube.timestamps import parse_time
 from restow.live.cluster import LiveCluster, live_cluster
 from restow.live.prometheus import PrometheusUsage
+from restow.policies.codes import OutcomeCode
 from restow.reporting.apply_result import apply_result
 from restow.reporting.apply_table import print_promise, print_result
 from restow.reporting.json import indented_json
@@ -145,7 +146,7 @@ class _Session:
             if self.request.yes or await asyncio.to_thread(_agrees, promised):
                 await self._carry_out(application, lock, log)
             else:
-                application.ledger.close("Declined", "nobody agreed to it")
+                application.ledger.close(OutcomeCode.DECLINED, "nobody agreed to it")
         self._report(application, time.monotonic() - began)
         return self._status(application)
 
@@ -169,7 +170,7 @@ class _Session:
                     await under_lease(lock, work, application.interrupted, log.caution)
             except ClientError as error:
                 warn([f"restow failed: {error}"])
-        application.ledger.close("Stopped", "it was not begun")
+        application.ledger.close(OutcomeCode.STOPPED, "it was not begun")
 
     def _application(self, live: LiveCluster, api: Api, log: Log) -> Application:
         grace = self.order.policy.grace_period_seconds

@@ -12,13 +12,12 @@ from restow.cli.options import (
     Kubeconfig,
     NoSizeLimit,
     Now,
-    Placement,
     PolicyConfigFile,
     SchedulerConfig,
-    Steering,
     TableOrJson,
     Verbosity,
 )
+from restow.policies.codes import Placement, SteeringMode
 
 app = App(
     name="explain",
@@ -47,7 +46,7 @@ _STEER = "As in restow plan: nominate, fence, prefer or none; without it the pol
 _Pod = Annotated[str, Parameter(name="NAMESPACE/NAME", help="The pod.")]
 _Node = Annotated[str, Parameter(name="NAME", help="The node.")]
 _Placement = Annotated[Placement | None, Parameter(metavar="HOW", help=_HOW)]
-_Steering = Annotated[Steering | None, Parameter(metavar="HOW", help=_STEER)]
+_Steering = Annotated[SteeringMode | None, Parameter(metavar="HOW", help=_STEER)]
 
 
 @app.command(usage="restow explain pod NAMESPACE/NAME [OPTIONS]", help_epilogue=_POD, sort_key=1)

@@ -13,10 +13,10 @@ from restow.client.connection import connect
 from restow.cluster.left_out import left_out_notes
 from restow.cluster.snapshot import Cluster, ClusterStore
 from restow.cluster.usage_samples import QueryResult
-from restow.descheduling.steering import Steering
 from restow.errors import InputError
 from restow.live.kinds import METRICS, READ, REQUIRED
 from restow.live.reading import ListSink, Unlisted, read_kinds
+from restow.policies.codes import SteeringMode
 from restow.policies.policy import Policy
 from restow.sources.documents import garbage_collection_paused
 from restow.sources.kubectl import DUMP
@@ -41,7 +41,7 @@ def read_live_cluster(kubeconfig: str | None, context: str | None, *, usage: boo
     return cluster, origin, notes
 
 
-def ask_for_steering(kubeconfig: str | None, context: str | None) -> tuple[Steering, str]:
+def ask_for_steering(kubeconfig: str | None, context: str | None) -> tuple[SteeringMode, str]:
     """How the cluster lets replacements be brought to their targets, as far as anybody may see, and a sentence about it."""
     from restow.running.gating import Gate, seen_gate
 
@@ -51,8 +51,8 @@ def ask_for_steering(kubeconfig: str | None, context: str | None) -> tuple[Steer
 
     gate = asyncio.run(seen())
     if isinstance(gate, Gate):
-        return "nominate", f"replacements are steered, behind a scheduling gate that {gate.value}"
-    return "none", f"replacements are not steered: {gate}"
+        return SteeringMode.NOMINATE, f"replacements are steered, behind a scheduling gate that {gate.value}"
+    return SteeringMode.NONE, f"replacements are not steered: {gate}"
 
 
 def read_usage(kubeconfig: str | None, context: str | None, policy: Policy) -> Mapping[str, QueryResult]:

@@ -9,12 +9,6 @@ from cyclopts import Parameter
 #: The forms in which a plan can be written.
 Output = Literal["table", "wide", "json", "yaml", "html"]
 
-#: How moves are placed; the same as in ``descheduling.plan``, which a help text need not wait for.
-Placement = Literal["prove", "upstream"]
-
-#: How replacements are brought to their targets; the same as in ``descheduling.steering``.
-Steering = Literal["none", "nominate", "fence", "prefer"]
-
 #: Stands for standard input wherever a file can be named.
 STDIN = "-"
 

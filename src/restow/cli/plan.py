@@ -14,13 +14,12 @@ from restow.cli.options import (
     NoSizeLimit,
     Now,
     Output,
-    Placement,
     PolicyConfigFile,
     SchedulerConfig,
-    Steering,
     Verbosity,
     WithTimings,
 )
+from restow.policies.codes import Placement, SteeringMode
 
 EXAMPLES = """Examples:
   restow plan --policy-config-file policy.yaml
@@ -50,7 +49,7 @@ _OLD = "unless the policy sets it (a flag of Descheduler 0.10 to 0.22)."
 
 _Output = Annotated[Output, Parameter(name=["-o", "--output"], metavar="FORM", help=_FORM)]
 _Placement = Annotated[Placement | None, Parameter(metavar="HOW", help=_HOW)]
-_Steering = Annotated[Steering | None, Parameter(metavar="HOW", help=_STEER)]
+_Steering = Annotated[SteeringMode | None, Parameter(metavar="HOW", help=_STEER)]
 _KubeDescheduler = Annotated[str | None, PATHS, Parameter(name="--kubedescheduler", metavar="FILE", help=_KUBE)]
 _NodeSelector = Annotated[str | None, Parameter(metavar="LABELS", help=f"Process only these nodes, {_OLD}")]
 _Limit = Annotated[

@@ -14,10 +14,9 @@ from restow.cli.streams import warn
 from restow.cli.timings import Timings
 from restow.descheduling.cycle import Cycle
 from restow.descheduling.deciding import decided, placement_of, steering_of
-from restow.descheduling.plan import Placement
-from restow.descheduling.steering import Steering
 from restow.errors import InputError, problem_lines
 from restow.kube.timestamps import SECOND, format_time
+from restow.policies.codes import Placement, SteeringMode, SteeringSetting
 from restow.policies.fallbacks import Fallbacks
 from restow.policies.policy import Policy
 from restow.policies.usage_section import queries_of
@@ -32,7 +31,7 @@ class PlanRequest:
     where: ClusterSource
     policy: str | None
     placement: Placement | None
-    steering: Steering | None
+    steering: SteeringMode | None
     configuration: str | None
     now: str | None
     fallbacks: Fallbacks
@@ -47,7 +46,7 @@ class PlanContext:
     found: LoadedCluster
     policy: PolicyFile
     placement: Placement
-    steering: Steering
+    steering: SteeringMode
     configuration: SchedulerConfiguration
     #: Nanoseconds since the epoch.
     now: int
@@ -112,14 +111,14 @@ def _with_stored_results(found: LoadedCluster, policy: Policy, now: int) -> Load
     return replace(found, cluster=replace(found.cluster, usage=usage))
 
 
-def _steering(plan_request: PlanRequest, placement: Placement, policy: Policy) -> Steering:
+def _steering(plan_request: PlanRequest, placement: Placement, policy: Policy) -> SteeringMode:
     """How replacements are brought to their targets; a live cluster is asked where the policy leaves it to that."""
     where, wanted = plan_request.where, policy.restow.steering
     if (
         plan_request.steering is not None
         or not where.is_live
-        or placement != "prove"
-        or wanted not in ("auto", "nominate")
+        or placement != Placement.PROVE
+        or wanted not in (SteeringSetting.AUTO, SteeringSetting.NOMINATE)
     ):
         return steering_of(plan_request.steering, policy)
     from restow.cli.live_inputs import ask_for_steering

@@ -19,6 +19,7 @@ from restow.descheduling.cycle import Cycle
 from restow.descheduling.measured_usage import measured_usage
 from restow.descheduling.planning import cycle_notes, idle_strategies, make_plan, node_loads
 from restow.descheduling.registry import plugins
+from restow.policies.codes import Placement
 from restow.policies.understood import decided_document
 from restow.reporting.report import Report
 
@@ -76,7 +77,7 @@ def answer(request: Request) -> None:
 
 
 def _decided(asked: PlanContext, clock: Timings) -> Cycle:
-    if asked.placement == "prove":
+    if asked.placement == Placement.PROVE:
         with clock.phase("prove"), working("deciding and proving"):
             return asked.decide()
     with clock.phase("decide"), working("deciding"):

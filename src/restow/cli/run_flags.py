@@ -17,6 +17,7 @@ from restow.cli.election_flags import ElectionFlags
 from restow.cli.flag_values import comma_list, duration
 from restow.cli.run_options import API_SERVER, CYCLES, LOGS, OLD, PLACEMENT, SERVER, TRACES, UNHEEDED
 from restow.kube.duration import SECOND
+from restow.policies.codes import Placement
 
 _KUBECONFIG = Parameter(
     name=["--client-connection-kubeconfig", "--kubeconfig"],
@@ -44,7 +45,7 @@ class Flags(ElectionFlags):
     ] = ""
     dry_run: Annotated[bool, option.switch(CYCLES, "Decide and log, but evict nothing.")] = False
     placement: Annotated[
-        Literal["prove", "upstream"] | None,
+        Placement | None,
         option.value(
             PLACEMENT, "HOW", "prove or upstream; overrides the policy. Default: what the policy sets, or prove."
         ),

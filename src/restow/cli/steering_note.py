@@ -11,6 +11,7 @@ from restow.cli.timings import Timings
 from restow.descheduling.cycle import Cycle
 from restow.descheduling.registry import plugins
 from restow.descheduling.steering import FOR_STEERING
+from restow.policies.codes import Placement, SteeringMode, SteeringSetting
 
 _HOW: Final = "--steering nominate; docs/how-to/steer.md has the objects to install"
 
@@ -20,7 +21,7 @@ def steering_note(asked: PlanContext, cycle: Cycle, clock: Timings) -> tuple[str
     if not _is_open(asked) or not _is_worth_asking(cycle):
         return ()
     with clock.phase("steering"), working("deciding once more, steered"):
-        steered = len(replace(asked, steering="nominate").decide().record.evictions)
+        steered = len(replace(asked, steering=SteeringMode.NOMINATE).decide().record.evictions)
     made = len(cycle.record.evictions)
     if steered <= made:
         return ()
@@ -30,7 +31,7 @@ def steering_note(asked: PlanContext, cycle: Cycle, clock: Timings) -> tuple[str
 def _is_open(asked: PlanContext) -> bool:
     """Whether nothing is steered although the policy leaves that open."""
     wanted = asked.policy.loaded.policy.restow.steering
-    return asked.placement == "prove" and asked.steering == "none" and wanted == "auto"
+    return asked.placement == Placement.PROVE and asked.steering == SteeringMode.NONE and wanted == SteeringSetting.AUTO
 
 
 def _is_worth_asking(cycle: Cycle) -> bool:

@@ -23,7 +23,7 @@ from restow.descheduling.framework import PendingFilters, Proposal, StrategyErro
 from restow.descheduling.limits import Limits
 from restow.descheduling.placement import Landing, Obstacle, Placing, PluginRef
 from restow.descheduling.together import Together, all_or_none, together
-from restow.policies.codes import PlacementConstraint
+from restow.policies.codes import PlacementConstraint, RefusalCode, Stage
 
 
 class Eviction(NamedTuple):
@@ -158,7 +158,7 @@ class Arbiter:
             if each.pending is not PendingFilters.NOTHING and not self._passes(each, evictor):
                 return Obstacle(position, evictor.refusals(np.array([each.pod]))[0])
             if not self._state.cluster.pods.uids[each.pod]:
-                return Obstacle(position, ("evictor", "MissingUID", "pod is missing UID"))
+                return Obstacle(position, (Stage.EVICTOR, RefusalCode.MISSING_UID, "pod is missing UID"))
         return None
 
     def _beyond_limits(self, pods: Sequence[int]) -> tuple[Obstacle | None, Verdict]:
@@ -171,7 +171,7 @@ class Arbiter:
             refusal = limits.refusal(self._state, pod)
             if refusal is not None:
                 verdict, code, message = refusal
-                return Obstacle(position, ("limit", code, message)), Verdict.REFUSED if position else verdict
+                return Obstacle(position, (Stage.LIMIT, code, message)), Verdict.REFUSED if position else verdict
             if len(pods) > 1:
                 limits.count(self._state, pod, int(self._state.node[pod]), self._position)
         return None, Verdict.REFUSED

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from restow.descheduling.plan import Certainty
+from restow.policies.codes import Certainty
 from restow.policies.policy import CertaintySetting
 
 #: From this probability on a move is likely.
 LIKELY: Final = 0.8
 #: The highest probability of doing harm with which a move is made.
 MOST_HARM: Final = 0.001
-_LEAST: Final = {"certain": 1.0, "likely": LIKELY, "possible": 0.0}
+_LEAST: Final = {Certainty.CERTAIN: 1.0, Certainty.LIKELY: LIKELY, Certainty.POSSIBLE: 0.0}
 
 
 def least_probability(setting: CertaintySetting) -> float:
@@ -28,10 +28,10 @@ def least_probability(setting: CertaintySetting) -> float:
 def certainty_of(probability: float, *, is_known: bool) -> Certainty:
     """What a probability is called; where the input lacks what scores depend on, nothing is more than possible."""
     if not is_known:
-        return "possible"
+        return Certainty.POSSIBLE
     if probability == 1.0:
-        return "certain"
-    return "likely" if probability >= LIKELY else "possible"
+        return Certainty.CERTAIN
+    return Certainty.LIKELY if probability >= LIKELY else Certainty.POSSIBLE
 
 
 def probability_text(probability: float) -> str:

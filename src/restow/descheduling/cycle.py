@@ -25,9 +25,9 @@ from restow.descheduling.limits import Limits, PriorEviction
 from restow.descheduling.namespace_opt_out import namespace_checks
 from restow.descheduling.node_fit import NodeFit
 from restow.descheduling.placement import EvictOnly, PluginRef, excluded_pods
-from restow.descheduling.steering import Steering
 from restow.errors import InputError
 from restow.kube.labels import parse_selector
+from restow.policies.codes import SteeringMode
 from restow.policies.policy import Policy, Profile, collects_kubernetes_metrics
 from restow.policies.priority import resolve_priority_threshold
 from restow.policies.schema import DEFAULT_EVICTOR, ExtensionPoint
@@ -105,7 +105,7 @@ class StrategyRunner:
     _evictors: Sequence[DefaultEvictor]
     _fit: NodeFit
     _now: int
-    _steering: Steering
+    _steering: SteeringMode
 
     @staticmethod
     def of(
@@ -113,7 +113,7 @@ class StrategyRunner:
         policy: Policy,
         strategies: Mapping[str, Strategy],
         now: int,
-        steering: Steering = "none",
+        steering: SteeringMode = SteeringMode.NONE,
     ) -> StrategyRunner:
         """The ensemble on a state; InputError as ``run_cycle``."""
         cluster = state.cluster
@@ -183,7 +183,7 @@ class StrategyRunner:
             note=partial(arbiter.note, ref),
             landing_of=arbiter.landing_of,
             moved_from=arbiter.moved_from,
-            chooses_targets=self._steering == "nominate",
+            chooses_targets=self._steering == SteeringMode.NOMINATE,
         )
 
     def refs(self) -> Iterator[tuple[PluginRef, Profile, DefaultEvictor]]:

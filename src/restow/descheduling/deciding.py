@@ -9,28 +9,27 @@ from restow.cluster.snapshot import Cluster
 from restow.descheduling.cycle import Cycle, run_cycle
 from restow.descheduling.evictor import Reason
 from restow.descheduling.limits import PriorEviction
-from restow.descheduling.plan import Placement
 from restow.descheduling.proving import prove_cycle, without_node_fit
 from restow.descheduling.registry import strategies
-from restow.descheduling.steering import Steering
+from restow.policies.codes import Placement, SteeringMode, SteeringSetting
 from restow.policies.policy import Policy
 from restow.scheduling.profiles import SchedulerProfile
 
 
 def placement_of(asked: Placement | None, policy: Policy) -> Placement:
     """How moves are placed: as asked for, else as the policy says, else proven."""
-    return asked or policy.restow.placement or "prove"
+    return asked or policy.restow.placement or Placement.PROVE
 
 
 def policy_as_asked(policy: Policy, placement: Placement) -> Policy:
     """The policy as a placement asks it: only ``upstream`` asks nodeFit."""
-    return without_node_fit(policy) if placement == "prove" else policy
+    return without_node_fit(policy) if placement == Placement.PROVE else policy
 
 
-def steering_of(asked: Steering | None, policy: Policy) -> Steering:
+def steering_of(asked: SteeringMode | None, policy: Policy) -> SteeringMode:
     """How replacements are brought to their targets in a plan: as asked for, else as the policy says, else not at all."""
-    wanted = asked or policy.restow.steering
-    return "none" if wanted == "auto" else wanted
+    wanted = policy.restow.steering
+    return asked or (SteeringMode.NONE if wanted == SteeringSetting.AUTO else SteeringMode(wanted))
 
 
 def decided(
@@ -40,7 +39,7 @@ def decided(
     now: int,
     profiles: Iterable[SchedulerProfile],
     *,
-    steering: Steering = "none",
+    steering: SteeringMode = SteeringMode.NONE,
     prior_evictions: Iterable[PriorEviction] = (),
     excluded: Mapping[str, Reason] = MappingProxyType({}),
 ) -> Cycle:
@@ -49,7 +48,7 @@ def decided(
     ``profiles`` are those of the cluster's schedulers, and ``steering`` how replacements can be brought to their targets;
     only a proof asks for either.
     """
-    if placement == "prove":
+    if placement == Placement.PROVE:
         return prove_cycle(
             cluster,
             policy,

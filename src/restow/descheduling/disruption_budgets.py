@@ -19,15 +19,12 @@ from restow.cluster.pods import Phase
 from restow.cluster.snapshot import Cluster, Key
 from restow.descheduling.job_failures import JobFailures
 from restow.kube.objects import PodDisruptionBudget
+from restow.policies.codes import RefusalCode
 
 #: Code and text of a refusal.
-BudgetRefusal = tuple[str, str]
+BudgetRefusal = tuple[RefusalCode, str]
 
 _KIND = "PodDisruptionBudget"
-#: The code of refusals by a budget that allows no more for now.
-NO_ROOM = "DisruptionBudget"
-#: The code of pods with more than one budget.
-SEVERAL = "SeveralBudgets"
 #: Phases in which a pod is deleted without any budget.
 _UNBUDGETED = frozenset((Phase.SUCCEEDED, Phase.FAILED, Phase.PENDING))
 
@@ -79,15 +76,21 @@ class DisruptionBudgets:
         covering = self._covering(pod)
         if len(covering) > 1:
             names = ", ".join(_name(self._budgets[each][0]) for each in covering)
-            return SEVERAL, f"{names} cover it, and the API server evicts no pod with more than one budget"
+            return (
+                RefusalCode.SEVERAL_BUDGETS,
+                f"{names} cover it, and the API server evicts no pod with more than one budget",
+            )
         for position in covering:
             key, budget = self._budgets[position]
             if isinstance(budget, UnreadableBudget):
-                return NO_ROOM, f"{_name(key)} cannot be read, so it may cover the pod and allow no disruption"
+                return (
+                    RefusalCode.DISRUPTION_BUDGET,
+                    f"{_name(key)} cannot be read, so it may cover the pod and allow no disruption",
+                )
             left = budget.status.disruptions_allowed - self._used[position]
             if left <= 0:
                 used = f"; this plan uses {self._used[position]}" if self._used[position] else ""
-                return NO_ROOM, f"{_name(key)} allows {max(0, left)} more disruptions{used}"
+                return RefusalCode.DISRUPTION_BUDGET, f"{_name(key)} allows {max(0, left)} more disruptions{used}"
         return None
 
     def uses(self, pod: int) -> list[BudgetUse]:

@@ -19,23 +19,23 @@ from restow.cluster.pods import Flag
 from restow.cluster.state import ClusterState
 from restow.descheduling.evictor_args import DefaultEvictorArgs
 from restow.descheduling.node_fit import NodeFit
-from restow.descheduling.plan import Stage
 from restow.descheduling.protections import Check, static_checks, unknown_check
 from restow.kube.labels import parse_selector, selector_from
+from restow.policies.codes import RefusalCode, Stage
 
 #: Stage, code and message of a refusal.
-Reason = tuple[Stage, str, str]
+Reason = tuple[Stage, RefusalCode, str]
 
 #: Code and text for a pod that upstream passes over without a word.
-_ASKS_TO_STAY = ("PreferNoEviction", "pod asks not to be evicted and noEvictionPolicy is Mandatory")
-_NAMESPACE_CODE = "NamespaceLabelSelector"
+_ASKS_TO_STAY = (RefusalCode.PREFER_NO_EVICTION, "pod asks not to be evicted and noEvictionPolicy is Mandatory")
+_NAMESPACE_CODE = RefusalCode.NAMESPACE_LABEL_SELECTOR
 _NAMESPACE = "pod namespace do not match the namespaceLabelSelector filter in the policy parameter"
 
 
 class CheckResult(NamedTuple):
     """How one check went for one pod; ``message`` is what is said where it fails."""
 
-    code: str
+    code: RefusalCode
     message: str
     passes: bool
     #: The kind that the input would have to tell of, where it is for want of that that the check fails.
@@ -123,13 +123,15 @@ class DefaultEvictor:
         wanted = self._args.min_replicas
         if wanted > 1:
             siblings = int(self._state.siblings(np.array([pod]))[0])
-            results.append(CheckResult("MinReplicas", _few(siblings, wanted), spared or not 0 <= siblings < wanted))
+            results.append(
+                CheckResult(RefusalCode.MIN_REPLICAS, _few(siblings, wanted), spared or not 0 <= siblings < wanted)
+            )
         if self._args.namespace_label_selector is not None:
             late = self._late
             results.append(CheckResult(late.code, late.message, bool(self._namespace_ok[pod]), late.missing))
         if self._fit_nodes is not None:
             fits = self._fit.fits_any_other(pod, self._fit_nodes)
-            results.append(CheckResult("NoFit", "" if fits else self._no_fit(pod), fits))
+            results.append(CheckResult(RefusalCode.NO_FIT, "" if fits else self._no_fit(pod), fits))
         return results
 
     def bypassing(self, pod: int) -> DefaultEvictor:
@@ -161,7 +163,7 @@ class DefaultEvictor:
             for pattern, count in zip(pattern_of.ravel().tolist(), siblings, strict=True)
         ]
 
-    def _pattern(self, failing: BoolArray) -> list[tuple[str, str]]:
+    def _pattern(self, failing: BoolArray) -> list[tuple[RefusalCode, str]]:
         """Codes and texts of one combination of failing checks; the row after consent stands for the annotation."""
         first = len(self._opt_out)
         found = [(each.code, each.message) for each, fails in zip(self._opt_out, failing[:first], strict=True) if fails]
@@ -170,20 +172,20 @@ class DefaultEvictor:
         checks = zip(self._checks, failing[first + 1 :], strict=True)
         return [*found, *((check.code, check.message) for check, fails in checks if fails)]
 
-    def _reason(self, failing: list[tuple[str, str]], siblings: int) -> Reason:
+    def _reason(self, failing: list[tuple[RefusalCode, str]], siblings: int) -> Reason:
         wanted = self._args.min_replicas
         if 0 <= siblings < wanted and wanted > 1 and _ASKS_TO_STAY not in failing:
             text = _few(siblings, wanted)
             # Upstream asks for the age last.
-            ages = [each for each in failing if each[0] == "MinPodAge"]
-            failing = [*failing[: len(failing) - len(ages)], ("MinReplicas", text), *ages]
-        return "evictor", failing[0][0], "; ".join(message for _, message in failing)
+            ages = [each for each in failing if each[0] == RefusalCode.MIN_POD_AGE]
+            failing = [*failing[: len(failing) - len(ages)], (RefusalCode.MIN_REPLICAS, text), *ages]
+        return Stage.EVICTOR, failing[0][0], "; ".join(message for _, message in failing)
 
     def _late_refusal(self, pod: int) -> Reason:
         if not self._namespace_ok[pod]:
-            return "evictor", self._late.code, self._late.message
+            return Stage.EVICTOR, self._late.code, self._late.message
         message = self._no_fit(pod)
-        return "placement", "NoFit", message
+        return Stage.PLACEMENT, RefusalCode.NO_FIT, message
 
     def _no_fit(self, pod: int) -> str:
         assert self._fit_nodes is not None

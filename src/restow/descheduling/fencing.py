@@ -26,13 +26,13 @@ from restow.descheduling.framework import Suggestion
 from restow.descheduling.landings import accepted
 from restow.descheduling.limits import Limits
 from restow.descheduling.placement import Landing, Obstacle, PluginRef
-from restow.policies.codes import PlacementConstraint
+from restow.policies.codes import PlacementConstraint, RefusalCode, Stage
 from restow.policies.restow_section import share_of
 
 #: Suggestions of one strategy for one node that stand for all: pods of a node want about the same.
 _ASKED: Final = 8
 #: Nobody is told of it.
-_NOT_NOW: Reason = ("placement", "NoGain", "nothing is moved here")
+_NOT_NOW: Reason = (Stage.PLACEMENT, RefusalCode.NO_GAIN, "nothing is moved here")
 
 
 def fenced_nodes(runner: StrategyRunner, share: int | str) -> IntArray:

@@ -22,9 +22,10 @@ from restow.cluster.snapshot import Cluster
 from restow.descheduling.replacement_policy import job_of, replaces_only_ended
 from restow.kube.excerpts import title
 from restow.kube.objects import Job, PodFailurePolicy, PodFailureRule
+from restow.policies.codes import RefusalCode
 
-BACKOFF_LIMIT, FAILURE_POLICY = "JobBackoffLimit", "JobFailurePolicy"
-OF_JOBS = (BACKOFF_LIMIT, FAILURE_POLICY)
+#: Why a Job does not bear the loss of a pod.
+OF_JOBS = (RefusalCode.JOB_BACKOFF_LIMIT, RefusalCode.JOB_FAILURE_POLICY)
 #: What the API server puts for an absent limit, unless there is one for each index.
 _DEFAULT_LIMIT = 6
 _COUNT, _IGNORE = "Count", "Ignore"
@@ -59,7 +60,7 @@ class JobFailures:
         """The same Jobs, as much used, counting on their own."""
         return replace(self, _used=self._used.copy())
 
-    def refusal(self, pod: int) -> tuple[str, str] | None:
+    def refusal(self, pod: int) -> tuple[RefusalCode, str] | None:
         """Code and text of why the eviction of one more pod, this one, would end its Job or give its index up."""
         job = self._job(pod)
         if job is None:
@@ -69,7 +70,7 @@ class JobFailures:
         if action == _IGNORE:
             return None
         if action != _COUNT:
-            return FAILURE_POLICY, f"the podFailurePolicy of {name} has {action} for an evicted pod"
+            return RefusalCode.JOB_FAILURE_POLICY, f"the podFailurePolicy of {name} has {action} for an evicted pod"
         return self._spent(pod, job, name) or self._index_spent(pod, job, name)
 
     def count(self, pod: int) -> None:
@@ -77,7 +78,7 @@ class JobFailures:
         if self._job(pod) is not None:
             self._used[self._workload(pod)] += 1
 
-    def _spent(self, pod: int, job: Job, name: str) -> tuple[str, str] | None:
+    def _spent(self, pod: int, job: Job, name: str) -> tuple[RefusalCode, str] | None:
         limit = job.spec.backoff_limit
         if limit is None:
             limit = _DEFAULT_LIMIT
@@ -91,9 +92,9 @@ class JobFailures:
             return None
         planned = f", and {used} more by this plan" if used else ""
         message = f"{name} has backoffLimit {limit} and has had {failed}{planned}: the eviction would count and end it"
-        return BACKOFF_LIMIT, message
+        return RefusalCode.JOB_BACKOFF_LIMIT, message
 
-    def _index_spent(self, pod: int, job: Job, name: str) -> tuple[str, str] | None:
+    def _index_spent(self, pod: int, job: Job, name: str) -> tuple[RefusalCode, str] | None:
         limit = job.spec.backoff_limit_per_index
         if limit is None:
             return None
@@ -101,7 +102,7 @@ class JobFailures:
         if limit > 0 and not self._cluster.pods.flags[pod] & Flag.INDEX_FAILED:
             return None
         had = "; this one has failed before" if limit > 0 else ""
-        return BACKOFF_LIMIT, f"{name} has backoffLimitPerIndex {limit}{had}: the eviction would count"
+        return RefusalCode.JOB_BACKOFF_LIMIT, f"{name} has backoffLimitPerIndex {limit}{had}: the eviction would count"
 
     def _job(self, pod: int) -> Job | None:
         """The Job in which the eviction of a pod could count."""

@@ -23,7 +23,7 @@ from restow.descheduling.certainty import MOST_HARM, certainty_of, least_probabi
 from restow.descheduling.evictor import Reason
 from restow.descheduling.framework import LandingCheck, Suggestion
 from restow.descheduling.placement import Landing, PluginRef
-from restow.policies.codes import PlacementConstraint
+from restow.policies.codes import Certainty, PlacementConstraint, RefusalCode, Stage, SteeringMode
 from restow.policies.policy import CertaintySetting
 from restow.scheduling.landing_odds import LandingOdds
 from restow.scheduling.messages import histogram, reason_counts
@@ -105,7 +105,13 @@ class Landings:
             found = _cheapest(suggestion, found)
         target = int(found[0] if len(found) == 1 else self._schedulers.best_of(replacement, found)[0])
         return self._unknown_eviction(suggestion.pod) or Landing(
-            target, "certain", (self._indices[target],), 1, probability=1.0, probabilities=(1.0,), steering="nominate"
+            target,
+            Certainty.CERTAIN,
+            (self._indices[target],),
+            1,
+            probability=1.0,
+            probabilities=(1.0,),
+            steering=SteeringMode.NOMINATE,
         )
 
     def _no_target(self, ref: PluginRef, suggestion: Suggestion, wanted: IntArray, fitting: BoolArray) -> Reason:
@@ -117,7 +123,7 @@ class Landings:
         else:
             nothing = _no_gain(ref, suggestion)
             message = f"{nothing} on any of the {np.count_nonzero(fitting)} nodes where it fits"
-        return "placement", "NoGain", message.removesuffix(".")
+        return Stage.PLACEMENT, RefusalCode.NO_GAIN, message.removesuffix(".")
 
     def _undisturbed(self, ref: PluginRef, replacement: int, nodes: IntArray) -> IntArray | Reason | None:
         """Those of some nodes where nobody would move a replacement again, or who would; None where there are no nodes."""
@@ -133,7 +139,11 @@ class Landings:
     def _unknown_eviction(self, pod: int) -> Reason | None:
         """Why nobody can tell whether a pod may be evicted."""
         unknown = self._missing_data.evicting(pod)
-        return ("budget", "Unknown", f"its eviction depends on {missing_kinds(unknown)}") if unknown else None
+        return (
+            (Stage.BUDGET, RefusalCode.UNKNOWN, f"its eviction depends on {missing_kinds(unknown)}")
+            if unknown
+            else None
+        )
 
     def _landing(self, odds: LandingOdds, good: BoolArray, target: int, probability: float) -> Landing:
         """The landing with its candidates; in clusters of thousands of equal nodes not all of them are written down."""
@@ -187,15 +197,15 @@ class Landings:
         why = "where the plan does not want it" if suggestion.by_plan else worse_off
         where = self._some_nodes(odds.nodes[worse])
         message = f"with a probability of {probability_text(harm)} it would land on {where}, {why}"
-        return "placement", "Harmful", message
+        return Stage.PLACEMENT, RefusalCode.HARMFUL, message
 
     def _no_use(self, ref: PluginRef, suggestion: Suggestion, source: int, prediction: PlacementPrediction) -> Reason:
         candidates = prediction.odds.nodes
         if only(candidates, source):
             message = f"it would land on {self._nodes.names[source]} again{prediction.elsewhere}"
-            return "placement", "SameNode", message
+            return Stage.PLACEMENT, RefusalCode.SAME_NODE, message
         message = f"it would land on {self._some_nodes(candidates)}, where {_no_gain(ref, suggestion)}"
-        return "placement", "NoGain", message
+        return Stage.PLACEMENT, RefusalCode.NO_GAIN, message
 
     def _not_certain(self, pod: int, odds: LandingOdds, good: BoolArray, probability: float) -> Reason:
         bad = odds.nodes[~good]
@@ -210,7 +220,7 @@ class Landings:
             f"{len(odds.nodes)} nodes could win{since}, and {len(bad)} of them would not do: {self._some_nodes(bad)}"
         )
         message = f"{chance}, and {wanted}: {nodes}" if chance else f"{nodes}; {wanted}"
-        return "placement", "NotCertain", message
+        return Stage.PLACEMENT, RefusalCode.NOT_CERTAIN, message
 
     def _some_nodes(self, nodes: IntArray) -> str:
         return some([self._nodes.names[node] for node in nodes[:_NAMED].tolist()], len(nodes))
@@ -254,7 +264,11 @@ def only(candidates: IntArray, source: int) -> bool:
 
 def circular(node: str, ref: PluginRef) -> Reason:
     """Why a pod stays that would go round in a circle."""
-    return "placement", "Circle", f"it would land on {node}, and {ref.plugin} would move it again from there"
+    return (
+        Stage.PLACEMENT,
+        RefusalCode.CYCLE,
+        f"it would land on {node}, and {ref.plugin} would move it again from there",
+    )
 
 
 def missing_kinds(kinds: Kinds) -> str:

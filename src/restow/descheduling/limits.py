@@ -14,19 +14,20 @@ from typing import NamedTuple
 from restow.cluster.state import ClusterState
 from restow.descheduling.framework import Verdict
 from restow.descheduling.placement import PluginRef
+from restow.policies.codes import RefusalCode
 
 #: Verdict, stable code and upstream's text of a refusal.
-LimitRefusal = tuple[Verdict, str, str]
+LimitRefusal = tuple[Verdict, RefusalCode, str]
 
 TOTAL: LimitRefusal = (
     Verdict.TOTAL_LIMIT,
-    "MaxPodsToEvictTotal",
+    RefusalCode.MAX_TOTAL,
     "maximum number of evicted pods per a descheduling cycle reached",
 )
-NODE: LimitRefusal = (Verdict.NODE_LIMIT, "MaxPodsToEvictPerNode", "maximum number of evicted pods per node reached")
+NODE: LimitRefusal = (Verdict.NODE_LIMIT, RefusalCode.MAX_PER_NODE, "maximum number of evicted pods per node reached")
 NAMESPACE: LimitRefusal = (
     Verdict.REFUSED,
-    "MaxPodsToEvictPerNamespace",
+    RefusalCode.MAX_PER_NAMESPACE,
     "maximum number of evicted pods per namespace reached",
 )
 
@@ -78,9 +79,9 @@ class Limits:
         """The limits that the eviction of a pod would count in, in the order in which they are asked."""
         node, namespace = int(state.node[pod]), int(state.cluster.pods.namespace[pod])
         counts = (
-            (TOTAL[1], self._all, self.total),
-            (NODE[1], self._on_node[node], self.per_node),
-            (NAMESPACE[1], self._in_namespace[namespace], self.per_namespace),
+            (RefusalCode.MAX_TOTAL, self._all, self.total),
+            (RefusalCode.MAX_PER_NODE, self._on_node[node], self.per_node),
+            (RefusalCode.MAX_PER_NAMESPACE, self._in_namespace[namespace], self.per_namespace),
         )
         return [LimitUse(code, used, limit) for code, used, limit in counts if limit is not None]
 

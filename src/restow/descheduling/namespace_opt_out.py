@@ -20,10 +20,10 @@ from restow.descheduling.protections import Check, unknown_check
 from restow.kube.excerpts import excerpt
 from restow.kube.near_words import did_you_mean
 from restow.plain_text import some
+from restow.policies.codes import RefusalCode
 from restow.policies.policy import Namespaces
 
 ANNOTATION = "restow.dev/eviction"
-OPTED_OUT, NOT_OPTED_IN = "NamespaceOptedOut", "NamespaceNotOptedIn"
 _ENABLED, _DISABLED = "enabled", "disabled"
 _KIND = "Namespace"
 _OUT = f"pod namespace is protected against eviction: its annotation {ANNOTATION} is not {_ENABLED}"
@@ -41,9 +41,9 @@ def namespace_checks(chosen: Namespaces, cluster: Cluster) -> tuple[Check, ...]:
     names = said.keys() | cluster.pods.tables.namespaces
     held = {name: withheld(said.get(name), chosen) for name in names}
     out, silent = ({name for name, why in held.items() if why == told} for told in (_OUT, _NOT_IN))
-    checks = [Check(OPTED_OUT, _OUT, _among(out, cluster))] if out else []
+    checks = [Check(RefusalCode.NAMESPACE_OPTED_OUT, _OUT, _among(out, cluster))] if out else []
     if chosen == "annotated":
-        checks.append(Check(NOT_OPTED_IN, _NOT_IN, _among(silent, cluster)))
+        checks.append(Check(RefusalCode.NAMESPACE_NOT_OPTED_IN, _NOT_IN, _among(silent, cluster)))
     return tuple(checks)
 
 

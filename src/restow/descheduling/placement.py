@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Literal, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from restow.cluster.pods import PENDING
 from restow.cluster.snapshot import Cluster
 from restow.cluster.state import ClusterState
 from restow.descheduling.evictor import Reason
 from restow.descheduling.framework import Suggestion
-from restow.descheduling.plan import Certainty
+from restow.policies.codes import Certainty, SteeringMode
 
 
 class PluginRef(NamedTuple):
@@ -45,7 +45,7 @@ class Landing(NamedTuple):
     #: Those of the candidates where the strategy gains nothing.
     in_vain: tuple[int, ...] = ()
     #: How the replacement is brought to its target; None where the scheduler is left alone.
-    steering: Literal["nominate"] | None = None
+    steering: SteeringMode | None = None
     #: Whether it has a place only once later moves of its proposal have been made.
     waits: bool = False
 

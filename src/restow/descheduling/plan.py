@@ -6,15 +6,11 @@ plan can be stored, compared and rendered without the cluster it was made from.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType, field
 
-from restow.policies.codes import PlacementConstraint
-
-Placement = Literal["prove", "upstream"]
-Certainty = Literal["certain", "likely", "possible"]
-Stage = Literal["evictor", "limit", "budget", "placement"]
+from restow.policies.codes import Certainty, Placement, PlacementConstraint, RefusalCode, Stage, SteeringMode
 
 API_VERSION = "restow.dev/v1alpha1"
 
@@ -72,7 +68,7 @@ class Move(Struct, frozen=True, forbid_unknown_fields=True):
     #: Those of the candidates where the strategy gains nothing: the move is in vain if the replacement lands there.
     in_vain: tuple[str, ...] = field(name="inVain", default=())
     #: How the replacement is brought to its target; null where the scheduler is left alone.
-    steering: Literal["nominate"] | None = None
+    steering: SteeringMode | None = None
     #: How many nodes could win; more than are listed where there are more than 512.
     candidate_count: int = field(name="candidateCount", default=0)
     profile: str = ""
@@ -101,7 +97,7 @@ class Refusal(Struct, frozen=True):
     profile: str
     plugin: str
     stage: Stage
-    code: str
+    code: RefusalCode
     message: str
     #: Absent where the move was suggested by itself.
     proposal: RefusedProposal | UnsetType = UNSET

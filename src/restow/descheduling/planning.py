@@ -24,7 +24,6 @@ from restow.descheduling.plan import (
     Move,
     NodeLoad,
     OwnerRef,
-    Placement,
     Plan,
     PodRef,
     Refusal,
@@ -36,6 +35,7 @@ from restow.descheduling.plan import (
 )
 from restow.kube.taints import FENCE
 from restow.kube.timestamps import format_time
+from restow.policies.codes import Placement
 from restow.policies.policy import Policy
 from restow.policies.schema import DEFAULT_EVICTOR, Plugins
 

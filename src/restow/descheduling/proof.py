@@ -29,9 +29,9 @@ from restow.descheduling.landings import Landings, PlacementPrediction, missing_
 from restow.descheduling.placement import Landing, Obstacle, PluginRef
 from restow.descheduling.refusal_memory import RefusalMemory
 from restow.descheduling.replacement_policy import ReplacementPolicies, ReplacementPolicy
-from restow.descheduling.steering import Steerable, Steering
+from restow.descheduling.steering import Steerable
 from restow.descheduling.together import may_wait, not_probable_enough
-from restow.policies.codes import PlacementConstraint
+from restow.policies.codes import Certainty, PlacementConstraint, RefusalCode, Stage, SteeringMode
 from restow.policies.policy import CertaintySetting
 from restow.scheduling.decision import Decision
 from restow.scheduling.landing_odds import LandingOdds
@@ -61,7 +61,7 @@ class Prover:
         missing_data: MissingData,
         *,
         certainty: CertaintySetting,
-        steering: Steering,
+        steering: SteeringMode,
         forbidden: dict[int, Reason],
     ) -> None:
         self._state = state
@@ -130,7 +130,7 @@ class Prover:
                 return Obstacle(position, self._forbidden[each.pod])
             refusal = budgets.refusal(each.pod)
             if refusal is not None:
-                return Obstacle(position, ("budget", *refusal))
+                return Obstacle(position, (Stage.BUDGET, *refusal))
             if several:
                 budgets.count(each.pod)
         return None
@@ -196,7 +196,7 @@ class Prover:
                 if back not in made:
                     self.move_cycles.append(MoveCycle(other, ref, source))
                 message = f"it would only swap nodes with {self._pods.full_name(other)}, of the same workload"
-                return Obstacle(position, ("placement", "Undoes", message))
+                return Obstacle(position, (Stage.PLACEMENT, RefusalCode.REVERSAL, message))
             made[*workload, source, landing.target] = suggestion.pod
         self._made |= made
         return landings
@@ -217,18 +217,18 @@ class Prover:
         """Why replacements stay, said of a pod that is there already if there is one among them."""
         there = [each for each, suggestion in enumerate(suggestions) if self._pods.observed[suggestion.pod]]
         if not there:
-            return Obstacle(first, ("placement", "Circle", "this plan has already moved it"))
+            return Obstacle(first, (Stage.PLACEMENT, RefusalCode.CYCLE, "this plan has already moved it"))
         name = self._pods.full_name(suggestions[first].pod)
-        return Obstacle(there[0], ("placement", "Circle", f"this plan has moved {name} to the same node"))
+        return Obstacle(there[0], (Stage.PLACEMENT, RefusalCode.CYCLE, f"this plan has moved {name} to the same node"))
 
     def _land(self, ref: PluginRef, suggestion: Suggestion, source: int) -> Landing | Reason:
         pod = suggestion.pod
         match self._replacement_policies.of(pod):
             case ReplacementPolicy.LOST:
-                return "placement", "NoReplacement", "nothing would recreate this pod"
+                return Stage.PLACEMENT, RefusalCode.NO_REPLACEMENT, "nothing would recreate this pod"
             case ReplacementPolicy.NOT_NEEDED:
                 self._state.remove(pod)
-                return Landing(certainty="certain", probability=1.0)
+                return Landing(certainty=Certainty.CERTAIN, probability=1.0)
             case when:
                 landing = self._prove(ref, suggestion, source, when)
         if isinstance(landing, Landing):
@@ -276,12 +276,12 @@ class Prover:
         if not self._schedulers.knows(pod):
             name = self._pods.tables.schedulers[self._pods.schedulers[pod]]
             message = f'it uses scheduler "{name}", which restow does not know; add its profile with --scheduler-config'
-            return "placement", "UnknownScheduler", message
+            return Stage.PLACEMENT, RefusalCode.UNKNOWN_SCHEDULER, message
         if self._pods.flags[pod] & Flag.RESOURCE_CLAIMS:
-            return "placement", "Unknown", "it claims dynamic resources, which restow does not model"
+            return Stage.PLACEMENT, RefusalCode.UNKNOWN, "it claims dynamic resources, which restow does not model"
         unknown = self._missing_data.decisive(pod)
         if unknown:
-            return "placement", "Unknown", f"its placement depends on {missing_kinds(unknown)}"
+            return Stage.PLACEMENT, RefusalCode.UNKNOWN, f"its placement depends on {missing_kinds(unknown)}"
         return None
 
     def _schedule(self, pod: int, when: ReplacementPolicy) -> Decision:
@@ -315,8 +315,12 @@ class Prover:
         if decision.nominated_node != PENDING:
             victims = some([self._pods.full_name(each) for each in decision.victims], len(decision.victims))
             node = self._nodes.names[decision.nominated_node]
-            return "placement", "NeedsPreemption", f"it would fit only if {victims} left {node}: {decision.message}"
-        return "placement", "NoFit", decision.message
+            return (
+                Stage.PLACEMENT,
+                RefusalCode.NEEDS_PREEMPTION,
+                f"it would fit only if {victims} left {node}: {decision.message}",
+            )
+        return Stage.PLACEMENT, RefusalCode.NO_FIT, decision.message
 
 
 def _elsewhere(decision: Decision) -> str:

@@ -20,9 +20,8 @@ from restow.descheduling.evictor_args import DEFAULT_PROTECTIONS, DefaultEvictor
 from restow.descheduling.pod_ages import elapsed_since
 from restow.kube.duration import format_duration
 from restow.kube.labels import EVERYTHING, selector_from
+from restow.policies.codes import RefusalCode
 
-#: The code of checks that the input does not tell enough for.
-UNKNOWN = "Unknown"
 #: Pods of at least this priority are critical to the system.
 SYSTEM_CRITICAL = 2_000_000_000
 
@@ -34,7 +33,7 @@ _BUDGET, _CLAIM = "PodDisruptionBudget", "PersistentVolumeClaim"
 class Check:
     """One check: ``fails[pod]`` pods are protected by it."""
 
-    code: str
+    code: RefusalCode
     message: str
     fails: BoolArray
     #: The kind that the input would have to tell of, where it is for want of that that pods are protected.
@@ -72,14 +71,14 @@ def static_checks(
 
 def unknown_check(kind: str, fails: BoolArray, what: str = "") -> Check:
     """Protect pods because of a kind of which the input does not tell; ``what`` of it would decide."""
-    return Check(UNKNOWN, f"its eviction depends on {what}{kind}s, which the input lacks", fails, kind)
+    return Check(RefusalCode.UNKNOWN, f"its eviction depends on {what}{kind}s, which the input lacks", fails, kind)
 
 
 def _always(cluster: Cluster) -> Iterator[Check]:
     pods = cluster.pods
-    yield Check("MirrorPod", "pod is a mirror pod", pods.has(Flag.MIRROR))
-    yield Check("StaticPod", "pod is a static pod", pods.has(Flag.STATIC))
-    yield Check("Terminating", "pod is terminating", pods.has(Flag.TERMINATING))
+    yield Check(RefusalCode.MIRROR_POD, "pod is a mirror pod", pods.has(Flag.MIRROR))
+    yield Check(RefusalCode.STATIC_POD, "pod is a static pod", pods.has(Flag.STATIC))
+    yield Check(RefusalCode.TERMINATING, "pod is terminating", pods.has(Flag.TERMINATING))
 
 
 def _named(
@@ -88,44 +87,46 @@ def _named(
     pods = cluster.pods
     if "SystemCriticalPods" in protections:
         yield Check(
-            "SystemCriticalPods",
+            RefusalCode.SYSTEM_CRITICAL_PODS,
             "pod has system critical priority and is protected against eviction",
             pods.priority >= SYSTEM_CRITICAL,
         )
         yield Check(
-            "PriorityThreshold",
+            RefusalCode.PRIORITY_THRESHOLD,
             "pod has higher priority than specified priority class threshold",
             pods.has_priority & (pods.priority >= threshold),
         )
     yield _bare_check(cluster, failed_are_protected="FailedBarePods" in protections)
     if "PodsWithLocalStorage" in protections:
         message = "pod has local storage and is protected against eviction"
-        yield Check("PodsWithLocalStorage", message, pods.has(Flag.LOCAL_STORAGE))
+        yield Check(RefusalCode.PODS_WITH_LOCAL_STORAGE, message, pods.has(Flag.LOCAL_STORAGE))
     if "DaemonSetPods" in protections:
-        yield Check("DaemonSetPods", "daemonset pods are protected against eviction", of_daemon_sets(cluster))
+        yield Check(
+            RefusalCode.DAEMON_SET_PODS, "daemonset pods are protected against eviction", of_daemon_sets(cluster)
+        )
     if "PodsWithPVC" in protections:
         yield from _claim_checks(args, cluster)
     if "PodsWithoutPDB" in protections:
         yield _budget_check(cluster, labels)
     if "PodsWithResourceClaims" in protections:
         message = "pod has ResourceClaims and descheduler is configured to protect ResourceClaims pods"
-        yield Check("PodsWithResourceClaims", message, pods.has(Flag.RESOURCE_CLAIMS))
+        yield Check(RefusalCode.PODS_WITH_RESOURCE_CLAIMS, message, pods.has(Flag.RESOURCE_CLAIMS))
 
 
 def _budget_check(cluster: Cluster, labels: LabelGroups) -> Check:
     if not cluster.has_list(_BUDGET):
         return unknown_check(_BUDGET, np.ones(len(cluster.pods), dtype=bool))
     message = "pod does not have a PodDisruptionBudget and is protected against eviction"
-    return Check("PodsWithoutPDB", message, ~covered(cluster, labels))
+    return Check(RefusalCode.PODS_WITHOUT_PDB, message, ~covered(cluster, labels))
 
 
 def _bare_check(cluster: Cluster, *, failed_are_protected: bool) -> Check:
     pods = cluster.pods
     bare = _by_owners(cluster, [len(owners) == 0 for owners in pods.tables.owners])
     if failed_are_protected:
-        return Check("NoOwner", "pod does not have any ownerRefs", bare)
+        return Check(RefusalCode.NO_OWNER, "pod does not have any ownerRefs", bare)
     message = "pod does not have any ownerRefs and is not in failed phase"
-    return Check("NoOwner", message, bare & (pods.phase != Phase.FAILED))
+    return Check(RefusalCode.NO_OWNER, message, bare & (pods.phase != Phase.FAILED))
 
 
 def of_daemon_sets(cluster: Cluster) -> BoolArray:
@@ -143,7 +144,7 @@ def _claim_checks(args: DefaultEvictorArgs, cluster: Cluster) -> list[Check]:
     narrowed = config.pods_with_pvc.protected_storage_classes if config and config.pods_with_pvc else ()
     if not narrowed:
         message = "pod with PVC is protected against eviction"
-        return [Check("PodsWithPVC", message, cluster.pods.has(Flag.CLAIMS))]
+        return [Check(RefusalCode.PODS_WITH_PVC, message, cluster.pods.has(Flag.CLAIMS))]
     if not cluster.has_list(_CLAIM):
         return [unknown_check(_CLAIM, cluster.pods.has(Flag.CLAIMS))]
     protected = {each.name for each in narrowed}
@@ -152,7 +153,7 @@ def _claim_checks(args: DefaultEvictorArgs, cluster: Cluster) -> list[Check]:
         message_or_none = _storage_class_failure(cluster, pod, protected)
         if message_or_none is not None:
             failing.setdefault(message_or_none, []).append(pod)
-    return [Check("PodsWithPVC", message, _only(pods, cluster)) for message, pods in failing.items()]
+    return [Check(RefusalCode.PODS_WITH_PVC, message, _only(pods, cluster)) for message, pods in failing.items()]
 
 
 def _storage_class_failure(cluster: Cluster, pod: int, protected: set[str]) -> str | None:
@@ -184,11 +185,17 @@ def _label_check(args: DefaultEvictorArgs, cluster: Cluster) -> list[Check]:
         return []
     matching = [selector.matches(labels) for labels in cluster.pods.tables.labels]
     fails = ~np.array(matching, dtype=bool)[cluster.pods.labels]
-    return [Check("LabelSelector", "pod labels do not match the labelSelector filter in the policy parameter", fails)]
+    return [
+        Check(
+            RefusalCode.LABEL_SELECTOR,
+            "pod labels do not match the labelSelector filter in the policy parameter",
+            fails,
+        )
+    ]
 
 
 def _age_check(min_age: int, cluster: Cluster, now: int) -> Check:
     started = cluster.pods.started
     young = (started == NO_TIME) | (elapsed_since(started, now) < min_age)
     message = f"pod age is not older than MinPodAge: &Duration{{Duration:{format_duration(min_age)},}} seconds"
-    return Check("MinPodAge", message, young)
+    return Check(RefusalCode.MIN_POD_AGE, message, young)

@@ -31,7 +31,8 @@ from restow.descheduling.landings import circular
 from restow.descheduling.limits import Limits, PriorEviction
 from restow.descheduling.placement import excluded_pods
 from restow.descheduling.proof import MoveCycle, Prover
-from restow.descheduling.steering import FENCE_EFFECTS, Steering
+from restow.descheduling.steering import FENCE_EFFECTS
+from restow.policies.codes import Stage, SteeringMode
 from restow.policies.policy import Policy
 from restow.policies.schema import DEFAULT_EVICTOR
 from restow.scheduling.context import Context
@@ -42,7 +43,7 @@ from restow.scheduling.schedulers import Schedulers
 #: Beginnings after which no clean slate is tried any more; random clusters need three at most.
 _PATIENCE = 12
 #: Stages that a later plan may find open again.
-_FOR_NOW = ("limit", "budget")
+_FOR_NOW = (Stage.LIMIT, Stage.BUDGET)
 
 #: Why pods must stay, most of them because they would go round in circles.
 _Forbidden = dict[int, Reason]
@@ -79,7 +80,7 @@ def prove_cycle(
     now: int,
     profiles: Iterable[SchedulerProfile] = (DEFAULT_PROFILE,),
     *,
-    steering: Steering = "none",
+    steering: SteeringMode = SteeringMode.NONE,
     prior_evictions: Iterable[PriorEviction] = (),
     excluded: Mapping[str, Reason] = MappingProxyType({}),
 ) -> Cycle:
@@ -101,7 +102,7 @@ def prove_cycle(
     return replace(proof.cycle(), fence=fence)
 
 
-def _fence(runner: StrategyRunner, policy: Policy, steering: Steering) -> Fence | None:
+def _fence(runner: StrategyRunner, policy: Policy, steering: SteeringMode) -> Fence | None:
     """What is fenced while the plan is carried out; None where nothing is."""
     if steering not in FENCE_EFFECTS:
         return None
@@ -133,7 +134,7 @@ class _Proof:
         policy: Policy,
         profiles: Iterable[SchedulerProfile],
         *,
-        steering: Steering,
+        steering: SteeringMode,
         prior_evictions: Iterable[PriorEviction],
         excluded: Mapping[str, Reason],
     ) -> None:

@@ -31,14 +31,14 @@ from restow.descheduling.disruption_budgets import DisruptionBudgets
 from restow.descheduling.evictor import DefaultEvictor
 from restow.descheduling.framework import LandingCheck, PendingFilters, Proposal, Suggestion, Suggestions
 from restow.descheduling.placement import EvictOnly, PluginRef
-from restow.descheduling.plan import Fenced, Move, Placement
+from restow.descheduling.plan import Fenced, Move
 from restow.descheduling.proof import Prover
 from restow.descheduling.proving import without_node_fit
 from restow.descheduling.registry import strategies
 from restow.descheduling.replacement_policy import ReplacementPolicies, ReplacementPolicy
-from restow.descheduling.steering import FENCE_EFFECTS, Steering
+from restow.descheduling.steering import FENCE_EFFECTS
 from restow.errors import InputError
-from restow.policies.codes import PlacementConstraint
+from restow.policies.codes import MoveCode, OutcomeCode, Placement, PlacementConstraint, SteeringMode
 from restow.policies.policy import Policy, Profile
 from restow.scheduling.context import Context
 from restow.scheduling.missing_data import MissingData
@@ -46,7 +46,7 @@ from restow.scheduling.profiles import SchedulerProfile
 from restow.scheduling.schedulers import Schedulers
 
 #: Code and text of what has changed about a move.
-ChangeFound = tuple[str, str]
+ChangeFound = tuple[MoveCode, str]
 
 
 @dataclass(slots=True, frozen=True)
@@ -54,7 +54,7 @@ class RefusedMove:
     """A move that does not hold any more, and why; ``code`` is stable, ``message`` is for people."""
 
     move: Move
-    code: str
+    code: MoveCode
     message: str
 
 
@@ -102,7 +102,7 @@ def replay(
     profiles: Iterable[SchedulerProfile],
     *,
     placement: Placement,
-    steering: Steering,
+    steering: SteeringMode,
     fence: Fenced | None = None,
     changed: Mapping[str, ChangeFound] = MappingProxyType({}),
 ) -> Replay:
@@ -112,7 +112,7 @@ def replay(
     how replacements can be brought to their targets; if by a fence, it stands on those nodes of ``fence`` that there are.
     InputError for what only the cluster can show to be wrong in the policy.
     """
-    proves = placement == "prove"
+    proves = placement == Placement.PROVE
     policy = without_node_fit(policy) if proves else policy
     stands = None if fence is None or steering not in FENCE_EFFECTS else _found(fence, cluster)
     if stands is not None:
@@ -191,7 +191,10 @@ class _Replaying:
         judged = {self._state.cluster.pods.uids[each.pod] for each in record.evictions} | set(reasons)
         problems = {(ref.profile, ref.plugin): message for ref, message in record.problems}
         return {
-            each.pod.uid: ("Unknown", f"{each.plugin} could not judge it: {problems[each.profile, each.plugin]}")
+            each.pod.uid: (
+                OutcomeCode.UNKNOWN,
+                f"{each.plugin} could not judge it: {problems[each.profile, each.plugin]}",
+            )
             for each in self._moves
             if each.pod.uid not in judged
         }
@@ -202,7 +205,7 @@ class _Replaying:
             return self._changed[move.pod.uid]
         pod = self._pods.get(move.pod.uid)
         if pod is None:
-            return "Gone", "it is already gone"
+            return OutcomeCode.GONE, "it is already gone"
         message = self._elsewhere(move, int(self._state.node[pod]))
         if (
             message is None
@@ -210,7 +213,7 @@ class _Replaying:
             and self._replacement_policies.of(pod) is ReplacementPolicy.NOT_NEEDED
         ):
             message = "it has ended, so nothing would come in its place"
-        return None if message is None else ("Stale", message)
+        return None if message is None else (OutcomeCode.STALE, message)
 
     def _elsewhere(self, move: Move, node: int) -> str | None:
         """What is wrong with the node that a pod is on."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -19,8 +20,11 @@ from restow.descheduling.steering import FENCE_EFFECTS
 from restow.errors import InputError
 from restow.kube.excerpts import excerpt
 from restow.kube.timestamps import parse_time
+from restow.policies.codes import SteeringMode
 
 _KIND = "Plan"
+#: A fence is for all moves of a plan together.
+_STEERS_A_MOVE = (None, SteeringMode.NOMINATE)
 _ANEW = "write the plan anew: restow plan -o json"
 #: How msgspec tells where it was: ``... - at `$.moves[3].pod` ``.
 _PLACE = re.compile(r" - at `\$\.?(.*)`$")
@@ -58,14 +62,20 @@ def read_plan(text: bytes, name: str) -> SavedPlan:
         raise InputError(
             f"{name}: fence.effect: must be {' or '.join(effects)}, not {_shown(plan.fence.effect)}; {_ANEW}"
         )
-    counts = Counter(each.pod.uid for each in plan.moves)
-    for index, move in enumerate(plan.moves):
+    _check_moves(plan.moves, name)
+    return plan
+
+
+def _check_moves(moves: Sequence[Move], name: str) -> None:
+    counts = Counter(each.pod.uid for each in moves)
+    for index, move in enumerate(moves):
         place = f"{name}: moves[{index}]"
         if not move.pod.uid:
             raise InputError(f"{place}.pod.uid: is empty, so nobody can tell which pod is meant; {_ANEW}")
         if counts[move.pod.uid] > 1:
             raise InputError(f"{place}.pod: {excerpt(str(move.pod))} is moved more than once; {_ANEW}")
-    return plan
+        if move.steering not in _STEERS_A_MOVE:
+            raise InputError(f"{place}.steering: must be {SteeringMode.NOMINATE} or null, not {move.steering}; {_ANEW}")
 
 
 def _check_header(text: bytes, name: str) -> None:

@@ -9,23 +9,25 @@ pods of a DaemonSet (their node is given), of a Node (mirror pods), and of sched
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final, Literal
+from typing import Final
 
 import numpy as np
 
 from restow.cluster.interning import BoolArray
 from restow.cluster.snapshot import Cluster
 from restow.kube.objects import OwnerReference
-
-#: How replacements are brought to their targets: not at all, by a nomination behind a scheduling gate, or by a taint that
-#: keeps them off all nodes where they should not land, or makes those less liked.
-Steering = Literal["none", "nominate", "fence", "prefer"]
+from restow.policies.codes import RefusalCode, SteeringMode
 
 #: The effect of the taint with which nodes are fenced.
-FENCE_EFFECTS: Final[Mapping[Steering, str]] = {"fence": "NoSchedule", "prefer": "PreferNoSchedule"}
+FENCE_EFFECTS: Final[Mapping[SteeringMode, str]] = {
+    SteeringMode.FENCE: "NoSchedule",
+    SteeringMode.PREFER: "PreferNoSchedule",
+}
 
 #: Refusals for which the scheduler's choice is the reason, so that steering may answer them.
-FOR_STEERING: Final = frozenset({"NotCertain", "Harmful", "NoGain", "SameNode"})
+FOR_STEERING: Final = frozenset(
+    {RefusalCode.NOT_CERTAIN, RefusalCode.HARMFUL, RefusalCode.NO_GAIN, RefusalCode.SAME_NODE}
+)
 
 _LEFT_ALONE = frozenset({"DaemonSet", "Node"})
 
@@ -33,10 +35,11 @@ _LEFT_ALONE = frozenset({"DaemonSet", "Node"})
 class Steerable:
     """Which pods of one cluster have replacements that can be steered."""
 
-    def __init__(self, cluster: Cluster, steering: Steering) -> None:
+    def __init__(self, cluster: Cluster, steering: SteeringMode) -> None:
         self._owners = cluster.pods.owners
         self._known: BoolArray = np.array(
-            [steering == "nominate" and can_be_named(owners) for owners in cluster.pods.tables.owners], dtype=bool
+            [steering == SteeringMode.NOMINATE and can_be_named(owners) for owners in cluster.pods.tables.owners],
+            dtype=bool,
         )
 
     def knows(self, pod: int) -> bool:

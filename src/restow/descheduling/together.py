@@ -13,11 +13,11 @@ from typing import Final, NamedTuple
 from restow.descheduling.certainty import certainty_of, least_probability, probability_text
 from restow.descheduling.evictor import Reason
 from restow.descheduling.placement import Landing, Obstacle
-from restow.descheduling.plan import Certainty
+from restow.policies.codes import Certainty, RefusalCode, Stage
 from restow.policies.policy import CertaintySetting
 
 #: Refusals of replacements that fit on no node.
-FITS_NOWHERE: Final = frozenset({"NoFit", "NeedsPreemption"})
+FITS_NOWHERE: Final = frozenset({RefusalCode.NO_FIT, RefusalCode.NEEDS_PREEMPTION})
 #: Of probabilities in a plan.
 _DIGITS = 4
 #: What sums of probabilities may be off.
@@ -42,10 +42,10 @@ def together(purpose: str, landings: Sequence[Landing]) -> Together:
     if any(each.certainty is None for each in landings):
         return Together(purpose, len(landings), None, None)
     if len(known) < len(landings):
-        return Together(purpose, len(landings), "possible", None)
+        return Together(purpose, len(landings), Certainty.POSSIBLE, None)
     probability = round(joint_probability(known), _DIGITS)
-    if all(each.certainty == "certain" for each in landings):
-        return Together(purpose, len(landings), "certain", probability)
+    if all(each.certainty == Certainty.CERTAIN for each in landings):
+        return Together(purpose, len(landings), Certainty.CERTAIN, probability)
     return Together(purpose, len(landings), certainty_of(probability, is_known=True), probability)
 
 
@@ -71,7 +71,7 @@ def not_probable_enough(landings: Sequence[Landing], setting: CertaintySetting) 
         f"all {len(landings)} moves together would land well with a probability of {probability_text(joint)}, and certainty "
         f"in the policy's restow section asks for {probability_text(least)}; this one is the least probable"
     )
-    return Obstacle(probabilities.index(min(probabilities)), ("placement", "NotCertain", message))
+    return Obstacle(probabilities.index(min(probabilities)), (Stage.PLACEMENT, RefusalCode.NOT_CERTAIN, message))
 
 
 def may_wait(reason: Reason, source: int, later: Sequence[int]) -> bool:

@@ -100,8 +100,8 @@ def fits(shape: Shape, data: Any) -> bool:
     match shape.type:
         case inspect.UnionType():
             return any(fits(shape_of(each), data) for each in _without_none(shape.type))
-        case inspect.LiteralType(values=values):
-            return isinstance(data, str | int) and data in values
+        case inspect.LiteralType() | inspect.EnumType():
+            return isinstance(data, str | int) and data in _words(shape.type)
         case inspect.IntType():
             lowest, highest = _bounds(shape)
             return isinstance(data, int) and not isinstance(data, bool) and lowest <= data <= highest
@@ -135,7 +135,17 @@ def remedy(shape: Shape, data: Any) -> str:
 def words_of(shape: Shape) -> list[str]:
     """Return the words of which a value must be one; empty where it need not."""
     types = _without_none(shape.type) if isinstance(shape.type, inspect.UnionType) else [shape.type]
-    return [str(word) for each in types if isinstance(each, inspect.LiteralType) for word in each.values]
+    return [str(word) for each in types for word in _words(each)]
+
+
+def _words(info: inspect.Type) -> list[Any]:
+    """Return the values of a choice, in order; none for a type that is no choice."""
+    match info:
+        case inspect.LiteralType(values=values):
+            return list(values)
+        case inspect.EnumType(cls=cls):
+            return sorted(each.value for each in cls)
+    return []
 
 
 def zero(shape: Shape) -> Any:

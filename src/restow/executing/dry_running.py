@@ -10,6 +10,7 @@ from restow.executing.outcomes import Dropped, Outcome, WouldEvict
 from restow.executing.settings import Clock, Settings, elapsed
 from restow.executing.task import Task
 from restow.executing.windows import closed
+from restow.policies.codes import OutcomeCode
 
 
 @dataclass(slots=True, frozen=True)
@@ -24,8 +25,8 @@ class DryRun:
         """One ending a task, in the order of the plan."""
         for task in tasks:
             if (shut := closed(self.settings.windows, self.clock())) is not None:
-                yield Dropped(task, shut, "Window")
+                yield Dropped(task, shut, OutcomeCode.WINDOW)
             elif (why := self.memory.reason_against(task, elapsed())) is not None:
-                yield Dropped(task, why, "BackOff")
+                yield Dropped(task, why, OutcomeCode.BACK_OFF)
             else:
                 yield WouldEvict(task)

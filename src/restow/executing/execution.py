@@ -28,7 +28,6 @@ from restow.executing.outcomes import (
     UNFULFILLED,
     Blocked,
     Cleared,
-    DropCode,
     Dropped,
     Evicted,
     Failed,
@@ -43,6 +42,7 @@ from restow.executing.steering import NoSteering, Steers
 from restow.executing.surroundings import ClusterView, Evicting
 from restow.executing.task import Task
 from restow.executing.windows import closed
+from restow.policies.codes import OutcomeCode
 
 #: Between two requests for the same pod (seconds).
 _ASK_AGAIN = BackOff(first=0.25, cap=8.0, jitter=0.25)
@@ -94,7 +94,7 @@ class _Rejection(NamedTuple):
     """Why a task is not begun."""
 
     message: str
-    code: DropCode
+    code: OutcomeCode
 
 
 class _Run:
@@ -147,17 +147,17 @@ class _Run:
 
     def stop(self, why: str) -> None:
         self._following.stop(why)
-        self._begin_no_more(_Rejection(why, "Stopped"))
+        self._begin_no_more(_Rejection(why, OutcomeCode.STOPPED))
         deadline = elapsed() + LAST_ANSWERS
         for patience in self._patience:
             if patience.when() is None:
                 patience.reschedule(deadline)
 
     def conclude(self, why: str) -> None:
-        self._begin_no_more(_Rejection(why, "Replanned"))
+        self._begin_no_more(_Rejection(why, OutcomeCode.REPLANNED))
 
     def _begin_no_more(self, reason_against: _Rejection) -> None:
-        if self._stopped is None or reason_against.code == "Stopped":
+        if self._stopped is None or reason_against.code == OutcomeCode.STOPPED:
             self._stopped = reason_against
         self._queue.hurry()
         self._changed.set()
@@ -220,7 +220,7 @@ class _Run:
     def _leave(self, task: Task, reason_against: _Rejection) -> None:
         """Do not ask again for what may be going: whether it does, shows in time."""
         ending = Failed(task, f"the API server did not answer; no retry: {reason_against.message}")
-        is_over = self._stopped is not None and self._stopped.code != "Replanned"
+        is_over = self._stopped is not None and self._stopped.code != OutcomeCode.REPLANNED
         if is_over or self._has_stayed(task):
             self._tell(ending)
         else:
@@ -238,16 +238,19 @@ class _Run:
             self.stop(LEADERSHIP_ENDED)
         if self._stopped is not None:
             return self._stopped
-        asked: tuple[tuple[DropCode, Callable[[], str | None]], ...] = (
-            ("Unknown", lambda: unknown(task, run.view)),
-            ("Gone", lambda: gone(task.move, run.view)),
-            ("Window", lambda: closed(run.settings.windows, now)),
-            ("Requested", lambda: run.memory.requested(task, since_start)),
-            ("BackOff", lambda: run.memory.reason_against(task, since_start)),
-            ("OptedOut", lambda: withheld(run.view.opt_out(task.move.pod.namespace), run.settings.namespaces)),
-            ("NotReady", lambda: still_awaited(task, run.view, run.memory)),
-            ("Stale", lambda: stale(task.move, run.view)),
-            ("NotReady", lambda: siblings_starting(task, run.view, now, run.settings.ready)),
+        asked: tuple[tuple[OutcomeCode, Callable[[], str | None]], ...] = (
+            (OutcomeCode.UNKNOWN, lambda: unknown(task, run.view)),
+            (OutcomeCode.GONE, lambda: gone(task.move, run.view)),
+            (OutcomeCode.WINDOW, lambda: closed(run.settings.windows, now)),
+            (OutcomeCode.REQUESTED, lambda: run.memory.requested(task, since_start)),
+            (OutcomeCode.BACK_OFF, lambda: run.memory.reason_against(task, since_start)),
+            (
+                OutcomeCode.OPTED_OUT,
+                lambda: withheld(run.view.opt_out(task.move.pod.namespace), run.settings.namespaces),
+            ),
+            (OutcomeCode.NOT_READY, lambda: still_awaited(task, run.view, run.memory)),
+            (OutcomeCode.STALE, lambda: stale(task.move, run.view)),
+            (OutcomeCode.NOT_READY, lambda: siblings_starting(task, run.view, now, run.settings.ready)),
         )
         return next((_Rejection(message, code) for code, ask in asked if (message := ask()) is not None), None)
 
@@ -255,7 +258,7 @@ class _Run:
         self._following.expect(task)
         self._asked[task.number] += 1
         if (problem := await self._announce(task)) is not None:
-            self._tell(Dropped(task, problem, "Unsteered"))
+            self._tell(Dropped(task, problem, OutcomeCode.UNSTEERED))
             return
         began = elapsed()
         try:
@@ -273,7 +276,7 @@ class _Run:
             case eviction.Evicted():
                 await self._follow(task)
             case eviction.AlreadyGone(message) if task.number not in self._unsure:
-                self._tell(Dropped(task, message, "Gone"))
+                self._tell(Dropped(task, message, OutcomeCode.GONE))
             case eviction.AlreadyGone():
                 await self._follow(task)
             case eviction.Blocked(message, budget, pause):
@@ -340,7 +343,7 @@ class _Run:
             self._tell(ending)
             return False
         self._tell_once(Waiting(task, message))
-        if self._stopped is not None and self._stopped.code == "Stopped":
+        if self._stopped is not None and self._stopped.code == OutcomeCode.STOPPED:
             self._queue.hurry()
         self._changed.set()
         return True

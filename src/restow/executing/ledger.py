@@ -8,7 +8,7 @@ be ready).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, Literal
+from typing import Final
 
 from msgspec import UNSET, Struct, field, structs
 
@@ -30,13 +30,12 @@ from restow.executing.outcomes import (
     Unverified,
 )
 from restow.executing.task import Task
-
-Result = Literal["promised", "refused", "moved", "dropped", "evicted"]
+from restow.policies.codes import AppliedResult, OutcomeCode, SteeringMode
 
 #: Landings with which a promise is kept.
 _AS_PLANNED: Final = (Match.PREDICTED, Match.UNFORETOLD)
 #: Dropped with one of these, a move is tried once more: the rest of the plan was decided anew, or is made unsteered.
-_OPEN: Final = ("Replanned", "Unsteered")
+_OPEN: Final = (OutcomeCode.REPLANNED, OutcomeCode.UNSTEERED)
 #: Landings with which it is broken, and what is said of them.
 ELSEWHERE: Final = {
     Match.IN_VAIN: "where its strategy gains nothing",
@@ -56,8 +55,8 @@ class AppliedMove(Struct, frozen=True, rename="camel"):
     pod: PodRef
     source: str = field(name="from")
     target: str | None = field(name="to")
-    steering: Literal["nominate"] | None
-    result: Result
+    steering: SteeringMode | None
+    result: AppliedResult
     #: The node of the replacement; null where none has one.
     landed: str | None = None
     #: The name of the replacement.
@@ -71,7 +70,7 @@ class AppliedMove(Struct, frozen=True, rename="camel"):
     @property
     def kept(self) -> bool:
         """Whether what was promised has come about."""
-        return self.result == "moved" and self.as_planned is not False
+        return self.result == AppliedResult.MOVED and self.as_planned is not False
 
 
 class Ledger:
@@ -80,7 +79,7 @@ class Ledger:
     def __init__(self, moves: Iterable[Move]) -> None:
         self._moves = {each.pod.uid: each for each in moves}
         self._entries = {
-            uid: AppliedMove(move.pod, move.source, move.target, move.steering, "promised")
+            uid: AppliedMove(move.pod, move.source, move.target, move.steering, AppliedResult.PROMISED)
             for uid, move in self._moves.items()
         }
 
@@ -92,17 +91,17 @@ class Ledger:
     @property
     def open(self) -> tuple[Move, ...]:
         """The moves that were promised and have not been begun."""
-        return tuple(self._moves[uid] for uid, each in self._entries.items() if each.result == "promised")
+        return tuple(self._moves[uid] for uid, each in self._entries.items() if each.result == AppliedResult.PROMISED)
 
     @property
     def kept(self) -> bool:
         """Whether all that was promised has come about."""
-        return all(each.kept for each in self._entries.values() if each.result != "refused")
+        return all(each.kept for each in self._entries.values() if each.result != AppliedResult.REFUSED)
 
     @property
     def broken(self) -> dict[ProposalKey, PodRef]:
         """The proposals that cannot be made as a whole any more, and a pod of each that was not moved."""
-        lost = ("refused", "dropped")
+        lost = (AppliedResult.REFUSED, AppliedResult.DROPPED)
         found = ((self._moves[uid], each) for uid, each in self._entries.items() if each.result in lost)
         return {key: each.pod for move, each in found if (key := proposal_of(move)) is not None}
 
@@ -114,39 +113,44 @@ class Ledger:
     def refuse(self, refused: Iterable[RefusedMove]) -> None:
         """Moves that do not hold any more, before anything was promised."""
         for each in refused:
-            self._set(each.move.pod.uid, result="refused", code=each.code, message=each.message)
+            self._set(each.move.pod.uid, result=AppliedResult.REFUSED, code=each.code, message=each.message)
 
     def drop(self, refused: Sequence[RefusedMove]) -> None:
         """Moves that were promised and do not hold any more."""
         for each in refused:
-            self._set(each.move.pod.uid, result="dropped", code=each.code, message=each.message)
+            self._set(each.move.pod.uid, result=AppliedResult.DROPPED, code=each.code, message=each.message)
 
-    def close(self, code: str, message: str) -> None:
+    def close(self, code: OutcomeCode, message: str) -> None:
         """Nothing more is begun, and nothing more will be known."""
         for uid, each in self._entries.items():
-            if each.result == "promised":
-                self._set(uid, result="dropped", code=code, message=message)
-            elif each.result == "evicted" and not each.code:
+            if each.result == AppliedResult.PROMISED:
+                self._set(uid, result=AppliedResult.DROPPED, code=code, message=message)
+            elif each.result == AppliedResult.EVICTED and not each.code:
                 self._set(uid, code=code, message=message)
 
     def note(self, outcome: Outcome) -> None:
         """Write down what has happened."""
         match outcome:
             case Evicted(task):
-                self._of(task, result="evicted")
+                self._of(task, result=AppliedResult.EVICTED)
             case Landed(task, pod, node, match):
                 missed = f"it landed on {node}, {ELSEWHERE[match]}" if match in ELSEWHERE else ""
                 self._of(task, landed=node, replacement=pod, as_planned=match in _AS_PLANNED, message=missed)
             case Settled(task) | Cleared(task):
-                self._of(task, result="moved")
+                self._of(task, result=AppliedResult.MOVED)
             case Unready(task, message) | Missing(task, message) | Unverified(task, message):
-                self._of(task, code=type(outcome).__name__, message=message)
+                self._of(task, code=OutcomeCode(type(outcome).__name__), message=message)
             case Dropped(task, message, code) if code not in _OPEN:
-                self._of(task, result="dropped", code=code, message=message)
+                self._of(task, result=AppliedResult.DROPPED, code=code, message=message)
             case Blocked(task, message) | Failed(task, message):
-                self._of(task, result="dropped", code=type(outcome).__name__, message=message)
+                self._of(task, result=AppliedResult.DROPPED, code=OutcomeCode(type(outcome).__name__), message=message)
             case Requested(task):
-                self._of(task, result="dropped", code="Requested", message="somebody else evicts it later")
+                self._of(
+                    task,
+                    result=AppliedResult.DROPPED,
+                    code=OutcomeCode.REQUESTED,
+                    message="somebody else evicts it later",
+                )
 
     def _of(self, task: Task, **changes: object) -> None:
         self._set(task.move.pod.uid, **changes)

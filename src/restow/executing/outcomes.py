@@ -7,27 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import Literal
 
 from restow.executing.task import Task
-
-#: Why a move is not made after all: what the plan trusts is not known any more; the pod, or each of its candidates, is
-#: gone or is another; its namespace has opted out meanwhile; a pod of its workload is not ready; the workload is left
-#: alone; its eviction was requested before; no window is open; its replacement cannot be steered; we
-#: are to stop, or the rest is planned anew.
-DropCode = Literal[
-    "Unknown",
-    "Gone",
-    "Stale",
-    "OptedOut",
-    "NotReady",
-    "BackOff",
-    "Requested",
-    "Window",
-    "Unsteered",
-    "Stopped",
-    "Replanned",
-]
+from restow.policies.codes import OutcomeCode
 
 
 class Match(Enum):
@@ -99,7 +81,7 @@ class Dropped:
 
     task: Task
     message: str
-    code: DropCode
+    code: OutcomeCode
 
 
 @dataclass(slots=True, frozen=True)

@@ -1,12 +1,22 @@
-"""The codes of plans: the words that programs compare, each in one place.
+"""The codes of plans: the words that programs compare, each written down once.
 
-The values stand in plans, metrics, logs and the reference, and stay as they are even if messages are reworded. All of
-this is words: whoever knows no policy and no cluster may know them.
+Their values stand in policies, plans, metrics, logs and the reference. They stay the same when messages are reworded. A
+member is a text, so it can be written wherever its value can.
 """
 
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Final
+
+
+class Placement(StrEnum):
+    """How a plan treats the places of replacements."""
+
+    #: Each is scheduled by kube-scheduler's rules, and a move without a good place is not made.
+    PROVE = "prove"
+    #: As the Descheduler does: pods are evicted, and nobody says where their replacements land.
+    UPSTREAM = "upstream"
 
 
 class PlacementConstraint(StrEnum):
@@ -18,3 +28,196 @@ class PlacementConstraint(StrEnum):
     ELSEWHERE = "elsewhere"
     #: A node where the strategy's own measure strictly improves (duplicates, spread, utilisation).
     BETTER = "better"
+
+
+class Certainty(StrEnum):
+    """How sure it is that a move does what its strategy wants; the surest first."""
+
+    CERTAIN = "certain"
+    LIKELY = "likely"
+    POSSIBLE = "possible"
+
+
+#: How sure a move is called whose replacement is brought to its target.
+STEERED: Final = "steered"
+#: Every word for how sure a move is, the surest first.
+SURENESS: Final = (STEERED, *Certainty)
+
+
+class SteeringMode(StrEnum):
+    """How replacements are brought to their targets."""
+
+    #: The scheduler is left alone.
+    NONE = "none"
+    #: By a nomination behind a scheduling gate.
+    NOMINATE = "nominate"
+    #: By a taint that keeps them off all nodes where they should not land.
+    FENCE = "fence"
+    #: By a taint that makes those nodes less liked.
+    PREFER = "prefer"
+
+
+class SteeringSetting(StrEnum):
+    """What a policy says of steering: one of the modes, or whichever of them the cluster offers."""
+
+    AUTO = "auto"
+    NOMINATE = SteeringMode.NOMINATE.value
+    FENCE = SteeringMode.FENCE.value
+    PREFER = SteeringMode.PREFER.value
+    NONE = SteeringMode.NONE.value
+
+
+class Stage(StrEnum):
+    """The stages that judge a suggestion, in their order."""
+
+    EVICTOR = "evictor"
+    LIMIT = "limit"
+    BUDGET = "budget"
+    PLACEMENT = "placement"
+
+
+class RefusalCode(StrEnum):
+    """Why a pod stays that a strategy wanted to move."""
+
+    #: Of evictor, budget and placement: the input lacks what decides.
+    UNKNOWN = "Unknown"
+
+    # evictor
+    NAMESPACE_OPTED_OUT = "NamespaceOptedOut"
+    NAMESPACE_NOT_OPTED_IN = "NamespaceNotOptedIn"
+    PREFER_NO_EVICTION = "PreferNoEviction"
+    MIRROR_POD = "MirrorPod"
+    STATIC_POD = "StaticPod"
+    TERMINATING = "Terminating"
+    SYSTEM_CRITICAL_PODS = "SystemCriticalPods"
+    PRIORITY_THRESHOLD = "PriorityThreshold"
+    NO_OWNER = "NoOwner"
+    PODS_WITH_LOCAL_STORAGE = "PodsWithLocalStorage"
+    DAEMON_SET_PODS = "DaemonSetPods"
+    PODS_WITH_PVC = "PodsWithPVC"
+    PODS_WITHOUT_PDB = "PodsWithoutPDB"
+    PODS_WITH_RESOURCE_CLAIMS = "PodsWithResourceClaims"
+    LABEL_SELECTOR = "LabelSelector"
+    MIN_REPLICAS = "MinReplicas"
+    MIN_POD_AGE = "MinPodAge"
+    NAMESPACE_LABEL_SELECTOR = "NamespaceLabelSelector"
+    MISSING_UID = "MissingUID"
+
+    # limit
+    MAX_TOTAL = "MaxPodsToEvictTotal"
+    MAX_PER_NODE = "MaxPodsToEvictPerNode"
+    MAX_PER_NAMESPACE = "MaxPodsToEvictPerNamespace"
+
+    # budget
+    DISRUPTION_BUDGET = "DisruptionBudget"
+    SEVERAL_BUDGETS = "SeveralBudgets"
+    JOB_BACKOFF_LIMIT = "JobBackoffLimit"
+    JOB_FAILURE_POLICY = "JobFailurePolicy"
+
+    # placement
+    NO_FIT = "NoFit"
+    NEEDS_PREEMPTION = "NeedsPreemption"
+    SAME_NODE = "SameNode"
+    NO_GAIN = "NoGain"
+    NOT_CERTAIN = "NotCertain"
+    HARMFUL = "Harmful"
+    #: A strategy would move the replacement again.
+    CYCLE = "Circle"
+    #: Two replicas of a workload would only change places.
+    REVERSAL = "Undoes"
+    NO_REPLACEMENT = "NoReplacement"
+    UNKNOWN_SCHEDULER = "UnknownScheduler"
+
+    # placement, while a plan is carried out cycle after cycle
+    GIVEN_UP = "GivenUp"
+    BACK_OFF = "BackOff"
+
+
+class OutcomeCode(StrEnum):
+    """Why a decided move was not made, or is not known to have succeeded."""
+
+    #: What the plan trusts is not known any more.
+    UNKNOWN = "Unknown"
+    #: The pod is gone, or another has its name.
+    GONE = "Gone"
+    #: The pod is elsewhere, or none of the candidates takes pods.
+    STALE = "Stale"
+    #: No window is open.
+    WINDOW = "Window"
+    #: The namespace has opted out meanwhile.
+    OPTED_OUT = "OptedOut"
+    #: A pod of the workload is not ready.
+    NOT_READY = "NotReady"
+    #: The workload is left alone for a while.
+    BACK_OFF = "BackOff"
+    #: Somebody else was asked to evict the pod.
+    REQUESTED = "Requested"
+    #: The budget had no room in time.
+    BLOCKED = "Blocked"
+    #: The API server refused the eviction, or did not answer.
+    FAILED = "Failed"
+    #: Nobody agreed to the plan.
+    DECLINED = "Declined"
+    #: restow was to stop.
+    STOPPED = "Stopped"
+    #: The replacement cannot be steered.
+    UNSTEERED = "Unsteered"
+    #: The rest of the plan is decided anew.
+    REPLANNED = "Replanned"
+    #: The replacement was not ready in time.
+    UNREADY = "Unready"
+    #: No replacement came in time.
+    MISSING = "Missing"
+    #: Nobody waited for the end.
+    UNVERIFIED = "Unverified"
+
+
+#: Why a move of a plan is not made any more: what a decision refuses, or what has happened since.
+MoveCode = RefusalCode | OutcomeCode
+
+
+class MoveResult(StrEnum):
+    """What became of a decided move, as metrics count it."""
+
+    #: In a dry run: it would have been.
+    EVICTED = "evicted"
+    #: Left to somebody else.
+    REQUESTED = "requested"
+    #: Out of date, or its workload is left alone.
+    DROPPED = "dropped"
+    #: Its budget had no room in time.
+    BLOCKED = "blocked"
+    #: The API server refused it, or did not answer.
+    FAILED = "failed"
+
+
+class AppliedResult(StrEnum):
+    """What became of a move of a plan that was applied."""
+
+    PROMISED = "promised"
+    REFUSED = "refused"
+    MOVED = "moved"
+    DROPPED = "dropped"
+    EVICTED = "evicted"
+
+
+class Prediction(StrEnum):
+    """What became of a predicted replacement, as metrics count it."""
+
+    #: On one of the candidates.
+    HIT = "hit"
+    #: On another node.
+    MISS = "miss"
+    #: On another node, after an earlier move had not gone as planned or while the API server was out of reach.
+    VOID = "void"
+    #: It did not come, or was not Ready in time.
+    MISSING = "missing"
+
+
+class LoopCause(StrEnum):
+    """Why a move was not made that would have come to nothing, as metrics count it."""
+
+    #: It was known beforehand.
+    CIRCLE = "circle"
+    #: Experience with the workload.
+    BACK_OFF = "back-off"

@@ -12,6 +12,7 @@ from msgspec import Meta, Struct
 
 from restow.documents.field_types import Duration, Int, IntOrString
 from restow.kube.duration import HOUR, MINUTE, SECOND
+from restow.policies.codes import Certainty, Placement, SteeringSetting
 from restow.policies.schema import ExtensionPoint
 
 KUBERNETES_METRICS = "KubernetesMetrics"
@@ -81,11 +82,7 @@ class Window(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
 
 
 #: How probable it must be that a move does what its strategy wants.
-CertaintySetting = Literal["certain", "likely", "possible"] | float
-
-#: Whether every move is proven, or pods are moved as the Descheduler does; and how replacements are steered.
-PlacementSetting = Literal["prove", "upstream"]
-SteeringSetting = Literal["auto", "nominate", "fence", "prefer", "none"]
+CertaintySetting = Certainty | float
 
 #: The namespaces whose pods may be evicted: all that do not opt out, or only those that opt in.
 Namespaces = Literal["all", "annotated"]
@@ -144,9 +141,9 @@ class RestowSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="ca
     others say how moves are carried out.
     """
 
-    placement: PlacementSetting | None = None
-    certainty: CertaintySetting = "likely"
-    steering: SteeringSetting = "auto"
+    placement: Placement | None = None
+    certainty: CertaintySetting = Certainty.LIKELY
+    steering: SteeringSetting = SteeringSetting.AUTO
     #: Nodes that may be fenced at a time: a number, or a percentage of them.
     fence_share: IntOrString = "50%"
     namespaces: Namespaces = "all"

@@ -7,6 +7,7 @@ which includes a null: upstream takes one for nothing.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from enum import Enum
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, get_args
 
@@ -22,7 +23,8 @@ from restow.redaction import without_password
 
 if TYPE_CHECKING:
     from restow.documents.document import Document
-    from restow.policies.policy import MetricsProvider, PlacementSetting, Policy, Profile, SteeringSetting
+    from restow.policies.codes import Placement, SteeringMode, SteeringSetting
+    from restow.policies.policy import MetricsProvider, Policy, Profile
 
 #: Ends each line that the file did not say.
 DEFAULT_MARK: Final = "# default"
@@ -57,7 +59,9 @@ def full_document(policy: Policy) -> dict[str, Any]:
     }
 
 
-def decided_document(policy: Policy, *, placement: PlacementSetting, steering: SteeringSetting) -> dict[str, Any]:
+def decided_document(
+    policy: Policy, *, placement: Placement, steering: SteeringSetting | SteeringMode
+) -> dict[str, Any]:
     """Return a policy as it counted for a plan: what was asked for beside its file has more say than the file."""
     return full_document(replace(policy, restow=replace(policy.restow, placement=placement, steering=steering)))
 
@@ -103,6 +107,8 @@ def _plain(value: Any) -> Any:
             return [_plain(inner) for inner in value]
         case float() if value.is_integer():
             return int(value)
+        case Enum():
+            return value.value
     return value
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from restow.descheduling.plan import NOT_ENABLED
 from restow.plain_text import printable
+from restow.policies.codes import Certainty, Placement, RefusalCode, Stage
 from restow.reporting.refusal_groups import group_refusals, refused_pods, staying_pods
 from restow.reporting.sureness import how_sure
 from restow.reporting.wording import counted, percent, resource_order, resource_title
@@ -22,10 +23,10 @@ _FEW_MOVES: Final = 20
 _TELLING: Final = 0.05
 #: What holds a pod back, for one pod and for several, in the order of telling.
 _MEANINGS: Final = {
-    "evictor": ("is protected", "are protected"),
-    "limit": ("is blocked by the policy's limits", "are blocked by the policy's limits"),
-    "budget": ("has no disruption budget left", "have no disruption budget left"),
-    "placement": ("has no acceptable placement", "have no acceptable placement"),
+    Stage.EVICTOR: ("is protected", "are protected"),
+    Stage.LIMIT: ("is blocked by the policy's limits", "are blocked by the policy's limits"),
+    Stage.BUDGET: ("has no disruption budget left", "have no disruption budget left"),
+    Stage.PLACEMENT: ("has no acceptable placement", "have no acceptable placement"),
     "unknown": ("depends on data missing from the input", "depend on data missing from the input"),
 }
 #: The same in the order in which a pod meets them.
@@ -43,7 +44,7 @@ class Imbalance:
 
 def predicts(plan: Plan) -> bool:
     """Tell whether the plan says where pods land."""
-    return plan.metadata.placement == "prove"
+    return plan.metadata.placement == Placement.PROVE
 
 
 def predicts_load(plan: Plan) -> bool:
@@ -62,11 +63,11 @@ def headline(plan: Plan) -> str:
 
 def certain_moves(plan: Plan) -> int:
     """Count the moves that land as wanted however the scheduler breaks its ties, or because they are steered."""
-    return sum(each.certainty == "certain" for each in plan.moves)
+    return sum(each.certainty == Certainty.CERTAIN for each in plan.moves)
 
 
 def _why_nothing(plan: Plan) -> str:
-    if any(each.code == "Unknown" for each in plan.refusals):
+    if any(each.code == RefusalCode.UNKNOWN for each in plan.refusals):
         unknown = sum(each == "unknown" for each in _last_obstacles(plan).values())
         candidates = counted(staying_pods(plan), "candidate")
         return f"{unknown:,} of {candidates} {_MEANINGS['unknown'][unknown > 1]}"
@@ -148,7 +149,7 @@ def obstacles(plan: Plan) -> list[str]:
         parts = [f"{held[each]:,} {_MEANINGS[each][held[each] > 1]}" for each in _MEANINGS if held[each]]
         *first, last = parts
         sentences = [f"Of them, {' and '.join([', '.join(first), last]) if first else last}."]
-    if any(each.stage == "limit" for each in plan.refusals):
+    if any(each.stage == Stage.LIMIT for each in plan.refusals):
         sentences.append("Higher limits may allow more moves.")
     return sentences
 
@@ -158,7 +159,7 @@ def _last_obstacles(plan: Plan) -> dict[str, str]:
     moved = {str(each.pod) for each in plan.moves}
     found: dict[str, str] = {}
     for refusal in plan.refusals:
-        obstacle = "unknown" if refusal.code == "Unknown" else refusal.stage
+        obstacle = "unknown" if refusal.code == RefusalCode.UNKNOWN else refusal.stage
         for pod in map(str, refused_pods(refusal)):
             if pod not in moved and _DEPTHS.index(obstacle) >= _DEPTHS.index(found.get(pod, _DEPTHS[0])):
                 found[pod] = obstacle

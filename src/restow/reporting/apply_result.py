@@ -10,6 +10,7 @@ from msgspec import Struct, field
 import restow
 from restow.descheduling.plan import API_VERSION
 from restow.executing.ledger import AppliedMove
+from restow.policies.codes import AppliedResult
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,11 +75,11 @@ def apply_result(
     counts = Counter(each.result for each in entries)
     summary = ApplySummary(
         moves=len(entries),
-        refused=counts["refused"],
-        promised=counts["promised"],
-        moved=counts["moved"],
-        dropped=counts["dropped"],
-        evicted=counts["evicted"],
+        refused=counts[AppliedResult.REFUSED],
+        promised=counts[AppliedResult.PROMISED],
+        moved=counts[AppliedResult.MOVED],
+        dropped=counts[AppliedResult.DROPPED],
+        evicted=counts[AppliedResult.EVICTED],
         as_planned=sum(each.kept for each in entries),
     )
     return ApplyResult(metadata, tuple(entries), summary)

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from restow.descheduling.pod_ages import short_duration
 from restow.plain_text import printable
+from restow.policies.codes import AppliedResult
 from restow.reporting.answer import headline
 from restow.reporting.columns import GAP, joined, narrowed, total_width, widths, wrapped
 from restow.reporting.move_lines import move_lines
@@ -43,7 +44,7 @@ def print_promise(promise: Promise, plan: str, age: int, server: str, console: C
 
 def print_result(result: ApplyResult, console: Console) -> None:
     """Print what came of what was promised."""
-    entries = [each for each in result.moves if each.result != "refused"]
+    entries = [each for each in result.moves if each.result != AppliedResult.REFUSED]
     failed = [each for each in entries if not each.kept]
     shown = (entries if len(entries) <= _MOST_LISTED else failed)[:_MOST_LISTED]
     left_out = len(failed) - len(shown) if len(entries) > _MOST_LISTED else 0

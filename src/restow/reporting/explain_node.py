@@ -8,6 +8,7 @@ from rich.text import Text
 
 from restow.kube.amount_text import amount
 from restow.plain_text import printable, some
+from restow.policies.codes import Certainty, Stage
 from restow.reporting.columns import wrapped
 from restow.reporting.explain_lines import headline, labelled_line
 from restow.reporting.next_commands import next_commands
@@ -111,7 +112,7 @@ def _moves(verb: str, moves: Sequence[Move], width: int) -> Iterator[Text]:
     yield Text(_travelling(verb, len(moves)), style="bold")
     for each in moves[:_MOST_PODS]:
         where = f"from {each.source}" if verb == "arrive" else _landing(each)
-        doubt = f", {sureness_in_words(each)}" if each.target and kind_of(each) != "certain" else ""
+        doubt = f", {sureness_in_words(each)}" if each.target and kind_of(each) != Certainty.CERTAIN else ""
         told = f" {each.pod}  {where}{doubt}  {each.plugin}: {each.reason}"
         yield from map(Text, wrapped(printable(told), width, subsequent_indent="   "))
     if len(moves) > _MOST_PODS:
@@ -137,7 +138,7 @@ def _staying_lines(explanation: NodeExplanation, width: int) -> Iterator[Text]:
 def _next_commands(explanation: NodeExplanation, width: int) -> Iterator[Text]:
     if explanation.staying:
         # A pod that passes the evictor has the most to explain.
-        asked = min(explanation.staying, key=lambda each: each.stage == "evictor")
+        asked = min(explanation.staying, key=lambda each: each.stage == Stage.EVICTOR)
         pod = asked.pods[0]
         yield from next_commands(
             {f"restow explain pod {printable(str(pod))} ...": "why it is refused, and what would have to change"}, width

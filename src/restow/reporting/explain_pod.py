@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from rich.text import Text
 
 from restow.plain_text import printable, some
+from restow.policies.codes import Placement, RefusalCode, Stage
 from restow.reporting.columns import GAP, wrapped
 from restow.reporting.explain_lines import headline, labelled_line, load_text
 from restow.reporting.next_commands import next_commands
@@ -49,7 +50,7 @@ def _about(explanation: PodExplanation) -> list[str]:
 def _outcome(explanation: PodExplanation, wanting: Sequence[StrategyView]) -> str:
     match explanation.outcome:
         case "moves":
-            return "moves" if explanation.metadata.placement == "prove" else "is evicted"
+            return "moves" if explanation.metadata.placement == Placement.PROVE else "is evicted"
         case "pending":
             return "has no node yet"
         case "lost":
@@ -80,8 +81,8 @@ def _view_lines(explanation: PodExplanation, view: StrategyView, width: int, *, 
         yield from labelled_line("the plan", told, width, style="red")
     for gate in view.gates:
         yield from labelled_line(gate.stage, gate.message, width, style="red" if gate.passes is False else "")
-        if gate.stage == "placement":
-            if gate.passes or gate.code in ("NotCertain", "Harmful"):
+        if gate.stage == Stage.PLACEMENT:
+            if gate.passes or gate.code in (RefusalCode.NOT_CERTAIN, RefusalCode.HARMFUL):
                 yield from _winners(explanation, view, width)
             if with_places and not gate.passes:
                 yield from _rejections(explanation, width)

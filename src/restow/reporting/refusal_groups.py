@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 from msgspec import UNSET
 
-from restow.descheduling.plan import Plan, PodRef, Refusal, Stage
+from restow.descheduling.plan import Plan, PodRef, Refusal
+from restow.policies.codes import Stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_STAGES: tuple[Stage, ...] = get_args(Stage)
+_STAGES = tuple(Stage)
 
 
 @dataclass(slots=True, frozen=True)

@@ -6,6 +6,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Final
 
 from restow.descheduling.certainty import probability_text
+from restow.policies.codes import STEERED, SURENESS, Certainty
 from restow.reporting.wording import counted
 
 if TYPE_CHECKING:
@@ -13,29 +14,27 @@ if TYPE_CHECKING:
 
     from restow.descheduling.plan import Move
 
-#: The surest first.
-_KINDS: Final = ("steered", "certain", "likely", "possible")
 #: No node that could win is shown as if it could not.
 _LEAST: Final = 0.01
 
 
 def kind_of(move: Move) -> str | None:
     """Return in a word how sure a move is; None where landing places are not predicted."""
-    return "steered" if move.steering else move.certainty
+    return STEERED if move.steering else move.certainty
 
 
 def sureness(move: Move) -> str:
     """Return the shortest text: ``steered``, ``1`` for certain, ``0.93``; ``possible`` where no number is known."""
     kind = kind_of(move)
-    if kind in ("likely", "possible") and move.probability is not None:
+    if kind in (Certainty.LIKELY, Certainty.POSSIBLE) and move.probability is not None:
         return probability_text(move.probability)
-    return "1" if kind == "certain" else kind or "-"
+    return "1" if kind == Certainty.CERTAIN else kind or "-"
 
 
 def sureness_in_words(move: Move) -> str:
     """Return the word and the number: ``likely (0.93)``."""
     kind = kind_of(move) or "-"
-    if kind not in ("likely", "possible") or move.probability is None:
+    if kind not in (Certainty.LIKELY, Certainty.POSSIBLE) or move.probability is None:
         return kind
     return f"{kind} ({probability_text(move.probability)})"
 
@@ -47,7 +46,7 @@ def differs(moves: Sequence[Move]) -> bool:
 
 def how_sure(moves: Sequence[Move]) -> str:
     """Say how many moves, and how sure they are: ``3 moves: 2 steered, 1 likely (0.93)``."""
-    groups = {kind: [each for each in moves if kind_of(each) == kind] for kind in _KINDS}
+    groups = {kind: [each for each in moves if kind_of(each) == kind] for kind in SURENESS}
     found = {kind: f"{kind}{_range(group)}" for kind, group in groups.items() if group}
     total = counted(len(moves), "move")
     if len(found) > 1:

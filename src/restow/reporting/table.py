@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from rich.text import Text
 
 from restow.plain_text import printable
+from restow.policies.codes import Stage
 from restow.reporting.answer import headline, note_sentences, problem_sentences, stays
 from restow.reporting.columns import GAP, widths, wrapped
 from restow.reporting.load_lines import load_lines, node_lines
@@ -147,6 +148,6 @@ def _next_commands(report: Report, width: int) -> Iterator[Text]:
 
 def _example(plan: Plan) -> str:
     """The refused pod of which there is most to be told: one that placement or a budget holds back, if there is any."""
-    order = ("placement", "budget", "limit", "evictor")
+    order = tuple(reversed(Stage))
     chosen = min(plan.refusals, key=lambda each: order.index(each.stage), default=None)
     return printable(str(chosen.pod)) if chosen else ""

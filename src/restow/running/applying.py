@@ -17,12 +17,11 @@ from typing import Final
 
 from restow.client.permitted_body import Permit
 from restow.cluster.snapshot import Cluster
-from restow.descheduling.plan import Fenced, Move, Placement, Plan, PodRef
+from restow.descheduling.plan import Fenced, Move, Plan, PodRef
 from restow.descheduling.planning import fence_notes, fenced, make_plan
 from restow.descheduling.replaying import ChangeFound, RefusedMove, Replay, replay, with_shared_candidates
 from restow.descheduling.saved_plan import SavedPlan
 from restow.descheduling.steering import FENCE_EFFECTS
-from restow.descheduling.steering import Steering as SteeringKind
 from restow.errors import InputError
 from restow.executing.execution import LEADERSHIP_ENDED, Execution
 from restow.executing.ledger import Ledger, ProposalKey, apart
@@ -39,6 +38,7 @@ from restow.kube.duration import SECOND
 from restow.live.cluster import LiveCluster
 from restow.live.kinds import PERMITTING
 from restow.live.usage_source import UsageSource, no_usage
+from restow.policies.codes import OutcomeCode, Placement, SteeringMode, SteeringSetting
 from restow.policies.policy import Policy
 from restow.running import fences
 from restow.running.off_loop import LONGEST_DECISION, off_loop
@@ -72,13 +72,15 @@ class Order:
         return self.plan.moves if self.plan.fence is None else with_shared_candidates(self.plan.moves)
 
     @property
-    def steering(self) -> SteeringKind:
+    def steering(self) -> SteeringMode:
         """How replacements are steered where the cluster offers it: behind the plan's fence, if it has one."""
-        if self.placement != "prove":
-            return "none"
+        if self.placement != Placement.PROVE:
+            return SteeringMode.NONE
         if (fence := self.plan.fence) is not None:
             return next(kind for kind, effect in FENCE_EFFECTS.items() if effect == fence.effect)
-        return "nominate" if self.policy.restow.steering in {"auto", "nominate"} else "none"
+        wanted = self.policy.restow.steering
+        may_nominate = wanted in {SteeringSetting.AUTO, SteeringSetting.NOMINATE}
+        return SteeringMode.NOMINATE if may_nominate else SteeringMode.NONE
 
 
 @dataclass(slots=True, frozen=True)
@@ -127,7 +129,7 @@ class Application:
     #: Set when it is to end early.
     interrupted: asyncio.Event = field(init=False, default_factory=asyncio.Event)
     #: How the moves that were promised are steered.
-    _promised: SteeringKind = field(init=False, default="none")
+    _promised: SteeringMode = field(init=False, default=SteeringMode.NONE)
     _choice: Choice = field(init=False, default=UNSTEERED)
     _execution: Execution | None = field(init=False, default=None)
 
@@ -150,8 +152,8 @@ class Application:
 
     async def promise(self) -> Promise:
         """Decide what holds, and write it down; InputError for what the cluster shows to be wrong in the policy."""
-        unsteered = await self.not_offered() if self.order.steering != "none" else None
-        self._promised = self.order.steering if unsteered is None else "none"
+        unsteered = await self.not_offered() if self.order.steering != SteeringMode.NONE else None
+        self._promised = self.order.steering if unsteered is None else SteeringMode.NONE
         decision = await self._decide(self.order.moves, self._promised)
         plan = make_plan(decision.found.cycle, decision.now, self.order.placement)
         self.ledger.refuse(decision.found.refused)
@@ -161,7 +163,7 @@ class Application:
     async def carry_out(self, permit: Permit, on_outcome: Callable[[Outcome], None]) -> None:
         """Make the moves that were promised and still hold; what became of each is in the ledger."""
         memory = Memory()
-        steered = self.steering(permit) if self._promised != "none" else nullcontext(UNSTEERED)
+        steered = self.steering(permit) if self._promised != SteeringMode.NONE else nullcontext(UNSTEERED)
         try:
             async with steered as self._choice:
                 while self.ledger.open and not self.interrupted.is_set() and permit() > 0:
@@ -173,9 +175,9 @@ class Application:
                     await self._execute(decision, permit, memory, on_outcome)
         finally:
             why = _INTERRUPTED if self.interrupted.is_set() else LEADERSHIP_ENDED if permit() <= 0 else _NOT_BEGUN
-            self.ledger.close("Stopped", why)
+            self.ledger.close(OutcomeCode.STOPPED, why)
 
-    async def _decide(self, moves: Sequence[Move], steering: SteeringKind) -> _Decision:
+    async def _decide(self, moves: Sequence[Move], steering: SteeringMode) -> _Decision:
         began = time.perf_counter()
         broken = self.ledger.broken
         changed = {each.pod.uid: why for each in moves if (why := self._changed(each, broken)) is not None}
@@ -191,7 +193,7 @@ class Application:
         moves: Sequence[Move],
         changed: Mapping[str, ChangeFound],
         now: int,
-        steering: SteeringKind,
+        steering: SteeringMode,
     ) -> tuple[Replay, tuple[Task, ...]]:
         order = self.order
         try:
@@ -213,12 +215,12 @@ class Application:
 
     def _changed(self, move: Move, broken: Mapping[ProposalKey, PodRef]) -> ChangeFound | None:
         """Why a move is out of date, as it is asked just before an eviction."""
-        asked: tuple[tuple[str, Callable[[], str | None]], ...] = (
-            ("Unknown", lambda: self.live.unknown(PERMITTING)),
-            ("Gone", lambda: gone(move, self.live)),
-            ("Window", lambda: closed(self.order.policy.restow.windows, self.clock())),
-            ("Stale", lambda: stale(move, self.live)),
-            ("Stale", lambda: apart(move, broken)),
+        asked: tuple[tuple[OutcomeCode, Callable[[], str | None]], ...] = (
+            (OutcomeCode.UNKNOWN, lambda: self.live.unknown(PERMITTING)),
+            (OutcomeCode.GONE, lambda: gone(move, self.live)),
+            (OutcomeCode.WINDOW, lambda: closed(self.order.policy.restow.windows, self.clock())),
+            (OutcomeCode.STALE, lambda: stale(move, self.live)),
+            (OutcomeCode.STALE, lambda: apart(move, broken)),
         )
         return next(((code, message) for code, ask in asked if (message := ask()) is not None), None)
 
@@ -237,7 +239,7 @@ class Application:
             match outcome:
                 case Evicted(task):
                     evicted.append(task)
-                case Dropped(_, _, "Unsteered"):
+                case Dropped(_, _, OutcomeCode.UNSTEERED):
                     is_unsteered = True
 
         before = len(self.ledger.open)

@@ -21,9 +21,7 @@ from typing import Any, Final, TypeVar
 from restow.client.events import Recorder
 from restow.client.permitted_body import Permit
 from restow.cluster.usage_samples import QueryResult
-from restow.descheduling.disruption_budgets import NO_ROOM
 from restow.descheduling.limits import PriorEviction
-from restow.descheduling.steering import Steering as SteeringKind
 from restow.executing.dry_running import DryRun
 from restow.executing.execution import Execution
 from restow.executing.memory import Memory
@@ -38,6 +36,7 @@ from restow.kube.duration import SECOND
 from restow.live.cluster import LiveCluster
 from restow.live.kinds import METRICS, REQUIRED
 from restow.live.usage_source import UsageSource, no_usage
+from restow.policies.codes import OutcomeCode, RefusalCode, Stage, SteeringMode
 from restow.policies.policy import collects_kubernetes_metrics
 from restow.running import log_lines
 from restow.running.cycle_figures import cycle_figures
@@ -191,7 +190,7 @@ class Cycles:
             before = Before(tuple(part.prior_evictions), frozenset(part.given_up), self.memory.pausing(elapsed()))
             cluster = replace(self.live.snapshot(), usage=self._usage)
             self.metrics.left_out(Counter(kind for kind, *_ in cluster.left_out))
-            steering: SteeringKind = "none" if part.is_unsteered else self._choice.kind
+            steering: SteeringMode = SteeringMode.NONE if part.is_unsteered else self._choice.kind
             compute = partial(decide, cluster, rules, before, int(self.clock() * SECOND), steering=steering)
             return await self._unless_stopped(off_loop(compute, LONGEST_DECISION))
 
@@ -288,7 +287,7 @@ class Cycles:
 
         The controller of budgets counts them a moment after.
         """
-        if not any(each.reason[1] == NO_ROOM for each in decision.cycle.record.refusals):
+        if not any(each.reason[1] == RefusalCode.DISRUPTION_BUDGET for each in decision.cycle.record.refusals):
             return False
         budgets = {budget for task in evicted for budget in task.budgets}
         if not budgets:
@@ -332,15 +331,15 @@ class _Part:
                 self._spend(task)
             case WouldEvict(task):
                 self._spend(task)
-            case Requested(task) | Dropped(task, _, "Requested"):
+            case Requested(task) | Dropped(task, _, OutcomeCode.REQUESTED):
                 # What others are going to evict counts, too.
                 self.given_up.add(task.move.pod.uid)
                 self._spend(task)
             case Blocked(task) | Failed(task):
                 self.given_up.add(task.move.pod.uid)
-            case Dropped(_, _, "Unsteered"):
+            case Dropped(_, _, OutcomeCode.UNSTEERED):
                 self.is_unsteered = True
-            case Dropped(task, _, code) if code != "Replanned":
+            case Dropped(task, _, code) if code != OutcomeCode.REPLANNED:
                 self.given_up.add(task.move.pod.uid)
 
     def _spend(self, task: Task) -> None:
@@ -350,4 +349,4 @@ class _Part:
 
 def _is_limited(decision: Decision) -> bool:
     """Whether other pods could go in place of those that were asked for in vain: only evictions count in limits."""
-    return any(each.reason[0] == "limit" for each in decision.cycle.record.refusals)
+    return any(each.reason[0] == Stage.LIMIT for each in decision.cycle.record.refusals)

@@ -13,16 +13,15 @@ from restow.descheduling.cycle import Cycle
 from restow.descheduling.deciding import decided, placement_of
 from restow.descheduling.evictor import Reason
 from restow.descheduling.limits import PriorEviction
-from restow.descheduling.plan import Fenced, Placement, Utilisation
+from restow.descheduling.plan import Fenced, Utilisation
 from restow.descheduling.planning import fenced, utilisation
-from restow.descheduling.steering import Steering
 from restow.executing.task import Task
 from restow.executing.tasks import tasks_of
+from restow.policies.codes import Placement, RefusalCode, Stage, SteeringMode
 from restow.policies.policy import Policy
 from restow.scheduling.profiles import DEFAULT_PROFILE, SchedulerProfile
-from restow.serving.metrics import BACK_OFF
 
-_GIVEN_UP: Final[Reason] = ("placement", "GivenUp", "the cycle has already tried to evict it")
+_GIVEN_UP: Final[Reason] = (Stage.PLACEMENT, RefusalCode.GIVEN_UP, "the cycle has already tried to evict it")
 
 
 @dataclass(slots=True, frozen=True)
@@ -68,7 +67,9 @@ class Decision:
     seconds: float
 
 
-def decide(cluster: Cluster, rules: Rules, before: Before, now: int, *, steering: Steering = "none") -> Decision:
+def decide(
+    cluster: Cluster, rules: Rules, before: Before, now: int, *, steering: SteeringMode = SteeringMode.NONE
+) -> Decision:
     """Decide at a time (nanoseconds since the epoch), with the steering that the cluster offers and the policy wants.
 
     InputError for what a policy names and is not there.
@@ -94,5 +95,5 @@ def _excluded(cluster: Cluster, before: Before) -> dict[str, Reason]:
     excluded: dict[str, Reason] = dict.fromkeys(before.given_up, _GIVEN_UP)
     if before.resting:
         for pod, workload in pods_of_workloads(cluster, before.resting):
-            excluded[cluster.pods.uids[pod]] = ("placement", BACK_OFF, before.resting[workload])
+            excluded[cluster.pods.uids[pod]] = (Stage.PLACEMENT, RefusalCode.BACK_OFF, before.resting[workload])
     return excluded

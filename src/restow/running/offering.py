@@ -14,10 +14,10 @@ from typing import Final
 from restow.client.errors import ClientError, NotFound
 from restow.client.resources import CONFIG_MAPS, RESOURCES
 from restow.client.transport import Api
-from restow.descheduling.steering import Steering as SteeringKind
 from restow.executing.fencing import Fencing
 from restow.executing.steering import CONFIG_MAP, Steering
 from restow.kube.taints import FENCE
+from restow.policies.codes import SteeringMode, SteeringSetting
 from restow.policies.policy import Policy
 from restow.running.fences import missing_for_fences
 from restow.running.gating import Gate, gate_of
@@ -25,19 +25,19 @@ from restow.running.logs import Log
 from restow.running.rights import Right, first_lacking
 from restow.running.webhook import Webhook
 
-_STEERED: Final[Mapping[SteeringKind, str]] = {
-    "nominate": "nominated for the node that the plan chooses, behind a scheduling gate that",
-    "fence": f"nodes where they should not land carry the taint {FENCE}:NoSchedule while a plan is carried out",
-    "prefer": f"nodes where they should not land carry the taint {FENCE}:PreferNoSchedule while a plan is carried out",
+_STEERED: Final[Mapping[SteeringMode, str]] = {
+    SteeringMode.NOMINATE: "nominated for the node that the plan chooses, behind a scheduling gate that",
+    SteeringMode.FENCE: f"nodes where they should not land carry the taint {FENCE}:NoSchedule while a plan is carried out",
+    SteeringMode.PREFER: f"nodes where they should not land carry the taint {FENCE}:PreferNoSchedule while a plan is carried out",
 }
 #: What a policy may want, and the ways to steer that are then tried in turn. The taint that only makes nodes less liked
 #: changes little where the scheduler looks at a sample, so it has to be asked for.
-_IN_ORDER: Final[Mapping[str, tuple[SteeringKind, ...]]] = {
-    "auto": ("nominate", "fence"),
-    "nominate": ("nominate",),
-    "fence": ("fence",),
-    "prefer": ("prefer",),
-    "none": (),
+_IN_ORDER: Final[Mapping[SteeringSetting, tuple[SteeringMode, ...]]] = {
+    SteeringSetting.AUTO: (SteeringMode.NOMINATE, SteeringMode.FENCE),
+    SteeringSetting.NOMINATE: (SteeringMode.NOMINATE,),
+    SteeringSetting.FENCE: (SteeringMode.FENCE,),
+    SteeringSetting.PREFER: (SteeringMode.PREFER,),
+    SteeringSetting.NONE: (),
 }
 _TO_INSTALL: Final = "docs/how-to/steer.md has the objects to install"
 #: What steering does, beside evicting and asking who gives the gate.
@@ -52,14 +52,14 @@ _RIGHTS: Final = (
 class Choice:
     """How replacements are steered in one cycle, and what does it; neither is there where nothing is written."""
 
-    kind: SteeringKind
+    kind: SteeringMode
     #: None where they are not nominated.
     steering: Steering | None = None
     #: None where nothing is fenced.
     fencing: Fencing | None = None
 
 
-UNSTEERED: Final = Choice("none")
+UNSTEERED: Final = Choice(SteeringMode.NONE)
 
 
 @dataclass(slots=True)
@@ -99,13 +99,13 @@ class Offer:
             self._told = ""
             return UNSTEERED
         # Who leaves it to the cluster need not hear of each way that this one does not offer.
-        tell = self.log.say if wanted == "auto" else self.log.caution
+        tell = self.log.say if wanted == SteeringSetting.AUTO else self.log.caution
         self._tell(tell, f"replacements are not steered: {lacking[0]}")
         return UNSTEERED
 
-    async def choice(self, kind: SteeringKind) -> Choice | str:
+    async def choice(self, kind: SteeringMode) -> Choice | str:
         """One way to steer, or what is missing for it, in one sentence."""
-        return await self._nominating() if kind == "nominate" else await self._fencing(kind)
+        return await self._nominating() if kind == SteeringMode.NOMINATE else await self._fencing(kind)
 
     async def _nominating(self) -> Choice | str:
         try:
@@ -118,7 +118,7 @@ class Offer:
         except ClientError as error:
             return f"{error.message}; {_TO_INSTALL}" if isinstance(error, NotFound) else str(error)
         self.was_made, self._gate = True, f" {gate.value}"
-        return Choice("nominate", self.steering)
+        return Choice(SteeringMode.NOMINATE, self.steering)
 
     async def _offered_gate(self) -> Gate | str:
         """Who gives the gate where a cluster offers it and restow may steer; else what is missing; ClientError."""
@@ -128,7 +128,7 @@ class Offer:
             return f"{lacking}; {_TO_INSTALL}" if lacking else gate
         return gate
 
-    async def _fencing(self, kind: SteeringKind) -> Choice | str:
+    async def _fencing(self, kind: SteeringMode) -> Choice | str:
         self._gate = ""
         missing = await missing_for_fences(self.api, self.namespace)
         return f"{missing}; {_TO_INSTALL}" if missing else Choice(kind, fencing=self.fencing)

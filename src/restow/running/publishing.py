@@ -27,6 +27,7 @@ from restow.descheduling.plan import Plan
 from restow.descheduling.planning import make_plan
 from restow.kube.duration import SECOND
 from restow.kube.timestamps import format_time
+from restow.policies.codes import Prediction
 from restow.policies.policy import Policy
 from restow.policies.understood import decided_document
 from restow.running.deciding import Decision, Rules
@@ -146,7 +147,7 @@ def summary_of(decision: Decision, reporter: Reporter, policy: Policy, time: str
         refused=len(record.refusals),
         refusals=dict(sorted(Counter(each.reason[1] for each in record.refusals).items())),
         nodes_out_of_balance=len(unbalanced),
-        landed=Landed(landed["hit"], landed["miss"], landed["missing"]),
+        landed=Landed(*(landed[each] for each in (Prediction.HIT, Prediction.MISS, Prediction.MISSING))),
     )
 
 

@@ -13,7 +13,6 @@ from typing import Final
 from restow.client.events import Occurrence, Recorder, Regarding
 from restow.descheduling.arbiter import Refused
 from restow.descheduling.cycle import Cycle, plugins_in_order
-from restow.descheduling.limits import NAMESPACE, NODE, TOTAL
 from restow.descheduling.namespace_opt_out import namespace_notes
 from restow.descheduling.placement import PluginRef
 from restow.executing.outcomes import (
@@ -33,30 +32,31 @@ from restow.executing.outcomes import (
     WouldEvict,
 )
 from restow.executing.task import Task
+from restow.policies.codes import STEERED, MoveResult, OutcomeCode, Prediction, RefusalCode, Stage
 from restow.policies.policy import Policy
 from restow.policies.schema import ExtensionPoint
 from restow.running import log_lines
 from restow.running.log_entries import Ref
 from restow.running.logs import Log
-from restow.serving.metrics import BACK_OFF, EvictedPod, EvictionResult, Metrics, Prediction
+from restow.serving.metrics import EvictedPod, EvictionResult, Metrics
 
 #: As the Descheduler's, so that whoever looks for its events finds them.
 CONTROLLER: Final = "sigs.k8s.io.descheduler"
 _ACTION: Final = "Descheduled"
 _FAILED: Final = "EvictionFailed"
 _LIMITS: Final[dict[str, EvictionResult]] = {
-    TOTAL[1]: "maximum number of evicted pods per a descheduling cycle reached",
-    NODE[1]: "maximum number of evicted pods per node reached",
-    NAMESPACE[1]: "maximum number of evicted pods per namespace reached",
+    RefusalCode.MAX_TOTAL: "maximum number of evicted pods per a descheduling cycle reached",
+    RefusalCode.MAX_PER_NODE: "maximum number of evicted pods per node reached",
+    RefusalCode.MAX_PER_NAMESPACE: "maximum number of evicted pods per namespace reached",
 }
 #: As the log spells them.
 _POINTS: Final[dict[ExtensionPoint, log_lines.ExtensionPoint]] = {"deschedule": "Deschedule", "balance": "Balance"}
 _PREDICTIONS: Final[dict[Match, Prediction]] = {
-    Match.PREDICTED: "hit",
-    Match.IN_VAIN: "hit",
-    Match.ELSEWHERE: "miss",
-    Match.BACK: "miss",
-    Match.VOID: "void",
+    Match.PREDICTED: Prediction.HIT,
+    Match.IN_VAIN: Prediction.HIT,
+    Match.ELSEWHERE: Prediction.MISS,
+    Match.BACK: Prediction.MISS,
+    Match.VOID: Prediction.VOID,
 }
 
 
@@ -89,7 +89,7 @@ class Reporter:
             self.log.info("Nothing to do", v=2, profile=ref.profile, strategy=ref.plugin, message=message)
         for refused in cycle.record.refusals:
             self._refused(cycle, refused)
-        resting = Counter(each.reason[2] for each in cycle.record.refusals if each.reason[1] == BACK_OFF)
+        resting = Counter(each.reason[2] for each in cycle.record.refusals if each.reason[1] == RefusalCode.BACK_OFF)
         for message, pods in resting.items():
             self.log.info("Backing off from workload", pods=pods, message=message)
 
@@ -111,10 +111,10 @@ class Reporter:
                 self._dropped(task, message, code)
             case Blocked(task, message):
                 self._not_evicted(task, message)
-                self.metrics.moved("blocked", "DisruptionBudget")
+                self.metrics.moved(MoveResult.BLOCKED, RefusalCode.DISRUPTION_BUDGET)
             case Failed(task, message):
                 self._not_evicted(task, message)
-                self.metrics.moved("failed")
+                self.metrics.moved(MoveResult.FAILED)
             case _:
                 self._followed(outcome)
 
@@ -127,7 +127,7 @@ class Reporter:
                 self.log.info("Replacement is ready", v=3, pod=_ref(task))
             case Missing(task, message) | Unready(task, message):
                 self.log.failure("Replacement is not ready", message, pod=_ref(task))
-                self._predicted(task, "missing")
+                self._predicted(task, Prediction.MISSING)
             case Unverified(task, message):
                 self.log.info("Replacement was not waited for", v=1, pod=_ref(task), message=message)
 
@@ -145,15 +145,15 @@ class Reporter:
         cluster = cycle.state.cluster
         pods, node = cluster.pods, cluster.nodes.names[refused.node]
         pod = Ref(pods.tables.namespaces[pods.namespace[refused.pod]], pods.names[refused.pod])
-        if stage == "limit":
+        if stage == Stage.LIMIT:
             limit, what = _limit(code, self.policy)
             kept = EvictedPod(refused.ref.plugin, refused.ref.profile, pod.namespace, node)
             self.metrics.evicted(_LIMITS[code], kept)
             log_lines.limit_reached(self.log, message, limit, **_where(code, pod, node))
             self._warn(Regarding("Pod", pod.name, pod.namespace, pods.uids[refused.pod]), node, f"{what} ({limit})")
-        elif stage == "evictor" and self.log.tells(4):
+        elif stage == Stage.EVICTOR and self.log.tells(4):
             log_lines.fails_checks(self.log, pod, [message])
-        elif stage != "evictor" and self.log.tells(2):
+        elif stage != Stage.EVICTOR and self.log.tells(2):
             keys = {"pod": pod, "node": node, "strategy": refused.ref.plugin, "code": code, "message": message}
             self.log.info("Pod stays", v=2, **keys)
 
@@ -171,7 +171,7 @@ class Reporter:
             **more,
         )
         self.metrics.evicted("success", _evicted_pod(task))
-        self.metrics.moved("evicted")
+        self.metrics.moved(MoveResult.EVICTED)
         self.evicted[PluginRef(move.profile, move.plugin)] += 1
         if self.events is not None:
             note = f"pod eviction from {move.source} node by sigs.k8s.io/descheduler: {move.reason}"
@@ -182,7 +182,7 @@ class Reporter:
         move = task.move
         log_lines.requested(self.log, _ref(task))
         self.metrics.evicted("background", _evicted_pod(task))
-        self.metrics.moved("requested")
+        self.metrics.moved(MoveResult.REQUESTED)
         self.requested[PluginRef(move.profile, move.plugin)] += 1
 
     def _not_evicted(self, task: Task, message: str) -> None:
@@ -192,14 +192,14 @@ class Reporter:
         self._warn(_pod(task), move.source, message)
 
     def _dropped(self, task: Task, message: str, code: str) -> None:
-        if code == "Replanned":
+        if code == OutcomeCode.REPLANNED:
             # Its next decision tells of it.
             return
-        self.metrics.moved("dropped", code)
-        if code == "BackOff":
+        self.metrics.moved(MoveResult.DROPPED, code)
+        if code == OutcomeCode.BACK_OFF:
             self.metrics.backed_off()
         # That a workload is left alone is what somebody should look at.
-        verbosity = 0 if code == "BackOff" else 1
+        verbosity = 0 if code == OutcomeCode.BACK_OFF else 1
         self.log.info("Planned eviction dropped", v=verbosity, pod=_ref(task), code=code, message=message)
 
     def _landed(self, task: Task, pod: str, node: str, match: Match) -> None:
@@ -221,7 +221,7 @@ class Reporter:
     def _predicted(self, task: Task, prediction: Prediction) -> None:
         if task.move.certainty is not None:
             self.predictions[prediction] += 1
-            self.metrics.landed(prediction, "steered" if task.is_steered else task.move.certainty)
+            self.metrics.landed(prediction, STEERED if task.is_steered else task.move.certainty)
 
     def _warn(self, pod: Regarding, node: str, message: str) -> None:
         if self.events is not None and self.policy.eviction_failure_event_notification:
@@ -234,10 +234,13 @@ class Reporter:
 
 def _limit(code: str, policy: Policy) -> tuple[int, str]:
     """The limit that has a code, and the words of the Descheduler's events for reaching it."""
-    limits = {
-        TOTAL[1]: (policy.max_no_of_pods_to_evict_total, "total eviction limit exceeded"),
-        NODE[1]: (policy.max_no_of_pods_to_evict_per_node, "node eviction limit exceeded"),
-        NAMESPACE[1]: (policy.max_no_of_pods_to_evict_per_namespace, "namespace eviction limit exceeded"),
+    limits: dict[str, tuple[int | None, str]] = {
+        RefusalCode.MAX_TOTAL: (policy.max_no_of_pods_to_evict_total, "total eviction limit exceeded"),
+        RefusalCode.MAX_PER_NODE: (policy.max_no_of_pods_to_evict_per_node, "node eviction limit exceeded"),
+        RefusalCode.MAX_PER_NAMESPACE: (
+            policy.max_no_of_pods_to_evict_per_namespace,
+            "namespace eviction limit exceeded",
+        ),
     }
     limit, what = limits[code]
     return limit or 0, what
@@ -246,8 +249,8 @@ def _limit(code: str, policy: Policy) -> tuple[int, str]:
 def _where(code: str, pod: Ref, node: str) -> dict[str, object]:
     """What the Descheduler's log names of a limit that was reached: its node, or its namespace and the pod."""
     where: dict[str, dict[str, object]] = {
-        NODE[1]: {"node": node},
-        NAMESPACE[1]: {"namespace": pod.namespace, "pod": pod},
+        RefusalCode.MAX_PER_NODE: {"node": node},
+        RefusalCode.MAX_PER_NAMESPACE: {"namespace": pod.namespace, "pod": pod},
     }
     return where.get(code, {})
 

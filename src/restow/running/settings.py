@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from restow.client.leadership import Timing
-from restow.descheduling.plan import Placement
+from restow.policies.codes import Placement
 from restow.policies.fallbacks import Fallbacks
 from restow.scheduling.profiles import DEFAULT_PROFILE, SchedulerProfile
 from restow.serving.server import Endpoint

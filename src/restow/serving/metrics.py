@@ -22,6 +22,7 @@ from prometheus_client import (
 )
 
 import restow
+from restow.policies.codes import SURENESS, LoopCause, MoveResult, Prediction, RefusalCode
 from restow.serving.collectors import FormerName, LastCycle, OfKinds
 from restow.serving.exposition import exposition
 from restow.serving.figures import CycleFigures
@@ -36,32 +37,18 @@ EvictionResult = Literal[
     "maximum number of evicted pods per node reached",
     "maximum number of evicted pods per namespace reached",
 ]
-#: What became of a decided move: evicted (in a dry run, said to be), left to somebody else, stale, without leave of its
-#: budget, refused by the API.
-MoveResult = Literal["evicted", "requested", "dropped", "blocked", "failed"]
-#: Whether a replacement landed where it was expected; ``void`` is elsewhere, after an earlier move had not done what the
-#: plan counted on or while the API server was out of reach; ``missing`` is one that did not come, or was not Ready in time.
-Prediction = Literal["hit", "miss", "void", "missing"]
-#: Why a move was not made that would have come to nothing.
-LoopCause = Literal["circle", "back-off"]
 #: Why an event is lost: too many waited, the API server refused it or did not take it in time, or there was no time left.
 EventLoss = Literal["full", "refused", "unavailable", "stopping"]
 
 #: The version whose behaviour is followed.
 FOLLOWS: Final = "v0.36.0"
-#: The code of refusals that keep plans from going round in circles.
-CIRCLE: Final = "Circle"
-#: The code of refusals of workloads that are left alone.
-BACK_OFF: Final = "BackOff"
 
 _STRATEGY_BUCKETS: Final = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100)
 _LOOP_BUCKETS: Final = (*_STRATEGY_BUCKETS, 250, 500)
-_MOVE_RESULTS: Final[tuple[MoveResult, ...]] = ("evicted", "requested", "dropped", "blocked", "failed")
-_PREDICTIONS: Final[tuple[Prediction, ...]] = ("hit", "miss", "void", "missing")
-_CERTAINTIES: Final = ("steered", "certain", "likely", "possible")
 #: Up to where the buckets of predicted probabilities reach.
 _PROBABILITIES: Final = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)
-_LOOP_CAUSES: Final[tuple[LoopCause, ...]] = ("circle", "back-off")
+#: The refusals that keep restow from moving pods for nothing.
+_SUPPRESSED: Final = ((LoopCause.CIRCLE, RefusalCode.CYCLE), (LoopCause.BACK_OFF, RefusalCode.BACK_OFF))
 _EVENT_LOSSES: Final[tuple[EventLoss, ...]] = ("full", "refused", "unavailable", "stopping")
 
 
@@ -170,12 +157,12 @@ class Metrics:
             "Workloads that restow is backing off from because moves of their pods failed.",
             registry=self.registry,
         )
-        for result in _MOVE_RESULTS:
+        for result in MoveResult:
             self._moves.labels(result, "")
-        for prediction in _PREDICTIONS:
-            for certainty in _CERTAINTIES:
+        for prediction in Prediction:
+            for certainty in SURENESS:
                 self._predictions.labels(prediction, certainty)
-        for cause in _LOOP_CAUSES:
+        for cause in LoopCause:
             self._loops.labels(cause)
 
     def _count_cycles(self) -> None:
@@ -253,7 +240,7 @@ class Metrics:
 
     def backed_off(self) -> None:
         """Count a move that was not made because its workload is left alone for a while."""
-        self._loops.labels("back-off").inc()
+        self._loops.labels(LoopCause.BACK_OFF).inc()
 
     def workloads_backing_off(self, number: int) -> None:
         """Tell how many workloads are left alone now."""
@@ -277,7 +264,7 @@ class Metrics:
             return
         for phase, seconds in figures.phases.items():
             self._phase_seconds.labels(phase).observe(seconds)
-        for cause, wanted in (("circle", CIRCLE), ("back-off", BACK_OFF)):
+        for cause, wanted in _SUPPRESSED:
             self._loops.labels(cause).inc(sum(n for (_, code), n in figures.refusals.items() if code == wanted))
         self._last_ended.set(figures.ended)
         self._last_cycle.figures = figures

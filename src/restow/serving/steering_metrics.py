@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
-_MODES: Final = ("nominate", "fence", "prefer", "none")
+from restow.policies.codes import SteeringMode
 
 
 class SteeringMetrics:
@@ -21,7 +19,7 @@ class SteeringMetrics:
             ["mode"],
             registry=registry,
         )
-        self.steers("none")
+        self.steers(SteeringMode.NONE)
         for review in ("gated", "unchanged"):
             self._reviews.labels(review)
 
@@ -72,7 +70,7 @@ class SteeringMetrics:
 
     def steers(self, mode: str) -> None:
         """Tell how replacements are steered in this cycle."""
-        for each in _MODES:
+        for each in SteeringMode:
             self._steering.labels(each).set(each == mode)
 
     def fences_stand(self, nodes: int, seconds: float) -> None:

@@ -10,7 +10,6 @@ from msgspec import structs
 
 from restow.cluster.snapshot import Cluster
 from restow.descheduling.certainty import least_probability
-from restow.descheduling.disruption_budgets import NO_ROOM, SEVERAL
 from restow.descheduling.evictor import Reason
 from restow.descheduling.explaining.changed_clusters import with_object, without_objects
 from restow.descheduling.explaining.changed_policies import with_own_limit
@@ -19,19 +18,20 @@ from restow.descheduling.explaining.gates import OWN_LIMIT
 from restow.descheduling.explaining.trials import PLENTY, Edit, Inputs, Remedy
 from restow.descheduling.explaining.what_if import Heard, WhatIf
 from restow.descheduling.job_failures import OF_JOBS
-from restow.descheduling.limits import NAMESPACE, NODE, TOTAL, LimitUse
+from restow.descheduling.limits import LimitUse
 from restow.descheduling.replacement_policy import job_of
 from restow.kube.objects import Job, PodDisruptionBudget, PodFailurePolicy, PodFailureRule
 from restow.kube.objects.jobs import PodConditionPattern
+from restow.policies.codes import Certainty, RefusalCode
 from restow.policies.policy import CertaintySetting, Policy
 
 _BUDGET = "PodDisruptionBudget"
 _PERCENT = 100
 #: The field of a policy by the code of its limit, as people and as programs call it.
-_LIMITS = {
-    TOTAL[1]: ("maxNoOfPodsToEvictTotal", "max_no_of_pods_to_evict_total"),
-    NODE[1]: ("maxNoOfPodsToEvictPerNode", "max_no_of_pods_to_evict_per_node"),
-    NAMESPACE[1]: ("maxNoOfPodsToEvictPerNamespace", "max_no_of_pods_to_evict_per_namespace"),
+_LIMITS: dict[str, tuple[str, str]] = {
+    RefusalCode.MAX_TOTAL: ("maxNoOfPodsToEvictTotal", "max_no_of_pods_to_evict_total"),
+    RefusalCode.MAX_PER_NODE: ("maxNoOfPodsToEvictPerNode", "max_no_of_pods_to_evict_per_node"),
+    RefusalCode.MAX_PER_NAMESPACE: ("maxNoOfPodsToEvictPerNamespace", "max_no_of_pods_to_evict_per_namespace"),
 }
 
 
@@ -51,13 +51,13 @@ class Allowing:
         _, code, _ = refusal
         if code in _LIMITS:
             return self._limit(code)
-        if code == NO_ROOM:
+        if code == RefusalCode.DISRUPTION_BUDGET:
             return self._more_disruptions()
-        if code == SEVERAL:
+        if code == RefusalCode.SEVERAL_BUDGETS:
             return self._one_budget()
         if code in OF_JOBS:
             return self._ignored()
-        return self._less_certain() if code == "NotCertain" else None
+        return self._less_certain() if code == RefusalCode.NOT_CERTAIN else None
 
     def higher(self, use: LimitUse) -> Remedy:
         """A limit of the policy or of the strategy's own, raised."""
@@ -117,7 +117,7 @@ class Allowing:
 
         def at(amounts: tuple[int, ...]) -> Remedy:
             (doubt,) = amounts
-            setting: CertaintySetting = "possible" if doubt == _PERCENT else (_PERCENT - doubt) / _PERCENT
+            setting: CertaintySetting = Certainty.POSSIBLE if doubt == _PERCENT else (_PERCENT - doubt) / _PERCENT
             word = setting if isinstance(setting, str) else f"{setting:g}"
 
             def edit(inputs: Inputs) -> Inputs:

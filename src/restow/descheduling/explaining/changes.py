@@ -23,6 +23,7 @@ from restow.descheduling.explaining.trials import Inputs, Remedy, Trials, Trials
 from restow.descheduling.explaining.what_if import Answer, Heard, WhatIf
 from restow.descheduling.placement import Landing
 from restow.descheduling.steering import FOR_STEERING
+from restow.policies.codes import RefusalCode, Stage, SteeringMode
 from restow.policies.policy import Profile
 from restow.scheduling.missing_data import plural
 
@@ -34,7 +35,14 @@ _KINDS: tuple[ChangeKind, ...] = ("resources", "uncordon", "toleration", "label"
 #: In a sentence, before what is changed about nodes and the pod.
 _ORDER = {"protection": 0, "limit": 1, "budget": 2, "input": 3}
 #: Codes of placement that a change of the cluster can answer.
-_CHANGEABLE = ("NoFit", "NeedsPreemption", "NoGain", "SameNode", "NotCertain", "Harmful")
+_CHANGEABLE = (
+    RefusalCode.NO_FIT,
+    RefusalCode.NEEDS_PREEMPTION,
+    RefusalCode.NO_GAIN,
+    RefusalCode.SAME_NODE,
+    RefusalCode.NOT_CERTAIN,
+    RefusalCode.HARMFUL,
+)
 
 
 class Changes:
@@ -78,7 +86,7 @@ class Changes:
             yield from self._tried(first)
             return
         stage, code, _ = answer.landing
-        if stage == "budget":
+        if stage == Stage.BUDGET:
             yield from self._tried(first)
         elif code in _CHANGEABLE:
             yield from self._with_options(first, answer, code)
@@ -88,20 +96,20 @@ class Changes:
     def _blind(self, first: Together, code: str) -> Iterator[Change]:
         """What nobody can try, since it depends on what the input does not say."""
         steps = tuple(each.step for each in first)
-        if code == "UnknownScheduler":
+        if code == RefusalCode.UNKNOWN_SCHEDULER:
             yield _untried(*steps, Step("scheduler", "with the profile of its scheduler in --scheduler-config"))
-        elif code == "Unknown":
+        elif code == RefusalCode.UNKNOWN:
             kinds = self._what_if.missing_data.decisive(self._pod)
             if kinds:
                 yield _untried(*steps, Step("input", f"if the input included {plural(kinds)}"))
 
     def _with_options(self, first: Together, answer: Answer, code: str) -> Iterator[Change]:
-        if code == "NotCertain":
+        if code == RefusalCode.NOT_CERTAIN:
             yield from self._tried(first)
             kinds = self._what_if.missing_data.scoring(self._pod)
             if kinds:
                 yield _untried(*(each.step for each in first), Step("input", f"if the input included {plural(kinds)}"))
-        if code in FOR_STEERING and self._what_if.setting.steering != "nominate":
+        if code in FOR_STEERING and self._what_if.setting.steering != SteeringMode.NOMINATE:
             yield from self._tried((*first, _STEERED))
         options = Options(self._what_if, self._heard, answer, self._bounds).all()
         for kind in _KINDS:
@@ -149,7 +157,9 @@ class Changes:
 
 
 #: The replacement is brought to the node that the plan chooses.
-_STEERED = Remedy(Step("steering", "with --steering nominate"), lambda inputs: replace(inputs, steering="nominate"))
+_STEERED = Remedy(
+    Step("steering", "with --steering nominate"), lambda inputs: replace(inputs, steering=SteeringMode.NOMINATE)
+)
 
 
 def _untried(*steps: Step) -> Change:

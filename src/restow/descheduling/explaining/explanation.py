@@ -10,7 +10,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from restow.descheduling.plan import API_VERSION, Certainty, Metadata, Move, OwnerRef, PodRef, Stage
+from restow.descheduling.plan import API_VERSION, Metadata, Move, OwnerRef, PodRef
+from restow.policies.codes import Certainty, RefusalCode, Stage
 
 #: What becomes of a pod: it moves, it stays where it is, or it has no node (or one that the input does not hold).
 PodOutcome = Literal["moves", "stays", "pending", "lost"]
@@ -37,7 +38,7 @@ class Reason(Struct, frozen=True):
     """Why the plan leaves a pod where it is; the same as in the plan's refusals."""
 
     stage: Stage
-    code: str
+    code: RefusalCode
     message: str
 
 

@@ -13,16 +13,17 @@ from restow.descheduling.evictor import CheckResult, DefaultEvictor
 from restow.descheduling.explaining.explanation import Gate, Reason
 from restow.descheduling.explaining.what_if import Heard, WhatIf
 from restow.descheduling.job_failures import OF_JOBS
-from restow.descheduling.limits import NAMESPACE, NODE, TOTAL, LimitUse
+from restow.descheduling.limits import LimitUse
 from restow.descheduling.placement import Landing, PluginRef
-from restow.descheduling.protections import UNKNOWN
+from restow.policies.codes import Certainty, Placement, RefusalCode, Stage
 from restow.policies.policy import Profile
 from restow.scheduling.missing_data import plural
 
 #: A limit that a strategy has of its own.
 OWN_LIMIT = "EvictionLimits"
 #: Refusals that only the plan as a whole can give: the pod itself would find a place.
-PLAN_WIDE = ("Circle", "Undoes")
+PLAN_WIDE = (RefusalCode.CYCLE, RefusalCode.REVERSAL)
+_UNKNOWN = (RefusalCode.UNKNOWN, RefusalCode.UNKNOWN_SCHEDULER)
 
 _NOT_ASKED = "not checked: placement upstream leaves it to the API server"
 _NOT_PREDICTED = "not checked: placement upstream does not predict where pods land"
@@ -65,7 +66,7 @@ def gates_of(what_if: WhatIf, heard: Heard, cast: tuple[Profile, DefaultEvictor]
 
 def _checks(what_if: WhatIf, pod: int, evictor: DefaultEvictor) -> list[CheckResult]:
     has_uid = bool(what_if.state.cluster.pods.uids[pod])
-    return [*evictor.checks(pod), CheckResult("MissingUID", "pod is missing UID", has_uid)]
+    return [*evictor.checks(pod), CheckResult(RefusalCode.MISSING_UID, "pod is missing UID", has_uid)]
 
 
 def _limits(what_if: WhatIf, pod: int, ref: PluginRef, profile: Profile) -> list[LimitUse]:
@@ -81,61 +82,62 @@ def _limits(what_if: WhatIf, pod: int, ref: PluginRef, profile: Profile) -> list
 def _evictor(checks: Sequence[CheckResult]) -> Gate:
     failing = [each for each in checks if not each.passes]
     if not failing:
-        return Gate("evictor", True, f"passes {len(checks)} of {len(checks)} checks")
+        return Gate(Stage.EVICTOR, True, f"passes {len(checks)} of {len(checks)} checks")
     told = "; ".join(each.message for each in failing)
-    passes = None if failing[0].code == UNKNOWN else False
-    return Gate("evictor", passes, f"fails {len(failing)} of {len(checks)} checks: {told}", failing[0].code)
+    passes = None if failing[0].code == RefusalCode.UNKNOWN else False
+    return Gate(Stage.EVICTOR, passes, f"fails {len(failing)} of {len(checks)} checks: {told}", failing[0].code)
 
 
 def _limit(what_if: WhatIf, pod: int, uses: Sequence[LimitUse]) -> Gate:
     if not uses:
-        return Gate("limit", True, "none set")
+        return Gate(Stage.LIMIT, True, "none set")
     worst = min(uses, key=lambda each: each.limit - each.used)
     left = max(0, worst.limit - worst.used)
     node = what_if.state.cluster.nodes.names[int(what_if.state.node[pod])]
-    where = {
-        TOTAL[1]: "in the plan",
-        NODE[1]: f"on {node}",
-        NAMESPACE[1]: f"in namespace {what_if.state.cluster.pods.full_name(pod).partition('/')[0]}",
+    places: dict[str, str] = {
+        RefusalCode.MAX_TOTAL: "in the plan",
+        RefusalCode.MAX_PER_NODE: f"on {node}",
+        RefusalCode.MAX_PER_NAMESPACE: f"in namespace {what_if.state.cluster.pods.full_name(pod).partition('/')[0]}",
         OWN_LIMIT: f"on {node} (the strategy's own limit)",
-    }[worst.code]
-    return Gate("limit", left > 0, f"{left} of {worst.limit} evictions left {where}", "" if left else worst.code)
+    }
+    where = places[worst.code]
+    return Gate(Stage.LIMIT, left > 0, f"{left} of {worst.limit} evictions left {where}", "" if left else worst.code)
 
 
 def _budget(what_if: WhatIf, pod: int, uses: Sequence[BudgetUse], refusal: tuple[str, str] | None) -> Gate:
-    if what_if.setting.placement != "prove":
-        return Gate("budget", None, _NOT_ASKED)
+    if what_if.setting.placement != Placement.PROVE:
+        return Gate(Stage.BUDGET, None, _NOT_ASKED)
     unknown = what_if.missing_data.evicting(pod)
     if unknown:
-        return Gate("budget", None, f"the input lacks {plural(unknown)}", UNKNOWN)
+        return Gate(Stage.BUDGET, None, f"the input lacks {plural(unknown)}", RefusalCode.UNKNOWN)
     if refusal is not None and (len(uses) > 1 or refusal[0] in OF_JOBS):
-        return Gate("budget", False, refusal[1], refusal[0])
+        return Gate(Stage.BUDGET, False, refusal[1], refusal[0])
     if not uses:
-        return Gate("budget", True, "no budget covers it")
+        return Gate(Stage.BUDGET, True, "no budget covers it")
     use = uses[0]
     left = f"{use.left} disruption{'' if use.left == 1 else 's'} left"
     message = f"{use.name}: {use.healthy} healthy, {use.wanted} required, {left}"
-    return Gate("budget", refusal is None, message, refusal[0] if refusal else "")
+    return Gate(Stage.BUDGET, refusal is None, message, refusal[0] if refusal else "")
 
 
 def _placement(what_if: WhatIf, heard: Heard, refusal: Reason | None) -> Gate:
     answer = heard.answer
     if answer is None:
-        return Gate("placement", None, _NOT_PREDICTED)
+        return Gate(Stage.PLACEMENT, None, _NOT_PREDICTED)
     if answer.decision is None and not isinstance(answer.landing, Landing):
         _, code, message = answer.landing
-        return Gate("placement", None if code.startswith("Unknown") else False, message, code)
+        return Gate(Stage.PLACEMENT, None if code in _UNKNOWN else False, message, code)
     if isinstance(answer.landing, Landing):
         if refusal is not None and refusal.code in PLAN_WIDE:
-            return Gate("placement", False, refusal.message, refusal.code)
-        return Gate("placement", True, _landing(what_if, answer.landing))
+            return Gate(Stage.PLACEMENT, False, refusal.message, refusal.code)
+        return Gate(Stage.PLACEMENT, True, _landing(what_if, answer.landing))
     stage, code, message = answer.landing
     fitting = _fitting(heard)
-    if stage == "budget":
-        return Gate("placement", True, fitting)
+    if stage == Stage.BUDGET:
+        return Gate(Stage.PLACEMENT, True, fitting)
     # What is wrong with the other nodes is told node by node.
-    told = "" if code == "NoFit" else f"; {message.partition('; the other nodes:')[0]}"
-    return Gate("placement", False, f"{fitting}{told}", code)
+    told = "" if code == RefusalCode.NO_FIT else f"; {message.partition('; the other nodes:')[0]}"
+    return Gate(Stage.PLACEMENT, False, f"{fitting}{told}", code)
 
 
 def _landing(what_if: WhatIf, landing: Landing) -> str:
@@ -144,7 +146,7 @@ def _landing(what_if: WhatIf, landing: Landing) -> str:
     node = what_if.state.cluster.nodes.names[landing.target]
     if landing.steering is not None:
         return f"would be steered to {node}"
-    if landing.certainty == "certain" or landing.probability is None:
+    if landing.certainty == Certainty.CERTAIN or landing.probability is None:
         return f"would land on {node}, {landing.certainty}"
     return f"would land on {node}, {landing.certainty} ({probability_text(landing.probability)})"
 

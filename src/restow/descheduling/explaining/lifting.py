@@ -17,18 +17,25 @@ from restow.descheduling.explaining.changed_policies import with_evictor, withou
 from restow.descheduling.explaining.explanation import Step
 from restow.descheduling.explaining.trials import Edit, Inputs, Remedy
 from restow.descheduling.explaining.what_if import WhatIf
-from restow.descheduling.namespace_opt_out import ANNOTATION, NOT_OPTED_IN, OPTED_OUT
+from restow.descheduling.namespace_opt_out import ANNOTATION
 from restow.descheduling.placement import PluginRef
-from restow.descheduling.protections import SYSTEM_CRITICAL, UNKNOWN
+from restow.descheduling.protections import SYSTEM_CRITICAL
 from restow.kube.objects import Namespace, ObjectMeta
 from restow.kube.objects.metadata import Annotations
 from restow.kube.timestamps import format_time
 from restow.policies.arguments import PriorityThreshold
+from restow.policies.codes import RefusalCode
 from restow.policies.policy import Profile
 from restow.policies.schema import DEFAULT_EVICTOR
 
 #: Protections that a policy can lift by name.
-_NAMED = ("SystemCriticalPods", "PodsWithLocalStorage", "PodsWithPVC", "PodsWithoutPDB", "PodsWithResourceClaims")
+_NAMED = (
+    RefusalCode.SYSTEM_CRITICAL_PODS,
+    RefusalCode.PODS_WITH_LOCAL_STORAGE,
+    RefusalCode.PODS_WITH_PVC,
+    RefusalCode.PODS_WITHOUT_PDB,
+    RefusalCode.PODS_WITH_RESOURCE_CLAIMS,
+)
 _SECOND = 10**9
 _KIND = "Namespace"
 
@@ -43,34 +50,36 @@ class Lifting:
         self._pod = pod
         self._ref = ref
         self._args = profile.args[DEFAULT_EVICTOR]
-        self._makers: dict[str, Callable[[], Remedy | None]] = {
-            "PreferNoEviction": lambda: self._evictor(
+        self._makers: dict[RefusalCode, Callable[[], Remedy | None]] = {
+            RefusalCode.PREFER_NO_EVICTION: lambda: self._evictor(
                 "with noEvictionPolicy: Preferred", no_eviction_policy="Preferred"
             ),
-            "PriorityThreshold": self._threshold,
-            "MinReplicas": self._replicas,
-            "MinPodAge": self._later,
-            "LabelSelector": lambda: self._evictor("without the evictor's labelSelector", label_selector=None),
-            "NamespaceLabelSelector": lambda: self._evictor(
+            RefusalCode.PRIORITY_THRESHOLD: self._threshold,
+            RefusalCode.MIN_REPLICAS: self._replicas,
+            RefusalCode.MIN_POD_AGE: self._later,
+            RefusalCode.LABEL_SELECTOR: lambda: self._evictor(
+                "without the evictor's labelSelector", label_selector=None
+            ),
+            RefusalCode.NAMESPACE_LABEL_SELECTOR: lambda: self._evictor(
                 "without the evictor's namespaceLabelSelector", namespace_label_selector=None
             ),
-            "NoFit": lambda: self._evictor("without nodeFit", node_fit=False),
-            OPTED_OUT: self._opt_out,
-            NOT_OPTED_IN: self._opt_out,
+            RefusalCode.NO_FIT: lambda: self._evictor("without nodeFit", node_fit=False),
+            RefusalCode.NAMESPACE_OPTED_OUT: self._opt_out,
+            RefusalCode.NAMESPACE_NOT_OPTED_IN: self._opt_out,
         }
 
     def of(self, checks: Iterable[CheckResult]) -> list[Remedy] | None:
         """What lifts all checks that fail; None where one of them is not for wishes, since the pod had better stay."""
         failing = [each for each in checks if not each.passes]
-        codes = [each.code for each in failing if each.code != UNKNOWN]
-        if "SystemCriticalPods" in codes:
+        codes = [each.code for each in failing if each.code != RefusalCode.UNKNOWN]
+        if RefusalCode.SYSTEM_CRITICAL_PODS in codes:
             # The threshold is a part of that protection.
-            codes = [each for each in codes if each != "PriorityThreshold"]
+            codes = [each for each in codes if each != RefusalCode.PRIORITY_THRESHOLD]
         found = [self._lifted(each) for each in codes]
         found += [self._told_of(each) for each in dict.fromkeys(each.missing for each in failing if each.missing)]
         return None if None in found else [each for each in found if each is not None]
 
-    def _lifted(self, code: str) -> Remedy | None:
+    def _lifted(self, code: RefusalCode) -> Remedy | None:
         if code in _NAMED:
             step = Step("protection", f"without the protection {code}")
             return Remedy(step, self._on_policy(without_protection, code))

@@ -15,9 +15,9 @@ from restow.descheduling.explaining.strategy_views import Classes, class_text, u
 from restow.descheduling.explaining.what_if import Setting, WhatIf
 from restow.descheduling.framework import NodeClass
 from restow.descheduling.placement import PluginRef
-from restow.descheduling.plan import Stage
 from restow.descheduling.planning import named_move
 from restow.kube.labels import parse_selector
+from restow.policies.codes import Stage
 
 
 def explain_node(setting: Setting, node: int) -> NodeExplanation:

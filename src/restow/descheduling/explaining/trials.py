@@ -17,7 +17,7 @@ from restow.descheduling.explaining.explanation import Step
 from restow.descheduling.explaining.what_if import Setting
 from restow.descheduling.placement import PluginRef
 from restow.descheduling.proving import prove_cycle
-from restow.descheduling.steering import Steering
+from restow.policies.codes import Placement, Stage, SteeringMode
 from restow.policies.policy import Policy
 
 #: Plans made for one answer; in the largest clusters each takes seconds.
@@ -36,7 +36,7 @@ class Inputs:
 
     cluster: Cluster
     policy: Policy
-    steering: Steering
+    steering: SteeringMode
     now: int
 
 
@@ -117,7 +117,7 @@ class Trials:
         inputs = Inputs(setting.observed, setting.policy, setting.steering, setting.now)
         for each in remedies:
             inputs = each.edit(inputs)
-        if setting.placement == "prove":
+        if setting.placement == Placement.PROVE:
             return prove_cycle(
                 inputs.cluster,
                 inputs.policy,
@@ -136,7 +136,7 @@ class Trials:
             each.ref: each.reason
             for each in cycle.record.refusals
             # A limit that refuses a proposal refuses each of its pods, whichever of them exceeds it.
-            if name in map(pods.full_name, (each.pod, *(each.others if each.reason[0] == "limit" else ())))
+            if name in map(pods.full_name, (each.pod, *(each.others if each.reason[0] == Stage.LIMIT else ())))
         }
         target = nodes.names[move.landing.target] if move is not None and move.landing.target >= 0 else None
         return Outcome(move, target, refusals, len(cycle.record.evictions))

@@ -26,9 +26,8 @@ from restow.descheduling.framework import Strategy, Suggestion
 from restow.descheduling.landings import accepted
 from restow.descheduling.limits import Limits
 from restow.descheduling.placement import Landing, Obstacle, PluginRef
-from restow.descheduling.plan import Placement
 from restow.descheduling.proof import Prover
-from restow.descheduling.steering import Steering
+from restow.policies.codes import Placement, RefusalCode, Stage, SteeringMode
 from restow.policies.policy import Policy
 from restow.scheduling.context import Context
 from restow.scheduling.decision import Decision
@@ -39,7 +38,7 @@ from restow.scheduling.schedulers import Schedulers
 from restow.scheduling.verdicts import PluginRejection
 
 #: What strategies are told while they are only listened to.
-_NOT_NOW: Reason = ("placement", "Asked", "nothing is moved here")
+_NOT_NOW: Reason = (Stage.PLACEMENT, RefusalCode.NO_GAIN, "nothing is moved here")
 
 
 @dataclass(slots=True, frozen=True)
@@ -54,7 +53,7 @@ class Setting:
     strategies: Mapping[str, Strategy]
     now: int
     placement: Placement
-    steering: Steering
+    steering: SteeringMode
     profiles: tuple[SchedulerProfile, ...]
 
     @property
@@ -132,8 +131,8 @@ class WhatIf:
         self.moves = tuple(moves)
         self.state = ClusterState(setting.cluster)
         self._replay(self.moves)
-        proves = setting.placement == "prove"
-        steering = setting.steering if proves else "none"
+        proves = setting.placement == Placement.PROVE
+        steering = setting.steering if proves else SteeringMode.NONE
         self.runner = StrategyRunner.of(self.state, self.policy, setting.strategies, setting.now, steering)
         self.missing_data = MissingData(self.state.cluster)
         self._proof = _Proof.on(self) if proves else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from restow.policies.codes import STEERED, Certainty
 from restow.reporting.answer import headline, landing_of, predicts
 from restow.reporting.html.elements import EMPTY, Markup, joined, section, tag, text
 from restow.reporting.sureness import candidate_texts, kind_of, sureness_in_words
@@ -14,10 +15,10 @@ if TYPE_CHECKING:
 MOST_ROWS: Final = 2000
 _MOST_CANDIDATES: Final = 3
 _MEANINGS: Final = {
-    "steered": "Steered: the replacement is nominated for its node, whatever the scheduler would prefer.",
-    "certain": "Certain: the strategy gets what it wants whichever node the scheduler chooses.",
-    "likely": "Likely: the pod probably lands where the strategy gets what it wants; the number is the probability.",
-    "possible": "Possible: the pod may land where the move gains nothing, or depends on kinds missing from the input.",
+    STEERED: "Steered: the replacement is nominated for its node, whatever the scheduler would prefer.",
+    Certainty.CERTAIN: "Certain: the strategy gets what it wants whichever node the scheduler chooses.",
+    Certainty.LIKELY: "Likely: the pod probably lands where the strategy gets what it wants; the number is the probability.",
+    Certainty.POSSIBLE: "Possible: the pod may land where the move gains nothing, or depends on kinds missing from the input.",
 }
 
 
