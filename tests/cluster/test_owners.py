@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from builders import Owner, a_deployment, a_node, a_pod, a_replica_set, a_workload
 from cluster.drawn import pods
 from descheduling.harness import a_cluster
-from restow.cluster.owners import OwnerIndex, workload_of
+from restow.cluster.owners import OwnerCounts, workload_of
 
 NODE = a_node("n1")
 
@@ -70,24 +70,24 @@ def test_of_several_owners_the_controller_counts():
 @settings(max_examples=30, deadline=None)
 def test_counts_are_those_of_a_look_at_every_pod(drawn):
     found = a_cluster(NODE, *drawn).pods
-    index = OwnerIndex.of(found)
     owners = [found.tables.owners[each] for each in found.owners]
     exists = np.arange(len(found)) % 2 == 0
     expected = Counter(uid for each in owners[::2] for uid in {owner.uid for owner in each})
-    counts = index.counts(exists)
+    counts = OwnerCounts(found, exists)
     for pod, of_pod in enumerate(owners):
-        assert sorted(counts[index.of_pod(pod)]) == sorted(expected[uid] for uid in {owner.uid for owner in of_pod})
-        assert (index.sole[pod] >= 0) == (len(of_pod) == 1)
+        assert sorted(counts.of_pod(pod)) == sorted(expected[uid] for uid in {owner.uid for owner in of_pod})
+        siblings = expected[of_pod[0].uid] if len(of_pod) == 1 else -1
+        assert counts.siblings(np.array([pod])).tolist() == [siblings]
 
 
 def test_an_owner_named_twice_is_one_uid_but_not_the_only_owner():
     """Upstream counts references, and asks minReplicas only of pods with exactly one."""
     twice = [Owner("ReplicaSet", "r"), Owner("ReplicaSet", "r")]
-    index = OwnerIndex.of(a_cluster(NODE, a_pod("p", owner=twice)).pods)
-    assert index.sole.tolist() == [-1]
-    assert index.counts(np.ones(1, dtype=bool)).tolist() == [1]
+    counts = OwnerCounts(a_cluster(NODE, a_pod("p", owner=twice)).pods, np.ones(1, dtype=bool))
+    assert counts.siblings(np.array([0])).tolist() == [-1]
+    assert counts.of_pod(0).tolist() == [1]
 
 
 def test_no_pods_have_no_owners():
-    index = OwnerIndex.of(a_cluster(NODE).pods)
-    assert (index.count, index.sole.tolist()) == (0, [])
+    nobody = np.zeros(0, dtype=np.int64)
+    assert OwnerCounts(a_cluster(NODE).pods, nobody.astype(bool)).siblings(nobody).tolist() == []

@@ -7,7 +7,7 @@ import pytest
 from builders import a_container, a_node, a_pod
 from descheduling.harness import a_cluster
 from restow.cluster.nodes import CPU
-from restow.cluster.replacements import with_replacements
+from restow.cluster.replacements import Replacements
 from restow.cluster.state import ClusterState
 
 INFEASIBLE = {"type": "PodResizePending", "status": "True", "reason": "Infeasible"}
@@ -84,9 +84,9 @@ def test_the_descheduler_counts_what_is_requested() -> None:
 def test_a_replacement_holds_what_it_requests() -> None:
     pod = a_pod("p", node="n", containers=[a_container("c", requests={"cpu": "1"})])
     pod["status"] = {"phase": "Running", "containerStatuses": [report(has="2")]}
-    state = ClusterState(with_replacements(a_cluster(a_node("n"), pod), now=0))
+    state = ClusterState(a_cluster(a_node("n"), pod))
     state.remove(0)
-    state.place(1, 0)
+    state.place(Replacements(state, now=0).of(0), 0)
     state.validate()
     assert int(state.requested[CPU, 0]) == 1000
 

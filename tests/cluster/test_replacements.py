@@ -1,45 +1,76 @@
-"""The pods that controllers would create: twins that take over the template and nothing of the past."""
+"""The pods that controllers would create: they take over the template and nothing of the past."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from builders import a_condition, a_node, a_pod, a_pvc, ago, terminated
 from descheduling.harness import a_cluster
-from restow.cluster.pods import PENDING, Flag, Phase
-from restow.cluster.replacements import twin_of, with_replacements
-from restow.cluster.snapshot import Cluster
+from restow.cluster.pods import NO_POD, PENDING, Flag, Phase
+from restow.cluster.replacements import Replacements
 from restow.cluster.state import ClusterState
 
 NOW = 1_000_000
 
 
-def twinned(*objects: dict[str, Any]) -> Cluster:
-    return with_replacements(a_cluster(a_node("n1"), *objects), NOW)
+def replaced(*objects: dict[str, Any]) -> ClusterState:
+    """A state where every pod has a replacement that does not exist yet."""
+    state = ClusterState(a_cluster(a_node("n1"), *objects))
+    replacements = Replacements(state, NOW)
+    for pod in range(len(state.cluster.pods)):
+        replacements.of(pod)
+    return state
 
 
-def test_a_twin_follows_its_pod() -> None:
-    pods = twinned(a_pod("a", node="n1"), a_pod("b", node="n1")).pods
-    assert pods.names == ("a", "a", "b", "b")
-    assert pods.observed.tolist() == [True, False, True, False]
-    assert [twin_of(row) for row in range(4)] == [1, 0, 3, 2]
+def test_a_replacement_comes_right_after_its_pod_in_canonical_order() -> None:
+    pods = replaced(a_pod("a", node="n1"), a_pod("b", node="n1")).cluster.pods
+    assert pods.where(np.ones(4, dtype=bool)).tolist() == [0, 2, 1, 3]
+    assert pods.names == ["a", "b", "a", "b"]
+    assert pods.replaces.tolist() == [NO_POD, NO_POD, 0, 1]
     assert len(set(pods.uids)) == 4
 
 
-def test_a_pod_without_uid_has_a_twin_without() -> None:
-    assert twinned(a_pod("a", node="n1", uid="")).pods.uids == ("", "")
+def test_a_replacement_is_made_once() -> None:
+    state = replaced(a_pod("a", node="n1"))
+    replacements = Replacements(state, NOW)
+    assert replacements.of(0) == 1
+    assert len(state.cluster.pods) == 2
 
 
-def test_a_twin_takes_over_what_rules_look_at() -> None:
+def test_a_replacement_has_replacements_too() -> None:
+    """Any number of them, each right after the one that it replaces."""
+    state = replaced(a_pod("a", node="n1"), a_pod("b", node="n1"))
+    replacements = Replacements(state, NOW)
+    second = replacements.of(replacements.of(0))
+    third = replacements.of(second)
+    pods = state.cluster.pods
+    assert pods.where(np.ones(6, dtype=bool)).tolist() == [0, 2, second, third, 1, 3]
+    assert {pods.original(pod) for pod in (2, second, third)} == {0}
+
+
+def test_the_cluster_that_was_given_has_no_replacements() -> None:
+    cluster = a_cluster(a_node("n1"), a_pod("a", node="n1"))
+    Replacements(ClusterState(cluster), NOW).of(0)
+    assert cluster.pods.names == ["a"]
+    assert cluster.pods.replaced_by.tolist() == [NO_POD]
+
+
+def test_the_replacement_of_a_pod_without_uid_has_none() -> None:
+    assert replaced(a_pod("a", node="n1", uid="")).cluster.pods.uids == ["", ""]
+
+
+def test_a_replacement_takes_over_what_rules_look_at() -> None:
     pod = a_pod(
         "a", node="n1", cpu="250m", labels={"app": "web"}, tolerations=["gpu"], priority=7, owner=("ReplicaSet", "web")
     )
-    pods = twinned(pod).pods
+    pods = replaced(pod).cluster.pods
     for column in (pods.labels, pods.resources, pods.tolerations, pods.priority, pods.owners, pods.namespace):
         assert column[0] == column[1]
 
 
-def test_a_twin_is_new_and_healthy_and_nowhere() -> None:
+def test_a_replacement_is_new_and_healthy_and_nowhere() -> None:
     old = a_pod(
         "a",
         node="n1",
@@ -51,7 +82,7 @@ def test_a_twin_is_new_and_healthy_and_nowhere() -> None:
         conditions=[a_condition("Ready", "False")],
         nominated_node="n1",
     )
-    pods = twinned(old).pods
+    pods = replaced(old).cluster.pods
     assert (pods.node[1], pods.nominated[1]) == (PENDING, PENDING)
     assert (pods.created[1], pods.started[1], pods.phase[1]) == (NOW, NOW, Phase.RUNNING)
     assert pods.flags[0] & Flag.TERMINATING
@@ -61,8 +92,8 @@ def test_a_twin_is_new_and_healthy_and_nowhere() -> None:
     assert (ready.type, ready.status) == ("Ready", "True")
 
 
-def test_twins_do_not_exist_until_they_are_placed() -> None:
-    state = ClusterState(twinned(a_pod("a", node="n1", cpu="1")))
+def test_replacements_do_not_exist_until_they_are_placed() -> None:
+    state = replaced(a_pod("a", node="n1", cpu="1"))
     assert state.exists.tolist() == [True, False]
     assert state.running.tolist() == [1]
     state.remove(0)
@@ -78,7 +109,7 @@ def test_ephemeral_volumes_are_new_and_others_are_shared() -> None:
         {"name": "shared", "persistentVolumeClaim": {"claimName": "shared"}},
     ]
     claims = [a_pvc("a-own", volume="pv-1"), a_pvc("shared", volume="pv-2")]
-    cluster = twinned(a_pod("a", node="n1", volumes=volumes), *claims)
+    cluster = replaced(a_pod("a", node="n1", volumes=volumes), *claims).cluster
     tables, pods = cluster.pods.tables, cluster.pods
     old, new = (tables.volumes[pods.volumes[row]] for row in (0, 1))
     assert [each.claim for each in old] == ["a-own", "shared"]

@@ -1,7 +1,10 @@
-"""ClusterState: remove, place, terminate, undo and fork against a recomputation from nothing."""
+"""ClusterState: pods come, change, move and go; undo and fork; against a recomputation from nothing."""
 
 from __future__ import annotations
 
+from dataclasses import fields
+
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,25 +14,52 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from builders import a_node, a_pod
 from cluster.drawn import nodes, pods
 from descheduling.harness import a_cluster
-from restow.cluster.pods import PENDING, UNKNOWN_NODE
+from restow.cluster.pod_rows import pod_rows
+from restow.cluster.pods import NO_POD, PENDING, UNKNOWN_NODE
+from restow.cluster.replacements import Replacements
 from restow.cluster.state import ClusterState
+from restow.kube.objects import Pod
 
 RS = ("ReplicaSet", "rs")
 
 
 def picture(state):
-    """Everything that can be read of a state, by value."""
-    count = len(state.cluster.nodes)
+    """Everything that can be read of the pods that exist, by value and in order."""
+    count, pods = len(state.cluster.nodes), state.cluster.pods
+    there = pods.where(state.exists)
+    tables = [each.name for each in fields(pods.tables) if each.name != "namespaces"]
     return (
-        state.exists.tolist(),
-        state.node.tolist(),
-        state.terminating.tolist(),
-        state.requested.tolist(),
+        [pods.full_name(pod) for pod in there],
+        [[getattr(pods.tables, name)[getattr(pods, name)[pod]] for name in tables if name != "held"] for pod in there],
+        pods.flags[there].tolist(),
+        state.node[there].tolist(),
+        state.terminating[there].tolist(),
+        {
+            name: amounts.tolist()
+            for name, amounts in zip(state.cluster.nodes.resources, state.requested, strict=True)
+            if amounts.any()
+        },
         state.running.tolist(),
         [state.pods_on(node).tolist() for node in range(count)],
         [state.all_pods_on(node).tolist() for node in range(count)],
-        state.siblings(np.arange(len(state.exists))).tolist(),
+        state.siblings(there).tolist(),
     )
+
+
+def rows_of(state, objects):
+    """The rows of builder pods for a state."""
+    wire = [msgspec.json.decode(msgspec.json.encode(each), type=Pod) for each in objects]
+    return pod_rows(state.cluster.pods, wire, state.cluster.nodes.index)
+
+
+def named_in_order(state):
+    """Namespace, name and how often it was replaced, of the pods that exist, by rank."""
+    pods = state.cluster.pods
+    for pod in pods.where(state.exists).tolist():
+        depth, original = 0, pod
+        while pods.replaces[original] != NO_POD:
+            depth, original = depth + 1, int(pods.replaces[original])
+        yield (pods.tables.namespaces[pods.namespace[pod]], pods.names[pod]), depth
 
 
 def present_and_staying(state):
@@ -54,15 +84,45 @@ class Changes(RuleBasedStateMachine):
         self.state.remove(choice.choice(np.flatnonzero(self.state.exists).tolist()))
 
     @rule(choice=st.randoms(use_true_random=False))
-    @precondition(lambda self: hasattr(self, "state") and len(self.state.exists))
+    @precondition(lambda self: hasattr(self, "state") and self.state.exists.any())
     def place(self, choice):
         node = choice.choice([PENDING, *range(len(self.state.cluster.nodes))])
-        self.state.place(choice.randrange(len(self.state.exists)), node)
+        self.state.place(choice.choice(np.flatnonzero(self.state.exists).tolist()), node)
 
     @rule(choice=st.randoms(use_true_random=False))
     @precondition(lambda self: hasattr(self, "state") and self.state.exists.any())
     def terminate(self, choice):
         self.state.terminate(choice.choice(np.flatnonzero(self.state.exists).tolist()))
+
+    @rule(drawn=pods(max_size=3), name=st.sampled_from(["a", "p1", "p11", "p2", "z"]))
+    @precondition(lambda self: hasattr(self, "state"))
+    def create(self, drawn, name):
+        for row in rows_of(self.state, drawn):
+            key = self.state.cluster.pods.tables.namespaces[row["namespace"]], name
+            if key not in [each for each, _ in named_in_order(self.state)]:
+                self.state.create(row | {"names": name})
+
+    @rule(choice=st.randoms(use_true_random=False))
+    @precondition(lambda self: hasattr(self, "state") and self.state.exists.any())
+    def delete(self, choice):
+        pods = self.state.cluster.pods
+        found = np.flatnonzero(self.state.exists & (pods.replaces == NO_POD) & (pods.replaced_by == NO_POD))
+        if len(found):
+            self.state.delete(choice.choice(found.tolist()))
+
+    @rule(drawn=pods(max_size=1), choice=st.randoms(use_true_random=False))
+    @precondition(lambda self: hasattr(self, "state") and self.state.exists.any())
+    def update(self, drawn, choice):
+        pod, pods = choice.choice(np.flatnonzero(self.state.exists).tolist()), self.state.cluster.pods
+        for row in rows_of(self.state, drawn):
+            self.state.update(pod, row | {"names": pods.names[pod], "namespace": pods.namespace[pod]})
+
+    @rule(choice=st.randoms(use_true_random=False))
+    @precondition(lambda self: hasattr(self, "state") and self.state.exists.any())
+    def replace(self, choice):
+        pod = choice.choice(np.flatnonzero(self.state.exists).tolist())
+        replacement = Replacements(self.state, now=0).of(pod)
+        self.state.place(replacement, choice.randrange(-1, len(self.state.cluster.nodes)))
 
     @rule()
     @precondition(lambda self: hasattr(self, "state"))
@@ -81,16 +141,22 @@ class Changes(RuleBasedStateMachine):
     @rule()
     @precondition(lambda self: hasattr(self, "state") and len(self.forks) < 2)
     def fork(self):
-        twin = self.state.fork()
-        assert picture(twin) == picture(self.state)
-        self.forks.append((twin, picture(twin)))
+        fork = self.state.fork()
+        assert picture(fork) == picture(self.state)
+        self.forks.append((fork, picture(fork)))
 
     @invariant()
     def counts_are_true(self):
         if hasattr(self, "state"):
             self.state.validate()
-            for twin, before in self.forks:
-                assert picture(twin) == before
+            for fork, before in self.forks:
+                assert picture(fork) == before
+
+    @invariant()
+    def pods_are_in_canonical_order(self):
+        if hasattr(self, "state"):
+            names = list(named_in_order(self.state))
+            assert names == sorted(names)
 
     @invariant()
     def changes_tell_every_difference(self):
@@ -105,6 +171,23 @@ class Changes(RuleBasedStateMachine):
 
 Changes.TestCase.settings = settings(max_examples=25, stateful_step_count=20, deadline=None)
 TestChanges = Changes.TestCase
+
+
+@given(nodes(), pods(), st.randoms(use_true_random=False))
+@settings(max_examples=40, deadline=None)
+def test_pods_that_come_in_any_order_make_the_cluster_that_a_dump_of_them_gives(drawn, objects, choice):
+    """Resources that nobody has named before, new namespaces and new kinds of pods included."""
+    state, whole = ClusterState(a_cluster(*drawn)), ClusterState(a_cluster(*drawn, *objects))
+    for each in choice.sample(objects, len(objects)):
+        (row,) = rows_of(state, [each])
+        state.create(row)
+    state.validate()
+    rows = dict(enumerate(state.cluster.pods.where(state.exists).tolist()))
+    *seen, here, everyone, siblings = picture(whole)
+    by_name = [[[rows[pod] for pod in on] for on in listed] for listed in (here, everyone)]
+    assert picture(state) == (*seen, *by_name, siblings)
+    state.undo(0)
+    assert picture(state) == picture(ClusterState(a_cluster(*drawn)))
 
 
 @given(st.tuples(nodes(), pods()), st.randoms(use_true_random=False))
@@ -165,11 +248,11 @@ def test_a_terminating_pod_keeps_its_place(state):
 
 def test_a_fork_does_not_know_the_marks_of_its_original(state):
     state.remove(0)
-    twin = state.fork()
-    assert twin.checkpoint() == 0
-    twin.place(0, 1)
-    twin.undo(0)
-    assert picture(twin) == picture(state)
+    fork = state.fork()
+    assert fork.checkpoint() == 0
+    fork.place(0, 1)
+    fork.undo(0)
+    assert picture(fork) == picture(state)
 
 
 @pytest.mark.parametrize(
@@ -177,8 +260,8 @@ def test_a_fork_does_not_know_the_marks_of_its_original(state):
     [
         pytest.param(lambda state: state.requested.__setitem__((0, 0), 1), id="requested"),
         pytest.param(lambda state: state.running.__setitem__(1, 1), id="running"),
-        pytest.param(lambda state: state._count_owners()[0].__setitem__(0, 9), id="owned"),
-        pytest.param(lambda state: state._arrived.setdefault(1, []).append(0), id="residents"),
+        pytest.param(lambda state: state._owner_counts()._counts.__setitem__(0, 9), id="owned"),
+        pytest.param(lambda state: state._residents.arrived.setdefault(1, []).append(0), id="residents"),
     ],
 )
 def test_validate_finds_every_wrong_count(state, break_it):

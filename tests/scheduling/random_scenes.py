@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
+
+import msgspec
 
 from builders import (
     HOSTNAME,
@@ -38,8 +41,9 @@ from builders import (
     spread,
     uid_of,
 )
-from restow.cluster.pods import PENDING
+from restow.cluster.pods import PENDING, Rules
 from restow.cluster.state import ClusterState
+from restow.kube.objects import PodAffinity, PodAffinityTerm
 
 APPS, TIERS, RACKS = ("a", "b", "c"), ("x", "y"), ("r1", "r2")
 GPU, DRIVER = "example.com/gpu", "csi.example.com"
@@ -289,26 +293,67 @@ def _with_container(*, requests: Object, image: str, port: int | None, **others:
 class Changes:
     """Random changes of a state; told the same choices, it changes another state in the same way."""
 
+    #: What the pods of a scene are made of.
+    PARTS = ("labels", "owners", "resources", "tolerations", "rules", "spread", "ports", "priority", "namespace")
+
     def __init__(self, state: ClusterState, choice: random.Random, movable: list[int]) -> None:
         self._state = state
         self._choice = choice
         self._movable = movable
         self._marks: list[int] = []
+        self._created = 0
 
     def once(self) -> None:
-        """Place, remove or terminate a pod, or remember the state, or take back what came after such a mark."""
+        """Change one thing about pods, or remember the state, or take back what came after such a mark."""
         choice, state = self._choice, self._state
-        pod = choice.choice(self._movable)
-        what = choice.choice(["place"] * 4 + ["remove"] * 2 + ["terminate", "mark", "undo", "undo"])
+        pods = state.cluster.pods
+        first = self._movable[-1] + 1
+        came = [pod for pod in range(first, len(pods)) if state.exists[pod] and pods.names[pod].startswith("new")]
+        there = [*(each for each in self._movable if each not in pods._free), *came]
+        if not there:
+            return
+        pod = choice.choice(there)
+        what = choice.choice(
+            ["place"] * 4
+            + ["remove"] * 2
+            + ["terminate", "mark", "undo", "undo", "create", "create", "delete", "update"]
+        )
         if what == "mark":
             self._marks.append(state.checkpoint())
         elif what == "undo" and self._marks:
             kept = choice.randrange(len(self._marks))
             state.undo(self._marks[kept])
             del self._marks[kept:]
+        elif what == "create":
+            self._created += 1
+            node = choice.choice([PENDING, *range(len(state.cluster.nodes))])
+            state.create(
+                self._mixed(pod) | {"names": f"new{self._created}", "uids": f"new-{self._created}", "node": node}
+            )
+        elif what == "delete" and state.exists[pod]:
+            state.delete(pod)
+        elif what == "update" and state.exists[pod]:
+            state.update(pod, self._mixed(pod) | {"node": state.node[pod], "namespace": pods.namespace[pod]})
         elif what == "terminate" and state.exists[pod]:
             state.terminate(pod)
         elif what == "remove" and state.exists[pod]:
             state.remove(pod)
         else:
             state.place(pod, choice.choice([PENDING, *range(len(state.cluster.nodes))]))
+
+    def _mixed(self, pod: int) -> dict[str, Any]:
+        """The row of a pod with something of another one, or that no pod has had before."""
+        choice, pods = self._choice, self._state.cluster.pods
+        row, other = pods.row(pod), pods.row(choice.choice(self._movable))
+        row |= {name: other[name] for name in choice.sample(self.PARTS, choice.choice([0, 1, 1, 2]))}
+        if choice.random() < 0.2:
+            labels = dict(pods.tables.labels[row["labels"]], app=choice.choice(APPS), step=str(self._created))
+            row["labels"] = pods.intern("labels", labels)
+        if choice.random() < 0.2:
+            row["rules"] = pods.intern("rules", self._repelling(pods.tables.rules[row["rules"]]))
+        return row
+
+    def _repelling(self, rules: Rules) -> Rules:
+        """The same rules, but that pods of some app are kept away."""
+        term = msgspec.convert(pod_term(selector(labels={"app": self._choice.choice(APPS)})), PodAffinityTerm)
+        return replace(rules, pod_anti_affinity=PodAffinity(required=(term,)))

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from builders import HOSTNAME, a_node, a_pod, pod_anti_affinity, pod_term, selector
 from descheduling.harness import a_cluster
+from restow.cluster.pod_columns import PodGroups
 from restow.cluster.pods import PENDING
 from restow.cluster.state import ClusterState
 from restow.scheduling.context import Context
@@ -157,11 +158,11 @@ def test_asking_in_between_makes_no_difference(seed):
     cluster = a_cluster(*Scene(seed).objects())
     asked, silent = (Scheduler(Context.of(ClusterState(cluster))) for _ in range(2))
     everyone = list(range(len(asked._state.exists)))
-    twins = [Changes(each._state, Random(seed), everyone) for each in (asked, silent)]
+    equal = [Changes(each._state, Random(seed), everyone) for each in (asked, silent)]
     choice = Random(seed)
     for _ in range(5):
         for _ in range(choice.choice(BURSTS)):
-            for each in twins:
+            for each in equal:
                 each.once()
         for pod in asked_about(asked._state, choice):
             asked.decide(pod)
@@ -207,13 +208,15 @@ def test_what_is_counted_on_the_way_is_what_a_recount_finds(seed):
     state = ClusterState(a_cluster(*Scene(seed).objects()))
     everyone = np.arange(len(state.exists))
     usage, counts = NonzeroUsage(state), PodCounts(state)
+    # The conditions of each pod are its own, so each is a group of its own.
+    one_by_one = PodGroups(state.cluster.pods, "conditions")
     kept = PerNode(
         state, len(state.cluster.nodes), lambda row, nodes: state.requested[row, nodes] + state.running[nodes]
     )
     changes = Changes(state, choice, everyone.tolist())
     for step in range(12):
         members = np.flatnonzero([choice.random() < 0.3 for _ in everyone])
-        counts.tracker(step, lambda members=members: members)
+        counts.tracker(step, one_by_one, members.tolist, set(members.tolist()).__contains__)
         usage.requested()
         row = choice.randrange(len(state.requested))
         kept.of(row)

@@ -24,7 +24,7 @@ from sources.dumps import BASICS, NODE, POD, with_field
 
 
 def names(cluster):
-    return cluster.nodes.names, cluster.pods.names
+    return cluster.nodes.names, tuple(cluster.pods.names)
 
 
 def without(item, *fields):

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
 from rich.text import Text
 
 from restow.cli.missing_usage import missing_usage
@@ -44,9 +43,8 @@ def explain_one_pod(request: Request, name: str) -> None:
     """Explain a pod; InputError for whatever in the request cannot be used."""
     clock = Timings()
     setting, pod = _planned(request, clock, lambda cluster: find_pod(cluster.pods, name, "explain pod"))
-    observed = int(np.flatnonzero(setting.cluster.pods.observed)[pod])
     with clock.phase("explain"), working("asking once more"):
-        explanation = explain_pod(setting, observed)
+        explanation = explain_pod(setting, pod)
     _write(request, clock, explanation, lambda width: pod_sections(explanation, width))
 
 

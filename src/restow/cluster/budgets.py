@@ -6,9 +6,7 @@ everything, and one that does not compile is skipped. Source: policy/v1, Kuberne
 
 from __future__ import annotations
 
-import numpy as np
-
-from restow.cluster.interning import BoolArray, IntArray
+from restow.cluster.interning import IntArray
 from restow.cluster.label_groups import LabelGroups
 from restow.cluster.snapshot import Cluster
 from restow.kube.labels import NOTHING, selector_from
@@ -17,19 +15,22 @@ from restow.kube.objects import PodDisruptionBudget
 
 def covered_pods(budget: PodDisruptionBudget, cluster: Cluster, labels: LabelGroups) -> IntArray:
     """The pods that one budget covers."""
+    return labels.groups.of_groups(covered_groups(budget, cluster, labels))
+
+
+def covered_groups(budget: PodDisruptionBudget, cluster: Cluster, labels: LabelGroups) -> list[int]:
+    """The groups of pods, labelled alike, that one budget covers."""
     namespaces = cluster.pods.tables.namespaces
     if budget.metadata.namespace not in namespaces:
-        return np.zeros(0, dtype=np.int64)
+        return []
     try:
         selector = selector_from(budget.spec.selector)
     except ValueError:
         selector = NOTHING
-    return labels.matching(selector, [namespaces.index(budget.metadata.namespace)])
+    return labels.matching_groups(selector, [namespaces.index(budget.metadata.namespace)])
 
 
-def covered(cluster: Cluster, labels: LabelGroups) -> BoolArray:
-    """Which pods some budget covers, bool[pod]."""
-    result = np.zeros(len(cluster.pods), dtype=bool)
-    for budget in cluster.kind("PodDisruptionBudget").values():
-        result[covered_pods(budget, cluster, labels)] = True
-    return result
+def covered(cluster: Cluster, labels: LabelGroups) -> frozenset[int]:
+    """The groups of pods, labelled alike, that some budget covers."""
+    budgets = cluster.kind("PodDisruptionBudget").values()
+    return frozenset(group for each in budgets for group in covered_groups(each, cluster, labels))

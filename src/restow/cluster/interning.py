@@ -7,11 +7,13 @@ integer instead of once per pod.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
-from typing import Generic, TypeVar
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import fields
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 K = TypeVar("K", bound=Hashable)
 
@@ -61,6 +63,24 @@ class Interner(Generic[K]):
     def keys(self) -> list[K]:
         """All keys; the position of a key is its identifier."""
         return list(self._ids)
+
+
+def hashable(value: Any) -> Hashable:
+    """Something that is equal for equal values and can be looked up, of values that hold mappings too."""
+    try:
+        hash(value)
+    except TypeError:
+        if isinstance(value, Mapping):
+            return frozenset((key, hashable(each)) for key, each in value.items())
+        parts = value if isinstance(value, tuple | list) else _parts(value)
+        return type(value), *map(hashable, parts)
+    return value  # type: ignore[no-any-return]
+
+
+def _parts(value: Any) -> Iterable[Any]:
+    """What a dataclass or a struct holds."""
+    names = value.__struct_fields__ if isinstance(value, Struct) else [each.name for each in fields(value)]
+    return (getattr(value, name) for name in names)
 
 
 def by_appearance(ids: npt.NDArray[np.integer]) -> tuple[IdArray, list[int]]:

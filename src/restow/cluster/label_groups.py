@@ -8,47 +8,51 @@ cluster with 15,000 workloads has 15,000 selectors: scanning all pods for each w
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import cached_property
 
-import numpy as np
-
-from restow.cluster.interning import IntArray, combine
+from restow.cluster.interning import IntArray
+from restow.cluster.pod_columns import PodGroups
 from restow.cluster.pods import Pods
 from restow.kube.labels import NOTHING, Selector
 
 
 class LabelGroups:
-    """The index of one cluster's pods, built at the first question.
-
-    It never changes, so callers mask out pods that are gone.
-    """
+    """The index of one cluster's pods, built at the first question; callers mask out pods that are gone."""
 
     def __init__(self, pods: Pods) -> None:
-        self._index_of = pods
-        self._built = False
+        self._pods = pods
+        #: How many groups the index below knows.
+        self._indexed = 0
+        self._by_namespace: defaultdict[int, list[int]] = defaultdict(list)
+        self._by_label: dict[str, defaultdict[str, set[int]]] = {}
 
-    def _build(self) -> None:
-        pods = self._index_of
-        self._built = True
-        group_of, table = combine(pods.namespace, pods.labels)
-        self._namespace: list[int] = table[:, 0].tolist()
-        self._labels = [pods.tables.labels[labels] for labels in table[:, 1].tolist()]
-        self._pods = np.argsort(group_of, kind="stable").astype(np.int64)
-        self._first = np.searchsorted(group_of[self._pods], np.arange(len(table) + 1)).tolist()
-        self._by_namespace: dict[int, list[int]] = defaultdict(list)
-        for group, namespace in enumerate(self._namespace):
-            self._by_namespace[namespace].append(group)
-        self._by_label: dict[str, dict[str, set[int]]] = {}
+    @cached_property
+    def groups(self) -> PodGroups:
+        """The groups."""
+        return PodGroups(self._pods, "namespace", "labels")
+
+    def namespace(self, group: int) -> int:
+        """The namespace of a group's pods."""
+        return self.groups.table[group][0]
+
+    def labels(self, group: int) -> Mapping[str, str]:
+        """The labels of a group's pods."""
+        return self._pods.tables.labels[self.groups.table[group][1]]
 
     def matching(self, selector: Selector, namespaces: Iterable[int] | None) -> IntArray:
-        """The pods whose labels match, in the namespaces given by identifier (None: in all); sorted."""
-        if not self._built:
-            self._build()
+        """The pods whose labels match, in the namespaces given by identifier (None: in all), in the order of rows."""
+        return self.groups.of_groups(self.matching_groups(selector, namespaces))
+
+    def matching_groups(self, selector: Selector, namespaces: Iterable[int] | None) -> list[int]:
+        """The groups of the same pods."""
+        if self.groups.values and self._indexed != len(self.groups.table):
+            self._index_new_groups()
         if selector == NOTHING:
-            return np.zeros(0, dtype=np.int64)
+            return []
         wanted = None if namespaces is None else set(namespaces)
-        groups = [group for group in self._candidates(selector, wanted) if selector.matches(self._labels[group])]
-        return self._members(groups)
+        labels, table = self._pods.tables.labels, self.groups.table
+        return [group for group in self._candidates(selector, wanted) if selector.matches(labels[table[group][1]])]
 
     def _candidates(self, selector: Selector, namespaces: set[int] | None) -> Iterable[int]:
         """A superset of the matching groups, all in the namespaces."""
@@ -58,31 +62,33 @@ class LabelGroups:
         found = [self._with_label(each.key, each.values) for each in equalities]
         smallest = min(found, key=len)
         others = [groups for groups in found if groups is not smallest]
-        candidates = smallest.intersection(*others)
-        return [group for group in candidates if namespaces is None or self._namespace[group] in namespaces]
+        candidates, table = smallest.intersection(*others), self.groups.table
+        return [group for group in candidates if namespaces is None or table[group][0] in namespaces]
 
     def _in_namespaces(self, namespaces: set[int] | None) -> Iterable[int]:
         if namespaces is None:
-            return range(len(self._labels))
+            return range(self._indexed)
         return [group for namespace in namespaces for group in self._by_namespace.get(namespace, ())]
 
     def _with_label(self, key: str, values: Iterable[str]) -> set[int]:
         postings = self._by_label.get(key)
         if postings is None:
-            postings = self._by_label[key] = self._index(key)
+            postings = self._by_label[key] = defaultdict(set)
+            self._post(key, postings, 0)
         present = [postings[value] for value in values if value in postings]
         return present[0] if len(present) == 1 else set().union(*present)
 
-    def _index(self, key: str) -> dict[str, set[int]]:
-        postings: dict[str, set[int]] = defaultdict(set)
-        for group, labels in enumerate(self._labels):
-            value = labels.get(key)
+    def _index_new_groups(self) -> None:
+        first, self._indexed = self._indexed, len(self.groups.table)
+        for group, (namespace, _) in enumerate(self.groups.table[first:], first):
+            self._by_namespace[namespace].append(group)
+        for key, postings in self._by_label.items():
+            self._post(key, postings, first)
+
+    def _post(self, key: str, postings: defaultdict[str, set[int]], first: int) -> None:
+        """Enter the groups from the first on by the value of a label, as far as they have it."""
+        labels = self._pods.tables.labels
+        for group, (_, identifier) in enumerate(self.groups.table[first : self._indexed], first):
+            value = labels[identifier].get(key)
             if value is not None:
                 postings[value].add(group)
-        return dict(postings)
-
-    def _members(self, groups: list[int]) -> IntArray:
-        if not groups:
-            return np.zeros(0, dtype=np.int64)
-        runs = [self._pods[self._first[group] : self._first[group + 1]] for group in groups]
-        return runs[0] if len(runs) == 1 else np.sort(np.concatenate(runs))

@@ -7,7 +7,7 @@ selector costs one comparison of an array, not one look-up a node.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -38,7 +38,7 @@ class LabelColumn:
         return self.index.get(value, len(self.values))
 
 
-@dataclass(slots=True, frozen=True)
+@dataclass(slots=True)
 class Nodes:
     """All nodes of a cluster; every array has one entry a node."""
 
@@ -63,6 +63,14 @@ class Nodes:
 
     def __len__(self) -> int:
         return len(self.names)
+
+    def add_resources(self, names: Sequence[str]) -> None:
+        """Have rows for resources that no node has, in arrays of our own."""
+        more = ((0, len(names)), (0, 0))
+        self.resources = (*self.resources, *names)
+        self.allocatable, self.capacity = np.pad(self.allocatable, more), np.pad(self.capacity, more)
+        self.lists_allocatable = np.pad(self.lists_allocatable, more)
+        self.lists_capacity = np.pad(self.lists_capacity, more)
 
     def lasting_taint_sets(self) -> tuple[tuple[Taint, ...], ...]:
         """``taint_sets`` without restow's own fences, which end with their plan: no reason to move a pod."""

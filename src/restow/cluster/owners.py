@@ -1,18 +1,17 @@
 """Owners: who controls which pods, and how far up the input can tell.
 
-``OwnerIndex`` counts pods by owner uid, which is what minReplicas asks. ``workload_of`` climbs from a pod's owner to
+``OwnerCounts`` counts pods by owner uid, which is what minReplicas asks. ``workload_of`` climbs from a pod's owner to
 the workload that people know (ReplicaSet to Deployment, Job to CronJob) as far as the input holds the objects.
 """
 
 from __future__ import annotations
 
 from collections.abc import Container, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from restow.cluster.interning import BoolArray, Interner
+from restow.cluster.interning import BoolArray, IntArray, Interner
 from restow.cluster.pods import Pods
 from restow.cluster.snapshot import Cluster
 from restow.kube.objects import OwnerReference
@@ -21,43 +20,60 @@ from restow.kube.objects import OwnerReference
 _INTERMEDIATE = ("ReplicaSet", "Job")
 
 
-@dataclass(slots=True, frozen=True)
-class OwnerIndex:
-    """Owner uids as small integers."""
+class OwnerCounts:
+    """How many existing pods name each owner uid, kept up to date by being told; lists of owners that come are taken in."""
 
-    #: The owner column of the pods.
-    column: npt.NDArray[np.int32]
-    #: The owner uids of each distinct list of owners, without repeats.
-    uids: tuple[npt.NDArray[np.int64], ...]
-    #: The uid of each pod's owner where it has exactly one, else -1; int64[pod].
-    sole: npt.NDArray[np.int64]
-    count: int
+    def __init__(self, pods: Pods, exists: BoolArray) -> None:
+        self._pods = pods
+        self._interner: Interner[str] = Interner()
+        #: The owner uids of each distinct list of owners, without repeats.
+        self._uids: list[npt.NDArray[np.int64]] = []
+        #: The only owner uid of each list, -1 where there is not exactly one; int64[list of owners].
+        self._only: npt.NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+        self._counts: npt.NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+        self._meet_new_lists()
+        self._counts = self._counted(exists)
 
-    @staticmethod
-    def of(pods: Pods) -> OwnerIndex:
-        """The index of a cluster's pods."""
-        interner: Interner[str] = Interner()
-        lists = pods.tables.owners
-        uids = [sorted({interner.id(owner.uid) for owner in owners}) for owners in lists]
-        sole = [each[0] if len(owners) == 1 else -1 for each, owners in zip(uids, lists, strict=True)]
-        return OwnerIndex(
-            column=pods.owners,
-            uids=tuple(np.array(each, dtype=np.int64) for each in uids),
-            sole=np.array(sole, dtype=np.int64)[pods.owners] if sole else np.zeros(0, dtype=np.int64),
-            count=len(interner),
-        )
+    def siblings(self, pods: IntArray) -> npt.NDArray[np.int64]:
+        """How many existing pods name each pod's only owner, itself included; -1 without exactly one owner."""
+        if len(self._uids) < len(self._pods.tables.owners):
+            self._meet_new_lists()
+        owner = self._only[self._pods.owners[pods]]
+        return np.where(owner >= 0, self._counts[owner], -1) if len(self._counts) else np.full(len(pods), -1)
 
     def of_pod(self, pod: int) -> npt.NDArray[np.int64]:
-        """The owner uids of a pod."""
-        return self.uids[int(self.column[pod])]
+        """How many existing pods name each of a pod's owners."""
+        if self._pods.owners[pod] >= len(self._uids):
+            self._meet_new_lists()
+        counts: npt.NDArray[np.int64] = self._counts[self._uids[self._pods.owners[pod]]]
+        return counts
 
-    def counts(self, exists: BoolArray) -> npt.NDArray[np.int64]:
-        """How many existing pods name each owner uid, int64[owner uid]."""
-        pods = np.bincount(self.column[exists], minlength=len(self.uids))
-        counts: npt.NDArray[np.int64] = np.zeros(self.count, dtype=np.int64)
-        for owners, number in zip(self.uids, pods, strict=True):
+    def change(self, pod: int, more: int) -> None:
+        """A pod came (1) or went (-1)."""
+        owners = self._pods.owners[pod]
+        if owners >= len(self._uids):
+            self._meet_new_lists()
+        self._counts[self._uids[owners]] += more
+
+    def validate(self, exists: BoolArray) -> None:
+        """Count anew and compare; AssertionError where a count differs."""
+        self._meet_new_lists()
+        assert np.array_equal(self._counted(exists), self._counts), "the counts of owners differ from the pods"
+
+    def _counted(self, exists: BoolArray) -> npt.NDArray[np.int64]:
+        pods = np.bincount(self._pods.owners[exists], minlength=len(self._uids))
+        counts = np.zeros_like(self._counts)
+        for owners, number in zip(self._uids, pods, strict=True):
             counts[owners] += number
         return counts
+
+    def _meet_new_lists(self) -> None:
+        new = self._pods.tables.owners[len(self._uids) :]
+        uids = [sorted({self._interner.id(owner.uid) for owner in owners}) for owners in new]
+        only = [each[0] if len(owners) == 1 else -1 for each, owners in zip(uids, new, strict=True)]
+        self._uids += [np.array(each, dtype=np.int64) for each in uids]
+        self._only = np.append(self._only, np.array(only, dtype=np.int64))
+        self._counts = np.append(self._counts, np.zeros(len(self._interner) - len(self._counts), dtype=np.int64))
 
 
 def workload_of(cluster: Cluster, pod: int) -> OwnerReference | None:

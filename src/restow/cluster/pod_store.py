@@ -24,6 +24,7 @@ from restow.cluster.interning import IdArray, Interner, by_appearance
 from restow.cluster.pod_holdings import Held, decode_held
 from restow.cluster.pod_reading import flags_of, keys_of, qos_code, times_of, title_of
 from restow.cluster.pods import (
+    NO_POD,
     PENDING,
     PHASES,
     UNKNOWN_NODE,
@@ -33,6 +34,7 @@ from restow.cluster.pods import (
     Pods,
     PodStates,
     PodTables,
+    ranks,
 )
 from restow.cluster.pods_now import PodNow
 from restow.errors import InputError
@@ -212,8 +214,8 @@ class PodStore:
         shared = {name: each.column(order) for name, each in self._shared.items()}
         shared["held"] = _without_usual(*shared["held"])
         return Pods(
-            names=tuple(columns["name"][row] for row in rows),
-            uids=tuple(columns["uid"][row] for row in rows),
+            names=[columns["name"][row] for row in rows],
+            uids=[columns["uid"][row] for row in rows],
             namespace=np.array(namespace_ids, dtype=np.int32),
             node=_nodes(columns["node"], nodes)[order],
             nominated=_nodes(columns["nominated"], nodes)[order],
@@ -224,12 +226,14 @@ class PodStore:
             created=np.array(self._created, dtype=np.int64)[order],
             started=np.array(self._started, dtype=np.int64)[order],
             flags=_numbers(columns["flags"], np.int16, order),
-            observed=np.ones(len(rows), dtype=bool),
+            replaces=np.full(len(rows), NO_POD, dtype=np.int32),
+            replaced_by=np.full(len(rows), NO_POD, dtype=np.int32),
+            rank=ranks(len(rows)),
             # Their times make those of every pod different.
             conditions=np.arange(len(rows), dtype=np.int32),
             tables=PodTables(
-                namespaces=tuple(namespace_interner.keys()),
-                conditions=tuple(columns["conditions"][row] for row in rows),
+                namespaces=namespace_interner.keys(),
+                conditions=[columns["conditions"][row] for row in rows],
                 **{name: table for name, (_, table) in shared.items()},
             ),
             **{name: ids for name, (ids, _) in shared.items()},
@@ -266,10 +270,10 @@ class _Shared:
         self.ids = array("i", ids.tobytes())
         self.values = [self.values[old] for old in kept]
 
-    def column(self, order: npt.NDArray[np.int64]) -> tuple[IdArray, tuple[Any, ...]]:
+    def column(self, order: npt.NDArray[np.int64]) -> tuple[IdArray, list[Any]]:
         """The column with its rows in this order, and its table; the input's order leaves no trace in either."""
         ids, kept = by_appearance(np.array(self.ids, dtype=np.int32)[order])
-        return ids, tuple(self.values[old] for old in kept)
+        return ids, [self.values[old] for old in kept]
 
     def _value(self, key: Any, pod: Pod) -> Any:
         try:
@@ -299,12 +303,12 @@ def _decode_states(key: tuple[Any, ...]) -> PodStates:
     return PodStates(phase, reason, *(tuple(starmap(ContainerStatus, each)) for each in containers))
 
 
-def _without_usual(ids: IdArray, table: tuple[Held | None, ...]) -> tuple[IdArray, tuple[Held, ...]]:
+def _without_usual(ids: IdArray, table: list[Held | None]) -> tuple[IdArray, list[Held]]:
     """What pods hold, with -1 for those that hold what they request."""
     kept = [identifier for identifier, held in enumerate(table) if held is not None]
     renumbered = np.full(len(table) + 1, -1, dtype=np.int32)
     renumbered[kept] = np.arange(len(kept))
-    return renumbered[ids], tuple(held for held in table if held is not None)
+    return renumbered[ids], [held for held in table if held is not None]
 
 
 def _itself(key: Any) -> Any:

@@ -1,23 +1,21 @@
 """Replacements: the pods that controllers would create for pods that are evicted.
 
 A plan that says where an evicted pod lands needs the pod that lands: a new one, of the same template, for a moment
-beside the old one. Each pod gets such a twin in the row after its own, so that both have the same place in canonical
-order; a twin does not exist until somebody places it. It takes over everything that rules look at and nothing of the
-old pod's history: it is new, healthy and has no node. Source: ReplicaSet, StatefulSet and Job, Kubernetes 1.36.
+beside the old one. It is created when somebody asks for it, and comes right after the old one in canonical order; it
+does not exist until somebody places it. It takes over everything that rules look at and nothing of the old pod's
+history: it is new, healthy and has no node. Source: ReplicaSet, StatefulSet and Job, Kubernetes 1.36.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import fields, replace
-from typing import Any, TypeVar
+from collections.abc import Iterator
+from functools import cached_property
 
-import numpy as np
 from msgspec import structs
 
-from restow.cluster.interning import IdArray, IntArray
-from restow.cluster.pods import PENDING, Flag, Phase, Pods, PodStates, PodVolume
-from restow.cluster.snapshot import Cluster, Key
+from restow.cluster.pods import NO_POD, PENDING, Flag, Phase, PodRow, PodStates, PodVolume
+from restow.cluster.snapshot import Key
+from restow.cluster.state import ClusterState
 from restow.kube.objects import (
     Condition,
     ObjectMeta,
@@ -26,7 +24,7 @@ from restow.kube.objects import (
     PersistentVolumeClaimStatus,
 )
 
-#: Ends the uid of a twin, and the name of what belongs to a twin alone.
+#: Ends the uid of a replacement, and the name of what belongs to it alone.
 _MARK = "+replacement"
 _CLAIM = "PersistentVolumeClaim"
 _HEALTHY = PodStates(phase="Running", reason="", containers=(), init_containers=(), ephemeral_containers=())
@@ -35,91 +33,69 @@ _READY = (Condition(type="Ready", status="True"),)
 _OF_THE_OLD_POD = Flag.TERMINATING
 
 
-def with_replacements(cluster: Cluster, now: int) -> Cluster:
-    """The cluster with a twin after each pod; ``now`` is when twins are created (nanoseconds since the epoch)."""
-    pods = _twinned(cluster.pods, now)
-    claims = dict(_own_claims(cluster, pods))
-    others = dict(cluster.others)
-    if claims:
-        others[_CLAIM] = {**cluster.kind(_CLAIM), **claims}
-        pods = _with_own_claims(pods)
-    return replace(cluster, pods=pods, others=others)
+class Replacements:
+    """The replacements of one state's pods."""
 
+    def __init__(self, state: ClusterState, now: int) -> None:
+        """``now`` is when replacements are created (nanoseconds since the epoch)."""
+        self._state = state
+        self._pods = state.cluster.pods
+        self._now = now
 
-Row = TypeVar("Row", int, IntArray)
+    @cached_property
+    def _states(self) -> int:
+        return self._pods.intern("states", _HEALTHY)
 
+    @cached_property
+    def _conditions(self) -> int:
+        return self._pods.intern("conditions", _READY)
 
-def twin_of(pod: Row) -> Row:
-    """The other one of a pod and its twin: of an observed pod its replacement, of a replacement the pod before it."""
-    return pod ^ 1
+    def of(self, pod: int) -> int:
+        """The replacement of a pod, which may be a replacement itself."""
+        known = int(self._pods.replaced_by[pod])
+        return known if known != NO_POD else self._create(pod)
 
+    def _create(self, pod: int) -> int:
+        for key, claim in list(self._own_claims(pod)):
+            self._state.put(_CLAIM, key, claim)
+        return self._state.reserve(self._template(pod), replaces=pod)
 
-def _twinned(pods: Pods, now: int) -> Pods:
-    columns: dict[str, Any] = {
-        field.name: np.repeat(getattr(pods, field.name), 2)
-        for field in fields(pods)
-        if isinstance(getattr(pods, field.name), np.ndarray)
-    }
-    twins = slice(1, None, 2)
-    changed = {
-        "observed": False,
-        "held": -1,
-        "node": PENDING,
-        "nominated": PENDING,
-        "created": now,
-        "started": now,
-        "phase": Phase.RUNNING,
-        "states": len(pods.tables.states),
-        "conditions": len(pods.tables.conditions),
-    }
-    for name, value in changed.items():
-        columns[name][twins] = value
-    columns["flags"][twins] &= ~int(_OF_THE_OLD_POD)
-    return replace(
-        pods,
-        **columns,
-        names=tuple(name for name in pods.names for _ in range(2)),
-        uids=tuple(each for uid in pods.uids for each in (uid, uid and uid + _MARK)),
-        tables=replace(
-            pods.tables,
-            states=(*pods.tables.states, _HEALTHY),
-            conditions=(*pods.tables.conditions, _READY),
-        ),
-    )
+    def _template(self, pod: int) -> PodRow:
+        """The row of a pod as its controller would create it anew."""
+        uid = self._pods.uids[pod]
+        return self._pods.row(pod) | {
+            "uids": uid and uid + _MARK,
+            "held": -1,
+            "node": PENDING,
+            "nominated": PENDING,
+            "created": self._now,
+            "started": self._now,
+            "phase": Phase.RUNNING,
+            "states": self._states,
+            "conditions": self._conditions,
+            "volumes": self._volumes(int(self._pods.volumes[pod])),
+            "flags": self._pods.flags[pod] & ~int(_OF_THE_OLD_POD),
+        }
 
+    def _volumes(self, volumes: int) -> int:
+        """The same volumes, where a replacement names the claims of its own generic ephemeral ones."""
+        mounted = self._pods.tables.volumes[volumes]
+        if True not in [each.ephemeral for each in mounted]:
+            return volumes
+        return self._pods.intern("volumes", tuple(map(_own, mounted)))
 
-def _with_own_claims(pods: Pods) -> Pods:
-    """The pods, where twins name the claims of their own generic ephemeral volumes."""
-    volumes: IdArray = pods.volumes.copy()
-    table = list(pods.tables.volumes)
-    known: dict[int, int] = {}
-    for twin in _with_ephemeral_volumes(pods):
-        old = int(volumes[twin])
-        if old not in known:
-            known[old] = len(table)
-            table.append(tuple(_own(volume) for volume in table[old]))
-        volumes[twin] = known[old]
-    return replace(pods, volumes=volumes, tables=replace(pods.tables, volumes=tuple(table)))
+    def _own_claims(self, pod: int) -> Iterator[tuple[Key, PersistentVolumeClaim]]:
+        """The claims that come with a replacement: those of the old pod's ephemeral volumes, not bound yet."""
+        namespace = self._pods.tables.namespaces[self._pods.namespace[pod]]
+        claims, uid = self._state.cluster.kind(_CLAIM), self._pods.uids[pod]
+        for volume in self._pods.tables.volumes[self._pods.volumes[pod]]:
+            old = claims.get((namespace, volume.claim)) if volume.ephemeral else None
+            if old is not None:
+                yield (namespace, volume.claim + _MARK), _unbound(old, uid and uid + _MARK)
 
 
 def _own(volume: PodVolume) -> PodVolume:
     return volume._replace(claim=volume.claim + _MARK) if volume.ephemeral else volume
-
-
-def _own_claims(cluster: Cluster, pods: Pods) -> Iterator[tuple[Key, PersistentVolumeClaim]]:
-    """The claims that come with twins: those of the old pods' ephemeral volumes, not bound yet."""
-    claims: Mapping[Key, PersistentVolumeClaim] = cluster.kind(_CLAIM)
-    for twin in _with_ephemeral_volumes(pods):
-        namespace = pods.tables.namespaces[pods.namespace[twin]]
-        for volume in pods.tables.volumes[pods.volumes[twin]]:
-            old = claims.get((namespace, volume.claim)) if volume.ephemeral else None
-            if old is not None:
-                yield (namespace, volume.claim + _MARK), _unbound(old, pods.uids[twin])
-
-
-def _with_ephemeral_volumes(pods: Pods) -> list[int]:
-    has = np.array([any(volume.ephemeral for volume in each) for each in pods.tables.volumes], dtype=bool)
-    return np.flatnonzero(has[pods.volumes] & ~pods.observed).tolist() if len(has) else []
 
 
 def _unbound(claim: PersistentVolumeClaim, uid: str) -> PersistentVolumeClaim:

@@ -1,59 +1,59 @@
 """A cluster that changes: which pods are where, and what that leaves on each node.
 
-``ClusterState`` lays over a ``Cluster`` the few things that a plan changes. ``remove``, ``place`` and ``terminate`` are
-the only ways to change it; each updates every derived count, notes what changed where (so that whoever caches verdicts
-or counts can refresh just those) and writes a journal, so that ``undo`` is exact. ``fork`` copies a few arrays and shares all columns.
-``validate`` recomputes every count from nothing and compares: tests and property tests call it after each step.
+``ClusterState`` has the columns of a ``Cluster`` and what follows from where its pods are. ``create``, ``update`` and
+``delete`` are for pods that come, change and go; ``remove``, ``place`` and ``terminate`` move pods that stay known. Each
+updates every derived count, notes what changed where (so that caches refresh just that) and writes a journal, so that
+``undo`` is exact. ``fork`` copies a few arrays and shares all columns until one of the two writes. ``validate`` recomputes
+every count from nothing and compares: tests and property tests call it after each step.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from copy import copy
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from restow.cluster.growing import GrowingColumns
 from restow.cluster.interning import BoolArray, IdArray, IntArray
-from restow.cluster.owners import OwnerIndex
-from restow.cluster.pods import PENDING, Flag
-from restow.cluster.snapshot import Cluster
+from restow.cluster.journal import Change, Creation, Deletion, Entry, Move, Update
+from restow.cluster.owners import OwnerCounts
+from restow.cluster.pod_order import PodOrder
+from restow.cluster.pods import NO_POD, PENDING, Flag, PodRow
+from restow.cluster.request_vectors import add_missing_resources, request_vectors_of, sums_by_node
+from restow.cluster.residents import Residents
+from restow.cluster.snapshot import Cluster, Key
 
+#: The arrays of a state that have one entry a pod.
+_PER_POD = ("exists", "node", "terminating", "held", "holds")
 #: So many changes are looked through one by one.
 _FEW = 64
-
-
-class Change(NamedTuple):
-    """One change of a node."""
-
-    node: int
-    pod: int
-    #: How many pods more are on the node: 1, -1, or 0 where a pod began or ceased to terminate.
-    present: int
-    #: The same among the pods that are not terminating.
-    staying: int
-    #: Whether a pod came or went because an earlier change was taken back.
-    undone: bool = False
 
 
 class ClusterState:
     """Where every pod is now, with the sums that follow from it."""
 
     __slots__ = (
-        "_arrived",
         "_changed",
-        "_first",
-        "_holds",
+        "_columns",
         "_journal",
-        "_owned",
+        "_order",
+        "_others",
+        "_own_kinds",
         "_owners",
-        "_resident",
+        "_residents",
         "_vectors",
+        "before_rewriting",
         "births",
         "by_status",
         "changes",
         "cluster",
         "exists",
         "held",
+        "holds",
         "node",
         "requested",
         "running",
@@ -61,11 +61,14 @@ class ClusterState:
     )
 
     def __init__(self, cluster: Cluster, *, by_status: bool = True) -> None:
+        #: What was observed, and every pod that came since.
+        self._others = dict(cluster.others)
+        self.cluster = cluster = replace(
+            cluster, nodes=replace(cluster.nodes), pods=cluster.pods.shared(), others=self._others
+        )
         pods, nodes = cluster.pods, cluster.nodes
-        #: What was observed.
-        self.cluster = cluster
         #: Which pods (still) exist, bool[pod].
-        self.exists: BoolArray = pods.observed.copy()
+        self.exists: BoolArray = pods.read()
         #: The node of each pod now, int32[pod]; negative as in ``Pods.node``.
         self.node: IdArray = pods.node.copy()
         #: Which pods are on their way out, bool[pod]: they hold their place but spread ignores them.
@@ -74,37 +77,41 @@ class ClusterState:
         self.changes: list[Change] = []
         #: Every pod that began or ceased to exist, oldest first, wherever it is.
         self.births: list[int] = []
-        self._vectors = _request_vectors(cluster)
+        #: Called before the row of a pod is written that ``changes`` may tell of, for whoever has not read them yet.
+        self.before_rewriting: list[Callable[[], object]] = []
+        self._vectors = request_vectors_of(cluster)
+        #: Kinds whose objects are those of this state alone.
+        self._own_kinds: dict[str, dict[Key, Any]] = {}
         #: Whether pods that are being resized hold what kube-scheduler has them hold, else what they request.
         self.by_status = by_status
         #: What each pod takes of the node that it is on, as a row of ``request_vectors``.
-        self.held: IdArray = pods.resources
+        self.held: IdArray = pods.resources.copy()
         if by_status and pods.tables.held:
-            self.held = np.where(pods.held >= 0, len(pods.tables.resources) + pods.held, pods.resources)
-        self._holds = ~pods.terminal
-        self._owners: OwnerIndex | None = None
-        self._owned: npt.NDArray[np.int64] | None = None
-        self._journal: list[tuple[int, int, bool, bool]] = []
+            self.held = np.where(pods.held >= 0, -1 - pods.held, pods.resources)
+        #: Which pods count on their node as long as they exist, bool[pod]: those that are not Succeeded or Failed.
+        self.holds: BoolArray = ~pods.terminal
+        self._owners: OwnerCounts | None = None
+        self._journal: list[Entry] = []
+        #: Made when a pod first comes or goes by its name.
+        self._order: PodOrder | None = None
         #: The last question for changed nodes, and the answer.
         self._changed: tuple[tuple[int, int], IntArray] = ((0, 0), np.zeros(0, dtype=np.int64))
-        self._resident, self._first = _residents(pods.node, len(nodes))
-        self._arrived: dict[int, list[int]] = {}
+        self._residents = Residents(pods, len(nodes))
+        #: The arrays of ``_PER_POD``; None before the first pod came.
+        self._columns: GrowingColumns | None = None
         #: Sum of the requests of the pods that hold resources, int64[resource, node].
         self.requested, self.running = self._sums()
-
-    # Reading
 
     def pods_on(self, node: int) -> IntArray:
         """The pods on a node that hold resources (not Succeeded or Failed), in canonical order."""
         pods = self.all_pods_on(node)
-        return pods[self._holds[pods]]
+        return pods[self.holds[pods]]
 
     def all_pods_on(self, node: int) -> IntArray:
         """The pods on a node whatever their phase, in canonical order."""
-        residents = self._resident[self._first[node] : self._first[node + 1]]
-        residents = residents[self.exists[residents] & (self.node[residents] == node)]
-        arrived = self._arrived.get(node)
-        return np.union1d(residents, arrived) if arrived else residents
+        residents, settled = self._residents.on(node, self.exists, self.node)
+        # Where rows are used again, those that were there at first need not be in order.
+        return residents if settled and self._order is None else self.cluster.pods.in_order(residents)
 
     def requests_of(self, pod: int) -> npt.NDArray[np.int64]:
         """Effective requests of a pod, int64[resource], in the units of ``Nodes.allocatable``."""
@@ -117,12 +124,19 @@ class ClusterState:
         return vector
 
     def request_vectors(self) -> npt.NDArray[np.int64]:
-        """Effective requests by ``Pods.resources`` and by ``held``, int64[identifier, resource]."""
+        """Effective requests by ``Pods.resources`` and by ``held``, int64[identifier, resource].
+
+        What pods hold that are being resized stands at the end, and has negative identifiers.
+        """
         return self._vectors
+
+    def holding(self, pods: IntArray) -> BoolArray:
+        """Which of some pods count on their node: existing and not Succeeded or Failed."""
+        return np.logical_and(self.holds[pods], self.exists[pods])
 
     def holds_resources(self) -> BoolArray:
         """Which pods count on their node: existing and not Succeeded or Failed, bool[pod]."""
-        return self._holds & self.exists
+        return self.holds & self.exists
 
     def changed_nodes(self, since: int) -> IntArray:
         """The nodes where pods have come or gone in all changes but the first ``since``, in order.
@@ -142,11 +156,49 @@ class ClusterState:
 
     def siblings(self, pods: IntArray) -> npt.NDArray[np.int64]:
         """How many existing pods name each pod's only owner, itself included; -1 without exactly one owner."""
-        owned, owners = self._count_owners()
-        owner = owners.sole[pods]
-        return np.where(owner >= 0, owned[owner], -1) if len(owned) else np.full(len(pods), -1)
+        return self._owner_counts().siblings(pods)
 
-    # Changing
+    def reserve(self, row: PodRow, replaces: int) -> int:
+        """A row for the replacement of a pod, which does not exist until it is placed."""
+        pods = self.cluster.pods
+        # A row of its own: whoever takes back that a pod is gone finds its row again.
+        pod = pods.append(row | {"replaces": replaces, "replaced_by": NO_POD, "rank": pods.rank[replaces] + 1})
+        pods.replaced_by[replaces] = pod
+        self._admit(pod)
+        return pod
+
+    def create(self, row: PodRow) -> int:
+        """A pod comes, to the node that its row names; returns its row."""
+        pods, order = self.cluster.pods, self.order
+        if pods.has_free_rows:
+            self._let_readers_catch_up()
+        pod = pods.add(row)
+        self._admit(pod)
+        order.enter(pod)
+        self._journal.append(Creation(pod))
+        self._appear(pod)
+        return pod
+
+    def delete(self, pod: int) -> None:
+        """A pod that exists, and is no replacement, goes for good: its row is used again."""
+        assert self.exists[pod], f"{self.cluster.pods.full_name(pod)} is gone already"
+        assert self.cluster.pods.replaced_by[pod] == NO_POD, "a pod that was replaced stays known"
+        self._journal.append(
+            Deletion(pod, self.cluster.pods.row(pod), int(self.node[pod]), bool(self.terminating[pod]))
+        )
+        self._vanish(pod)
+
+    def update(self, pod: int, row: PodRow) -> None:
+        """A pod that exists is as its row says from now on, on the node that it names; its name stays."""
+        pods = self.cluster.pods
+        self._journal.append(Update(pod, pods.row(pod), int(self.node[pod]), bool(self.terminating[pod])))
+        self._rewrite(pod, row, int(row["node"]), terminating=bool(row["flags"] & Flag.TERMINATING))
+
+    def put(self, kind: str, key: Key, changed: Any) -> None:
+        """An object of a kind other than Node and Pod that came with a pod."""
+        if kind not in self._own_kinds:
+            self._own_kinds[kind] = self._others[kind] = dict(self._others.get(kind, {}))
+        self._own_kinds[kind][key] = changed
 
     def remove(self, pod: int) -> None:
         """The pod is gone; it must exist."""
@@ -179,58 +231,138 @@ class ClusterState:
     def undo(self, mark: int) -> None:
         """Take back every change since the mark."""
         while len(self._journal) > mark:
-            pod, node, existed, terminating = self._journal.pop()
-            if terminating != self.terminating[pod]:
-                self._mark(pod, terminating=terminating)
-                continue
-            if existed != self.exists[pod]:
-                self._recount(pod, 1 if existed else -1)
-            if self.exists[pod]:
-                self._leave(pod, undone=True)
-            self.exists[pod] = existed
-            self.node[pod] = node
-            if existed:
-                self._enter(pod, node, undone=True)
+            match self._journal.pop():
+                case Move() as move:
+                    self._move_back(move)
+                case Creation(pod):
+                    self._vanish(pod, undone=True)
+                case Deletion(pod, row, node, terminating):
+                    self._let_readers_catch_up()
+                    self.cluster.pods.take_back(pod, row)
+                    self._admit(pod)
+                    self.order.enter(pod)
+                    self.terminating[pod] = terminating
+                    self.node[pod] = node
+                    self._appear(pod, undone=True)
+                case Update(pod, row, node, terminating):
+                    self._rewrite(pod, row, node, terminating=terminating, undone=True)
+
+    @property
+    def order(self) -> PodOrder:
+        """The pods by name."""
+        if self._order is None:
+            self._order = PodOrder(self.cluster.pods)
+        return self._order
 
     def fork(self) -> ClusterState:
         """An independent copy that shares every column; costs a few array copies."""
-        twin = ClusterState.__new__(ClusterState)
-        for name in ("cluster", "by_status", "held", "_vectors", "_holds", "_owners", "_resident", "_first"):
-            setattr(twin, name, getattr(self, name))
-        twin._owned = None if self._owned is None else self._owned.copy()  # noqa: SLF001
-        for name in ("exists", "node", "terminating", "requested", "running"):
-            setattr(twin, name, getattr(self, name).copy())
-        twin.changes, twin.births = list(self.changes), list(self.births)
-        twin._changed = self._changed  # noqa: SLF001
-        twin._journal = []  # noqa: SLF001  a fork is made inside the class
-        twin._arrived = {node: list(pods) for node, pods in self._arrived.items()}  # noqa: SLF001
-        return twin
+        fork = copy(self)
+        fork._others = dict(self._others)  # noqa: SLF001  a fork is made inside the class
+        fork.cluster = replace(
+            self.cluster,
+            nodes=replace(self.cluster.nodes),
+            pods=self.cluster.pods.shared(),
+            others=fork._others,  # noqa: SLF001
+        )
+        fork._own_kinds, self._own_kinds = {}, {}  # noqa: SLF001
+        # It counts its own pods when it is asked.
+        fork._columns = fork._owners = None  # noqa: SLF001
+        for name in (*_PER_POD, "requested", "running"):
+            setattr(fork, name, getattr(self, name).copy())
+        fork._order = None if self._order is None else self._order.copied(fork.cluster.pods)  # noqa: SLF001
+        fork.changes, fork.births = list(self.changes), list(self.births)
+        fork.before_rewriting, fork._journal = [], []  # noqa: SLF001
+        fork._residents = self._residents.copied()  # noqa: SLF001
+        return fork
 
     def validate(self) -> None:
         """Recompute every derived count from where the pods are; AssertionError where one differs."""
         requested, running = self._sums()
         assert np.array_equal(requested, self.requested), "requested differs from the sum over the pods"
         assert np.array_equal(running, self.running), "running differs from the count of the pods"
-        owned, owners = self._count_owners()
-        assert np.array_equal(owners.counts(self.exists), owned), "owned differs from the count of the pods"
+        self._owner_counts().validate(self.exists)
         for node in range(len(self.cluster.nodes)):
-            expected = np.flatnonzero(self.exists & (self.node == node))
+            expected = self.cluster.pods.where(self.exists & (self.node == node))
             assert np.array_equal(self.all_pods_on(node), expected), f"the pods on node {node} differ"
 
-    def _count_owners(self) -> tuple[npt.NDArray[np.int64], OwnerIndex]:
-        """How many existing pods name each owner, int64[owner uid]: counted when first asked, kept from then on."""
-        if self._owners is None or self._owned is None:
-            self._owners = OwnerIndex.of(self.cluster.pods)
-            self._owned = self._owners.counts(self.exists)
-        return self._owned, self._owners
+    def _owner_counts(self) -> OwnerCounts:
+        """How many existing pods name each owner: counted when first asked, kept from then on."""
+        if self._owners is None:
+            self._owners = OwnerCounts(self.cluster.pods, self.exists)
+        return self._owners
+
+    def _move_back(self, move: Move) -> None:
+        pod, node, existed, terminating = move
+        if terminating != self.terminating[pod]:
+            self._mark(pod, terminating=terminating)
+            return
+        if existed != self.exists[pod]:
+            self._recount(pod, 1 if existed else -1)
+        if self.exists[pod]:
+            self._leave(pod, undone=True)
+        self.exists[pod] = existed
+        self.node[pod] = node
+        if existed:
+            self._enter(pod, node, undone=True)
+
+    def _appear(self, pod: int, *, undone: bool = False) -> None:
+        """A pod exists from now on, where it is."""
+        self.exists[pod] = True
+        self._recount(pod, 1)
+        self._enter(pod, int(self.node[pod]), undone=undone)
+
+    def _vanish(self, pod: int, *, undone: bool = False) -> None:
+        """A pod does not exist any more, and its row is free."""
+        self._leave(pod, undone=undone)
+        self.exists[pod] = False
+        self._recount(pod, -1)
+        self.order.leave(pod)
+        self.cluster.pods.free(pod)
+
+    def _rewrite(self, pod: int, row: PodRow, node: int, *, terminating: bool, undone: bool = False) -> None:
+        """What is known of a pod changes; it is as if it left and came back as another."""
+        pods = self.cluster.pods
+        self._leave(pod, undone=undone)
+        self._recount(pod, -1)
+        self._let_readers_catch_up()
+        pods.write(pod, row | {name: getattr(pods, name)[pod] for name in ("rank", "replaces", "replaced_by")})
+        self._refresh(pod)
+        self.terminating[pod], self.node[pod] = terminating, node
+        self._appear(pod, undone=undone)
+
+    def _let_readers_catch_up(self) -> None:
+        for read in self.before_rewriting:
+            read()
+
+    def _admit(self, pod: int) -> None:
+        """Keep for a row what is kept for each: its pod does not exist yet."""
+        pods = self.cluster.pods
+        if pod >= len(self.exists):
+            if self._columns is None:
+                self._columns = GrowingColumns({name: getattr(self, name) for name in _PER_POD})
+            for name, column in self._columns.resized(len(pods)).items():
+                setattr(self, name, column)
+        self.exists[pod] = False
+        self.node[pod] = pods.node[pod]
+        self.terminating[pod] = bool(pods.flags[pod] & Flag.TERMINATING)
+        self._refresh(pod)
+
+    def _refresh(self, pod: int) -> None:
+        """What follows from the row of a pod."""
+        pods = self.cluster.pods
+        if len(self._vectors) < len(pods.tables.resources) + len(pods.tables.held):
+            self.requested = np.pad(self.requested, ((0, add_missing_resources(self.cluster)), (0, 0)))
+            self._vectors = request_vectors_of(self.cluster)
+        self.held[pod] = -1 - pods.held[pod] if self.by_status and pods.held[pod] >= 0 else pods.resources[pod]
+        self.holds[pod] = not pods.is_over(pod)
 
     def _recount(self, pod: int, more: int) -> None:
         self.births.append(pod)
-        if self._owners is not None and self._owned is not None:
-            self._owned[self._owners.of_pod(pod)] += more
+        if self._owners is not None:
+            self._owners.change(pod, more)
 
     def _note(self, pod: int) -> None:
-        self._journal.append((pod, int(self.node[pod]), bool(self.exists[pod]), bool(self.terminating[pod])))
+        self._journal.append(Move(pod, int(self.node[pod]), bool(self.exists[pod]), bool(self.terminating[pod])))
 
     def _mark(self, pod: int, *, terminating: bool) -> None:
         self.terminating[pod] = terminating
@@ -241,11 +373,11 @@ class ClusterState:
         node = int(self.node[pod])
         if node < 0:
             return
-        arrived = self._arrived.get(node)
+        arrived = self._residents.arrived.get(node)
         if arrived and pod in arrived:
             arrived.remove(pod)
         self.changes.append(Change(node, pod, -1, 0 if self.terminating[pod] else -1, undone))
-        if self._holds[pod]:
+        if self.holds[pod]:
             self.requested[:, node] -= self.held_by(pod)
             self.running[node] -= 1
 
@@ -253,35 +385,12 @@ class ClusterState:
         self.node[pod] = node
         if node < 0:
             return
-        if self.cluster.pods.node[pod] != node:
-            self._arrived.setdefault(node, []).append(pod)
+        self._residents.enter(pod, node)
         self.changes.append(Change(node, pod, 1, 0 if self.terminating[pod] else 1, undone))
-        if self._holds[pod]:
+        if self.holds[pod]:
             self.requested[:, node] += self.held_by(pod)
             self.running[node] += 1
 
     def _sums(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        count = len(self.cluster.nodes)
         counted = np.flatnonzero(self.holds_resources() & (self.node > PENDING))
-        running = np.bincount(self.node[counted], minlength=count).astype(np.int64)
-        requested = np.zeros((len(self.cluster.nodes.resources), count), dtype=np.int64)
-        vectors = self._vectors[self.held[counted]]
-        for resource in range(len(requested)):
-            np.add.at(requested[resource], self.node[counted], vectors[:, resource])
-        return requested, running
-
-
-def _request_vectors(cluster: Cluster) -> npt.NDArray[np.int64]:
-    resources = cluster.nodes.resources
-    tables = cluster.pods.tables
-    amounts = [each.requests for each in tables.resources] + [requests for requests, _ in tables.held]
-    rows = [[each.get(name, 0) for name in resources] for each in amounts]
-    return np.array(rows, dtype=np.int64).reshape(len(rows), len(resources))
-
-
-def _residents(node: IdArray, count: int) -> tuple[IntArray, IntArray]:
-    """Pods grouped by the node they were observed on: the pods, and where each node's group starts."""
-    order = np.argsort(node, kind="stable")
-    placed = order[np.searchsorted(node[order], 0) :]
-    starts = np.searchsorted(node[placed], np.arange(count + 1))
-    return placed, starts
+        return sums_by_node(self._vectors[self.held[counted]], self.node[counted], len(self.cluster.nodes))

@@ -18,7 +18,7 @@ from restow.kube.objects import ContainerMetrics, ObjectMeta, PodMetrics
 def pod_shares(cluster: Cluster, used: Mapping[str, Mapping[str, int]]) -> dict[Key, PodMetrics]:
     """The metrics of all pods on some nodes, of which is known what they used: amounts by resource, by name."""
     pods, nodes = cluster.pods, cluster.nodes
-    on_node = np.flatnonzero(pods.observed & ~pods.terminal & (pods.node >= 0))
+    on_node = np.flatnonzero(pods.read() & ~pods.terminal & (pods.node >= 0))
     on_node = on_node[np.isin(pods.node[on_node], [nodes.index[name] for name in used if name in nodes.index])]
     columns = {resource: _shares(cluster, on_node, used, resource) for resource in RESOURCES}
     rows = zip(on_node.tolist(), *(columns[resource].tolist() for resource in RESOURCES), strict=True)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from restow.cluster.interning import IntArray
-from restow.cluster.pods import PENDING
+from restow.cluster.pods import NO_POD, PENDING
 from restow.cluster.state import ClusterState
 from restow.descheduling.evictor import DefaultEvictor, Reason
 from restow.descheduling.framework import PendingFilters, Proposal, StrategyError, Suggestion, Suggestions, Verdict
@@ -83,7 +83,7 @@ class Arbiter:
 
     def __init__(self, state: ClusterState, limits: Limits, placing: Placing) -> None:
         self._state = state
-        self._observed = state.cluster.pods.observed
+        self._pods = state.cluster.pods
         self._limits = limits
         self._placing = placing
         self._refusals: dict[tuple[PluginRef, int | str], Refused] = {}
@@ -166,7 +166,7 @@ class Arbiter:
         limits = self._limits.copy() if len(pods) > 1 else self._limits
         for position, pod in enumerate(pods):
             # Of a replacement the question is not whether it may go now, but whether a later plan would move it again.
-            if not self._observed[pod]:
+            if self._pods.replaces[pod] != NO_POD:
                 continue
             refusal = limits.refusal(self._state, pod)
             if refusal is not None:
@@ -198,10 +198,10 @@ class Arbiter:
     def _hold_back(self, ref: PluginRef, pods: Sequence[int], obstacle: Obstacle, purpose: str) -> None:
         """Note why pods stay, once for all of them; replacements that come with this plan are nobody's to hold back."""
         position, reason = obstacle
-        staying = [pod for pod in pods if self._observed[pod]]
+        staying = [pod for pod in pods if self._pods.replaces[pod] == NO_POD]
         if not staying:
             return
-        pod = pods[position] if self._observed[pods[position]] else staying[0]
+        pod = staying[0] if self._pods.replaces[pods[position]] != NO_POD else pods[position]
         staying.remove(pod)
         if purpose:
             reason = all_or_none(reason, ref.plugin, purpose)

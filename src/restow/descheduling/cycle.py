@@ -27,7 +27,7 @@ from restow.descheduling.node_fit import NodeFit
 from restow.descheduling.placement import EvictOnly, PluginRef, excluded_pods
 from restow.errors import InputError
 from restow.kube.labels import parse_selector
-from restow.policies.codes import SteeringMode
+from restow.policies.codes import Placement, SteeringMode
 from restow.policies.policy import Policy, Profile, collects_kubernetes_metrics
 from restow.policies.priority import resolve_priority_threshold
 from restow.policies.schema import DEFAULT_EVICTOR, ExtensionPoint
@@ -77,7 +77,7 @@ def run_cycle(
     priority class that is not there.
     """
     state = ClusterState(cluster, by_status=False)
-    runner = StrategyRunner.of(state, policy, strategies, now)
+    runner = StrategyRunner.of(state, policy, strategies, now, placement=Placement.UPSTREAM)
     arbiter = Arbiter(state, runner.limits(prior_evictions), EvictOnly(state, excluded_pods(cluster, excluded)))
     runner.run(arbiter)
     return Cycle(arbiter.record(), state, runner.nodes, runner.missing())
@@ -105,6 +105,7 @@ class StrategyRunner:
     _evictors: Sequence[DefaultEvictor]
     _fit: NodeFit
     _now: int
+    _placement: Placement
     _steering: SteeringMode
 
     @staticmethod
@@ -113,6 +114,8 @@ class StrategyRunner:
         policy: Policy,
         strategies: Mapping[str, Strategy],
         now: int,
+        *,
+        placement: Placement,
         steering: SteeringMode = SteeringMode.NONE,
     ) -> StrategyRunner:
         """The ensemble on a state; InputError as ``run_cycle``."""
@@ -134,7 +137,7 @@ class StrategyRunner:
             )
             for profile, threshold in zip(policy.profiles, thresholds, strict=True)
         ]
-        return StrategyRunner(state, nodes, labels, policy, strategies, evictors, fit, now, steering)
+        return StrategyRunner(state, nodes, labels, policy, strategies, evictors, fit, now, placement, steering)
 
     def run(self, arbiter: Arbiter) -> None:
         """Have an arbiter hear every strategy once, in order; nothing where there are too few nodes."""
@@ -183,6 +186,7 @@ class StrategyRunner:
             note=partial(arbiter.note, ref),
             landing_of=arbiter.landing_of,
             moved_from=arbiter.moved_from,
+            proves=self._placement == Placement.PROVE,
             chooses_targets=self._steering == SteeringMode.NOMINATE,
         )
 

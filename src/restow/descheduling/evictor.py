@@ -9,17 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.label_groups import LabelGroups
+from restow.cluster.pod_columns import PodColumn, by_value
 from restow.cluster.pods import Flag
 from restow.cluster.state import ClusterState
 from restow.descheduling.evictor_args import DefaultEvictorArgs
 from restow.descheduling.node_fit import NodeFit
-from restow.descheduling.protections import Check, static_checks, unknown_check
+from restow.descheduling.protections import Check, everywhere, flagged, static_checks, unknown_check
 from restow.kube.labels import parse_selector, selector_from
 from restow.policies.codes import RefusalCode, Stage
 
@@ -64,27 +67,29 @@ class DefaultEvictor:
         self._opt_out = opt_out
         self._checks = static_checks(args, threshold, state.cluster, labels, now)
         #: The annotation that overrides every other check, whatever its value.
-        self._always = pods.has(Flag.EVICT)
-        self._never = pods.has(Flag.PREFER_NO_EVICTION) & (args.no_eviction_policy == "Mandatory")
-        failing = np.logical_or.reduce([self._never, *(check.fails for check in self._checks)])
-        self._unprotected = np.logical_and.reduce([~failing | self._always, *(~each.fails for each in opt_out)])
+        self._always = flagged(pods, Flag.EVICT)
+        self._never = flagged(pods, Flag.PREFER_NO_EVICTION if args.no_eviction_policy == "Mandatory" else Flag(0))
+        self._failing = PodColumn(pods, self._find_failing)
+        #: Codes and texts of the combinations of failing checks that have occurred.
+        self._patterns: dict[bytes, list[tuple[RefusalCode, str]]] = {}
+        self._unprotected = PodColumn(pods, self._are_unprotected)
         self._fit_nodes = _ready_nodes(state, args.node_selector) if args.node_fit else None
         self._late = _namespace_check(args, state)
-        self._namespace_ok = ~self._late.fails
+        self._namespace_ok = PodColumn(pods, lambda rows: ~self._late.fails.of(rows))
         #: The kinds for want of which pods are protected.
         self.missing = {each.missing for each in (*opt_out, *self._checks, self._late)} - {""}
 
     def passes_filter(self, pods: IntArray) -> BoolArray:
         """Which of these pods pass Filter now."""
-        passes: BoolArray = self._unprotected[pods]
+        passes: BoolArray = self._unprotected.values[pods]
         if self._args.min_replicas > 1:
             siblings = self._state.siblings(pods)
-            passes = passes & (self._always[pods] | (siblings < 0) | (siblings >= self._args.min_replicas))
+            passes = passes & (self._always.values[pods] | (siblings < 0) | (siblings >= self._args.min_replicas))
         return passes
 
     def passes_pre_eviction(self, pods: IntArray) -> BoolArray:
         """Which of these pods pass PreEvictionFilter now: namespace labels and nodeFit."""
-        passes = self._namespace_ok[pods]
+        passes = self._namespace_ok.values[pods]
         if self._fit_nodes is not None:
             nodes, fits = self._fit_nodes, self._fit.fits_any_other
             fitting = [fits(pod, nodes) for pod in pods[passes].tolist()]
@@ -100,8 +105,8 @@ class DefaultEvictor:
     def passes_late(self, pod: int) -> bool:
         """Whether one pod passes PreEvictionFilter now."""
         if self._fit_nodes is None:
-            return bool(self._namespace_ok[pod])
-        return bool(self._namespace_ok[pod]) and self._fit.fits_any_other(pod, self._fit_nodes)
+            return bool(self._namespace_ok.values[pod])
+        return bool(self._namespace_ok.values[pod]) and self._fit.fits_any_other(pod, self._fit_nodes)
 
     def refusals(self, pods: IntArray) -> list[Reason]:
         """Why each of these pods does not pass: the code of the first failing check, the texts of all."""
@@ -114,11 +119,14 @@ class DefaultEvictor:
 
     def checks(self, pod: int) -> list[CheckResult]:
         """Every check that this profile makes, and how it goes for one pod now."""
-        spared = bool(self._always[pod])
-        results = [CheckResult(each.code, each.message, not each.fails[pod], each.missing) for each in self._opt_out]
-        results.append(CheckResult(*_ASKS_TO_STAY, spared or not self._never[pod]))
+        spared = bool(self._always.values[pod])
+        results = [
+            CheckResult(each.code, each.message, not each.fails.values[pod], each.missing) for each in self._opt_out
+        ]
+        results.append(CheckResult(*_ASKS_TO_STAY, spared or not self._never.values[pod]))
         results += [
-            CheckResult(each.code, each.message, spared or not each.fails[pod], each.missing) for each in self._checks
+            CheckResult(each.code, each.message, spared or not each.fails.values[pod], each.missing)
+            for each in self._checks
         ]
         wanted = self._args.min_replicas
         if wanted > 1:
@@ -128,7 +136,7 @@ class DefaultEvictor:
             )
         if self._args.namespace_label_selector is not None:
             late = self._late
-            results.append(CheckResult(late.code, late.message, bool(self._namespace_ok[pod]), late.missing))
+            results.append(CheckResult(late.code, late.message, bool(self._namespace_ok.values[pod]), late.missing))
         if self._fit_nodes is not None:
             fits = self._fit.fits_any_other(pod, self._fit_nodes)
             results.append(CheckResult(RefusalCode.NO_FIT, "" if fits else self._no_fit(pod), fits))
@@ -139,37 +147,49 @@ class DefaultEvictor:
         other = copy(self)
         other._fit_nodes = None  # noqa: SLF001  a copy is made inside the class
         for name in ("_unprotected", "_always", "_namespace_ok"):
-            column = getattr(self, name).copy()
-            column[pod] = True
-            setattr(other, name, column)
+            setattr(other, name, PodColumn(self._state.cluster.pods, partial(_or_this, getattr(self, name), pod)))
         return other
+
+    def _find_failing(self, rows: IntArray) -> npt.NDArray[np.uint8]:
+        """Which checks of Filter that no move changes hold some pods back, a bit for each check, uint8[pod, byte].
+
+        First come those that hold whatever the annotation says.
+        """
+        holds = ~self._always.of(rows)
+        failing = [
+            *[each.fails.of(rows) for each in self._opt_out],
+            self._never.of(rows) & holds,
+            *[check.fails.of(rows) & holds for check in self._checks],
+        ]
+        return np.packbits(np.stack(failing, axis=1), axis=1)
+
+    def _are_unprotected(self, rows: IntArray) -> BoolArray:
+        """Which pods no check of Filter holds back, as far as that does not change with each eviction."""
+        unprotected: BoolArray = ~np.logical_or.reduce(self._failing.values[rows], axis=1)
+        return unprotected
 
     def _filter_refusals(self, pods: IntArray) -> list[Reason]:
         if len(pods) == 0:
             return []
-        holds = ~self._always[pods]
-        failing = np.stack(
-            [
-                *(each.fails[pods] for each in self._opt_out),
-                self._never[pods] & holds,
-                *(check.fails[pods] & holds for check in self._checks),
-            ]
-        )
-        patterns, pattern_of = np.unique(failing, axis=1, return_inverse=True)
-        texts = [self._pattern(patterns[:, column]) for column in range(patterns.shape[1])]
-        siblings = np.where(holds, self._state.siblings(pods), -1).tolist()
-        return [
-            self._reason(texts[pattern], count)
-            for pattern, count in zip(pattern_of.ravel().tolist(), siblings, strict=True)
-        ]
+        failing = self._failing.values[pods]
+        siblings = np.where(self._always.values[pods], -1, self._state.siblings(pods)).tolist()
+        bits, width = failing.tobytes(), failing.shape[1]
+        reasons = []
+        for position, count in enumerate(siblings):
+            pattern = bits[position * width : (position + 1) * width]
+            known = self._patterns.get(pattern)
+            if known is None:
+                known = self._patterns[pattern] = self._pattern(pattern)
+            reasons.append(self._reason(known, count))
+        return reasons
 
-    def _pattern(self, failing: BoolArray) -> list[tuple[RefusalCode, str]]:
-        """Codes and texts of one combination of failing checks; the row after consent stands for the annotation."""
-        first = len(self._opt_out)
+    def _pattern(self, bits: bytes) -> list[tuple[RefusalCode, str]]:
+        """Codes and texts of one combination of failing checks; the one after consent stands for the annotation."""
+        failing, first = np.unpackbits(np.frombuffer(bits, dtype=np.uint8)).astype(bool), len(self._opt_out)
         found = [(each.code, each.message) for each, fails in zip(self._opt_out, failing[:first], strict=True) if fails]
         if failing[first]:
             return [*found, _ASKS_TO_STAY]
-        checks = zip(self._checks, failing[first + 1 :], strict=True)
+        checks = zip(self._checks, failing[first + 1 : first + 1 + len(self._checks)], strict=True)
         return [*found, *((check.code, check.message) for check, fails in checks if fails)]
 
     def _reason(self, failing: list[tuple[RefusalCode, str]], siblings: int) -> Reason:
@@ -182,7 +202,7 @@ class DefaultEvictor:
         return Stage.EVICTOR, failing[0][0], "; ".join(message for _, message in failing)
 
     def _late_refusal(self, pod: int) -> Reason:
-        if not self._namespace_ok[pod]:
+        if not self._namespace_ok.values[pod]:
             return Stage.EVICTOR, self._late.code, self._late.message
         message = self._no_fit(pod)
         return Stage.PLACEMENT, RefusalCode.NO_FIT, message
@@ -191,6 +211,12 @@ class DefaultEvictor:
         assert self._fit_nodes is not None
         found = self._fit.explain(pod, self._fit_nodes)
         return f"no other node fits: {found}" if found else "there is no other node"
+
+
+def _or_this(column: PodColumn[np.bool_], pod: int, rows: IntArray) -> BoolArray:
+    """What holds of some pods, and of one whatever the column says."""
+    holds: BoolArray = column.of(rows) | (rows == pod)
+    return holds
 
 
 def _few(siblings: int, wanted: int) -> str:
@@ -214,11 +240,15 @@ def _namespace_check(args: DefaultEvictorArgs, state: ClusterState) -> Check:
     pods = state.cluster.pods
     selector = args.namespace_label_selector
     if selector is None or not (selector.match_labels or selector.match_expressions):
-        return Check(_NAMESPACE_CODE, _NAMESPACE, np.zeros(len(pods), dtype=bool))
+        return Check(_NAMESPACE_CODE, _NAMESPACE, PodColumn(pods, lambda rows: np.zeros(len(rows), dtype=bool)))
     if not state.cluster.has_list("Namespace"):
-        return unknown_check("Namespace", np.ones(len(pods), dtype=bool), "the labels of ")
+        return unknown_check("Namespace", everywhere(pods), "the labels of ")
     compiled = selector_from(selector)
     known = state.cluster.namespace_labels()
-    names = pods.tables.namespaces
-    matching = [name in known and compiled.matches(known[name]) for name in names]
-    return Check(_NAMESPACE_CODE, _NAMESPACE, ~np.array(matching, dtype=bool)[pods.namespace])
+    fails = by_value(
+        pods,
+        "namespace",
+        "namespaces",
+        lambda names: [not (name in known and compiled.matches(known[name])) for name in names],
+    )
+    return Check(_NAMESPACE_CODE, _NAMESPACE, fails)

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from restow.cluster.interning import BoolArray, IntArray
-from restow.cluster.replacements import twin_of
+from restow.cluster.pods import NO_POD
 from restow.cluster.state import ClusterState
 from restow.kube.labels import selector_from
 from restow.policies.codes import PlacementConstraint
@@ -168,6 +168,7 @@ class View:
         note: Callable[[str], None],
         landing_of: Callable[[int], int],
         moved_from: Callable[[int], int],
+        proves: bool,
         chooses_targets: bool,
     ) -> None:
         #: The state that accepted suggestions change.
@@ -179,7 +180,7 @@ class View:
         self.is_listed = np.zeros(len(state.cluster.nodes), dtype=bool)
         self.is_listed[nodes] = True
         #: Whether moves are proven, so that it matters who leaves: each replacement must find a place.
-        self.proves = not self.pods.observed.all()
+        self.proves = proves
         #: Nanoseconds since the epoch.
         self.now = now
         #: Upstream's nodeFit on the state as it is.
@@ -227,7 +228,7 @@ class View:
 
         The groups are those of the moment of the call; pods removed since are left out of a group.
         """
-        indices = np.flatnonzero(pods)
+        indices = self.pods.where(pods)
         nodes = self.state.node[indices]
         order = np.argsort(nodes, kind="stable")
         indices, nodes = indices[order], nodes[order]
@@ -258,7 +259,8 @@ class View:
 
     def counts_on(self, pods: IntArray, nodes: IntArray) -> IntArray:
         """How many of these pods and of their replacements are on each of some nodes now, int64[len(nodes)]."""
-        rows = np.concatenate((pods, twin_of(pods)))
+        replacements = self.pods.replaced_by[pods]
+        rows = np.concatenate((pods, replacements[replacements != NO_POD]))
         on = self.state.node[rows[self.state.exists[rows]]]
         found: IntArray = np.bincount(on[on >= 0], minlength=len(self.is_listed))[nodes]
         return found

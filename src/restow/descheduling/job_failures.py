@@ -51,7 +51,7 @@ class JobFailures:
     def of(cluster: Cluster) -> JobFailures:
         """The Jobs of a cluster, nothing of them used."""
         pods = cluster.pods
-        going = np.flatnonzero(pods.has(Flag.TERMINATING) & ~pods.terminal & pods.observed)
+        going = np.flatnonzero(pods.has(Flag.TERMINATING) & ~pods.terminal & pods.read())
         return JobFailures(
             cluster, Counter(zip(pods.namespace[going].tolist(), pods.owners[going].tolist(), strict=True))
         )

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from restow.cluster.interning import BoolArray, IntArray
-from restow.cluster.replacements import twin_of
+from restow.cluster.replacements import Replacements
 from restow.cluster.snapshot import Cluster
 from restow.descheduling.certainty import MOST_HARM, certainty_of, least_probability, probability_text
 from restow.descheduling.evictor import Reason
@@ -56,9 +56,15 @@ class Landings:
     """Judges the landings of one plan; the state is the one on which the replacement would be scheduled."""
 
     def __init__(
-        self, cluster: Cluster, schedulers: Schedulers, missing_data: MissingData, certainty: CertaintySetting
+        self,
+        cluster: Cluster,
+        replacements: Replacements,
+        schedulers: Schedulers,
+        missing_data: MissingData,
+        certainty: CertaintySetting,
     ) -> None:
         self._nodes = cluster.nodes
+        self._replacements = replacements
         self._schedulers = schedulers
         self._missing_data = missing_data
         self._least = least_probability(certainty)
@@ -91,7 +97,7 @@ class Landings:
 
         The filters are asked about the nodes that would be best, and about all only where none of those will do.
         """
-        replacement = twin_of(suggestion.pod)
+        replacement = self._replacements.of(suggestion.pod)
         wanted = self._everywhere[accepted(suggestion, source, self._everywhere)]
         best = _cheapest(suggestion, wanted)
         found = self._undisturbed(ref, replacement, best[self._schedulers.passing(replacement, best)])
@@ -117,7 +123,7 @@ class Landings:
     def _no_target(self, ref: PluginRef, suggestion: Suggestion, wanted: IntArray, fitting: BoolArray) -> Reason:
         """Why no node that fits would do: none serves the strategy, or none of those that do takes the pod."""
         if len(wanted):
-            counts = reason_counts(self._schedulers.verdicts(twin_of(suggestion.pod)), wanted)
+            counts = reason_counts(self._schedulers.verdicts(self._replacements.of(suggestion.pod)), wanted)
             nodes = "the one node" if len(wanted) == 1 else f"any of the {len(wanted)} nodes"
             message = f"it does not fit on {nodes} where {_gain(ref, suggestion)}:{histogram(counts)}"
         else:
@@ -174,7 +180,7 @@ class Landings:
     def _cycle(self, ref: PluginRef, suggestion: Suggestion, odds: LandingOdds, target: int) -> Reason | None:
         """Refuse a landing from where another strategy would move the replacement again."""
         for watcher, objects in self._others(ref):
-            disturbed = objects(twin_of(suggestion.pod), odds.nodes)
+            disturbed = objects(self._replacements.of(suggestion.pod), odds.nodes)
             if odds.at_most(disturbed) > MOST_HARM:
                 at = target if disturbed[odds.nodes.searchsorted(target)] else int(odds.nodes[disturbed.argmax()])
                 return circular(self._nodes.names[at], watcher)

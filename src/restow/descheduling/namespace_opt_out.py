@@ -14,9 +14,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from restow.cluster.interning import BoolArray
+from restow.cluster.pod_columns import PodColumn, by_value
 from restow.cluster.snapshot import Cluster
-from restow.descheduling.protections import Check, unknown_check
+from restow.descheduling.protections import Check, everywhere, unknown_check
 from restow.kube.excerpts import excerpt
 from restow.kube.near_words import did_you_mean
 from restow.plain_text import some
@@ -35,10 +35,9 @@ _NOT_IN = (
 def namespace_checks(chosen: Namespaces, cluster: Cluster) -> tuple[Check, ...]:
     """The checks of a policy, first those that speak first; none where no namespace says anything and none has to."""
     if is_missing(chosen, cluster):
-        every = np.ones(len(cluster.pods), dtype=bool)
-        return (unknown_check(_KIND, every, f"the annotation {ANNOTATION} of "),)
+        return (unknown_check(_KIND, everywhere(cluster.pods), f"the annotation {ANNOTATION} of "),)
     said = _said(cluster)
-    names = said.keys() | cluster.pods.tables.namespaces
+    names = said.keys() | set(cluster.pods.tables.namespaces)
     held = {name: withheld(said.get(name), chosen) for name in names}
     out, silent = ({name for name, why in held.items() if why == told} for told in (_OUT, _NOT_IN))
     checks = [Check(RefusalCode.NAMESPACE_OPTED_OUT, _OUT, _among(out, cluster))] if out else []
@@ -77,7 +76,6 @@ def _said(cluster: Cluster) -> dict[str, str]:
     return {name: given.eviction for name, given in found if given is not None and given.eviction is not None}
 
 
-def _among(names: set[str], cluster: Cluster) -> BoolArray:
-    """The pods of some namespaces, bool[pod]."""
-    chosen = np.array([name in names for name in cluster.pods.tables.namespaces], dtype=bool)
-    return chosen[cluster.pods.namespace]
+def _among(names: set[str], cluster: Cluster) -> PodColumn[np.bool_]:
+    """Whether each pod is in one of some namespaces."""
+    return by_value(cluster.pods, "namespace", "namespaces", lambda many: [name in names for name in many])

@@ -11,21 +11,24 @@ that changed since are judged again. Anti-affinity depends on which pods are whe
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from restow.cluster.interning import BoolArray, IdArray, IntArray, combine
+from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.label_groups import LabelGroups
 from restow.cluster.nodes import BASIC_RESOURCES, NO_LABEL, PODS
+from restow.cluster.pod_columns import PodColumn, PodGroups, PodIndex, by_value
 from restow.cluster.pods import Rules
 from restow.cluster.state import ClusterState
 from restow.descheduling.open_nodes import OpenNodes
 from restow.kube.labels import selector_from
 from restow.kube.objects import PodAffinityTerm
+
+#: Pods of a class are alike in these.
+_COLUMNS = ("resources", "tolerations", "rules")
 
 
 @dataclass(slots=True)
@@ -92,31 +95,31 @@ class NodeFit:
 
     def _fits_witness(self, pod: int, among: BoolArray, own: int) -> bool:
         """Whether the node that fitted such a pod last is another one of the mask and still has room."""
-        verdict = self._verdicts.get(self._classes[pod])
-        if verdict is None or self._has_terms[self._rules[pod]]:
+        verdict = self._verdicts.get(self._classes.values[pod])
+        if verdict is None or self._has_terms.values[pod]:
             return False
         node = verdict.witness
-        return node not in {-1, own} and bool(among[node]) and bool(self._has_room(self._classes[pod], node))
+        return node not in {-1, own} and bool(among[node]) and bool(self._has_room(self._classes.values[pod], node))
 
     def _remember(self, pod: int, fits: BoolArray) -> bool:
         node = int(fits.argmax())
         found = bool(fits[node])
-        self._verdicts[self._classes[pod]].witness = node if found else -1
+        self._verdicts[self._classes.values[pod]].witness = node if found else -1
         return found
 
     def static(self, pod: int) -> BoolArray:
         """Nodes that fit by the rules that no move changes: unschedulable, selector, taints. bool[node]."""
-        known = self._verdicts.get(self._classes[pod])
-        return (known or self._verdict(self._classes[pod])).static
+        known = self._verdicts.get(self._classes.values[pod])
+        return (known or self._verdict(self._classes.values[pod])).static
 
     def explain(self, pod: int, among: BoolArray) -> str:
         """Why no other node of the mask fits, counted by the first rule that fails.
 
         For example ``3 insufficient memory, 2 untolerated taint``; empty where there is no other node.
         """
-        explanation = self._explanations.get(self._classes[pod])
-        if explanation is None or explanation.read != self._now() or self._has_terms[self._rules[pod]]:
-            explanation = self._explanations[self._classes[pod]] = self._explanation(pod)
+        explanation = self._explanations.get(self._classes.values[pod])
+        if explanation is None or explanation.read != self._now() or self._has_terms.values[pod]:
+            explanation = self._explanations[self._classes.values[pod]] = self._explanation(pod)
         return explanation.text(among, int(self._state.node[pod]))
 
     def _explanation(self, pod: int) -> _Explanation:
@@ -127,34 +130,23 @@ class NodeFit:
         return _Explanation(tuple(reason for reason, _ in failures), first, self._now())
 
     @cached_property
-    def _combined(self) -> tuple[IdArray, npt.NDArray[np.int64]]:
+    def _classes(self) -> PodGroups:
+        return PodGroups(self._state.cluster.pods, *_COLUMNS)
+
+    @cached_property
+    def _has_terms(self) -> PodColumn[np.bool_]:
+        return by_value(
+            self._state.cluster.pods, "rules", "rules", lambda many: [_required_terms(rules) != () for rules in many]
+        )
+
+    @cached_property
+    def _namesakes(self) -> PodIndex[str]:
         pods = self._state.cluster.pods
-        return combine(pods.resources, pods.tolerations, pods.rules)
-
-    @cached_property
-    def _classes(self) -> list[int]:
-        classes: list[int] = self._combined[0].tolist()
-        return classes
-
-    @cached_property
-    def _rules(self) -> list[int]:
-        rules: list[int] = self._state.cluster.pods.rules.tolist()
-        return rules
-
-    @cached_property
-    def _has_terms(self) -> list[bool]:
-        return [_required_terms(rules) != () for rules in self._state.cluster.pods.tables.rules]
-
-    @cached_property
-    def _namesakes(self) -> dict[str, list[int]]:
-        namesakes = defaultdict(list)
-        for pod, name in enumerate(self._state.cluster.pods.names):
-            namesakes[name].append(pod)
-        return namesakes
+        return PodIndex(pods, np.arange(len(pods)), lambda rows: [(pods.names[each],) for each in rows])
 
     def _fitting(self, pod: int) -> BoolArray:
-        fits = self._verdict(self._classes[pod]).fits
-        if self._has_terms[self._rules[pod]]:
+        fits = self._verdict(self._classes.values[pod]).fits
+        if self._has_terms.values[pod]:
             return fits & ~self._repels(pod)
         return fits
 
@@ -186,11 +178,11 @@ class NodeFit:
         return schedulable & self._selected(pod_class) & self._tolerated(pod_class)
 
     def _selected(self, pod_class: int) -> BoolArray:
-        rules = int(self._combined[1][pod_class][2])
+        *_, rules = self._classes.table[pod_class]
         return self._open.selected(self._state.cluster.pods.tables.rules[rules].selection)
 
     def _tolerated(self, pod_class: int) -> BoolArray:
-        tolerations = int(self._combined[1][pod_class][1])
+        _, tolerations, _ = self._classes.table[pod_class]
         return self._open.tolerated(self._state.cluster.pods.tables.tolerations[tolerations])
 
     def _has_room(self, pod_class: int, nodes: IntArray | int) -> BoolArray:
@@ -204,7 +196,7 @@ class NodeFit:
         slots = cluster.nodes.allocatable[PODS, nodes] - state.running[nodes]
         lacking = [("insufficient pods", slots <= 0)]
         # Explicit zeros count: they do not fit where more is requested than the node has.
-        for name, request in cluster.pods.tables.resources[self._combined[1][pod_class][0]].requests.items():
+        for name, request in cluster.pods.tables.resources[self._classes.table[pod_class][0]].requests.items():
             row = cluster.nodes.resources.index(name)
             free = cluster.nodes.allocatable[row, nodes] - state.requested[row, nodes]
             unlisted = ~cluster.nodes.lists_allocatable[row, nodes] if name not in BASIC_RESOURCES else False
@@ -213,7 +205,7 @@ class NodeFit:
 
     def _failures(self, pod: int) -> list[tuple[str, BoolArray]]:
         """Every rule in upstream's order with the nodes that fail it."""
-        pod_class = self._classes[pod]
+        pod_class = self._classes.values[pod]
         everywhere = np.arange(len(self._state.cluster.nodes))
         return [
             ("unschedulable", self._state.cluster.nodes.unschedulable),
@@ -227,7 +219,7 @@ class NodeFit:
         """Nodes where a pod on that very node matches one of the pod's required anti-affinity terms."""
         cluster = self._state.cluster
         repels = np.zeros(len(cluster.nodes), dtype=bool)
-        for term in _required_terms(cluster.pods.tables.rules[self._rules[pod]]):
+        for term in _required_terms(cluster.pods.tables.rules[cluster.pods.rules[pod]]):
             carries_key = cluster.nodes.label_column(term.topology_key).codes != NO_LABEL
             try:
                 counterparts = self._counterparts(pod, term)
@@ -246,7 +238,7 @@ class NodeFit:
         selector = selector_from(term.label_selector)
         found = self._labels.matching(selector, identifiers)
         found = found[self._state.holds_resources()[found] & (self._state.node[found] >= 0)]
-        return found[~np.isin(found, self._namesakes[pods.names[pod]])]
+        return found[~np.isin(found, self._namesakes.of(pods.names[pod]))]
 
 
 def _required_terms(rules: Rules) -> tuple[PodAffinityTerm, ...]:

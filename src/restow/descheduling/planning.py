@@ -49,7 +49,7 @@ def make_plan(cycle: Cycle, now: int, placement: Placement) -> Plan:
     names = _Names(cluster)
     moves = tuple(names.move(eviction) for eviction in cycle.record.evictions)
     refusals = tuple(sorted((names.refusal(each) for each in cycle.record.refusals), key=_refusal_order))
-    observed = cluster.pods.observed
+    observed = cluster.pods.read()
     pending = (cluster.pods.node == PENDING) & ~cluster.pods.terminal & observed
     return Plan(
         metadata=Metadata(generated_at=format_time(now), placement=placement, restow_version=restow.__version__),

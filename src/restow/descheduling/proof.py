@@ -19,8 +19,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from restow.cluster.pods import PENDING, Flag
-from restow.cluster.replacements import twin_of
+from restow.cluster.pods import NO_POD, PENDING, Flag
+from restow.cluster.replacements import Replacements
 from restow.cluster.state import ClusterState
 from restow.descheduling.disruption_budgets import DisruptionBudgets
 from restow.descheduling.evictor import Reason
@@ -56,6 +56,7 @@ class Prover:
     def __init__(
         self,
         state: ClusterState,
+        replacements: Replacements,
         schedulers: Schedulers,
         budgets: DisruptionBudgets,
         missing_data: MissingData,
@@ -65,12 +66,13 @@ class Prover:
         forbidden: dict[int, Reason],
     ) -> None:
         self._state = state
+        self._replacements = replacements
         self._pods = state.cluster.pods
         self._nodes = state.cluster.nodes
         self._schedulers = schedulers
         self._budgets = budgets
         self._missing_data = missing_data
-        self._landings = Landings(state.cluster, schedulers, missing_data, certainty)
+        self._landings = Landings(state.cluster, replacements, schedulers, missing_data, certainty)
         self._certainty = certainty
         self._steerable = Steerable(state.cluster, steering)
         self._forbidden = forbidden
@@ -88,7 +90,7 @@ class Prover:
     def move(self, ref: PluginRef, suggestions: Sequence[Suggestion]) -> tuple[Landing, ...] | Obstacle:
         """Prove moves and make all of them, or say what stands against one and change nothing."""
         sources = [int(self._state.node[each.pod]) for each in suggestions]
-        if not all(self._pods.observed[each.pod] for each in suggestions):
+        if any(self._pods.replaces[each.pod] != NO_POD for each in suggestions):
             return self._move_on(ref, suggestions, sources)
         obstacle = self._held_back(suggestions)
         if obstacle is not None:
@@ -159,14 +161,14 @@ class Prover:
 
     def _land_late(self, ref: PluginRef, suggestion: Suggestion, source: int) -> Landing | Reason:
         """Where a replacement lands that has been waiting for a place."""
-        decision = self._schedulers.decide(twin_of(suggestion.pod))
+        decision = self._schedulers.decide(self._replacements.of(suggestion.pod))
         if decision.node == PENDING:
             return self._no_place(decision)
         prediction = self._prediction(suggestion.pod, decision, source)
         landing = self._landings.foreseen(ref, suggestion, source, prediction)
         if not isinstance(landing, Landing):
             return landing
-        self._state.place(twin_of(suggestion.pod), landing.target)
+        self._state.place(self._replacements.of(suggestion.pod), landing.target)
         return landing._replace(waits=True)
 
     def _foreseen(self, ref: PluginRef, suggestion: Suggestion, source: int) -> Reason | None:
@@ -206,16 +208,16 @@ class Prover:
         mark = self._state.checkpoint()
         landings = self._land_all(ref, suggestions, sources)
         self._state.undo(mark)
-        moved = [each for each, suggestion in enumerate(suggestions) if not self._pods.observed[suggestion.pod]]
+        moved = [each for each, suggestion in enumerate(suggestions) if self._pods.is_replacement(suggestion.pod)]
         for each in moved:
             pod = suggestions[each].pod
             if not isinstance(landings, Obstacle) or self._comes_with_volumes(pod):
-                self.move_cycles.append(MoveCycle(twin_of(pod), ref, sources[each]))
+                self.move_cycles.append(MoveCycle(self._pods.original(pod), ref, sources[each]))
         return self._moved_already(suggestions, moved[0])
 
     def _moved_already(self, suggestions: Sequence[Suggestion], first: int) -> Obstacle:
         """Why replacements stay, said of a pod that is there already if there is one among them."""
-        there = [each for each, suggestion in enumerate(suggestions) if self._pods.observed[suggestion.pod]]
+        there = [each for each, suggestion in enumerate(suggestions) if not self._pods.is_replacement(suggestion.pod)]
         if not there:
             return Obstacle(first, (Stage.PLACEMENT, RefusalCode.CYCLE, "this plan has already moved it"))
         name = self._pods.full_name(suggestions[first].pod)
@@ -234,7 +236,7 @@ class Prover:
         if isinstance(landing, Landing):
             if self._state.exists[pod]:
                 self._state.remove(pod)
-            self._state.place(twin_of(pod), landing.target)
+            self._state.place(self._replacements.of(pod), landing.target)
         return landing
 
     def _prove(self, ref: PluginRef, suggestion: Suggestion, source: int, when: ReplacementPolicy) -> Landing | Reason:
@@ -290,10 +292,10 @@ class Prover:
         Source: Kubernetes 1.36, a terminating pod keeps its place.
         """
         self._replace(pod, when)
-        decision = self._schedulers.decide(twin_of(pod))
+        decision = self._schedulers.decide(self._replacements.of(pod))
         if decision.node == PENDING and self._state.exists[pod]:
             self._state.remove(pod)
-            decision = self._schedulers.decide(twin_of(pod))
+            decision = self._schedulers.decide(self._replacements.of(pod))
         return decision
 
     def _replace(self, pod: int, when: ReplacementPolicy) -> None:
@@ -302,7 +304,7 @@ class Prover:
             self._state.terminate(pod)
         elif self._state.exists[pod]:
             self._state.remove(pod)
-        self._state.place(twin_of(pod), PENDING)
+        self._state.place(self._replacements.of(pod), PENDING)
 
     def _comes_with_volumes(self, pod: int) -> bool:
         """Whether it has volumes of its own, so that its replacement's replacement can land where nobody has asked."""

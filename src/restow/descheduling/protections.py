@@ -1,4 +1,4 @@
-"""The checks of DefaultEvictor's Filter that no move changes, each as one array over all pods.
+"""The checks of DefaultEvictor's Filter that no move changes, each one column over all pods.
 
 Every check has a stable code and upstream's text, so that people find in restow's output what they know from the
 Descheduler's log. Source: Descheduler 0.36, plugins/defaultevictor.
@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from restow.cluster.budgets import covered
-from restow.cluster.interning import BoolArray
+from restow.cluster.interning import BoolArray, IntArray, Interner
 from restow.cluster.label_groups import LabelGroups
-from restow.cluster.pods import NO_TIME, Flag, Phase
+from restow.cluster.pod_columns import PodColumn, by_value
+from restow.cluster.pods import NO_TIME, Flag, Phase, Pods
 from restow.cluster.snapshot import Cluster
 from restow.descheduling.evictor_args import DEFAULT_PROTECTIONS, DefaultEvictorArgs
 from restow.descheduling.pod_ages import elapsed_since
@@ -31,11 +33,11 @@ _BUDGET, _CLAIM = "PodDisruptionBudget", "PersistentVolumeClaim"
 
 @dataclass(slots=True, frozen=True)
 class Check:
-    """One check: ``fails[pod]`` pods are protected by it."""
+    """One check: pods for which it fails are protected by it."""
 
     code: RefusalCode
     message: str
-    fails: BoolArray
+    fails: PodColumn[np.bool_]
     #: The kind that the input would have to tell of, where it is for want of that that pods are protected.
     missing: str = ""
 
@@ -69,16 +71,16 @@ def static_checks(
     return checks
 
 
-def unknown_check(kind: str, fails: BoolArray, what: str = "") -> Check:
+def unknown_check(kind: str, fails: PodColumn[np.bool_], what: str = "") -> Check:
     """Protect pods because of a kind of which the input does not tell; ``what`` of it would decide."""
     return Check(RefusalCode.UNKNOWN, f"its eviction depends on {what}{kind}s, which the input lacks", fails, kind)
 
 
 def _always(cluster: Cluster) -> Iterator[Check]:
     pods = cluster.pods
-    yield Check(RefusalCode.MIRROR_POD, "pod is a mirror pod", pods.has(Flag.MIRROR))
-    yield Check(RefusalCode.STATIC_POD, "pod is a static pod", pods.has(Flag.STATIC))
-    yield Check(RefusalCode.TERMINATING, "pod is terminating", pods.has(Flag.TERMINATING))
+    yield Check(RefusalCode.MIRROR_POD, "pod is a mirror pod", flagged(pods, Flag.MIRROR))
+    yield Check(RefusalCode.STATIC_POD, "pod is a static pod", flagged(pods, Flag.STATIC))
+    yield Check(RefusalCode.TERMINATING, "pod is terminating", flagged(pods, Flag.TERMINATING))
 
 
 def _named(
@@ -89,17 +91,17 @@ def _named(
         yield Check(
             RefusalCode.SYSTEM_CRITICAL_PODS,
             "pod has system critical priority and is protected against eviction",
-            pods.priority >= SYSTEM_CRITICAL,
+            PodColumn(pods, lambda rows: pods.priority[rows] >= SYSTEM_CRITICAL),
         )
         yield Check(
             RefusalCode.PRIORITY_THRESHOLD,
             "pod has higher priority than specified priority class threshold",
-            pods.has_priority & (pods.priority >= threshold),
+            PodColumn(pods, lambda rows: pods.has_priority[rows] & (pods.priority[rows] >= threshold)),
         )
     yield _bare_check(cluster, failed_are_protected="FailedBarePods" in protections)
     if "PodsWithLocalStorage" in protections:
         message = "pod has local storage and is protected against eviction"
-        yield Check(RefusalCode.PODS_WITH_LOCAL_STORAGE, message, pods.has(Flag.LOCAL_STORAGE))
+        yield Check(RefusalCode.PODS_WITH_LOCAL_STORAGE, message, flagged(pods, Flag.LOCAL_STORAGE))
     if "DaemonSetPods" in protections:
         yield Check(
             RefusalCode.DAEMON_SET_PODS, "daemonset pods are protected against eviction", of_daemon_sets(cluster)
@@ -110,33 +112,53 @@ def _named(
         yield _budget_check(cluster, labels)
     if "PodsWithResourceClaims" in protections:
         message = "pod has ResourceClaims and descheduler is configured to protect ResourceClaims pods"
-        yield Check(RefusalCode.PODS_WITH_RESOURCE_CLAIMS, message, pods.has(Flag.RESOURCE_CLAIMS))
+        yield Check(RefusalCode.PODS_WITH_RESOURCE_CLAIMS, message, flagged(pods, Flag.RESOURCE_CLAIMS))
 
 
 def _budget_check(cluster: Cluster, labels: LabelGroups) -> Check:
     if not cluster.has_list(_BUDGET):
-        return unknown_check(_BUDGET, np.ones(len(cluster.pods), dtype=bool))
+        return unknown_check(_BUDGET, everywhere(cluster.pods))
+    groups = covered(cluster, labels)
     message = "pod does not have a PodDisruptionBudget and is protected against eviction"
-    return Check(RefusalCode.PODS_WITHOUT_PDB, message, ~covered(cluster, labels))
+    return Check(RefusalCode.PODS_WITHOUT_PDB, message, PodColumn(cluster.pods, partial(_uncovered, labels, groups)))
+
+
+def _uncovered(labels: LabelGroups, covering: frozenset[int], rows: IntArray) -> BoolArray:
+    """Which pods no budget covers."""
+    return np.array([group not in covering for group in labels.groups.of_pods(rows)], dtype=bool)
 
 
 def _bare_check(cluster: Cluster, *, failed_are_protected: bool) -> Check:
     pods = cluster.pods
-    bare = _by_owners(cluster, [len(owners) == 0 for owners in pods.tables.owners])
+    bare = by_value(pods, "owners", "owners", lambda many: [not owners for owners in many])
     if failed_are_protected:
         return Check(RefusalCode.NO_OWNER, "pod does not have any ownerRefs", bare)
     message = "pod does not have any ownerRefs and is not in failed phase"
-    return Check(RefusalCode.NO_OWNER, message, bare & (pods.phase != Phase.FAILED))
+    return Check(
+        RefusalCode.NO_OWNER, message, PodColumn(pods, lambda rows: bare.of(rows) & (pods.phase[rows] != Phase.FAILED))
+    )
 
 
-def of_daemon_sets(cluster: Cluster) -> BoolArray:
-    """Pods with an owner of kind DaemonSet, bool[pod]."""
-    owners = cluster.pods.tables.owners
-    return _by_owners(cluster, [any(owner.kind == "DaemonSet" for owner in each) for each in owners])
+def of_daemon_sets(cluster: Cluster) -> PodColumn[np.bool_]:
+    """Whether each pod has an owner of kind DaemonSet."""
+    return by_value(
+        cluster.pods,
+        "owners",
+        "owners",
+        lambda many: ["DaemonSet" in [each.kind for each in owners] for owners in many],
+    )
 
 
-def _by_owners(cluster: Cluster, holds: list[bool]) -> BoolArray:
-    return np.array(holds, dtype=bool)[cluster.pods.owners]
+def flagged(pods: Pods, flag: Flag) -> PodColumn[np.bool_]:
+    """Whether each pod carries a flag."""
+    # NumPy looks for a dozen attributes at every operand that is no plain number.
+    bit = int(flag)
+    return PodColumn(pods, lambda rows: np.bitwise_and(pods.flags[rows], bit).astype(bool))
+
+
+def everywhere(pods: Pods) -> PodColumn[np.bool_]:
+    """True for each pod."""
+    return PodColumn(pods, lambda rows: np.ones(len(rows), dtype=bool))
 
 
 def _claim_checks(args: DefaultEvictorArgs, cluster: Cluster) -> list[Check]:
@@ -144,16 +166,34 @@ def _claim_checks(args: DefaultEvictorArgs, cluster: Cluster) -> list[Check]:
     narrowed = config.pods_with_pvc.protected_storage_classes if config and config.pods_with_pvc else ()
     if not narrowed:
         message = "pod with PVC is protected against eviction"
-        return [Check(RefusalCode.PODS_WITH_PVC, message, cluster.pods.has(Flag.CLAIMS))]
+        return [Check(RefusalCode.PODS_WITH_PVC, message, flagged(cluster.pods, Flag.CLAIMS))]
     if not cluster.has_list(_CLAIM):
-        return [unknown_check(_CLAIM, cluster.pods.has(Flag.CLAIMS))]
+        return [unknown_check(_CLAIM, flagged(cluster.pods, Flag.CLAIMS))]
     protected = {each.name for each in narrowed}
-    failing: dict[str, list[int]] = {}
-    for pod in np.flatnonzero(cluster.pods.has(Flag.CLAIMS)).tolist():
-        message_or_none = _storage_class_failure(cluster, pod, protected)
-        if message_or_none is not None:
-            failing.setdefault(message_or_none, []).append(pod)
-    return [Check(RefusalCode.PODS_WITH_PVC, message, _only(pods, cluster)) for message, pods in failing.items()]
+    pods, messages = cluster.pods, Interner[str | None]()
+    messages.id(None)
+
+    def failures(rows: IntArray) -> IntArray:
+        claims = np.bitwise_and(pods.flags[rows], int(Flag.CLAIMS)).astype(bool).tolist()
+        found = (
+            _storage_class_failure(cluster, pod, protected) if claiming else None
+            for pod, claiming in zip(rows.tolist(), claims, strict=True)
+        )
+        return np.array(messages.ids(found), dtype=np.int64)
+
+    failure = PodColumn(pods, failures)
+    # Asking once finds all texts that there are.
+    known = messages.keys() if len(failure.values) else []
+    texts = [(number, text) for number, text in enumerate(known) if text is not None]
+    return [
+        Check(RefusalCode.PODS_WITH_PVC, text, PodColumn(pods, partial(_is_failure, failure, number)))
+        for number, text in texts
+    ]
+
+
+def _is_failure(failure: PodColumn[np.int64], number: int, rows: IntArray) -> BoolArray:
+    """Of which pods it is this failure."""
+    return np.equal(failure.values[rows], number)
 
 
 def _storage_class_failure(cluster: Cluster, pod: int, protected: set[str]) -> str | None:
@@ -173,18 +213,11 @@ def _storage_class_failure(cluster: Cluster, pod: int, protected: set[str]) -> s
     return None if found is None else f'pod using protected storage class "{found}"'
 
 
-def _only(chosen: list[int], cluster: Cluster) -> BoolArray:
-    result = np.zeros(len(cluster.pods), dtype=bool)
-    result[chosen] = True
-    return result
-
-
 def _label_check(args: DefaultEvictorArgs, cluster: Cluster) -> list[Check]:
     selector = selector_from(args.label_selector)
     if selector == EVERYTHING:
         return []
-    matching = [selector.matches(labels) for labels in cluster.pods.tables.labels]
-    fails = ~np.array(matching, dtype=bool)[cluster.pods.labels]
+    fails = by_value(cluster.pods, "labels", "labels", lambda many: [not selector.matches(each) for each in many])
     return [
         Check(
             RefusalCode.LABEL_SELECTOR,
@@ -195,7 +228,12 @@ def _label_check(args: DefaultEvictorArgs, cluster: Cluster) -> list[Check]:
 
 
 def _age_check(min_age: int, cluster: Cluster, now: int) -> Check:
-    started = cluster.pods.started
-    young = (started == NO_TIME) | (elapsed_since(started, now) < min_age)
+    pods = cluster.pods
+
+    def young(rows: IntArray) -> BoolArray:
+        started = pods.started[rows]
+        is_young: BoolArray = (started == NO_TIME) | (elapsed_since(started, now) < min_age)
+        return is_young
+
     message = f"pod age is not older than MinPodAge: &Duration{{Duration:{format_duration(min_age)},}} seconds"
-    return Check(RefusalCode.MIN_POD_AGE, message, young)
+    return Check(RefusalCode.MIN_POD_AGE, message, PodColumn(pods, young))

@@ -18,7 +18,7 @@ from types import MappingProxyType
 
 from msgspec import structs
 
-from restow.cluster.replacements import with_replacements
+from restow.cluster.replacements import Replacements
 from restow.cluster.snapshot import Cluster
 from restow.cluster.state import ClusterState
 from restow.descheduling.arbiter import Arbiter, Record
@@ -32,7 +32,7 @@ from restow.descheduling.limits import Limits, PriorEviction
 from restow.descheduling.placement import excluded_pods
 from restow.descheduling.proof import MoveCycle, Prover
 from restow.descheduling.steering import FENCE_EFFECTS
-from restow.policies.codes import Stage, SteeringMode
+from restow.policies.codes import Placement, Stage, SteeringMode
 from restow.policies.policy import Policy
 from restow.policies.schema import DEFAULT_EVICTOR
 from restow.scheduling.context import Context
@@ -89,15 +89,22 @@ def prove_cycle(
     ``profiles`` are those of the cluster's schedulers, ``steering`` is how replacements can be brought to their targets;
     ``prior_evictions``, ``excluded`` and errors as for ``run_cycle``.
     """
-    state = ClusterState(with_replacements(cluster, now))
+    state = ClusterState(cluster)
     policy = without_node_fit(policy)
-    runner = StrategyRunner.of(state, policy, strategies, now, steering)
+    runner = StrategyRunner.of(state, policy, strategies, now, placement=Placement.PROVE, steering=steering)
     fence = _fence(runner, policy, steering)
     if fence is not None:
         state = ClusterState(replace(state.cluster, nodes=state.cluster.nodes.fenced(*fence)))
-        runner = StrategyRunner.of(state, policy, strategies, now, steering)
+        runner = StrategyRunner.of(state, policy, strategies, now, placement=Placement.PROVE, steering=steering)
     proof = _Proof(
-        state, runner, policy, profiles, steering=steering, prior_evictions=prior_evictions, excluded=excluded
+        state,
+        Replacements(state, now),
+        runner,
+        policy,
+        profiles,
+        steering=steering,
+        prior_evictions=prior_evictions,
+        excluded=excluded,
     )
     return replace(proof.cycle(), fence=fence)
 
@@ -130,6 +137,7 @@ class _Proof:
     def __init__(
         self,
         state: ClusterState,
+        replacements: Replacements,
         runner: StrategyRunner,
         policy: Policy,
         profiles: Iterable[SchedulerProfile],
@@ -139,6 +147,7 @@ class _Proof:
         excluded: Mapping[str, Reason],
     ) -> None:
         self._state = state
+        self._replacements = replacements
         self._runner = runner
         self._policy = policy
         self._schedulers = Schedulers(Context.of(state), profiles)
@@ -223,6 +232,7 @@ class _Proof:
     def _prover(self, budgets: DisruptionBudgets, forbidden: _Forbidden) -> Prover:
         return Prover(
             self._state,
+            self._replacements,
             self._schedulers,
             budgets,
             self._missing_data,

@@ -8,12 +8,29 @@ and which constraint wants it gone, is its own too.
 
 from __future__ import annotations
 
-from restow.cluster.pods import Pods
+from restow.cluster.pods import NO_POD, Pods
 from restow.descheduling.evictor import Reason
 from restow.descheduling.landings import PlacementPrediction
 from restow.scheduling.recent import Recent
 
 _Key = tuple[object, ...]
+#: What a scheduler may see of a pod.
+_SEEN = (
+    "namespace",
+    "labels",
+    "owners",
+    "resources",
+    "tolerations",
+    "rules",
+    "spread",
+    "images",
+    "init_images",
+    "ports",
+    "schedulers",
+    "priority",
+    "flags",
+    "volumes",
+)
 #: Pods alike of one node come soon after one another; a prediction on 5,000 nodes takes 0.1 MB.
 _CAPACITY = 1024
 
@@ -22,24 +39,7 @@ class RefusalMemory:
     """What was found out since the last move."""
 
     def __init__(self, pods: Pods) -> None:
-        self._columns = (
-            pods.namespace,
-            pods.labels,
-            pods.owners,
-            pods.resources,
-            pods.tolerations,
-            pods.rules,
-            pods.spread,
-            pods.images,
-            pods.init_images,
-            pods.ports,
-            pods.schedulers,
-            pods.priority,
-            pods.flags,
-            pods.observed,
-        )
-        self._volumes = pods.volumes
-        self._without = [not volumes for volumes in pods.tables.volumes]
+        self._pods = pods
         self._known: Recent[_Key, PlacementPrediction | Reason] = Recent(_CAPACITY)
 
     def recall(self, pod: int, source: int) -> PlacementPrediction | Reason | None:
@@ -48,7 +48,7 @@ class RefusalMemory:
 
     def keep(self, pod: int, source: int, known: PlacementPrediction | Reason) -> None:
         """Remember what was said of a pod."""
-        if self._without[self._volumes[pod]]:
+        if not self._pods.tables.volumes[self._pods.volumes[pod]]:
             self._known.put(self._key(pod, source), known)
 
     def forget(self) -> None:
@@ -56,4 +56,4 @@ class RefusalMemory:
         self._known = Recent(_CAPACITY)
 
     def _key(self, pod: int, source: int) -> _Key:
-        return source, self._volumes[pod], *[column[pod] for column in self._columns]
+        return source, self._pods.replaces[pod] != NO_POD, *[getattr(self._pods, name)[pod] for name in _SEEN]

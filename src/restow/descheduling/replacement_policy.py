@@ -38,13 +38,12 @@ class ReplacementPolicies:
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
-        self._owners = cluster.pods.owners
-        self._over = cluster.pods.terminal
-        self._known: dict[tuple[int, int, bool], ReplacementPolicy] = {}
+        self._pods = cluster.pods
+        self._known: dict[tuple[int, int, int], ReplacementPolicy] = {}
 
     def of(self, pod: int) -> ReplacementPolicy:
         """When the replacement of a pod would come."""
-        key = int(self._owners[pod]), int(self._cluster.pods.namespace[pod]), bool(self._over[pod])
+        key = int(self._pods.owners[pod]), int(self._pods.namespace[pod]), int(self._pods.phase[pod])
         known = self._known.get(key)
         if known is None:
             known = self._known[key] = self._find(pod)
@@ -54,7 +53,7 @@ class ReplacementPolicies:
         owner = owner_of(self._cluster.pods, pod)
         if owner is not None and owner.kind in _ONE_AT_A_TIME:
             return ReplacementPolicy.AFTERWARDS
-        if self._over[pod]:
+        if self._pods.is_over(pod):
             return ReplacementPolicy.NOT_NEEDED
         if owner is None:
             return ReplacementPolicy.LOST

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from msgspec import UNSET, structs
 
 from restow.cluster.interning import BoolArray, IntArray
-from restow.cluster.replacements import twin_of, with_replacements
+from restow.cluster.replacements import Replacements
 from restow.cluster.snapshot import Cluster
 from restow.cluster.state import ClusterState
 from restow.descheduling.arbiter import Arbiter, Record
@@ -117,14 +117,17 @@ def replay(
     stands = None if fence is None or steering not in FENCE_EFFECTS else _found(fence, cluster)
     if stands is not None:
         cluster = replace(cluster, nodes=cluster.nodes.fenced(*stands))
-    state = ClusterState(with_replacements(cluster, now)) if proves else ClusterState(cluster, by_status=False)
-    runner = StrategyRunner.of(state, policy, strategies(), now)
+    state = ClusterState(cluster, by_status=proves)
+    replacements = Replacements(state, now)
+    runner = StrategyRunner.of(state, policy, strategies(), now, placement=placement)
     missing_data = MissingData(state.cluster)
     limits = runner.limits(())
     if not proves:
-        return _Replaying(runner, Arbiter(state, limits, EvictOnly(state)), moves, missing_data, changed, {}).decided()
+        arbiter = Arbiter(state, limits, EvictOnly(state))
+        return _Replaying(runner, replacements, arbiter, moves, missing_data, changed, {}).decided()
     prover = Prover(
         state,
+        replacements,
         Schedulers(Context.of(state), profiles),
         DisruptionBudgets.of(state.cluster, runner.labels),
         missing_data,
@@ -135,7 +138,7 @@ def replay(
     arbiter = Arbiter(state, limits, prover)
     watchers = runner.watchers(arbiter)
     prover.watch(watchers)
-    replayed = _Replaying(runner, arbiter, moves, missing_data, changed, dict(watchers)).decided()
+    replayed = _Replaying(runner, replacements, arbiter, moves, missing_data, changed, dict(watchers)).decided()
     return replace(replayed, cycle=replace(replayed.cycle, fence=stands))
 
 
@@ -151,6 +154,7 @@ class _Replaying:
     """One decision about a plan."""
 
     _runner: StrategyRunner
+    _replacements: Replacements
     _arbiter: Arbiter
     _moves: Sequence[Move]
     _missing_data: MissingData
@@ -274,7 +278,9 @@ class _Replaying:
             move.reason,
             PlacementConstraint.ANYWHERE if stays else move.constraint,
             PendingFilters.PRE_EVICTION if move.proposal is UNSET else PendingFilters.ALL,
-            accepts=partial(_among, good) if check is None else partial(_undisputed, good, check, twin_of(pod)),
+            accepts=partial(_among, good)
+            if check is None
+            else partial(_undisputed, good, check, self._replacements.of(pod)),
             worse=partial(_outside, in_vain),
             cost=partial(_distance, self._nodes.get(move.target or "", -1)),
             by_plan=True,

@@ -63,10 +63,8 @@ class Repulsion:
         self._view = view
         self._present = present
         pods = view.pods
-        self._names = pods.names
+        self._pods = pods
         self._node: list[int] = view.state.node.tolist()
-        self._rules: list[int] = pods.rules.tolist()
-        self._namespace: list[int] = pods.namespace.tolist()
         self._namespace_ids = {name: identifier for identifier, name in enumerate(pods.tables.namespaces)}
         self._left: set[int] = set()
         self._domains: dict[str, RepulsionDomains] = {}
@@ -89,7 +87,7 @@ class Repulsion:
         node = self._node[pod]
         for term in self._terms_for(pod):
             domain = term.domains.of_node[node]
-            other = self._other(term.matching.get(domain), self._names[pod])
+            other = self._other(term.matching.get(domain), self._pods.names[pod])
             if other is not None:
                 return f"repels {self._view.pods.full_name(other)}, also {term.domains.text(domain)}"
         return None
@@ -99,10 +97,10 @@ class Repulsion:
         while matching and matching[-1] in self._left:
             matching.pop()
         still_there = (pod for pod in reversed(matching or ()) if pod not in self._left)
-        return next((pod for pod in still_there if self._names[pod] != name), None)
+        return next((pod for pod in still_there if self._pods.names[pod] != name), None)
 
     def _terms_for(self, pod: int) -> tuple[Term, ...]:
-        key = self._rules[pod], self._namespace[pod]
+        key = int(self._pods.rules[pod]), int(self._pods.namespace[pod])
         terms = self._terms_of.get(key)
         if terms is None:
             terms = self._terms_of[key] = tuple(self._compiled(*key))
@@ -132,6 +130,8 @@ class Repulsion:
 
     def _fill(self, term: Term, selector: Selector, namespaces: tuple[int, ...]) -> None:
         found = self._view.labels.matching(selector, namespaces)
+        # Replacements that have come since are not among the pods given.
+        found = self._pods.in_order(found[found < len(self._present)])
         of_node, matching = term.domains.of_node, defaultdict[int, list[int]](list)
         for pod in found[self._present[found]].tolist():
             matching[of_node[self._node[pod]]].append(pod)

@@ -11,9 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-import numpy as np
-
-from restow.cluster.interning import BoolArray
 from restow.cluster.snapshot import Cluster
 from restow.kube.objects import OwnerReference
 from restow.policies.codes import RefusalCode, SteeringMode
@@ -36,15 +33,12 @@ class Steerable:
     """Which pods of one cluster have replacements that can be steered."""
 
     def __init__(self, cluster: Cluster, steering: SteeringMode) -> None:
-        self._owners = cluster.pods.owners
-        self._known: BoolArray = np.array(
-            [steering == SteeringMode.NOMINATE and can_be_named(owners) for owners in cluster.pods.tables.owners],
-            dtype=bool,
-        )
+        self._pods = cluster.pods
+        self._nominates = steering == SteeringMode.NOMINATE
 
     def knows(self, pod: int) -> bool:
         """Whether the replacement of a pod can be steered."""
-        return bool(self._known[self._owners[pod]])
+        return self._nominates and can_be_named(self._pods.tables.owners[self._pods.owners[pod]])
 
 
 def can_be_named(owners: Sequence[OwnerReference]) -> bool:

@@ -7,7 +7,7 @@ from typing import Final
 
 from restow.cluster.budgets import covered_pods
 from restow.cluster.label_groups import LabelGroups
-from restow.cluster.owners import OwnerIndex, owner_of, workload_of
+from restow.cluster.owners import OwnerCounts, owner_of, workload_of
 from restow.cluster.pods import Flag, Pods
 from restow.cluster.snapshot import Cluster
 from restow.descheduling.arbiter import Eviction
@@ -58,12 +58,10 @@ class _Sizes:
     """How many pods there are of each owner, not counting those that are over."""
 
     def __init__(self, cluster: Cluster) -> None:
-        self._index = OwnerIndex.of(cluster.pods)
-        self._counts = self._index.counts(cluster.pods.observed & ~cluster.pods.terminal)
+        self._counts = OwnerCounts(cluster.pods, cluster.pods.read() & ~cluster.pods.terminal)
 
     def of(self, pod: int) -> int:
-        owners = self._index.of_pod(pod)
-        return int(self._counts[owners].max()) if len(owners) else 1
+        return int(self._counts.of_pod(pod).max(initial=0)) or 1
 
 
 def _is_independent(pods: Pods, pod: int) -> bool:

@@ -61,14 +61,13 @@ class Candidates:
         begins, counted = self.first[:-1], np.diff(self.first)
         # The most important victim has the highest priority, and started before others that have it too.
         leading, priority = self.victims[begins], pods.priority[self.victims].astype(np.int64)
-        start = pods.started[leading]
         return np.stack(
             (
                 self.violations,
                 priority[begins],
                 np.add.reduceat(priority, begins) + _SHIFT * counted,
                 counted,
-                -np.where(start == NO_TIME, _NOW, start),
+                -starts(pods, leading),
             )
         )
 
@@ -131,9 +130,10 @@ _NOWHERE: BoolArray = np.zeros(0, dtype=bool)
 NOTHING_FOUND = FoundCandidates(_NOWHERE, _NOWHERE, dict[int, Candidate]().__getitem__)
 
 
-def starts(pods: Pods) -> IntArray:
-    """When each pod started, nanoseconds since the epoch."""
-    return np.where(pods.started == NO_TIME, _NOW, pods.started)
+def starts(pods: Pods, some: IntArray) -> IntArray:
+    """When some pods started, nanoseconds since the epoch."""
+    started = pods.started[some]
+    return np.where(started == NO_TIME, _NOW, started)
 
 
 def least(criteria: Criteria, columns: IntArray) -> IntArray:

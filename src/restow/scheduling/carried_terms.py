@@ -8,13 +8,9 @@ cut down to sets of carriers by topology key and weight, whose presence on the n
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
-from restow.cluster.interning import IntArray, combine
-from restow.cluster.pods import Pods
 from restow.kube.labels import NOTHING
 from restow.scheduling.affinity_terms import AffinityTerm
 from restow.scheduling.context import Context
@@ -42,35 +38,17 @@ class Carriers:
     topology_key: str
     #: The sum over the terms of each pod.
     weight: int
-    #: Sorted.
-    pods: IntArray
-
-
-class CarrierGroups:
-    """The pods with inter-pod terms that are not over, grouped by their rules and namespace."""
-
-    def __init__(self, pods: Pods) -> None:
-        has_terms = [(each.pod_affinity or each.pod_anti_affinity) is not None for each in pods.tables.rules]
-        carriers = np.flatnonzero(np.array(has_terms, dtype=bool)[pods.rules] & ~pods.terminal)
-        group, table = combine(pods.rules[carriers], pods.namespace[carriers])
-        #: The rules and the namespace of each group, by identifier.
-        self.table: list[tuple[int, int]] = [(rules, namespace) for rules, namespace in table.tolist()]
-        self._pods = carriers[np.argsort(group, kind="stable")]
-        self._first: list[int] = np.searchsorted(np.sort(group), np.arange(len(table) + 1)).tolist()
-
-    def pods(self, groups: Iterable[int]) -> IntArray:
-        """All pods of some groups, sorted."""
-        return np.sort(np.concatenate([self._pods[self._first[group] : self._first[group + 1]] for group in groups]))
+    #: Groups of ``Context.carriers``.
+    groups: frozenset[int]
 
 
 class CarriedTerms:
     """Terms of existing pods by whom they mean."""
 
-    def __init__(self, context: Context, carried: Sequence[CarriedTerm], groups: CarrierGroups) -> None:
+    def __init__(self, context: Context, carried: Sequence[CarriedTerm]) -> None:
         self._pods = context.state.cluster.pods
         self._namespace_labels = context.namespaces
         self._carried = carried
-        self._groups = groups
         self._index = SelectorIndex([_scoped(each.term) for each in carried])
         #: By namespace and labels: several of them may be labelled alike.
         self._of_kind: Recent[tuple[int, int], tuple[Carriers, ...]] = Recent(_KINDS)
@@ -112,7 +90,7 @@ class CarriedTerms:
         alike: dict[tuple[str, int], list[int]] = defaultdict(list)
         for (topology_key, group), weight in weights.items():
             alike[topology_key, weight].append(group)
-        return tuple(Carriers(*each, self._groups.pods(groups)) for each, groups in alike.items())
+        return tuple(Carriers(*each, frozenset(groups)) for each, groups in alike.items())
 
 
 def _scoped(term: AffinityTerm) -> ScopedSelector:

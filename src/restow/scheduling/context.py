@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from restow.cluster.label_groups import LabelGroups
+from restow.cluster.pod_columns import PodGroups
 from restow.cluster.state import ClusterState
 from restow.scheduling.pod_counts import PodCounts
 from restow.scheduling.storage import Storage
@@ -17,6 +18,8 @@ class Context:
 
     state: ClusterState
     labels: LabelGroups
+    #: Pods with the same rules in the same namespace carry the same inter-pod terms.
+    carriers: PodGroups
     counts: PodCounts
     storage: Storage
     #: Labels by name of the namespaces that the input holds.
@@ -28,6 +31,7 @@ class Context:
         return Context(
             state,
             LabelGroups(state.cluster.pods),
+            PodGroups(state.cluster.pods, "rules", "namespace"),
             PodCounts(state),
             Storage(state.cluster),
             state.cluster.namespace_labels(),

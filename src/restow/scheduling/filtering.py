@@ -43,7 +43,7 @@ class Filters:
         self._nominations = nominations
         self._everywhere: IntArray = np.arange(len(context.state.cluster.nodes))
         leading = list(takewhile(lambda plugin: isinstance(plugin, LocalPlugin), plugins))
-        self._priority = context.state.cluster.pods.priority
+        self._pods = context.state.cluster.pods
         #: Plugins that look at nodes only, whatever pods are there.
         self._static = {each.name for each in leading if isinstance(each, LocalPlugin) and each.scope is Scope.NODE}
         self._local = {
@@ -55,7 +55,7 @@ class Filters:
         self.kept_nodes = KeptNodes(context.state, nominations)
         self._with_nominated = PerNode(self.kept_nodes, len(self._everywhere), self._filter_with_nominated)
         self._sample: dict[tuple[int, int], tuple[NodeResourcesFit, int]] = {}
-        self._prefilters = PreFilters(context.state.cluster.pods, plugins)
+        self._prefilters = PreFilters(context, plugins)
         #: What the categories of verdicts stand for; it only ever grows.
         self.rejections: list[PluginRejection] = []
         self._known: dict[PluginRejection, int] = {}
@@ -181,8 +181,8 @@ class Filters:
 
     def _fitting_beside_nominated(self, fit: NodeResourcesFit, pod: int) -> Categories:
         """The verdicts on resources, with the pods that nodes are kept for; without them there is only more room."""
-        key = fit.key(pod), int(self._priority[pod])
-        self._sample.setdefault(key, (fit, pod))
+        key = fit.key(pod), int(self._pods.priority[pod])
+        self._sample[key] = fit, pod
         return self._with_nominated.of(key)
 
     def _filter_with_nominated(self, key: tuple[int, int], nodes: IntArray) -> Categories:

@@ -27,6 +27,7 @@ class KeptNodes:
         self._read, self._born = len(state.changes), len(state.births)
         self._heard = len(nominations.events)
         self._nodes: list[int] = []
+        state.before_rewriting.append(lambda: len(self.changes))
 
     @property
     def cluster(self) -> Cluster:

@@ -45,18 +45,18 @@ class _Following:
     def __init__(self, state: ClusterState, plugin: LocalPlugin, number: Numbering) -> None:
         self._plugin = plugin
         self._number = number
-        #: One pod of each kind; to the plugin all of them are the same.
+        #: The pod of each kind that was asked about last; to the plugin all of them are the same.
         self._sample: dict[int, int] = {}
         self._kept = PerNode(state, len(state.cluster.nodes), self._filter)
 
     def of(self, pod: int) -> Categories:
         key = self._plugin.key(pod)
-        self._sample.setdefault(key, pod)
+        self._sample[key] = pod
         return self._kept.of(key)
 
     def at(self, pod: int, nodes: IntArray) -> Categories:
         key = self._plugin.key(pod)
-        self._sample.setdefault(key, pod)
+        self._sample[key] = pod
         return self._kept.at(key, nodes)
 
     def _filter(self, key: int, nodes: IntArray) -> Categories:

@@ -20,12 +20,13 @@ class Nominations:
         self, state: ClusterState, schedulers: frozenset[str], ignores_gates: frozenset[str] = frozenset()
     ) -> None:
         self._state = state
-        self._priority = state.cluster.pods.priority
+        self._pods = state.cluster.pods
         self._node: dict[int, int] = {}
         #: The pods that each node is kept for.
         self.by_node: dict[int, set[int]] = {}
         #: The node of every nomination that came or went, oldest first.
         self.events: list[int] = []
+        state.before_rewriting.append(self._drop_those_gone)
         nominated = state.cluster.pods.nominated
         if np.any(nominated >= 0):
             for pod in waiting_pods(state, schedulers, ignores_gates).pods:
@@ -41,12 +42,12 @@ class Nominations:
 
     def ahead_of(self, pod: int, node: int) -> list[int]:
         """The other waiting pods that a node is kept for and that are at least as important as a pod."""
-        return [other for other in self.kept_for(node, int(self._priority[pod])) if other != pod]
+        return [other for other in self.kept_for(node, int(self._pods.priority[pod])) if other != pod]
 
     def kept_for(self, node: int, priority: int) -> list[int]:
         """The waiting pods of at least this priority that a node is kept for."""
-        pods = sorted(self.by_node.get(node, ()))
-        return [pod for pod in pods if self._priority[pod] >= priority and self._waits(pod)]
+        pods = sorted(self.by_node.get(node, ()), key=self._pods.rank.__getitem__)
+        return [pod for pod in pods if self._pods.priority[pod] >= priority and self._waits(pod)]
 
     def nodes(self) -> list[int]:
         """The nodes that are kept for someone."""
@@ -56,7 +57,7 @@ class Nominations:
         """Keep a node for a pod that preempts there; less important pods lose their nomination for it."""
         self.drop(pod)
         for other in list(self.by_node.get(node, ())):
-            if self._priority[other] < self._priority[pod]:
+            if self._pods.priority[other] < self._pods.priority[pod]:
                 self.drop(other)
         self._add(pod, node)
 
@@ -73,6 +74,10 @@ class Nominations:
         self._node[pod] = node
         self.by_node.setdefault(node, set()).add(pod)
         self.events.append(node)
+
+    def _drop_those_gone(self) -> None:
+        for pod in [each for each in self._node if not self._state.exists[each]]:
+            self.drop(pod)
 
     def _waits(self, pod: int) -> bool:
         return bool(self._state.exists[pod]) and int(self._state.node[pod]) == PENDING

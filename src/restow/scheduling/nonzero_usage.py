@@ -13,7 +13,7 @@ import numpy.typing as npt
 from restow.cluster.nodes import CPU, MEMORY
 from restow.cluster.state import ClusterState
 
-_ROWS = (CPU, MEMORY)
+_ROWS = {CPU: "cpu", MEMORY: "memory"}
 
 
 class NonzeroUsage:
@@ -21,31 +21,32 @@ class NonzeroUsage:
 
     def __init__(self, state: ClusterState) -> None:
         self._state = state
-        tables = state.cluster.pods.tables
-        amounts = [each.nonzero for each in tables.resources] + [nonzero for _, nonzero in tables.held]
-        self._vectors = [(each.get("cpu", 0), each.get("memory", 0)) for each in amounts]
-        self._holds = ~state.cluster.pods.terminal
         self._read = len(state.changes)
         self._requested = self._sums()
+        state.before_rewriting.append(self.requested)
 
     def requested(self) -> npt.NDArray[np.int64]:
         """The sums over the pods that hold resources, int64[CPU and MEMORY, node]; not to be changed."""
-        changes = self._state.changes
+        changes, tables = self._state.changes, self._state.cluster.pods.tables
         if self._read != len(changes):
-            column = self._state.held
             with np.errstate(over="ignore"):
                 for change in changes[self._read :]:
-                    if change.present and self._holds[change.pod]:
-                        for row, amount in zip(_ROWS, self._vectors[column[change.pod]], strict=True):
-                            self._requested[row, change.node] += change.present * amount
+                    if change.present and self._state.holds[change.pod]:
+                        held = int(self._state.held[change.pod])
+                        amounts = tables.resources[held].nonzero if held >= 0 else tables.held[-1 - held][1]
+                        for row, name in _ROWS.items():
+                            self._requested[row, change.node] += change.present * amounts.get(name, 0)
             self._read = len(changes)
         return self._requested
 
     def _sums(self) -> npt.NDArray[np.int64]:
         state = self._state
         placed = np.flatnonzero(state.holds_resources() & (state.node >= 0))
-        vectors = np.array(self._vectors, dtype=np.int64).reshape(-1, len(_ROWS))[state.held[placed]]
+        known, held = np.unique(state.held[placed], return_inverse=True)
+        tables = state.cluster.pods.tables
+        amounts = [tables.resources[at].nonzero if at >= 0 else tables.held[-1 - at][1] for at in known.tolist()]
         sums = np.zeros((len(_ROWS), len(state.cluster.nodes)), dtype=np.int64)
-        for row in _ROWS:
-            np.add.at(sums[row], state.node[placed], vectors[:, row])
+        for row, name in _ROWS.items():
+            of_value = np.array([each.get(name, 0) for each in amounts], dtype=np.int64)
+            np.add.at(sums[row], state.node[placed], of_value[held])
         return sums

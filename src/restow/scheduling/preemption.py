@@ -87,7 +87,6 @@ class Preemptor:
         self._context = context
         self._state = context.state
         self._pods = context.state.cluster.pods
-        self._never_preempts = self._pods.has(Flag.NEVER_PREEMPTS)
         self._filters = filters
         self._nominations = nominations
         self._search = VictimSearch(context)
@@ -152,7 +151,7 @@ class Preemptor:
 
     def _ineligible(self, pod: int, verdicts: Verdicts) -> str:
         """Why a pod may not preempt; empty where it may."""
-        if self._never_preempts[pod]:
+        if self._pods.flags[pod] & Flag.NEVER_PREEMPTS:
             return _NEVER
         node = self._nominations.node(pod)
         if node < 0:

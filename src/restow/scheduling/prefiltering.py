@@ -10,12 +10,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from restow.cluster.interning import BoolArray, combine
-from restow.cluster.pods import Pods
+from restow.cluster.interning import BoolArray
+from restow.cluster.pod_columns import PodGroups
+from restow.scheduling.context import Context
 from restow.scheduling.framework import FilterPlugin, LocalPlugin, Outcome, PreFiltered
 from restow.scheduling.recent import Recent
 from restow.scheduling.verdicts import PluginRejection
 
+#: Pods that have all of this in common are alike in everything that filters look at.
+_WHAT_FILTERS_LOOK_AT = (
+    "namespace",
+    "labels",
+    "owners",
+    "tolerations",
+    "rules",
+    "resources",
+    "ports",
+    "spread",
+    "volumes",
+)
 #: Kinds of pods that are remembered: as many as the workloads of a large cluster, most of which take a few bytes.
 _CAPACITY = 16_384
 
@@ -48,22 +61,27 @@ class _Kind:
 class PreFilters:
     """The plugins of one profile, asked before any node is looked at."""
 
-    def __init__(self, pods: Pods, plugins: Sequence[FilterPlugin]) -> None:
+    def __init__(self, context: Context, plugins: Sequence[FilterPlugin]) -> None:
         self._plugins = plugins
         #: Plugins that always say the same of all pods of a kind.
         self._constant = frozenset(each for each in plugins if isinstance(each, LocalPlugin))
-        self._kind_of = kinds_of_pods(pods)
+        self._kind_of = PodGroups(context.state.cluster.pods, *_WHAT_FILTERS_LOOK_AT)
         self._kinds: Recent[int, _Kind] = Recent(_CAPACITY)
+        #: Whose terms may concern pods of any kind, and how many there were when the kinds were met.
+        self._carriers, self._met = context.carriers, len(context.carriers)
 
     def ask(self, pod: int) -> Asked:
         """What is left to be done for a pod.
 
         A plugin that has nothing to say now is not asked again in this cycle, whatever is tried out.
         """
-        kind = self._kinds.get(self._kind_of[pod])
+        if self._carriers.values and len(self._carriers.table) != self._met:
+            self._kinds, self._met = Recent(_CAPACITY), len(self._carriers.table)
+        number = self._kind_of.values[pod]
+        kind = self._kinds.get(number)
         if kind is None:
             kind = self._meet(pod)
-            self._kinds.put(self._kind_of[pod], kind)
+            self._kinds.put(number, kind)
         if kind.asked is None:
             return _asked(pod, kind.plugins)
         known = kind.asked
@@ -98,14 +116,6 @@ def _asked(pod: int, plugins: Sequence[tuple[FilterPlugin, PreFiltered | None]])
         if not answer.skip:
             asked.append(plugin)
     return Asked(pod, tuple(asked), allowed, tuple(restricting), resolvable)
-
-
-def kinds_of_pods(pods: Pods) -> list[int]:
-    """A number for each pod; pods that have it in common are alike in everything that filters look at."""
-    identity = (pods.namespace, pods.labels, pods.owners)
-    parts = (pods.tolerations, pods.rules, pods.resources, pods.ports, pods.spread, pods.volumes)
-    kinds: list[int] = combine(*identity, *parts)[0].tolist()
-    return kinds
 
 
 def _conflict(plugins: Sequence[str]) -> PluginRejection:

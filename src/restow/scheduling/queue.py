@@ -36,7 +36,7 @@ def waiting_pods(
     ``ignores_gates`` are those of the schedulers that run without SchedulingGates.
     """
     pods = state.cluster.pods
-    waiting = np.flatnonzero(_naming(state, schedulers) & _waits(state))
+    waiting = pods.where(_naming(state, schedulers) & _waits(state))
     ordered = waiting[np.lexsort((pods.created[waiting], -pods.priority[waiting]))].tolist()
     gates = {pod: pods.tables.gates[pods.gates[pod]] for pod in ordered}
     if ignores_gates:
@@ -50,7 +50,8 @@ def waiting_pods(
 
 def waiting_for_others(state: ClusterState, schedulers: Collection[str]) -> list[int]:
     """The pods that wait and name none of some schedulers, in order of their names."""
-    return np.flatnonzero(~_naming(state, schedulers) & _waits(state)).tolist()
+    waiting: list[int] = state.cluster.pods.where(~_naming(state, schedulers) & _waits(state)).tolist()
+    return waiting
 
 
 def _naming(state: ClusterState, schedulers: Collection[str]) -> BoolArray:

@@ -104,7 +104,7 @@ class ResourceTrials:
 
     def _size(self, fit: NodeResourcesFit, pod: int) -> Size:
         size = int(self._state.cluster.pods.priority[pod]), fit.key(pod)
-        self._sample.setdefault(size, (fit, pod))
+        self._sample[size] = fit, pod
         return size
 
     def _try_out(self, size: Size, nodes: IntArray, ranked_candidates: RankedCandidates) -> None:

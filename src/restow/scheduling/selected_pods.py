@@ -2,12 +2,6 @@
 
 from __future__ import annotations
 
-from functools import reduce
-
-import numpy as np
-
-from restow.cluster.interning import IntArray
-from restow.cluster.pods import Phase
 from restow.kube.labels import Selector
 from restow.scheduling.context import Context
 from restow.scheduling.pod_counts import Tracker
@@ -18,11 +12,16 @@ Selection = tuple[Selector, frozenset[int] | None]
 
 def selected(context: Context, *selections: Selection) -> Tracker:
     """The count of the pods that match all of some selections (at least one) and are not over."""
-    return context.counts.tracker(selections, lambda: _members(context, selections))
+    labels = context.labels
 
+    def is_meant(group: int) -> bool:
+        return all(
+            (namespaces is None or labels.namespace(group) in namespaces) and selector.matches(labels.labels(group))
+            for selector, namespaces in selections
+        )
 
-def _members(context: Context, selections: tuple[Selection, ...]) -> IntArray:
-    found: IntArray = reduce(np.intersect1d, (context.labels.matching(*each) for each in selections))
-    phase = context.state.cluster.pods.phase[found]
-    holding: IntArray = found[(phase != Phase.SUCCEEDED) & (phase != Phase.FAILED)]
-    return holding
+    def meant() -> list[int]:
+        first, *others = (labels.matching_groups(*each) for each in selections)
+        return sorted(set(first).intersection(*others))
+
+    return context.counts.tracker(selections, labels.groups, meant, is_meant)

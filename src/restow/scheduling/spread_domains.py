@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from restow.cluster.interning import BoolArray, IntArray
+from restow.cluster.interning import BoolArray, IntArray, Interner
 from restow.cluster.node_matching import matches
 from restow.cluster.snapshot import Cluster
 from restow.kube.node_selection import NodeSelection
@@ -50,10 +50,9 @@ class SpreadDomains:
         self._nodes = cluster.nodes
         self._pods = cluster.pods
         self._topologies = topologies
-        numbers: dict[NodeSelection, int] = {}
         #: The distinct node selections of pods, and which of them each set of rules has.
-        self._selection_of = [numbers.setdefault(each.selection, len(numbers)) for each in self._pods.tables.rules]
-        self._selections = tuple(numbers)
+        self._selections: Interner[NodeSelection] = Interner()
+        self._selection_of: list[int] = []
         self._known: Recent[_Question, CountedDomains] = Recent()
         self._with_all: dict[tuple[str, ...], BoolArray] = {}
         self._everywhere: dict[str, bool] = {}
@@ -63,7 +62,7 @@ class SpreadDomains:
         question = _Question(
             term.topology_key,
             required_keys,
-            self._selection_of[self._pods.rules[pod]] if term.honors_affinity else None,
+            self._selection(int(self._pods.rules[pod])) if term.honors_affinity else None,
             int(self._pods.tolerations[pod]) if term.honors_taints else None,
         )
         known = self._known.get(question)
@@ -71,6 +70,12 @@ class SpreadDomains:
             known = self._count(question)
             self._known.put(question, known)
         return known
+
+    def _selection(self, rules: int) -> int:
+        if rules >= len(self._selection_of):
+            new = self._pods.tables.rules[len(self._selection_of) :]
+            self._selection_of += self._selections.ids(each.selection for each in new)
+        return self._selection_of[rules]
 
     def with_all(self, keys: tuple[str, ...]) -> BoolArray:
         """The nodes that have every one of some labels, bool[node]; not to be changed by the caller."""
@@ -90,7 +95,7 @@ class SpreadDomains:
     def _count(self, question: _Question) -> CountedDomains:
         counts = self.with_all(question.required_keys)
         if question.selection is not None:
-            counts = counts & matches(self._selections[question.selection], self._nodes)
+            counts = counts & matches(self._selections.keys()[question.selection], self._nodes)
         if question.tolerations is not None:
             counts = counts & self._tolerated(question.tolerations)
         topology = self._topologies.domains if question.required_keys else self._topologies.complete

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from types import MappingProxyType
 
 import numpy as np
 
 from restow.cluster.interning import IntArray
+from restow.cluster.pod_columns import by_value
 from restow.cluster.pods import PodVolume
 from restow.cluster.snapshot import Cluster, Key
 from restow.kube.objects import Annotations, PersistentVolume, PersistentVolumeClaim, StorageClass
@@ -17,6 +19,7 @@ from restow.scheduling.framework import Outcome
 WAIT_FOR_FIRST_CONSUMER = "WaitForFirstConsumer"
 
 _NO_ANNOTATIONS = Annotations()
+_NONE: Mapping[Key, PersistentVolumeClaim] = MappingProxyType({})
 
 
 class Storage:
@@ -24,13 +27,16 @@ class Storage:
 
     def __init__(self, cluster: Cluster) -> None:
         self._pods = cluster.pods
-        self._claims: Mapping[Key, PersistentVolumeClaim] = cluster.kind("PersistentVolumeClaim")
+        self._others = cluster.others
+        #: Which pods have any volume that matters.
+        self.has_volumes = by_value(cluster.pods, "volumes", "volumes", lambda many: [bool(each) for each in many])
         self._volumes: Mapping[Key, PersistentVolume] = cluster.kind("PersistentVolume")
         self._classes: Mapping[Key, StorageClass] = cluster.kind("StorageClass")
 
     def volumes_of(self, pod: int) -> tuple[PodVolume, ...]:
         """The volumes of a pod that matter, in the order of its spec; empty for nearly every pod."""
-        return self._pods.tables.volumes[self._pods.volumes[pod]]
+        volumes: tuple[PodVolume, ...] = self._pods.tables.volumes[self._pods.volumes[pod]]
+        return volumes
 
     def full_name(self, pod: int) -> str:
         """``namespace/name`` of a pod."""
@@ -42,7 +48,10 @@ class Storage:
 
     def claim(self, pod: int, volume: PodVolume) -> PersistentVolumeClaim | None:
         """The claim behind a volume of a pod, if it exists."""
-        return self._claims.get(self.claim_key(pod, volume))
+        # Claims of their own come with pods.
+        found: PersistentVolumeClaim | None
+        found = self._others.get("PersistentVolumeClaim", _NONE).get(self.claim_key(pod, volume))
+        return found
 
     def is_for_pod(self, claim: PersistentVolumeClaim, pod: int) -> bool:
         """Whether a claim was made for this pod: the pod is its controller."""
@@ -61,11 +70,10 @@ class Storage:
         """The volumes of a class, in order of their names."""
         return self._volumes_by_class.get(name, ())
 
-    @cached_property
+    @property
     def with_volumes(self) -> IntArray:
-        """The pods with any volume that matters, in canonical order."""
-        matter = np.array([bool(each) for each in self._pods.tables.volumes], dtype=bool)
-        return np.flatnonzero(matter[self._pods.volumes]) if len(matter) else np.zeros(0, dtype=np.int64)
+        """The pods with any volume that matters, in the order of rows."""
+        return np.flatnonzero(self.has_volumes.values)
 
     @cached_property
     def _volumes_by_class(self) -> Mapping[str, Sequence[PersistentVolume]]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from restow.cluster.interning import IntArray
+from restow.cluster.journal import Change
 from restow.cluster.nodes import PODS
-from restow.cluster.state import Change, ClusterState
+from restow.cluster.state import ClusterState
 from restow.scheduling.framework import PASSES
 from restow.scheduling.plugins.node_resources_fit import NodeResourcesFit
 

@@ -45,12 +45,9 @@ class PotentialVictims:
         return PotentialVictims(self.nodes[wanted], first, self.pods[kept], self.violating[kept])
 
 
-def importance(pods: Pods) -> IntArray:
-    """The place of each pod among all, the most important first; equals in order of their names."""
-    order = np.lexsort((np.arange(len(pods)), starts(pods), -pods.priority))
-    place = np.empty(len(pods), dtype=np.int64)
-    place[order] = np.arange(len(pods))
-    return place
+def by_importance(pods: Pods, some: IntArray, group: IntArray) -> IntArray:
+    """The order of some pods by groups, in each the most important first; equals in order of their names."""
+    return np.lexsort((pods.rank[some], starts(pods, some), -pods.priority[some], group))
 
 
 class VictimSearch:
@@ -62,18 +59,13 @@ class VictimSearch:
         self._pods = context.state.cluster.pods
 
     @cached_property
-    def importance(self) -> IntArray:
-        """The place of each pod among all."""
-        return importance(self._pods)
-
-    @cached_property
     def _disruption(self) -> Disruption:
         return Disruption(self._context)
 
     def potential(self, priority: int, nodes: IntArray) -> PotentialVictims:
         """The pods of less than a priority on some nodes (in order of their names)."""
         lower, group = self._below(priority, nodes)
-        order = np.lexsort((self.importance[lower], group))
+        order = by_importance(self._pods, lower, group)
         lower, group = lower[order], group[order]
         violating = self._disruption.violating(lower, group)
         if violating.any():
@@ -94,7 +86,7 @@ class VictimSearch:
         return Candidates(
             nodes=potential.nodes[having],
             first=np.concatenate(([0], np.cumsum(counted[having]))),
-            victims=pods[np.lexsort((self.importance[pods], group))],
+            victims=pods[by_importance(self._pods, pods, group)],
             violations=np.bincount(group[potential.violating[chosen]], minlength=len(potential.nodes))[having],
         )
 

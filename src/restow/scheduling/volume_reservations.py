@@ -11,8 +11,9 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from restow.cluster.journal import Change
 from restow.cluster.snapshot import Key
-from restow.cluster.state import Change, ClusterState
+from restow.cluster.state import ClusterState
 
 
 @dataclass(slots=True)
@@ -41,6 +42,7 @@ class Reservations:
         #: Counts the changes of what is reserved.
         self.version = 0
         self.all = Reservation()
+        state.before_rewriting.append(self.refresh)
 
     def refresh(self) -> None:
         """Take note of everything that happened since the last time, in its order."""

@@ -180,7 +180,7 @@ def _emptied(cycle: Cycle) -> set[int]:
     """The nodes that pods leave; no pod stays there but those that go with the node, and those that are left out."""
     cluster, record = cycle.state.cluster, cycle.record
     pods = cluster.pods
-    bound = of_daemon_sets(cluster) | pods.has(Flag.MIRROR | Flag.STATIC | Flag.TERMINATING)
+    bound = of_daemon_sets(cluster).values | pods.has(Flag.MIRROR | Flag.STATIC | Flag.TERMINATING)
     found = {each.node for each in record.evictions}
     staying = {pod for each in record.refusals if each.purpose for pod in (each.pod, *each.others)}
     for node in found:

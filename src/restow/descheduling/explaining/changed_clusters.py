@@ -81,7 +81,7 @@ def tolerating(cluster: Cluster, pod: int, taints: Iterable[Taint]) -> Cluster:
     pods = cluster.pods
     more = [Toleration(key=each.key, operator="Equal", value=each.value, effect=each.effect) for each in taints]
     known = pods.tables.tolerations
-    tables = replace(pods.tables, tolerations=(*known, (*known[pods.tolerations[pod]], *more)))
+    tables = replace(pods.tables, tolerations=[*known, (*known[pods.tolerations[pod]], *more)])
     column = pods.tolerations.copy()
     column[pod] = len(known)
     return _with_pods(cluster, replace(pods, tolerations=column, tables=tables))
@@ -106,7 +106,7 @@ def without_pods(cluster: Cluster, gone: Iterable[int]) -> Cluster:
         if isinstance(getattr(pods, each.name), np.ndarray)
     }
     rows = np.flatnonzero(left).tolist()
-    names, uids = (tuple(texts[row] for row in rows) for texts in (pods.names, pods.uids))
+    names, uids = ([texts[row] for row in rows] for texts in (pods.names, pods.uids))
     return _with_pods(cluster, replace(pods, **columns, names=names, uids=uids))
 
 

@@ -28,7 +28,8 @@ class InTheWay:
     def repelling(self, node: int) -> list[int]:
         """The pods that repel the incoming one from a node, or that it repels itself."""
         found = [*self._repelled(node), *self._repellers(node)]
-        return sorted(set(found))
+        in_order: list[int] = self._pods.in_order(np.array(found, dtype=np.int64)).tolist()
+        return list(dict.fromkeys(in_order))
 
     def holding_ports(self, node: int) -> list[int]:
         """The pods on a node that hold a host port which the incoming pod wants."""

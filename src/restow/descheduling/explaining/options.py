@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
-from restow.cluster.replacements import twin_of
 from restow.cluster.snapshot import Cluster
 from restow.descheduling.explaining import changed_clusters as changed
 from restow.descheduling.explaining.claims import mounted_claims
@@ -65,7 +64,7 @@ class Options:
         self._answer = answer
         self._bounds = bounds
         self._lacking = Lacking(what_if.state, heard.pod, answer)
-        self._in_the_way = InTheWay(what_if.state, twin_of(heard.pod))
+        self._in_the_way = InTheWay(what_if.state, what_if.replacements.of(heard.pod))
 
     def all(self) -> list[Option]:
         """Every option, in the order of nodes; none where a plugin rules out every node at once.
@@ -142,7 +141,7 @@ class Options:
             # It is gone before anybody could change the pod.
             return
         message = f"with a toleration of {' and '.join(map(taint_text, taints))} ({self._name(node)})"
-        edit = _on_cluster(partial(changed.tolerating, pod=self._what_if.setting.row(self._pod), taints=taints))
+        edit = _on_cluster(partial(changed.tolerating, pod=self._cluster.pods.original(self._pod), taints=taints))
         yield Option(Remedy(Step("toleration", message, self._name(node)), edit), node, len(taints))
 
     def _untolerated(self, node: int) -> list[Taint]:
@@ -193,9 +192,10 @@ class Options:
 
     def _named_on_its_node(self, pod: int) -> str:
         name, node = self._cluster.pods.full_name(pod), self._name(int(self._state.node[pod]))
-        if self._cluster.pods.observed[pod]:
+        original = self._cluster.pods.original(pod)
+        if original == pod:
             return f"{name} on {node}"
-        return f"{name} on {self._name(int(self._cluster.pods.node[twin_of(pod)]))}, which the plan moves to {node},"
+        return f"{name} on {self._name(int(self._cluster.pods.node[original]))}, which the plan moves to {node},"
 
     def _name(self, node: int) -> str:
         return self._nodes.names[node]
@@ -203,7 +203,7 @@ class Options:
 
 def without(what_if: WhatIf, pods: tuple[int, ...], message: str, node: str) -> Remedy:
     """Some pods gone, whether they are where they were observed or where the plan moves them."""
-    rows = tuple(what_if.setting.row(pod) for pod in pods)
+    rows = tuple(map(what_if.state.cluster.pods.original, pods))
     return Remedy(Step("pod", message, node), _on_cluster(partial(changed.without_pods, gone=rows)))
 
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from restow.cluster.interning import BoolArray
 from restow.cluster.pods import PENDING
-from restow.cluster.replacements import twin_of
+from restow.cluster.replacements import Replacements
 from restow.cluster.snapshot import Cluster
 from restow.cluster.state import ClusterState
 from restow.descheduling.arbiter import Arbiter, Eviction, Refused
@@ -60,11 +60,6 @@ class Setting:
     def cluster(self) -> Cluster:
         """The cluster of the plan: with replacements, where moves were proven."""
         return self.cycle.state.cluster
-
-    def row(self, pod: int) -> int:
-        """The row of a pod, or of the pod before a replacement, in the cluster as it was observed."""
-        observed = self.cluster.pods.observed
-        return int(observed[: pod if observed[pod] else twin_of(pod)].sum())
 
     def move_of(self, pod: int) -> Eviction | None:
         """The move of a pod in the plan."""
@@ -130,10 +125,13 @@ class WhatIf:
         self.policy = setting.policy
         self.moves = tuple(moves)
         self.state = ClusterState(setting.cluster)
+        self.replacements = Replacements(self.state, setting.now)
         self._replay(self.moves)
         proves = setting.placement == Placement.PROVE
         steering = setting.steering if proves else SteeringMode.NONE
-        self.runner = StrategyRunner.of(self.state, self.policy, setting.strategies, setting.now, steering)
+        self.runner = StrategyRunner.of(
+            self.state, self.policy, setting.strategies, setting.now, placement=setting.placement, steering=steering
+        )
         self.missing_data = MissingData(self.state.cluster)
         self._proof = _Proof.on(self) if proves else None
 
@@ -141,7 +139,7 @@ class WhatIf:
         for move in moves:
             self.state.remove(move.pod)
             if move.landing.target != PENDING:
-                self.state.place(twin_of(move.pod), move.landing.target)
+                self.state.place(self.replacements.of(move.pod), move.landing.target)
 
     def limits(self) -> Limits:
         """The limits of the policy, with what the plan has used of them."""
@@ -202,6 +200,7 @@ class _Proof:
         budgets = DisruptionBudgets.none(state.cluster)
         prover = Prover(
             state,
+            what_if.replacements,
             schedulers,
             budgets,
             what_if.missing_data,

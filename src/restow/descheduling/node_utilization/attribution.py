@@ -12,7 +12,7 @@ from typing import Literal
 
 import numpy as np
 
-from restow.cluster.replacements import twin_of
+from restow.cluster.pods import NO_POD
 from restow.cluster.usage import Amounts, container_usage, pod_metrics
 from restow.descheduling.framework import View
 from restow.descheduling.node_utilization.capacity import METRIC_RESOURCE, step
@@ -27,7 +27,7 @@ def shares_of(view: View, resource: Literal["cpu", "memory"], by_node: dict[int,
     told = {node: amounts[METRIC_RESOURCE] for node, amounts in by_node.items()}
     pods = view.pods
     residents: dict[int, list[int]] = {}
-    for pod in np.flatnonzero(pods.observed & ~pods.terminal & (pods.node >= 0)).tolist():
+    for pod in np.flatnonzero(pods.read() & ~pods.terminal & (pods.node >= 0)).tolist():
         residents.setdefault(int(pods.node[pod]), []).append(pod)
 
     @cache
@@ -35,7 +35,7 @@ def shares_of(view: View, resource: Literal["cpu", "memory"], by_node: dict[int,
         return _amounts(view, resource, residents.get(node, []))
 
     def of_pod(pod: int) -> Mapping[str, int] | None:
-        original = pod if pods.observed[pod] else twin_of(pod)
+        original = pods.original(pod)
         node = int(pods.node[original])
         amounts = amounts_on(node)
         total = sum(amounts.values())
@@ -66,10 +66,10 @@ def _measured(view: View, resource: str, pod: int) -> int | None:
 
 def _move_along(view: View, by_node: Mapping[int, Amounts], of_pod: PodUsage) -> None:
     state, pods = view.state, view.pods
-    for twin in np.flatnonzero(state.exists & ~pods.observed & (state.node >= 0)).tolist():
-        used = of_pod(twin)
+    for replacement in pods.where(state.exists & (pods.replaces != NO_POD) & (state.node >= 0)).tolist():
+        used = of_pod(replacement)
         if used is None:
             continue
-        for node, sign in ((int(pods.node[twin_of(twin)]), -1), (int(state.node[twin]), 1)):
+        for node, sign in ((int(pods.node[pods.original(replacement)]), -1), (int(state.node[replacement]), 1)):
             if node in by_node:
                 by_node[node][METRIC_RESOURCE] += sign * used[METRIC_RESOURCE]

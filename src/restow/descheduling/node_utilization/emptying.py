@@ -13,24 +13,25 @@ from functools import partial
 
 from restow.cluster.interning import IntArray
 from restow.cluster.pods import Flag
-from restow.cluster.replacements import twin_of
 from restow.descheduling.eviction_order import low_to_high
 from restow.descheduling.framework import PendingFilters, Proposal, Suggestion, Suggestions, Verdict, View
 from restow.descheduling.node_utilization.eviction import Transfer, add, has_room, lower_room, relieve
 from restow.descheduling.node_utilization.headroom import Figures
-from restow.descheduling.protections import of_daemon_sets
+from restow.descheduling.protections import flagged, of_daemon_sets
 from restow.policies.codes import PlacementConstraint
 
 
 def empty(view: View, task: Transfer) -> Suggestions:
     """Propose for each source in turn that all of its pods go; those that do not count are suggested by themselves then."""
-    apart = of_daemon_sets(view.state.cluster) | view.pods.has(Flag.MIRROR | Flag.STATIC | Flag.TERMINATING)
+    of_daemon_set = of_daemon_sets(view.state.cluster)
+    flagged_apart = flagged(view.pods, Flag.MIRROR | Flag.STATIC | Flag.TERMINATING)
     for node in task.sources:
         if not has_room(task):
             return
         pods = view.state.pods_on(node)
-        pods = pods[task.movable[pods]]
-        going = low_to_high(view.pods, pods[~apart[pods]])
+        pods = pods[task.movable.of(pods)]
+        apart = of_daemon_set.of(pods) | flagged_apart.of(pods)
+        going = low_to_high(view.pods, pods[~apart])
         if len(going):
             underway = _Underway(view, task, node, going)
             verdict = yield underway.proposal()
@@ -39,7 +40,7 @@ def empty(view: View, task: Transfer) -> Suggestions:
                 return
             if verdict is not Verdict.EVICTED:
                 continue
-        if (yield from relieve(view, task, node, view.removable(pods[apart[pods]]))):
+        if (yield from relieve(view, task, node, view.removable(pods[apart]))):
             return
 
 
@@ -87,7 +88,7 @@ class _Underway:
 
     def _now(self, pod: int) -> int:
         state = self._view.state
-        return int(state.node[pod if state.exists[pod] else twin_of(pod)])
+        return int(state.node[pod if state.exists[pod] else state.cluster.pods.replaced_by[pod]])
 
     def _cost(self, used: Mapping[str, int] | None, nodes: IntArray) -> Figures:
         self.catch_up()

@@ -15,6 +15,7 @@ from functools import partial
 import numpy as np
 
 from restow.cluster.interning import BoolArray, IntArray
+from restow.cluster.pod_columns import PodColumn, by_value
 from restow.cluster.usage import Amounts
 from restow.descheduling.eviction_order import low_to_high
 from restow.descheduling.framework import PendingFilters, Suggestion, Suggestions, Verdict, View
@@ -37,8 +38,8 @@ class Transfer:
     room: Amounts
     #: Why a source must still give up pods, None when it need not.
     why: Callable[[int], str | None]
-    #: Pods that come into question at all, bool[pod].
-    movable: BoolArray
+    #: Which pods come into question at all.
+    movable: PodColumn[np.bool_]
     #: Which of some nodes would do as landing places for a pod that uses so much (None where nobody knows how much).
     takes: Callable[[Mapping[str, int] | None, IntArray], BoolArray]
     #: On which of some nodes a pod of a source would do harm, since they are worse off than the source was.
@@ -59,9 +60,10 @@ def room_on(destinations: Iterable[int], usage: Usage, ceilings: dict[int, Amoun
     return room
 
 
-def evictable_in(view: View, namespaces: Namespaces | None) -> BoolArray:
-    """Pods outside the namespaces that a policy excludes, bool[pod]; what it includes is ignored, as upstream."""
-    return view.chosen(Namespaces(exclude=namespaces.exclude) if namespaces else None, None)
+def evictable_in(view: View, namespaces: Namespaces | None) -> PodColumn[np.bool_]:
+    """Which pods are outside the namespaces that a policy excludes; what it includes is ignored, as upstream."""
+    excluded = frozenset(namespaces.exclude if namespaces else ())
+    return by_value(view.pods, "namespace", "namespaces", lambda names: [name not in excluded for name in names])
 
 
 def transfer(view: View, task: Transfer) -> Suggestions:
@@ -76,7 +78,7 @@ def transfer(view: View, task: Transfer) -> Suggestions:
         if task.why(node) is None:
             continue
         pods = view.state.pods_on(node)
-        pods = view.removable(pods[task.movable[pods] & accepts[view.pods.tolerations[pods]]])
+        pods = view.removable(pods[task.movable.of(pods) & accepts[view.pods.tolerations[pods]]])
         if (yield from relieve(view, task, node, low_to_high(view.pods, pods))):
             return
 

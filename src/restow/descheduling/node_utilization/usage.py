@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 
 from restow.cluster.interning import IntArray
-from restow.cluster.replacements import twin_of
+from restow.cluster.pods import NO_POD
 from restow.cluster.snapshot import Cluster
 from restow.cluster.state import ClusterState
 from restow.cluster.usage import Amounts, age_text, container_usage, node_usage, pod_metrics, source_of, time_of
@@ -108,11 +108,11 @@ def _origin(view: View, node: int) -> str:
 def _carry(view: View, names: tuple[str, ...], by_node: Mapping[int, Amounts]) -> None:
     """Count what replacements will use where they are: what the pods that they replace were measured to use."""
     state, pods = view.state, view.pods
-    for twin in np.flatnonzero(state.exists & ~pods.observed & (state.node >= 0)).tolist():
-        metrics = pod_metrics(state.cluster, twin)
+    for replacement in pods.where(state.exists & (pods.replaces != NO_POD) & (state.node >= 0)).tolist():
+        metrics = pod_metrics(state.cluster, replacement)
         if metrics is None:
             continue
-        places = ((int(pods.node[twin_of(twin)]), -1), (int(state.node[twin]), 1))
+        places = ((int(pods.node[pods.original(replacement)]), -1), (int(state.node[replacement]), 1))
         for container in metrics.containers or ():
             used = container_usage(container)
             for node, sign in places:

@@ -14,8 +14,8 @@ from typing import Annotated
 import numpy as np
 from msgspec import Meta, field, structs
 
-from restow.cluster.interning import BoolArray
 from restow.cluster.nodes import BASIC_RESOURCES
+from restow.cluster.pod_columns import PodColumn, by_value
 from restow.cluster.pods import Pods
 from restow.descheduling.framework import NodeClass, Strategy, Suggestions, View
 from restow.descheduling.node_utilization.capacity import Percentages
@@ -129,18 +129,18 @@ def _reason(survey: Survey, node: int, thresholds: Percentages) -> str:
     return f"{survey.nodes.names[node]} can be emptied: {'; '.join(figures)}"
 
 
-def _movable(view: View, args: HighNodeUtilizationArgs) -> BoolArray:
-    movable = evictable_in(view, args.evictable_namespaces)
-    if ONLY_THRESHOLDING_RESOURCES in args.eviction_modes:
-        movable &= _requesting(view.pods, args.thresholds)
-    return movable
+def _movable(view: View, args: HighNodeUtilizationArgs) -> PodColumn[np.bool_]:
+    evictable = evictable_in(view, args.evictable_namespaces)
+    if ONLY_THRESHOLDING_RESOURCES not in args.eviction_modes:
+        return evictable
+    requesting = _requesting(view.pods, args.thresholds)
+    return PodColumn(view.pods, lambda pods: evictable.of(pods) & requesting.of(pods))
 
 
-def _requesting(pods: Pods, resources: Iterable[str]) -> BoolArray:
-    """Pods with a container that requests one of the resources explicitly, even as 0; bool[pod]."""
+def _requesting(pods: Pods, resources: Iterable[str]) -> PodColumn[np.bool_]:
+    """Which pods have a container that requests one of the resources explicitly, even as 0."""
     wanted = frozenset(resources)
-    naming = [not wanted.isdisjoint(each.named) for each in pods.tables.resources]
-    return np.array(naming, dtype=bool)[pods.resources]
+    return by_value(pods, "resources", "resources", lambda many: [not wanted.isdisjoint(each.named) for each in many])
 
 
 STRATEGY = Strategy(SCHEMA, suggest, sort_nodes)

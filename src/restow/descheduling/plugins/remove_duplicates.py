@@ -19,7 +19,6 @@ import numpy.typing as npt
 
 from restow.cluster.interning import BoolArray, IdArray, IntArray, Interner, combine
 from restow.cluster.node_matching import fails_to_parse
-from restow.cluster.replacements import twin_of
 from restow.descheduling.framework import LandingCheck, Strategy, Suggestion, Suggestions, Verdict, View
 from restow.descheduling.open_nodes import OpenNodes
 from restow.kube.objects import OwnerReference
@@ -121,7 +120,7 @@ def watch(view: View, args: RemoveDuplicatesArgs) -> LandingCheck:
         return pods, -(-len(pods) // open_nodes) if open_nodes > 1 else len(pods)
 
     def objects(replacement: int, nodes: IntArray) -> BoolArray:
-        signed = signature_of.get(twin_of(replacement))
+        signed = signature_of.get(int(view.pods.replaces[replacement]))
         if signed is None:
             return np.zeros(len(nodes), dtype=bool)
         pods, share = family(signed)
@@ -170,7 +169,7 @@ def _replicas(view: View, args: RemoveDuplicatesArgs) -> Replicas:
     pods = view.pods
     excluded = set(args.exclude_owner_kinds)
     counts = [bool(owners) and excluded.isdisjoint(each.kind for each in owners) for owners in pods.tables.owners]
-    chosen = np.flatnonzero(view.running_pods(args.namespaces, None) & np.array(counts, dtype=bool)[pods.owners])
+    chosen = view.pods.where(view.running_pods(args.namespaces, None) & np.array(counts, dtype=bool)[pods.owners])
     chosen = chosen[np.argsort(view.state.node[chosen], kind="stable")]
     family, table = combine(pods.namespace[chosen], pods.owners[chosen], pods.images[chosen])
     interner: Interner[tuple[str, ...]] = Interner()

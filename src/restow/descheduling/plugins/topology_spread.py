@@ -84,7 +84,7 @@ def suggest(view: View, args: RemovePodsViolatingTopologySpreadConstraintArgs) -
 
 def _uneven(view: View, args: RemovePodsViolatingTopologySpreadConstraintArgs) -> dict[int, Suggestion]:
     """Every pod that some constraint wants gone, why, and where it had better go."""
-    chosen = np.flatnonzero(view.running_pods(args.namespaces, args.label_selector))
+    chosen = view.pods.where(view.running_pods(args.namespaces, args.label_selector))
     chosen = chosen[view.evictable(chosen)]
     chosen = chosen[np.argsort(view.state.node[chosen], kind="stable")]
     balancer = Balancer(view, chosen, must_fit=args.topology_balance_node_fit is not False)

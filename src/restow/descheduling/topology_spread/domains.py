@@ -202,7 +202,9 @@ def _ranks(view: View) -> list[int]:
     """
     pods = view.pods
     ranks = np.empty(len(pods), dtype=np.int64)
-    ranks[np.lexsort((view.state.node, pods.priority, pods.has_priority, _free(view)))] = np.arange(len(pods))
+    ranks[np.lexsort((pods.rank, view.state.node, pods.priority, pods.has_priority, _free(view)))] = np.arange(
+        len(pods)
+    )
     by_pod: list[int] = ranks.tolist()
     return by_pod
 

@@ -33,20 +33,20 @@ class BalancedAllocation:
         names = context.state.cluster.nodes.resources
         self._rows = [names.index(name) for name in resources if name in names]
         self._always = [names.index(name) for name in _BASIC if name in names]
-        #: Which distinct requests ask for any of the resources.
-        self._requests = (context.state.request_vectors()[:, self._rows] != 0).any(axis=1)
         self._columns: dict[int, tuple[IntArray, IntArray]] = {}
+        #: Which distinct requests ask for any of the resources.
+        self._asking: dict[int, bool] = {}
         self._scores = PerNode(context.state, len(context.state.cluster.nodes), self._compute)
 
     def score(self, pod: int, nodes: IntArray) -> Scores | None:
         """50 to 100, 75 where the pod changes nothing; None for pods that request none of the resources."""
         resources = int(self._state.cluster.pods.resources[pod])
-        return self._scores.at(resources, nodes) if self._requests[resources] else None
+        return self._scores.at(resources, nodes) if self._asks(resources) else None
 
     def score_all(self, pod: int, _feasible: BoolArray) -> Scores | None:
         """The same for all nodes."""
         resources = int(self._state.cluster.pods.resources[pod])
-        return self._scores.of(resources) if self._requests[resources] else None
+        return self._scores.of(resources) if self._asks(resources) else None
 
     def _compute(self, resources: int, nodes: IntArray) -> Scores:
         rows, request = self._weighed(resources)
@@ -59,6 +59,12 @@ class BalancedAllocation:
         before, after = balance[: len(nodes)], balance[len(nodes) :]
         half = MAX_SCORE // 2
         return (half + (half + after - before) // 2).astype(np.int16)
+
+    def _asks(self, resources: int) -> bool:
+        known = self._asking.get(resources)
+        if known is None:
+            known = self._asking[resources] = bool(self._state.request_vectors()[resources, self._rows].any())
+        return known
 
     def _weighed(self, resources: int) -> tuple[IntArray, IntArray]:
         """The rows of the resources that count for these requests, and how much of each is requested, as columns."""

@@ -14,8 +14,9 @@ from functools import reduce
 import numpy as np
 
 from restow.cluster.interning import BoolArray, IntArray
+from restow.cluster.pods import Rules
 from restow.scheduling.affinity_terms import AffinityTerm, PodTerms, compile_terms, incoming_namespaces
-from restow.scheduling.carried_terms import CarriedTerm, CarriedTerms, CarrierGroups, Carriers
+from restow.scheduling.carried_terms import CarriedTerm, CarriedTerms, Carriers
 from restow.scheduling.context import Context
 from restow.scheduling.framework import (
     MAX_SCORE,
@@ -84,15 +85,17 @@ class InterPodAffinity:
         self._pods = context.state.cluster.pods
         self._ignores_existing = ignore_preferred_of_existing
         self._topologies = Topologies(context.state.cluster.nodes)
-        self._namespace_ids = {name: identifier for identifier, name in enumerate(self._pods.tables.namespaces)}
+        self._hard_weight = hard_weight
         self._incoming: dict[tuple[int, int], _Incoming] = {}
-        groups = CarrierGroups(self._pods)
-        terms = [self._compile(*each) for each in groups.table]
-        self._repelling = CarriedTerms(context, _repelling(terms), groups)
-        self._pulling = CarriedTerms(context, _pulling(terms, hard_weight), groups)
+        #: The terms of each group of carriers that has any, and how many groups there were then.
+        self._carried: dict[int, PodTerms] = {}
+        self._groups = 0
+        self._repelling = self._pulling = CarriedTerms(context, ())
+        self._meet_carriers()
 
     def applies_to(self, pod: int) -> bool:
         """Pods with required terms, and those that terms of other pods repel wherever these are."""
+        self._meet_carriers()
         terms = self._terms(pod)
         own = terms.problem is not None or terms.affinity or terms.anti_affinity
         return bool(own) or bool(self._repelling.meaning(pod))
@@ -112,7 +115,9 @@ class InterPodAffinity:
         meant = [self._meant(target.pods).members for target in incoming.anti_affinity]
         if incoming.affinity:
             meant.append(self._meant(*(target.pods for target in incoming.affinity)).members)
-        return np.concatenate([NO_PODS, *meant, *(each.pods for each in self._repelling.meaning(pod))])
+        return np.concatenate(
+            [NO_PODS, *meant, *(self._carrying(each).members for each in self._repelling.meaning(pod))]
+        )
 
     def filter(self, pod: int, nodes: IntArray) -> FilterResult:
         """Reject nodes by the pod's affinity first, then its anti-affinity, then that of existing pods."""
@@ -150,6 +155,7 @@ class InterPodAffinity:
 
     def _raw(self, pod: int) -> Scores | None:
         """The summed weight of the terms that pull to each node; None where none pulls anywhere."""
+        self._meet_carriers()
         terms = self._terms(pod)
         preferred = terms.preferred
         if self._ignores_existing and not preferred:
@@ -207,7 +213,10 @@ class InterPodAffinity:
         return self._context.counts.count(pods, self._topologies.domains(topology_key)).present
 
     def _carrying(self, carriers: Carriers) -> Tracker:
-        return self._context.counts.tracker(carriers, lambda: carriers.pods)
+        groups = carriers.groups
+        return self._context.counts.tracker(
+            carriers, self._context.carriers, lambda: sorted(groups), groups.__contains__
+        )
 
     def _meant(self, *pods: Selection) -> Tracker:
         return selected(self._context, *pods)
@@ -218,6 +227,22 @@ class InterPodAffinity:
         if known is None:
             known = self._incoming[key] = self._resolve(self._compile(*key))
         return known
+
+    def _meet_carriers(self) -> None:
+        """Take in the terms of groups of pods that have come."""
+        groups, known = self._context.carriers, self._groups
+        if groups.values and len(groups.table) == known:
+            return
+        self._groups = len(groups.table)
+        found = {
+            group: self._compile(*groups.table[group])
+            for group in range(known, self._groups)
+            if _has_terms(self._pods.tables.rules[groups.table[group][0]])
+        }
+        if found:
+            self._carried |= found
+            self._repelling = CarriedTerms(self._context, _repelling(self._carried))
+            self._pulling = CarriedTerms(self._context, _pulling(self._carried, self._hard_weight))
 
     def _compile(self, rules: int, namespace: int) -> PodTerms:
         return compile_terms(self._pods.tables.rules[rules], self._pods.tables.namespaces[namespace])
@@ -234,18 +259,22 @@ class InterPodAffinity:
         names = incoming_namespaces(term, self._context.namespaces)
         if names is None:
             return _Target(term.topology_key, (term.selector, None), weight)
-        known = frozenset(self._namespace_ids[name] for name in names if name in self._namespace_ids)
+        known = frozenset(identifier for identifier, name in enumerate(self._pods.tables.namespaces) if name in names)
         return _Target(term.topology_key, (term.selector, known), weight)
 
 
-def _repelling(groups: list[PodTerms]) -> list[CarriedTerm]:
-    return [CarriedTerm(term, 0, group) for group, terms in enumerate(groups) for term in terms.anti_affinity]
+def _has_terms(rules: Rules) -> bool:
+    return (rules.pod_affinity or rules.pod_anti_affinity) is not None
 
 
-def _pulling(groups: list[PodTerms], hard_weight: int) -> list[CarriedTerm]:
+def _repelling(groups: Mapping[int, PodTerms]) -> list[CarriedTerm]:
+    return [CarriedTerm(term, 0, group) for group, terms in groups.items() for term in terms.anti_affinity]
+
+
+def _pulling(groups: Mapping[int, PodTerms], hard_weight: int) -> list[CarriedTerm]:
     """Preferences of existing pods, and their required affinity where that has a weight."""
-    hard = [CarriedTerm(term, hard_weight, group) for group, terms in enumerate(groups) for term in terms.affinity]
-    soft = [CarriedTerm(e.term, e.weight, group) for group, terms in enumerate(groups) for e in terms.preferred]
+    hard = [CarriedTerm(term, hard_weight, group) for group, terms in groups.items() for term in terms.affinity]
+    soft = [CarriedTerm(e.term, e.weight, group) for group, terms in groups.items() for e in terms.preferred]
     return [*hard, *soft] if hard_weight > 0 else soft
 
 

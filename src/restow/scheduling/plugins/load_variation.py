@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from restow.cluster.interning import BoolArray, IntArray
+from restow.cluster.pod_columns import PodColumn
 from restow.kube.timestamps import SECOND
 from restow.scheduling.context import Context
 from restow.scheduling.framework import MAX_SCORE, Scores
@@ -78,7 +79,7 @@ class LoadVariationRiskBalancing:
         return unseen
 
     def _is_recent(self, pods: IntArray) -> BoolArray:
-        return np.zeros(len(pods), dtype=bool) if self._recent is None else self._recent[pods]
+        return np.zeros(len(pods), dtype=bool) if self._recent is None else self._recent.of(pods)
 
 
 def _spread(deviation: _Floats, margin: float, sensitivity: float) -> _Floats:
@@ -88,10 +89,10 @@ def _spread(deviation: _Floats, margin: float, sensitivity: float) -> _Floats:
     return spread
 
 
-def _recent(context: Context, end: int | None, guard: int) -> BoolArray:
-    """Which pods started less than so many seconds before the last sample, or after it, bool[pod]."""
+def _recent(context: Context, end: int | None, guard: int) -> PodColumn[np.bool_]:
+    """Which pods started less than so many seconds before the last sample, or after it."""
     pods = context.state.cluster.pods
     if end is None:
-        return np.zeros(len(pods), dtype=bool)
-    came = np.maximum(pods.started, pods.created)
-    return came > (end - guard) * SECOND
+        return PodColumn(pods, lambda some: np.zeros(len(some), dtype=bool))
+    since = (end - guard) * SECOND
+    return PodColumn(pods, lambda some: np.maximum(pods.started[some], pods.created[some]) > since)

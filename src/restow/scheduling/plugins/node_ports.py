@@ -6,12 +6,12 @@ ports; those that do are found through an index by protocol and number. Source: 
 
 from __future__ import annotations
 
-from collections import defaultdict
 from functools import cached_property
 
 import numpy as np
 
 from restow.cluster.interning import IntArray
+from restow.cluster.pod_columns import PodIndex, by_value
 from restow.cluster.pods import HostPort
 from restow.scheduling.context import Context
 from restow.scheduling.framework import NO_PODS, PROCEED, SKIP, FilterResult, Outcome, PreFiltered, Scope, one_outcome
@@ -31,6 +31,7 @@ class NodePorts:
     def __init__(self, context: Context) -> None:
         self._state = context.state
         self._pods = context.state.cluster.pods
+        self._holding = by_value(self._pods, "ports", "ports", lambda many: [bool(each) for each in many])
 
     def applies_to(self, pod: int) -> bool:
         """Pods with host ports."""
@@ -51,10 +52,10 @@ class NodePorts:
     def filter(self, pod: int, nodes: IntArray) -> FilterResult:
         """Reject nodes where a pod holds one of the wanted ports."""
         taken = np.zeros(len(self._state.cluster.nodes), dtype=bool)
-        holding = self._state.holds_resources() & (self._state.node >= 0)
         for port in self._wanted(pod):
             holders = self._holders(port)
-            taken[self._state.node[holders[holding[holders]]]] = True
+            at = self._state.node[holders[self._state.holding(holders)]]
+            taken[at[at >= 0]] = True
         return one_outcome(taken[nodes], _TAKEN)
 
     def _wanted(self, pod: int) -> tuple[HostPort, ...]:
@@ -62,15 +63,18 @@ class NodePorts:
 
     def _holders(self, port: HostPort) -> IntArray:
         """Pods with a port that conflicts with this one, wherever they are."""
-        found = self._by_number.get((port.protocol, port.port), ())
-        pods = [pods for ip, pods in found if ip == port.ip or _ANY_ADDRESS in (ip, port.ip)]
-        return np.concatenate(pods) if pods else np.zeros(0, dtype=np.int64)
+        with_number = self._by_number.of((port.protocol, port.port))
+        return np.array([pod for pod in with_number if self._conflicts(pod, port)], dtype=np.int64)
+
+    def _conflicts(self, pod: int, port: HostPort) -> bool:
+        addresses = (each.ip for each in self._wanted(pod) if (each.protocol, each.port) == (port.protocol, port.port))
+        return any(ip == port.ip or _ANY_ADDRESS in (ip, port.ip) for ip in addresses)
 
     @cached_property
-    def _by_number(self) -> dict[tuple[str, int], list[tuple[str, IntArray]]]:
-        found: dict[tuple[str, int], list[tuple[str, IntArray]]] = defaultdict(list)
-        for identifier, ports in enumerate(self._pods.tables.ports):
-            pods = np.flatnonzero(self._pods.ports == identifier) if ports else np.zeros(0, dtype=np.int64)
-            for port in ports:
-                found[port.protocol, port.port].append((port.ip, pods))
-        return found
+    def _by_number(self) -> PodIndex[tuple[str, int]]:
+        """The pods by the protocols and numbers of their ports."""
+        return PodIndex(
+            self._pods,
+            np.flatnonzero(self._holding.values),
+            lambda pods: ([(each.protocol, each.port) for each in self._wanted(pod)] for pod in pods),
+        )

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from restow.cluster.interning import BoolArray, IntArray
+from restow.cluster.pod_columns import PodIndex
 from restow.cluster.snapshot import Key
 from restow.kube.objects import CSINode, VolumeAttachment
 from restow.scheduling.attachable import Attachable, attachables, is_migratable
@@ -69,9 +70,9 @@ class NodeVolumeLimits:
     def _is_new(self, volume: Attachable) -> BoolArray:
         """The nodes where no pod has a volume yet."""
         new = np.ones(len(self._nodes), dtype=bool)
-        holders = self._holders.get(volume, [])
-        counted = self._state.holds_resources()[holders] & (self._state.node[holders] >= 0)
-        new[self._state.node[holders][counted]] = False
+        holders: IntArray = np.array(self._holders.of(volume), dtype=np.int64)
+        at = self._state.node[holders[self._state.holding(holders)]]
+        new[at[at >= 0]] = False
         return new
 
     def _count_attached(self, driver: str, nodes: IntArray) -> Counts:
@@ -86,7 +87,7 @@ class NodeVolumeLimits:
         """The handles of the volumes of a driver that are attached to a node."""
         pods = self._state.pods_on(node)
         found = {handle for name, handle in self._observed.get(node, ()) if name == driver}
-        for pod in pods[self._has_volumes[pods]].tolist():
+        for pod in pods[self._storage.has_volumes.of(pods)].tolist():
             for volume in attachables(self._storage, pod):
                 if volume.driver == driver:
                     found.add(volume.handle)
@@ -105,19 +106,13 @@ class NodeVolumeLimits:
         return limits
 
     @cached_property
-    def _has_volumes(self) -> BoolArray:
-        has = np.zeros(len(self._cluster.pods), dtype=bool)
-        has[self._storage.with_volumes] = True
-        return has
-
-    @cached_property
-    def _holders(self) -> Mapping[Attachable, list[int]]:
+    def _holders(self) -> PodIndex[Attachable]:
         """The pods that use a volume, wherever they are."""
-        holders: dict[Attachable, list[int]] = defaultdict(list)
-        for pod in self._storage.with_volumes.tolist():
-            for volume in attachables(self._storage, pod):
-                holders[volume].append(pod)
-        return holders
+        return PodIndex(
+            self._cluster.pods,
+            self._storage.with_volumes,
+            lambda pods: (attachables(self._storage, pod) for pod in pods),
+        )
 
     @cached_property
     def _observed(self) -> Mapping[int, set[tuple[str, str]]]:

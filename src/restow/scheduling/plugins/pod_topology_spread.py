@@ -69,8 +69,8 @@ class PodTopologySpread:
         #: What a hard constraint with an empty selector found when the cycle began, int64[node] by namespace.
         self._before: dict[int, Counts] = {}
         self._crowd_scores = SpreadClassScores()
-        #: The pod that was scored last, the number of changes then, and what its soft constraints found.
-        self._kinds: tuple[tuple[int, int], SpreadScoreClasses | None] = ((-1, -1), None)
+        #: The pod that was scored last, the numbers of rows written and of changes then, and what its soft constraints found.
+        self._kinds: tuple[tuple[int, int, int], SpreadScoreClasses | None] = ((-1, -1, -1), None)
 
     def applies_to(self, pod: int) -> bool:
         """Pods with hard constraints, or with constraints that cannot be read."""
@@ -161,7 +161,7 @@ class PodTopologySpread:
 
     def _told_apart(self, pod: int, terms: SpreadTerms) -> SpreadScoreClasses | None:
         """The nodes by kind, where all have the labels and are of few kinds; asked for twice where not all are scored."""
-        question = pod, len(self._context.state.changes)
+        question = pod, len(self._pods.written), len(self._context.state.changes)
         if self._kinds[0] != question:
             complete = self._are_everywhere(terms)
             kinds = self._crowd_scores.kinds([self._found(pod, term) for term in terms.soft]) if complete else None

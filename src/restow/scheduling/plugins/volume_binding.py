@@ -64,13 +64,14 @@ class VolumeBinding:
 
     def __init__(self, context: Context) -> None:
         self._nodes = context.state.cluster.nodes
+        self._pods = context.state.cluster.pods
         self._storage = context.storage
         self._provisioning = Provisioning(context.state.cluster, context.storage)
         self._reservations = Reservations(context.state, self._reserve)
         self._migration = Migration(context.state.cluster)
         self._reach: dict[NodeSelector, BoolArray] = {}
-        #: The last answer: (pod, version of the reservations) and the category of every node.
-        self._last: tuple[tuple[int, int], Categories] | None = None
+        #: The last answer: pod, rows written, version of the reservations, and the category of every node.
+        self._last: tuple[tuple[int, int, int], Categories] | None = None
 
     def applies_to(self, pod: int) -> bool:
         """Pods with volumes."""
@@ -95,7 +96,7 @@ class VolumeBinding:
     def filter(self, pod: int, nodes: IntArray) -> FilterResult:
         """Reject nodes that do not reach the bound volumes, or where none can be had for an unbound claim."""
         self._reservations.refresh()
-        key = pod, self._reservations.version
+        key = pod, len(self._pods.written), self._reservations.version
         if self._last is None or self._last[0] != key:
             self._last = key, self._categories(pod)
         return FilterResult(self._last[1][nodes], _OUTCOMES)

@@ -7,13 +7,12 @@ rejects every node. Source: Kubernetes 1.36.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping
 from functools import cached_property
 
 import numpy as np
 
 from restow.cluster.interning import IntArray
+from restow.cluster.pod_columns import PodIndex
 from restow.cluster.pods import Disk, PodVolume
 from restow.cluster.snapshot import Key
 from restow.kube.objects import AWSElasticBlockStore, GCEPersistentDisk, ISCSIVolume
@@ -62,11 +61,10 @@ class VolumeRestrictions:
     def filter(self, pod: int, nodes: IntArray) -> FilterResult:
         """Reject nodes where a pod has a conflicting disk, then all of them for a claim in use."""
         conflicting = np.zeros(len(self._state.cluster.nodes), dtype=bool)
-        counted = self._counted()
         for volume in self._storage.volumes_of(pod):
             if volume.disk is not None:
-                others = self._users_of_disks.get(_identity(volume.disk), ())
-                found = [other for disk, other in others if counted[other] and _conflict(volume.disk, disk)]
+                others = self._counted(self._users_of_disks.of(_identity(volume.disk)))
+                found = [other for other in others.tolist() if self._has_conflict(volume.disk, other)]
                 conflicting[self._state.node[found]] = True
         otherwise = 1 if self._is_claim_in_use(pod) else PASSES
         return FilterResult(np.where(conflicting[nodes], 0, otherwise), (_DISK_CONFLICT, _CLAIM_IN_USE))
@@ -78,29 +76,39 @@ class VolumeRestrictions:
         claim = self._storage.claim(pod, volume)
         if claim is None or _ONE_POD not in (claim.spec.access_modes or ()):
             return False
-        return bool(self._counted()[self._users_of_claims[self._storage.claim_key(pod, volume)]].any())
+        return len(self._counted(self._users_of_claims.of(self._storage.claim_key(pod, volume)))) > 0
 
-    def _counted(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-        """The pods that hold their volumes on a known node, bool[pod]."""
-        return self._state.holds_resources() & (self._state.node >= 0)
+    def _counted(self, pods: list[int]) -> IntArray:
+        """Those of some pods that hold their volumes on a known node."""
+        users: IntArray = np.array(pods, dtype=np.int64)
+        return users[self._state.holding(users) & (self._state.node[users] >= 0)]
 
-    @cached_property
-    def _users_of_claims(self) -> Mapping[Key, list[int]]:
-        users: dict[Key, list[int]] = defaultdict(list)
-        for pod in self._storage.with_volumes.tolist():
-            for volume in self._storage.volumes_of(pod):
-                if volume.is_named_claim:
-                    users[self._storage.claim_key(pod, volume)].append(pod)
-        return users
+    def _has_conflict(self, disk: Disk, other: int) -> bool:
+        """Whether a pod has a disk of the same identity that cannot be beside this one."""
+        disks = [each.disk for each in self._storage.volumes_of(other) if each.disk is not None]
+        return any(_identity(each) == _identity(disk) and _conflict(disk, each) for each in disks)
 
     @cached_property
-    def _users_of_disks(self) -> Mapping[tuple[str, ...], list[tuple[Disk, int]]]:
-        users: dict[tuple[str, ...], list[tuple[Disk, int]]] = defaultdict(list)
-        for pod in self._storage.with_volumes.tolist():
-            for volume in self._storage.volumes_of(pod):
-                if volume.disk is not None:
-                    users[_identity(volume.disk)].append((volume.disk, pod))
-        return users
+    def _users_of_claims(self) -> PodIndex[Key]:
+        return PodIndex(
+            self._state.cluster.pods,
+            self._storage.with_volumes,
+            lambda pods: (
+                [self._storage.claim_key(pod, each) for each in self._storage.volumes_of(pod) if each.is_named_claim]
+                for pod in pods
+            ),
+        )
+
+    @cached_property
+    def _users_of_disks(self) -> PodIndex[tuple[str, ...]]:
+        return PodIndex(
+            self._state.cluster.pods,
+            self._storage.with_volumes,
+            lambda pods: (
+                [_identity(each.disk) for each in self._storage.volumes_of(pod) if each.disk is not None]
+                for pod in pods
+            ),
+        )
 
 
 def _identity(disk: Disk) -> tuple[str, ...]:

@@ -1,0 +1,56 @@
+"""What happened to a state: changes of nodes for those who follow them, and what has to be known to take one back."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from restow.cluster.pods import PodRow
+
+
+class Change(NamedTuple):
+    """One change of a node."""
+
+    node: int
+    pod: int
+    #: How many pods more are on the node: 1, -1, or 0 where a pod began or ceased to terminate.
+    present: int
+    #: The same among the pods that are not terminating.
+    staying: int
+    #: Whether a pod came or went because an earlier change was taken back.
+    undone: bool = False
+
+
+class Move(NamedTuple):
+    """Where a pod was, and how, before it moved."""
+
+    pod: int
+    node: int
+    existed: bool
+    terminating: bool
+
+
+class Creation(NamedTuple):
+    """A pod came."""
+
+    pod: int
+
+
+class Deletion(NamedTuple):
+    """A pod went, and what was known of it."""
+
+    pod: int
+    row: PodRow
+    node: int
+    terminating: bool
+
+
+class Update(NamedTuple):
+    """What was known of a pod before that changed."""
+
+    pod: int
+    row: PodRow
+    node: int
+    terminating: bool
+
+
+Entry = Move | Creation | Deletion | Update

@@ -1,0 +1,34 @@
+"""Wire pods as rows for the columns of a state, so that they can come while it lives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+
+from restow.cluster.pod_store import PodStore
+from restow.cluster.pods import PodRow, Pods, PodTables
+from restow.kube.objects import Pod
+
+#: The column of each table where it has another name.
+_COLUMNS = {"namespaces": "namespace"}
+
+
+def pod_rows(pods: Pods, wire: Sequence[Pod], nodes: Mapping[str, int]) -> list[PodRow]:
+    """The rows of some pods, in order of their names; of several with the same name the last one counts.
+
+    ``nodes`` gives the index of each node. InputError and OutOfRangeError as ``PodStore.add``.
+    """
+    store = PodStore()
+    store.add(wire)
+    read = store.columns(nodes)
+    return [_translated(read, pod, pods) for pod in range(len(read))]
+
+
+def _translated(read: Pods, pod: int, pods: Pods) -> PodRow:
+    """A row of one set of columns for another, whose tables have other identifiers."""
+    row = read.row(pod)
+    for each in fields(PodTables):
+        column = _COLUMNS.get(each.name, each.name)
+        if row[column] >= 0:
+            row[column] = pods.intern(each.name, getattr(read.tables, each.name)[row[column]])
+    return row

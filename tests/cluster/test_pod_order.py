@@ -1,0 +1,46 @@
+"""Canonical order of pods that come and go."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from builders import a_node, a_pod
+from descheduling.harness import a_cluster
+from restow.cluster.replacements import Replacements
+from restow.cluster.state import ClusterState
+
+
+def names(state: ClusterState) -> list[str]:
+    return [state.cluster.pods.names[pod] for pod in state.cluster.pods.where(state.exists)]
+
+
+def test_pods_that_come_stand_where_their_names_belong() -> None:
+    state = ClusterState(a_cluster(a_node("n"), a_pod("b", node="n"), a_pod("d", node="n")))
+    row = state.cluster.pods.row(0)
+    for name in ("c", "e", "a", "bb"):
+        state.create(row | {"names": name})
+    assert names(state) == ["a", "b", "bb", "c", "d", "e"]
+
+
+def test_there_is_always_room_for_one_more() -> None:
+    """Each name belongs right after the first, so that the room between two ranks is used up; replacements stay in place."""
+    state = ClusterState(a_cluster(a_node("n"), a_pod("a", node="n"), a_pod("z", node="n")))
+    pods, replacements = state.cluster.pods, Replacements(state, now=0)
+    state.place(replacements.of(0), 0)
+    state.place(replacements.of(1), 0)
+    row = pods.row(1)
+    come = [f"m{99 - number:02}" for number in range(60)]
+    for name in come:
+        state.create(row | {"names": name})
+    assert names(state) == ["a", "a", *reversed(come), "z", "z"]
+    ranks = pods.rank[pods.where(state.exists)]
+    assert (np.diff(ranks) > 0).all()
+
+
+def test_a_pod_is_found_by_its_name_as_long_as_it_is_there() -> None:
+    state = ClusterState(a_cluster(a_node("n"), a_pod("a", node="n"), a_pod("b", node="n")))
+    assert state.order.find("default", "b") == 1
+    state.delete(1)
+    assert state.order.find("default", "b") < 0
+    state.undo(0)
+    assert state.order.find("default", "b") == 1
