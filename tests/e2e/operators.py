@@ -20,12 +20,15 @@ from builders import Object
 from builders.kubedeschedulers import an_object
 from e2e.child import Child
 from e2e.control_plane import ControlPlane
+from e2e.ports import free_ports
 from e2e.rest import RefusedError, Rest
+from e2e.running import Descheduler, Samples, scraped
 from e2e.shipped import DEPLOY, try_out
 from e2e.waiting import wait_until
 from restow.operator.daemon import LEASE
 from restow.operator.kinds import SELECTOR, WRITTEN
 from restow.operator.resource import NAMESPACE
+from restow.operator.rights import OPERAND
 
 #: What operators of tests are started with.
 PROMETHEUS = "https://prometheus.example.com"
@@ -60,15 +63,21 @@ class Operator(Child):
 
     def __init__(self, directory: Path, kubeconfig: Path, program: str = _PROGRAM) -> None:
         sources = {"PYTHONPATH": os.pathsep.join(sys.path), "RELATED_IMAGE_OPERAND_IMAGE": IMAGE}
+        #: Of its HTTPS server.
+        self.port = free_ports(1)[0]
         command = [
             *(sys.executable, "-c", program, "operator"),
             f"--kubeconfig={kubeconfig}",
             f"--prometheus-url={PROMETHEUS}",
-            "--secure-port=0",
+            f"--secure-port={self.port}",
             "-v=2",
             "--leader-elect-retry-period=500ms",
         ]
         super().__init__(command, directory / "operator.log", environment={**os.environ, **sources})
+
+    def samples(self) -> Samples:
+        """Its metrics as they are now."""
+        return scraped(self.port)
 
 
 @contextmanager
@@ -142,3 +151,20 @@ def remove(admin: Rest) -> None:
         if error.status != 404:
             raise
     wait_until("the resource is gone", lambda: is_gone(admin), PATIENCE)
+
+
+def the_pod(plane: ControlPlane, directory: Path, name: str) -> Descheduler:
+    """The container of the Deployment as it is now, as a process."""
+    policy = directory / f"{name}.yaml"
+    policy.write_text(plane.admin.get("ConfigMap", "cluster", NAMESPACE)["data"]["policy.yaml"])
+    (container,) = plane.admin.get("Deployment", "descheduler", NAMESPACE)["spec"]["template"]["spec"]["containers"]
+    # Nobody mounts volumes: the policy is elsewhere, and there is no certificate of OpenShift's service CA.
+    mounted, *flags = (each for each in container["args"] if "=/certs-dir/" not in each)
+    assert mounted.startswith("--policy-config-file=")
+    kubeconfig = plane.kubeconfig_for(plane.token_of(OPERAND, NAMESPACE), OPERAND)
+    return Descheduler(directory, policy=policy, kubeconfig=kubeconfig, flags=flags, name=name)
+
+
+def last_plan(admin: Rest) -> Object:
+    found: Object = (resource(admin).get("status") or {}).get("lastPlan") or {}
+    return found

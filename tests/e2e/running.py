@@ -67,6 +67,26 @@ class Ended:
     wall: float
 
 
+def page(port: int, path: str) -> tuple[int, str]:
+    """Status and body of a page of an HTTPS server; OSError where nobody answers. Certificates are not looked at."""
+    connection = http.client.HTTPSConnection(HOST, port, context=_ANY, timeout=10)
+    try:
+        connection.request("GET", path)
+        response = connection.getresponse()
+        return response.status, response.read().decode()
+    finally:
+        connection.close()
+
+
+def scraped(port: int) -> Samples:
+    """The metrics that an HTTPS server has now."""
+    status, text = page(port, "/metrics")
+    assert status == 200, text
+    families = text_string_to_metric_families(text)
+    told = (sample for family in families for sample in family.samples)
+    return Samples({(each.name, frozenset(each.labels.items())): each.value for each in told})
+
+
 class Descheduler:
     """Not started before ``start``, or the ``with`` block; ``start`` again after its end starts it anew.
 
@@ -180,21 +200,11 @@ class Descheduler:
 
     def get(self, path: str) -> tuple[int, str]:
         """Status and body of a page of its HTTPS server; OSError where nobody answers. Certificates are not looked at."""
-        connection = http.client.HTTPSConnection(HOST, self.port, context=_ANY, timeout=10)
-        try:
-            connection.request("GET", path)
-            response = connection.getresponse()
-            return response.status, response.read().decode()
-        finally:
-            connection.close()
+        return page(self.port, path)
 
     def samples(self) -> Samples:
         """Its metrics as they are now."""
-        status, text = self.get("/metrics")
-        assert status == 200, text
-        families = text_string_to_metric_families(text)
-        told = (sample for family in families for sample in family.samples)
-        return Samples({(each.name, frozenset(each.labels.items())): each.value for each in told})
+        return scraped(self.port)
 
     def is_ready(self) -> bool:
         """Whether ``/readyz`` says so; not while nobody answers."""

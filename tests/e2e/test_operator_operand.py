@@ -12,12 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from builders import Object
 from builders.kubedeschedulers import an_object
 from e2e.control_plane import ControlPlane
-from e2e.operators import Operator, an_operator, definition_of, edit, observed, remove, resource
+from e2e.operators import Operator, an_operator, definition_of, edit, last_plan, observed, remove, the_pod
 from e2e.rest import Rest, name_of
-from e2e.running import Descheduler
 from e2e.waiting import wait_until
 from e2e.workloads import deployment, pods_of, wait_for_ready
 from restow.operator.resource import NAMESPACE
@@ -49,22 +47,6 @@ def may(caller: Rest, verb: str, resource: str, subresource: str = "") -> bool:
     answer = caller.call("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", review)
     allowed: bool = answer["status"]["allowed"]
     return allowed
-
-
-def the_pod(plane: ControlPlane, directory: Path, name: str) -> Descheduler:
-    """The container of the Deployment as it is now, as a process."""
-    policy = directory / f"{name}.yaml"
-    policy.write_text(plane.admin.get("ConfigMap", "cluster", NAMESPACE)["data"]["policy.yaml"])
-    (container,) = plane.admin.get("Deployment", "descheduler", NAMESPACE)["spec"]["template"]["spec"]["containers"]
-    mounted, *flags = container["args"]
-    assert mounted.startswith("--policy-config-file=")
-    kubeconfig = plane.kubeconfig_for(plane.token_of(OPERAND, NAMESPACE), OPERAND)
-    return Descheduler(directory, policy=policy, kubeconfig=kubeconfig, flags=flags, name=name)
-
-
-def last_plan(admin: Rest) -> Object:
-    found: Object = (resource(admin).get("status") or {}).get("lastPlan") or {}
-    return found
 
 
 def written(plane: ControlPlane) -> set[tuple[str, str, str]]:

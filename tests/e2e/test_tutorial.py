@@ -6,8 +6,6 @@ import os
 import re
 import shutil
 import socket
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import partial
@@ -21,6 +19,7 @@ from e2e.binaries import tool
 from e2e.child import Child
 from e2e.control_plane import ControlPlane
 from e2e.ports import HOST, free_ports
+from e2e.shell import Shell, with_restow
 from e2e.waiting import wait_until
 
 pytestmark = pytest.mark.e2e
@@ -31,7 +30,6 @@ _PORTS = ("9090", "9091", "9000")
 #: Seconds until a program listens, on busy cores.
 _PATIENCE = 120.0
 _PORT = re.compile(r"127\.0\.0\.1:(\d+)")
-_END = "-- end of a command --"
 
 
 @pytest.fixture
@@ -44,41 +42,10 @@ def reader(plane: ControlPlane, tmp_path: Path) -> Iterator[dict[str, str]]:
         pytest.skip(str(missing))
     if not (shutil.which("kubectl") and shutil.which("curl")):
         pytest.skip("kubectl and curl are not installed")
-    restow = tmp_path / "bin" / "restow"
-    restow.parent.mkdir()
-    restow.write_text(f"#!/bin/sh\nexec {sys.executable} -c 'from restow.cli.main import main; main()' \"$@\"\n")
-    restow.chmod(0o755)
-    path = os.pathsep.join((str(restow.parent), str(programs), os.environ["PATH"]))
-    yield os.environ | {"PATH": path, "KUBECONFIG": str(plane.kubeconfig), "COLUMNS": "80"}
+    environment = with_restow(tmp_path / "bin")
+    path = os.pathsep.join((environment["PATH"], str(programs)))
+    yield environment | {"PATH": path, "KUBECONFIG": str(plane.kubeconfig)}
     plane.clear("default")
-
-
-class Shell:
-    """One bash in which all commands of a page are typed."""
-
-    def __init__(self, directory: Path, environment: dict[str, str]) -> None:
-        self._bash = subprocess.Popen(
-            ["bash", "-u"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            cwd=directory,
-            env=environment,
-        )
-
-    def typed(self, command: str) -> str:
-        """What a command prints."""
-        assert self._bash.stdin is not None
-        assert self._bash.stdout is not None
-        # On a line of its own, also after an output without an end of line.
-        self._bash.stdin.write(f"{command}\necho; echo {_END}\n")
-        self._bash.stdin.flush()
-        return "".join(iter(self._bash.stdout.readline, f"{_END}\n"))
-
-    def end(self) -> None:
-        self._bash.kill()
-        self._bash.communicate()
 
 
 def listens(port: int) -> bool:
