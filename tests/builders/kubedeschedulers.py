@@ -22,7 +22,6 @@ OPENSHIFT = Facts(
     prometheus_route=PrometheusRoute(("prometheus.example.com",)),
     is_monitored=True,
     has_kubevirt_nodes=True,
-    has_pressure_metrics=True,
     has_service_monitors=True,
 )
 INSTALLED = Installation(image="registry.example.com/restow:1")

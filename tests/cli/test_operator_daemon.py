@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from restow.cli.operating import Operating
 from restow.client.errors import ClientError
 from restow.operator import watches
 
@@ -43,6 +44,44 @@ def test_an_image_has_to_be_named(restow, monkeypatch: pytest.MonkeyPatch) -> No
     ran = restow("operator")
     assert (ran.status, ran.out) == (2, "")
     assert ran.err.startswith("--image is missing: ")
+
+
+@pytest.mark.parametrize(
+    ("environment", "arguments", "known"),
+    [
+        pytest.param({"KUBERNETES_SERVICE_HOST": "10.0.0.1"}, [], False, id="in a pod"),
+        pytest.param(
+            {"KUBERNETES_SERVICE_HOST": "10.0.0.1", "EXPERIMENTAL_DISABLE_PSI_CHECK": "true"}, [], None, id="not asked"
+        ),
+        pytest.param(
+            {"KUBERNETES_SERVICE_HOST": "10.0.0.1"}, ["--experimental-disable-psi-check"], None, id="nor by a flag"
+        ),
+        pytest.param({"KUBERNETES_SERVICE_HOST": "10.0.0.1", "KUBECONFIG": "f"}, [], None, id="of another cluster"),
+        pytest.param({}, [], None, id="outside"),
+        pytest.param({"KUBERNETES_SERVICE_HOST": "10.0.0.1"}, ["--kubeconfig", "f"], None, id="by a file"),
+    ],
+)
+def test_psi_is_looked_up_on_the_node_of_the_pod(
+    restow,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    *,
+    environment: dict[str, str],
+    arguments: list[str],
+    known: bool | None,
+) -> None:
+    seen: list[Operating] = []
+    monkeypatch.setattr("restow.cli.operating.run_operator", lambda asked: seen.append(asked) or 0)
+    monkeypatch.setattr("restow.cli.operating._PRESSURE", tmp_path / "pressure")
+    for name in ("KUBERNETES_SERVICE_HOST", "KUBECONFIG", "EXPERIMENTAL_DISABLE_PSI_CHECK"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert restow("operator", "--image", "x", *arguments).status == 0
+    assert seen.pop().installation.has_pressure_metrics is known
+    (tmp_path / "pressure").mkdir()
+    assert restow("operator", "--image", "x", *arguments).status == 0
+    assert seen.pop().installation.has_pressure_metrics is (None if known is None else True)
 
 
 def test_durations_of_the_lease_have_to_go_together(restow) -> None:

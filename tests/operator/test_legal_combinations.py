@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, get_args
 
 import yaml
@@ -103,16 +104,15 @@ FACTS = st.builds(
     | st.lists(st.sampled_from(["", "p.example.com"]), max_size=2).map(tuple).map(PrometheusRoute),
     is_monitored=st.none() | st.booleans(),
     has_kubevirt_nodes=st.none() | st.booleans(),
-    has_pressure_metrics=st.none() | st.booleans(),
     priority_classes=st.none() | st.just({"high": 5}),
     has_service_monitors=st.booleans(),
 )
 
 
 @settings(max_examples=80)
-@given(resource=RESOURCES, facts=FACTS)
-def test_in_any_cluster_there_are_objects_or_problems_and_the_conditions_say_which(resource, facts):
-    done = desired(resource, facts, INSTALLED)
+@given(resource=RESOURCES, facts=FACTS, has_psi=st.none() | st.booleans())
+def test_in_any_cluster_there_are_objects_or_problems_and_the_conditions_say_which(resource, facts, has_psi):
+    done = desired(resource, facts, replace(INSTALLED, has_pressure_metrics=has_psi))
     degraded = {each.status for each in done.conditions if each.type.endswith("Degraded")}
     assert bool(done.objects) != bool(done.problems)
     assert degraded == ({"True"} if done.problems else {"False"})

@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import pytest
 
-from builders.kubedeschedulers import OPENSHIFT
+from builders.kubedeschedulers import INSTALLED, OPENSHIFT, a_kubedescheduler
 from builders.operator_policies import (
     outcome,
 )
 from restow.operator.facts import Facts, PrometheusRoute
+from restow.operator.policy import policy_of
 from restow.operator.problems import Problem
 
 """What stands against a policy, with upstream's sentences and whether the descheduler is stopped for it."""
@@ -95,17 +96,6 @@ from restow.operator.problems import Problem
                 True,
             ),
             id="no KubeVirt",
-        ),
-        pytest.param(
-            ("KubeVirtRelieveAndMigrate",),
-            {},
-            {"has_pressure_metrics": False},
-            Problem(
-                "NoPressureMetrics",
-                "profile KubeVirtRelieveAndMigrate can only be used when PSI metrics are enabled for the worker nodes",
-                True,
-            ),
-            id="no PSI",
         ),
         pytest.param(
             ("KubeVirtRelieveAndMigrate",),
@@ -247,6 +237,18 @@ def test_the_problem_is_told(profiles, settings, facts, told):
 def test_a_kubevirt_profile_beside_a_scheduler_that_packs_is_no_conflict():
     facts = replace(OPENSHIFT, scheduler_profile="HighNodeUtilization")
     assert outcome("KubeVirtRelieveAndMigrate", facts=facts).problems == ()
+
+
+@pytest.mark.parametrize("profile", ["KubeVirtRelieveAndMigrate", "DevKubeVirtRelieveAndMigrate"])
+@pytest.mark.parametrize("known", [True, None])
+def test_without_psi_a_kubevirt_profile_is_refused_and_no_other(profile, known):
+    blind = replace(INSTALLED, has_pressure_metrics=False)
+    (problem,) = policy_of(a_kubedescheduler(profile).spec, OPENSHIFT, blind).problems
+    told = f"profile {profile} can only be used when PSI metrics are enabled for the worker nodes"
+    assert problem == Problem("NoPressureMetrics", told, stops=True)
+    assert policy_of(a_kubedescheduler("LongLifecycle").spec, OPENSHIFT, blind).problems == ()
+    sighted = replace(INSTALLED, has_pressure_metrics=known)
+    assert policy_of(a_kubedescheduler(profile).spec, OPENSHIFT, sighted).problems == ()
 
 
 def test_what_nobody_knows_is_no_conflict():

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
+from typing import Final
 
 from restow.cli.daemon_process import daemon_log, run_daemon
 from restow.client.leadership import Timing
@@ -17,6 +20,10 @@ from restow.serving.server import Endpoint
 from restow.serving.tls import TlsSettings
 
 _EVERYWHERE = "0.0.0.0"  # noqa: S104 - the kubelet comes from outside
+
+
+#: A kernel that tells how long processes wait (PSI) has this directory, also in pods.
+_PRESSURE: Final = Path("/proc/pressure")
 
 
 @dataclass(slots=True, frozen=True)
@@ -54,6 +61,12 @@ def run_operator(asked: Operating) -> int:
     )
     log = daemon_log(asked.logging_format, asked.verbosity)
     return run_daemon(operate(settings, log), partial(log.failure, "restow operator failed"))
+
+
+def pressure_metrics(kubeconfig: str | None) -> bool | None:
+    """Return whether the node of this pod has PSI; None outside of the cluster, where there is no such node."""
+    is_outside = kubeconfig or os.environ.get("KUBECONFIG") or not os.environ.get("KUBERNETES_SERVICE_HOST")
+    return None if is_outside else _PRESSURE.is_dir()
 
 
 def server_on(port: int) -> HttpsSettings | None:

@@ -47,11 +47,22 @@ _PrometheusURL = Annotated[str, Parameter(metavar="URL", help=_URL, show_default
 _OpenShift = Annotated[bool, Parameter(name="--openshift", show_default=False, help=_OPENSHIFT)]
 
 
+_PSI = "Accept KubeVirt profiles though the operator's node does not tell how long processes wait (PSI)."
 _NAMESPACE = "Namespace of the KubeDescheduler and of all that is made for it."
 _V = "Log verbosity, 0 to 8."
 
 _Namespace = Annotated[
     str, Parameter(metavar="NAMESPACE", env_var=["OPERATOR_NAMESPACE", "POD_NAMESPACE"], help=_NAMESPACE)
+]
+_NoPsi = Annotated[
+    bool,
+    Parameter(
+        name="--experimental-disable-psi-check",
+        negative="",
+        env_var="EXPERIMENTAL_DISABLE_PSI_CHECK",
+        show_default=False,
+        help=_PSI,
+    ),
 ]
 _Port = Annotated[int, option.value(SERVER, "PORT", "Port for health checks and metrics; 0 disables the server.")]
 _Lease = Annotated[
@@ -73,6 +84,7 @@ def operate(
     image: _OperandImage = "",
     soft_tainter_image: _TainterImage = "",
     prometheus_url: _PrometheusURL = "",
+    experimental_disable_psi_check: _NoPsi = False,
     leader_elect_lease_duration: _Lease = 137 * SECOND,
     leader_elect_renew_deadline: _Renew = 107 * SECOND,
     leader_elect_retry_period: _Retry = 26 * SECOND,
@@ -85,11 +97,12 @@ def operate(
     Works in a pod, or outside of the cluster with --kubeconfig. Needs the extra restow[operator]. One replica works at a
     time, under a lease in its namespace.
     """
-    from restow.cli.operating import Operating, run_operator
+    from restow.cli.operating import Operating, pressure_metrics, run_operator
     from restow.operator.facts import Installation
 
     timing = (leader_elect_lease_duration, leader_elect_renew_deadline, leader_elect_retry_period)
-    installation = Installation(image, namespace, prometheus_url, soft_tainter_image)
+    has_psi = None if experimental_disable_psi_check else pressure_metrics(kubeconfig)
+    installation = Installation(image, namespace, prometheus_url, soft_tainter_image, has_psi)
     return run_operator(Operating(kubeconfig, installation, timing, secure_port, logging_format, verbose))
 
 

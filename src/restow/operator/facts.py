@@ -37,8 +37,6 @@ class Facts:
     #: Whether the operator's namespace has the label by which OpenShift's monitoring reads it.
     is_monitored: bool | None = None
     has_kubevirt_nodes: bool | None = None
-    #: Whether the nodes tell how long processes wait (PSI).
-    has_pressure_metrics: bool | None = None
     #: Values by name.
     priority_classes: Mapping[str, int] | None = None
     #: Whether there are ServiceMonitors (monitoring.coreos.com).
@@ -58,6 +56,8 @@ class Installation:
     prometheus_url: str = ""
     #: Of the soft tainter; empty is the same image.
     soft_tainter_image: str = ""
+    #: Whether the node of the operator's pod tells how long processes wait (PSI); None where that is not asked or known.
+    has_pressure_metrics: bool | None = None
     #: Who the operator is.
     service_account: str = "openshift-descheduler"
 

@@ -129,16 +129,16 @@ def _check_facts(spec: KubeDeschedulerSpec, facts: Facts, installation: Installa
         yield from (each for each in found if isinstance(each, Problem))
     for name in spec.profiles:
         if name in KUBEVIRT_PROFILES:
-            yield from _check_kubevirt(name, facts)
+            yield from _check_kubevirt(name, facts, installation)
     yield from _check_priority(custom, facts)
     yield from _check_scheduler(spec, facts)
 
 
-def _check_kubevirt(name: str, facts: Facts) -> Iterator[Problem]:
+def _check_kubevirt(name: str, facts: Facts, installation: Installation) -> Iterator[Problem]:
     only = f"profile {name} can only be used when"
     if facts.has_kubevirt_nodes is False:
         yield Problem("KubeVirtNotDeployed", f"{only} KubeVirt is properly deployed", stops=True)
-    if facts.has_pressure_metrics is False:
+    if installation.has_pressure_metrics is False:
         yield Problem("NoPressureMetrics", f"{only} PSI metrics are enabled for the worker nodes", stops=True)
 
 
