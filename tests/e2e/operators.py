@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import yaml
 
@@ -21,18 +22,23 @@ from builders.kubedeschedulers import an_object
 from e2e.child import Child
 from e2e.control_plane import ControlPlane
 from e2e.ports import free_ports
-from e2e.rest import RefusedError, Rest
+from e2e.rest import RefusedError, Rest, name_of
 from e2e.running import Descheduler, Samples, scraped
 from e2e.shipped import DEPLOY, try_out
 from e2e.waiting import wait_until
 from restow.operator.daemon import LEASE
+from restow.operator.facts import Facts, Installation
 from restow.operator.kinds import SELECTOR, WRITTEN
-from restow.operator.resource import NAMESPACE
+from restow.operator.resource import NAMESPACE, ProfileName
 from restow.operator.rights import OPERAND
+from restow.operator.rules import CONFLICTS
 
 #: What operators of tests are started with.
 PROMETHEUS = "https://prometheus.example.com"
 IMAGE = "registry.example.com/restow:e2e"
+INSTALLED = Installation(IMAGE, NAMESPACE, PROMETHEUS)
+#: Profiles that may stand beside one another.
+LEGAL_PAIRS = [pair for pair in combinations(get_args(ProfileName), 2) if not {pair, pair[::-1]} & set(CONFLICTS)]
 _PROGRAM = "from restow.cli.main import main; main()"
 #: The same, but that it gives up a removal soon.
 IMPATIENT = f"import restow.operator.watches as watches; watches.TRIES = 2; watches.PAUSE = 0.2; {_PROGRAM}"
@@ -136,6 +142,26 @@ def observed(admin: Rest, operator: Operator) -> Object:
     found = wait_until("the status tells of the newest generation", seen, PATIENCE)
     assert found is not None
     return found
+
+
+def facts(admin: Rest) -> Facts:
+    """What there is to know of this control plane."""
+    return Facts(
+        namespaces=tuple(sorted(name_of(each) for each in admin.items("Namespace"))),
+        has_kubevirt_nodes=True,
+        priority_classes={name_of(each): each["value"] for each in admin.items("PriorityClass")},
+    )
+
+
+def has_policy(admin: Rest, wanted: str) -> bool:
+    config = admin.find("ConfigMap", "cluster", NAMESPACE)
+    return config is not None and config["data"] == {"policy.yaml": wanted}
+
+
+def wait_for_objects(admin: Rest, wanted: Iterable[Object]) -> None:
+    """Until there are these objects and no others; lists may be some milliseconds behind."""
+    keys = {(each["kind"], name_of(each)) for each in wanted}
+    wait_until("there is what is wanted", lambda: set(made(admin)) == keys, PATIENCE)
 
 
 def is_gone(admin: Rest) -> bool:

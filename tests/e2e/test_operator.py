@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import combinations
 from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from builders import Object
 from builders.kubedeschedulers import an_object
@@ -20,41 +17,39 @@ from e2e.control_plane import ControlPlane
 from e2e.fault_proxy import FaultProxy
 from e2e.faults import Asked, NeverSent, Refused, calls
 from e2e.operators import (
-    IMAGE,
     IMPATIENT,
+    INSTALLED,
+    LEGAL_PAIRS,
     PATIENCE,
-    PROMETHEUS,
     Operator,
     an_operator,
     condition,
     definition_of,
     edit,
+    facts,
+    has_policy,
     lease_is_over,
     made,
     observed,
     remove,
     resource,
+    wait_for_objects,
 )
 from e2e.rest import Rest, name_of
 from e2e.waiting import wait_until
 from restow.operator.daemon import LEASE
 from restow.operator.desired import desired
-from restow.operator.facts import Facts, Installation
 from restow.operator.reading import resource_of
 from restow.operator.resource import NAMESPACE, ProfileName
-from restow.operator.rules import CONFLICTS
+from restow.operator.soft_taints import EFFECT, KEYS, VALUE
 from restow.operator.syncing import FINALIZER
 
 pytestmark = pytest.mark.e2e
 
-#: Random edits; ``RESTOW_E2E_OPERATOR_EDITS=1000`` makes more.
-EDITS = int(os.environ.get("RESTOW_E2E_OPERATOR_EDITS", "8"))
-#: Writes before which an operator is killed; ``RESTOW_E2E_OPERATOR_KILLS=0:20`` is each of them.
+#: Writes before which an operator is killed; ``RESTOW_E2E_OPERATOR_KILLS=0:30`` is each of them.
 KILLS = range(*map(int, os.environ.get("RESTOW_E2E_OPERATOR_KILLS", "4:5").split(":")))
-INSTALLED = Installation(IMAGE, NAMESPACE, PROMETHEUS)
-_LEGAL = [pair for pair in combinations(get_args(ProfileName), 2) if not {pair, pair[::-1]} & set(CONFLICTS)]
 #: Pairs of profiles that may be together; ``RESTOW_E2E_OPERATOR_PAIRS=1`` is all of them.
-PAIRS = _LEGAL[:: int(os.environ.get("RESTOW_E2E_OPERATOR_PAIRS", "13"))]
+PAIRS = LEGAL_PAIRS[:: int(os.environ.get("RESTOW_E2E_OPERATOR_PAIRS", "13"))]
 
 
 @pytest.fixture(scope="module")
@@ -86,15 +81,6 @@ def a_resource(admin: Rest, *profiles: str, **spec: Any) -> Iterator[None]:
         wait_until("nothing is left", lambda: made(admin) == {}, PATIENCE)
 
 
-def facts(admin: Rest) -> Facts:
-    """What there is to know of this control plane."""
-    return Facts(
-        namespaces=tuple(sorted(name_of(each) for each in admin.items("Namespace"))),
-        has_kubevirt_nodes=True,
-        priority_classes={name_of(each): each["value"] for each in admin.items("PriorityClass")},
-    )
-
-
 def plain(thing: Object) -> Object:
     """An object without what the API server adds to each write of it."""
     metadata = {name: thing["metadata"].get(name) for name in ("name", "namespace", "labels", "ownerReferences")}
@@ -115,11 +101,6 @@ def everything_wanted(admin: Rest, operator: Operator) -> dict[tuple[str, str], 
     return everything(admin)
 
 
-def has_policy(admin: Rest, wanted: str) -> bool:
-    config = admin.find("ConfigMap", "cluster", NAMESPACE)
-    return config is not None and config["data"] == {"policy.yaml": wanted}
-
-
 @pytest.mark.parametrize("profiles", [*((each,) for each in get_args(ProfileName)), *PAIRS], ids="+".join)
 def test_the_policy_of_profiles_is_that_of_the_pure_function(
     admin: Rest, running: Operator, profiles: tuple[str, ...]
@@ -132,12 +113,6 @@ def test_the_policy_of_profiles_is_that_of_the_pure_function(
     wanted = desired(resource_of(thing), facts(admin), INSTALLED)
     assert has_policy(admin, wanted.policy)
     wait_for_objects(admin, wanted.objects)
-
-
-def wait_for_objects(admin: Rest, wanted: Iterable[Object]) -> None:
-    """Until there are these objects and no others; lists may be some milliseconds behind."""
-    keys = {(each["kind"], name_of(each)) for each in wanted}
-    wait_until("there is what is wanted", lambda: set(made(admin)) == keys, PATIENCE)
 
 
 def edits(admin: Rest) -> list[Callable[[], object]]:
@@ -249,66 +224,6 @@ def test_kopf_keeps_nothing_on_the_resource_but_its_finalizer(admin: Rest, runni
         assert "annotations" not in metadata
 
 
-SPECS = st.fixed_dictionaries(
-    {},
-    optional={
-        "profiles": st.lists(st.sampled_from([*get_args(ProfileName), "Nonsense"]), max_size=3),
-        "mode": st.sampled_from(["Predictive", "Automatic", ""]),
-        "managementState": st.sampled_from(["Managed", "Unmanaged", "Removed", "Force", "x"]),
-        "deschedulingIntervalSeconds": st.sampled_from([-1, 0, 1, 3600, 2**31, "1"]),
-        "logLevel": st.sampled_from(["", "Normal", "TraceAll", 3]),
-        "evictionLimits": st.dictionaries(st.sampled_from(["total", "node"]), st.integers(-1, 5), max_size=2),
-        "observedConfig": st.sampled_from([None, {"a": [1]}]),
-        "profileCustomizations": st.fixed_dictionaries(
-            {},
-            optional={
-                "podLifetime": st.sampled_from(["5m", "-1s", "x", None, "0.0000000001s"]),
-                "thresholdPriority": st.sampled_from([None, 0, -1, 2_000_000_001]),
-                "thresholdPriorityClassName": st.sampled_from([None, "", "system-node-critical", "none\u202e"]),
-                "namespaces": st.fixed_dictionaries(
-                    {},
-                    optional={
-                        "included": st.lists(
-                            st.sampled_from(["default", "kube-system", "\u0000", "x" * 300]), max_size=2
-                        ),
-                        "excluded": st.lists(st.sampled_from(["default", "openshift-x"]), max_size=2),
-                    },
-                ),
-                "devLowNodeUtilizationThresholds": st.sampled_from([None, "", "Low", "High", "Other"]),
-                "devDeviationThresholds": st.sampled_from([None, "", "AsymmetricLow"]),
-                "devActualUtilizationProfile": st.sampled_from(
-                    [None, "", "PrometheusCPUUsage", "query:", "x", "query:}"]
-                ),
-            },
-        ),
-    },
-)
-
-
-def test_random_edits_never_crash_it_and_its_status_tells_of_the_newest_generation(
-    admin: Rest, running: Operator
-) -> None:
-    remove(admin)
-    with a_resource(admin, "AffinityAndTaints"):
-
-        @settings(max_examples=EDITS, deadline=None, suppress_health_check=list(HealthCheck), database=None)
-        @given(SPECS)
-        def edited(spec: Object) -> None:
-            path = f"/apis/operator.openshift.io/v1/namespaces/{NAMESPACE}/kubedeschedulers/cluster"
-            answer = admin.ask("PATCH", path, {"spec": spec}, content="application/merge-patch+json")
-            assert answer.status in (200, 400, 422), answer.body
-            thing = observed(admin, running)
-            wanted = desired(resource_of(thing), facts(admin), INSTALLED)
-            if wanted.action == "leave" and not wanted.problems:
-                return
-            degraded = next(each for each in wanted.conditions if each.type == "Degraded")
-            assert condition(thing, "Degraded") == (degraded.status, degraded.reason)
-            if wanted.action == "apply":
-                assert has_policy(admin, wanted.policy)
-
-        edited()
-
-
 def from_the(number: int) -> Callable[[Asked], bool]:
     """Writes from the so manieth on, leases apart."""
     counted = iter(range(1_000_000))
@@ -337,17 +252,30 @@ def test_a_removal_that_does_not_succeed_keeps_the_resource_for_a_while_only_and
 def test_an_operator_that_is_killed_before_some_write_has_a_successor_that_makes_it_good(
     plane: ControlPlane, own_definition: Rest, tmp_path: Path, number: int
 ) -> None:
+    """With a profile of which it makes the most, and with soft taints on a node when the resource is to go."""
     admin = own_definition
-    admin.create(an_object("AffinityAndTaints"))
+    admin.create(an_object("KubeVirtRelieveAndMigrate", mode="Automatic"))
     _killed(plane, tmp_path, number)
     with an_operator(plane, tmp_path) as operator:
         wanted = desired(resource_of(observed(admin, operator)), facts(admin), INSTALLED)
         wait_for_objects(admin, wanted.objects)
+        # As a soft tainter that goes with its Deployment leaves a node.
+        soft = [{"key": key, "value": VALUE, "effect": EFFECT} for key in KEYS]
+        admin.patch("Node", name_of(admin.items("Node")[1]), {"spec": {"taints": soft}})
     admin.delete("KubeDescheduler", "cluster", NAMESPACE)
     _killed(plane, tmp_path, number)
     with an_operator(plane, tmp_path):
         remove(admin)
         wait_until("nothing is left", lambda: made(admin) == {}, PATIENCE)
+        wait_until("no taint is left", lambda: not _tainted(admin), PATIENCE)
+
+
+def _tainted(admin: Rest) -> list[str]:
+    return [
+        name_of(each)
+        for each in admin.items("Node")
+        if any(taint["key"] in KEYS for taint in each["spec"].get("taints") or ())
+    ]
 
 
 def _killed(plane: ControlPlane, directory: Path, number: int) -> None:
