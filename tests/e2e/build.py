@@ -74,6 +74,8 @@ def programs() -> Iterator[Program]:
     yield Program("descheduler", "oracle/descheduler", f"{descheduler}/cmd/descheduler", descheduler)
     yield Program("kustomize", _PACKAGING, "sigs.k8s.io/kustomize/kustomize/v5", "sigs.k8s.io/kustomize/kustomize/v5")
     yield Program("helm", _PACKAGING, "helm.sh/helm/v4/cmd/helm", "helm.sh/helm/v4")
+    olm = "github.com/operator-framework/api"
+    yield Program("operator-verify", "e2e/controlplane/bundling", f"{olm}/cmd/operator-verify", olm)
     prometheus = "github.com/prometheus/prometheus"
     for name in ("promtool", "prometheus"):
         # Without the clouds that it could discover targets in, which are most of it.

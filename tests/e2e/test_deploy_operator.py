@@ -79,6 +79,55 @@ def test_the_chart_goes_into_any_namespace_with_any_image(built: Path) -> None:
     assert {each["value"] for each in one["env"] if "value" in each} == {"mine/restow:2"}
 
 
+@pytest.fixture
+def bundle(built: Path, tmp_path: Path) -> Path:
+    """The bundle, as its Containerfile makes it."""
+    try:
+        tool("operator-verify")
+    except FileNotFoundError as missing:
+        pytest.skip(str(missing))
+    directory = DEPLOY / "operator"
+    for line in (directory / "bundle" / "Containerfile").read_text().splitlines():
+        if line.startswith("COPY "):
+            *sources, target = line.split()[1:]
+            into = tmp_path / target.strip("/")
+            for each in sources:
+                path = directory / each
+                for file in path.iterdir() if path.is_dir() else (path,):
+                    into.mkdir(exist_ok=True)
+                    (into / file.name).write_text(file.read_text())
+    return tmp_path
+
+
+def judged(bundle: Path) -> list[str]:
+    """What OLM's validators find wrong."""
+    options = ["--operatorhub_validate", "--object_validate"]
+    command = [tool("operator-verify"), "manifests", *options, bundle / "manifests"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return [line for line in done.stderr.splitlines() if "level=warning" not in line]
+
+
+def test_olm_finds_nothing_wrong_with_the_bundle(bundle: Path) -> None:
+    assert {each.name for each in (bundle / "manifests").iterdir()} >= {"crd.yaml", "service.yaml"}
+    assert judged(bundle) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "found"),
+    [
+        ("version: v1\n", "version: v9\n", "is present in bundle"),
+        ("installModes:", "modes:", "install modes not found"),
+        ("minKubeVersion: 1.30.0", "minKubeVersion: soon", "soon"),
+    ],
+)
+def test_olm_would_find_it(bundle: Path, before: str, after: str, found: str) -> None:
+    """What finds nothing above is not blind."""
+    (version,) = (bundle / "manifests").glob("*.clusterserviceversion.yaml")
+    assert before in version.read_text()
+    version.write_text(version.read_text().replace(before, after))
+    assert any(found in each for each in judged(bundle))
+
+
 def test_the_chart_has_a_service_monitor_where_it_is_asked_for(built: Path) -> None:
     plain = by_name(rendered("tools"))
     monitored = by_name(rendered("tools", serviceMonitor={"enabled": True}))
