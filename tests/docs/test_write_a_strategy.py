@@ -52,6 +52,22 @@ def test_installed_as_a_package_its_arguments_are_checked(tmp_path):
     assert 'unknown field "nodeLabel" of LeaveLabelledNodes; did you mean "nodeLabels"?' in printed
 
 
+def test_installed_as_a_package_its_lint_rules_and_conflicts_are_told(tmp_path):
+    """``restow policy lint`` knows no strategy by its name."""
+    with installed(tmp_path), folder_for(PAGE) as folder:
+        policy = folder / "policy.yaml"
+        text = policy.read_text(encoding="utf-8").replace("instance-type=spot-4", "instance-type!=spot-4")
+        high = "    - name: HighNodeUtilization\n        args: {thresholds: {cpu: 20}}\n    plugins:\n"
+        text = text.replace("    plugins:\n", f"  {high}      balance:\n        enabled: [HighNodeUtilization]\n")
+        policy.write_text(text, encoding="utf-8")
+        printed = " ".join(output_of("restow policy lint policy.yaml", folder).split())
+    assert "node.kubernetes.io/instance-type!=spot-4 also matches nodes without labels" in printed
+    assert (
+        "LeaveLabelledNodes and HighNodeUtilization in one profile pull in opposite directions: "
+        "one leaves nodes that the other may fill"
+    ) in printed
+
+
 @pytest.mark.parametrize("labels", ["", "a b"])
 def test_its_own_validation_runs(module, labels):
     assert len(module.validate(module.LeaveLabelledNodesArgs(node_labels=labels))) == 1

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from restow.kube.excerpts import excerpt
-from restow.policies.metrics import METRICS_STRATEGY, asks_for_metrics
 from restow.policies.policy import KUBERNETES_METRICS, collects_kubernetes_metrics, prometheus_of
+from restow.policies.usage_args import usage_in
 from restow.policies.usage_section import queries_of
 from restow.redaction import without_password
 from restow.reporting.wording import counted
@@ -20,12 +20,14 @@ if TYPE_CHECKING:
 
 def missing_usage(found: LoadedCluster, policy: Policy, cycle: Cycle) -> list[str]:
     """One sentence where a strategy could not work for want of nodes' usage, with what gets it."""
-    failed = any(turn.plugin == METRICS_STRATEGY for turn, _ in cycle.record.problems)
-    if failed and queries_of(policy) and not found.is_live and not found.cluster.usage:
-        return [_not_in_a_dump(policy)]
-    if not (failed and asks_for_metrics(policy, KUBERNETES_METRICS)):
+    failed = {turn.plugin for turn, _ in cycle.record.problems}
+    asking = {name: usage for name, usage in usage_in(policy) if name in failed}
+    if asking and queries_of(policy) and not found.is_live and not found.cluster.usage:
+        return [_not_in_a_dump(policy, next(iter(asking)))]
+    asks = next((name for name, usage in asking.items() if usage.provider == KUBERNETES_METRICS), None)
+    if asks is None:
         return []
-    wish = f"{METRICS_STRATEGY} needs usage metrics"
+    wish = f"{asks} needs usage metrics"
     if not collects_kubernetes_metrics(policy):
         provider = f"metricsProviders: [{{source: {KUBERNETES_METRICS}}}]"
         return [f"{wish}, but the policy names no source for them: add {provider}"]
@@ -39,10 +41,10 @@ def missing_usage(found: LoadedCluster, policy: Policy, cycle: Cycle) -> list[st
     return [f"{wish}, but the input has none for {nodes}: run {USAGE}, then add -f usage.json"]
 
 
-def _not_in_a_dump(policy: Policy) -> str:
+def _not_in_a_dump(policy: Policy, strategy: str) -> str:
     prometheus = prometheus_of(policy)
     url = excerpt(without_password(prometheus.url)) if prometheus is not None else ""
     return (
-        f"{METRICS_STRATEGY} goes by what Prometheus at {url} tells, which the input does not hold: plan the live cluster, "
+        f"{strategy} goes by what Prometheus at {url} tells, which the input does not hold: plan the live cluster, "
         "without -f, or take the snapshot with --usage and this --policy-config-file"
     )

@@ -10,18 +10,29 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Meta, Struct, field
 
 from restow.documents.field_types import Duration, Uint
-from restow.kube.labels import selector_from
+from restow.documents.findings import Issue
+from restow.kube.labels import parse_selector, selector_from
 from restow.kube.objects import LabelSelector
 from restow.policies.arguments import PluginArgs, PriorityThreshold
 from restow.policies.schema import DEFAULT_EVICTOR, PluginSchema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 #: Protections that hold unless ``podProtections.defaultDisabled`` names them, in upstream's order.
 DEFAULT_PROTECTIONS = ("PodsWithLocalStorage", "SystemCriticalPods", "FailedBarePods", "DaemonSetPods")
 #: Protections that hold only if ``podProtections.extraEnabled`` names them, in upstream's order.
 EXTRA_PROTECTIONS = ("PodsWithPVC", "PodsWithoutPDB", "PodsWithResourceClaims")
+
+#: Deprecated switch of DefaultEvictor: its field, its key, and what replaces it.
+_DEPRECATED = (
+    ("evict_local_storage_pods", "evictLocalStoragePods", "defaultDisabled: [PodsWithLocalStorage]"),
+    ("evict_daemon_set_pods", "evictDaemonSetPods", "defaultDisabled: [DaemonSetPods]"),
+    ("evict_system_critical_pods", "evictSystemCriticalPods", "defaultDisabled: [SystemCriticalPods]"),
+    ("evict_failed_bare_pods", "evictFailedBarePods", "defaultDisabled: [FailedBarePods]"),
+    ("ignore_pvc_pods", "ignorePvcPods", "extraEnabled: [PodsWithPVC]"),
+    ("ignore_pods_without_pdb", "ignorePodsWithoutPDB", "extraEnabled: [PodsWithoutPDB]"),
+)
 
 NoEvictionPolicy = Annotated[str, Meta(extra={"go": "defaultevictor.NoEvictionPolicy"})]
 #: A name of one of the protections.
@@ -152,10 +163,50 @@ def construct_default_evictor(args: DefaultEvictorArgs) -> list[str]:
     return problems
 
 
+def lint_default_evictor(args: DefaultEvictorArgs) -> Iterator[Issue]:
+    """Yield the deprecated switches, and settings that do nothing."""
+    for name, key, replacement in _DEPRECATED:
+        if getattr(args, name):
+            yield Issue((key,), f"{key} is deprecated; write podProtections: {replacement}", "note")
+    protections = args.pod_protections
+    if args.priority_threshold and (
+        args.evict_system_critical_pods or "SystemCriticalPods" in protections.default_disabled
+    ):
+        text = "priorityThreshold is ignored: it is part of the protection SystemCriticalPods, which is disabled"
+        yield Issue(("priorityThreshold",), text, "warning")
+    if protections.config and not (args.ignore_pvc_pods or "PodsWithPVC" in protections.extra_enabled):
+        text = "config has no effect: PodsWithPVC is not in extraEnabled"
+        yield Issue(("podProtections", "config"), text, "warning")
+    if args.min_replicas == 1:
+        yield Issue(("minReplicas",), "minReplicas: 1 checks nothing; it works from 2 on", "warning")
+    if args.min_pod_age is not None and args.min_pod_age <= 0:
+        yield Issue(("minPodAge",), "minPodAge protects nothing unless it is more than 0", "note")
+    yield from _lint_node_selector(args)
+
+
+def _lint_node_selector(args: DefaultEvictorArgs) -> Iterator[Issue]:
+    if args.node_selector and not args.node_fit:
+        text = "nodeSelector only restricts where nodeFit looks, and nodeFit is off"
+        yield Issue(("nodeSelector",), f"{text}; the policy's own nodeSelector chooses the nodes to work on", "warning")
+    try:
+        parse_selector(args.node_selector)
+    except ValueError as error:
+        yield Issue(("nodeSelector",), f"with nodeFit no pod is ever evicted: {error}", "warning")
+
+
 SCHEMA = PluginSchema(
     name=DEFAULT_EVICTOR,
     extension_points=("filter", "preEvictionFilter"),
     args=DefaultEvictorArgs,
     validate=validate_default_evictor,
     construct=construct_default_evictor,
+    lint=lint_default_evictor,
+    renamed={
+        "evictableNamespaces": "it is an argument of LowNodeUtilization and HighNodeUtilization; "
+        "here write namespaceLabelSelector",
+        "namespaces": "it is an argument of strategies; here write namespaceLabelSelector",
+        "thresholdPriority": "write priorityThreshold: {value: ...}",
+        "thresholdPriorityClassName": "write priorityThreshold: {name: ...}",
+    },
+    go_package="defaultevictor.",
 )

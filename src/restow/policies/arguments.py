@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Meta, Struct
 
 from restow.documents.field_types import Uint
+from restow.documents.findings import Issue
 from restow.kube.labels import selector_from
 from restow.kube.objects import Int32, LabelSelector
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import Any
 
 Percentage = Annotated[float, Meta(extra={"go": "api.Percentage"})]
 
@@ -99,6 +101,13 @@ def check_thresholds(thresholds: Mapping[str, float]) -> list[str]:
         for resource, percentage in sorted(thresholds.items())
         if not MIN_PERCENTAGE <= percentage <= MAX_PERCENTAGE
     ]
+
+
+def lint_needs(key: str, *criteria: tuple[str, Sequence[Any]]) -> Iterator[Issue]:
+    """Yield a note about an argument that does nothing without one of some others, none of which is given."""
+    if not any(values for _, values in criteria):
+        names = " or ".join(name for name, _ in criteria)
+        yield Issue((key,), f"{key} has no effect without {names}", "note")
 
 
 def check_choices(field: str, chosen: Iterable[str], allowed: frozenset[str]) -> list[str]:

@@ -13,9 +13,9 @@ from restow.documents.findings import Issue
 from restow.documents.shapes import json_kind
 from restow.kube.excerpts import excerpt
 from restow.kube.near_words import misspelled_or_foreign
-from restow.policies.decode import decode
+from restow.policies.decode import decode_args
 from restow.policies.schema import OWNER
-from restow.policies.spelling import unknown_field
+from restow.policies.spelling import unknown_argument
 
 if TYPE_CHECKING:
     from restow.documents.findings import Path
@@ -66,8 +66,8 @@ def _read_config(profile: str, entry: PluginConfig, path: Path, plugins: Plugins
 def _read_args(profile: str, entry: PluginConfig, path: Path, schema: PluginSchema) -> Config:
     if entry.args is not None and not isinstance(entry.args, dict):
         return Config(entry.name, None, undecodable=(Issue(path, _no_mapping(entry.args)),))
-    decoded = decode(entry.args, schema.args, path)
-    undecodable = (*decoded.errors, *(unknown_field(key, schema.name) for key in decoded.unknown))
+    decoded = decode_args(entry.args, schema, path)
+    undecodable = (*decoded.errors, *(unknown_argument(key, schema) for key in decoded.unknown))
     if undecodable or decoded.value is None:
         return Config(entry.name, None, undecodable=undecodable)
     problems = schema.validate(decoded.value)

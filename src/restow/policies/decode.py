@@ -6,6 +6,8 @@ as Go does: the innermost struct, then the field's path from where decoding bega
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final, TypeVar
 
 from msgspec import Struct, inspect
@@ -16,6 +18,7 @@ from restow.documents.field_types import DURATION
 from restow.documents.findings import Path
 from restow.documents.shapes import Shape, json_kind, shape_of
 from restow.kube.excerpts import excerpt
+from restow.policies.schema import PluginSchema
 
 S = TypeVar("S", bound=Struct)
 
@@ -25,44 +28,48 @@ _NAMES: Final[dict[type[inspect.Type], str]] = {
     inspect.FloatType: "float64",
     inspect.IntType: "int",
 }
-#: Go package of a struct, by the module that declares ours.
+#: Go package of a struct that belongs to no plugin, by the module that declares ours.
 _PACKAGES: Final = {
     "restow.kube.objects": "v1.",
     "restow.policies.arguments": "api.",
     "restow.policies.policy": "v1alpha2.",
+    "restow.policies.usage_args": "nodeutilization.",
     "restow.policies.wire": "v1alpha2.",
     "restow.policies.v1alpha1_wire": "v1alpha1.",
-    "restow.descheduling.evictor_args": "defaultevictor.",
-    "restow.descheduling.plugins.low_node_utilization": "nodeutilization.",
-    "restow.descheduling.plugins.pod_life_time": "podlifetime.",
 }
 
 
 def decode(data: Any, cls: type[S], path: Path) -> Decoded[S]:
     """Decode what stands at ``path`` of a policy into ``cls``; None is the struct with nothing set."""
-    return decoding.decode(data, cls, path, _unmarshal_error)
+    return decoding.decode(data, cls, path, partial(_unmarshal_error, _PACKAGES))
 
 
-def _unmarshal_error(shape: Shape, data: Any, place: Place) -> str:
+def decode_args(data: Any, schema: PluginSchema, path: Path) -> Decoded[Struct]:
+    """Decode a plugin's arguments that stand at ``path``; None is those with nothing set."""
+    packages = _PACKAGES | {schema.args.__module__: schema.go_package}
+    return decoding.decode(data, schema.args, path, partial(_unmarshal_error, packages))
+
+
+def _unmarshal_error(packages: Mapping[str, str], shape: Shape, data: Any, place: Place) -> str:
     is_number = json_kind(data) == "number" and isinstance(shape.type, inspect.IntType)
     got = f"number {excerpt(data)}" if is_number and shape.name != DURATION else json_kind(data)
     where = f"struct field {place.struct}.{'.'.join(map(excerpt, place.fields))} of" if place.fields else "value of"
-    return f"json: cannot unmarshal {got} into Go {where} type {_type_name(shape)}"
+    return f"json: cannot unmarshal {got} into Go {where} type {_type_name(shape, packages)}"
 
 
-def _type_name(shape: Shape) -> str:
+def _type_name(shape: Shape, packages: Mapping[str, str]) -> str:
     if shape.name:
         return "string" if shape.name == DURATION else shape.name
     match shape.type:
         case inspect.VarTupleType(item_type=item):
-            return f"[]{_type_name(shape_of(item))}"
+            return f"[]{_type_name(shape_of(item), packages)}"
         case inspect.DictType(value_type=value):
-            return f"map[string]{_type_name(shape_of(value))}"
+            return f"map[string]{_type_name(shape_of(value), packages)}"
         case inspect.StructType(cls=cls):
-            return f"{_package(cls)}{cls.__name__}"
+            return f"{_package(cls, packages)}{cls.__name__}"
     return _NAMES.get(type(shape.type), "")
 
 
-def _package(cls: type[Struct]) -> str:
+def _package(cls: type[Struct], packages: Mapping[str, str]) -> str:
     module = f"{cls.__module__}."
-    return next((name for room, name in _PACKAGES.items() if module.startswith(f"{room}.")), "")
+    return next((name for room, name in packages.items() if module.startswith(f"{room}.")), "")

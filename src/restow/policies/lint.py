@@ -16,11 +16,10 @@ from restow.kube.near_words import did_you_mean
 from restow.policies import v1alpha1
 from restow.policies.decode import decode
 from restow.policies.enclosed import read_policy_document
-from restow.policies.lint_args import lint_args
-from restow.policies.lint_profiles import lint_fights, lint_profile
+from restow.policies.lint_profiles import lint_conflicts, lint_profile
 from restow.policies.load import read_policy
-from restow.policies.metrics import METRICS_STRATEGY, metrics_source
 from restow.policies.policy import KUBERNETES_METRICS, PROMETHEUS, collects_kubernetes_metrics, prometheus_of
+from restow.policies.usage_args import usage_in, usage_of
 from restow.policies.usage_section import queries_of
 from restow.policies.wire import DeschedulerPolicy
 
@@ -73,13 +72,13 @@ def _lint(data: dict[str, Any], policy: Policy, plugins: Plugins) -> Iterator[Is
         yield from lint_profile(written, data["profiles"][index] or {}, path, plugins)
         for position, name in _first_entries(written):
             args = profile.args[name]
-            issues = [*lint_args(name, args), *_missing_provider(name, args, policy)]
+            issues = [*plugins[name].lint(args), *_missing_provider(args, policy)]
             yield from (replace(issue, path=(*path, "pluginConfig", position, "args", *issue.path)) for issue in issues)
     yield from _unused_providers(policy)
     if policy.restow.usage is not None and not queries_of(policy):
         text = "it has no effect: no strategy goes by what a Prometheus tells"
         yield Issue(("restow", "usage"), text, "warning", "write metricsUtilization.source: Prometheus")
-    yield from lint_fights(policy)
+    yield from lint_conflicts(policy, plugins)
 
 
 def _first_entries(profile: DeschedulerProfile) -> Iterator[tuple[int, str]]:
@@ -114,11 +113,10 @@ def _lint_profile_names(policy: Policy) -> Iterator[Issue]:
             yield Issue(("profiles",), text, "note")
 
 
-def _missing_provider(name: str, args: Any, policy: Policy) -> Iterator[Issue]:
+def _missing_provider(args: Any, policy: Policy) -> Iterator[Issue]:
     """Yield a warning if a strategy asks a metrics provider that the policy does not configure."""
-    if name != METRICS_STRATEGY:
-        return
-    source = metrics_source(args)
+    usage = usage_of(args)
+    source = "" if usage is None else usage.provider
     text = f"the strategy fails in every cycle without metricsProviders: [{{source: {source}}}]"
     if source == KUBERNETES_METRICS and not collects_kubernetes_metrics(policy):
         yield Issue(("metricsUtilization",), f"{text}: metrics client not initialized", "warning")
@@ -127,11 +125,7 @@ def _missing_provider(name: str, args: Any, policy: Policy) -> Iterator[Issue]:
 
 
 def _unused_providers(policy: Policy) -> Iterator[Issue]:
-    used = {
-        metrics_source(profile.args[METRICS_STRATEGY])
-        for profile in policy.profiles
-        if METRICS_STRATEGY in profile.balance
-    }
+    used = {usage.provider for _, usage in usage_in(policy)}
     for index, provider in enumerate(policy.metrics_providers):
         if provider.source in _PROVIDERS and provider.source not in used:
             text = f"no strategy asks {provider.source} for usage: metricsUtilization.source"

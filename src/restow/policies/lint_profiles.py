@@ -12,7 +12,7 @@ from restow.policies.schema import DEFAULT_EVICTOR
 from restow.policies.wire import dropped_filters
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator, Sequence
 
     from restow.documents.findings import Path
     from restow.policies.policy import Policy
@@ -21,16 +21,6 @@ if TYPE_CHECKING:
 
 _HONOURED = "preevictionfilter"
 _DOCUMENTED: Final = "preEvictionFilter"
-#: Pairs of strategies that undo each other's work, and how.
-_FIGHTS = (
-    ("LowNodeUtilization", "HighNodeUtilization", "one empties full nodes, the other fills them"),
-    ("HighNodeUtilization", "RemoveDuplicates", "one packs pods onto few nodes, the other spreads them"),
-    (
-        "HighNodeUtilization",
-        "RemovePodsViolatingTopologySpreadConstraint",
-        "one packs pods onto few nodes, the other spreads them",
-    ),
-)
 
 
 def lint_profile(profile: DeschedulerProfile, written: dict[str, Any], path: Path, plugins: Plugins) -> Iterator[Issue]:
@@ -47,17 +37,21 @@ def lint_profile(profile: DeschedulerProfile, written: dict[str, Any], path: Pat
         yield Issue(plugins_path, f'profile "{excerpt(profile.name)}" enables no strategy: it does nothing', "warning")
 
 
-def lint_fights(policy: Policy) -> Iterator[Issue]:
+def lint_conflicts(policy: Policy, plugins: Plugins) -> Iterator[Issue]:
     """Yield a note for each pair of enabled strategies that pull in opposite directions."""
     runs = [set(profile.deschedule + profile.balance) for profile in policy.profiles]
-    for one, other, how in _FIGHTS:
-        first = next((index for index, names in enumerate(runs) if one in names), None)
-        second = next((index for index, names in enumerate(runs) if other in names), None)
-        if first is not None and second is not None:
-            together = any(one in names and other in names for names in runs)
-            where = "in one profile" if together else "in one policy"
-            text = f"{one} and {other} {where} pull in opposite directions: {how}"
-            yield Issue(("profiles", max(first, second), "plugins"), text, "note")
+    for schema in plugins.values():
+        for other, how in schema.conflicts.items():
+            yield from _conflict(runs, (schema.name, other), how)
+
+
+def _conflict(runs: Sequence[Collection[str]], pair: tuple[str, str], how: str) -> Iterator[Issue]:
+    first, second = (next((at for at, names in enumerate(runs) if each in names), None) for each in pair)
+    if first is not None and second is not None:
+        together = any(names >= {*pair} for names in map(set, runs))
+        where = "in one profile" if together else "in one policy"
+        text = f"{pair[0]} and {pair[1]} {where} pull in opposite directions: {how}"
+        yield Issue(("profiles", max(first, second), "plugins"), text, "note")
 
 
 def _plugin_sets(profile: DeschedulerProfile) -> dict[str, PluginSet]:

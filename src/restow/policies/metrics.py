@@ -1,4 +1,4 @@
-"""Sources of usage: validation of ``metricsProviders``, and which of them a strategy asks.
+"""Sources of usage: validation of ``metricsProviders``.
 
 Source: descheduler v0.36, validateDeschedulerConfiguration.
 """
@@ -6,7 +6,7 @@ Source: descheduler v0.36, validateDeschedulerConfiguration.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
 from restow.documents.findings import Issue
 from restow.kube.excerpts import excerpt
@@ -14,11 +14,9 @@ from restow.policies.policy import KUBERNETES_METRICS, PROMETHEUS
 
 if TYPE_CHECKING:
     from restow.documents.findings import Path
-    from restow.policies.policy import AuthToken, MetricsProvider, Policy, Prometheus
+    from restow.policies.policy import AuthToken, MetricsProvider, Prometheus
     from restow.policies.wire import DeschedulerPolicy
 
-#: The one strategy that asks a provider for usage.
-METRICS_STRATEGY: Final = "LowNodeUtilization"
 _PROVIDERS: Path = ("metricsProviders",)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _ESCAPE = re.compile(r"%(?![0-9a-fA-F]{2}).{0,2}")
@@ -44,22 +42,6 @@ def check_metrics_providers(wire: DeschedulerPolicy) -> list[Issue]:
         path = (*_PROVIDERS, index)
         issues += [Issue(path, text) for text in _check_prometheus(wire.metrics_providers[index])]
     return issues
-
-
-def metrics_source(args: Any) -> str:
-    """Return the provider that a utilisation strategy will ask; "" if it counts requests or asks nobody."""
-    metrics = args.metrics_utilization
-    if metrics is None:
-        return ""
-    return KUBERNETES_METRICS if metrics.metrics_server else str(metrics.source)
-
-
-def asks_for_metrics(policy: Policy, source: str) -> bool:
-    """Whether a strategy that runs goes by the usage that a provider tells."""
-    return any(
-        METRICS_STRATEGY in profile.balance and metrics_source(profile.args[METRICS_STRATEGY]) == source
-        for profile in policy.profiles
-    )
 
 
 def _check_prometheus(provider: MetricsProvider) -> list[str]:

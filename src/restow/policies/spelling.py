@@ -12,6 +12,7 @@ from restow.policies.schema import DEFAULT_EVICTOR
 if TYPE_CHECKING:
     from restow.documents.decoding import UnknownKey
     from restow.documents.findings import Path
+    from restow.policies.schema import PluginSchema
 
 #: Settings of DefaultEvictor that people write beside it or into strategies, and where they belong.
 _EVICTOR_SETTINGS: Final = {
@@ -36,31 +37,6 @@ _ELSEWHERE: Final = {
     "namespaces": "it is an argument of strategies; restow: {namespaces: annotated} asks namespaces to opt in",
 } | _EVICTOR_SETTINGS
 
-_FLATTENED: Final = "write what is inside it directly into args"
-_UTILISATION: Final = {
-    "namespaces": "write evictableNamespaces: {exclude: [...]}",
-    "nodeResourceUtilizationThresholds": _FLATTENED,
-}
-#: Arguments that have another name or form than people remember, by plugin.
-_RENAMED: Final = {
-    DEFAULT_EVICTOR: {
-        "evictableNamespaces": "it is an argument of LowNodeUtilization and HighNodeUtilization; "
-        "here write namespaceLabelSelector",
-        "namespaces": "it is an argument of strategies; here write namespaceLabelSelector",
-        "thresholdPriority": "write priorityThreshold: {value: ...}",
-        "thresholdPriorityClassName": "write priorityThreshold: {name: ...}",
-    },
-    "LowNodeUtilization": _UTILISATION,
-    "HighNodeUtilization": _UTILISATION,
-    "PodLifeTime": {"podStatusPhases": "write states: [...]", "podLifeTime": _FLATTENED},
-    "RemoveDuplicates": {"removeDuplicates": _FLATTENED},
-    "RemoveFailedPods": {"failedPods": _FLATTENED},
-    "RemovePodsHavingTooManyRestarts": {"podsHavingTooManyRestarts": _FLATTENED},
-    "RemovePodsViolatingTopologySpreadConstraint": {
-        "includeSoftConstraints": "write constraints: [DoNotSchedule, ScheduleAnyway]"
-    },
-}
-
 
 def ignored_key(key: UnknownKey) -> Issue:
     """Return the warning about a key where upstream reads past keys it does not know."""
@@ -69,18 +45,22 @@ def ignored_key(key: UnknownKey) -> Issue:
     return Issue(key.path, f'unknown key "{excerpt(word)}" is ignored', "warning", hint)
 
 
-def unknown_field(key: UnknownKey, owner: str) -> Issue:
-    """Return the error about a key where upstream decodes strictly; contains upstream's text."""
+def unknown_field(key: UnknownKey, owner: str, meant: str = "") -> Issue:
+    """Return the error about a key where upstream decodes strictly; contains upstream's text.
+
+    ``meant`` is what to do instead; without it the nearest known key is named.
+    """
     word = str(key.path[-1])
-    reason = _renamed(word, owner) if len(key.inner) == 1 else ""
-    hint = reason or did_you_mean(word, key.known)
+    hint = meant or did_you_mean(word, key.known)
     return Issue(key.path, f'unknown field "{path_text(key.inner)}" of {owner}', hint=hint)
 
 
-def _renamed(word: str, owner: str) -> str:
-    """Return what is to be written instead of an argument of a plugin; empty if nobody knows."""
-    misplaced = {} if owner == DEFAULT_EVICTOR else _EVICTOR_SETTINGS
-    return _RENAMED.get(owner, {}).get(word) or misplaced.get(word, "")
+def unknown_argument(key: UnknownKey, schema: PluginSchema) -> Issue:
+    """Return the error about a key that is no argument of a plugin."""
+    misplaced = {} if schema.name == DEFAULT_EVICTOR else _EVICTOR_SETTINGS
+    word = str(key.path[-1])
+    known = schema.renamed.get(word) or misplaced.get(word, "")
+    return unknown_field(key, schema.name, known if len(key.inner) == 1 else "")
 
 
 def duplicate_key(path: Path) -> Issue:

@@ -7,8 +7,8 @@ from typing import Final
 
 from restow.documents.findings import Issue
 from restow.kube.duration import SECOND, format_duration
-from restow.policies.metrics import METRICS_STRATEGY, metrics_source
-from restow.policies.policy import PROMETHEUS, Policy, RestowSettings, UsageSettings, prometheus_of
+from restow.policies.policy import Policy, RestowSettings, UsageSettings, prometheus_of
+from restow.policies.usage_args import usage_in
 
 #: Values of one node that are kept of a window.
 _MOST: Final = 2000
@@ -19,12 +19,7 @@ def queries_of(policy: Policy) -> tuple[str, ...]:
     """The queries whose results decide, each once; none where the policy names no Prometheus to ask."""
     if prometheus_of(policy) is None:
         return ()
-    asking = (
-        profile.args[METRICS_STRATEGY].metrics_utilization
-        for profile in policy.profiles
-        if METRICS_STRATEGY in profile.balance and metrics_source(profile.args[METRICS_STRATEGY]) == PROMETHEUS
-    )
-    return tuple(dict.fromkeys(each.prometheus.query for each in asking))
+    return tuple(dict.fromkeys(usage.query for _, usage in usage_in(policy) if usage.query))
 
 
 def check_usage(settings: RestowSettings) -> Iterator[Issue]:

@@ -22,6 +22,7 @@ from restow.descheduling.node_utilization.capacity import Percentages
 from restow.descheduling.node_utilization.emptying import empty
 from restow.descheduling.node_utilization.eviction import Transfer, evictable_in, room_on, transfer
 from restow.descheduling.node_utilization.headroom import Fullness
+from restow.descheduling.node_utilization.lint import lint_high_node_utilization
 from restow.descheduling.node_utilization.survey import Survey
 from restow.descheduling.node_utilization.thresholds import classify, criteria, is_below, node_classes, why_idle
 from restow.descheduling.node_utilization.usage import requested
@@ -33,10 +34,11 @@ from restow.policies.arguments import (
     check_evictable_namespaces,
     check_thresholds,
 )
-from restow.policies.schema import PluginSchema
+from restow.policies.schema import FLATTENED, PluginSchema
 
 #: The one eviction mode: only pods that request a resource with a threshold are moved.
 ONLY_THRESHOLDING_RESOURCES = "OnlyThresholdingResources"
+_SPREADS = "one packs pods onto few nodes, the other spreads them"
 EvictionMode = Annotated[str, Meta(extra={"go": "nodeutilization.EvictionMode"})]
 
 
@@ -63,6 +65,12 @@ SCHEMA = PluginSchema(
     extension_points=("balance",),
     args=HighNodeUtilizationArgs,
     validate=validate_high_node_utilization,
+    lint=lint_high_node_utilization,
+    conflicts=dict.fromkeys(("RemoveDuplicates", "RemovePodsViolatingTopologySpreadConstraint"), _SPREADS),
+    renamed={
+        "namespaces": "write evictableNamespaces: {exclude: [...]}",
+        "nodeResourceUtilizationThresholds": FLATTENED,
+    },
 )
 
 

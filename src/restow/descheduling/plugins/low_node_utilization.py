@@ -9,9 +9,8 @@ Source: Descheduler 0.36, pkg/framework/plugins/nodeutilization.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Annotated
 
-from msgspec import Meta, Struct, field, structs
+from msgspec import field, structs
 
 from restow.cluster.nodes import BASIC_RESOURCES
 from restow.cluster.usage import Amounts
@@ -20,6 +19,7 @@ from restow.descheduling.node_utilization.capacity import METRIC_RESOURCE, Perce
 from restow.descheduling.node_utilization.eviction import Transfer, evictable_in, room_on, transfer
 from restow.descheduling.node_utilization.guards import held_back
 from restow.descheduling.node_utilization.headroom import Fullness, Headroom
+from restow.descheduling.node_utilization.lint import lint_low_node_utilization
 from restow.descheduling.node_utilization.queried import queried
 from restow.descheduling.node_utilization.survey import Survey
 from restow.descheduling.node_utilization.thresholds import (
@@ -42,24 +42,9 @@ from restow.policies.arguments import (
     check_evictable_namespaces,
     check_thresholds,
 )
-from restow.policies.schema import PluginSchema
-
-KUBERNETES_METRICS = "KubernetesMetrics"
-PROMETHEUS = "Prometheus"
-
-
-class Prometheus(Struct, frozen=True, forbid_unknown_fields=True):
-    """The query whose result is a node's usage, 0 to 1."""
-
-    query: str = ""
-
-
-class MetricsUtilization(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """Where usage comes from; absent: the pods' requests. ``metrics_server`` is a deprecated KubernetesMetrics."""
-
-    metrics_server: bool = False
-    source: Annotated[str, Meta(extra={"go": "api.MetricsSource"})] = ""
-    prometheus: Prometheus | None = None
+from restow.policies.policy import KUBERNETES_METRICS, PROMETHEUS
+from restow.policies.schema import FLATTENED, PluginSchema
+from restow.policies.usage_args import MetricsUtilization
 
 
 class LowNodeUtilizationArgs(PluginArgs, frozen=True, rename="camel", forbid_unknown_fields=True, kw_only=True):
@@ -129,6 +114,12 @@ SCHEMA = PluginSchema(
     args=LowNodeUtilizationArgs,
     validate=validate_low_node_utilization,
     construct=construct_low_node_utilization,
+    lint=lint_low_node_utilization,
+    conflicts={"HighNodeUtilization": "one empties full nodes, the other fills them"},
+    renamed={
+        "namespaces": "write evictableNamespaces: {exclude: [...]}",
+        "nodeResourceUtilizationThresholds": FLATTENED,
+    },
 )
 
 
@@ -141,20 +132,12 @@ def _usage(view: View, args: LowNodeUtilizationArgs) -> Usage:
     metrics = args.metrics_utilization
     if metrics is None:
         return requested(view, _tracked(args))
-    if metrics.metrics_server or metrics.source == KUBERNETES_METRICS:
+    if metrics.provider == KUBERNETES_METRICS:
         return measured(view, _tracked(args))
-    if metrics.source == PROMETHEUS:
-        return queried(view, _query(args))
+    if metrics.provider == PROMETHEUS:
+        return queried(view, metrics.query)
     problem = "unrecognized metrics source" if metrics.source else "metrics source is empty"
     raise StrategyError(f"error initializing usage client: {problem}")
-
-
-def _query(args: LowNodeUtilizationArgs) -> str:
-    """What is asked of Prometheus; empty where usage comes from elsewhere."""
-    metrics = args.metrics_utilization
-    if metrics is None or metrics.metrics_server or metrics.source != PROMETHEUS or metrics.prometheus is None:
-        return ""
-    return metrics.prometheus.query
 
 
 def _tracked(args: LowNodeUtilizationArgs) -> tuple[str, ...]:
@@ -210,7 +193,7 @@ def sort_nodes(view: View, args: LowNodeUtilizationArgs) -> Mapping[int, NodeCla
 
 def _giving(view: View, args: LowNodeUtilizationArgs, over: list[int], high: Percentages) -> list[int]:
     """Those of the overused nodes that give up pods."""
-    query = _query(args)
+    query = args.metrics_utilization.query if args.metrics_utilization else ""
     if not query:
         return over
 

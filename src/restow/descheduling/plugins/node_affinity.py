@@ -18,6 +18,9 @@ from restow.cluster.pods import Rules
 from restow.descheduling.framework import Strategy, Suggestions, View
 from restow.descheduling.node_walk import suggest_by_node
 from restow.descheduling.open_nodes import OpenNodes
+from restow.documents.findings import Issue
+from restow.kube.excerpts import excerpt
+from restow.kube.near_words import did_you_mean
 from restow.policies.arguments import PodSelectionArgs, check_pod_selection
 from restow.policies.codes import PlacementConstraint
 from restow.policies.schema import PluginSchema
@@ -41,11 +44,20 @@ def validate_node_affinity(args: RemovePodsViolatingNodeAffinityArgs) -> list[st
     return problems + check_pod_selection(args)
 
 
+def lint_node_affinity(args: RemovePodsViolatingNodeAffinityArgs) -> Iterator[Issue]:
+    """Yield the types that are none."""
+    for index, kind in enumerate(args.node_affinity_type):
+        if kind not in tuple(_VIOLATIONS):
+            text = f'"{excerpt(kind)}" is skipped in every cycle: invalid nodeAffinityType'
+            yield Issue(("nodeAffinityType", index), text, "warning", did_you_mean(kind, tuple(_VIOLATIONS)))
+
+
 SCHEMA = PluginSchema(
     name="RemovePodsViolatingNodeAffinity",
     extension_points=("deschedule",),
     args=RemovePodsViolatingNodeAffinityArgs,
     validate=validate_node_affinity,
+    lint=lint_node_affinity,
 )
 
 

@@ -5,7 +5,7 @@ Source: descheduler v0.36, pkg/framework/plugins/removepodsviolatingnodetaints.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy as np
 from restow.cluster.interning import BoolArray, IntArray, combine
 from restow.descheduling.framework import Strategy, Suggestions, View
 from restow.descheduling.node_walk import suggest_by_node
+from restow.documents.findings import Issue
 from restow.kube.objects import Taint
 from restow.kube.taints import untolerated
 from restow.policies.arguments import PodSelectionArgs, check_pod_selection
@@ -39,11 +40,19 @@ def validate_node_taints(args: RemovePodsViolatingNodeTaintsArgs) -> list[str]:
     return problems
 
 
+def lint_node_taints(args: RemovePodsViolatingNodeTaintsArgs) -> Iterator[Issue]:
+    """Yield a list that keeps the strategy from doing anything."""
+    if args.included_taints == ():
+        text = "an empty includedTaints includes no taint: the strategy does nothing; leave the key out for all taints"
+        yield Issue(("includedTaints",), text, "warning")
+
+
 SCHEMA = PluginSchema(
     name="RemovePodsViolatingNodeTaints",
     extension_points=("deschedule",),
     args=RemovePodsViolatingNodeTaintsArgs,
     validate=validate_node_taints,
+    lint=lint_node_taints,
 )
 
 

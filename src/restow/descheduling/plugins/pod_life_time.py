@@ -18,6 +18,7 @@ from restow.descheduling.framework import Strategy, Suggestion, Suggestions, Ver
 from restow.descheduling.pod_ages import age_text, seconds_since, short_duration
 from restow.descheduling.pod_criteria import exit_code_among, owner_among, owner_not_among
 from restow.documents.field_types import Uint
+from restow.documents.findings import Issue
 from restow.kube.duration import SECOND
 from restow.kube.objects import Condition, Int32
 from restow.kube.timestamps import nearest_time
@@ -26,8 +27,9 @@ from restow.policies.arguments import (
     check_choices,
     check_label_selector,
     check_namespaces,
+    lint_needs,
 )
-from restow.policies.schema import PluginSchema
+from restow.policies.schema import FLATTENED, PluginSchema
 
 #: Phases, status reasons and container reasons that ``states`` may name.
 STATES = frozenset(
@@ -89,11 +91,24 @@ def validate_pod_life_time(args: PodLifeTimeArgs) -> list[str]:
     return problems
 
 
+def lint_pod_life_time(args: PodLifeTimeArgs) -> Iterator[Issue]:
+    """Yield settings that do nothing, or more than they seem to."""
+    if args.max_pod_life_time_seconds == 0:
+        yield Issue(("maxPodLifeTimeSeconds",), "0 seconds: every pod is too old after one second", "note")
+    if args.including_init_containers:
+        yield from lint_needs("includingInitContainers", ("states", args.states), ("exitCodes", args.exit_codes))
+    if args.including_ephemeral_containers:
+        yield from lint_needs("includingEphemeralContainers", ("states", args.states))
+
+
 SCHEMA = PluginSchema(
     name="PodLifeTime",
     extension_points=("deschedule",),
     args=PodLifeTimeArgs,
     validate=validate_pod_life_time,
+    lint=lint_pod_life_time,
+    renamed={"podStatusPhases": "write states: [...]", "podLifeTime": FLATTENED},
+    go_package="podlifetime.",
 )
 
 

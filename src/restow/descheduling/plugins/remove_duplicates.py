@@ -24,7 +24,7 @@ from restow.descheduling.open_nodes import OpenNodes
 from restow.kube.objects import OwnerReference
 from restow.policies.arguments import Namespaces, PluginArgs, check_namespaces
 from restow.policies.codes import PlacementConstraint
-from restow.policies.schema import PluginSchema
+from restow.policies.schema import FLATTENED, PluginSchema
 
 
 class RemoveDuplicatesArgs(PluginArgs, frozen=True, rename="camel", forbid_unknown_fields=True, kw_only=True):
@@ -44,6 +44,7 @@ SCHEMA = PluginSchema(
     extension_points=("balance",),
     args=RemoveDuplicatesArgs,
     validate=validate_remove_duplicates,
+    renamed={"removeDuplicates": FLATTENED},
 )
 
 

@@ -19,10 +19,11 @@ from restow.descheduling.node_walk import suggest_by_node
 from restow.descheduling.pod_ages import age_text, seconds_since
 from restow.descheduling.pod_criteria import exit_code_among, owner_not_among
 from restow.documents.field_types import Uint
+from restow.documents.findings import Issue
 from restow.kube.objects import Int32
-from restow.policies.arguments import PodSelectionArgs, check_pod_selection
+from restow.policies.arguments import PodSelectionArgs, check_pod_selection, lint_needs
 from restow.policies.codes import PlacementConstraint
-from restow.policies.schema import PluginSchema
+from restow.policies.schema import FLATTENED, PluginSchema
 
 DEFAULT_MIN_POD_LIFETIME_SECONDS = 3600
 
@@ -50,12 +51,20 @@ def default_remove_failed_pods(args: RemoveFailedPodsArgs) -> RemoveFailedPodsAr
     return replace(args, min_pod_lifetime_seconds=DEFAULT_MIN_POD_LIFETIME_SECONDS)
 
 
+def lint_remove_failed_pods(args: RemoveFailedPodsArgs) -> Iterator[Issue]:
+    """Yield settings that do nothing."""
+    if args.including_init_containers:
+        yield from lint_needs("includingInitContainers", ("reasons", args.reasons), ("exitCodes", args.exit_codes))
+
+
 SCHEMA = PluginSchema(
     name="RemoveFailedPods",
     extension_points=("deschedule",),
     args=RemoveFailedPodsArgs,
     validate=validate_remove_failed_pods,
     default=default_remove_failed_pods,
+    lint=lint_remove_failed_pods,
+    renamed={"failedPods": FLATTENED},
 )
 
 

@@ -16,7 +16,7 @@ from restow.descheduling.node_walk import suggest_by_node
 from restow.kube.objects import Int32
 from restow.policies.arguments import PodSelectionArgs, check_choices, check_pod_selection
 from restow.policies.codes import PlacementConstraint
-from restow.policies.schema import PluginSchema
+from restow.policies.schema import FLATTENED, PluginSchema
 
 #: What ``states`` may name.
 STATES = frozenset({"Running", "CrashLoopBackOff"})
@@ -45,6 +45,7 @@ SCHEMA = PluginSchema(
     extension_points=("deschedule",),
     args=RemovePodsHavingTooManyRestartsArgs,
     validate=validate_too_many_restarts,
+    renamed={"podsHavingTooManyRestarts": FLATTENED},
 )
 
 

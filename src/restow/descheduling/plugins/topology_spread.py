@@ -65,6 +65,7 @@ SCHEMA = PluginSchema(
     args=RemovePodsViolatingTopologySpreadConstraintArgs,
     validate=validate_topology_spread,
     default=default_topology_spread,
+    renamed={"includeSoftConstraints": "write constraints: [DoNotSchedule, ScheduleAnyway]"},
 )
 
 
