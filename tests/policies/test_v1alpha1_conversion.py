@@ -8,8 +8,8 @@ from builders.policies import PLUGINS, an_old_policy, as_yaml
 from restow.documents.writing import write_yaml
 from restow.policies.enclosed import read_policy_document
 from restow.policies.load import load_policy
-from restow.policies.strategies import STRATEGIES
 from restow.policies.v1alpha1 import convert
+from restow.policies.v1alpha1_strategies import STRATEGIES
 
 LABELS = {"matchLabels": {"a": "b"}}
 BOTH = {"namespaces": {"include": ["x"]}, "labelSelector": LABELS}

@@ -21,7 +21,7 @@ from restow.policies.decode import decode
 from restow.policies.schema import DEFAULT_EVICTOR, OWNER
 from restow.policies.sound_parts import sound_parts
 from restow.policies.spelling import duplicate_key, ignored_key
-from restow.policies.strategies import STRATEGIES, given, max_pod_life_time
+from restow.policies.v1alpha1_strategies import STRATEGIES, given
 from restow.policies.v1alpha1_wire import DeschedulerPolicy
 from restow.policies.v1alpha2 import Reading
 
@@ -140,8 +140,8 @@ def _check_strategy(name: str, strategy: DeschedulerStrategy) -> Iterator[Issue]
         params = strategy.params
         if params.threshold_priority is not None and params.threshold_priority_class_name:
             yield Issue((*path, "params"), f"priority threshold misconfigured for plugin {name}")
-        if name == "PodLifeTime" and max_pod_life_time(params) is None:
-            yield Issue((*path, "params"), _param_problem(name, "MaxPodLifeTimeSeconds not set"))
+        for problem in STRATEGIES[name].check(params):
+            yield Issue((*path, "params"), _param_problem(name, problem))
 
 
 def _param_problem(name: str, problem: str) -> str:

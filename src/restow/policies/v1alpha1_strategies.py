@@ -1,6 +1,7 @@
 """The ten strategies of descheduler/v1alpha1: which plugin arguments their parameters become.
 
-The table is history and will not change: the format was removed in v0.31.
+The table is history and will not change: the format was removed in v0.31, and its parameters were fields for these ten.
+So it stands here as a whole, and not with the plugins that the strategies have become.
 Source: descheduler v0.30, pkg/api/v1alpha1 strategy migration.
 """
 
@@ -11,6 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
+
+from restow.policies.schema import no_errors
 
 if TYPE_CHECKING:
     from restow.policies.v1alpha1_wire import StrategyParameters
@@ -23,7 +26,7 @@ _SELECTION = ("namespaces", "labelSelector")
 
 
 @dataclass(slots=True, frozen=True)
-class Strategy:
+class FormerStrategy:
     """One strategy: where its plugin runs, the parameters it reads besides the evictor's, the arguments they make."""
 
     point: Literal["deschedule", "balance"]
@@ -31,6 +34,8 @@ class Strategy:
     args: Callable[[StrategyParameters], Args]
     #: PodLifeTime always ignored it.
     node_fit: bool = True
+    #: Upstream's texts of what is wrong with its parameters.
+    check: Callable[[StrategyParameters], list[str]] = no_errors
 
     def reads(self, param: str) -> bool:
         """Whether the parameter has any effect on this strategy."""
@@ -94,15 +99,19 @@ def _high_node_utilization(params: StrategyParameters) -> Args:
 
 def _pod_life_time(params: StrategyParameters) -> Args:
     return _selection(params) | given(
-        maxPodLifeTimeSeconds=max_pod_life_time(params),
+        maxPodLifeTimeSeconds=_max_pod_life_time(params),
         states=params.pod_life_time.pod_status_phases + params.pod_life_time.states,
     )
 
 
-def max_pod_life_time(params: StrategyParameters) -> int | None:
+def _max_pod_life_time(params: StrategyParameters) -> int | None:
     """Return PodLifeTime's age limit in seconds, from either place where it was written."""
     newer = params.pod_life_time.max_pod_life_time_seconds
     return params.max_pod_life_time_seconds if newer is None else newer
+
+
+def _check_pod_life_time(params: StrategyParameters) -> list[str]:
+    return ["MaxPodLifeTimeSeconds not set"] if _max_pod_life_time(params) is None else []
 
 
 def _failed_pods(params: StrategyParameters) -> Args:
@@ -141,22 +150,26 @@ def _topology_spread(params: StrategyParameters) -> Args:
 _THRESHOLDS = "nodeResourceUtilizationThresholds"
 
 STRATEGIES = {
-    "RemoveDuplicates": Strategy("balance", ("namespaces", "removeDuplicates"), _remove_duplicates),
-    "LowNodeUtilization": Strategy("balance", ("namespaces", _THRESHOLDS), _low_node_utilization),
-    "HighNodeUtilization": Strategy("balance", ("namespaces", _THRESHOLDS), _high_node_utilization),
-    "PodLifeTime": Strategy(
-        "deschedule", (*_SELECTION, "podLifeTime", "maxPodLifeTimeSeconds"), _pod_life_time, node_fit=False
+    "RemoveDuplicates": FormerStrategy("balance", ("namespaces", "removeDuplicates"), _remove_duplicates),
+    "LowNodeUtilization": FormerStrategy("balance", ("namespaces", _THRESHOLDS), _low_node_utilization),
+    "HighNodeUtilization": FormerStrategy("balance", ("namespaces", _THRESHOLDS), _high_node_utilization),
+    "PodLifeTime": FormerStrategy(
+        "deschedule",
+        (*_SELECTION, "podLifeTime", "maxPodLifeTimeSeconds"),
+        _pod_life_time,
+        node_fit=False,
+        check=_check_pod_life_time,
     ),
-    "RemoveFailedPods": Strategy("deschedule", (*_SELECTION, "failedPods"), _failed_pods),
-    "RemovePodsHavingTooManyRestarts": Strategy(
+    "RemoveFailedPods": FormerStrategy("deschedule", (*_SELECTION, "failedPods"), _failed_pods),
+    "RemovePodsHavingTooManyRestarts": FormerStrategy(
         "deschedule", (*_SELECTION, "podsHavingTooManyRestarts"), _too_many_restarts
     ),
-    "RemovePodsViolatingInterPodAntiAffinity": Strategy("deschedule", _SELECTION, _selection),
-    "RemovePodsViolatingNodeAffinity": Strategy("deschedule", (*_SELECTION, "nodeAffinityType"), _node_affinity),
-    "RemovePodsViolatingNodeTaints": Strategy(
+    "RemovePodsViolatingInterPodAntiAffinity": FormerStrategy("deschedule", _SELECTION, _selection),
+    "RemovePodsViolatingNodeAffinity": FormerStrategy("deschedule", (*_SELECTION, "nodeAffinityType"), _node_affinity),
+    "RemovePodsViolatingNodeTaints": FormerStrategy(
         "deschedule", (*_SELECTION, "includePreferNoSchedule", "excludedTaints"), _node_taints
     ),
-    "RemovePodsViolatingTopologySpreadConstraint": Strategy(
+    "RemovePodsViolatingTopologySpreadConstraint": FormerStrategy(
         "balance", (*_SELECTION, "includeSoftConstraints"), _topology_spread
     ),
 }
