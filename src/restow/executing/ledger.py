@@ -36,6 +36,14 @@ from restow.policies.codes import AppliedResult, OutcomeCode, SteeringMode
 _AS_PLANNED: Final = (Match.PREDICTED, Match.UNFORETOLD)
 #: Dropped with one of these, a move is tried once more: the rest of the plan was decided anew, or is made unsteered.
 _OPEN: Final = (OutcomeCode.REPLANNED, OutcomeCode.UNSTEERED)
+#: The codes of endings that have no code of their own.
+_CODES: Final[Mapping[type[Outcome], OutcomeCode]] = {
+    Unready: OutcomeCode.UNREADY,
+    Missing: OutcomeCode.MISSING,
+    Unverified: OutcomeCode.UNVERIFIED,
+    Blocked: OutcomeCode.BLOCKED,
+    Failed: OutcomeCode.FAILED,
+}
 #: Landings with which it is broken, and what is said of them.
 ELSEWHERE: Final = {
     Match.IN_VAIN: "where its strategy gains nothing",
@@ -139,11 +147,11 @@ class Ledger:
             case Settled(task) | Cleared(task):
                 self._of(task, result=AppliedResult.MOVED)
             case Unready(task, message) | Missing(task, message) | Unverified(task, message):
-                self._of(task, code=OutcomeCode(type(outcome).__name__), message=message)
+                self._of(task, code=_CODES[type(outcome)], message=message)
             case Dropped(task, message, code) if code not in _OPEN:
                 self._of(task, result=AppliedResult.DROPPED, code=code, message=message)
             case Blocked(task, message) | Failed(task, message):
-                self._of(task, result=AppliedResult.DROPPED, code=OutcomeCode(type(outcome).__name__), message=message)
+                self._of(task, result=AppliedResult.DROPPED, code=_CODES[type(outcome)], message=message)
             case Requested(task):
                 self._of(
                     task,
