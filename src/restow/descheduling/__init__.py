@@ -1,1 +1,1 @@
-"""What should move: strategies suggest, the arbiter decides, the plan tells."""
+"""Decides which pods move: strategies suggest, the arbiter decides, and the plan says what was decided."""

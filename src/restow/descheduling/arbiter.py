@@ -40,7 +40,7 @@ class Eviction(NamedTuple):
 
 
 class Refused(NamedTuple):
-    """A refused suggestion, by index; of a refused proposal the move that cannot be made."""
+    """A refused suggestion, by index. For a refused proposal: the first of its moves that cannot be made."""
 
     pod: int
     node: int
@@ -53,11 +53,11 @@ class Refused(NamedTuple):
 
     @property
     def key(self) -> tuple[PluginRef, int | str]:
-        """What is refused once in a plan."""
+        """Refusals with the same key count once in a plan."""
         return self.ref, self.purpose or self.pod
 
     def without(self, moved: Collection[int]) -> Refused:
-        """The same once some pods have moved after all."""
+        """The same refusal without those of the other pods that have moved after all."""
         left = tuple(each for each in self.others if each not in moved)
         return self if len(left) == len(self.others) else self._replace(others=left)
 
@@ -74,7 +74,7 @@ class Record:
     problems: tuple[tuple[PluginRef, str], ...]
     #: Strategies that found nothing to do, and why.
     notes: tuple[tuple[PluginRef, str], ...]
-    #: What hearing each strategy took; no part of what was decided.
+    #: How long each strategy took in seconds. A measurement, so two equal decisions may differ in it.
     seconds: Mapping[PluginRef, float] = field(default_factory=dict, compare=False)
 
 
@@ -103,17 +103,17 @@ class Arbiter:
         )
 
     def landing_of(self, pod: int) -> int:
-        """Where the replacement of a pod that was just moved landed; PENDING for any other pod, or where that is not known."""
+        """The node of the replacement of a pod that was just moved; PENDING for any other pod, or if it is not known."""
         last = self._evictions[-1].together if self._evictions else None
         made = self._evictions[-(last.moves if last else 1) :]
         return next((each.landing.target for each in made if each.pod == pod), PENDING)
 
     def moved_from(self, node: int) -> int:
-        """How many pods the strategy whose turn it is has moved from a node in this plan."""
+        """How many pods the current strategy has moved from a node in this plan."""
         return self._limits.moved(self._position, node)
 
     def settle(self, ref: PluginRef, suggestions: Suggestions, evictor: DefaultEvictor) -> None:
-        """Hear a strategy to its end; strategies come in the same order in every round of a plan."""
+        """Decide every suggestion of a strategy. Call it for the strategies in the same order in every round of a plan."""
         self._position += 1
         began = perf_counter()
         try:
@@ -127,12 +127,12 @@ class Arbiter:
         self._seconds[ref] = self._seconds.get(ref, 0.0) + perf_counter() - began
 
     def refuse(self, ref: PluginRef, evictor: DefaultEvictor, pods: IntArray) -> None:
-        """Note candidates that the evictor's filters hold back."""
+        """Record a refusal for each of these pods, which the evictor's filters reject."""
         for pod, reason in zip(pods.tolist(), evictor.refusals(pods), strict=True):
             self._hold_back(ref, [pod], Obstacle(0, reason), "")
 
     def note(self, ref: PluginRef, message: str) -> None:
-        """Write down what a strategy says of itself."""
+        """Record what a strategy says about itself, such as why it finds nothing to do."""
         self._notes.append((ref, message))
 
     def _decide(self, ref: PluginRef, asked: Suggestion | Proposal, evictor: DefaultEvictor) -> Verdict:
@@ -153,7 +153,7 @@ class Arbiter:
         return verdict if obstacle is not None else Verdict.EVICTED
 
     def _protected(self, suggestions: Sequence[Suggestion], evictor: DefaultEvictor) -> Obstacle | None:
-        """The first pod that the evictor holds back, as far as it has not been asked yet."""
+        """The first pod that the evictor rejects. It is asked only about checks that are still pending."""
         for position, each in enumerate(suggestions):
             if each.pending is not PendingFilters.NOTHING and not self._passes(each, evictor):
                 return Obstacle(position, evictor.refusals(np.array([each.pod]))[0])
@@ -162,7 +162,11 @@ class Arbiter:
         return None
 
     def _beyond_limits(self, pods: Sequence[int]) -> tuple[Obstacle | None, Verdict]:
-        """The first pod with which a limit is exceeded; where others went before it, fewer moves may still be within."""
+        """The first pod whose eviction would exceed a limit.
+
+        The verdict says that the limit is reached only if that is the first pod: otherwise a smaller proposal may still
+        be within the limit.
+        """
         limits = self._limits.copy() if len(pods) > 1 else self._limits
         for position, pod in enumerate(pods):
             # Of a replacement the question is not whether it may go now, but whether a later plan would move it again.
@@ -177,7 +181,7 @@ class Arbiter:
         return None, Verdict.REFUSED
 
     def _place(self, ref: PluginRef, suggestions: Sequence[Suggestion], purpose: str) -> Obstacle | None:
-        """Make the moves, or say what stands against one."""
+        """Make all moves, or return why one of them is refused."""
         nodes = [int(self._state.node[each.pod]) for each in suggestions]
         landings = self._placing.move(ref, suggestions)
         if isinstance(landings, Obstacle):
@@ -196,7 +200,7 @@ class Arbiter:
         return evictor.passes_late(suggestion.pod)
 
     def _hold_back(self, ref: PluginRef, pods: Sequence[int], obstacle: Obstacle, purpose: str) -> None:
-        """Note why pods stay, once for all of them; replacements that come with this plan are nobody's to hold back."""
+        """Record one refusal for all of these pods. Replacements do not exist yet, so none is recorded for them."""
         position, reason = obstacle
         staying = [pod for pod in pods if self._pods.replaces[pod] == NO_POD]
         if not staying:

@@ -1,4 +1,4 @@
-"""How sure a move must be, and what stands against one that may go wrong.
+"""How probable the success of a move must be, and how probable harm may be.
 
 A move has a probability: that its replacement lands where the strategy gains by it. Where it lands elsewhere, it was
 *in vain* - one hot node for another - or did *harm*: the node that takes it is worse off than the one it left was, or
@@ -21,12 +21,12 @@ _LEAST: Final = {Certainty.CERTAIN: 1.0, Certainty.LIKELY: LIKELY, Certainty.POS
 
 
 def least_probability(setting: CertaintySetting) -> float:
-    """How probable success must be under a policy's ``certainty``; 0 where it must only be possible."""
+    """The least probability of success that a policy's ``certainty`` asks for; 0 for ``possible``."""
     return _LEAST[setting] if isinstance(setting, str) else setting
 
 
 def certainty_of(probability: float, *, is_known: bool) -> Certainty:
-    """What a probability is called; where the input lacks what scores depend on, nothing is more than possible."""
+    """The word for a probability. ``is_known`` is False if the input lacks what scores depend on: then it is only possible."""
     if not is_known:
         return Certainty.POSSIBLE
     if probability == 1.0:
@@ -35,7 +35,7 @@ def certainty_of(probability: float, *, is_known: bool) -> Certainty:
 
 
 def probability_text(probability: float) -> str:
-    """A probability for people, with two digits; only what is certain is 1, and only what cannot be is 0.
+    """A probability for people, with two digits. It is not rounded up to 1 nor down to 0.
 
     >>> probability_text(0.9333), probability_text(0.9999), probability_text(0.0001)
     ('0.93', '0.99', '0.01')

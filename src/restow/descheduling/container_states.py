@@ -13,7 +13,7 @@ from restow.kube.objects import ContainerStatus
 
 
 def statuses_of(states: PodStates, *, init: bool, ephemeral: bool = False) -> tuple[ContainerStatus, ...]:
-    """The regular containers, then those of the other kinds that are asked for."""
+    """The statuses of the regular containers, then of init and ephemeral containers if asked for."""
     statuses = states.containers
     if init:
         statuses += states.init_containers

@@ -32,7 +32,7 @@ class Criterion(Generic[T]):
 
 
 def meeting(pods: Pods, candidates: IntArray, criteria: Iterable[Criterion[Any]]) -> tuple[IntArray, list[list[str]]]:
-    """Those candidates that meet every criterion, and for each of them what the criteria say.
+    """Return the candidates that meet every criterion, each with what the criteria say about it.
 
     InputError names the first pod with a value that cannot be read.
     """
@@ -50,7 +50,7 @@ def meeting(pods: Pods, candidates: IntArray, criteria: Iterable[Criterion[Any]]
 
 
 def _filter(criterion: Criterion[T], pods: Pods, candidates: IntArray) -> dict[int, str]:
-    """What the criterion says of each value that meets it, by identifier."""
+    """What the criterion says about each value that meets it, by the value's identifier."""
     used, first = np.unique(criterion.ids[candidates], return_index=True)
     known: dict[int, str] = {}
     for identifier, pod in zip(used.tolist(), candidates[first].tolist(), strict=True):

@@ -94,7 +94,7 @@ def limits_of(policy: Policy) -> Limits:
 
 @dataclass(slots=True, frozen=True)
 class StrategyRunner:
-    """The strategies of a policy, ready to be heard on one state, as often as wanted."""
+    """Runs the strategies of a policy on one state, any number of times."""
 
     state: ClusterState
     #: Those handed to strategies.
@@ -118,7 +118,7 @@ class StrategyRunner:
         placement: Placement,
         steering: SteeringMode = SteeringMode.NONE,
     ) -> StrategyRunner:
-        """The ensemble on a state; InputError as ``run_cycle``."""
+        """The strategies of a policy on a state; InputError as ``run_cycle``."""
         cluster = state.cluster
         nodes = usable_nodes(cluster, policy.node_selector)
         thresholds = [_threshold(profile, cluster) for profile in policy.profiles]
@@ -140,7 +140,7 @@ class StrategyRunner:
         return StrategyRunner(state, nodes, labels, policy, strategies, evictors, fit, now, placement, steering)
 
     def run(self, arbiter: Arbiter) -> None:
-        """Have an arbiter hear every strategy once, in order; nothing where there are too few nodes."""
+        """Run every strategy once, in order, with an arbiter that decides. Do nothing if there are too few nodes."""
         if len(self.nodes) < FEWEST_NODES:
             return
         for ref, profile, evictor in self.refs():
@@ -150,21 +150,21 @@ class StrategyRunner:
             arbiter.settle(ref, suggestions, evictor)
 
     def limits(self, prior_evictions: Iterable[PriorEviction]) -> Limits:
-        """The limits of the policy, with what was evicted already counted in them."""
+        """The limits of the policy, in which prior evictions are already counted."""
         limits = limits_of(self._policy)
         limits.spend(prior_evictions, self.state, [ref for ref, *_ in self.refs()])
         return limits
 
     def missing(self) -> frozenset[str]:
-        """The kinds that the input does not tell of and that the evictors have to know."""
+        """The kinds that the evictors need and that the input lacks."""
         return frozenset(kind for each in self._evictors for kind in each.missing)
 
     def bypassing(self, pod: int) -> StrategyRunner:
-        """The same, with evictors that let one pod pass whatever it is."""
+        """The same strategies, with evictors that protect every pod as before except this one."""
         return replace(self, _evictors=[each.bypassing(pod) for each in self._evictors])
 
     def watchers(self, arbiter: Arbiter) -> list[tuple[PluginRef, LandingCheck]]:
-        """The objections of the strategies that watch the landings of a round."""
+        """The landing checks of the strategies that have one, for one round."""
         return [
             (ref, watch(self.view(arbiter, ref, evictor), profile.args[ref.plugin]))
             for ref, profile, evictor in self.refs()
@@ -172,7 +172,7 @@ class StrategyRunner:
         ]
 
     def view(self, arbiter: Arbiter, ref: PluginRef, evictor: DefaultEvictor) -> View:
-        """What the strategy whose turn it is may look at."""
+        """What a strategy may look at while it runs."""
         return View(
             state=self.state,
             nodes=self.nodes,
@@ -191,13 +191,13 @@ class StrategyRunner:
         )
 
     def refs(self) -> Iterator[tuple[PluginRef, Profile, DefaultEvictor]]:
-        """Whose turn it is, in order, with the profile and its evictor."""
+        """The strategies in the order in which they run, each with its profile and the profile's evictor."""
         for number, _, ref in plugins_in_order(self._policy):
             yield ref, self._policy.profiles[number], self._evictors[number]
 
 
 def plugins_in_order(policy: Policy) -> Iterator[tuple[int, ExtensionPoint, PluginRef]]:
-    """Yield every turn of a cycle in order, with the number of its profile and its extension point."""
+    """Yield the strategies of a cycle in the order in which they run: profile number, extension point, strategy."""
     for number, profile in enumerate(policy.profiles):
         for name in profile.deschedule:
             yield number, "deschedule", PluginRef(profile.name, name)

@@ -1,4 +1,4 @@
-"""Both ways to decide a cycle, and which of them is asked for."""
+"""Decides a cycle in either placement, and says which placement and steering are asked for."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def placement_of(asked: Placement | None, policy: Policy) -> Placement:
 
 
 def policy_as_asked(policy: Policy, placement: Placement) -> Policy:
-    """The policy as a placement asks it: only ``upstream`` asks nodeFit."""
+    """The policy as a placement uses it: ``prove`` does without nodeFit, which the scheduler's own rules replace."""
     return without_node_fit(policy) if placement == Placement.PROVE else policy
 
 
@@ -43,7 +43,7 @@ def decided(
     prior_evictions: Iterable[PriorEviction] = (),
     excluded: Mapping[str, Reason] = MappingProxyType({}),
 ) -> Cycle:
-    """The cycle of a placement, with the strategies that there are; the rest and errors as for ``run_cycle``.
+    """Decide one cycle with a placement and all registered strategies. Errors are those of ``run_cycle``.
 
     ``profiles`` are those of the cluster's schedulers, and ``steering`` how replacements can be brought to their targets;
     only a proof asks for either.

@@ -45,13 +45,13 @@ class DisruptionBudgets:
     _budgets: list[tuple[Key, PodDisruptionBudget]]
     _of_pod: dict[int, list[int]]
     _cluster: Cluster
-    #: None: as if Jobs bore everything.
+    #: None: evictions never make a Job fail.
     _jobs: JobFailures | None = None
     _used: Counter[int] = field(default_factory=Counter)
 
     @staticmethod
     def of(cluster: Cluster, labels: LabelGroups) -> DisruptionBudgets:
-        """The budgets of a cluster, unused."""
+        """The budgets of a cluster before any eviction is counted."""
         budgets = list(cluster.kind(_KIND).items())
         of_pod: defaultdict[int, list[int]] = defaultdict(list)
         for position, (_, budget) in enumerate(budgets):
@@ -61,11 +61,11 @@ class DisruptionBudgets:
 
     @staticmethod
     def none(cluster: Cluster) -> DisruptionBudgets:
-        """A cluster's pods as if nothing stood over them."""
+        """No budgets at all: every pod may be evicted."""
         return DisruptionBudgets([], {}, cluster)
 
     def copy(self) -> DisruptionBudgets:
-        """The same budgets, as much used, counting on their own."""
+        """A copy that counts further evictions separately."""
         return replace(self, _used=self._used.copy(), _jobs=None if self._jobs is None else self._jobs.copy())
 
     def refusal(self, pod: int) -> BudgetRefusal | None:
@@ -94,7 +94,7 @@ class DisruptionBudgets:
         return None
 
     def uses(self, pod: int) -> list[BudgetUse]:
-        """The budgets that the eviction of a pod counts in."""
+        """The budgets in which the eviction of a pod counts, and what is left of each."""
         covering = [(position, *self._budgets[position]) for position in self._covering(pod)]
         return [
             BudgetUse(
@@ -107,20 +107,20 @@ class DisruptionBudgets:
         ]
 
     def count(self, pod: int) -> None:
-        """One pod is being evicted."""
+        """Count the eviction of a pod."""
         self._used.update(self._covering(pod))
         if self._jobs is not None:
             self._jobs.count(pod)
 
     def _covering(self, pod: int) -> list[int]:
-        """The budgets that the eviction of a pod is counted in."""
+        """The positions of the budgets in which the eviction of a pod counts."""
         found = self._of_pod.get(pod)
         if not found or self._cluster.pods.phase[pod] in _UNBUDGETED:
             return []
         return found if len(found) > 1 or not self._needs_none(pod, self._budgets[found[0]][1]) else []
 
     def _needs_none(self, pod: int, budget: PodDisruptionBudget) -> bool:
-        """Whether a pod that is not ready may go without its budget."""
+        """Whether a pod may be evicted regardless of its budget because it is not ready."""
         if self._is_ready(pod):
             return False
         status = budget.status

@@ -1,4 +1,4 @@
-"""In which order pods of one node are given up: those that matter least first.
+"""The order in which pods of one node are evicted: the least important first.
 
 No priority before any, then by priority, then BestEffort before Burstable before Guaranteed, then pods that would
 rather stay (their annotation counts whatever its value) after the others; ties in canonical order. Source: Descheduler

@@ -36,12 +36,12 @@ _NAMESPACE = "pod namespace do not match the namespaceLabelSelector filter in th
 
 
 class CheckResult(NamedTuple):
-    """How one check went for one pod; ``message`` is what is said where it fails."""
+    """The result of one check for one pod; ``message`` says why it fails."""
 
     code: RefusalCode
     message: str
     passes: bool
-    #: The kind that the input would have to tell of, where it is for want of that that the check fails.
+    #: The kind that the input lacks, if the check fails for that reason; else empty.
     missing: str = ""
 
 
@@ -76,7 +76,7 @@ class DefaultEvictor:
         self._fit_nodes = _ready_nodes(state, args.node_selector) if args.node_fit else None
         self._late = _namespace_check(args, state)
         self._namespace_ok = PodColumn(pods, lambda rows: ~self._late.fails.of(rows))
-        #: The kinds for want of which pods are protected.
+        #: The kinds that the input lacks and because of which pods are protected.
         self.missing = {each.missing for each in (*opt_out, *self._checks, self._late)} - {""}
 
     def passes_filter(self, pods: IntArray) -> BoolArray:
@@ -109,7 +109,7 @@ class DefaultEvictor:
         return bool(self._namespace_ok.values[pod]) and self._fit.fits_any_other(pod, self._fit_nodes)
 
     def refusals(self, pods: IntArray) -> list[Reason]:
-        """Why each of these pods does not pass: the code of the first failing check, the texts of all."""
+        """Why each of these pods is rejected: the code of the first check that fails, and the texts of all that fail."""
         passes = self.passes_filter(pods)
         reasons = iter(self._filter_refusals(pods[~passes]))
         return [
@@ -118,7 +118,7 @@ class DefaultEvictor:
         ]
 
     def checks(self, pod: int) -> list[CheckResult]:
-        """Every check that this profile makes, and how it goes for one pod now."""
+        """The result of every check of this profile for one pod now."""
         spared = bool(self._always.values[pod])
         results = [
             CheckResult(each.code, each.message, not each.fails.values[pod], each.missing) for each in self._opt_out
@@ -143,7 +143,7 @@ class DefaultEvictor:
         return results
 
     def bypassing(self, pod: int) -> DefaultEvictor:
-        """The same evictor, but that it lets one pod pass whatever that is, and asks nobody for nodeFit."""
+        """The same evictor, except that it lets this pod pass and does not check nodeFit."""
         other = copy(self)
         other._fit_nodes = None  # noqa: SLF001  a copy is made inside the class
         for name in ("_unprotected", "_always", "_namespace_ok"):
@@ -184,7 +184,7 @@ class DefaultEvictor:
         return reasons
 
     def _pattern(self, bits: bytes) -> list[tuple[RefusalCode, str]]:
-        """Codes and texts of one combination of failing checks; the one after consent stands for the annotation."""
+        """Codes and texts of one combination of failing checks: opt-outs of namespaces, the annotation, then all others."""
         failing, first = np.unpackbits(np.frombuffer(bits, dtype=np.uint8)).astype(bool), len(self._opt_out)
         found = [(each.code, each.message) for each, fails in zip(self._opt_out, failing[:first], strict=True) if fails]
         if failing[first]:
@@ -236,7 +236,7 @@ def _ready_nodes(state: ClusterState, selector: str) -> BoolArray:
 
 
 def _namespace_check(args: DefaultEvictorArgs, state: ClusterState) -> Check:
-    """The labels of namespaces; of a namespace that the input does not hold it knows none."""
+    """The check of namespace labels. A namespace that the input does not contain has no labels, so its pods fail."""
     pods = state.cluster.pods
     selector = args.namespace_label_selector
     if selector is None or not (selector.match_labels or selector.match_expressions):

@@ -164,7 +164,7 @@ def construct_default_evictor(args: DefaultEvictorArgs) -> list[str]:
 
 
 def lint_default_evictor(args: DefaultEvictorArgs) -> Iterator[Issue]:
-    """Yield the deprecated switches, and settings that do nothing."""
+    """Yield the deprecated switches that are on, and the settings that have no effect."""
     for name, key, replacement in _DEPRECATED:
         if getattr(args, name):
             yield Issue((key,), f"{key} is deprecated; write podProtections: {replacement}", "note")

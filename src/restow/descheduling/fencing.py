@@ -47,7 +47,7 @@ def fenced_nodes(runner: StrategyRunner, share: int | str) -> IntArray:
 
 
 class _Survey:
-    """A placement that moves nothing, and notes which nodes nobody wants."""
+    """A placement that refuses every move and notes on which nodes the strategies want no pods."""
 
     def __init__(self, state: ClusterState, nodes: IntArray) -> None:
         self._state = state
@@ -59,7 +59,7 @@ class _Survey:
         self._asked: Counter[tuple[PluginRef, int]] = Counter()
 
     def move(self, ref: PluginRef, suggestions: Sequence[Suggestion]) -> tuple[Landing, ...] | Obstacle:
-        """Note where the pods should not go, and refuse to move them."""
+        """Note on which nodes the replacements should not land, and refuse the moves."""
         for each in suggestions:
             self._note(ref, each)
         return Obstacle(0, _NOT_NOW)

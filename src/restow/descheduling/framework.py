@@ -1,13 +1,13 @@
-"""The strategy protocol: suggest, be told, never evict.
+"""What a strategy is: it suggests moves and is told the verdicts; it never evicts anything itself.
 
 A strategy is a generator. It looks at a ``View``, yields a ``Suggestion`` for each pod it would move and is sent back
 the ``Verdict``, so it can adapt: leave a node whose limit is reached, lower the load it still sees. Accepted
 suggestions are already applied to the state when the verdict arrives. Moves that only make sense together are one
 ``Proposal``: all of them are made, or none.
 
-Filters are asked where upstream asks them, because it matters: most strategies filter while they *list* the pods of a
-node, before that node's first eviction. Those call ``view.admissible`` and suggest with nothing owed; the others owe
-the checks with the suggestion. Either way only the arbiter decides, and it notes every refusal.
+It matters when the evictor's filters are asked, so each strategy asks them when upstream does. Most strategies filter while
+they *list* the pods of a node, before that node's first eviction: they call ``view.admissible`` and suggest the rest with
+``PendingFilters.NOTHING``. The others leave the filters to the arbiter, which records every refusal.
 """
 
 from __future__ import annotations
@@ -64,11 +64,10 @@ NodeCost = Callable[[IntArray], npt.NDArray[np.float64]]
 class Suggestion(Struct, frozen=True, gc=False):
     """A pod that should move, and why (one short clause for people).
 
-    ``accepts`` narrows the obligation to the landing places where the strategy would leave the replacement in peace;
-    None where every node that meets the obligation is one. ``worse`` are the other nodes where a landing would do harm,
-    since they have more of what the pod should get away from than the node that it leaves; None where none would. ``cost``
-    says which landing place serves the strategy best, for replacements that can be steered; None where all are as good.
-    ``by_plan`` says that a plan made before wants the move, and not the strategy: people are told so.
+    ``constraint`` and ``accepts`` say on which nodes the replacement may land; without ``accepts`` the constraint alone does.
+    ``worse`` says on which of the other nodes a landing would do harm, because they are worse off by the strategy's measure
+    than the node that the pod leaves; None: on none. ``cost`` ranks the nodes for a replacement that can be steered, the
+    least is the best; None: all are as good. ``by_plan`` is for messages: a saved plan wants the move, not the strategy.
     """
 
     pod: int
@@ -85,8 +84,8 @@ class Proposal(Struct, frozen=True, gc=False):
     """Moves that only make sense together: all of them are made, in this order, or none.
 
     Evictor, limits, budgets and placement judge them as a whole, and there is one verdict. ``purpose`` says in a verb and
-    its object what they are for ("empty n1"); it tells the proposals of a strategy apart. A replacement that fits nowhere
-    may wait for later moves if these leave another node.
+    its object what they are for ("empty n1"), and no two proposals of a strategy have the same. If a replacement fits
+    nowhere, later moves of the proposal that leave other nodes may make room for it.
     """
 
     suggestions: tuple[Suggestion, ...]
@@ -127,9 +126,9 @@ LandingCheck = Callable[[int, IntArray], BoolArray]
 class Strategy(Struct, frozen=True):
     """One registered strategy: how its policy section reads, what it suggests, and how it sorts nodes, if it does.
 
-    ``sort_nodes`` tells the class of each node that the strategy sees; StrategyError as ``suggest``. ``watch`` lets a
-    strategy object to landings that others bring about: that saves a proven plan from closing a circle and beginning
-    anew. A strategy without it is found out in the next round.
+    ``sort_nodes`` returns the class of each node that the strategy sees; StrategyError as ``suggest``. ``watch`` returns a
+    check that objects to landings of other strategies' moves. It saves time only: without it, a proven plan notices in the
+    next round that the strategy would move the replacement again, forbids the first move and starts over.
     """
 
     schema: PluginSchema
@@ -203,7 +202,7 @@ class View:
         self.chooses_targets = chooses_targets
 
     def listed_pods(self, namespaces: Namespaces | None, selector: LabelSelector | None) -> BoolArray:
-        """Existing pods of any phase on listed nodes that a strategy's namespaces and labelSelector leave, bool[pod]."""
+        """Existing pods of any phase on listed nodes that match a strategy's namespaces and labelSelector, bool[pod]."""
         placed = self.state.exists & (self.state.node >= 0)
         placed &= np.append(self.is_listed, [False, False])[self.state.node]
         return placed & self.chosen(namespaces, selector)
@@ -213,7 +212,7 @@ class View:
         return self.listed_pods(namespaces, selector) & ~self.pods.terminal
 
     def chosen(self, namespaces: Namespaces | None, selector: LabelSelector | None) -> BoolArray:
-        """Pods that a strategy's namespaces and labelSelector leave, wherever they are, bool[pod]."""
+        """Pods on any node that match a strategy's namespaces and labelSelector, bool[pod]."""
         chosen = np.ones(len(self.pods), dtype=bool)
         if namespaces is not None and namespaces.include:
             chosen &= self._in_namespaces(namespaces.include)
@@ -239,21 +238,21 @@ class View:
             yield node, group[self.state.exists[group]]
 
     def evictable(self, pods: IntArray) -> BoolArray:
-        """Which pods pass the evictor's Filter now; asks silently, for strategies that count only evictable pods."""
+        """Which pods pass the evictor's Filter now. Records no refusals: for strategies that only count evictable pods."""
         return self._evictor.passes_filter(pods)
 
     def passing(self, pods: IntArray) -> BoolArray:
-        """Which pods pass Filter and PreEvictionFilter now; asks silently too."""
+        """Which pods pass Filter and PreEvictionFilter now. Records no refusals either."""
         passing = self._evictor.passes_filter(pods).copy()
         passing[passing] = self._evictor.passes_pre_eviction(pods[passing])
         return passing
 
     def removable(self, pods: IntArray) -> IntArray:
-        """Those candidates that pass Filter now; the others are noted as refused."""
+        """The candidates that pass Filter now. Each of the others is recorded as refused."""
         return self._keep(pods, self._evictor.passes_filter(pods))
 
     def admissible(self, pods: IntArray) -> IntArray:
-        """Those candidates that pass Filter and then PreEvictionFilter now; the others are noted as refused."""
+        """The candidates that pass Filter and PreEvictionFilter now. Each of the others is recorded as refused."""
         removable = self.removable(pods)
         return self._keep(removable, self._evictor.passes_pre_eviction(removable))
 

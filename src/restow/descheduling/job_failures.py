@@ -1,11 +1,11 @@
 """Evictions as failures of Jobs: a Job whose pods fail too often ends, and what it has worked on is lost.
 
 A pod of a Job that is deleted before it has ended counts as failed. One failure more than ``backoffLimit`` ends the Job,
-and one more than ``backoffLimitPerIndex`` gives its index up. A ``podFailurePolicy`` may say otherwise of pods with the
-condition DisruptionTarget, which every evicted pod gets: that they do not count, or that they end the Job at once. It is
-asked in the order of its rules, so one about the exit codes of a container that is told to stop goes before.
+and one more than ``backoffLimitPerIndex`` ends its index. A ``podFailurePolicy`` may have other rules for pods with the
+condition DisruptionTarget, which every evicted pod gets: that they do not count, or that they end the Job at once. The
+first rule that matches applies, so a rule about the exit code of a container that is told to stop may come before.
 
-A plan may use what a Job has left now; nothing gives failures back. Source: Kubernetes 1.36, the Job controller's
+A plan may cause as many failures as a Job still allows; they are never given back. Source: Kubernetes 1.36, the Job controller's
 isPodFailed and matchPodFailurePolicy.
 """
 
@@ -38,10 +38,10 @@ _Workload = tuple[int, int]
 
 @dataclass(slots=True, frozen=True)
 class JobFailures:
-    """What the Jobs of a cluster can bear, and what a plan has used of it."""
+    """How many more failures the Jobs of a cluster allow, and how many a plan causes."""
 
     _cluster: Cluster
-    #: Pods that terminate and will count once they have ended.
+    #: Terminating pods by workload: they count as failures once they have ended.
     _terminating: Mapping[_Workload, int]
     _used: Counter[_Workload] = field(default_factory=Counter)
     #: Shared by all copies.
@@ -49,7 +49,7 @@ class JobFailures:
 
     @staticmethod
     def of(cluster: Cluster) -> JobFailures:
-        """The Jobs of a cluster, nothing of them used."""
+        """The Jobs of a cluster before any eviction is counted."""
         pods = cluster.pods
         going = np.flatnonzero(pods.has(Flag.TERMINATING) & ~pods.terminal & pods.read())
         return JobFailures(
@@ -57,11 +57,11 @@ class JobFailures:
         )
 
     def copy(self) -> JobFailures:
-        """The same Jobs, as much used, counting on their own."""
+        """A copy that counts further evictions separately."""
         return replace(self, _used=self._used.copy())
 
     def refusal(self, pod: int) -> tuple[RefusalCode, str] | None:
-        """Code and text of why the eviction of one more pod, this one, would end its Job or give its index up."""
+        """Why the eviction of this pod would end its Job or its index: code and text; None if it would not."""
         job = self._job(pod)
         if job is None:
             return None
@@ -74,7 +74,7 @@ class JobFailures:
         return self._spent(pod, job, name) or self._index_spent(pod, job, name)
 
     def count(self, pod: int) -> None:
-        """One pod is being evicted."""
+        """Count the eviction of a pod."""
         if self._job(pod) is not None:
             self._used[self._workload(pod)] += 1
 
@@ -122,7 +122,7 @@ def _failed(job: Job) -> int:
 
 
 def _action(policy: PodFailurePolicy | None) -> str:
-    """What a policy does about an evicted pod, where that is not sure the worst."""
+    """What a policy does about an evicted pod; the worst of its rules that could apply, if that is not certain."""
     for rule in (policy and policy.rules) or ():
         if _is_about_disruption(rule) or (_is_about_killed(rule) and rule.action != _IGNORE):
             return rule.action

@@ -1,12 +1,12 @@
-"""Whether a replacement lands where its move makes sense: foreseen, or steered there.
+"""Judges where a replacement lands: where the scheduler would put it, or where it is steered.
 
-Foreseen: kube-scheduler chooses, so all nodes that could win are judged by what the strategy wants of a landing place, and
-each has a probability (``scheduling.landing_odds``). Those that would do must be probable enough, and harm must not be
-(``descheduling.certainty``).
+Foreseen: kube-scheduler chooses. So every node that could win is judged by what the strategy accepts, and has a probability
+(``scheduling.landing_odds``). Together, the nodes that the strategy accepts must be probable enough, and those where the
+landing would do harm must be improbable enough (``descheduling.certainty``).
 
 Steered: the replacement is nominated for a node before kube-scheduler sees it. Then that node wins if it passes the
-filters, whatever scores and samples say, so the plan chooses: of the nodes that fit and that the strategy accepts the one
-that serves it best. Source: evaluateNominatedNode, Kubernetes 1.36.
+filters, whatever scores and samples say. So the plan chooses: among the nodes that fit and that the strategy accepts, it takes
+the one with the least ``cost``. Source: evaluateNominatedNode, Kubernetes 1.36.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class PlacementPrediction(NamedTuple):
 
 
 class Landings:
-    """Judges the landings of one plan; the state is the one on which the replacement would be scheduled."""
+    """Judges the landings of one plan. Call it while the state is the one on which the replacement is scheduled."""
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class Landings:
     def foreseen(
         self, ref: PluginRef, suggestion: Suggestion, source: int, prediction: PlacementPrediction
     ) -> Landing | Reason:
-        """Whether a landing is probable enough to do what is wanted, and with which of the nodes the plan goes on."""
+        """Return the landing if it is good with sufficient probability, else why the move is refused."""
         odds = prediction.odds
         good = accepted(suggestion, source, odds.nodes)
         if not good.any():
@@ -93,9 +93,9 @@ class Landings:
         return self._unknown_eviction(suggestion.pod) or self._landing(odds, good, target, probability)
 
     def steered(self, ref: PluginRef, suggestion: Suggestion, source: int) -> Landing | Reason | None:
-        """The best of the nodes that fit for what the strategy wants; None where nothing fits.
+        """Return the landing on the best node, else why none will do; None if the replacement fits on no node now.
 
-        The filters are asked about the nodes that would be best, and about all only where none of those will do.
+        The filters first see only the nodes with the least cost, and all nodes only if none of those fits: that saves time.
         """
         replacement = self._replacements.of(suggestion.pod)
         wanted = self._everywhere[accepted(suggestion, source, self._everywhere)]
@@ -121,7 +121,7 @@ class Landings:
         )
 
     def _no_target(self, ref: PluginRef, suggestion: Suggestion, wanted: IntArray, fitting: BoolArray) -> Reason:
-        """Why no node that fits would do: none serves the strategy, or none of those that do takes the pod."""
+        """The refusal if no node is left: none that fits is accepted, or none that is accepted fits."""
         if len(wanted):
             counts = reason_counts(self._schedulers.verdicts(self._replacements.of(suggestion.pod)), wanted)
             nodes = "the one node" if len(wanted) == 1 else f"any of the {len(wanted)} nodes"
@@ -132,7 +132,10 @@ class Landings:
         return Stage.PLACEMENT, RefusalCode.NO_GAIN, message.removesuffix(".")
 
     def _undisturbed(self, ref: PluginRef, replacement: int, nodes: IntArray) -> IntArray | Reason | None:
-        """Those of some nodes where nobody would move a replacement again, or who would; None where there are no nodes."""
+        """The nodes from which no strategy would move the replacement again.
+
+        If there are none, the refusal that names one of these strategies; None if no nodes were given.
+        """
         if len(nodes) == 0:
             return None
         for watcher, objects in self._others(ref):
@@ -143,7 +146,7 @@ class Landings:
         return nodes
 
     def _unknown_eviction(self, pod: int) -> Reason | None:
-        """Why nobody can tell whether a pod may be evicted."""
+        """The refusal if the input lacks kinds that decide whether the pod may be evicted."""
         unknown = self._missing_data.evicting(pod)
         return (
             (Stage.BUDGET, RefusalCode.UNKNOWN, f"its eviction depends on {missing_kinds(unknown)}")
@@ -152,7 +155,7 @@ class Landings:
         )
 
     def _landing(self, odds: LandingOdds, good: BoolArray, target: int, probability: float) -> Landing:
-        """The landing with its candidates; in clusters of thousands of equal nodes not all of them are written down."""
+        """The landing with its candidates, at most MOST_CANDIDATES of them and the target among them."""
         candidates = odds.nodes
         listed = np.arange(len(candidates)) < MOST_CANDIDATES
         if not listed.all() and target > candidates[MOST_CANDIDATES - 1]:
@@ -170,7 +173,7 @@ class Landings:
         )
 
     def _figures(self, odds: LandingOdds, good: BoolArray) -> tuple[float, ...]:
-        """The probabilities of all candidates; of many nothing is said where not all are listed, or where each would do."""
+        """The probabilities of all candidates; empty if there are too many to list, or many and all of them good."""
         if len(good) > (_MANY if good.all() else MOST_CANDIDATES):
             return ()
         figures = odds.probability.round(_DIGITS).tolist()
@@ -187,7 +190,7 @@ class Landings:
         return None
 
     def _others(self, ref: PluginRef) -> Iterator[tuple[PluginRef, LandingCheck]]:
-        """Those who object to landings, without the one who has suggested the move."""
+        """The landing checks of all strategies but the one that has suggested the move."""
         return ((watcher, objects) for watcher, objects in self.watchers if watcher != ref)
 
     def _harm(self, suggestion: Suggestion, source: int, odds: LandingOdds, good: BoolArray) -> Reason | None:
@@ -245,17 +248,17 @@ def accepted(suggestion: Suggestion, source: int, nodes: IntArray) -> BoolArray:
 
 
 def _gain(ref: PluginRef, suggestion: Suggestion) -> str:
-    """What is said of the places that would do."""
+    """What messages say about nodes that are accepted."""
     return "the plan wants it" if suggestion.by_plan else f"{ref.plugin} gains"
 
 
 def _no_gain(ref: PluginRef, suggestion: Suggestion) -> str:
-    """What is said of the places that would not."""
+    """What messages say about nodes that are not accepted."""
     return "the plan does not want it" if suggestion.by_plan else f"{ref.plugin} gains nothing"
 
 
 def _cheapest(suggestion: Suggestion, nodes: IntArray) -> IntArray:
-    """Those of some nodes that serve the strategy best."""
+    """The nodes with the least cost for the strategy; all of them if it has no costs."""
     if suggestion.cost is None or len(nodes) == 0:
         return nodes
     costs = suggestion.cost(nodes)
@@ -269,7 +272,7 @@ def only(candidates: IntArray, source: int) -> bool:
 
 
 def circular(node: str, ref: PluginRef) -> Reason:
-    """Why a pod stays that would go round in a circle."""
+    """The refusal of a move whose replacement another strategy would move again."""
     return (
         Stage.PLACEMENT,
         RefusalCode.CYCLE,
@@ -289,7 +292,7 @@ def some(names: Sequence[str], count: int) -> str:
 
 
 def _target(best: IntArray, candidates: IntArray, good: BoolArray) -> int:
-    """The landing place that the plan goes on with: of the good ones the first that wins if all nodes are looked at."""
+    """The node that the rest of the plan assumes: the first good one that wins if the scheduler looks at all nodes."""
     suitable = np.zeros(int(candidates[-1]) + 1, dtype=bool)
     suitable[candidates[good]] = True
     winning = best[best < len(suitable)]

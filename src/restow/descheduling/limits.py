@@ -33,7 +33,7 @@ NAMESPACE: LimitRefusal = (
 
 
 class PriorEviction(NamedTuple):
-    """An eviction that the same cycle has made already, by names: it counts in the limits of what is decided next."""
+    """An eviction that the same cycle has already made, by names. It counts in the limits of the next decision."""
 
     namespace: str
     node: str
@@ -76,7 +76,7 @@ class Limits:
         return None
 
     def uses(self, state: ClusterState, pod: int) -> list[LimitUse]:
-        """The limits that the eviction of a pod would count in, in the order in which they are asked."""
+        """The limits in which the eviction of a pod would count, in the order in which they are checked."""
         node, namespace = int(state.node[pod]), int(state.cluster.pods.namespace[pod])
         counts = (
             (RefusalCode.MAX_TOTAL, self._all, self.total),
@@ -86,7 +86,7 @@ class Limits:
         return [LimitUse(code, used, limit) for code, used, limit in counts if limit is not None]
 
     def copy(self) -> Limits:
-        """The same limits, as much used, counting on their own."""
+        """A copy that counts further evictions separately."""
         return replace(
             self,
             _on_node=self._on_node.copy(),
@@ -95,7 +95,7 @@ class Limits:
         )
 
     def spend(self, prior_evictions: Iterable[PriorEviction], state: ClusterState, refs: Sequence[PluginRef]) -> None:
-        """Count what was evicted before; ``refs`` are the strategies in order. Nodes that are gone have no limit."""
+        """Count prior evictions; ``refs`` are the strategies in order. Nodes that no longer exist are not counted."""
         nodes = {name: number for number, name in enumerate(state.cluster.nodes.names)}
         namespaces = {name: number for number, name in enumerate(state.cluster.pods.tables.namespaces)}
         for each in prior_evictions:
@@ -106,11 +106,11 @@ class Limits:
                 self._by_turn[refs.index(PluginRef(each.profile, each.plugin)), node] += 1
 
     def moved(self, ref: int, node: int) -> int:
-        """How many pods left a node when it was the turn of the n-th strategy."""
+        """How many pods of a node the n-th strategy has evicted."""
         return self._by_turn[ref, node]
 
     def count(self, state: ClusterState, pod: int, node: int, ref: int) -> None:
-        """One pod is evicted from a node in the n-th strategy's turn."""
+        """Count the eviction of a pod from a node by the n-th strategy."""
         self._all += 1
         self._by_turn[ref, node] += 1
         if self.per_node is not None:

@@ -1,4 +1,4 @@
-"""What a plan went by where it asked a Prometheus: the figure of each node, its query and its age."""
+"""The usage that a plan went by if it asked Prometheus: the figure of each node, its query and its age."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ _NOT_IN = (
 
 
 def namespace_checks(chosen: Namespaces, cluster: Cluster) -> tuple[Check, ...]:
-    """The checks of a policy, first those that speak first; none where no namespace says anything and none has to."""
+    """The checks of a policy in their order; none if no namespace has the annotation and the policy does not require it."""
     if is_missing(chosen, cluster):
         return (unknown_check(_KIND, everywhere(cluster.pods), f"the annotation {ANNOTATION} of "),)
     said = _said(cluster)
@@ -47,19 +47,19 @@ def namespace_checks(chosen: Namespaces, cluster: Cluster) -> tuple[Check, ...]:
 
 
 def withheld(value: str | None, chosen: Namespaces) -> str | None:
-    """Why a namespace whose annotation has a value, or is absent, keeps its pods under a policy; None if it does not."""
+    """Why pods of a namespace must stay, by the value of its annotation (None: it has none); None if they may go."""
     if value is not None and value != _ENABLED:
         return _OUT
     return _NOT_IN if value is None and chosen == "annotated" else None
 
 
 def is_missing(chosen: Namespaces, cluster: Cluster) -> bool:
-    """Whether a policy depends on annotations that are not known."""
+    """Whether the policy depends on annotations of namespaces that the input lacks."""
     return _KIND in cluster.missing or (chosen == "annotated" and not cluster.has_list(_KIND))
 
 
 def namespace_notes(cluster: Cluster) -> Iterator[str]:
-    """Yield one sentence about values of the annotation that are neither of the two, if there are any."""
+    """Yield one sentence if some namespace has a value of the annotation that is neither of the two."""
     strange = {name: value for name, value in _said(cluster).items() if value not in {_ENABLED, _DISABLED}}
     if strange:
         value = next(iter(strange.values()))
@@ -71,7 +71,7 @@ def namespace_notes(cluster: Cluster) -> Iterator[str]:
 
 
 def _said(cluster: Cluster) -> dict[str, str]:
-    """The annotation's value, by name of the namespaces that have it."""
+    """The annotation's value by namespace, for those that have it."""
     found = ((name, each.metadata.annotations) for (_, name), each in cluster.kind(_KIND).items())
     return {name: given.eviction for name, given in found if given is not None and given.eviction is not None}
 

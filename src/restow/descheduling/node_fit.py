@@ -33,7 +33,7 @@ _COLUMNS = ("resources", "tolerations", "rules")
 
 @dataclass(slots=True)
 class _ClassVerdict:
-    """Which nodes fit a class of pods, and how much of the state's change log that answer has read."""
+    """Which nodes fit a class of pods, and up to which entry of the state's change log that is known."""
 
     #: Unschedulable, selector and taints: these never change while a plan is made.
     static: BoolArray
@@ -94,7 +94,7 @@ class NodeFit:
         return self._remember(pod, self._fitting(pod) & among)
 
     def _fits_witness(self, pod: int, among: BoolArray, own: int) -> bool:
-        """Whether the node that fitted such a pod last is another one of the mask and still has room."""
+        """Whether the node on which such a pod fitted last is in the mask, not the pod's own, and still has room."""
         verdict = self._verdicts.get(self._classes.values[pod])
         if verdict is None or self._has_terms.values[pod]:
             return False
@@ -164,7 +164,7 @@ class NodeFit:
         return verdict
 
     def _changed_since(self, read: int) -> IntArray:
-        """The nodes that changed; all of them where reading the log would take longer than judging them."""
+        """The nodes that changed since an entry of the log; all nodes if that is faster than reading the log."""
         count = len(self._state.cluster.nodes)
         if self._now() - read >= count:
             return np.arange(count)
@@ -186,7 +186,7 @@ class NodeFit:
         return self._open.tolerated(self._state.cluster.pods.tables.tolerations[tolerations])
 
     def _has_room(self, pod_class: int, nodes: IntArray | int) -> BoolArray:
-        """Enough of every requested resource, and a free pod slot, on these nodes."""
+        """Whether these nodes have enough of every requested resource and a free pod slot, bool[len(nodes)]."""
         lacking = self._lacking(pod_class, nodes)
         has_room: BoolArray = ~np.logical_or.reduce([failing for _, failing in lacking])
         return has_room

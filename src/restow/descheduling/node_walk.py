@@ -1,4 +1,4 @@
-"""The walk that most strategies make: node by node, list the wanted pods, then ask for one after the other.
+"""The loop of most strategies: for each node, list the wanted pods, then suggest them one after the other.
 
 The evictor is asked while a node's pods are listed, before the first of them goes, because that is when upstream asks:
 a limit on replicas then sees only what earlier nodes lost. Source: Descheduler 0.36, the strategies that combine Filter
@@ -28,7 +28,7 @@ def suggest_by_node(
     listing: Callable[[IntArray], IntArray] = _as_listed,
     accepts: Callable[[int, IntArray], BoolArray] | None = None,
 ) -> Suggestions:
-    """Suggest the pods that there are reasons for, each node's in turn.
+    """Suggest the pods that have a reason, node by node.
 
     ``listing`` drops or orders the pods of one node when it is their turn; ``accepts(pod, nodes)`` tells the landing
     places that satisfy the strategy. A node whose limit is reached is left; the

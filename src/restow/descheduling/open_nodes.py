@@ -1,6 +1,6 @@
 """Which nodes are open to a pod by its tolerations and by its node selection, one array for each distinct rule.
 
-Nothing else is asked: a node may be full, cordoned or not listed.
+Nothing else is checked: the node may be full, cordoned or not among those handed to strategies.
 """
 
 from __future__ import annotations

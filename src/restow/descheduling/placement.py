@@ -1,4 +1,4 @@
-"""Where an evicted pod lands: what a placement is, and the one that does not ask.
+"""What a placement is, and ``upstream``, the one that does not predict where pods land.
 
 A placement is told to make one move after the other, each on the state that the moves before left, and answers with the
 landing or with the reason why the pod has to stay. Moves that belong together are made or refused as one. ``upstream``
@@ -21,7 +21,7 @@ from restow.policies.codes import Certainty, SteeringMode
 
 
 class PluginRef(NamedTuple):
-    """Whose suggestions are being settled."""
+    """A strategy in a profile."""
 
     profile: str
     plugin: str
@@ -51,14 +51,14 @@ class Landing(NamedTuple):
 
 
 class Obstacle(NamedTuple):
-    """What stands against some moves: the first of them that cannot be made, by position, and why."""
+    """Why some moves cannot be made together: the position of the first that cannot, and its reason."""
 
     position: int
     reason: Reason
 
 
 def excluded_pods(cluster: Cluster, excluded: Mapping[str, Reason]) -> dict[int, Reason]:
-    """The pods that stay, by index, for those that are named by uid."""
+    """The pods that must stay, by index instead of uid."""
     return {pod: excluded[uid] for pod, uid in enumerate(cluster.pods.uids) if uid in excluded} if excluded else {}
 
 
@@ -71,7 +71,7 @@ class Placing(Protocol):
 
 
 class EvictOnly:
-    """``upstream`` placement; ``excluded`` are pods that could not be evicted, which strategies hear as they do there."""
+    """``upstream`` placement. ``excluded`` are pods that could not be evicted; strategies get a refusal for them."""
 
     def __init__(self, state: ClusterState, excluded: Mapping[int, Reason] = MappingProxyType({})) -> None:
         self._state = state

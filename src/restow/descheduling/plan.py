@@ -1,6 +1,6 @@
 """The plan: what moves, what stays and why, as people and programs read it.
 
-These structs *are* the JSON schema of ``restow plan -o json`` (DESIGN section 6). They hold names, never indices, so a
+These structs *are* the JSON schema of ``restow plan -o json``. They hold names, never indices, so a
 plan can be stored, compared and rendered without the cluster it was made from.
 """
 
@@ -104,7 +104,7 @@ class Refusal(Struct, frozen=True):
 
 
 class Remark(Struct, frozen=True):
-    """What is to be said of a strategy as a whole: why it could not work, or why it found nothing to do."""
+    """A remark about a strategy: why it could not work, or why it found nothing to do."""
 
     profile: str
     plugin: str
@@ -115,7 +115,7 @@ class Remark(Struct, frozen=True):
 
 
 class ResourceLoad(Struct, frozen=True):
-    """How one resource is requested over the nodes, as fractions of allocatable: ``spread`` is the standard deviation."""
+    """Requests of one resource over all nodes, as fractions of allocatable; ``spread`` is the standard deviation."""
 
     max: float
     mean: float
@@ -150,7 +150,7 @@ class Metadata(Struct, frozen=True, rename="camel", omit_defaults=True):
 
 
 class Fenced(Struct, frozen=True):
-    """Nodes that carry a taint of restow's own while the plan is carried out; its moves count on that."""
+    """The nodes that carry restow's taint while the plan is carried out. The moves are proven with it in place."""
 
     nodes: tuple[str, ...]
     effect: str
@@ -166,7 +166,7 @@ class MeasuredNode(Struct, frozen=True, rename="camel"):
 
 
 class MeasuredUsage(Struct, frozen=True):
-    """What a query for usage came to; a node without a usable figure is left out."""
+    """The result of a query for usage; nodes without a usable figure are left out."""
 
     query: str
     #: None: the newest value counts.

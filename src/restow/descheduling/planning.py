@@ -1,4 +1,4 @@
-"""From a decided cycle to a plan: indices become names, counts become figures."""
+"""Makes a plan of a decided cycle: indices become names, counts become figures."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def make_plan(cycle: Cycle, now: int, placement: Placement) -> Plan:
 
 
 def fenced(cycle: Cycle) -> Fenced | None:
-    """The nodes to fence while a plan is carried out; None where nothing is."""
+    """The nodes to fence while a plan is carried out; None if none."""
     if cycle.fence is None or not cycle.record.evictions:
         return None
     names = cycle.state.cluster.nodes.names
@@ -78,7 +78,7 @@ def fenced(cycle: Cycle) -> Fenced | None:
 
 
 def idle_strategies(policy: Policy, plugins: Plugins) -> tuple[Remark, ...]:
-    """What is to be said of the strategies that a profile configures and does not enable."""
+    """Remarks on strategies that a profile configures but does not enable."""
     return tuple(
         Remark(profile.name, name, f"{NOT_ENABLED}: add it to plugins.{plugins[name].extension_points[0]}.enabled")
         for profile in policy.profiles
@@ -95,14 +95,14 @@ def utilisation(state: ClusterState) -> Utilisation:
 
 
 def cycle_notes(cycle: Cycle) -> tuple[str, ...]:
-    """What is to be said of the cycle as a whole."""
+    """Remarks on the cycle as a whole."""
     if cycle.skipped:
         return (f"Skipping descheduling cycle: requires >=2 nodes, found {len(cycle.nodes)} ready and selected",)
     return (*fence_notes(cycle), *namespace_notes(cycle.state.cluster))
 
 
 def fence_notes(cycle: Cycle) -> tuple[str, ...]:
-    """Which nodes are fenced while a plan is carried out, if any are."""
+    """A sentence about the nodes that are fenced while a plan is carried out, if there are any."""
     found = fenced(cycle)
     if found is None:
         return ()

@@ -1,15 +1,13 @@
-"""``prove`` placement: no move without a place, found by the scheduler's own rules.
+"""``prove`` placement: a move is made only if the scheduler's own rules find a good place for the replacement.
 
-For each suggestion the replacement is scheduled on the state as it would be then: beside the old pod that is still
-terminating, and as if that were gone only where nothing fits before. Whether it lands where the move makes sense is
-judged by ``descheduling.landings``. If not, or where nothing fits, the pod stays and the state is as it was. An accepted
-replacement holds its place from then on.
+For each suggestion the replacement is scheduled on the state as it would be then: while the old pod still terminates and,
+only if it fits nowhere then, once the old pod is gone. ``descheduling.landings`` judges whether the landing is good. If it
+is not, or if nothing fits, the pod stays and the state is restored. An accepted replacement keeps its place from then on.
 
-A replacement that comes while nodes fit, and that is gated (``descheduling.steering``), can be steered: then it lands on
-the one node that the plan chooses, and only the filters are asked.
+If a replacement can be steered (``descheduling.steering``) and fits somewhere as soon as it is created, it lands on the node
+that the plan chooses, and only the filters matter.
 
-The moves of a proposal are judged in order, each on the state that those before it leave. Where one cannot be made, none
-is.
+The moves of a proposal are judged in order, each on the state that those before it leave. If one cannot be made, none is.
 """
 
 from __future__ import annotations
@@ -42,9 +40,9 @@ from restow.scheduling.schedulers import Schedulers
 
 @dataclass(slots=True, frozen=True)
 class MoveCycle:
-    """A replacement that a strategy would move on: its pod had better stay."""
+    """A move that is useless, because a strategy would move the replacement again."""
 
-    #: The pod that was moved first.
+    #: The pod whose move is useless.
     pod: int
     ref: PluginRef
     node: int
@@ -80,15 +78,15 @@ class Prover:
         self._memory = RefusalMemory(state.cluster.pods)
         #: The pod of each move for a better place, by workload, source and target.
         self._made: dict[tuple[int, int, int, int], int] = {}
-        #: Moves that others would reverse, in the order in which that was found.
+        #: Useless moves that were found, in that order.
         self.move_cycles: list[MoveCycle] = []
 
     def watch(self, watchers: list[tuple[PluginRef, LandingCheck]]) -> None:
-        """From now on these object to landings."""
+        """Use these landing checks from now on."""
         self._landings.watchers = watchers
 
     def move(self, ref: PluginRef, suggestions: Sequence[Suggestion]) -> tuple[Landing, ...] | Obstacle:
-        """Prove moves and make all of them, or say what stands against one and change nothing."""
+        """Prove the moves and make all of them, or return why one is refused and change nothing."""
         sources = [int(self._state.node[each.pod]) for each in suggestions]
         if any(self._pods.replaces[each.pod] != NO_POD for each in suggestions):
             return self._move_on(ref, suggestions, sources)
@@ -108,9 +106,9 @@ class Prover:
         return landings
 
     def answer(self, pod: int) -> Decision | None:
-        """The scheduler's answer for the replacement of a pod, on the state as it would be then, which it is left in.
+        """The scheduler's decision about the replacement of a pod; None if there is none, or if that cannot be known.
 
-        None where there is no replacement, or where nobody can tell where it would land.
+        The state is left as it is when the replacement is scheduled: the caller undoes that.
         """
         when = self._replacement_policies.of(pod)
         if when in (ReplacementPolicy.LOST, ReplacementPolicy.NOT_NEEDED) or self._unprovable(pod) is not None:
@@ -118,13 +116,13 @@ class Prover:
         return self._schedule(pod, when)
 
     def odds(self, decision: Decision) -> LandingOdds:
-        """The nodes that could win; where the input does not tell what shifts scores, every node that fits."""
+        """The nodes that could win. If the input lacks kinds that change scores, these are all nodes that fit."""
         if self._missing_data.scoring(decision.pod):
             return self._schedulers.odds(decision).as_far_as_known(np.flatnonzero(decision.verdicts.passes))
         return self._schedulers.odds(decision)
 
     def _held_back(self, suggestions: Sequence[Suggestion]) -> Obstacle | None:
-        """What forbids the eviction of some pods, one after the other."""
+        """Why one of the pods may not be evicted, if they are evicted one after the other; None if all may."""
         several = len(suggestions) > 1
         budgets = self._budgets.copy() if several else self._budgets
         for position, each in enumerate(suggestions):
@@ -140,7 +138,7 @@ class Prover:
     def _land_all(
         self, ref: PluginRef, suggestions: Sequence[Suggestion], sources: Sequence[int]
     ) -> tuple[Landing, ...] | Obstacle:
-        """Make all moves in order; where one cannot be made, the state is left as it is then."""
+        """Make all moves in order. If one cannot be made, return why; the caller then restores the state."""
         landings: list[Landing | Reason] = []
         for position, (suggestion, source) in enumerate(zip(suggestions, sources, strict=True)):
             waiting = [each for each in range(position) if not isinstance(landings[each], Landing)]
@@ -160,7 +158,7 @@ class Prover:
         return not_probable_enough(made, self._certainty) or made
 
     def _land_late(self, ref: PluginRef, suggestion: Suggestion, source: int) -> Landing | Reason:
-        """Where a replacement lands that has been waiting for a place."""
+        """Where a replacement lands that fitted nowhere until now."""
         decision = self._schedulers.decide(self._replacements.of(suggestion.pod))
         if decision.node == PENDING:
             return self._no_place(decision)
@@ -172,7 +170,7 @@ class Prover:
         return landing._replace(waits=True)
 
     def _foreseen(self, ref: PluginRef, suggestion: Suggestion, source: int) -> Reason | None:
-        """What stands against a move, as far as a pod alike has shown where it would land; the state stays as it is."""
+        """Why a move is refused, if an identical pod has already shown that; None if it has not."""
         known = self._memory.recall(suggestion.pod, source)
         if not isinstance(known, PlacementPrediction):
             return known
@@ -186,7 +184,7 @@ class Prover:
     def _one_way(
         self, ref: PluginRef, suggestions: Sequence[Suggestion], sources: Sequence[int], landings: tuple[Landing, ...]
     ) -> tuple[Landing, ...] | Obstacle:
-        """Refuse what takes a pod to where another of its workload has just come from: nothing would be gained."""
+        """Refuse moves of two pods of one workload that only swap their nodes: nothing would be gained."""
         made: dict[tuple[int, int, int, int], int] = {}
         for position, (suggestion, source, landing) in enumerate(zip(suggestions, sources, landings, strict=True)):
             if suggestion.constraint is PlacementConstraint.ANYWHERE:
@@ -204,7 +202,7 @@ class Prover:
         return landings
 
     def _move_on(self, ref: PluginRef, suggestions: Sequence[Suggestion], sources: Sequence[int]) -> Obstacle:
-        """Note replacements that a later plan would move once more; this one does not."""
+        """Note replacements that a strategy wants to move again. A plan never moves a pod twice, so refuse the moves."""
         mark = self._state.checkpoint()
         landings = self._land_all(ref, suggestions, sources)
         self._state.undo(mark)
@@ -216,7 +214,7 @@ class Prover:
         return self._moved_already(suggestions, moved[0])
 
     def _moved_already(self, suggestions: Sequence[Suggestion], first: int) -> Obstacle:
-        """Why replacements stay, said of a pod that is there already if there is one among them."""
+        """Why replacements stay. If existing pods are among the suggestions, the refusal names the first of these."""
         there = [each for each, suggestion in enumerate(suggestions) if not self._pods.is_replacement(suggestion.pod)]
         if not there:
             return Obstacle(first, (Stage.PLACEMENT, RefusalCode.CYCLE, "this plan has already moved it"))
@@ -240,7 +238,7 @@ class Prover:
         return landing
 
     def _prove(self, ref: PluginRef, suggestion: Suggestion, source: int, when: ReplacementPolicy) -> Landing | Reason:
-        """Where the replacement lands, as far as that can be known."""
+        """Where the replacement lands, or why the move is refused."""
         pod = suggestion.pod
         unprovable = self._unprovable(pod)
         if unprovable is not None:
@@ -261,7 +259,7 @@ class Prover:
         return landing
 
     def _prediction(self, pod: int, decision: Decision, source: int) -> PlacementPrediction:
-        """Where the replacement of a pod could land, by the scheduler's answer."""
+        """Where the replacement of a pod could land, by the scheduler's decision."""
         odds = self.odds(decision)
         elsewhere = _elsewhere(decision) if only(odds.nodes, source) else ""
         return PlacementPrediction(odds, decision.best, not self._state.exists[pod], elsewhere)
@@ -269,12 +267,12 @@ class Prover:
     def _steer(
         self, ref: PluginRef, suggestion: Suggestion, source: int, when: ReplacementPolicy
     ) -> Landing | Reason | None:
-        """The best place for a replacement when it comes; None where nothing fits then, so that it would have to wait."""
+        """The best place for a replacement when it is created; None if it fits nowhere then and would have to wait."""
         self._replace(suggestion.pod, when)
         return self._landings.steered(ref, suggestion, source)
 
     def _unprovable(self, pod: int) -> Reason | None:
-        """Why nobody can tell where the replacement of a pod would land."""
+        """Why it is not known where the replacement of a pod would land; None if it is."""
         if not self._schedulers.knows(pod):
             name = self._pods.tables.schedulers[self._pods.schedulers[pod]]
             message = f'it uses scheduler "{name}", which restow does not know; add its profile with --scheduler-config'
@@ -287,7 +285,7 @@ class Prover:
         return None
 
     def _schedule(self, pod: int, when: ReplacementPolicy) -> Decision:
-        """The scheduler's answer for the replacement of a pod, which is left without a node.
+        """The scheduler's decision about the replacement of a pod, which stays pending in the state.
 
         Source: Kubernetes 1.36, a terminating pod keeps its place.
         """
@@ -299,7 +297,7 @@ class Prover:
         return decision
 
     def _replace(self, pod: int, when: ReplacementPolicy) -> None:
-        """The cluster as it is when the replacement of a pod has just been created."""
+        """Change the state to the moment when the replacement of a pod has just been created."""
         if when is ReplacementPolicy.OVERLAPPING:
             self._state.terminate(pod)
         elif self._state.exists[pod]:
@@ -307,7 +305,7 @@ class Prover:
         self._state.place(self._replacements.of(pod), PENDING)
 
     def _comes_with_volumes(self, pod: int) -> bool:
-        """Whether it has volumes of its own, so that its replacement's replacement can land where nobody has asked."""
+        """Whether the pod has ephemeral volumes: then nobody can prove where the replacement of its replacement lands."""
         return any(volume.ephemeral for volume in self._pods.tables.volumes[self._pods.volumes[pod]])
 
     def _workload(self, pod: int) -> tuple[int, int]:
@@ -326,7 +324,7 @@ class Prover:
 
 
 def _elsewhere(decision: Decision) -> str:
-    """What keeps a replacement from all other nodes than the only one that could win."""
+    """Why only one node could win: the end of a sentence."""
     fitting = int(np.count_nonzero(decision.verdicts.passes)) - 1
     if fitting:
         return f", which scores more than {fitting} other node{'s' if fitting > 1 else ''} where it fits"

@@ -1,4 +1,4 @@
-"""The checks of DefaultEvictor's Filter that no move changes, each one column over all pods.
+"""The checks of DefaultEvictor's Filter whose results no move changes, each one column over all pods.
 
 Every check has a stable code and upstream's text, so that people find in restow's output what they know from the
 Descheduler's log. Source: Descheduler 0.36, plugins/defaultevictor.
@@ -38,7 +38,7 @@ class Check:
     code: RefusalCode
     message: str
     fails: PodColumn[np.bool_]
-    #: The kind that the input would have to tell of, where it is for want of that that pods are protected.
+    #: The kind that the input lacks, if pods are protected for that reason; else empty.
     missing: str = ""
 
 
@@ -72,7 +72,7 @@ def static_checks(
 
 
 def unknown_check(kind: str, fails: PodColumn[np.bool_], what: str = "") -> Check:
-    """Protect pods because of a kind of which the input does not tell; ``what`` of it would decide."""
+    """The check that protects pods because the input lacks a kind; ``what`` names the part of it that would decide."""
     return Check(RefusalCode.UNKNOWN, f"its eviction depends on {what}{kind}s, which the input lacks", fails, kind)
 
 

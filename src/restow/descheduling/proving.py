@@ -1,13 +1,13 @@
-"""A plan that proves its moves: rounds until nobody wants to move anything more, without circles.
+"""The search for a proven plan: rounds of all strategies until none wants to move anything more, without useless moves.
 
-One hearing of all strategies is a *round*. What a round moves may give others a reason to move, so rounds follow one
-another until one moves nothing: a *pass*. A strategy that would then move a replacement on - its own strategy or
-another - closes a circle: the first move is forbidden, the pass is taken back and decided anew. A new plan would know
-nothing of what was forbidden, so another pass begins with a clean slate, until one moves nothing at all; what it would
-move on of an earlier pass is forbidden for good, and everything begins again.
+In a *round* every strategy runs once. What a round moves may give strategies a reason to move more, so rounds are repeated
+until one moves nothing: a *pass*. If a strategy then wants to move a replacement again, the first move of that pod was
+useless (a *cycle*): that move is forbidden, the pass is undone and decided anew. The next plan would not know what this one
+has forbidden. So another pass follows in which nothing is forbidden, and so on until a pass moves nothing at all. If such a
+pass wants to move a replacement of an earlier pass, the earlier move is forbidden for good, and the plan starts over.
 
-Limits and budgets hold for the plan as a whole. Where they ended it, passes without any look ahead for the circles that
-later plans would close.
+Limits and budgets hold for the plan as a whole. If they ended it, further passes without them look for moves that later
+plans would reverse.
 """
 
 from __future__ import annotations
@@ -40,36 +40,36 @@ from restow.scheduling.missing_data import MissingData
 from restow.scheduling.profiles import DEFAULT_PROFILE, SchedulerProfile
 from restow.scheduling.schedulers import Schedulers
 
-#: Beginnings after which no clean slate is tried any more; random clusters need three at most.
+#: How often the plan starts over before forbidden moves stay forbidden in all passes; random clusters need three at most.
 _PATIENCE = 12
 #: Stages that a later plan may find open again.
 _FOR_NOW = (Stage.LIMIT, Stage.BUDGET)
 
-#: Why pods must stay, most of them because they would go round in circles.
+#: Why pods must stay: most of them because their moves would be useless.
 _Forbidden = dict[int, Reason]
 
 
 @dataclass(slots=True, frozen=True)
 class _Allowance:
-    """What a plan may still do; evictions are counted in it."""
+    """The limits and budgets of a plan, in which its evictions count."""
 
     limits: Limits
     budgets: DisruptionBudgets
 
     def copy(self) -> _Allowance:
-        """The same, counting on its own."""
+        """A copy that counts further evictions separately."""
         return _Allowance(self.limits.copy(), self.budgets.copy())
 
 
 @dataclass(slots=True, frozen=True)
 class _Pass:
-    """What a pass decided."""
+    """The result of a pass."""
 
     record: Record
     left: _Allowance
-    #: Circles that it closes with moves of earlier passes; then it counts for nothing.
+    #: Moves of earlier passes that this one would make useless; if there are any, the pass itself is not used.
     move_cycles: tuple[MoveCycle, ...]
-    #: Whether it forbade anything of its own, so that a clean slate may find more.
+    #: Whether it forbade moves itself, so that another pass without these may move more.
     forbade: bool = False
 
 
@@ -110,7 +110,7 @@ def prove_cycle(
 
 
 def _fence(runner: StrategyRunner, policy: Policy, steering: SteeringMode) -> Fence | None:
-    """What is fenced while the plan is carried out; None where nothing is."""
+    """The nodes to fence while the plan is carried out; None if none."""
     if steering not in FENCE_EFFECTS:
         return None
     nodes = fenced_nodes(runner, policy.restow.fence_share)
@@ -118,7 +118,7 @@ def _fence(runner: StrategyRunner, policy: Policy, steering: SteeringMode) -> Fe
 
 
 def without_node_fit(policy: Policy) -> Policy:
-    """The policy without nodeFit: the scheduler itself is asked, about every rule and about all moves together."""
+    """The policy without nodeFit: a proof applies all of the scheduler's rules, and to all moves together."""
     return structs.replace(
         policy,
         profiles=tuple(
@@ -158,12 +158,12 @@ class _Proof:
         self._allowance = _Allowance(runner.limits(prior_evictions), DisruptionBudgets.of(state.cluster, runner.labels))
 
     def cycle(self) -> Cycle:
-        """What was decided, and the state it left."""
+        """The plan, and the state it leaves."""
         record = self._found()
         return Cycle(record, self._state, self._runner.nodes, self._runner.missing() | self._missing_data.missed)
 
     def _found(self) -> Record:
-        """Begin anew until no move closes a circle, not even with the plans that would follow."""
+        """Search again with more moves forbidden until none is useless, not even in view of the plans that would follow."""
         forbidden: _Forbidden = {}
         for _ in range(_PATIENCE):
             self._state.undo(0)
@@ -175,23 +175,23 @@ class _Proof:
             if more.keys() <= forbidden.keys():
                 break
             forbidden |= more
-        # Clean slates find the same circles over and over: what was forbidden stays forbidden then. The next plan may
-        # move others, but none of these again.
+        # Passes that forbid nothing find the same useless moves over and over, so make one in which all that was forbidden
+        # stays forbidden. The next plan may move other pods, but none of these again.
         self._state.undo(0)
         return self._pass(self._allowance, forbidden, ()).record
 
     def _closed_later(self, plan: Record) -> tuple[MoveCycle, ...]:
-        """Circles that later plans would close with the moves of this one; the state stays as it is."""
+        """The moves of this plan that later plans would make useless; the state stays as it is."""
         if not plan.evictions or not any(each.reason[0] in _FOR_NOW for each in plan.refusals):
             return ()
         moved = {each.pod for each in plan.evictions}
         mark = self._state.checkpoint()
         later = self._passes(_Allowance(Limits(), DisruptionBudgets.none(self._state.cluster)), {}, moved)
         self._state.undo(mark)
-        return tuple(circle for circle in later.move_cycles if circle.pod in moved)
+        return tuple(each for each in later.move_cycles if each.pod in moved)
 
     def _passes(self, allowance: _Allowance, forbidden: _Forbidden, moved: Collection[int] = ()) -> _Pass:
-        """Passes until one moves nothing, after others that have moved some pods; or the circles that end them."""
+        """Make passes until one moves nothing; or return the useless moves of earlier passes that one finds."""
         plan = self._pass(allowance, forbidden, set(moved))
         last = plan
         while not last.move_cycles and last.record.evictions and (last.forbade or forbidden):
@@ -201,14 +201,14 @@ class _Proof:
         return plan
 
     def _pass(self, allowance: _Allowance, forbidden: _Forbidden, moved: Collection[int]) -> _Pass:
-        """Rounds until one moves nothing."""
+        """Make rounds until one moves nothing."""
         own: _Forbidden = {}
         mark = self._state.checkpoint()
         while True:
             left = allowance.copy()
             prover = self._prover(left.budgets, forbidden | own)
             record = self._rounds(prover, left.limits)
-            earlier = tuple(circle for circle in prover.move_cycles if circle.pod in moved)
+            earlier = tuple(each for each in prover.move_cycles if each.pod in moved)
             if earlier or not prover.move_cycles:
                 return _Pass(record, left, earlier, bool(own))
             own |= self._reasons(prover.move_cycles)
@@ -243,11 +243,11 @@ class _Proof:
 
     def _reasons(self, move_cycles: Iterable[MoveCycle]) -> _Forbidden:
         nodes = self._state.cluster.nodes.names
-        return {circle.pod: circular(nodes[circle.node], circle.ref) for circle in move_cycles}
+        return {each.pod: circular(nodes[each.node], each.ref) for each in move_cycles}
 
 
 def _joined(first: Record, second: Record) -> Record:
-    """Both rounds; a pod that moved was not refused, and of two refusals the second tells why the pod stays after all."""
+    """The records of two rounds as one. A later move or refusal of a pod replaces its earlier refusal."""
     moved = {each.pod for each in second.evictions}
     refusals = {each.key: each.without(moved) for each in (*first.refusals, *second.refusals) if each.pod not in moved}
     return Record(

@@ -1,12 +1,12 @@
-"""The moves of a plan, decided again on the cluster as it is now: each is made or refused, in the plan's order.
+"""Decides the moves of a saved plan again on the cluster as it is now: each is made or refused, in the plan's order.
 
 To the arbiter the plan is one more strategy: its moves are suggestions, and the evictor of their profile, the limits, the
-budgets and the placement judge them as they judge any other. What the strategies wanted of a landing place stands in
-the plan: the candidates that were not in vain. So a move is made where its replacement lands on one of those, probably
-enough, and any other landing counts as harm. A replacement that can be steered goes to the plan's target if it fits.
-A node from which the strategy would take the replacement away again does not count any more.
+budgets and the placement judge them as they judge any other. The plan says
+which landing places its strategy accepts: the candidates that are not in vain. So a move is made if its replacement lands on
+one of them with sufficient probability, and any other landing counts as harm. A steered replacement goes to the plan's
+target if it fits there. A candidate from which the strategy now takes pods off is not accepted any more.
 
-Whether a strategy would ask for the move once more is not asked: whoever applies a plan has decided that.
+Whether the strategy would suggest the move again does not matter: whoever applies a plan has decided that.
 """
 
 from __future__ import annotations
@@ -60,14 +60,14 @@ class RefusedMove:
 
 @dataclass(slots=True, frozen=True)
 class Replay:
-    """What was decided: the moves that hold are the evictions of the cycle."""
+    """The decision: the evictions of the cycle are the moves that still hold."""
 
     cycle: Cycle
     refused: tuple[RefusedMove, ...]
 
 
 def check_turns(moves: Iterable[Move], policy: Policy, name: str) -> None:
-    """InputError where a move of a plan, a file of this name, is of a strategy that its policy does not enable."""
+    """Raise InputError if a move of a plan, a file of this name, is of a strategy that its policy does not enable."""
     known = {ref for *_, ref in plugins_in_order(policy)}
     for index, move in enumerate(moves):
         if PluginRef(move.profile, move.plugin) not in known:
@@ -77,10 +77,10 @@ def check_turns(moves: Iterable[Move], policy: Policy, name: str) -> None:
 
 
 def with_shared_candidates(moves: Sequence[Move]) -> tuple[Move, ...]:
-    """The moves of a plan behind a fence: each may land where any of its strategy may, but where it would be in vain.
+    """The moves of a fenced plan, each with the candidates of all moves of its strategy that are not in vain.
 
-    If a replacement lands on another of its candidates, the place that the plan had for it is free, and the next one may
-    land there. The fence keeps all of them off the nodes that the strategy wants none of its pods on.
+    If a replacement lands on another candidate than its target, its place is free, and the next replacement may land there.
+    The fence keeps all of them off the nodes where the strategy wants no pods.
     """
     shared: dict[PluginRef, set[str]] = {}
     for each in moves:
@@ -106,11 +106,11 @@ def replay(
     fence: Fenced | None = None,
     changed: Mapping[str, ChangeFound] = MappingProxyType({}),
 ) -> Replay:
-    """Decide about moves at a time (nanoseconds since the epoch); ``check_turns`` has passed them.
+    """Decide moves that ``check_turns`` has accepted, at a time (nanoseconds since the epoch).
 
-    ``changed`` is why pods, by uid, are known to stay. ``profiles`` are those of the cluster's schedulers, ``steering`` is
-    how replacements can be brought to their targets; if by a fence, it stands on those nodes of ``fence`` that there are.
-    InputError for what only the cluster can show to be wrong in the policy.
+    ``changed`` says by uid why some pods must stay. ``profiles`` are those of the cluster's schedulers. ``steering`` is how
+    replacements are brought to their targets; if by a fence, on the nodes of ``fence`` that still exist. InputError if the
+    policy names something that the cluster does not have.
     """
     proves = placement == Placement.PROVE
     policy = without_node_fit(policy) if proves else policy
@@ -143,7 +143,7 @@ def replay(
 
 
 def _found(fence: Fenced, cluster: Cluster) -> Fence | None:
-    """A plan's fence on the nodes that are there; None where none of them is."""
+    """A plan's fence on those of its nodes that exist; None if none does."""
     named = frozenset(fence.nodes)
     nodes = np.array([node for node, name in enumerate(cluster.nodes.names) if name in named], dtype=np.int64)
     return Fence(nodes, fence.effect) if len(nodes) else None
@@ -191,7 +191,7 @@ class _Replaying:
         return Replay(Cycle(record, self._state, self._runner.nodes, missing), refused)
 
     def _unjudged(self, record: Record, reasons: Collection[str]) -> dict[str, ChangeFound]:
-        """What is left where a strategy could not say from which nodes it takes pods: it lacks what it goes by."""
+        """Refuse the moves that were not judged because their strategy could not work."""
         judged = {self._state.cluster.pods.uids[each.pod] for each in record.evictions} | set(reasons)
         problems = {(ref.profile, ref.plugin): message for ref, message in record.problems}
         return {
@@ -204,7 +204,7 @@ class _Replaying:
         }
 
     def _stale(self, move: Move) -> ChangeFound | None:
-        """Why a plan's move is out of date, before anybody judges it."""
+        """Why a move is out of date, so that it need not be judged; None if it is not."""
         if move.pod.uid in self._changed:
             return self._changed[move.pod.uid]
         pod = self._pods.get(move.pod.uid)
@@ -220,7 +220,7 @@ class _Replaying:
         return None if message is None else (OutcomeCode.STALE, message)
 
     def _elsewhere(self, move: Move, node: int) -> str | None:
-        """What is wrong with the node that a pod is on."""
+        """Why a move does not fit the node that its pod is on now; None if it does."""
         nodes = self._runner.nodes
         if node != self._nodes.get(move.source):
             return f"it is not on {move.source}, from where the plan moves it"
@@ -229,7 +229,7 @@ class _Replaying:
         return None if node in nodes else f"{move.source} is not ready, or not selected by the policy any more"
 
     def _settle(self, ref: PluginRef, groups: Sequence[Sequence[Move]], reasons: dict[str, ChangeFound]) -> None:
-        """Have the arbiter judge moves of one strategy, some of which are made together or not at all."""
+        """Have the arbiter decide the moves of one strategy; each group is a proposal or a single move."""
         ranked_candidates: list[Sequence[Move]] = []
         for group in groups:
             found = {each.pod.uid: why for each in group if (why := self._stale(each)) is not None}
@@ -258,7 +258,7 @@ class _Replaying:
             yield suggestions[0] if proposal is UNSET else Proposal(suggestions, proposal.purpose)
 
     def _giving(self, ref: PluginRef) -> IntArray:
-        """The nodes that a strategy takes pods off now, whichever pods; none where it does not sort nodes."""
+        """The nodes that the strategy takes pods off now; none if it does not sort nodes."""
         sort_nodes, (profile, evictor) = strategies()[ref.plugin].sort_nodes, self._refs[ref]
         view = self._runner.view(self._arbiter, ref, evictor)
         if sort_nodes is None or not view.proves:
@@ -291,13 +291,13 @@ class _Replaying:
 
 
 def _proposed(move: Move) -> tuple[PluginRef, str]:
-    """Moves next to each other for which this is the same are made together, or not at all; for any other it is its own."""
+    """The key of the proposal that a move is part of. A move of its own has a key of its own."""
     ref = PluginRef(move.profile, move.plugin)
     return ref, move.pod.uid if move.proposal is UNSET else f" {move.proposal.purpose}"
 
 
 def _with_others(group: Sequence[Move], found: Mapping[str, ChangeFound]) -> ChangeFound:
-    """Why a pod stays that would be moved together with others."""
+    """Why a pod of a proposal stays, if other pods of it cannot be moved."""
     first = next(each for each in group if each.pod.uid in found)
     code, message = found[first.pod.uid]
     return code, f"it is moved together with {first.pod} or not at all: {message}"
@@ -320,6 +320,6 @@ def _outside(chosen: IntArray, nodes: IntArray) -> BoolArray:
 
 
 def _distance(target: int, nodes: IntArray) -> npt.NDArray[np.float64]:
-    """Nothing for the target itself, and the same for all other nodes."""
+    """The cost of landing on each of some nodes: 0 for the target, 1 for all others."""
     distances: npt.NDArray[np.float64] = (nodes != target).astype(np.float64)
     return distances

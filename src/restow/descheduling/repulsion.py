@@ -1,13 +1,13 @@
 """Which pods a pod's required anti-affinity keeps away, and whether one of them is there.
 
-Every distinct term - selector, namespaces, topology key - lists the pods it matches once, by topology domain. A pod is
-offended while its domain's list holds a pod of another name that has not left; those that left are dropped when they
-are come across, so a list is read once in all however many pods ask. Source: Descheduler 0.36,
+For every distinct term - selector, namespaces, topology key - the pods that it matches are listed once, by topology domain. A
+pod's anti-affinity is violated while the list of its domain contains a pod of another name that has not left. Pods that left
+are removed from the end of a list when it is read, so each entry is removed once, however many pods ask. Source: Descheduler 0.36,
 CheckPodsWithAntiAffinityExist.
 
-Upstream's rules, to the letter: only the pod's own terms count; a namesake never offends, not even one of another
-namespace; on the same node the topology label need not be there; namespaceSelector and matchLabelKeys are not read; the
-first term whose selector cannot be compiled ends the search.
+Exactly upstream's rules: only the pod's own terms count; a pod of the same name never violates them, not even one of another
+namespace; on the same node the topology label is not needed; namespaceSelector and matchLabelKeys are not read; the first
+term whose selector cannot be compiled ends the search.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Term:
 
 
 class Repulsion:
-    """Who offends whom among the pods given; tell it when one leaves."""
+    """Which of the given pods violate each other's anti-affinity. Call ``leave`` for each that leaves."""
 
     def __init__(self, view: View, present: BoolArray) -> None:
         self._view = view
@@ -79,11 +79,11 @@ class Repulsion:
         return carriers
 
     def leave(self, pod: int) -> None:
-        """The pod is gone and offends nobody any more."""
+        """The pod is gone and violates nothing any more."""
         self._left.add(pod)
 
     def offence(self, pod: int) -> str | None:
-        """A pod that this one repels and that shares its domain, in words; None if there is none."""
+        """A sentence about a pod that this one repels and that shares its domain; None if there is none."""
         node = self._node[pod]
         for term in self._terms_for(pod):
             domain = term.domains.of_node[node]

@@ -1,8 +1,7 @@
-"""A plan that was written as JSON, read again: what carrying it out needs of it.
+"""Reads a plan that was written as JSON: the parts that carrying it out needs.
 
-Types are strict, and a move with a field that this restow does not know is refused: whoever wrote it meant something by
-it. What stays in place is no part of this. The policy and the scheduler configuration are documents that their own
-readers judge.
+Types are strict, and a move with an unknown field is refused, because the field may change what the move means. Refusals are
+not read. The policy and the scheduler configuration are documents that have their own readers.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _PLACE = re.compile(r" - at `\$\.?(.*)`$")
 
 
 class SavedPlan(Struct, frozen=True, rename="camel"):
-    """What is carried out of a plan."""
+    """The parts of a plan that are carried out."""
 
     metadata: Metadata
     moves: tuple[Move, ...]

@@ -1,9 +1,9 @@
-"""The ways to steer, and which replacements can be steered to a node of the plan's choice.
+"""Which replacements can be steered to a node that the plan chooses, and which refusals steering may lift.
 
 Nominating holds a new pod back by a scheduling gate until it is nominated for its target. An admission policy or a webhook
 gives the gate to new pods whose controller is named in advance by its uid, the first owner reference. So it must be known
-which new pod is the replacement, and nobody else may create others in its place. Left alone are pods without a controller,
-pods of a DaemonSet (their node is given), of a Node (mirror pods), and of schedulers whose rules are not known.
+which new pod is the replacement, and only that controller may create it. Not steered are pods without a controller, of a
+DaemonSet (their node is given), of a Node (mirror pods), and of schedulers whose rules are not known.
 """
 
 from __future__ import annotations

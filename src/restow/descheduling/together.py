@@ -1,8 +1,8 @@
-"""Moves that are made as one: how probable it is that all of them succeed, and what is said where one cannot be made.
+"""Proposals: how probable it is that all of their moves succeed, and what refusals of them say.
 
-Each move is proven on the state that those before it leave, and may fail with one minus its probability. All of them
-succeed at least with one minus the sum of these, however they depend on one another (Boole's inequality); where they do
-not depend on one another the product says a little more, but that is not known.
+Each move is proven on the state that those before it leave, and fails with a probability of 1 less its own. The probability
+that at least one fails is at most the sum of these, however they depend on one another (Boole's inequality). If they were
+independent, the product of their probabilities would be a little higher, but that is not known.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Together(NamedTuple):
 
 
 def together(purpose: str, landings: Sequence[Landing]) -> Together:
-    """What some landings are as one."""
+    """The proposal that some landings make up, with its certainty."""
     known = [each.probability for each in landings if each.probability is not None]
     if any(each.certainty is None for each in landings):
         return Together(purpose, len(landings), None, None)
@@ -50,7 +50,7 @@ def together(purpose: str, landings: Sequence[Landing]) -> Together:
 
 
 def joint_probability(probabilities: Sequence[float]) -> float:
-    """How probable it is at least that all of some things happen.
+    """The least probability that several events all happen, given their probabilities.
 
     >>> joint_probability([1.0, 0.75, 0.75]), joint_probability([0.5, 0.25])
     (0.5, 0.0)
@@ -59,7 +59,7 @@ def joint_probability(probabilities: Sequence[float]) -> float:
 
 
 def not_probable_enough(landings: Sequence[Landing], setting: CertaintySetting) -> Obstacle | None:
-    """Refuse moves that are probable enough one by one, and not all together; one of unknown probability just does."""
+    """Refuse moves that are probable enough one by one but not together. An unknown probability counts as just enough."""
     if len(landings) == 1:
         return None
     least = least_probability(setting)
@@ -75,11 +75,11 @@ def not_probable_enough(landings: Sequence[Landing], setting: CertaintySetting) 
 
 
 def may_wait(reason: Reason, source: int, later: Sequence[int]) -> bool:
-    """Whether a replacement that has no place may have one once pods have left the nodes of later moves."""
+    """Whether later moves of the proposal, which leave these nodes, could make room for a replacement that fits nowhere."""
     return reason[1] in FITS_NOWHERE and any(node != source for node in later)
 
 
 def all_or_none(reason: Reason, plugin: str, purpose: str) -> Reason:
-    """Why one of several pods cannot go, and what follows for all of them."""
+    """The reason why one pod cannot move, and that therefore none of the proposal does."""
     stage, code, message = reason
     return stage, code, f"{message.removesuffix('.')}; so {plugin} does not {purpose}"

@@ -1,4 +1,4 @@
-"""What would let a plan go on where it says no for now: higher limits, more disruptions, less certainty."""
+"""What would lift a refusal that holds only for now: a higher limit, more disruptions, less certainty."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _LIMITS: dict[str, tuple[str, str]] = {
 
 
 class Allowing:
-    """Answers refusals of one pod and the strategy that wants it to move."""
+    """Finds what would lift the refusals of one pod and one strategy."""
 
     def __init__(self, what_if: WhatIf, heard: Heard) -> None:
         self._what_if = what_if
@@ -47,7 +47,7 @@ class Allowing:
         self._ref = heard.ref
 
     def after(self, refusal: Reason) -> Remedy | None:
-        """What answers a refusal of a plan; None where nothing does."""
+        """What would lift a refusal; None if nothing would."""
         _, code, _ = refusal
         if code in _LIMITS:
             return self._limit(code)
@@ -87,7 +87,7 @@ class Allowing:
         return self._least("budget", 0, f"if {name} allowed {{}} more disruption", allowed, plural=True)
 
     def _one_budget(self) -> Remedy:
-        """Without all budgets but the one that allows most."""
+        """Only the budget that allows most evictions is left."""
         uses = self._what_if.budgets().uses(self._pod)
         kept = max(uses, key=lambda each: each.left)
         names = [each.name for each in uses if each is not kept]
@@ -110,7 +110,7 @@ class Allowing:
         )
 
     def _less_certain(self) -> Remedy:
-        """A lower certainty; the amount is what is missing to certain, in percent."""
+        """A lower certainty. The amount is 100 less the certainty in percent, so more of it allows more."""
         asked = _PERCENT - round(_PERCENT * least_probability(self._policy.restow.certainty))
         answer = self._heard.answer
         found = answer.odds.of(answer.accepts[answer.odds.nodes]) if answer else 0.0

@@ -1,4 +1,4 @@
-"""A cluster with one thing changed, as if the input had been another; all but ``without_pods`` keep every row in place.
+"""A cluster with one thing changed, as if the input had been different. All but ``without_pods`` keep every row in place.
 
 Clusters here are as they were observed, without replacements: a plan is made of them anew.
 """
@@ -88,7 +88,7 @@ def tolerating(cluster: Cluster, pod: int, taints: Iterable[Taint]) -> Cluster:
 
 
 def reaching(cluster: Cluster, volumes: Iterable[str], node: int) -> Cluster:
-    """Some volumes, by name, that can be reached from the zone of a node too, or from the node if it has no zone."""
+    """A cluster whose volumes of these names can also be reached from the zone of a node, or from a node without a zone."""
     for name in volumes:
         volume: PersistentVolume = cluster.kind("PersistentVolume")["", name]
         cluster = with_object(cluster, "PersistentVolume", ("", name), _reachable(volume, cluster.nodes, node))

@@ -1,8 +1,8 @@
-"""The least that would let a pod move: computed, then tried by making the plan again.
+"""The smallest changes that would let a pod move: computed first, then tried by making the plan again.
 
-What the evictor holds against the pod is lifted. For placement each node with one thing against it is an option; of each
-kind the cheapest few are tried. Whatever then refuses the pod for now - a limit, a budget - is raised as far as it takes.
-Only what moves the pod in a new plan is told.
+The checks of the evictor that fail are lifted. For placement, each node that fails for one reason is an option; of each
+kind the cheapest few are tried. If a limit or a budget then still refuses the pod, it is raised as far as necessary. Only
+changes with which a new plan moves the pod are reported.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Changes:
         self._search = Search(trials, self._allowing, heard.ref)
 
     def of(self, gates: Gates) -> tuple[Change, ...]:
-        """What would help, the best of each kind; empty where nothing is known to."""
+        """The changes that would help, the best of each kind; empty if none is known."""
         lifted = self._lifting.of(gates.checks)
         if lifted is None or gates.placement.code in PLAN_WIDE:
             return ()
@@ -75,7 +75,7 @@ class Changes:
         return tuple(found)
 
     def _higher_limits(self, gates: Gates) -> Iterator[Remedy]:
-        """Limits that are used up: a strategy may stop there before it asks for the pod, and nothing refuses it."""
+        """Raise the limits that are used up: a strategy may stop there before it suggests the pod, without any refusal."""
         for each in gates.limits:
             if each.used >= each.limit:
                 yield self._allowing.higher(each)
@@ -94,7 +94,7 @@ class Changes:
             yield from self._blind(first, code)
 
     def _blind(self, first: Together, code: str) -> Iterator[Change]:
-        """What nobody can try, since it depends on what the input does not say."""
+        """Changes that cannot be tried, because the result depends on what the input lacks."""
         steps = tuple(each.step for each in first)
         if code == RefusalCode.UNKNOWN_SCHEDULER:
             yield _untried(*steps, Step("scheduler", "with the profile of its scheduler in --scheduler-config"))
@@ -125,7 +125,7 @@ class Changes:
                 yield self._change(together, self._alike(together, option, ranked) if is_needed else ())
 
     def _alike(self, together: Together, chosen: Option, options: Sequence[Option]) -> Iterator[str]:
-        """Other nodes that lack the same, and for which the same would do."""
+        """Other nodes for which the same change would help."""
         wording = _without_name(chosen)
         alike = [each for each in options if each is not chosen and _without_name(each) == wording]
         index = next(index for index, each in enumerate(together) if each.step.node == chosen.remedy.step.node)
@@ -135,7 +135,7 @@ class Changes:
                 yield option.remedy.step.node
 
     def _without_victims(self, first: Together, answer: Answer) -> Iterator[Change]:
-        """Without the pods that it would preempt, had it a higher priority than they or not."""
+        """The change in which the pods that it would preempt are gone."""
         victims = answer.decision.victims if answer.decision else ()
         if 0 < len(victims) <= _MOST_VICTIMS:
             assert answer.decision is not None
@@ -172,7 +172,7 @@ def _without_name(option: Option) -> str:
 
 
 def _told_of(kinds: Sequence[str]) -> Iterator[Remedy]:
-    """The best that kinds which the input lacks could say of an eviction: that there is none of them."""
+    """For kinds that the input lacks, the best case: there are no objects of them."""
     if kinds:
 
         def edit(inputs: Inputs) -> Inputs:

@@ -43,7 +43,7 @@ class Reason(Struct, frozen=True):
 
 
 class Check(Struct, frozen=True):
-    """One check of the evictor; ``message`` is what it says where it fails, else empty."""
+    """One check of the evictor; ``message`` says why it fails, and is empty if it passes."""
 
     code: str
     passes: bool
@@ -51,7 +51,7 @@ class Check(Struct, frozen=True):
 
 
 class Gate(Struct, frozen=True):
-    """One stage of the arbiter: null where nobody can tell, or where the placement does not ask."""
+    """One stage of the arbiter; ``passes`` is null if that is not known, or if the placement does not check it."""
 
     stage: Stage
     passes: bool | None
@@ -60,7 +60,7 @@ class Gate(Struct, frozen=True):
 
 
 class Rejected(Struct, frozen=True):
-    """Nodes that do not fit for the same reasons; ``plugin`` is empty where PreFilter leaves them out."""
+    """Nodes that do not fit, for the same reasons; ``plugin`` is empty for nodes that a PreFilter result excludes."""
 
     plugin: str
     reasons: tuple[str, ...]
@@ -91,7 +91,7 @@ class Step(Struct, frozen=True):
 
 
 class Change(Struct, frozen=True):
-    """The least that would let the pod move: all of the steps together.
+    """The smallest change that would let the pod move: all of the steps together.
 
     ``verified``: the plan was made again with the change, and moves the pod to ``to``; otherwise it only might.
     """
@@ -105,7 +105,7 @@ class Change(Struct, frozen=True):
 
 
 class StrategyView(Struct, frozen=True):
-    """What one strategy makes of a pod once the plan is carried out."""
+    """What one strategy wants of a pod once the plan is carried out."""
 
     profile: str
     plugin: str
@@ -157,7 +157,7 @@ class Resource(Struct, frozen=True):
 
 
 class NodeView(Struct, frozen=True, rename="camel"):
-    """What a strategy that sorts nodes makes of a node before the plan and after; percentages of capacity."""
+    """The class that a strategy gives a node before the plan and after it; figures are percentages of capacity."""
 
     profile: str
     plugin: str
@@ -175,7 +175,7 @@ class NodeView(Struct, frozen=True, rename="camel"):
 
 
 class Staying(Struct, frozen=True):
-    """Pods of the node that were wanted and stay, for the same reason."""
+    """Pods of the node that a strategy wanted to move and that stay for the same reason."""
 
     stage: Stage
     code: str

@@ -1,4 +1,4 @@
-"""What each stage of the arbiter says of one pod, and not the first alone that objects."""
+"""What every stage of the arbiter says about one pod, also those after the first that refuses it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _NOT_PREDICTED = "not checked: placement upstream does not predict where pods la
 
 @dataclass(slots=True, frozen=True)
 class Gates:
-    """Every stage's answer about one pod and one strategy, as the arbiter asks them."""
+    """The answers of all stages about one pod and one strategy."""
 
     evictor: Gate
     limit: Gate
@@ -39,7 +39,7 @@ class Gates:
     placement: Gate
     checks: tuple[CheckResult, ...]
     limits: tuple[LimitUse, ...]
-    #: The kinds that the input does not tell of and that could forbid the eviction.
+    #: The kinds that the input lacks and that could forbid the eviction.
     missing: tuple[str, ...]
 
     def all(self) -> tuple[Gate, ...]:
@@ -152,7 +152,7 @@ def _landing(what_if: WhatIf, landing: Landing) -> str:
 
 
 def _fitting(heard: Heard) -> str:
-    """How many nodes fit beside the one that the pod is on."""
+    """How many nodes fit, not counting the pod's own."""
     assert heard.answer is not None
     passes = np.array([not each for each in heard.answer.rejections_by_node], dtype=bool)
     others = len(passes) - 1

@@ -19,14 +19,14 @@ _TOO_MANY = "Too many pods"
 
 @dataclass(slots=True, frozen=True)
 class Lacking:
-    """Reads what one answer says of the amounts on nodes."""
+    """The amounts on nodes that one answer depends on."""
 
     state: ClusterState
     pod: int
     answer: Answer
 
     def to_fit(self, node: int) -> dict[int, int]:
-        """How much more of which resources (by row) NodeResourcesFit needs on a node."""
+        """How much more of each resource (by row) a node needs so that NodeResourcesFit passes."""
         needs = {
             row: self._wanted(row) - self.free(row, node) for row in self._rows(self.answer.rejections_by_node[node])
         }
@@ -53,7 +53,7 @@ class Lacking:
         return needs
 
     def free(self, row: int, node: int) -> int:
-        """What is free of a resource on a node; never less than nothing."""
+        """How much of a resource is free on a node; at least 0."""
         return int(self.state.cluster.nodes.allocatable[row, node]) - self._used(row, node)
 
     def arrived(self, row: int, node: int) -> int:
@@ -75,7 +75,7 @@ class Lacking:
         )
 
     def rounded(self, needs: Mapping[int, int]) -> dict[int, int]:
-        """The amounts that the sentence names, which are never less."""
+        """The amounts that the sentence names: rounded up, so that they are enough."""
         return {row: enough_value(self._name(row), need) for row, need in needs.items()}
 
     def amounts(self, needs: Mapping[int, int]) -> dict[str, int]:
@@ -83,13 +83,13 @@ class Lacking:
         return {self._name(row): need for row, need in sorted(needs.items()) if need}
 
     def can_be_added(self, node: int, needs: Mapping[int, int]) -> bool:
-        """Whether a node can have so much more, as it is told: no amount of a node is beyond int64."""
+        """Whether a node can have the rounded amounts more: no amount of a node exceeds int64."""
         nodes = self.state.cluster.nodes
         has = {row: int(max(nodes.allocatable[row, node], nodes.capacity[row, node])) for row in needs}
         return all(has[row] + need <= LARGEST for row, need in self.rounded(needs).items())
 
     def share(self, node: int, needs: Mapping[int, int]) -> float:
-        """How large needs are beside what the node has."""
+        """How large the needs are as a share of what the node has."""
         allocatable = self.state.cluster.nodes.allocatable
         return sum(need / max(1, int(allocatable[row, node])) for row, need in needs.items())
 

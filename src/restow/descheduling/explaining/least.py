@@ -1,4 +1,4 @@
-"""The least of some changes with which a plan moves the pod: no step too many, no amount too large."""
+"""The smallest set of changes with which a plan moves the pod: no step too many, no amount too large."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _MOST_ANSWERS = 5
 
 @dataclass(slots=True, frozen=True)
 class Search:
-    """Looks for the least, by trials about one pod."""
+    """Searches for the smallest set by trials about one pod."""
 
     trials: Trials
     allowing: Allowing
-    #: The strategy whose refusals are answered.
+    #: The strategy whose refusals are lifted.
     ref: PluginRef
 
     def least(self, together: Together) -> Together | None:
-        """These changes, and what a plan with them still asks for; None where the pod stays, or less would do too."""
+        """These changes and those that a plan with them still needs; None if the pod stays, or if fewer changes are enough."""
         found = self._completed(together)
         if found is None:
             return None
@@ -39,7 +39,7 @@ class Search:
         return lowered if self.is_least(lowered) else None
 
     def is_least(self, together: Together) -> bool:
-        """Whether the pod moves with these changes and their rounded amounts, and stays with less of any of them."""
+        """Whether the pod moves with these changes and their rounded amounts, and stays if any of them is smaller."""
         if not self.trials.moves(together) or len(self._needed(together)) < len(together):
             return False
         for index, each in enumerate(together):
@@ -50,7 +50,7 @@ class Search:
         return True
 
     def _completed(self, together: Together) -> Together | None:
-        """Together with what answers the refusals that come up, one after the other."""
+        """The changes, and those that lift the refusals that then come up, one after the other."""
         for _ in range(_MOST_ANSWERS):
             outcome = self.trials.of(together)
             if outcome.move is not None:
@@ -63,7 +63,7 @@ class Search:
         return None
 
     def _needed(self, together: Together) -> Together:
-        """Without the steps that it does not take."""
+        """The changes without those that the pod can move without."""
         for each in together:
             fewer = tuple(other for other in together if other is not each)
             if fewer and self.trials.moves(fewer):
@@ -71,7 +71,7 @@ class Search:
         return together
 
     def _lowered(self, together: Together) -> Together | None:
-        """With amounts as low as they can be."""
+        """The changes with the smallest amounts that are enough."""
         for index, each in enumerate(together):
             for place in range(len(each.amounts)):
                 lower = self._lowest(together, index, place)
@@ -83,7 +83,7 @@ class Search:
         return together
 
     def _lowest(self, together: Together, index: int, place: int) -> Together | None:
-        """With one amount of one change as low as it can be, found by halving; None where it never does."""
+        """The changes with the smallest amount in one place, found by bisection; None if no amount is enough."""
         remedy = together[index]
 
         def at(amount: int) -> Together:
@@ -91,12 +91,15 @@ class Search:
 
         low, high = remedy.lowest[place], remedy.amounts[place]
         if high == PLENTY:
-            # Mostly one more will do, and in a large cluster each plan takes long.
+            # One more is mostly enough, and in a large cluster each trial takes long. If it is not: without the limit the plan
+            # makes so many evictions, so that is the highest amount worth trying.
             if self.trials.moves(at(low + 1)):
                 return at(low + 1)
             high = max(low + 1, self.trials.of(together).evictions)
             if not self.trials.moves(at(high)):
                 return None
+        # Bisection finds the smallest amount only if the pod also moves with every larger one. That is not certain, for a
+        # larger amount also lets other pods move. So ``is_least`` tries what was found once more.
         tried = [each for guess in remedy.guess[place : place + 1] for each in (guess, guess - 1)]
         tried.append(high - 1)
         while high - low > 1:

@@ -1,4 +1,4 @@
-"""What would lift the evictor's checks off a pod."""
+"""What would make the evictor's checks pass for a pod."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _KIND = "Namespace"
 
 
 class Lifting:
-    """Lifts checks for one pod and the strategy that wants it to move."""
+    """Finds what would make the checks pass for one pod and the strategy that wants it to move."""
 
     def __init__(self, what_if: WhatIf, pod: int, ref: PluginRef, profile: Profile) -> None:
         self._policy = what_if.setting.policy
@@ -69,7 +69,7 @@ class Lifting:
         }
 
     def of(self, checks: Iterable[CheckResult]) -> list[Remedy] | None:
-        """What lifts all checks that fail; None where one of them is not for wishes, since the pod had better stay."""
+        """What makes all failing checks pass; None if one of them should not be lifted, such as that of a mirror pod."""
         failing = [each for each in checks if not each.passes]
         codes = [each.code for each in failing if each.code != RefusalCode.UNKNOWN]
         if RefusalCode.SYSTEM_CRITICAL_PODS in codes:
@@ -124,7 +124,7 @@ class Lifting:
         return Remedy(Step("protection", message), self._annotated("enabled" if asked else None))
 
     def _told_of(self, kind: str) -> Remedy:
-        """The best that a kind which the input lacks could say: that the check on it would pass."""
+        """For a kind that the input lacks, the best case: the check that needs it passes."""
         edits = {
             "PodDisruptionBudget": self._on_policy(without_protection, "PodsWithoutPDB"),
             "PersistentVolumeClaim": self._on_policy(without_protection, "PodsWithPVC"),
@@ -133,7 +133,7 @@ class Lifting:
         return Remedy(Step("input", f"if the input included {kind}s"), edits[kind], exact=False)
 
     def _opting_in(self, inputs: Inputs) -> Inputs:
-        """The namespace opts in, and its labels are those that are asked for."""
+        """The namespace opts in and has the labels that the policy requires."""
         return self._on_policy(with_evictor, namespace_label_selector=None)(self._annotated("enabled")(inputs))
 
     def _annotated(self, value: str | None) -> Edit:

@@ -118,12 +118,12 @@ def _staying(setting: Setting, refusals: list[Refused]) -> tuple[Staying, ...]:
 
 
 def _pods(refusals: list[Refused]) -> set[int]:
-    """All that stay, be it that others of the same proposal cannot go."""
+    """All pods that stay, also those that stay because another pod of their proposal cannot go."""
     return {pod for each in refusals for pod in (each.pod, *each.others)}
 
 
 def _message(setting: Setting, refused: Refused) -> str:
-    """Why the pods stay; of several the one that cannot go is named."""
+    """Why the pods stay. If they are of one proposal, the message names the pod that cannot go."""
     reason = setting.reason_of(refused, refused.others[0] if refused.others else refused.pod)
     return reason[2] if reason else ""
 

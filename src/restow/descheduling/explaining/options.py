@@ -1,6 +1,6 @@
-"""What could be changed about a node, or about the pod for its sake, so that the pod fits there.
+"""What could be changed about a node, or about the pod, so that the pod fits on the node.
 
-Only nodes with one thing against them are looked at. Whether an option helps is another question: the plan is made again
+Only nodes that fail for a single reason are considered. Whether an option helps is found out by making the plan again
 with it (``explaining.changes``).
 """
 
@@ -107,7 +107,7 @@ class Options:
             yield Option(self._least(node, needs), node, self._lacking.share(node, needs))
 
     def _least(self, node: int, needs: Mapping[int, int]) -> Remedy:
-        """These amounts of some resources, or as little as will do."""
+        """These amounts of some resources, or as little of them as is enough."""
         rows = tuple(sorted(needs))
         guess = tuple(max(0, needs[row] - self._lacking.arrived(row, node)) for row in rows)
 
@@ -163,7 +163,7 @@ class Options:
             yield Option(Remedy(Step("label", message, self._name(node)), edit), node, len(labels) + len(without))
 
     def _is_far(self, node: int) -> bool:
-        """Whether volumes that exist cannot be reached from a node; that others cannot be made there is another thing."""
+        """Whether existing volumes cannot be reached from a node; volumes that are still to be provisioned do not count."""
         reasons = {reason for each in self._answer.rejections_by_node[node] for reason in each.outcome.reasons}
         return reasons <= _FAR
 
@@ -236,7 +236,7 @@ def missing_labels(
 
 
 def _missing(term: SelectorTerm, labels: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, ...]] | None:
-    """The same for one term; fields, and requirements that ask for a number, are not for labels to meet."""
+    """The same for one term. Labels cannot meet requirements on fields or numbers."""
     if term.error is not None or term.fields or not term.expressions:
         return None
     wanted: dict[str, str] = {}

@@ -65,7 +65,7 @@ def explain_pod(setting: Setting, pod: int) -> PodExplanation:
 
 
 def metadata_of(setting: Setting) -> Metadata:
-    """When and how the plan was made that is explained."""
+    """The metadata of the plan that is explained."""
     return Metadata(format_time(setting.now), setting.placement, restow.__version__)
 
 
@@ -99,7 +99,7 @@ def _shares(state: ClusterState, node: int) -> dict[str, float]:
 
 @dataclass(slots=True, frozen=True)
 class _Asked:
-    """A scene and what was heard in it."""
+    """What-if questions on one state, and the strategies' responses."""
 
     what_if: WhatIf
     hearing: Responses
@@ -107,7 +107,7 @@ class _Asked:
 
 
 class _Views:
-    """What all strategies make of one pod that stays."""
+    """What all strategies want of one pod that stays."""
 
     def __init__(self, setting: Setting, pod: int) -> None:
         self._setting = setting
@@ -141,7 +141,7 @@ class _Views:
         return self._first
 
     def _suggested(self, ref: PluginRef) -> tuple[_Asked, Heard | None]:
-        """What a strategy wants once the plan is carried out; what it wanted before, if the plan refused only that."""
+        """What a strategy wants once the plan is carried out; else what it wanted before and the plan refused."""
         heard = self._after.hearing.suggested.get(ref)
         if heard is None and ref in self._refusals and self._after.what_if.moves:
             before = self._before().hearing.suggested.get(ref)
@@ -200,7 +200,7 @@ def _places(setting: Setting, pod: int, answer: Answer) -> Places:
 
 
 class _Details:
-    """What there is to be said of a rejected node beyond the scheduler's own words."""
+    """What restow adds to the scheduler's reasons for rejecting a node."""
 
     def __init__(self, state: ClusterState, pod: int, answer: Answer) -> None:
         self._nodes = state.cluster.nodes
@@ -211,7 +211,7 @@ class _Details:
         self._claims = mounted_claims(state.cluster, pod)
 
     def of(self, nodes: list[int]) -> dict[str, str]:
-        """By name of the node, where there is something."""
+        """The details by node name; nodes without any are left out."""
         told = {self._nodes.names[node]: self._of(node, self._answer.rejections_by_node[node][0]) for node in nodes}
         return {name: text for name, text in told.items() if text}
 

@@ -1,4 +1,4 @@
-"""What one strategy says of a pod or of a node: the class that it puts nodes in, and why it leaves a pod alone."""
+"""What one strategy says about a node or a pod: the class of the node, and why the strategy does not want to move the pod."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from restow.descheduling.placement import EvictOnly, PluginRef
 
 
 class Classes:
-    """How the strategies of a scene sort nodes; strategies that do not, or cannot, have none."""
+    """The classes in which strategies sort the nodes; none for strategies that do not or cannot sort them."""
 
     def __init__(self, what_if: WhatIf) -> None:
         self._what_if = what_if
@@ -47,7 +47,7 @@ class Classes:
             return {}
 
     def why_not(self, ref: PluginRef, pod: int, hearing: Responses) -> str:
-        """Why a strategy does not want a pod to move, as far as that can be said cheaply; else nothing."""
+        """Why a strategy does not want a pod to move; empty if finding out would take long."""
         view, args = self._views[ref]
         return (
             _unseen(self._what_if, pod)
@@ -77,7 +77,7 @@ def _bounds(limits: Mapping[str, float]) -> str:
 
 
 def unseen_node(what_if: WhatIf, node: int) -> str:
-    """Why strategies do not look at a node; empty where they do."""
+    """Why strategies do not process a node; empty if they do."""
     nodes = what_if.state.cluster.nodes
     if node in what_if.runner.nodes:
         return ""
@@ -94,7 +94,7 @@ def _unseen(what_if: WhatIf, pod: int) -> str:
 
 
 def _not_chosen(view: View, args: Any, pod: int) -> str:
-    """Whether the strategy's own arguments leave the pod out."""
+    """Whether the strategy's own arguments exclude the pod."""
     if not _chosen(view, pod, getattr(args, "namespaces", None), None):
         return "the strategy's namespaces exclude its namespace"
     if not _chosen(view, pod, getattr(args, "evictable_namespaces", None), None):

@@ -1,7 +1,7 @@
-"""Plans made again with something changed: the one way in which ``explain`` learns what would help.
+"""Trials: plans made again with something changed. ``explain`` knows only from them what would help.
 
-A trial changes what the plan was made of - cluster, policy, steering, time - and decides from the beginning, as a new
-``restow plan`` on that input would. Whatever the change does to other pods is part of the answer.
+A trial changes the inputs of the plan - cluster, policy, steering, time - and decides from the beginning, as a new
+``restow plan`` on that input would. So the result includes what the change does to other pods.
 """
 
 from __future__ import annotations
@@ -45,25 +45,25 @@ Edit = Callable[[Inputs], Inputs]
 
 @dataclass(slots=True, frozen=True)
 class Remedy:
-    """One thing to change, in words and in deed."""
+    """One change: the words for it, and the function that makes it."""
 
     step: Step
     edit: Edit
-    #: Less of the same: with any of these in its place the pod has to stay, or the words claim too much.
+    #: The same change, made smaller. If the pod moves with one of these too, the words ask for more than is needed.
     weaker: tuple[Remedy, ...] = ()
-    #: The amounts as the words round them: with these in its place the pod has to move too.
+    #: The same change with its amounts rounded, as the words name them. The pod must move with these too.
     rounded: Remedy | None = None
-    #: The same with other amounts, for a change whose least amounts only plans can tell.
+    #: Makes the same change with other amounts, for changes whose smallest amounts are found by trials.
     at: Callable[[tuple[int, ...]], Remedy] | None = None
-    #: The amounts here, those as they are without the change, and those with which it may just do.
+    #: The amounts of this change, those without the change, and a guess at the smallest that are enough.
     amounts: tuple[int, ...] = ()
     lowest: tuple[int, ...] = ()
     guess: tuple[int, ...] = ()
-    #: Whether the edit is exactly what the words say; otherwise it is the best that could come of it.
+    #: Whether the edit does exactly what the words say; False if it does the best that could follow from them.
     exact: bool = True
 
     def like(self, other: Remedy) -> Remedy:
-        """The same for this node with the amounts of another, less of which must not do either."""
+        """The same change with the amounts of another one, whose weaker forms must not be enough here either."""
         if self.at is None or len(self.amounts) != len(other.amounts):
             return self
         return self.at(other.amounts).with_weaker()
@@ -74,7 +74,7 @@ class Remedy:
         return self.at((*self.amounts[:place], amount, *self.amounts[place + 1 :]))
 
     def with_weaker(self) -> Remedy:
-        """The same, knowing that less of any of its amounts must not do."""
+        """The same change with its weaker forms: one for each amount, a little smaller. They must not be enough."""
         places = [place for place, amount in enumerate(self.amounts) if amount - 1 > self.lowest[place]]
         return replace(self, weaker=tuple(self.with_amount(place, self.amounts[place] - 1) for place in places))
 
@@ -92,7 +92,7 @@ class Outcome:
 
 @dataclass(slots=True)
 class Trials:
-    """The trials about one pod; the same changes are tried once."""
+    """The trials about one pod. The same set of changes is tried only once."""
 
     _setting: Setting
     #: Row in the cluster of the plan.

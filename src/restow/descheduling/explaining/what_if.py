@@ -1,8 +1,8 @@
 """The cluster as a plan leaves it, where strategies can be asked about one pod once more.
 
-The strategies are heard as in any plan, by the same arbiter, but with evictors that let the pod pass, without limits,
-and with a placement that makes no move: it looks at what could be done with the pod and goes on. So every stage can
-say what it thinks, and not the first alone that objects.
+The strategies run as in any plan, with the same arbiter, but with evictors that let the pod pass, without limits, and
+with a placement that makes no move and only examines the pod. So every stage can be asked, also those after the first
+that would refuse the pod.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Setting:
         return next((each for each in self.cycle.record.evictions if each.pod == pod), None)
 
     def reason_of(self, refused: Refused, pod: int) -> Reason | None:
-        """Why a pod stays by a refusal, be it that another pod of the same proposal cannot go; None if it does not."""
+        """Why a refusal keeps a pod, itself or with another pod of its proposal; None if the refusal is not about it."""
         if refused.pod == pod:
             return refused.reason
         if pod not in refused.others:
@@ -77,7 +77,7 @@ class Setting:
 
 @dataclass(slots=True, frozen=True)
 class Answer:
-    """What the scheduler says of a pod's replacement, and the strategy of the nodes; nodes by index."""
+    """What the scheduler says about a pod's replacement, and the strategy about the nodes; nodes by index."""
 
     landing: Landing | Reason
     #: None where nobody asked the scheduler: nothing would replace the pod, or its scheduler is not known.
@@ -95,7 +95,7 @@ class Answer:
 
 @dataclass(slots=True, frozen=True)
 class Heard:
-    """A strategy that wants the pod to move; the answer is None where landing places are not predicted."""
+    """A strategy that wants to move the pod; ``answer`` is None if landing places are not predicted."""
 
     ref: PluginRef
     suggestion: Suggestion
@@ -110,7 +110,7 @@ class Heard:
 
 @dataclass(slots=True, frozen=True)
 class Responses:
-    """What came of listening to all strategies."""
+    """What all strategies responded."""
 
     suggested: Mapping[PluginRef, Heard]
     #: What strategies say of themselves: why they found nothing to do, or could not work.
@@ -158,7 +158,7 @@ class WhatIf:
         return budgets
 
     def hear(self, pod: int) -> Responses:
-        """Listen to all strategies for what they want of one pod."""
+        """Run all strategies and return what they want of one pod."""
         listener = _Listener(self.state, pod, self._proof)
         arbiter = Arbiter(self.state, Limits(), listener)
         self.runner.bypassing(pod).run(arbiter)
@@ -168,7 +168,7 @@ class WhatIf:
 
 @dataclass(slots=True)
 class _Listener:
-    """A placement that makes no move, and remembers what was suggested of one pod."""
+    """A placement that makes no move and remembers what was suggested for one pod."""
 
     _state: ClusterState
     _pod: int
@@ -176,7 +176,7 @@ class _Listener:
     suggested: dict[PluginRef, Heard] = field(default_factory=dict)
 
     def move(self, ref: PluginRef, suggestions: Sequence[Suggestion]) -> tuple[Landing, ...] | Obstacle:
-        """Look at what is suggested about the pod, and refuse everything."""
+        """Examine what is suggested for the pod, and refuse every move."""
         for suggestion in suggestions:
             if suggestion.pod == self._pod and ref not in self.suggested:
                 source = int(self._state.node[self._pod])
@@ -187,7 +187,7 @@ class _Listener:
 
 @dataclass(slots=True, frozen=True)
 class _Proof:
-    """Asks the prover as a plan does, and what it looks at on the way."""
+    """Asks the prover as a plan does, and keeps what the prover looks at."""
 
     _state: ClusterState
     _schedulers: Schedulers
@@ -211,7 +211,7 @@ class _Proof:
         return _Proof(state, schedulers, prover)
 
     def answer(self, ref: PluginRef, suggestion: Suggestion) -> Answer:
-        """What would come of a suggestion; the state stays as it is."""
+        """What the prover would decide about a suggestion; the state stays as it is."""
         mark, source = self._state.checkpoint(), int(self._state.node[suggestion.pod])
         made = self._prover.move(ref, (suggestion,))
         landing = made.reason if isinstance(made, Obstacle) else made[0]
@@ -224,7 +224,7 @@ class _Proof:
     def _told(
         self, landing: Landing | Reason, decision: Decision | None, suggestion: Suggestion, source: int
     ) -> Answer:
-        """Everything that has to be read while the replacement is there."""
+        """Everything that must be read while the replacement is in the state."""
         everywhere = np.arange(len(self._state.cluster.nodes))
         rejections_by_node: Sequence[tuple[PluginRejection, ...]] = [()] * len(everywhere)
         odds = LandingOdds.equal(everywhere[:0])

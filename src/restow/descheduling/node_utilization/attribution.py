@@ -1,7 +1,7 @@
-"""What each pod contributes to the figure of its node, where only the node's is known.
+"""What each pod contributes to the usage of its node, if only the node's figure is known.
 
-A pod has the share of the figure that it has of its node's pods in another resource: what metrics say that they use,
-where there are metrics of all of them, else what they request. A pod without a share stays: nothing is gained if it goes.
+The figure is divided among the pods of the node in proportion to another resource: to what metrics say that they use, if
+there are metrics of all of them, else to what they request. A pod with a share of 0 stays: its move would gain nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from restow.descheduling.node_utilization.usage import PodUsage
 
 
 def shares_of(view: View, resource: Literal["cpu", "memory"], by_node: dict[int, Amounts]) -> PodUsage:
-    """What a pod contributes to the figure of its node, which stays as it was told.
+    """Return what each pod contributes to the figure of its node; the figures themselves are not changed.
 
     The figures of ``by_node`` are corrected by what has moved since they were: a replacement counts where it is.
     """
@@ -48,7 +48,7 @@ def shares_of(view: View, resource: Literal["cpu", "memory"], by_node: dict[int,
 
 
 def _amounts(view: View, resource: str, pods: list[int]) -> dict[int, int]:
-    """What the pods of one node use or request, in nano-units."""
+    """What each pod of one node uses or requests, in nano-units."""
     measured = {pod: _measured(view, resource, pod) for pod in pods}
     known = {pod: amount for pod, amount in measured.items() if amount is not None}
     if len(known) == len(pods):

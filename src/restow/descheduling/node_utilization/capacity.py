@@ -21,7 +21,7 @@ Percentages = dict[str, float]
 
 
 def step(resource: str) -> int:
-    """The smallest amount that percentages look at, in nano-units: a milli-CPU, or one of anything else."""
+    """The smallest amount that counts in percentages, in nano-units: 1m of CPU, 1 of anything else."""
     return NANO_PER_MILLI if resource == "cpu" else NANO_PER_UNIT
 
 

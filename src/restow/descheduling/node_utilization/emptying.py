@@ -1,4 +1,4 @@
-"""Emptying nodes where the plan chooses the targets: all pods of a node go together, or the node is left alone.
+"""Empties nodes if the plan chooses the targets: all pods of a node move together, or none of them.
 
 A node that keeps one of its pods cannot be taken away, so moving the others would gain nothing. The pods of DaemonSets and
 of the kubelet itself (mirror and static pods) go with their node, and terminating pods go anyway, so they do not count, nor
@@ -22,7 +22,7 @@ from restow.policies.codes import PlacementConstraint
 
 
 def empty(view: View, task: Transfer) -> Suggestions:
-    """Propose for each source in turn that all of its pods go; those that do not count are suggested by themselves then."""
+    """Propose for each source in turn that all of its pods move; then suggest those that do not count one by one."""
     of_daemon_set = of_daemon_sets(view.state.cluster)
     flagged_apart = flagged(view.pods, Flag.MIRROR | Flag.STATIC | Flag.TERMINATING)
     for node in task.sources:
@@ -45,9 +45,10 @@ def empty(view: View, task: Transfer) -> Suggestions:
 
 
 class _Underway:
-    """The pods of one node while it is judged whether all of them can go: each is counted where it is by then.
+    """The pods of one node while it is found out whether all of them can move.
 
-    So the next one finds the fullest node as those before it leave it, and nothing has changed if one of them cannot go.
+    Each pod counts where it is at that moment. So the next one finds the fullest node on the state that those before it
+    leave, and nothing has changed if one of them cannot move.
     """
 
     def __init__(self, view: View, task: Transfer, node: int, pods: IntArray) -> None:
@@ -59,7 +60,7 @@ class _Underway:
         self._counted = dict.fromkeys(self._used, node)
 
     def proposal(self) -> Proposal:
-        """All pods go, or none."""
+        """The proposal that all pods move."""
         reason = self._task.why(self._source) or ""
         wanted = (
             Suggestion(

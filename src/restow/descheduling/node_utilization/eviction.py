@@ -1,8 +1,8 @@
-"""Moving pods from source nodes towards destination nodes until enough went or nothing more fits.
+"""Moves pods from source nodes towards destination nodes until enough have moved or nothing more fits.
 
 What the destinations can still take is one sum for each resource, shared by all sources; it counts every tracked
 resource, also those without a threshold, so one that is exhausted (memory full, no pod slot left) ends everything.
-Nothing is said of which destination a pod reaches: only that some destination's taints are tolerated. Source:
+Which destination a pod reaches is not decided here; only that it tolerates the taints of some destination. Source:
 Descheduler 0.36, plugins/nodeutilization.
 """
 
@@ -28,7 +28,7 @@ from restow.policies.codes import PlacementConstraint
 
 @dataclass(slots=True, frozen=True)
 class Transfer:
-    """From where to where, and within which bounds."""
+    """Which pods move from where to where, and within which bounds."""
 
     usage: Usage
     #: In the order in which they give up pods.
@@ -51,7 +51,7 @@ class Transfer:
 
 
 def room_on(destinations: Iterable[int], usage: Usage, ceilings: dict[int, Amounts]) -> Amounts:
-    """What these nodes together can take before they reach their ceilings; negative where they are beyond."""
+    """What these nodes together can take until they reach their ceilings; negative if they exceed them."""
     room = dict.fromkeys(usage.names, 0)
     for node in destinations:
         used, ceiling = usage.by_node[node], ceilings[node]
@@ -111,12 +111,12 @@ def relieve(view: View, task: Transfer, node: int, pods: IntArray) -> Generator[
 
 
 def has_room(task: Transfer) -> bool:
-    """Whether the destinations can still take something of every resource."""
+    """Whether the destinations have something left of every resource."""
     return all(amount > 0 for amount in task.room.values())
 
 
 def lower_room(task: Transfer, used: Mapping[str, int], times: int) -> None:
-    """Count a pod that goes, or that comes back (-1), in what the destinations can take."""
+    """Subtract a pod's usage from what the destinations can take; with -1, add it again."""
     for name in task.usage.names:
         task.room[name] -= times * used[name]
 

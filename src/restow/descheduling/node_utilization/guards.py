@@ -1,7 +1,7 @@
-"""What keeps pods on an overused node although its figure is above the target: too short a time, or a peak that passes.
+"""Reasons to keep pods on an overused node: it has not been overused for long enough, or its usage is falling.
 
-Both need more than one figure. The cycles before come with the result of a query, read with the same thresholds; the
-trend is in its samples. Neither is known of what pods request, nor of what metrics.k8s.io serves.
+Both need more than one figure of a node. Those of earlier cycles, judged by the same thresholds, and the trend come from the
+samples of a query. Requests and metrics.k8s.io have no history, so neither guard applies to them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Overused = Callable[[Mapping[str, Percentages]], Iterable[str]]
 
 
 def held_back(view: View, query: str, over: Sequence[int], target: float, overused: Overused) -> list[int]:
-    """Those of the overused nodes that give up pods; why others do not is noted."""
+    """The overused nodes that give up pods; the view notes why the others do not."""
     settings = view.usage
     if settings is None:
         return list(over)
@@ -35,7 +35,7 @@ def held_back(view: View, query: str, over: Sequence[int], target: float, overus
 
 
 def _lasting(result: QueryResult, settings: UsageSettings, names: Iterable[str], overused: Overused) -> set[str]:
-    """Which of the nodes that are overused now were so in as many of the last cycles as is asked for."""
+    """The nodes that are overused now and were in as many of the last cycles as the policy requires."""
     times = dict.fromkeys(names, 1)
     for earlier in result.earlier[: settings.cycles_in_all - 1]:
         for name in times.keys() & set(_overused_then(earlier, settings, overused)):
@@ -57,7 +57,7 @@ def _too_short(result: QueryResult, settings: UsageSettings) -> str:
 
 
 def _falling(result: QueryResult, settings: UsageSettings, names: set[str], target: float) -> set[str]:
-    """Which of some nodes will be at their target soon if they go on falling as they did."""
+    """The nodes whose usage will soon be at the target if it goes on falling as it did."""
     if not settings.trend_guard:
         return set()
     falling = set()

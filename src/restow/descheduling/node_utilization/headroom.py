@@ -1,7 +1,7 @@
-"""How full nodes are while pods come and go: what they can still take, and which of two is the fuller.
+"""How full nodes are while pods move: what they can still take, and which of two nodes is fuller.
 
-Amounts are nano-units, which 64 bits do not hold for memory. So they are kept in two parts, whole units and the billionths
-beyond, and compared part by part: thousands of nodes cost a few operations on arrays.
+Amounts are nano-units, which for memory exceed 64 bits. So each is kept in two parts, whole units and billionths of a unit,
+and the parts are compared one after the other: thousands of nodes take a few array operations.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _PLENTY = 1 << 62
 
 
 class Headroom:
-    """What is left up to the ceilings of some nodes, as usage is lowered and raised; other nodes take nothing."""
+    """What some nodes can take until they reach their ceilings, as usage changes. All other nodes take nothing."""
 
     def __init__(self, usage: Usage, ceilings: Mapping[int, Amounts], nodes: int) -> None:
         self._usage = usage
@@ -41,7 +41,7 @@ class Headroom:
         self._fits = PerNode(usage, nodes, self._compare, _CAPACITY)
 
     def takes(self, used: Mapping[str, int] | None, nodes: IntArray) -> BoolArray:
-        """Which of some nodes stay at or below their ceilings with a pod more; None where nobody knows what it uses."""
+        """Which of some nodes stay at or below their ceilings with one more pod; None if the pod's usage is not known."""
         fits: BoolArray = self._fits.of(_amounts(used, self._usage.names))[nodes]
         return fits
 
@@ -72,10 +72,10 @@ class Headroom:
 
 
 class Fullness:
-    """How full nodes are, as usage is lowered and raised: the share of the capacity that is used, of the scarcest resource.
+    """How full nodes are, as usage changes: the largest share that is used of the capacity of any resource.
 
-    ``names`` are the resources that count. Nodes whose usage is not known are neither fuller nor emptier than any other,
-    and the last ones to choose.
+    ``names`` are the resources that count. A node whose usage is not known is neither fuller nor emptier than another, and
+    is chosen last.
     """
 
     def __init__(self, usage: Usage, capacities: Mapping[int, Amounts], names: Iterable[str], nodes: int) -> None:
@@ -93,24 +93,24 @@ class Fullness:
         self._fullest = PerNode(usage, nodes, lambda *asked: _unknown_last(-self._share(*asked)), _CAPACITY)
 
     def fuller(self, than: int, nodes: IntArray) -> BoolArray:
-        """Which of some nodes are fuller than one."""
+        """Which of some nodes are fuller than a given node."""
         shares = self._shares.of(None)
         fuller: BoolArray = shares[nodes] > shares[than]
         return fuller
 
     def emptier(self, than: int, nodes: IntArray) -> BoolArray:
-        """Which of some nodes are emptier than one."""
+        """Which of some nodes are emptier than a given node."""
         shares = self._shares.of(None)
         emptier: BoolArray = shares[nodes] < shares[than]
         return emptier
 
     def emptiest_with(self, used: Mapping[str, int] | None, nodes: IntArray) -> Figures:
-        """How full each of some nodes is with a pod more; the emptiest node has the least."""
+        """The cost of one more pod on each of some nodes: the least for the emptiest."""
         figures: Figures = self._emptiest.of(_amounts(used, self._names))[nodes]
         return figures
 
     def fullest_with(self, used: Mapping[str, int] | None, nodes: IntArray) -> Figures:
-        """The same, but the fullest node has the least."""
+        """The cost of one more pod on each of some nodes: the least for the fullest."""
         figures: Figures = self._fullest.of(_amounts(used, self._names))[nodes]
         return figures
 
@@ -136,12 +136,12 @@ def _amounts(used: Mapping[str, int] | None, names: Iterable[str]) -> tuple[int,
 
 
 def _unknown_last(figures: Figures) -> Figures:
-    """The same figures, where those that are not known are the highest."""
+    """The same figures, with unknown ones replaced by the highest possible."""
     return np.where(np.isnan(figures), np.inf, figures)
 
 
 def _parts(amounts: Sequence[int]) -> tuple[IntArray, IntArray]:
-    """Whole units, as many as fit into 64 bits, and billionths."""
+    """The two parts of an amount: whole units, capped at 64 bits, and billionths."""
     parts = [divmod(amount, NANO_PER_UNIT) for amount in amounts]
     whole = [max(-_PLENTY, min(each, _PLENTY)) for each, _ in parts]
     return np.array(whole, dtype=np.int64), np.array([each for _, each in parts], dtype=np.int64)

@@ -1,8 +1,8 @@
-"""Usage from what a query came to: one figure for each node, 0 to 1, of the one resource that goes with it.
+"""Usage from the result of a query: one figure for each node, 0 to 1, for the one resource ``MetricResource``.
 
 As upstream reads it, the newest sample of every listed node counts, and one that is missing or out of range keeps the
 strategy from working. With ``restow.usage`` in the policy a figure may be a percentile of a window, and a node without
-enough fresh samples is simply not known: it gives no pods and is not meant to take any. Source: Descheduler 0.36, the
+enough fresh samples is unknown: it neither gives pods nor counts as able to take them. Source: Descheduler 0.36, the
 usage clients of plugins/nodeutilization.
 """
 
@@ -28,7 +28,7 @@ from restow.policies.policy import UsageSettings
 
 
 def result_of(view: View, query: str) -> QueryResult:
-    """What a query came to; StrategyError with upstream's text where nobody asked it, or it came to nothing usable."""
+    """The result of a query; StrategyError with upstream's text if it was not asked or has no usable result."""
     result = view.state.cluster.usage.get(query)
     if result is None:
         raise StrategyError(NO_CLIENT)
@@ -38,7 +38,7 @@ def result_of(view: View, query: str) -> QueryResult:
 
 
 def queried(view: View, query: str) -> Usage:
-    """What a query came to, cut to whole percents; StrategyError with upstream's text where it cannot be used."""
+    """Usage from a query, cut to whole percents; StrategyError with upstream's text if it cannot be used."""
     result, settings = result_of(view, query), view.usage
     figures = figures_of(result, settings)
     if settings is None:
@@ -57,7 +57,7 @@ def queried(view: View, query: str) -> Usage:
 
 @lru_cache(maxsize=8)
 def figures_of(result: QueryResult, settings: UsageSettings | None) -> Mapping[str, Figure]:
-    """The figures of nodes by name; StrategyError for samples without a name and for figures that are no shares."""
+    """The figures by node name; StrategyError for samples without a node and for figures outside 0 to 1."""
     figures: dict[str, Figure] = {}
     for series in result.samples:
         if not series.node:
@@ -80,7 +80,7 @@ def origin(query: str, figure: Figure, settings: UsageSettings | None) -> str:
 
 
 def whole_percents(share: float) -> int:
-    """A share of 0 to 1 as upstream cuts it."""
+    """A share of 0 to 1, cut to whole percents as upstream does."""
     return int(share * 100)
 
 
@@ -94,7 +94,7 @@ def _check_share(node: str, values: Iterable[float]) -> None:
 
 
 def _newest_values(series: NodeSamples) -> list[float]:
-    """All that a query came to at last: one value, unless several of its series have the name of the node."""
+    """The newest value of each series of a node: one, unless several series have the node's name."""
     newest: list[float] = series.values[series.times == series.times[-1]].tolist()
     return newest
 
@@ -104,7 +104,7 @@ def _newest(series: NodeSamples, at: float) -> Figure:
 
 
 def _figure(series: NodeSamples, at: float, settings: UsageSettings) -> Figure | None:
-    """The figure of a node; None where its samples are too few or too old, or those of several series."""
+    """The figure of a node; None if its samples are too few, too old, or from several series."""
     if (series.times[1:] == series.times[:-1]).any():
         return None
     window = settings.window if settings.percentile is not None or settings.min_samples > 1 else settings.max_age

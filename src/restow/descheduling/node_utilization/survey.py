@@ -24,7 +24,7 @@ class Survey:
 
     @staticmethod
     def of(view: View, usage: Usage) -> Survey:
-        """The survey of the nodes that usage is known of."""
+        """The survey of the nodes whose usage is known."""
         nodes = view.state.cluster.nodes
         capacities = {node: capacity_of(nodes, node) for node in usage.by_node}
         loads = {node: percentages(used, capacities[node]) for node, used in usage.by_node.items()}

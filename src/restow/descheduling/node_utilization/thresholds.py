@@ -1,4 +1,4 @@
-"""Which nodes are above and which below: thresholds, absolute or around the mean, and classes of nodes.
+"""Thresholds, absolute or around the mean, and the classes of nodes that follow from them.
 
 Source: Descheduler 0.36, plugins/nodeutilization with its classifier and normalizer.
 """
@@ -30,7 +30,7 @@ def mean(loads: Iterable[Percentages]) -> Percentages:
 def around(
     centre: Percentages, below: Mapping[str, float], above: Mapping[str, float]
 ) -> tuple[Percentages, Percentages]:
-    """Thresholds that lie this far below and above a centre, within 0 and 100; resources without a centre drop out."""
+    """The thresholds this far below and above a centre, cut to 0 and 100. Resources without a centre are left out."""
     low = {resource: _clamp(middle - below.get(resource, 0.0)) for resource, middle in centre.items()}
     high = {resource: _clamp(middle + above.get(resource, 0.0)) for resource, middle in centre.items()}
     return low, high
@@ -41,7 +41,7 @@ def _clamp(percentage: float) -> float:
 
 
 def is_below(load: Percentages, limit: Percentages) -> bool:
-    """Whether every resource is at or below its limit; what a node does not have is 0."""
+    """Whether every resource is at or below its limit. A resource that a node lacks counts as 0."""
     return all(load.get(resource, 0.0) <= bound for resource, bound in limit.items())
 
 
@@ -72,7 +72,7 @@ def node_classes(
     low: Percentages,
     high: Percentages,
 ) -> dict[int, NodeClass]:
-    """The class of each node with its figures, of the resources with a threshold; none of them gives pods yet."""
+    """The class of each node with its figures of the resources with a threshold; ``gives`` is False for all of them."""
     names: dict[int, Literal["over", "under"]] = {**dict.fromkeys(under, "under"), **dict.fromkeys(over, "over")}
     return {
         node: NodeClass(names.get(node, "between"), False, {name: load.get(name, 0.0) for name in low}, low, high)

@@ -42,12 +42,12 @@ class Usage:
     changes: list[int] = field(default_factory=list)
 
     def changed_nodes(self, since: int) -> IntArray:
-        """The nodes of all changes but the first ``since``."""
+        """The nodes of all changes from the position ``since`` on."""
         return np.array(sorted(set(self.changes[since:])), dtype=np.int64)
 
 
 def requested(view: View, names: tuple[str, ...]) -> Usage:
-    """What pods request; in a proven plan without those that are leaving, or others would be moved in their place."""
+    """What pods request. A proven plan leaves out terminating pods, so that no others move in their place."""
     state = view.state
     rows = [state.cluster.nodes.resource(name) for name in names]
     columns = [
@@ -67,7 +67,7 @@ def requested(view: View, names: tuple[str, ...]) -> Usage:
 
 
 def _leave_out(usage: Usage, state: ClusterState, pods: IntArray) -> None:
-    """Do not count some pods that hold resources."""
+    """Subtract the requests of some pods."""
     assert usage.of_pod is not None
     for pod in pods.tolist():
         used = usage.by_node.get(int(state.node[pod]), {})
@@ -106,7 +106,7 @@ def _origin(view: View, node: int) -> str:
 
 
 def _carry(view: View, names: tuple[str, ...], by_node: Mapping[int, Amounts]) -> None:
-    """Count what replacements will use where they are: what the pods that they replace were measured to use."""
+    """Count replacements on their nodes with the measured usage of the pods that they replace."""
     state, pods = view.state, view.pods
     for replacement in pods.where(state.exists & (pods.replaces != NO_POD) & (state.node >= 0)).tolist():
         metrics = pod_metrics(state.cluster, replacement)

@@ -117,7 +117,7 @@ def _tracked(args: HighNodeUtilizationArgs) -> tuple[str, ...]:
 
 
 def _classified(survey: Survey, thresholds: Percentages, full: Percentages) -> list[list[int]]:
-    """Underused nodes, and those of the others that may take pods."""
+    """The underused nodes, and the other nodes that may take pods."""
     return classify(
         survey.loads,
         (thresholds, full),

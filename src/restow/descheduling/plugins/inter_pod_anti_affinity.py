@@ -1,4 +1,4 @@
-"""RemovePodsViolatingInterPodAntiAffinity: pods next to pods that they may not be next to.
+"""RemovePodsViolatingInterPodAntiAffinity: pods that share a topology domain with a pod that their anti-affinity excludes.
 
 Source: descheduler v0.36, pkg/framework/plugins/removepodsviolatinginterpodantiaffinity.
 """
@@ -33,7 +33,7 @@ SCHEMA = PluginSchema(
 
 
 def suggest(view: View, args: RemovePodsViolatingInterPodAntiAffinityArgs) -> Suggestions:
-    """Pods of each node, lowest priority first, whose own required anti-affinity a pod that is still there offends.
+    """Pods of each node, lowest priority first, whose own required anti-affinity a pod that has not left violates.
 
     The evictor is asked only when a pod's turn has come, so pods that may not be evicted are counterparts too.
     """

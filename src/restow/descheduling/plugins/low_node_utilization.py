@@ -148,7 +148,7 @@ def _tracked(args: LowNodeUtilizationArgs) -> tuple[str, ...]:
 
 
 def level(view: View, args: LowNodeUtilizationArgs, usage: Usage) -> Suggestions:
-    """Pods of overused nodes by this usage, which is lowered as they go."""
+    """Pods of overused nodes by this usage, which is lowered as they leave."""
     survey = Survey.of(view, usage)
     low, high = limits(args, survey.loads.values())
     under, over = _classified(survey, low, high)
@@ -192,7 +192,7 @@ def sort_nodes(view: View, args: LowNodeUtilizationArgs) -> Mapping[int, NodeCla
 
 
 def _giving(view: View, args: LowNodeUtilizationArgs, over: list[int], high: Percentages) -> list[int]:
-    """Those of the overused nodes that give up pods."""
+    """The overused nodes that give up pods."""
     query = args.metrics_utilization.query if args.metrics_utilization else ""
     if not query:
         return over
@@ -205,7 +205,7 @@ def _giving(view: View, args: LowNodeUtilizationArgs, over: list[int], high: Per
 
 
 def _limit(args: LowNodeUtilizationArgs, usage: Usage) -> int | None:
-    """How many pods may leave a node: one where nobody knows what it used, so nobody knows whether another must follow."""
+    """How many pods may leave a node: only one if pods' usage is not known, since nobody can tell whether more must go."""
     if args.eviction_limits is not None and args.eviction_limits.node is not None:
         return args.eviction_limits.node
     return 1 if usage.of_pod is None else None
@@ -224,7 +224,7 @@ def _classified(survey: Survey, low: Percentages, high: Percentages) -> list[lis
 
 
 def limits(args: LowNodeUtilizationArgs, loads: Collection[Percentages]) -> tuple[Percentages, Percentages]:
-    """Return up to where a node is underused, and from where on overused, by the loads of all."""
+    """Return up to which percentages a node is underused, and above which it is overused, given the loads of all nodes."""
     if not args.use_deviation_thresholds:
         return args.thresholds, args.target_thresholds
     chosen = ({name: load[name] for name in args.thresholds if name in load} for load in loads)

@@ -45,7 +45,7 @@ def validate_node_affinity(args: RemovePodsViolatingNodeAffinityArgs) -> list[st
 
 
 def lint_node_affinity(args: RemovePodsViolatingNodeAffinityArgs) -> Iterator[Issue]:
-    """Yield the types that are none."""
+    """Yield the values that are no type of node affinity."""
     for index, kind in enumerate(args.node_affinity_type):
         if kind not in tuple(_VIOLATIONS):
             text = f'"{excerpt(kind)}" is skipped in every cycle: invalid nodeAffinityType'
@@ -77,9 +77,9 @@ def suggest(view: View, args: RemovePodsViolatingNodeAffinityArgs) -> Suggestion
 
 
 def _fitting(view: View, pods: IntArray) -> IntArray:
-    """Those pods of one node that fit some listed node; upstream asks whether or not the policy sets nodeFit.
+    """The pods of one node that fit some listed node. Upstream checks this whether or not the policy sets nodeFit.
 
-    Pods alike in everything that decides get one answer, unless their anti-affinity makes their names matter.
+    Pods that agree in everything that decides are judged once, unless they have anti-affinity, which depends on names.
     """
     columns = (view.pods.resources, view.pods.tolerations, view.pods.rules)
     answers: dict[tuple[int, ...], bool] = {}
@@ -120,7 +120,7 @@ def _preferred(view: View, candidates: IntArray) -> dict[int, str]:
 
 
 def _by_rules(view: View, candidates: IntArray, concerned: Callable[[Rules], bool]) -> Iterator[tuple[Rules, IntArray]]:
-    """Candidates grouped by their distinct rules, of the rules that are concerned."""
+    """The candidates, grouped by their distinct rules; only those whose rules have this kind of node affinity."""
     table = view.pods.tables.rules
     has = np.array([concerned(rules) for rules in table], dtype=bool)
     candidates = candidates[has[view.pods.rules[candidates]]]

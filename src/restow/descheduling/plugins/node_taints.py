@@ -41,7 +41,7 @@ def validate_node_taints(args: RemovePodsViolatingNodeTaintsArgs) -> list[str]:
 
 
 def lint_node_taints(args: RemovePodsViolatingNodeTaintsArgs) -> Iterator[Issue]:
-    """Yield a list that keeps the strategy from doing anything."""
+    """Yield an empty list of taints, with which the strategy does nothing."""
     if args.included_taints == ():
         text = "an empty includedTaints includes no taint: the strategy does nothing; leave the key out for all taints"
         yield Issue(("includedTaints",), text, "warning")

@@ -92,7 +92,7 @@ def validate_pod_life_time(args: PodLifeTimeArgs) -> list[str]:
 
 
 def lint_pod_life_time(args: PodLifeTimeArgs) -> Iterator[Issue]:
-    """Yield settings that do nothing, or more than they seem to."""
+    """Yield settings that have no effect, or more than they seem to."""
     if args.max_pod_life_time_seconds == 0:
         yield Issue(("maxPodLifeTimeSeconds",), "0 seconds: every pod is too old after one second", "note")
     if args.including_init_containers:
@@ -113,7 +113,7 @@ SCHEMA = PluginSchema(
 
 
 def suggest(view: View, args: PodLifeTimeArgs) -> Suggestions:
-    """Pods that meet every criterion, the oldest of the whole cluster first, those of an age node by node.
+    """Pods that meet every criterion, the oldest of the whole cluster first; pods of the same age node by node.
 
     A node whose limit is reached does not stop the pods of other nodes.
     """
@@ -127,7 +127,7 @@ def suggest(view: View, args: PodLifeTimeArgs) -> Suggestions:
 
 
 def _reasons(view: View, args: PodLifeTimeArgs) -> dict[int, str]:
-    """Why each pod that meets every criterion does, in canonical order."""
+    """The pods that meet every criterion, each with the reason, in canonical order."""
     pods, limit = view.pods, args.max_pod_life_time_seconds
     ages = seconds_since(pods.created, view.now)
     chosen = view.listed_pods(args.namespaces, args.label_selector)

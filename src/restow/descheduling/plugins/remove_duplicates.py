@@ -59,7 +59,7 @@ class OwnerKey(NamedTuple):
 
 @dataclass(slots=True, frozen=True)
 class Replicas:
-    """The pods that could be replicas of another, and what tells."""
+    """The pods that could be replicas of one another, and what decides whether they are."""
 
     pods: IntArray
     #: The family of each pod: namespace, owners and images.
@@ -72,7 +72,7 @@ class Replicas:
 
 @dataclass(slots=True)
 class Duplicates:
-    """What was found of one owner."""
+    """The duplicates of one owner."""
 
     #: Replicas on all listed nodes.
     replicas: list[int] = field(default_factory=list)
@@ -106,7 +106,7 @@ def suggest(view: View, args: RemoveDuplicatesArgs) -> Suggestions:
 
 
 def watch(view: View, args: RemoveDuplicatesArgs) -> LandingCheck:
-    """Objects to a replica that comes to a node which has its fair share already."""
+    """Objects to the landing of a replica on a node that already has its fair share."""
     replicas = _replicas(view, args)
     evictable = view.evictable(replicas.pods)
     signature = replicas.signature[replicas.family]
@@ -149,17 +149,17 @@ def _duplicates(view: View, args: RemoveDuplicatesArgs) -> dict[OwnerKey, Duplic
 
 
 def _has_room(view: View, replicas: IntArray, share: int, nodes: IntArray) -> BoolArray:
-    """Nodes that one more replica would not take beyond the fair share."""
+    """Which nodes would not exceed the fair share with one more replica."""
     return view.counts_on(replicas, nodes) < share
 
 
 def _count(view: View, replicas: IntArray, nodes: IntArray) -> npt.NDArray[np.float64]:
-    """How many replicas each node has: a node without one is the best place for another."""
+    """The cost of one more replica on each node: how many the node has."""
     return view.counts_on(replicas, nodes).astype(np.float64)
 
 
 def _has_as_many(view: View, replicas: IntArray, pod: int, source: int, nodes: IntArray) -> BoolArray:
-    """Nodes with at least as many replicas as the one that a pod leaves: there they would be more uneven than before."""
+    """Which nodes have at least as many replicas as the node that the pod leaves: landing there makes them more uneven."""
     counts = view.counts_on(replicas, np.append(nodes, source))
     as_many: BoolArray = counts[:-1] >= counts[-1] + (not view.state.exists[pod])
     return as_many
@@ -189,10 +189,10 @@ def _signature(namespace: str, owners: Iterable[OwnerReference], images: list[st
 
 
 def _admitted(view: View, replicas: Replicas) -> Replicas:
-    """The replicas that pass the evictor's filters, of those owners that have several on some node.
+    """The replicas that pass the evictor's filters, of the owners that have several on some node.
 
-    Pods that share their node with a replica are wanted, so they are noted when they do not pass; the others are only
-    counted, so they are not noted when Filter holds them back.
+    Pods that share their node with a replica are candidates, so a refusal is recorded if they do not pass. The others only
+    count, so no refusal is recorded for them.
     """
     spot = _spots(view, replicas)
     crowded = np.bincount(spot)[spot] > 1 if len(spot) else np.zeros(0, dtype=bool)
@@ -207,12 +207,12 @@ def _admitted(view: View, replicas: Replicas) -> Replicas:
 
 
 def _spots(view: View, replicas: Replicas) -> IdArray:
-    """The same number for replicas of one another on the same node."""
+    """A number for each pod, the same for replicas of one another on the same node."""
     return combine(view.state.node[replicas.pods], replicas.signature[replicas.family])[0]
 
 
 def _first_on_node(view: View, replicas: Replicas) -> BoolArray:
-    """Which replicas are the first of theirs on their node; one entry for each of ``replicas.pods``."""
+    """Which replicas are the first on their node; one entry for each of ``replicas.pods``."""
     first = np.zeros(len(replicas.pods), dtype=bool)
     first[np.unique(_spots(view, replicas), return_index=True)[1]] = True
     return first
@@ -221,8 +221,8 @@ def _first_on_node(view: View, replicas: Replicas) -> BoolArray:
 class _TargetNodes:
     """Counts the listed nodes that duplicates could run on.
 
-    Taints and node selection decide; full and cordoned nodes count. A pod that only one node is open to adds nothing:
-    it could not move. Where upstream cannot parse a selection, it takes it as a match.
+    Only taints and node selection decide, so full and cordoned nodes count. A pod that only one node is open to adds no
+    node, because it could not move. A selection that cannot be parsed matches every node, as upstream does.
     """
 
     def __init__(self, view: View) -> None:

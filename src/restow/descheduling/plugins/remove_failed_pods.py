@@ -52,7 +52,7 @@ def default_remove_failed_pods(args: RemoveFailedPodsArgs) -> RemoveFailedPodsAr
 
 
 def lint_remove_failed_pods(args: RemoveFailedPodsArgs) -> Iterator[Issue]:
-    """Yield settings that do nothing."""
+    """Yield settings that have no effect."""
     if args.including_init_containers:
         yield from lint_needs("includingInitContainers", ("reasons", args.reasons), ("exitCodes", args.exit_codes))
 

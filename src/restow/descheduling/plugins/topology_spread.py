@@ -70,7 +70,7 @@ SCHEMA = PluginSchema(
 
 
 def suggest(view: View, args: RemovePodsViolatingTopologySpreadConstraintArgs) -> Suggestions:
-    """Pods that domains above the average have too many of."""
+    """The pods that domains with too many of them should give up."""
     full_nodes = set()
     for pod, suggestion in _uneven(view, args).items():
         node = int(view.state.node[pod])

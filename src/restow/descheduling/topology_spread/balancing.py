@@ -13,11 +13,11 @@ from math import ceil
 
 
 def surrenders(sizes: Sequence[int], max_skew: int) -> Iterator[tuple[int, int]]:
-    """Which domain gives up how many pods, in the order in which they are found; ``sizes`` ascend.
+    """Return how many pods each domain gives up, in the order in which upstream finds them; ``sizes`` is ascending.
 
-    Upstream walks on until the pointers meet. Once the emptiest domain that has received nothing may receive nothing,
-    no larger one may, and once no domain is above the average none gives: the walk can stop there, which matters where
-    each of thousands of nodes is a domain.
+    Upstream continues until the pointers meet. Two conditions end it earlier with the same result: if the emptiest domain that
+    has received nothing may receive nothing, no larger one may; and if no domain is above the average, none gives up pods.
+    That matters if each of thousands of nodes is a domain.
     """
     counts = list(sizes)
     average = sum(counts) / len(counts)

@@ -25,7 +25,7 @@ HONOR = "Honor"
 
 @dataclass(slots=True, frozen=True)
 class SpreadConstraint:
-    """What is asked of the pods of one namespace."""
+    """One constraint on the pods of one namespace."""
 
     #: Identifier of the namespace.
     namespace: int
@@ -40,7 +40,7 @@ class SpreadConstraint:
 
 
 class _Carrier(NamedTuple):
-    """Pods that are alike in everything that a constraint may take from its pod, by identifiers."""
+    """What a constraint may take from its pod, as identifiers: pods with the same ones have the same constraints."""
 
     namespace: int
     spread: int
@@ -91,7 +91,7 @@ def _constraint(pods: Pods, carrier: _Carrier, wire: TopologySpreadConstraint, s
 
 
 def _narrowed(selector: Selector, keys: Collection[str], labels: Mapping[str, str]) -> Selector:
-    """The selector, for pods alike in those of these labels that the carrying pod has."""
+    """The selector, narrowed by ``matchLabelKeys``: pods must also have the carrying pod's values of these labels."""
     same = [Requirement(key, "In", (labels[key],)) for key in keys if key in labels]
     if not same or not selector.selectable:
         return selector

@@ -1,4 +1,4 @@
-"""Whom a constraint counts in which topology domain, and who leaves a domain that has too many.
+"""Which pods a constraint counts in each topology domain, and which of them leave a domain that has too many.
 
 A domain is a value of the topology label. It exists if an eligible node carries it, or if a counted pod is on a node
 that does, eligible or not. All constraints are balanced on the same, unchanged state, so what depends on the nodes
@@ -62,7 +62,7 @@ class Balancer:
         self._of_pod: dict[str, list[int]] = {}
 
     def leaving(self, constraint: SpreadConstraint) -> Iterator[Suggestion]:
-        """The pods that must leave their domain, each with the reason and where it had better go."""
+        """The pods that must leave their domain, each with the reason and the nodes it should move to."""
         domains = self._domains_of(constraint)
         members = self._members(constraint, domains)
         empty = len(domains.codes) - sum(code in domains.codes for code in members)
@@ -92,14 +92,14 @@ class Balancer:
             del left[code][-count:]
 
     def _in_order_of_leaving(self, pods: list[int], fits: _Fits) -> list[int]:
-        """The pods of a domain, the first to leave at the end: those that fit nowhere below the average come last."""
+        """The pods of a domain with the first to leave at the end. Those that fit nowhere below the average leave last."""
         ranked = sorted(pods, key=self._rank.__getitem__)
         if self._view.proves:
             ranked = self._by_turns(ranked)
         return sorted(ranked, key=fits)
 
     def _by_turns(self, pods: list[int]) -> list[int]:
-        """The same, but of pods alike the fullest nodes give first, so that their replacements find the others level."""
+        """The same order, but among equal ranks the fullest nodes give up pods first, so that nodes become even."""
         seen: Counter[int] = Counter()
         refs = {}
         for pod in pods:
@@ -127,24 +127,24 @@ class Balancer:
         return domains.eligible & below[domains.column.codes]
 
     def _below_share(self, domains: SpreadDomains, pods: IntArray, share: int, nodes: IntArray) -> BoolArray:
-        """Nodes of domains that one more of these pods does not take beyond their share, on the state as it is now."""
+        """Nodes of domains that would not exceed their share with one more of these pods, on the state as it is now."""
         codes = domains.column.codes[nodes]
         below: BoolArray = (codes != NO_LABEL) & (self._counts(domains, pods)[codes] < share)
         return below
 
     def _has_as_many(self, domains: SpreadDomains, pods: IntArray, pod: int, source: int, nodes: IntArray) -> BoolArray:
-        """Nodes of domains with at least as many of these pods as the one that a pod leaves: that makes skew worse."""
+        """Nodes of domains with at least as many of these pods as the domain that a pod leaves: landing there worsens skew."""
         counts, codes = self._counts(domains, pods), domains.column.codes[nodes]
         leaving = not self._view.state.exists[pod]
         as_many: BoolArray = (codes != NO_LABEL) & (codes != source) & (counts[codes] >= counts[source] + leaving)
         return as_many
 
     def _crowd(self, domains: SpreadDomains, pods: IntArray, nodes: IntArray) -> npt.NDArray[np.float64]:
-        """How many of these pods the domain of each node has: the emptiest domain is the best place for another."""
+        """The cost of one more pod on each node: how many of these pods its domain has."""
         return self._counts(domains, pods)[domains.column.codes[nodes]].astype(np.float64)
 
     def _counts(self, domains: SpreadDomains, pods: IntArray) -> IntArray:
-        """How many of these pods and of their replacements are in each domain now; the last entry is without meaning."""
+        """How many of these pods and their replacements are in each domain now; the last entry is for nodes without one."""
         codes = domains.column.codes
         per_node = self._view.counts_on(pods, np.arange(len(codes)))
         labelled = codes != NO_LABEL
@@ -175,7 +175,7 @@ class Balancer:
 
 
 class _Fits:
-    """Whether a pod fits some node below the average, asked once for pods alike."""
+    """Whether a pod fits some node below the average; judged once for identical pods."""
 
     def __init__(self, view: View, below: BoolArray) -> None:
         self._view = view
@@ -195,7 +195,7 @@ class _Fits:
 
 
 def _ranks(view: View) -> list[int]:
-    """The place of each pod in the order in which domains hold on to them, the first the longest.
+    """The rank of each pod in the order in which domains keep them: rank 0 is kept longest.
 
     Pods with a node selector or any node affinity stay before those without, then pods without priority, then those of
     low priority: the highest priority goes first. Ties in order of nodes and pods, as they are listed.
@@ -210,7 +210,7 @@ def _ranks(view: View) -> list[int]:
 
 
 def _ranked(view: View) -> list[int]:
-    """The same without the ties: equal for pods that domains hold on to alike."""
+    """The same ranks, but equal for pods that only differ in node and name."""
     keys = np.stack((_free(view), view.pods.has_priority, view.pods.priority))
     standings: list[int] = np.unique(keys, axis=1, return_inverse=True)[1].ravel().tolist()
     return standings
