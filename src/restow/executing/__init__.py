@@ -1,1 +1,1 @@
-"""Carries out a decided cycle: which move may go now, the eviction, and what became of it."""
+"""Carries out a decided cycle: which move is next, the eviction, and what becomes of the replacement."""

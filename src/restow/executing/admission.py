@@ -1,8 +1,8 @@
 """The answer of a mutating webhook: whether a new pod waits behind the gate of steering.
 
 For clusters whose API server has no admission policies that change objects. The API server asks about each new pod of a
-controller (``AdmissionReview``, admission.k8s.io/v1), and the answer is the pod as it is, or with one scheduling gate more.
-Whatever is odd about a question, the answer admits the pod, unchanged: that is what a pod gets where nobody answers too.
+controller (``AdmissionReview``, admission.k8s.io/v1), and the answer is the pod as it is, or with an additional scheduling gate.
+If a question is malformed, the answer admits the pod unchanged, as if nobody had answered.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ PATH: Final = "/admission/steer"
 
 
 class _Kind(Struct, frozen=True):
-    """What kind of object is asked about."""
+    """The kind of object that the question is about."""
 
     group: str = ""
     kind: str = ""
 
 
 class _Request(Struct, frozen=True, rename="camel"):
-    """What is asked."""
+    """The question."""
 
     uid: str = ""
     kind: _Kind = _Kind()
@@ -43,7 +43,7 @@ class _Request(Struct, frozen=True, rename="camel"):
 
 
 class _Question(Struct, frozen=True):
-    """An AdmissionReview as it comes."""
+    """An AdmissionReview with a question."""
 
     request: _Request
 
@@ -58,14 +58,14 @@ class _Spec(Struct, frozen=True, rename="camel"):
 
 
 class _Pod(Struct, frozen=True):
-    """What the answer depends on."""
+    """The parts of a pod that the answer depends on."""
 
     metadata: _Metadata = _Metadata()
     spec: _Spec = _Spec()
 
 
 class _Response(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """What is answered."""
+    """The answer."""
 
     uid: str
     allowed: Literal[True]
@@ -75,7 +75,7 @@ class _Response(Struct, frozen=True, rename="camel", omit_defaults=True):
 
 
 class _Answered(Struct, frozen=True, rename="camel"):
-    """An AdmissionReview as it goes."""
+    """An AdmissionReview with an answer."""
 
     response: _Response
     api_version: str = "admission.k8s.io/v1"
@@ -111,7 +111,7 @@ def _response(request: _Request, awaits: Callable[[str], bool]) -> _Response:
 
 
 def _new_pod(request: _Request) -> _Pod | None:
-    """The pod that is to be created; None where it is about anything else, or cannot be read."""
+    """The pod that is to be created; None if the question is about anything else or cannot be read."""
     if request.kind != _Kind("", "Pod") or request.operation != "CREATE" or request.sub_resource:
         return None
     try:
@@ -121,7 +121,7 @@ def _new_pod(request: _Request) -> _Pod | None:
 
 
 def _is_awaited(pod: _Pod, awaits: Callable[[str], bool]) -> bool:
-    """Whether a pod is to be gated. One that has a node may not have a gate: the API server would refuse it."""
+    """Whether a pod is to be gated. One that already has a node is not, because the API server would refuse the gate."""
     owners = pod.metadata.owner_references
     if not can_be_named(owners) or pod.spec.node_name:
         return False
@@ -131,7 +131,7 @@ def _is_awaited(pod: _Pod, awaits: Callable[[str], bool]) -> bool:
 
 
 def _gating(pod: _Pod) -> dict[str, Any]:
-    """The operation that adds the gate, beside those of others."""
+    """The JSON patch operation that adds the gate to those that the pod has."""
     gate = {"name": STEERING_GATE}
     if pod.spec.scheduling_gates:
         return {"op": "add", "path": "/spec/schedulingGates/-", "value": gate}

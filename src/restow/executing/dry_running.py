@@ -1,4 +1,4 @@
-"""The dry run: what an execution would evict, without anybody in it who could write."""
+"""The dry run: what an execution would evict. It has no client, so it cannot write."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class DryRun:
     clock: Clock
 
     async def carry_out(self, tasks: Iterable[Task]) -> AsyncGenerator[Outcome, None]:
-        """One ending a task, in the order of the plan."""
+        """Yield one ending for each task, in the order of the plan."""
         for task in tasks:
             if (shut := closed(self.settings.windows, self.clock())) is not None:
                 yield Dropped(task, shut, OutcomeCode.WINDOW)

@@ -1,11 +1,11 @@
-"""What may be evicted now: the order of the plan, held back only by what is on its way.
+"""What may be evicted now: the order of the plan, held back only by what is on its way and by the pace.
 
-A task that goes out claims its workload until its end, and its budgets until the API server has answered. A proven move
-counts on the landings of all moves before it, so it waits for those as well, unless one of these lands only after it, or
-both are brought to places that do not depend on one another (``Task.goes_beside``): of these, as many are on their way at a
-time as may be asked for at a time. Moves of which nobody knows where they land go side by side. Tasks that claim the same
-stand in one lane, in the plan's order, and what waits is looked at again only when a claim is given back, or its turn may
-have come. No clock and no I/O: the time is an argument, in seconds.
+A task that starts claims its workload until it ends, and its budgets until the API server has answered. A proven move
+assumes the landings of all moves before it, so it also waits for those. There are two exceptions: a move before it that lands
+only after it, and two moves whose steered landings do not depend on each other (``Task.goes_beside``), which run at the same
+time, up to the pace. Moves whose landings are not known run at the same time too. Tasks with the same claim wait in one lane
+in the plan's order, and are looked at again only when a claim is released or when their turn may have come. There is no clock and
+no I/O: the time is an argument, in seconds.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class EvictionQueue:
         return not self._waiting and not self._holding
 
     def start(self, now: float) -> Task | None:
-        """The next task to ask for; it is then being asked until ``postpone``, ``answered`` or ``finish``."""
+        """The next task to evict; None if none may start. It counts as asked until ``postpone``, ``answered`` or ``finish``."""
         if len(self._asking) >= self._pace.width:
             return None
         task = self._repeated(now) or self._fresh()
@@ -69,11 +69,11 @@ class EvictionQueue:
         return task
 
     def wakes_at(self) -> float | None:
-        """When the next task is to be asked again; None if that does not depend on the time."""
+        """When the next postponed task is due; None if there is none."""
         return self._again[0][0] if self._again and len(self._asking) < self._pace.width else None
 
     def postpone(self, task: Task, now: float, pause: float, patience: float) -> bool:
-        """Ask again after a pause, and let later moves go first; False, and nothing done, if that is too long after the first time."""
+        """Ask again after a pause, and let later moves go first. False, and no change, if that exceeds the deadline."""
         if now + pause > self._since.setdefault(task.number, now) + patience:
             return False
         self._asking.discard(task.number)
@@ -82,23 +82,23 @@ class EvictionQueue:
         return True
 
     def hurry(self) -> None:
-        """Ask again at once what was put off."""
+        """Make all postponed tasks due now."""
         self._again = [(float("-inf"), number, task) for _, number, task in self._again]
         heapify(self._again)
 
     def answered(self, task: Task) -> None:
-        """The pod is being evicted: others under the same budgets may ask."""
+        """The API server has accepted the eviction: release the task's budgets."""
         self._asking.discard(task.number)
         self._give_back(task, "budget")
         if task.lands_late:
             self._pass(task)
 
     def landed(self, task: Task) -> None:
-        """The replacement has a node, or will have none."""
+        """The replacement has a node, or will get none: later moves need not wait for it."""
         self._pass(task)
 
     def finish(self, task: Task) -> None:
-        """The task has ended, however it did."""
+        """The task has ended in any way: release all its claims."""
         self._asking.discard(task.number)
         self._give_back(task, "workload")
         self._give_back(task, "budget")
@@ -129,7 +129,7 @@ class EvictionQueue:
         return task
 
     def _obstacle(self, task: Task) -> Claim | None:
-        """What has to be given back first."""
+        """The claim that must be released first; None if the task may start."""
         if self._claimed["workload", task.workload] >= task.limit:
             return "workload", task.workload
         return next((claim for claim in _budgets(task) if self._claimed[claim]), None)
@@ -142,7 +142,7 @@ class EvictionQueue:
             self._unpark(claim)
 
     def _pass(self, task: Task) -> None:
-        """No later move has to wait for this one."""
+        """Later moves need not wait for this one any more."""
         self._passed.add(task.number)
         while self._sequence and self._sequence[0].number in self._passed:
             self._sequence.popleft()
@@ -151,7 +151,7 @@ class EvictionQueue:
             heappush(self._open, heappop(self._late))
 
     def _next(self) -> Iterator[Task]:
-        """The first proven moves that later ones wait for, as many as may be on their way at a time."""
+        """The first proven moves that have not landed, as many as may run at the same time."""
         waited_for = (each for each in self._sequence if each.number not in self._passed)
         return islice(waited_for, self._pace.width)
 

@@ -1,9 +1,9 @@
-"""The shell of an execution: asks, waits, and tells what happens.
+"""Carries out a plan: asks for evictions, waits for replacements, and reports what happens.
 
-The agenda says which task may go. Its coroutine looks at the newest state once more, asks for the eviction and follows
-the replacement until it is ready. What is to be told goes through one queue to whoever iterates, so outcomes come in the
-order in which they happened. ``stop`` lets requests that are out come to their end and begins no other; ``conclude``
-follows what was evicted to the end as well.
+``EvictionQueue`` says which task may start. The task's coroutine checks the newest state once more, asks for the eviction and
+follows the replacement until it is ready. Outcomes go through one queue to the caller, so they come in the order in which
+they happened. ``stop`` waits only for requests that were already sent; ``conclude`` also waits for the replacements of pods
+that were already evicted. Neither begins another eviction.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Execution:
     _run: _Run | None = field(default=None, init=False)
 
     def carry_out(self, tasks: Iterable[Task]) -> AsyncGenerator[Outcome, None]:
-        """What becomes of the tasks, as it happens; each has one ending. One plan at a time."""
+        """Yield the outcomes of the tasks as they happen; each task has one ending. Only one plan at a time."""
         self._run = _Run(self, tasks)
         return self._run.outcomes()
 
@@ -85,7 +85,7 @@ class Execution:
             self._run.stop(why)
 
     def conclude(self, why: str) -> None:
-        """Begin no more evictions, and wait for the replacements of those that were made: the rest is planned anew."""
+        """Begin no more evictions, and wait for the replacements of pods already evicted. The rest is planned anew."""
         if self._run is not None:
             self._run.conclude(why)
 
@@ -192,7 +192,7 @@ class _Run:
         self._changed.set()
 
     async def _attempt(self, task: Task) -> None:
-        """Carry a task on; the replacement of one whose request may still be fulfilled stays awaited."""
+        """Take a task one step further. If its request may still be fulfilled later, its replacement stays awaited."""
         self._open[task.number] = task
         try:
             await self._carry(task)
@@ -218,7 +218,7 @@ class _Run:
             self._tell(Dropped(task, *reason_against))
 
     def _leave(self, task: Task, reason_against: _Rejection) -> None:
-        """Do not ask again for what may be going: whether it does, shows in time."""
+        """Do not repeat a request that may have succeeded: wait and see whether the pod goes."""
         ending = Failed(task, f"the API server did not answer; no retry: {reason_against.message}")
         is_over = self._stopped is not None and self._stopped.code != OutcomeCode.REPLANNED
         if is_over or self._has_stayed(task):
@@ -227,12 +227,12 @@ class _Run:
             self._put_off(task, ending, reason_against.message, None)
 
     def _has_stayed(self, task: Task) -> bool:
-        """Whether the pod was still there when the request without an answer could not be carried out any more."""
+        """Whether the pod is still there after the time in which a request without an answer could still take effect."""
         seen = elapsed() - self._with.view.age("Pod")
         return seen > self._unsure[task.number] + LAST_ANSWERS
 
     def _rejection(self, task: Task) -> _Rejection | None:
-        """Why a task is not begun, or not asked for again."""
+        """Why a task is not begun, or its eviction not requested again; None if it may be."""
         run, now, since_start = self._with, self._with.clock(), elapsed()
         if self._stopped is None and run.permit() <= 0:
             self.stop(LEADERSHIP_ENDED)
@@ -271,7 +271,7 @@ class _Run:
         await self._answered(task, answer)
 
     async def _answered(self, task: Task, answer: eviction.Outcome) -> None:
-        """Do what follows from an answer."""
+        """Do what the API server's answer requires."""
         match answer:
             case eviction.Evicted():
                 await self._follow(task)
@@ -293,11 +293,11 @@ class _Run:
                 self._tell(Failed(task, message))
 
     async def _announce(self, task: Task) -> str | None:
-        """Have the replacement gated if it is to be steered; why that cannot be."""
+        """Have the replacement gated if it is to be steered; return why if that fails."""
         return await self._with.steering.announce(task) if task.is_steered else None
 
     async def _answer(self, task: Task) -> eviction.Outcome:
-        """The API server's; after a stop it is waited for a little while only."""
+        """The API server's answer; after a stop, wait for it only a little longer."""
         patience = asyncio.timeout(None)
         try:
             async with patience:
@@ -309,9 +309,9 @@ class _Run:
             self._patience.discard(patience)
 
     def _waits_for_room(self, task: Task) -> bool:
-        """Let others ask until the controller of budgets has counted the replacement before; False: ask now.
+        """Postpone the task until the disruption controller has counted the previous replacement; False: ask now.
 
-        A budget that nobody of us has used is asked for first: its status may be older than what the API server knows.
+        For a budget that this plan has not used, ask first: the API server may know more than the status that we see.
         """
         watched = task.budgets if self._asked[task.number] else task.budgets & self._used
         full = [budget for budget in sorted(watched) if not self._with.view.has_room(budget)]
@@ -337,7 +337,7 @@ class _Run:
             self._full |= task.budgets
 
     def _put_off(self, task: Task, ending: Outcome, message: str, pause: float | None) -> bool:
-        """Ask again later; False, and the ending told, if that was done for too long."""
+        """Ask again later. After the deadline, report the ending and return False."""
         wait = _ASK_AGAIN.wait(self._asked[task.number], pause)
         if not self._queue.postpone(task, elapsed(), wait, self._with.settings.budget):
             self._tell(ending)

@@ -1,4 +1,4 @@
-"""Fences: while a plan is carried out, nodes that its replacements must not land on carry a taint of restow's own.
+"""Fences: while a plan is carried out, the nodes where no replacement should land carry restow's taint.
 
 Whoever fences holds the Lease ``restow-fence`` and renews it as long as a fence stands. So there is one fence at a time, and
 every replica of restow can see whether it is still somebody's: ``unfencing.Unfencing`` takes away what is nobody's any
@@ -91,9 +91,9 @@ class Fencing:
     _ending: asyncio.Task[None] | None = field(default=None, init=False)
 
     async def set(self, nodes: Collection[str], effect: str) -> str | None:
-        """Fence these nodes and no others; why not where that fails, and then none is fenced.
+        """Fence exactly these nodes; return why if that fails, and then none is fenced.
 
-        What stands of a fence of before stays.
+        Nodes that an earlier fence of ours has in common keep their taint.
         """
         if self._ending is not None:
             return _TOLD
@@ -108,18 +108,18 @@ class Fencing:
         return problem
 
     async def lift(self) -> None:
-        """Take the fence away. What fails is left to ``unfencing.Unfencing``, ours or that of another replica."""
+        """Remove the fence. Nodes where that fails are left to ``unfencing.Unfencing`` of any replica."""
         if self._ending is None:
             await self._lift()
 
     def stop(self) -> None:
-        """Begin to lift the fence now, whatever is still under way; none is set any more."""
+        """Begin to remove the fence now, whatever is still running; no other is set after that."""
         if self._setting is not None:
             self._setting.cancel()
         self._ending = asyncio.create_task(self._lift(), name="lift fence")
 
     async def ended(self) -> None:
-        """Wait until the fence is lifted for the last time."""
+        """Wait until the last fence is removed."""
         await (self._ending or self._lift())
 
     async def _lift(self) -> None:
@@ -145,7 +145,7 @@ class Fencing:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the fence that was set stands as it was set, and is still ours."""
+        """Whether all nodes of the fence still carry it, and it is still ours."""
         return self._is_held and self._shows(self._nodes)
 
     @property
@@ -171,7 +171,7 @@ class Fencing:
         return None
 
     def _others(self, nodes: Collection[str]) -> list[FencedNode]:
-        """The fences that are not ours, or not on these nodes."""
+        """Fences that are not ours, and fences of ours on other nodes."""
         return [each for each in self.cluster.fences() if each.value != self.value or each.name not in nodes]
 
     async def _take_lease(self) -> str | None:
@@ -215,13 +215,13 @@ class Fencing:
         return min(self.permit(), self._election.leadership.remaining())
 
     def _shows(self, nodes: Collection[str]) -> bool:
-        """Whether all of some nodes that are still there carry our fence."""
+        """Whether all of these nodes that still exist carry our fence."""
         ours = {each.name for each in self.cluster.fences() if each.value == self.value}
         return all(node in ours or self.cluster.has_taints(node) is None for node in nodes)
 
 
 async def remove(api: Api, fences: Iterable[FencedNode]) -> list[str]:
-    """Take fences away; why some could not be. What has changed meanwhile is left for another look."""
+    """Remove fences; return why some could not be removed. Nodes that changed meanwhile are left for the next time."""
 
     async def unfence(fence: FencedNode) -> str | None:
         try:
@@ -238,13 +238,13 @@ async def remove(api: Api, fences: Iterable[FencedNode]) -> list[str]:
 
 
 def taint_value(holder: str, now: float) -> str:
-    """Who fences and since when (seconds since the epoch), as far as the value of a taint takes it."""
+    """The value of the taint: who fences and since when (seconds since the epoch), cut to the length of a label value."""
     name = re.sub(r"[^A-Za-z0-9._-]", "-", holder)[:_LONGEST_HOLDER].strip("._-") or "restow"
     return f"{name}_{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime(now))}"
 
 
 async def _for_each(things: Iterable[Any], do: Callable[[Any], Any]) -> list[str]:
-    """Do something for each, a few at a time; the problems."""
+    """Do something for each, a few at a time; return the problems."""
     limit = asyncio.Semaphore(_AT_A_TIME)
 
     async def one(thing: Any) -> str | None:

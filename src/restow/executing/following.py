@@ -1,8 +1,7 @@
-"""From the eviction to the replacement: has it come, where did it land, is it ready - each within a deadline.
+"""Follows an eviction until its replacement exists, has a node and is ready, or a deadline passes.
 
-The state is looked at a few times a second rather than after every change of the cluster: with hundreds of evictions on
-their way, each looking at every change would be hundreds of looks a change. The first looks come sooner, for the next
-proven move waits until the replacement has landed.
+The state is checked a few times a second, not after every change of the cluster: with hundreds of evictions under way, every
+change would cause hundreds of checks. The first checks come sooner, because the next proven move waits for this landing.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _TOLD = 3
 
 
 class Following:
-    """Follows the replacements of one plan, and has the memory know how they fared."""
+    """Follows the replacements of one plan and records the results in the memory."""
 
     def __init__(self, view: ClusterView, memory: Memory, settings: Settings, steering: Steers) -> None:
         self._view = view
@@ -45,26 +44,26 @@ class Following:
         self._on_track = True
 
     def stop(self, why: str) -> None:
-        """Wait no longer."""
+        """Stop waiting, for this reason."""
         self._stopped = why
 
     def expect(self, task: Task) -> None:
-        """A pod is about to be evicted."""
+        """Prepare for the replacement of a pod that is about to be evicted."""
         if task.owner is not None:
             self._replacements.expect(task, self._view.pods_of(task.owner.uid))
             self._interruptions[task.number] = self._view.interruptions
 
     def stray(self, task: Task) -> None:
-        """A move does not do, or not now, what later ones count on."""
+        """A move does not do, or not yet, what the proofs of later moves assume."""
         self._on_track = self._on_track and not task.is_proven
 
     def forget(self, task: Task) -> None:
-        """A task has ended."""
+        """Forget a task that has ended."""
         self._replacements.finish(task)
         self._interruptions.pop(task.number, None)
 
     async def follow(self, task: Task) -> AsyncIterator[Outcome]:
-        """The landing, if there is one, and the ending."""
+        """Yield the landing, if there is one, and then the ending."""
         # What comes after the old pod has to wait for its end first.
         waits = 2 if task.replacement_policy is ReplacementPolicy.AFTERWARDS else 1
         deadline = elapsed() + waits * self._settings.ready
@@ -88,9 +87,9 @@ class Following:
             pause = min(_PAUSE, pause * _LONGER)
 
     async def _steer(self, task: Task, pod: PodNow) -> None:
-        """Nominate a replacement that waits behind its gate; once, for what is known of it may be older than that.
+        """Nominate a replacement that waits behind its gate. Called once for each, because our view may lag behind.
 
-        One that came without a gate, or whose target takes no pods any more, is not awaited any more, and so let go.
+        A replacement that came without a gate, or whose target no longer takes pods, is withdrawn and so released.
         """
         assert task.move.target is not None
         if pod.is_gated and self._view.takes_pods(task.move.target):
@@ -99,7 +98,7 @@ class Following:
             await self._steering.withdraw(task)
 
     def _now(self, task: Task, pod: PodNow | None) -> PodNow | None:
-        """The replacement as it is now; another one where that has vanished."""
+        """The replacement as it is now; if it is gone, the next one."""
         if pod is not None:
             same = self._view.pod(pod.namespace, pod.name)
             if same is not None and same.uid == pod.uid and not same.is_terminating:
@@ -143,7 +142,7 @@ class Following:
         return self._missing(task, within)
 
     def _missing(self, task: Task, within: str) -> Outcome:
-        """No replacement was seen; that tells nothing while no pods are seen at all."""
+        """The ending if no replacement was seen. It is not a failure while the pods of the cluster are not known."""
         if (why := self._view.unknown(("Pod",))) is not None:
             return Unverified(task, why)
         message = f"no replacement of {task.move.pod} was created {within}"

@@ -1,8 +1,7 @@
-"""What became of each move of a plan that was applied: refused, promised, and then moved or not.
+"""Records what became of each move of a plan that is applied.
 
-A move is refused in the beginning, or it is promised. What was promised ends as *moved* (its replacement is ready, or
-nothing had to come), as *dropped* (the pod was not evicted) or as *evicted* (it was, and its replacement was not seen to
-be ready).
+At first a move is either *refused* or *promised*. A promised move ends as *moved* (its replacement is ready, or none had to
+come), as *dropped* (the pod was not evicted) or as *evicted* (it was, but its replacement was not seen to be ready).
 """
 
 from __future__ import annotations
@@ -77,12 +76,12 @@ class AppliedMove(Struct, frozen=True, rename="camel"):
 
     @property
     def kept(self) -> bool:
-        """Whether what was promised has come about."""
+        """Whether the promise of this move was kept."""
         return self.result == AppliedResult.MOVED and self.as_planned is not False
 
 
 class Ledger:
-    """Written while a plan is applied, one entry a move."""
+    """One entry for each move, updated while the plan is applied."""
 
     def __init__(self, moves: Iterable[Move]) -> None:
         self._moves = {each.pod.uid: each for each in moves}
@@ -103,33 +102,33 @@ class Ledger:
 
     @property
     def kept(self) -> bool:
-        """Whether all that was promised has come about."""
+        """Whether all promises were kept."""
         return all(each.kept for each in self._entries.values() if each.result != AppliedResult.REFUSED)
 
     @property
     def broken(self) -> dict[ProposalKey, PodRef]:
-        """The proposals that cannot be made as a whole any more, and a pod of each that was not moved."""
+        """The proposals that cannot be completed any more, each with one of its pods that was not moved."""
         lost = (AppliedResult.REFUSED, AppliedResult.DROPPED)
         found = ((self._moves[uid], each) for uid, each in self._entries.items() if each.result in lost)
         return {key: each.pod for move, each in found if (key := proposal_of(move)) is not None}
 
     def promise(self, moves: Iterable[Move]) -> None:
-        """Moves as they will be made: their places may be others among those of the plan."""
+        """Record the moves as they will be made: their targets may be other candidates than in the plan."""
         for each in moves:
             self._set(each.pod.uid, target=each.target, steering=each.steering)
 
     def refuse(self, refused: Iterable[RefusedMove]) -> None:
-        """Moves that do not hold any more, before anything was promised."""
+        """Record moves that do not hold any more, before anything is promised."""
         for each in refused:
             self._set(each.move.pod.uid, result=AppliedResult.REFUSED, code=each.code, message=each.message)
 
     def drop(self, refused: Sequence[RefusedMove]) -> None:
-        """Moves that were promised and do not hold any more."""
+        """Record promised moves that do not hold any more."""
         for each in refused:
             self._set(each.move.pod.uid, result=AppliedResult.DROPPED, code=each.code, message=each.message)
 
     def close(self, code: OutcomeCode, message: str) -> None:
-        """Nothing more is begun, and nothing more will be known."""
+        """End all open entries: nothing more is begun, and nothing more will be known."""
         for uid, each in self._entries.items():
             if each.result == AppliedResult.PROMISED:
                 self._set(uid, result=AppliedResult.DROPPED, code=code, message=message)
@@ -137,7 +136,7 @@ class Ledger:
                 self._set(uid, code=code, message=message)
 
     def note(self, outcome: Outcome) -> None:
-        """Write down what has happened."""
+        """Record an outcome."""
         match outcome:
             case Evicted(task):
                 self._of(task, result=AppliedResult.EVICTED)
@@ -173,6 +172,6 @@ def proposal_of(move: Move) -> ProposalKey | None:
 
 
 def apart(move: Move, broken: Mapping[ProposalKey, PodRef]) -> str | None:
-    """Why a move is not made any more of which another one of its proposal was not."""
+    """Why a move is not made any more, if another move of its proposal was not; None if none was lost."""
     key = proposal_of(move)
     return f"it is moved together with {broken[key]} or not at all" if key is not None and key in broken else None

@@ -1,8 +1,8 @@
-"""What is remembered of workloads from one cycle to the next: disappointments, and how long to leave them alone.
+"""What a process remembers about workloads from one cycle to the next: failed predictions and back-offs.
 
-A *disappointment* is a replacement that landed elsewhere than foretold, came back to the node it was taken from, never
-came, or is wanted again by the strategy that has just moved it. Each doubles the pause of its workload. A replacement
-that comes true ends that. Time is an argument, in seconds of the event loop's time.
+A *failed prediction* is a replacement that landed elsewhere than predicted, came back to its node, never came, or that the
+same strategy wants to move again. After the first, restow backs off from the workload for a while; each further one doubles
+that time. A replacement that is ready where it was predicted ends it. Time is an argument, in seconds of the event loop.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from restow.kube.duration import SECOND, format_duration
 #: The first pause and the longest (seconds).
 FIRST_PAUSE = 300.0
 LONGEST_PAUSE = 4 * 3600.0
-#: After so long without another one, disappointments are forgotten (seconds).
+#: After so long without another one, failed predictions are forgotten (seconds).
 _FORGET = 24 * 3600.0
-#: A replacement that is wanted again within this time goes in a circle (seconds).
+#: If its strategy wants to move a replacement again within this time (seconds), the first move was useless.
 _SOON = 3600.0
 #: A request that nobody has fulfilled within this time is forgotten (seconds); the Descheduler's takes 10 to 20 minutes.
 _FULFILLED = 900.0
@@ -31,7 +31,7 @@ class Pause:
     why: str
     since: float
     until: float
-    #: Disappointments in a row.
+    #: Failed predictions in a row.
     times: int
 
 
@@ -50,13 +50,13 @@ class Memory:
 
     _pauses: dict[str, Pause] = field(default_factory=dict)
     _awaited: dict[str, Awaited] = field(default_factory=dict)
-    #: The strategy and the time of each replacement that nobody had foretold, by uid.
+    #: The strategy and the time of each replacement without a predicted node, by uid.
     _moved: dict[str, tuple[str, float]] = field(default_factory=dict)
     #: When the eviction of a pod was requested of somebody else, by uid.
     _requested: dict[str, float] = field(default_factory=dict)
 
     def reason_against(self, task: Task, now: float) -> str | None:
-        """Why a workload is left alone for now; noticing a circle is a disappointment."""
+        """Why restow backs off from a workload now. A strategy that wants to move its own replacement is noted here."""
         plugin, at = self._moved.get(task.move.pod.uid, ("", 0.0))
         if plugin == task.move.plugin and now - at < _SOON:
             del self._moved[task.move.pod.uid]
@@ -64,11 +64,11 @@ class Memory:
         return self.pausing(now).get(task.workload)
 
     def pausing(self, now: float) -> dict[str, str]:
-        """Why workloads (uids) are left alone now."""
+        """Why restow backs off from workloads now, by uid."""
         return {uid: _sentence(pause, now) for uid, pause in self._pauses.items() if now < pause.until}
 
     def note_failed_prediction(self, task: Task, now: float, why: str) -> None:
-        """A prediction did not come true; during a pause only the first counts."""
+        """Note a failed prediction. During a back-off further ones do not count."""
         before = self._pauses.get(task.workload)
         if before is not None and before.since <= now < before.until:
             return
@@ -79,29 +79,29 @@ class Memory:
         self._pauses[task.workload] = Pause(whose, why, now, now + pause, times)
 
     def confirm(self, task: Task) -> None:
-        """A replacement is ready where it was foretold to land."""
+        """A replacement is ready where it was predicted to land: end the back-off."""
         self._pauses.pop(task.workload, None)
 
     def note(self, task: Task, replacement: str, now: float) -> None:
-        """A replacement is ready, and nobody had foretold where; ``replacement`` is its uid."""
+        """Remember a replacement (a uid) whose node was not predicted, to notice if its strategy moves it again."""
         self._moved = {uid: (plugin, at) for uid, (plugin, at) in self._moved.items() if now - at < _SOON}
         if not task.may_return:
             self._moved[replacement] = (task.move.plugin, now)
 
     def request(self, task: Task, now: float) -> None:
-        """Somebody else is going to evict a pod."""
+        """Remember that somebody else was asked to evict a pod."""
         self._requested = {uid: at for uid, at in self._requested.items() if now - at < _FULFILLED}
         self._requested[task.move.pod.uid] = now
 
     def requested(self, task: Task, now: float) -> str | None:
-        """Why a pod is not asked for again."""
+        """Why the eviction of a pod is not requested again; None if it may be."""
         at = self._requested.get(task.move.pod.uid)
         if at is None or now - at >= _FULFILLED:
             return None
         return f"its eviction was requested {_ago(now - at)} ago"
 
     def wait_for(self, task: Task, replacement: Awaited) -> None:
-        """A replacement was not ready in time."""
+        """Remember that a replacement was not ready in time."""
         self._awaited[task.workload] = replacement
 
     def awaited(self, task: Task) -> Awaited | None:
@@ -109,7 +109,7 @@ class Memory:
         return self._awaited.get(task.workload)
 
     def arrived(self, task: Task) -> None:
-        """That replacement is ready now, or gone."""
+        """Forget that replacement: it is ready now, or gone."""
         self._awaited.pop(task.workload, None)
 
 

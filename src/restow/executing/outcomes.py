@@ -1,6 +1,6 @@
-"""What is told while a plan is carried out, one frozen struct an event.
+"""The events while a plan is carried out.
 
-Every task has exactly one ending (``ENDINGS``). Before it, ``Waiting`` may come, then ``Evicted``, then ``Landed``.
+Every task has exactly one ending (``ENDINGS``). Before it may come ``Waiting``, then ``Evicted``, then ``Landed``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Match(Enum):
     ELSEWHERE = "elsewhere"
     #: On the node that it was taken from, although it had to go elsewhere.
     BACK = "back"
-    #: On another node, but a move before did not do what the plan counted on, or the API server was away meanwhile.
+    #: On another node, but an earlier move had not gone as planned, or the API server was out of reach meanwhile.
     VOID = "void"
     #: The plan does not say where.
     UNFORETOLD = "unforetold"
@@ -31,7 +31,7 @@ class Match(Enum):
 
 @dataclass(slots=True, frozen=True)
 class Waiting:
-    """The budget has no room, or the API server no time; told once, it is asked again."""
+    """The budget has no room, or the API server is busy. Reported once; the eviction is requested again later."""
 
     task: Task
     message: str
@@ -63,7 +63,7 @@ class Settled:
 
 @dataclass(slots=True, frozen=True)
 class Cleared:
-    """An ending: evicted, and nothing comes after it."""
+    """An ending: evicted, and no replacement is to come."""
 
     task: Task
 
@@ -77,7 +77,7 @@ class WouldEvict:
 
 @dataclass(slots=True, frozen=True)
 class Dropped:
-    """An ending: not evicted, for the plan is out of date here or the workload is left alone."""
+    """An ending: not evicted, because the move is out of date or restow backs off from the workload."""
 
     task: Task
     message: str
@@ -86,7 +86,7 @@ class Dropped:
 
 @dataclass(slots=True, frozen=True)
 class Requested:
-    """An ending: not evicted, but somebody has taken the request and moves the pod later."""
+    """An ending: not evicted, but a webhook has accepted the request and evicts the pod later."""
 
     task: Task
 
@@ -125,7 +125,7 @@ class Missing:
 
 @dataclass(slots=True, frozen=True)
 class Unverified:
-    """An ending: evicted, and we had to stop, or saw no pods any more, before it was known where the replacement went."""
+    """An ending: evicted, but restow stopped or lost sight of the pods before the result was known."""
 
     task: Task
     message: str

@@ -1,7 +1,7 @@
-"""Nothing waits behind the gate of steering for good: what waits for too long is let go.
+"""Releases pods that have waited behind steering's gate for too long, so that none waits for ever.
 
-Every replica of restow looks, the leader or not. The leader knows which replacements are awaited, and lets everything else
-go at once. Another replica lets go what a leader should have let go by then, for that leader may be dead.
+Every replica of restow checks, not only the leader. The leader knows which replacements are awaited and releases all others
+at once. The other replicas release what the leader should have released by then, because it may be dead.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ _NO_GATE: Final = {"spec": {"schedulingGates": [{"$patch": "delete", "name": STE
 
 
 async def release(api: Api, pod: PodNow) -> None:
-    """Take the gate off a pod; ClientError where that fails, also where the pod is gone or another one."""
+    """Remove the gate from a pod; ClientError if that fails, also if the pod is gone or was replaced by another."""
     change = {"metadata": {"uid": pod.uid}, **_NO_GATE}
     await objects.patch(api, RESOURCES["Pod"], pod.namespace, pod.name, change, kind=PatchKind.STRATEGIC)
 
 
 def hurried(api: Api) -> Api:
-    """For requests that pods wait for. There are a few for each eviction, and those have a limit."""
+    """A client without a rate limit of its own, for requests that pods wait for: evictions already limit them."""
     return api.without_limit().within(REQUEST)
 
 
@@ -61,17 +61,17 @@ class Counts(Protocol):
     """Takes the figures; ``serving.steering_metrics.SteeringMetrics`` is one."""
 
     def gate_released(self) -> None:
-        """A pod was let go without a nomination."""
+        """Count a pod that was released without a nomination."""
         ...
 
     def gates_wait(self, seconds: float) -> None:
-        """How long the pod has waited that waits longest."""
+        """Set how long the pod has been waiting that waits longest."""
         ...
 
 
 @dataclass(slots=True)
 class Releasing:
-    """Lets go what waits behind the gate for too long."""
+    """Releases pods that wait behind the gate for too long."""
 
     api: Api
     cluster: Gated
@@ -86,7 +86,7 @@ class Releasing:
     _failed: dict[str, str] = field(default_factory=dict, init=False)
 
     async def run(self) -> None:
-        """Look for ever."""
+        """Check regularly, for ever."""
         while True:
             try:
                 await self.look()
@@ -95,9 +95,9 @@ class Releasing:
             await asyncio.sleep(PAUSE)
 
     async def look(self) -> None:
-        """Let go every pod that has waited for too long; what fails is tried again at the next look, and told then.
+        """Release every pod that has waited for too long. Failures are reported only if they happen again the next time.
 
-        For whoever may only take gates off is refused where somebody has done so already, and our watch shows it later.
+        The API server refuses the request if somebody else has just removed the gate, and our watch shows that only later.
         """
         now, gated = elapsed(), self.cluster.gated()
         self._seen = {pod.uid: self._seen.get(pod.uid, now) for pod in gated}
@@ -110,7 +110,7 @@ class Releasing:
         self._failed = {pod.uid: why for pod, why in zip(due, problems, strict=True) if why is not None}
 
     async def let_all_go(self) -> None:
-        """Let every pod go at once."""
+        """Release every pod now."""
         await self.let_go(self.cluster.gated())
 
     def _patience(self, pod: PodNow) -> float:
@@ -119,7 +119,7 @@ class Releasing:
         return AWAITED if any(self.steering.awaits(owner.uid) for owner in pod.owners) else UNAWAITED
 
     async def let_go(self, pods: Iterable[PodNow]) -> None:
-        """Let pods go at once; who they are is not looked at."""
+        """Release these pods now, whoever awaits them."""
         for problem in await self._release_all(pods):
             if problem is not None:
                 self.warn(problem)
@@ -129,7 +129,7 @@ class Releasing:
         return await asyncio.gather(*map(self._release, pods))
 
     async def _release(self, pod: PodNow) -> str | None:
-        """Why a pod still waits; None where it does not."""
+        """Release one pod; return why if that fails."""
         try:
             await release(self.api, pod)
         except (NotFound, Conflict):

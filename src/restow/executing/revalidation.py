@@ -20,12 +20,12 @@ _TOLD = 3
 
 
 def unknown(task: Task, view: ClusterView) -> str | None:
-    """Why nobody knows whether the pod may be evicted now: what the plan trusts has become too old."""
+    """Why it is not known whether the pod may be evicted: what restow knows of some kinds is too old. None if it is known."""
     return view.unknown((*PERMITTING, *_asked_by_proofs(task)))
 
 
 def _asked_by_proofs(task: Task) -> tuple[str, ...]:
-    """The kinds that let a proven move go; any other leaves budgets to the API server, and does not ask Jobs."""
+    """The kinds that a proven move was checked against. Others leave budgets to the API server and ignore Jobs."""
     if not task.is_proven:
         return ()
     of_job = task.owner is not None and task.owner.kind == "Job"
@@ -33,7 +33,7 @@ def _asked_by_proofs(task: Task) -> tuple[str, ...]:
 
 
 def gone(move: Move, view: ClusterView) -> str | None:
-    """Why there is nothing to evict any more."""
+    """Why there is nothing to evict any more; None if the pod is still there."""
     pod = view.pod(move.pod.namespace, move.pod.name)
     if pod is None:
         return "it is already gone"
@@ -43,7 +43,7 @@ def gone(move: Move, view: ClusterView) -> str | None:
 
 
 def stale(move: Move, view: ClusterView) -> str | None:
-    """Why the plan is out of date for a pod that is still there."""
+    """Why the plan is out of date for a pod that still exists; None if it is not."""
     pod = view.pod(move.pod.namespace, move.pod.name)
     if pod is not None and pod.node != move.source:
         return f"it is on {pod.node}, but the plan moves it from {move.source}"
@@ -51,7 +51,7 @@ def stale(move: Move, view: ClusterView) -> str | None:
 
 
 def still_awaited(task: Task, view: ClusterView, memory: Memory) -> str | None:
-    """Why a workload whose last replacement came too late has to wait; what has come meanwhile is forgotten."""
+    """Why a workload must wait for its last replacement, which was not ready in time; None if that is ready now or gone."""
     awaited = memory.awaited(task)
     if awaited is None:
         return None
@@ -81,9 +81,10 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def siblings_starting(task: Task, view: ClusterView, now: float, patience: float) -> str | None:
-    """Why a pod has to wait for others of its controller; ``patience`` (seconds) is what a new pod gets to become ready.
+    """Why a pod must wait for other pods of its controller that are starting; None if it need not.
 
-    No outage on top of an outage: this also holds for replacements that a process before this one waited for.
+    ``patience`` (seconds) is how long a new pod may take to become ready. This also respects replacements for which an
+    earlier process of restow waited, so a restart never makes a second replica unavailable.
     """
     if task.owner is None or task.replacement_policy in (ReplacementPolicy.NOT_NEEDED, ReplacementPolicy.LOST):
         return None

@@ -1,4 +1,4 @@
-"""Steering: replacements wait behind a gate, are nominated for their target, and are let go.
+"""Steering: replacements wait behind a gate, are nominated for their target, and are released.
 
 A pod that may be scheduled at once is bound within milliseconds, before anybody can say where it should go. So an admission
 policy of the cluster, or restow's own webhook (``admission``), gives new pods of some controllers a scheduling gate; which
@@ -8,8 +8,8 @@ replacement is nominated (``status.nominatedNodeName``), and then its gate is ta
 node before any other, and goes on as always where it does not fit. Source: evaluateNominatedNode and
 NominatedNodeNameForExpectation, Kubernetes 1.36.
 
-Nothing waits for good: whatever waits behind the gate and is nobody's awaited replacement is let go
-(``releasing.Releasing``), by every replica of restow, the leader or not.
+No pod waits for ever: every replica of restow, not only the leader, releases pods behind the gate that are not awaited
+(``releasing.Releasing``).
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ class Steers(Protocol):
     """Brings replacements to their targets."""
 
     async def announce(self, task: Task) -> str | None:
-        """Have the replacement of a task gated when it comes; or why that cannot be."""
+        """Have the replacement of a task gated when it is created; return why if that fails."""
         ...
 
     async def nominate(self, task: Task, pod: PodNow) -> None:
-        """Nominate a gated replacement for its task's target and let it go; what fails is left to ``Releasing``."""
+        """Nominate a gated replacement for its task's target and release it. Failures are left to ``Releasing``."""
         ...
 
     async def withdraw(self, task: Task) -> None:
@@ -75,7 +75,7 @@ class Steering:
         return owner in self._awaited
 
     async def announce(self, task: Task) -> str | None:
-        """Name the controller in the ConfigMap; why not where that fails, and then nothing is gated."""
+        """Write the controller into the ConfigMap; return why if that fails, and then nothing is gated."""
         assert task.owner is not None
         self._awaited.setdefault(task.owner.uid, {})[task.number] = str(task.move.pod)
         problem = await self._bring(task.owner.uid)
@@ -85,7 +85,7 @@ class Steering:
         return f"its replacement cannot be gated: {problem}"
 
     async def nominate(self, task: Task, pod: PodNow) -> None:
-        """Write the nomination, then take the gate off."""
+        """Write the nomination, then remove the gate."""
         try:
             await self._write_nomination(pod, task.move.target)
             await release(self.api, pod)
@@ -96,17 +96,17 @@ class Steering:
         await self._take_out(task)
 
     async def withdraw(self, task: Task) -> None:
-        """No replacement of a task is awaited any more; one that comes all the same may still be gated."""
+        """No replacement of the task is awaited any more. One that comes nevertheless may still be gated for a moment."""
         self._given_up[task.move.pod.namespace] = elapsed()
         await self._take_out(task)
 
     def given_up(self, within: float) -> list[str]:
-        """The namespaces in which replacements were given up in the last so many seconds."""
+        """The namespaces in which replacements were withdrawn within the last so many seconds."""
         now = elapsed()
         return sorted(namespace for namespace, then in self._given_up.items() if now - then <= within)
 
     async def _take_out(self, task: Task) -> None:
-        """Take the controller out of the ConfigMap where no other replacement of it is awaited."""
+        """Remove the controller from the ConfigMap unless another replacement of it is awaited."""
         assert task.owner is not None
         tasks = self._awaited.get(task.owner.uid, {})
         if tasks.pop(task.number, None) is None or tasks:
@@ -120,19 +120,19 @@ class Steering:
             )
 
     async def clear(self) -> None:
-        """Take every controller out of the ConfigMap: for what another process or a failed request left; ClientError."""
+        """Remove every controller from the ConfigMap, also what other processes or failed requests left; ClientError."""
         self._awaited.clear()
         async with self._writing:
             self._changed.clear()
             await clear(self.api, self.namespace)
 
     async def repair(self) -> None:
-        """Write what could not be written before; no more than that, where it still cannot."""
+        """Retry changes of the ConfigMap that failed before; they stay pending if they fail again."""
         if self._changed:
             await self._catch_up()
 
     async def _bring(self, owner: str) -> ClientError | None:
-        """Write what is to stand for a controller, together with all that change while the request before is out."""
+        """Write a controller's entry. Entries that change while a request is under way are written together by the next."""
         self._changed.add(owner)
         return await self._catch_up()
 
@@ -180,7 +180,7 @@ class Steering:
 
 
 class NoSteering:
-    """For clusters where nothing is steered; a ``Steers``."""
+    """Steers nothing; a ``Steers``."""
 
     async def announce(self, _task: Task) -> str | None:
         """Nothing can be gated."""
@@ -194,5 +194,5 @@ class NoSteering:
 
 
 async def clear(api: Api, namespace: str) -> None:
-    """Have no new pod gated from now on; ClientError where that fails."""
+    """Have no new pod gated from now on; ClientError if that fails."""
     await objects.patch(api, CONFIG_MAPS, namespace, CONFIG_MAP, {"data": None}, kind=PatchKind.MERGE)

@@ -1,4 +1,4 @@
-"""What an execution needs of the world, as protocols: the newest state of the cluster, and somebody who evicts."""
+"""What an execution needs, as protocols: the newest state of the cluster, and a client that evicts."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ class ClusterView(Protocol):
 
     @property
     def interruptions(self) -> int:
-        """How often the news of nodes or pods have broken off so far."""
+        """How often the watches of nodes or pods have been interrupted so far."""
         ...
 
     def unknown(self, kinds: Iterable[str]) -> str | None:
-        """Why nobody knows what there is of one of these kinds now; None if all are known."""
+        """Why one of these kinds is not known now; None if all are."""
         ...
 
     def age(self, kind: str) -> float:
-        """Seconds since what is known of a kind was up to date."""
+        """How old restow's knowledge of a kind is, in seconds."""
         ...
 
     def pod(self, namespace: str, name: str) -> PodNow | None:
@@ -43,7 +43,7 @@ class ClusterView(Protocol):
         ...
 
     def opt_out(self, namespace: str) -> str | None:
-        """What a namespace says of evictions, as in ``descheduling.namespace_opt_out``; None if nothing."""
+        """The value of a namespace's annotation (``descheduling.namespace_opt_out``); None if it has none."""
         ...
 
     def has_room(self, budget: str) -> bool:
@@ -55,15 +55,15 @@ class Evicting(Protocol):
     """Asks for one eviction."""
 
     async def evict(self, task: Task) -> eviction.Outcome:
-        """The answer; NotPermitted where leadership has ended, and nothing was sent."""
+        """Request an eviction and return the answer; NotPermitted if leadership has ended, and nothing was sent."""
         ...
 
 
 class Executor(Protocol):
-    """Makes the moves of a plan, or tells what it would do."""
+    """Carries out a plan, or reports what it would do."""
 
     def carry_out(self, tasks: Iterable[Task]) -> AsyncGenerator[Outcome, None]:
-        """What becomes of the tasks, as it happens; each has one ending."""
+        """Yield the outcomes of the tasks as they happen; each task has one ending."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""One move of a plan with all that carrying it out depends on; names only, so that it outlives the cluster's columns."""
+"""One move of a plan with everything that carrying it out depends on. It holds names only, no indices of a cluster."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Task:
 
     @property
     def is_proven(self) -> bool:
-        """Whether the plan counts on what the moves before this one have done."""
+        """Whether the move was proven, so that it assumes the landings of the moves before it."""
         return self.move.certainty is not None
 
     @property
@@ -45,7 +45,7 @@ class Task:
         return self.move.steering is not None
 
     def goes_beside(self, before: Task) -> bool:
-        """Whether it need not wait until the replacement of a move before it has landed.
+        """Whether it need not wait for the landing of an earlier move.
 
         Both are brought to their targets, no rule connects the two, and it does not go where the other leaves first.
         """

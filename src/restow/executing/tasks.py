@@ -1,4 +1,4 @@
-"""From a decided cycle to tasks: who creates the replacement, what limits the workload, which budgets stand over it."""
+"""Makes tasks of a decided cycle: adds the controller, the limit of the workload and the budgets to each move."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class _Tasks:
 
 
 class _Sizes:
-    """How many pods there are of each owner, not counting those that are over."""
+    """How many pods each owner has, without those that have ended."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._counts = OwnerCounts(cluster.pods, cluster.pods.read() & ~cluster.pods.terminal)
@@ -65,7 +65,7 @@ class _Sizes:
 
 
 def _is_independent(pods: Pods, pod: int) -> bool:
-    """Whether no pod affinity, anti-affinity or spread of a pod can forbid a node; what only scores does not count."""
+    """Whether no required pod affinity, anti-affinity or spread constraint makes other pods decide where a pod may go."""
     rules, spread = pods.tables.rules[pods.rules[pod]], pods.tables.spread[pods.spread[pod]]
     terms = [each for each in (rules.pod_affinity, rules.pod_anti_affinity) if each is not None and each.required]
     return not terms and all(each.when_unsatisfiable == _ONLY_SCORES for each in spread)

@@ -1,8 +1,8 @@
-"""No fence outlives its plan: what is nobody's any more is taken away, by every replica of restow, the leader or not.
+"""Removes fences that nobody holds any more. Every replica of restow does it, not only the leader.
 
-A fence is somebody's as long as its Lease is renewed. Whoever sees nodes that are fenced, and not by itself, applies for
-that Lease. As long as the fence's holder renews it, nothing happens; once it is dead or has given the Lease back, somebody
-gets it, and removes what stands.
+A fence is held as long as its Lease is renewed. A replica that sees fenced nodes, and does not hold the fence itself, applies
+for that Lease. As long as the holder renews it, nothing happens. If the holder is dead or has released the Lease, one replica
+gets it and removes the fence.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ class Counts(Protocol):
     """Takes the figures; ``serving.steering_metrics.SteeringMetrics`` is one."""
 
     def fences_stand(self, nodes: int, seconds: float) -> None:
-        """How many nodes are fenced, and for how long one of them has been."""
+        """Set how many nodes are fenced, and for how many seconds the longest has been."""
         ...
 
     def fences_removed(self, nodes: int) -> None:
-        """Fences were removed that somebody had left behind."""
+        """Count removed fences that somebody had left behind."""
         ...
 
 
 @dataclass(slots=True)
 class Unfencing:
-    """Takes away what is nobody's any more."""
+    """Removes fences that nobody holds any more."""
 
     api: Api
     cluster: NodesNow
@@ -55,7 +55,7 @@ class Unfencing:
     _applying: asyncio.Task[None] | None = field(default=None, init=False)
 
     async def run(self) -> None:
-        """Look for ever."""
+        """Check regularly, for ever."""
         try:
             while True:
                 self.look()
@@ -66,7 +66,7 @@ class Unfencing:
                 await asyncio.wait((self._applying,))
 
     def look(self) -> None:
-        """Note how long fences stand; begin to apply for those that are not ours, and leave off where there are none."""
+        """Note how long nodes are fenced. Apply for the Lease while there are fences that are not ours."""
         now, fences = elapsed(), self.cluster.fences()
         self._seen = {each.name: self._seen.get(each.name, now) for each in fences}
         oldest = max((now - seen for seen in self._seen.values()), default=0.0)
@@ -78,7 +78,7 @@ class Unfencing:
             self._applying = asyncio.create_task(self._take_away(), name="take fences away")
 
     def _strange(self, fences: Iterable[FencedNode]) -> list[FencedNode]:
-        """Those of some fences that this process does not hold."""
+        """The fences that this process does not hold."""
         ours = self.fencing.value if self.fencing is not None else ""
         return [each for each in fences if each.value != ours]
 

@@ -26,7 +26,7 @@ _GIVEN_UP: Final[Reason] = (Stage.PLACEMENT, RefusalCode.GIVEN_UP, "the cycle ha
 
 @dataclass(slots=True, frozen=True)
 class Rules:
-    """By what is decided."""
+    """The policy and options that cycles are decided by."""
 
     policy: Policy
     #: None leaves it to the policy.
@@ -44,7 +44,7 @@ class Rules:
 
 @dataclass(slots=True, frozen=True)
 class Before:
-    """What was before a decision."""
+    """What has happened before a decision and limits it."""
 
     #: What the cycle has evicted already.
     prior_evictions: Sequence[PriorEviction] = ()
@@ -56,7 +56,7 @@ class Before:
 
 @dataclass(slots=True, frozen=True)
 class Decision:
-    """What was decided on one snapshot."""
+    """The decision on one snapshot."""
 
     cycle: Cycle
     tasks: tuple[Task, ...]

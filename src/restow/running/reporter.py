@@ -73,7 +73,7 @@ class Reporter:
     evicted: Counter[PluginRef] = field(init=False, default_factory=Counter)
     #: Evictions that somebody else was asked for, by strategy.
     requested: Counter[PluginRef] = field(init=False, default_factory=Counter)
-    #: What became of replacements that were foretold.
+    #: What became of replacements with predicted nodes.
     predictions: Counter[Prediction] = field(init=False, default_factory=Counter)
     _by_node: defaultdict[str, Counter[str]] = field(init=False, default_factory=lambda: defaultdict(Counter))
 
@@ -94,7 +94,7 @@ class Reporter:
             self.log.info("Backing off from workload", pods=pods, message=message)
 
     def heard(self, cycle: Cycle) -> None:
-        """Count what hearing the strategies took, once for each decision of the cycle."""
+        """Count how long the strategies ran, once for each decision of the cycle."""
         for ref, seconds in cycle.record.seconds.items():
             self.metrics.strategy_done(ref.plugin, ref.profile, seconds)
 
