@@ -36,14 +36,14 @@ class PluginArgs(Struct, frozen=True, rename="camel", forbid_unknown_fields=True
 
 
 class Namespaces(Struct, frozen=True, forbid_unknown_fields=True):
-    """Exact namespace names; empty lists restrict nothing."""
+    """Names of namespaces; empty lists restrict nothing."""
 
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
 
 
 class PodSelectionArgs(PluginArgs, frozen=True, rename="camel", forbid_unknown_fields=True, kw_only=True):
-    """The base of strategies that choose pods by namespace and labels; absent restricts nothing."""
+    """The base of arguments of strategies that choose pods by namespace and labels; None restricts nothing."""
 
     namespaces: Namespaces | None = None
     label_selector: LabelSelector | None = None
@@ -93,7 +93,7 @@ def check_pod_selection(args: PodSelectionArgs) -> list[str]:
 
 
 def check_thresholds(thresholds: Mapping[str, float]) -> list[str]:
-    """Return upstream's errors in one set of thresholds, by resource; upstream names one, taken at random."""
+    """Return upstream's errors about thresholds, sorted by resource. Upstream reports only one of them, chosen at random."""
     if not thresholds:
         return ["no resource threshold is configured"]
     return [
@@ -104,7 +104,7 @@ def check_thresholds(thresholds: Mapping[str, float]) -> list[str]:
 
 
 def lint_needs(key: str, *criteria: tuple[str, Sequence[Any]]) -> Iterator[Issue]:
-    """Yield a note about an argument that does nothing without one of some others, none of which is given."""
+    """Yield a note if an argument has no effect because none of the arguments that it needs is given."""
     if not any(values for _, values in criteria):
         names = " or ".join(name for name, _ in criteria)
         yield Issue((key,), f"{key} has no effect without {names}", "note")

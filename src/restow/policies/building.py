@@ -1,4 +1,4 @@
-"""What upstream finds only when it builds a profile: plugins at the wrong point, without configuration, unbuildable.
+"""Errors that upstream finds only when it builds a profile: plugins that are misplaced, unconfigured or impossible.
 
 Source: descheduler v0.36, pkg/framework/profile.
 """
@@ -60,7 +60,7 @@ def _places(profile: DeschedulerProfile, path: Path, plugins: Plugins) -> dict[s
 
 
 def _key(point: ExtensionPoint) -> str:
-    """Return the point's key as upstream reads it."""
+    """Return the key under which upstream reads an extension point."""
     return point.lower()
 
 
@@ -76,12 +76,12 @@ def _plugin_set(profile: DeschedulerProfile, point: ExtensionPoint) -> PluginSet
 
 
 def _not_existing(profile: str, point: ExtensionPoint, name: str) -> str:
-    """Return upstream's text, which names all such plugins of a point at once, for one of them."""
+    """Return upstream's text about one plugin. Upstream names all such plugins of an extension point in one text."""
     return f'profile "{excerpt(profile)}" configures {point} extension point of non-existing plugins: {excerpt(name)}'
 
 
 def _where(name: str, plugins: Plugins) -> str:
-    """Return the points to which a plugin belongs, or whose plugin it may be."""
+    """Return a hint: the extension points of the plugin, or the known plugin that may be meant."""
     if name in plugins:
         return f"{name} belongs to {' and '.join(map(_key, plugins[name].extension_points))}"
     return misspelled_or_foreign(name, plugins, OWNER)

@@ -49,7 +49,7 @@ def read_policy_document(text: bytes, filename: str) -> Document:
 
 
 def where_to_look(document: Document) -> str:
-    """Return what to do with a file of another kind; empty if nobody knows."""
+    """Return a hint about a file of another kind; empty if there is none."""
     if document.has_more:
         return "only the first YAML document of a file is read: put the policy into a file of its own"
     mounted = sorted(set(_mounted(document.data)))
@@ -69,7 +69,7 @@ def _is_policy(data: dict[str, Any]) -> bool:
 
 
 def _places(data: Any, path: Path) -> Iterator[Path]:
-    """Yield where below a path there is a policy, as a mapping or as the text of a file."""
+    """Yield the places below a path that contain a policy, as a mapping or as the text of a file."""
     items = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
     for key, value in items:
         place = (*path, key)
@@ -91,7 +91,7 @@ def _at(data: Any, path: Path) -> Any:
 
 
 def _of_text(outer: Document, place: Path, value: str, text: bytes) -> Document:
-    """Return the policy of a text. Empty lines in front of it give its lines the numbers that they have in the file."""
+    """Return the policy in a text. Empty lines are put before it, so that its line numbers are those of the file."""
     line = outer.line(place)
     following = text.decode("utf-8-sig").splitlines()[line : line + 1]
     first = value.splitlines()[:1]

@@ -26,7 +26,7 @@ _LOCAL_STORAGE = "PodsWithLocalStorage"
 
 @dataclass(slots=True, frozen=True)
 class Fallbacks:
-    """The flags; absent, they say nothing."""
+    """The values of the flags; None if a flag is absent."""
 
     node_selector: str | None = None
     #: 0 is no limit, as it was then.
@@ -79,7 +79,7 @@ def _evict_local_storage_pods(data: dict[str, Any]) -> None:
 
 
 def _evictor_args(profile: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the evictor's arguments, made where there are none; None where they are no mapping."""
+    """Return the evictor's arguments, which are created if there are none; None if they are not a mapping."""
     _fill(profile, "pluginConfig", [])
     configs = profile["pluginConfig"]
     if not isinstance(configs, list):
@@ -94,7 +94,7 @@ def _evictor_args(profile: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _unprotect(args: dict[str, Any]) -> None:
-    """Drop the protection, in the newer words where the policy uses them: upstream refuses a mixture."""
+    """Disable the protection, with podProtections if the policy uses that: upstream refuses a mixture of old and new."""
     protections = args.get("podProtections")
     if isinstance(protections, dict) and (protections.get("extraEnabled") or protections.get("defaultDisabled")):
         _fill(protections, "defaultDisabled", [_LOCAL_STORAGE])

@@ -1,4 +1,4 @@
-"""What is odd about profiles: plugins that never run or run twice, keys that upstream drops, strategies that fight."""
+"""What is odd about profiles: plugins that never run or run twice, keys that upstream drops, strategies in conflict."""
 
 from __future__ import annotations
 

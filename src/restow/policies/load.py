@@ -1,4 +1,4 @@
-"""Policy files: the way in, whatever their version.
+"""Reads policy files of any version.
 
 A file without ``apiVersion``, and an empty one, is a policy that does nothing: upstream starts happily with it. It
 loads here too, with a warning that says so.

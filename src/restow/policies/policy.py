@@ -117,17 +117,17 @@ class UsageSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="cam
 
     @property
     def cycles_in_all(self) -> int:
-        """How many cycles are looked at, this one included."""
+        """How many cycles are considered, including the current one."""
         return max(self.cycles, self.of_cycles)
 
     @property
     def spacing(self) -> int:
-        """What is between two values of a history; nanoseconds."""
+        """The time between two values of a history, in nanoseconds."""
         return self.step or max(15 * SECOND, self.reach // 60 // SECOND * SECOND)
 
     @property
     def reach(self) -> int:
-        """How long a history must be, in nanoseconds; 0 where the newest value is enough."""
+        """How long a history must be, in nanoseconds; 0 if the newest value is enough."""
         needs_window = self.percentile is not None or self.min_samples > 1
         return max(self.window if needs_window else 0, self.trend_guard)
 

@@ -1,4 +1,4 @@
-"""Priority thresholds: from what a policy says to a number."""
+"""Resolves the priority threshold of a policy to a number."""
 
 from __future__ import annotations
 

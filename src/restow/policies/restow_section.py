@@ -36,7 +36,7 @@ def check_restow(settings: RestowSettings) -> Iterator[Issue]:
 
 
 def share_of(share: int | str, whole: int) -> int | None:
-    """How many of so many a number or a percentage means, rounded down, 1 at least; None if it means nothing."""
+    """Return the number that a number or percentage of a whole means, rounded down, at least 1; None if it is invalid."""
     if isinstance(share, int):
         return share if share >= 1 else None
     percent = _PERCENTAGE.fullmatch(share)

@@ -1,6 +1,6 @@
-"""What is left of a document without the values that could not be decoded.
+"""The parts of a document that can be decoded.
 
-One wrong value must not keep people from hearing of the others, so the rest is examined all the same.
+They are examined even if other values are wrong, so that people learn of all problems at once.
 """
 
 from __future__ import annotations

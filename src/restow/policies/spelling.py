@@ -1,4 +1,4 @@
-"""What to say about a key of a policy that is not among the known ones."""
+"""Warnings and errors about keys that are unknown or written twice."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ _ELSEWHERE: Final = {
 
 
 def ignored_key(key: UnknownKey) -> Issue:
-    """Return the warning about a key where upstream reads past keys it does not know."""
+    """Return the warning about an unknown key in a place where upstream ignores those."""
     word = str(key.path[-1])
     hint = _ELSEWHERE.get(word) or did_you_mean(word, key.known)
     return Issue(key.path, f'unknown key "{excerpt(word)}" is ignored', "warning", hint)
 
 
 def unknown_field(key: UnknownKey, owner: str, meant: str = "") -> Issue:
-    """Return the error about a key where upstream decodes strictly; contains upstream's text.
+    """Return the error about an unknown key in a place where upstream decodes strictly. It contains upstream's text.
 
     ``meant`` is what to do instead; without it the nearest known key is named.
     """

@@ -67,7 +67,7 @@ def decided_document(
 
 
 def _provider(provider: MetricsProvider) -> dict[str, Any]:
-    """Return a provider as it is written, but for a password in its URL: plans and pages are shared."""
+    """Return a provider as it is written, without a password in its URL, because plans and pages are shared."""
     plain: dict[str, Any] = _plain(provider)
     if provider.prometheus is not None:
         plain["prometheus"]["url"] = without_password(provider.prometheus.url)
@@ -114,7 +114,7 @@ def _plain(value: Any) -> Any:
 
 @cache
 def _fields(kind: type[Struct]) -> tuple[FieldInfo, ...]:
-    """Return the fields of a kind of struct, which msgspec makes anew of all annotations each time."""
+    """Return the fields of a struct. Cached, because msgspec evaluates all annotations at each call."""
     return fields(kind)
 
 

@@ -16,7 +16,7 @@ _PATH: Final = ("restow", "usage")
 
 
 def queries_of(policy: Policy) -> tuple[str, ...]:
-    """The queries whose results decide, each once; none where the policy names no Prometheus to ask."""
+    """The queries that enabled strategies ask, each once; none if the policy names no Prometheus."""
     if prometheus_of(policy) is None:
         return ()
     return tuple(dict.fromkeys(usage.query for _, usage in usage_in(policy) if usage.query))

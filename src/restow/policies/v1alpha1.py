@@ -62,7 +62,7 @@ def read(document: Document, plugins: Plugins) -> Reading:
 
 
 def in_strategies(issue: Issue, converted: dict[str, Any]) -> Issue:
-    """Return what was said of a profile of the converted document as said of the strategy it was made of."""
+    """Return an issue about a profile of the converted document as one about the strategy that the profile was made of."""
     if issue.path[:1] != ("profiles",) or len(issue.path) == 1:
         return issue
     profile = converted["profiles"][issue.path[1]]["name"]
@@ -75,7 +75,7 @@ def in_strategies(issue: Issue, converted: dict[str, Any]) -> Issue:
 
 
 def _decode(document: Document) -> tuple[DeschedulerPolicy, list[Issue]]:
-    """Return what could be decoded, and what is to be said; faulty strategies are not all there, and not checked."""
+    """Return the parts that could be decoded, and all issues. Strategies with undecodable parts are not checked further."""
     top = decode(document.data, DeschedulerPolicy, ())
     faults = [issue.path for issue in top.errors]
     wire = top.value or decode(sound_parts(document.data, faults), DeschedulerPolicy, ()).value or DeschedulerPolicy()

@@ -45,7 +45,7 @@ class FormerStrategy:
 
 
 def given(**args: Any) -> Args:
-    """Return the arguments that say anything, as plain data: zero, as opposed to nothing, does."""
+    """Return the arguments that are set, as plain data. None, False and empty values count as not set, zero as set."""
     plain = {name: _plain(msgspec.to_builtins(value)) for name, value in args.items()}
     return {name: value for name, value in plain.items() if not _says_nothing(value)}
 

@@ -86,7 +86,7 @@ def _duplicates(document: Document) -> Iterator[Issue]:
 def _problems(
     wire: DeschedulerPolicy, configs: list[tuple[Config, ...]], plugins: Plugins, faulty: set[Path]
 ) -> Iterator[Issue]:
-    """Yield the errors beyond the outer document, stage by stage; of faulty profiles only what is there is judged."""
+    """Yield the errors inside profiles, in upstream's order. Of profiles with undecodable parts the rest is checked."""
     for profile_configs in configs:
         for config in profile_configs:
             yield from config.undecodable
@@ -143,7 +143,7 @@ def _profile(wire: DeschedulerProfile, configs: tuple[Config, ...], plugins: Plu
 
 
 def _pre_eviction_filters(wire: DeschedulerProfile, plugins: Plugins) -> tuple[str, ...]:
-    """Return the plugins under both spellings; under the one that upstream drops, unknown names are no error."""
+    """Return the plugins under both spellings. Under the one that upstream ignores, unknown names are no error."""
     honoured = wire.plugins.preevictionfilter.enabled
     dropped = dropped_filters(wire.plugins).enabled
     return honoured + tuple(

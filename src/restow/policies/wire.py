@@ -37,7 +37,7 @@ class Plugins(Struct, frozen=True):
 
 
 def dropped_filters(plugins: Plugins) -> PluginSet:
-    """Return what stands under the spelling that upstream drops; nothing if it is no set of plugins."""
+    """Return the plugins under the spelling that upstream ignores; an empty set if the value is malformed."""
     return decode(plugins.pre_eviction_filter, PluginSet, ()).value or PluginSet()
 
 
