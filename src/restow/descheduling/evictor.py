@@ -236,7 +236,7 @@ def _ready_nodes(state: ClusterState, selector: str) -> BoolArray:
 
 
 def _namespace_check(args: DefaultEvictorArgs, state: ClusterState) -> Check:
-    """The check of namespace labels. A namespace that the input does not contain has no labels, so its pods fail."""
+    """The check of namespace labels. Pods of namespaces that the input does not contain fail it."""
     pods = state.cluster.pods
     selector = args.namespace_label_selector
     if selector is None or not (selector.match_labels or selector.match_expressions):
