@@ -7,10 +7,10 @@ import re
 import msgspec
 
 from docs.pages import section, text_of
-from restow.scheduling import plugin_arguments
 from restow.scheduling.configuration.wire import KubeSchedulerConfiguration, KubeSchedulerProfile
-from restow.scheduling.in_tree import DEFAULT_PLUGINS, GATED, IN_TREE, OPTIONAL, POINTS
-from restow.scheduling.plugin_arguments import PluginArgs
+from restow.scheduling.plugin_declaration import POINTS, Availability, PluginArgs
+from restow.scheduling.profiles import DEFAULT_PLUGINS
+from restow.scheduling.registry import IN_TREE
 
 PAGE = text_of("docs/reference/scheduler-configuration.md")
 
@@ -24,19 +24,23 @@ def words(text: str) -> set[str]:
     return set(re.findall(r"`(\w+)`", text))
 
 
+def named(availability: Availability) -> set[str]:
+    return {name for name, each in IN_TREE.items() if each.availability is availability}
+
+
 def test_every_default_plugin_has_a_row_with_its_points_and_weight():
     found = re.findall(r"^\| (\w+) \| ([\w, ]+) \| (\d*) ?\|", section(PAGE, "## Plugins"), re.MULTILINE)
     expected = [
-        (name, ", ".join(IN_TREE[name].points), str(weight) if "score" in IN_TREE[name].points else "")
-        for name, weight in DEFAULT_PLUGINS
+        (each.name, ", ".join(each.points), str(each.weight) if "score" in each.points else "")
+        for each in DEFAULT_PLUGINS
     ]
     by_words = [(name, ", ".join(sorted(points.split(", "))), weight) for name, points, weight in found]
     assert by_words == [(name, ", ".join(sorted(points.split(", "))), weight) for name, points, weight in expected]
 
 
 def test_every_point_and_every_plugin_that_is_no_default_is_named():
-    assert set(re.findall(r"\[(\w+)\]\(#", section(PAGE, "## Plugins"))) >= OPTIONAL
-    assert words(section(PAGE, "## Plugins")) >= {"multiPoint", *POINTS, *GATED}
+    assert set(re.findall(r"\[(\w+)\]\(#", section(PAGE, "## Plugins"))) >= named(Availability.OPTIONAL)
+    assert words(section(PAGE, "## Plugins")) >= {"multiPoint", *POINTS, *named(Availability.GATED)}
 
 
 def test_every_field_of_the_file_and_of_a_profile_has_a_row():
@@ -44,11 +48,7 @@ def test_every_field_of_the_file_and_of_a_profile_has_a_row():
 
 
 def test_every_argument_has_a_row():
-    kinds = [
-        each
-        for each in vars(plugin_arguments).values()
-        if isinstance(each, type) and issubclass(each, PluginArgs) and each is not PluginArgs
-    ]
+    kinds = [each.args for each in IN_TREE.values() if each.args is not None]
     assert len(kinds) == 9
     rows = section(PAGE, "## Arguments")
     for kind in kinds:

@@ -14,9 +14,12 @@ from restow.scheduling.context import Context
 from restow.scheduling.filtering import Filters, PluginRejection, Verdicts
 from restow.scheduling.framework import Outcome
 from restow.scheduling.nominations import Nominations
+from restow.scheduling.plugins.default_preemption import DefaultPreemption
+from restow.scheduling.plugins.dynamic_resources import DynamicResources
 from restow.scheduling.plugins.inter_pod_affinity import InterPodAffinity
 from restow.scheduling.plugins.node_resources_fit import NodeResourcesFit
-from restow.scheduling.preemption import Preemptor
+from restow.scheduling.post_filtering import Handle, run_post_filters
+from restow.scheduling.profiles import DEFAULT_PROFILE
 
 if TYPE_CHECKING:
     from builders import Object
@@ -70,7 +73,8 @@ def preempt(*objects: Object, lasting: tuple[str, ...] = ()) -> Told:
     verdict = np.array([int(name in lasting) for name in names])
     rejections = [PluginRejection("made-up", Outcome((), unresolvable=unresolvable)) for unresolvable in (False, True)]
     (pod,) = np.flatnonzero(pods.node < 0).tolist()
-    answer = Preemptor(context, filters, nominations).preempt(pod, Verdicts(verdict, rejections))
+    handle = Handle(context, filters, nominations, DEFAULT_PROFILE.plugins["preFilter"])
+    answer = run_post_filters([DynamicResources(handle), DefaultPreemption(handle)], pod, Verdicts(verdict, rejections))
     state.validate()
     return Told(
         victims={names[each.node]: [pods.names[victim] for victim in each.victims] for each in answer.candidates},

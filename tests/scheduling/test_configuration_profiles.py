@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import pytest
 
-from restow.scheduling.plugin_arguments import PluginArguments
 from restow.scheduling.profiles import DEFAULT_PROFILE
 from scheduling.configurations import (
     HEAD,
@@ -31,7 +33,7 @@ SCORES = (
 )
 
 
-def arguments(text: str) -> PluginArguments:
+def arguments(text: str) -> Mapping[str, Any]:
     return loaded(text).profiles[0].arguments
 
 
@@ -115,15 +117,15 @@ def test_the_percentage_of_a_profile_goes_before_that_of_all():
 
 
 def test_arguments_that_are_not_given_are_defaults():
-    assert arguments(with_args("NodeAffinity")) == PluginArguments()
-    assert arguments(fit(type="LeastAllocated")) == PluginArguments()
-    assert arguments(with_args("PodTopologySpread", defaultingType="")) == PluginArguments()
-    assert arguments(with_args("NodeResourcesBalancedAllocation", resources=[])) == PluginArguments()
+    assert arguments(with_args("NodeAffinity")) == {}
+    assert arguments(fit(type="LeastAllocated")) == {}
+    assert arguments(with_args("PodTopologySpread", defaultingType="")) == {}
+    assert arguments(with_args("NodeResourcesBalancedAllocation", resources=[])) == {}
 
 
 def test_a_resource_weight_that_is_not_given_is_1():
     args = arguments(fit(type="MostAllocated", resources=[{"name": "cpu"}, {"name": "memory", "weight": 0}]))
-    assert [each.weight for each in args.node_resources_fit.scoring_strategy.resources] == [1, 1]
+    assert [each.weight for each in args["NodeResourcesFit"].scoring_strategy.resources] == [1, 1]
 
 
 def test_arguments_are_read():
@@ -138,11 +140,11 @@ def test_arguments_are_read():
         )
     )
     args = arguments(text)
-    assert args.inter_pod_affinity.hard_pod_affinity_weight == 5
-    assert args.inter_pod_affinity.ignore_preferred_terms_of_existing_pods
-    assert args.node_resources_fit.ignored_resources == ("example.com/a",)
-    assert args.node_resources_fit.ignored_resource_groups == ("example.com",)
-    assert arguments(spreading(maxSkew=4)).pod_topology_spread.default_constraints[0].max_skew == 4
+    assert args["InterPodAffinity"].hard_pod_affinity_weight == 5
+    assert args["InterPodAffinity"].ignore_preferred_terms_of_existing_pods
+    assert args["NodeResourcesFit"].ignored_resources == ("example.com/a",)
+    assert args["NodeResourcesFit"].ignored_resource_groups == ("example.com",)
+    assert arguments(spreading(maxSkew=4))["PodTopologySpread"].default_constraints[0].max_skew == 4
 
 
 def test_arguments_of_a_plugin_that_does_not_run_are_not_validated():
@@ -212,7 +214,7 @@ def test_what_a_configuration_does_not_mention_is_not_told(configuration):
         ),
         pytest.param(
             a_profile(reserve=a_set(off=("VolumeBinding",))),
-            "profiles[0].plugins.reserve: restow reserves the volumes of placed pods even without VolumeBinding here",
+            "profiles[0].plugins.reserve: restow reserves what placed pods take even without VolumeBinding here",
             id="no reserve",
         ),
     ],
@@ -241,7 +243,7 @@ def test_a_plugin_of_another_scheduler_runs_where_it_is_enabled_and_comes_last(p
 
 def test_its_negative_factors_are_the_default():
     args = {"safeVarianceMargin": -1, "safeVarianceSensitivity": -0.5, "guardSeconds": 300}
-    found = arguments(with_args(BY_LOAD, **args)).load_variation
+    found = arguments(with_args(BY_LOAD, **args))[BY_LOAD]
     assert (found.safe_variance_margin, found.safe_variance_sensitivity) == (1.0, 1.0)
     assert (found.window_seconds, found.guard_seconds) == (900, 300)
 

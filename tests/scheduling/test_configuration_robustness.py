@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from restow.errors import InputError
 from restow.scheduling.configuration.load import load_scheduler_configuration
-from restow.scheduling.in_tree import IN_TREE, POINTS
+from restow.scheduling.plugin_declaration import POINTS
+from restow.scheduling.registry import IN_TREE
 from scheduling.configurations import HEAD
 
 KEYS = [

@@ -16,7 +16,8 @@ from restow.scheduling import resource_trials
 from restow.scheduling.candidates import Candidates, KnownCandidates, least
 from restow.scheduling.context import Context
 from restow.scheduling.decision import Scheduler
-from restow.scheduling.preemption import Preemption, _resolvable
+from restow.scheduling.plugins.default_preemption import _resolvable
+from restow.scheduling.post_filtering import Preemption
 from restow.scheduling.ranked_candidates import RankedCandidates
 from scheduling.crowds import a_crowd
 from scheduling.random_scenes import Changes
@@ -36,7 +37,7 @@ def test_what_is_kept_is_what_dry_runs_find(seed):
     """Every node's victims, the violated budgets, the best nodes, and why the others are no candidates."""
     choice = Random(seed)
     scheduler = a_scheduler(choice)
-    state, preemptor, filters = scheduler._state, scheduler._preemptor, scheduler._filters
+    state, preemptor, filters = scheduler._state, scheduler._post_filters[-1], scheduler._filters
     changes = Changes(state, choice, list(range(len(state.exists))))
     for _ in range(6):
         for pod in scheduler.queue().pods:
@@ -52,7 +53,7 @@ def test_what_is_kept_is_what_dry_runs_find(seed):
             expected, given_reasons = preemptor._try_out_each(filters.prefilter(pod), wanted)
             assert (found.candidates, found.best) == (expected.candidates, expected.best)
             assert found.best or +reasons == +given_reasons
-            trials, fit = preemptor._resource_trials, filters.only_resources(filters.prefilter(pod))
+            trials, fit = preemptor._resource_trials, filters.only_usage(filters.prefilter(pod))
             # A pod that came may keep others away, and then more than resources is at stake.
             if fit is not None:
                 trials.ranked_candidates(trials._size(fit, pod)).validate()
@@ -66,11 +67,11 @@ def test_what_is_kept_is_what_dry_runs_find(seed):
 @settings(max_examples=30, deadline=None)
 def test_nodes_one_by_one_have_the_victims_that_all_at_once_have(seed):
     scheduler = a_scheduler(Random(seed))
-    filters, trials = scheduler._filters, scheduler._preemptor._resource_trials
+    filters, trials = scheduler._filters, scheduler._post_filters[-1]._resource_trials
     everywhere = np.arange(len(scheduler._state.running))
     for pod in scheduler.queue().pods:
-        size = trials._size(filters.only_resources(filters.prefilter(pod)), pod)
-        potential = scheduler._preemptor._search.potential(size[0], everywhere)
+        size = trials._size(filters.only_usage(filters.prefilter(pod)), pod)
+        potential = scheduler._post_filters[-1]._search.potential(size[0], everywhere)
         one_by_one, all_at_once = trials._try_out_one_by_one(size, potential), trials._try_out_all(size, potential)
         assert one_by_one.tolist() == all_at_once.tolist()
 

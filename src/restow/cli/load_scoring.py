@@ -9,7 +9,7 @@ import numpy as np
 
 from restow.reporting.wording import counted
 from restow.scheduling.measured_usage import measured_usage
-from restow.scheduling.plugins.load_variation import NAME
+from restow.scheduling.plugins.load_variation import NAME, LoadVariationRiskBalancingArgs
 from restow.scheduling.profiles import SchedulerProfile
 
 if TYPE_CHECKING:
@@ -23,7 +23,8 @@ def scores_by_usage(profiles: Iterable[SchedulerProfile]) -> bool:
 
 def unmeasured_nodes(found: LoadedCluster, profiles: Iterable[SchedulerProfile]) -> list[str]:
     """One sentence where a profile scores by usage and the input has none of some nodes, with what adds it."""
-    windows = [each.arguments.load_variation.window_seconds for each in profiles if each.runs(NAME, "score")]
+    scoring = [each for each in profiles if each.runs(NAME, "score")]
+    windows = [each.arguments.get(NAME, LoadVariationRiskBalancingArgs()).window_seconds for each in scoring]
     if not windows:
         return []
     unknown = np.isnan(measured_usage(found.cluster, min(windows)).mean).all(axis=0).sum()

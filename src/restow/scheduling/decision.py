@@ -15,12 +15,11 @@ from restow.cluster.pods import PENDING
 from restow.scheduling.context import Context
 from restow.scheduling.filtering import Filters
 from restow.scheduling.framework import CycleError
-from restow.scheduling.in_tree import SCHEDULING_GATES
 from restow.scheduling.landing_odds import LandingOdds
 from restow.scheduling.messages import fit_error
 from restow.scheduling.nominations import Nominations
-from restow.scheduling.preemption import Preemption, Preemptor
-from restow.scheduling.profile_plugins import plugins_of
+from restow.scheduling.post_filtering import Handle, Preemption, run_post_filters
+from restow.scheduling.profile_plugins import plugins_of, post_filters_of
 from restow.scheduling.profiles import DEFAULT_PROFILE, SchedulerProfile
 from restow.scheduling.queue import Queue, waiting_pods
 from restow.scheduling.sampling import Sampling
@@ -85,12 +84,13 @@ class Scheduler:
         plugins = plugins_of(profile, context)
         self._state = context.state
         self._schedulers = frozenset((profile.name,))
-        self._ignores_gates = frozenset() if profile.runs(SCHEDULING_GATES, "preEnqueue") else self._schedulers
+        self._ignores_gates = self._schedulers if profile.ignores_gates else frozenset()
         if nominations is None:
             nominations = Nominations(context.state, self._schedulers, self._ignores_gates)
         self._nominations = nominations
         self._filters = Filters(context, plugins.filters, self._nominations)
-        self._preemptor = Preemptor(context, self._filters, self._nominations, profile)
+        handle = Handle(context, self._filters, self._nominations, profile.plugins["preFilter"])
+        self._post_filters = post_filters_of(profile, handle)
         self._scores = plugins.scores
         self._sampling = Sampling(context.state.cluster.nodes, self._scores, profile.percentage_of_nodes_to_score)
 
@@ -107,7 +107,9 @@ class Scheduler:
             return Decision(pod, unasked, None, error=str(error) if len(unasked.verdict) else "")
         if verdicts.passes.any():
             return self._ranked(pod, verdicts)
-        return Decision(pod, verdicts, None, self._preemptor.preempt(pod, verdicts) if len(verdicts.verdict) else None)
+        if len(verdicts.verdict) == 0:
+            return Decision(pod, verdicts, None)
+        return Decision(pod, verdicts, None, run_post_filters(self._post_filters, pod, verdicts))
 
     def _ranked(self, pod: int, verdicts: Verdicts) -> Decision:
         """The best of the feasible nodes; a single one is taken whatever scores have to say."""

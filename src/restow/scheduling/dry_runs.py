@@ -15,12 +15,11 @@ import numpy as np
 
 from restow.cluster.interning import BoolArray, IntArray
 from restow.scheduling.filtering import Filters
-from restow.scheduling.framework import PASSES, Categories, FilterPlugin
+from restow.scheduling.framework import PASSES, Categories, FilterPlugin, UsagePlugin
 from restow.scheduling.local_verdicts import merged
-from restow.scheduling.plugins.node_resources_fit import NodeResourcesFit
 from restow.scheduling.prefiltering import Asked
 from restow.scheduling.reprieve import reprieved, without
-from restow.scheduling.trial import Room, Trial
+from restow.scheduling.trial import Trial
 from restow.scheduling.victims import PotentialVictims
 
 #: Which of the potential victims have to go, and how many nodes fail for which reason even without them.
@@ -34,10 +33,10 @@ class DryRuns:
         self._state = filters.state
         self._filters = filters
         self._asked = asked
-        #: The plugins that look at pods: that for resources, and the others.
+        #: The plugins that look at pods: one that looks at sums only, and the others.
         self._plugins = [each for each in asked.plugins if not filters.is_static(each)]
-        self._fit = next((each for each in self._plugins if isinstance(each, NodeResourcesFit)), None)
-        self._others = [each for each in self._plugins if each is not self._fit]
+        self._by_usage = next((each for each in self._plugins if isinstance(each, UsagePlugin)), None)
+        self._others = [each for each in self._plugins if each is not self._by_usage]
         self._affecting_pods = self._find_affecting_pods(self._others)
 
     def run(self, potential: PotentialVictims) -> Result:
@@ -72,10 +71,10 @@ class DryRuns:
         victims = np.zeros(len(potential.pods), dtype=bool)
         layers: list[Categories] = []
         for plugin in self._plugins:
-            if plugin is self._fit:
+            if plugin is self._by_usage:
                 usage = without(self._state, potential, (self._state.running[nodes], self._state.requested[:, nodes]))
-                result = self._fit.filter_usage(pod, nodes, *usage)
-                victims = reprieved(self._state, self._fit, pod, potential, usage)
+                result = self._by_usage.filter_usage(pod, nodes, *usage)
+                victims = reprieved(self._state, self._by_usage, pod, potential, usage)
             else:
                 result = plugin.filter(pod, nodes)
             layers.append(self._filters.numbered(plugin, result))
@@ -96,7 +95,7 @@ class DryRuns:
             return trial.run(everyone, [True] * len(everyone), lambda: filters.run_on(asked, node))
         affecting_pods: list[bool] = self._affecting_pods[pods].tolist()
         usage = int(state.running[node]), state.requested[:, node]
-        room = None if self._fit is None else Room(state, self._fit, asked.pod, node, usage)
+        room = None if self._by_usage is None else self._by_usage.room(asked.pod, node, *usage)
         trial = Trial(state, node, room, lambda: self._pass_others(node))
         return trial.run(everyone, affecting_pods, lambda: self._filter(node, pods[~self._affecting_pods[pods]]))
 
@@ -111,8 +110,8 @@ class DryRuns:
         requested = self._state.requested[:, nodes]
         requested -= self._state.request_vectors()[self._state.held[leaving]].sum(axis=0)[:, None]
         for plugin in self._plugins:
-            if plugin is self._fit:
-                result = self._fit.filter_usage(self._asked.pod, nodes, running, requested)
+            if plugin is self._by_usage:
+                result = self._by_usage.filter_usage(self._asked.pod, nodes, running, requested)
             else:
                 result = plugin.filter(self._asked.pod, nodes)
             category = int(self._filters.numbered(plugin, result)[0])

@@ -25,12 +25,12 @@ from restow.scheduling.framework import (
     LocalPlugin,
     Outcome,
     Scope,
+    UsagePlugin,
 )
 from restow.scheduling.kept_nodes import KeptNodes
 from restow.scheduling.local_verdicts import local_verdicts, merged
 from restow.scheduling.nominations import Nominations
 from restow.scheduling.per_node import PerNode
-from restow.scheduling.plugins.node_resources_fit import NodeResourcesFit
 from restow.scheduling.prefiltering import Asked, PreFilters
 from restow.scheduling.verdicts import LateVerdicts, PluginRejection, Verdicts
 
@@ -51,10 +51,11 @@ class Filters:
             for plugin in leading
             if isinstance(plugin, LocalPlugin)
         }
+        self._by_usage = {each.name: each for each in leading if isinstance(each, UsagePlugin)}
         #: The nodes with what is kept of them for nominated pods.
         self.kept_nodes = KeptNodes(context.state, nominations)
         self._with_nominated = PerNode(self.kept_nodes, len(self._everywhere), self._filter_with_nominated)
-        self._sample: dict[tuple[int, int], tuple[NodeResourcesFit, int]] = {}
+        self._sample: dict[tuple[int, int], tuple[UsagePlugin, int]] = {}
         self._prefilters = PreFilters(context, plugins)
         #: What the categories of verdicts stand for; it only ever grows.
         self.rejections: list[PluginRejection] = []
@@ -142,9 +143,11 @@ class Filters:
         return plugin.name in self._static
 
     def _run_everywhere(self, asked: Asked, blamed: Sequence[str]) -> Verdicts:
-        fit = self.only_resources(asked) if self._nominations else None
+        by_usage = self.only_usage(asked) if self._nominations else None
         layers = [
-            self._local[each.name].of(asked.pod) if each is not fit else self._fitting_beside_nominated(each, asked.pod)
+            self._local[each.name].of(asked.pod)
+            if each is not by_usage
+            else self._verdicts_beside_nominated(by_usage, asked.pod)
             for each in asked.plugins
             if each.name in self._local
         ]
@@ -152,7 +155,7 @@ class Filters:
         for layer in layers:
             passes &= layer < 0
         told = list(self._ask_others(asked, passes))
-        kept = self._filter_kept(asked) if fit is None else {}
+        kept = self._filter_kept(asked) if by_usage is None else {}
         for node, category in kept.items():
             passes[node] = category == PASSES
         excluded = None if asked.allowed is None else (~asked.allowed, self._id(_excluded(blamed)))
@@ -169,25 +172,25 @@ class Filters:
 
         return LateVerdicts(passes, tell, self.rejections, asked.allowed)
 
-    def only_resources(self, asked: Asked) -> NodeResourcesFit | None:
-        """The plugin that looks at resources, where no other one looks at the pods on nodes; None where one does."""
-        found: NodeResourcesFit | None = None
+    def only_usage(self, asked: Asked) -> UsagePlugin | None:
+        """The plugin that looks at sums of the pods on nodes, where no other one looks at pods; None where one does."""
+        found: UsagePlugin | None = None
         for plugin in asked.plugins:
-            if isinstance(plugin, NodeResourcesFit):
-                found = plugin
+            if found is None and plugin.name in self._by_usage:
+                found = self._by_usage[plugin.name]
             elif not self.is_static(plugin):
                 return None
-        return found if found is not None and found.name in self._local else None
+        return found
 
-    def _fitting_beside_nominated(self, fit: NodeResourcesFit, pod: int) -> Categories:
-        """The verdicts on resources, with the pods that nodes are kept for; without them there is only more room."""
-        key = fit.key(pod), int(self._pods.priority[pod])
-        self._sample[key] = fit, pod
+    def _verdicts_beside_nominated(self, plugin: UsagePlugin, pod: int) -> Categories:
+        """The verdicts with the pods that nodes are kept for; without them there is only more room."""
+        key = plugin.key(pod), int(self._pods.priority[pod])
+        self._sample[key] = plugin, pod
         return self._with_nominated.of(key)
 
     def _filter_with_nominated(self, key: tuple[int, int], nodes: IntArray) -> Categories:
-        fit, pod = self._sample[key]
-        return self.numbered(fit, fit.filter_usage(pod, nodes, *self.kept_nodes.with_nominated(key[1], nodes)))
+        plugin, pod = self._sample[key]
+        return self.numbered(plugin, plugin.filter_usage(pod, nodes, *self.kept_nodes.with_nominated(key[1], nodes)))
 
     def _ask_others(self, asked: Asked, passes: BoolArray) -> Iterator[tuple[IntArray, Categories]]:
         """Let each plugin that is not local judge the nodes that all before it have passed, and take what it rejects."""

@@ -74,6 +74,7 @@ PROCEED = PreFiltered()
 SKIP = PreFiltered(skip=True)
 
 
+@runtime_checkable
 class FilterPlugin(Protocol):
     """A plugin that can reject nodes."""
 
@@ -120,6 +121,43 @@ class LocalPlugin(FilterPlugin, Protocol):
         ...
 
 
+class Room(Protocol):
+    """One node beside a pod that wants to come, while other pods leave and come back: AddPod and RemovePod in numbers."""
+
+    def reprieve(self, pods: Sequence[int]) -> list[bool]:
+        """Which of these pods have to go, asked in this order after all have left; none if that does not help."""
+        ...
+
+    def remove_pod(self, pod: int) -> None:
+        """A pod goes."""
+        ...
+
+    def add_pod(self, pod: int) -> bool:
+        """A pod comes back if the pod that wants to come still fits beside it."""
+        ...
+
+
+@runtime_checkable
+class UsagePlugin(LocalPlugin, Protocol):
+    """A local plugin that looks at two sums of the pods on a node: how many there are, and what they request.
+
+    So what it says of pods that come and go on trial is arithmetic, on many nodes at once.
+    """
+
+    def filter_usage(self, pod: int, nodes: IntArray, running: IntArray, requested: IntArray) -> FilterResult:
+        """The verdict on nodes that run so many pods, int64[node], with such requests, int64[resource, node]."""
+        ...
+
+    def fits(self, pod: int, nodes: IntArray, running: IntArray, requested: IntArray) -> BoolArray:
+        """Only whether it has nothing against them, bool[len(nodes)]."""
+        ...
+
+    def room(self, pod: int, node: int, running: int, requested: IntArray) -> Room:
+        """One node that runs so many pods with such requests, int64[resource]."""
+        ...
+
+
+@runtime_checkable
 class ScorePlugin(Protocol):
     """A plugin that prefers nodes."""
 

@@ -22,11 +22,7 @@ from restow.scheduling.framework import (
     Scores,
     one_outcome,
 )
-from restow.scheduling.plugins import node_affinity
 from restow.scheduling.relative_scores import RelativePlugin, RelativeScores
-
-#: Plugins that let pods pass at filter which they would have ruled out beforehand.
-_LENIENT = frozenset({node_affinity.NAME})
 
 
 class PreFilterPart:
@@ -57,10 +53,12 @@ class PreFilterPart:
 class FilterPart:
     """A plugin that judges nodes; what it says beforehand only counts for whether it is asked."""
 
-    def __init__(self, plugin: FilterPlugin, *, prepared: bool) -> None:
+    def __init__(self, plugin: FilterPlugin, *, prepared: bool, lenient: bool) -> None:
         self.name = plugin.name
         self._plugin = plugin
         self._prepared = prepared
+        #: Whether pods pass that it would have ruled out beforehand.
+        self._lenient = lenient
 
     def applies_to(self, pod: int) -> bool:
         """Those that the plugin concerns; all where it does not know beforehand."""
@@ -76,7 +74,7 @@ class FilterPart:
 
     def filter(self, pod: int, nodes: IntArray) -> FilterResult:
         """The plugin's verdict; what it would have said of the pod beforehand it says of every node."""
-        failure = None if self._prepared or self.name in _LENIENT else self._plugin.prefilter(pod).failure
+        failure = None if self._prepared or self._lenient else self._plugin.prefilter(pod).failure
         if failure is not None:
             return one_outcome(np.ones(len(nodes), dtype=bool), failure)
         return self._plugin.filter(pod, nodes)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.state import ClusterState
-from restow.scheduling.plugins.node_resources_fit import NodeResourcesFit
+from restow.scheduling.framework import UsagePlugin
 from restow.scheduling.victims import PotentialVictims
 
 #: How many pods run on some nodes, int64[node], and what they request, int64[resource, node].
@@ -31,7 +31,7 @@ def without(state: ClusterState, potential: PotentialVictims, usage: Usage) -> U
 
 
 def reprieved(
-    state: ClusterState, fit: NodeResourcesFit, pod: int, potential: PotentialVictims, usage: Usage
+    state: ClusterState, plugin: UsagePlugin, pod: int, potential: PotentialVictims, usage: Usage
 ) -> BoolArray:
     """Which of the potential victims have to go; none where the pod does not fit without all of them.
 
@@ -39,7 +39,7 @@ def reprieved(
     """
     running, requested = usage
     nodes, counted = potential.nodes, np.diff(potential.first)
-    fits = fit.fits(pod, nodes, running, requested)
+    fits = plugin.fits(pod, nodes, running, requested)
     vectors = state.request_vectors()[state.held[potential.pods]].T
     victims = np.zeros(len(potential.pods), dtype=bool)
     left = np.flatnonzero(fits & (counted > 0))
@@ -48,7 +48,7 @@ def reprieved(
         position = potential.first[left] + turn
         running[left] += 1
         requested[:, left] += vectors[:, position]
-        over = ~fit.fits(pod, nodes[left], running[left], requested[:, left])
+        over = ~plugin.fits(pod, nodes[left], running[left], requested[:, left])
         victims[position[over]] = True
         running[left[over]] -= 1
         requested[:, left[over]] -= vectors[:, position[over]]

@@ -17,7 +17,7 @@ from restow.cluster.amounts import percent_of
 from restow.scheduling.framework import MAX_SCORE, Scores
 
 Table = npt.NDArray[np.int64]
-ScoringStrategy = Callable[[Table, Table, Table], Scores]
+Strategy = Callable[[Table, Table, Table], Scores]
 
 #: (utilisation in percent, score 0..10).
 Shape = Sequence[tuple[int, int]]
@@ -35,7 +35,7 @@ def most_allocated(used: Table, capacity: Table, weights: Table) -> Scores:
     return _weighted_mean(percent_of(taken, capacity), capacity > 0, weights)
 
 
-def requested_to_capacity_ratio(shape: Shape) -> ScoringStrategy:
+def requested_to_capacity_ratio(shape: Shape) -> Strategy:
     """As a broken line of the utilisation says; resources that score 0 are left out of the mean."""
 
     def strategy(used: Table, capacity: Table, weights: Table) -> Scores:

@@ -16,14 +16,12 @@ import numpy as np
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.state import ClusterState
 from restow.scheduling.candidates import FoundCandidates, KnownCandidates
-from restow.scheduling.framework import PASSES, Categories, FilterResult
+from restow.scheduling.framework import PASSES, Categories, FilterResult, UsagePlugin
 from restow.scheduling.kept_nodes import KeptNodes
 from restow.scheduling.per_node import PerNode
-from restow.scheduling.plugins.node_resources_fit import NodeResourcesFit
 from restow.scheduling.ranked_candidates import RankedCandidates
 from restow.scheduling.recent import Recent
 from restow.scheduling.reprieve import reprieved, without
-from restow.scheduling.trial import Room
 from restow.scheduling.verdicts import PluginRejection
 from restow.scheduling.victims import PotentialVictims, VictimSearch
 
@@ -56,28 +54,28 @@ class ResourceTrials:
         state: ClusterState,
         kept_nodes: KeptNodes,
         search: VictimSearch,
-        number: Callable[[NodeResourcesFit, FilterResult], Categories],
+        number: Callable[[UsagePlugin, FilterResult], Categories],
     ) -> None:
         self._state = state
         self._kept_nodes = kept_nodes
         self._search = search
         self._number = number
-        self._sample: dict[Size, tuple[NodeResourcesFit, int]] = {}
+        self._sample: dict[Size, tuple[UsagePlugin, int]] = {}
         self._everywhere: IntArray = np.arange(len(state.cluster.nodes))
         self._known = KnownCandidates()
         self._kept: Recent[Size, _Kept] = Recent(_SIZES)
         self._ends = PerNode(kept_nodes, len(kept_nodes.cluster.nodes), self._filter_without_victims, _SIZES)
 
-    def run(self, fit: NodeResourcesFit, pod: int, wanted: BoolArray) -> FoundCandidates:
+    def run(self, plugin: UsagePlugin, pod: int, wanted: BoolArray) -> FoundCandidates:
         """The candidates among some nodes, bool[node]."""
-        return self.ranked_candidates(self._size(fit, pod)).among(wanted)
+        return self.ranked_candidates(self._size(plugin, pod)).among(wanted)
 
     def failures(
-        self, fit: NodeResourcesFit, pod: int, wanted: BoolArray, rejections: Sequence[PluginRejection], no_victims: str
+        self, plugin: UsagePlugin, pod: int, wanted: BoolArray, rejections: Sequence[PluginRejection], no_victims: str
     ) -> Counter[str]:
         """How many of some nodes, none of which is a candidate, are none for which reason."""
         reasons: Counter[str] = Counter()
-        ends = self._ends.of(self._size(fit, pod))[wanted]
+        ends = self._ends.of(self._size(plugin, pod))[wanted]
         for end, count in zip(*np.unique(ends, return_counts=True), strict=True):
             if end != PASSES:
                 for reason in (no_victims,) if end == _NO_VICTIMS else rejections[end].outcome.reasons:
@@ -102,9 +100,9 @@ class ResourceTrials:
         self._try_out(size, nodes, kept.ranked_candidates)
         return kept.ranked_candidates
 
-    def _size(self, fit: NodeResourcesFit, pod: int) -> Size:
-        size = int(self._state.cluster.pods.priority[pod]), fit.key(pod)
-        self._sample[size] = fit, pod
+    def _size(self, plugin: UsagePlugin, pod: int) -> Size:
+        size = int(self._state.cluster.pods.priority[pod]), plugin.key(pod)
+        self._sample[size] = plugin, pod
         return size
 
     def _try_out(self, size: Size, nodes: IntArray, ranked_candidates: RankedCandidates) -> None:
@@ -114,26 +112,26 @@ class ResourceTrials:
 
     def _try_out_one_by_one(self, size: Size, potential: PotentialVictims) -> BoolArray:
         """Which of the potential victims have to go."""
-        fit, pod = self._sample[size]
+        plugin, pod = self._sample[size]
         running, requested = self._kept_nodes.with_nominated(size[0], potential.nodes)
         victims = np.zeros(len(potential.pods), dtype=bool)
         for position, node in enumerate(potential.nodes.tolist()):
             place = potential.of(position)
-            room = Room(self._state, fit, pod, node, (int(running[position]), requested[:, position]))
+            room = plugin.room(pod, node, int(running[position]), requested[:, position])
             victims[place] = room.reprieve(potential.pods[place].tolist())
         return victims
 
     def _try_out_all(self, size: Size, potential: PotentialVictims) -> BoolArray:
         """The same, all nodes at once."""
-        fit, pod = self._sample[size]
+        plugin, pod = self._sample[size]
         usage = without(self._state, potential, self._kept_nodes.with_nominated(size[0], potential.nodes))
-        return reprieved(self._state, fit, pod, potential, usage)
+        return reprieved(self._state, plugin, pod, potential, usage)
 
     def _filter_without_victims(self, size: Size, nodes: IntArray) -> Categories:
         """What is wrong with some nodes even without all potential victims."""
-        fit, pod = self._sample[size]
+        plugin, pod = self._sample[size]
         potential = self._search.potential(size[0], nodes)
         usage = without(self._state, potential, self._kept_nodes.with_nominated(size[0], nodes))
-        ends = self._number(fit, fit.filter_usage(pod, nodes, *usage))
+        ends = self._number(plugin, plugin.filter_usage(pod, nodes, *usage))
         ends[np.diff(potential.first) == 0] = _NO_VICTIMS
         return ends

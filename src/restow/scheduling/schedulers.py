@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from restow.cluster.interning import BoolArray, IntArray
 from restow.scheduling.context import Context
 from restow.scheduling.decision import Decision, Scheduler
-from restow.scheduling.in_tree import SCHEDULING_GATES
 from restow.scheduling.landing_odds import LandingOdds
 from restow.scheduling.nominations import Nominations
 from restow.scheduling.profiles import DEFAULT_PROFILE, SchedulerProfile
@@ -26,9 +25,7 @@ class Schedulers:
         by_name = {profile.name: profile for profile in profiles}
         self._state = context.state
         self._names = frozenset(by_name)
-        self._ignores_gates = frozenset(
-            name for name, profile in by_name.items() if not profile.runs(SCHEDULING_GATES, "preEnqueue")
-        )
+        self._ignores_gates = frozenset(name for name, profile in by_name.items() if profile.ignores_gates)
         nominations = Nominations(context.state, self._names, self._ignores_gates)
         self._schedulers = {name: Scheduler(context, profile, nominations) for name, profile in by_name.items()}
 

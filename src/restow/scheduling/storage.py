@@ -12,8 +12,9 @@ import numpy as np
 from restow.cluster.interning import IntArray
 from restow.cluster.pod_columns import by_value
 from restow.cluster.pods import PodVolume
-from restow.cluster.snapshot import Cluster, Key
+from restow.cluster.snapshot import Key
 from restow.kube.objects import Annotations, PersistentVolume, PersistentVolumeClaim, StorageClass
+from restow.scheduling.context import Context
 from restow.scheduling.framework import Outcome
 
 WAIT_FOR_FIRST_CONSUMER = "WaitForFirstConsumer"
@@ -25,7 +26,8 @@ _NONE: Mapping[Key, PersistentVolumeClaim] = MappingProxyType({})
 class Storage:
     """Storage objects of one cluster, by the names that lead from a pod to them."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, context: Context) -> None:
+        cluster = context.state.cluster
         self._pods = cluster.pods
         self._others = cluster.others
         #: Which pods have any volume that matters.

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from restow.cluster.journal import Change
 from restow.cluster.snapshot import Key
 from restow.cluster.state import ClusterState
+from restow.scheduling.following import Follower
 
 
 @dataclass(slots=True)
@@ -32,9 +33,7 @@ class Reservations:
     """The reservations of all pods on one state; ``reserve(pod, node)`` says what a pod takes, None for nothing."""
 
     def __init__(self, state: ClusterState, reserve: Callable[[int, int], Reservation | None]) -> None:
-        self._state = state
         self._reserve = reserve
-        self._read = len(state.changes)
         self._by_pod: dict[int, Reservation] = {}
         #: What each pod had whenever it left, the last time last.
         self._given_up: dict[int, list[Reservation | None]] = defaultdict(list)
@@ -42,15 +41,8 @@ class Reservations:
         #: Counts the changes of what is reserved.
         self.version = 0
         self.all = Reservation()
-        state.before_rewriting.append(self.refresh)
-
-    def refresh(self) -> None:
-        """Take note of everything that happened since the last time, in its order."""
-        changes = self._state.changes
-        for position in range(self._read, len(changes)):
-            if changes[position].present:
-                self._note(changes[position])
-        self._read = len(changes)
+        #: Takes note of everything that happened since the last time, in its order.
+        self.refresh = Follower(state, self._note).catch_up
 
     def _note(self, change: Change) -> None:
         pod, before = change.pod, self._by_pod.pop(change.pod, None)

@@ -17,8 +17,7 @@ from cluster.histories import a_series
 from restow.cluster.usage_columns import packed
 from restow.kube.timestamps import SECOND, format_time
 from restow.scheduling.context import Context
-from restow.scheduling.plugin_arguments import LoadVariationRiskBalancingArgs
-from restow.scheduling.plugins.load_variation import LoadVariationRiskBalancing
+from restow.scheduling.plugins.load_variation import LoadVariationRiskBalancing, LoadVariationRiskBalancingArgs
 from scheduling.plugins.asking import INCOMING, a_context, node_indices, pod_index, scores
 
 GIB = 1 << 30

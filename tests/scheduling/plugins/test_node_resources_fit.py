@@ -219,7 +219,7 @@ def test_weights_out_of_range_are_refused(weight):
 
 def test_a_weight_that_is_not_told_is_one_b11():
     (profile,) = loaded(fit(type="LeastAllocated", resources=[{"name": "cpu", "weight": 0}])).profiles
-    assert [each.weight for each in profile.arguments.node_resources_fit.scoring_strategy.resources] == [1]
+    assert [each.weight for each in profile.arguments["NodeResourcesFit"].scoring_strategy.resources] == [1]
 
 
 def test_the_strategy_by_default_prefers_the_emptiest():

@@ -16,12 +16,13 @@ from restow.documents.document import DocumentKind, further_documents, read_docu
 from restow.documents.findings import Finding, Issue, Path, errors_in, refusal, to_findings
 from restow.kube.excerpts import excerpt
 from restow.kube.near_words import did_you_mean
+from restow.scheduling.argument_problems import invalid
 from restow.scheduling.configuration.arguments import read_arguments
 from restow.scheduling.configuration.plugin_sets import MergedPlugins, check_plugin_sets, merge
-from restow.scheduling.configuration.problems import invalid
 from restow.scheduling.configuration.wire import KubeSchedulerConfiguration, KubeSchedulerProfile
-from restow.scheduling.in_tree import IN_TREE, Point
+from restow.scheduling.plugin_declaration import Point
 from restow.scheduling.profiles import SchedulerProfile
+from restow.scheduling.registry import find
 
 API_VERSION: Final = "kubescheduler.config.k8s.io/v1"
 KIND: Final = "KubeSchedulerConfiguration"
@@ -172,10 +173,13 @@ def _check_points(merged: MergedPlugins, path: Path) -> Iterator[Issue]:
         yield Issue((*path, "bind"), "at least one bind plugin is needed: leave DefaultBinder enabled")
     for point, before in _BEFORE.items():
         for name in merged.points[point]:
-            needs = name in IN_TREE and point in IN_TREE[name].dependent
-            if needs and name not in merged.points[before]:
+            known = find(name)
+            if known and point in known.dependent and name not in merged.points[before]:
                 text = f"{name} runs at {point} but not at {before}, so kube-scheduler would fail on every pod"
                 yield Issue((*path, before), text, hint="disable it at both")
-    if "VolumeBinding" in merged.points["filter"] and "VolumeBinding" not in merged.points["reserve"]:
-        text = "restow reserves the volumes of placed pods even without VolumeBinding here"
-        yield Issue((*path, "reserve"), text, "warning")
+    for name in merged.points["filter"]:
+        known = find(name)
+        reserves = known and known.make is not None and "reserve" in known.points
+        if reserves and name not in merged.points["reserve"]:
+            text = f"restow reserves what placed pods take even without {name} here"
+            yield Issue((*path, "reserve"), text, "warning")

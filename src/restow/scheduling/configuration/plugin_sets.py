@@ -16,7 +16,9 @@ from restow.documents.findings import Issue, Path
 from restow.kube.excerpts import excerpt
 from restow.kube.near_words import misspelled_or_foreign
 from restow.scheduling.configuration.wire import Plugin, Plugins, PluginSet
-from restow.scheduling.in_tree import DEFAULT_PLUGINS, GATED, IN_TREE, OWNER, POINTS, REMOVED, Point
+from restow.scheduling.plugin_declaration import POINTS, Availability, Point
+from restow.scheduling.profiles import DEFAULT_PLUGINS
+from restow.scheduling.registry import OWNER, REMOVED, find, names, plugin
 
 MULTI_POINT: Final = "multiPoint"
 _ALL: Final = "*"
@@ -55,14 +57,14 @@ def _merge_multi_point(custom: PluginSet) -> list[Plugin]:
     last = {each.name: index for index, each in enumerate(custom.enabled)}
     merged: list[Plugin] = []
     replacing: set[int] = set()
-    for name, weight in DEFAULT_PLUGINS if _ALL not in disabled else ():
-        if name in disabled:
+    for default in DEFAULT_PLUGINS if _ALL not in disabled else ():
+        if default.name in disabled:
             continue
-        if name in last:
-            replacing.add(last[name])
-            merged.append(custom.enabled[last[name]])
+        if default.name in last:
+            replacing.add(last[default.name])
+            merged.append(custom.enabled[last[default.name]])
         else:
-            merged.append(Plugin(name, weight))
+            merged.append(Plugin(default.name, default.weight))
     return merged + [each for index, each in enumerate(custom.enabled) if index not in replacing]
 
 
@@ -76,7 +78,7 @@ def _expand(point: Point, own: PluginSet, everywhere: Sequence[Plugin]) -> Itera
     expanded = [
         each.name
         for each in everywhere
-        if each.name in IN_TREE and point in IN_TREE[each.name].points and each.name not in disabled
+        if (known := find(each.name)) and point in known.points and each.name not in disabled
     ]
     yield from (name for name in listed if name in expanded)
     yield from (name for name in expanded if name not in listed)
@@ -97,9 +99,9 @@ def check_plugin_sets(plugins: Plugins, path: Path) -> Iterator[Issue]:
         written = _plugin_set(plugins, point)
         yield from _check_enabled(point, written, (*path, point, "enabled"))
         for index, each in enumerate(written.disabled):
-            if each.name not in (_ALL, *IN_TREE):
+            if each.name != _ALL and find(each.name) is None:
                 text = f'unknown plugin "{excerpt(each.name)}": nothing is disabled'
-                hint = misspelled_or_foreign(each.name, IN_TREE, OWNER)
+                hint = misspelled_or_foreign(each.name, names(), OWNER)
                 yield Issue((*path, point, "disabled", index), text, "warning", hint)
 
 
@@ -114,25 +116,25 @@ def _check_enabled(point: str, written: PluginSet, path: Path) -> Iterator[Issue
             yield Issue(place, f'plugin "{excerpt(each.name)}" is enabled twice')
         elif each.weight < 0:
             yield Issue((*place, "weight"), "must not be negative: the scores that it takes away could overflow")
-        elif IN_TREE[each.name].not_modelled:
+        elif plugin(each.name).not_modelled:
             yield Issue(place, _not_modelled(each.name), "warning")
         seen.add(each.name)
 
 
 def _not_modelled(name: str) -> str:
     """What restow leaves out where a plugin runs."""
-    return f"restow does not model {name}: {IN_TREE[name].not_modelled}"
+    return f"restow does not model {name}: {plugin(name).not_modelled}"
 
 
 def _problem(name: str, point: str, path: Path) -> Issue | None:
     """Why a plugin cannot be enabled at a point; None where it can."""
     if name in REMOVED:
         return Issue(path, f'plugin "{name}" is no longer part of kube-scheduler')
-    if name not in IN_TREE:
-        return Issue(path, f'unknown plugin "{excerpt(name)}"', hint=misspelled_or_foreign(name, IN_TREE, OWNER))
-    if name in GATED:
+    known = find(name)
+    if known is None:
+        return Issue(path, f'unknown plugin "{excerpt(name)}"', hint=misspelled_or_foreign(name, names(), OWNER))
+    if known.availability is Availability.GATED:
         return Issue(path, f"{_not_modelled(name)}, so it cannot be enabled")
-    points = IN_TREE[name].points
-    if point != MULTI_POINT and point not in points:
-        return Issue(path, f"{name} does not run at {point}", hint=f"it runs at {' and '.join(points)}")
+    if point != MULTI_POINT and point not in known.points:
+        return Issue(path, f"{name} does not run at {point}", hint=f"it runs at {' and '.join(known.points)}")
     return None

@@ -8,19 +8,42 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import structs
 
 from restow.cluster.amounts import capped_sum
 from restow.cluster.interning import BoolArray, IntArray
+from restow.documents.findings import Issue
+from restow.scheduling.argument_problems import duplicate, invalid
 from restow.scheduling.context import Context
 from restow.scheduling.framework import MAX_SCORE, Scores
 from restow.scheduling.per_node import PerNode
+from restow.scheduling.plugin_declaration import PluginArgs, SchedulerPlugin
+from restow.scheduling.resource_arguments import DEFAULT_RESOURCES, ResourceSpec, weighted
 
 NAME = "NodeResourcesBalancedAllocation"
 
-#: Resources that are balanced by default.
-DEFAULT_RESOURCES = ("cpu", "memory")
 #: Resources that count even for pods that do not request them.
-_BASIC = (*DEFAULT_RESOURCES, "ephemeral-storage")
+_BASIC = ("cpu", "memory", "ephemeral-storage")
+
+
+class NodeResourcesBalancedAllocationArgs(PluginArgs, frozen=True):
+    """Which resources are balanced; all have the weight 1."""
+
+    resources: tuple[ResourceSpec, ...] = DEFAULT_RESOURCES
+
+
+def check(args: NodeResourcesBalancedAllocationArgs) -> list[Issue]:
+    """Different resources, all of the weight 1."""
+    problems: list[Issue] = []
+    seen: set[str] = set()
+    for index, resource in enumerate(args.resources):
+        path = ("resources", index)
+        if resource.name in seen:
+            problems.append(duplicate((*path, "name"), resource.name))
+        seen.add(resource.name)
+        if resource.weight != 1:
+            problems.append(invalid((*path, "weight"), resource.weight, "must be 1"))
+    return problems
 
 
 class BalancedAllocation:
@@ -28,7 +51,7 @@ class BalancedAllocation:
 
     name = NAME
 
-    def __init__(self, context: Context, resources: tuple[str, ...] = DEFAULT_RESOURCES) -> None:
+    def __init__(self, context: Context, resources: tuple[str, ...] = ("cpu", "memory")) -> None:
         self._state = context.state
         names = context.state.cluster.nodes.resources
         self._rows = [names.index(name) for name in resources if name in names]
@@ -95,3 +118,13 @@ def _deviation(fraction: npt.NDArray[np.float64], counted: npt.NDArray[np.bool_]
     highest = np.where(counted, fraction, 0.0).max(axis=0, initial=0.0)
     lowest = np.where(counted, fraction, 1.0).min(axis=0, initial=1.0)
     return np.select([number < 2, number == 2], [0.0, (highest - lowest) / 2], np.sqrt(squares / number))
+
+
+PLUGIN = SchedulerPlugin(
+    NAME,
+    ("preScore", "score"),
+    lambda context, args: BalancedAllocation(context, tuple(each.name for each in args.resources)),
+    args=NodeResourcesBalancedAllocationArgs,
+    check=check,
+    with_defaults=lambda args: structs.replace(args, resources=weighted(args.resources)),
+)

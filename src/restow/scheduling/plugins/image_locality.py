@@ -13,6 +13,7 @@ import numpy as np
 from restow.cluster.interning import BoolArray, IntArray
 from restow.scheduling.context import Context
 from restow.scheduling.framework import MAX_SCORE, Scores
+from restow.scheduling.plugin_declaration import SchedulerPlugin
 from restow.scheduling.recent import Recent
 
 NAME = "ImageLocality"
@@ -103,3 +104,6 @@ class ImageLocality:
 def full_name(image: str) -> str:
     """An image name with its tag: ``:latest`` where there is none."""
     return image if image.rfind(":") > image.rfind("/") else f"{image}:latest"
+
+
+PLUGIN = SchedulerPlugin(NAME, ("score",), lambda context, _args: ImageLocality(context))

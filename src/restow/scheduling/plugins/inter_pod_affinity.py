@@ -15,7 +15,10 @@ import numpy as np
 
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.pods import Rules
+from restow.documents.findings import Issue
+from restow.kube.objects import Int32
 from restow.scheduling.affinity_terms import AffinityTerm, PodTerms, compile_terms, incoming_namespaces
+from restow.scheduling.argument_problems import out_of_range
 from restow.scheduling.carried_terms import CarriedTerm, CarriedTerms, Carriers
 from restow.scheduling.context import Context
 from restow.scheduling.framework import (
@@ -30,6 +33,7 @@ from restow.scheduling.framework import (
     PreFiltered,
     Scores,
 )
+from restow.scheduling.plugin_declaration import PluginArgs, SchedulerPlugin
 from restow.scheduling.pod_counts import Counts, Tracker
 from restow.scheduling.relative_scores import Ranged, RelativeScores
 from restow.scheduling.selected_pods import Selection, selected
@@ -46,6 +50,18 @@ _OUTCOMES = (
     Outcome(("node(s) didn't satisfy existing pods anti-affinity rules",)),
 )
 _NOT_ATTRACTED, _REPELS, _REPELLED = range(len(_OUTCOMES))
+
+
+class InterPodAffinityArgs(PluginArgs, frozen=True):
+    """What the terms of existing pods are worth."""
+
+    hard_pod_affinity_weight: Int32 = 1
+    ignore_preferred_terms_of_existing_pods: bool = False
+
+
+def check(args: InterPodAffinityArgs) -> list[Issue]:
+    """A weight of 0 to 100."""
+    return out_of_range(("hardPodAffinityWeight",), args.hard_pod_affinity_weight, 0, 100)
 
 
 @dataclass(slots=True, frozen=True)
@@ -283,3 +299,22 @@ def _normalised(raw: Scores, lowest: int, highest: int) -> Scores:
     if lowest == highest:
         return np.zeros_like(raw)
     return (MAX_SCORE * ((raw - lowest) / (highest - lowest))).astype(np.int64)
+
+
+def _make(context: Context, args: InterPodAffinityArgs) -> InterPodAffinity:
+    return InterPodAffinity(
+        context,
+        hard_weight=args.hard_pod_affinity_weight,
+        ignore_preferred_of_existing=args.ignore_preferred_terms_of_existing_pods,
+    )
+
+
+PLUGIN = SchedulerPlugin(
+    NAME,
+    ("preFilter", "filter", "preScore", "score"),
+    _make,
+    args=InterPodAffinityArgs,
+    check=check,
+    weight=2,
+    dependent=("filter", "score"),
+)

@@ -13,19 +13,59 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct, structs
 
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.pod_columns import PodColumn
+from restow.documents.findings import Issue
+from restow.kube.objects import Int64
 from restow.kube.timestamps import SECOND
+from restow.scheduling.argument_problems import out_of_range
 from restow.scheduling.context import Context
 from restow.scheduling.framework import MAX_SCORE, Scores
 from restow.scheduling.measured_usage import MEASURED, measured_usage
 from restow.scheduling.per_node import PerNode
-from restow.scheduling.plugin_arguments import LoadVariationRiskBalancingArgs
+from restow.scheduling.plugin_declaration import Availability, PluginArgs, SchedulerPlugin
 
 NAME = "LoadVariationRiskBalancing"
 
 _Floats = npt.NDArray[np.float64]
+
+
+#: Seconds of a year.
+_LONGEST = 366 * 86_400
+#: Seconds over which the load watcher of scheduler-plugins averages usage.
+DEFAULT_WINDOW = 900
+
+
+class MetricProvider(Struct, frozen=True, rename="camel"):
+    """Where another scheduler has usage from; restow has it from its input."""
+
+    type: str = ""
+    address: str | None = None
+    token: str | None = None
+    insecure_skip_verify: bool | None = None
+
+
+class LoadVariationRiskBalancingArgs(PluginArgs, frozen=True):
+    """What the risk of a node is made of. Source: scheduler-plugins, and restow's own ``window`` and ``guard``."""
+
+    safe_variance_margin: float = 1.0
+    safe_variance_sensitivity: float = 1.0
+    watcher_address: str | None = None
+    metric_provider: MetricProvider = MetricProvider()
+    #: Over how long usage is averaged.
+    window_seconds: Int64 = DEFAULT_WINDOW
+    #: How long before the last sample pods came that count with their requests; None for no pods.
+    guard_seconds: Int64 | None = None
+
+
+def check(args: LoadVariationRiskBalancingArgs) -> list[Issue]:
+    """Times within a year."""
+    problems = out_of_range(("windowSeconds",), args.window_seconds, 1, _LONGEST)
+    if args.guard_seconds is not None:
+        problems += out_of_range(("guardSeconds",), args.guard_seconds, 0, _LONGEST)
+    return problems
 
 
 class LoadVariationRiskBalancing:
@@ -96,3 +136,24 @@ def _recent(context: Context, end: int | None, guard: int) -> PodColumn[np.bool_
         return PodColumn(pods, lambda some: np.zeros(len(some), dtype=bool))
     since = (end - guard) * SECOND
     return PodColumn(pods, lambda some: np.maximum(pods.started[some], pods.created[some]) > since)
+
+
+def _with_defaults(args: LoadVariationRiskBalancingArgs) -> LoadVariationRiskBalancingArgs:
+    """Negative factors are no choice."""
+    margin, sensitivity = args.safe_variance_margin, args.safe_variance_sensitivity
+    return structs.replace(
+        args,
+        safe_variance_margin=1.0 if margin < 0 else margin,
+        safe_variance_sensitivity=1.0 if sensitivity < 0 else sensitivity,
+    )
+
+
+PLUGIN = SchedulerPlugin(
+    NAME,
+    ("score",),
+    LoadVariationRiskBalancing,
+    args=LoadVariationRiskBalancingArgs,
+    check=check,
+    with_defaults=_with_defaults,
+    availability=Availability.OPTIONAL,
+)

@@ -6,12 +6,15 @@ are scheduled. ``addedAffinity`` of the plugin's arguments applies to every pod 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 import numpy as np
 import numpy.typing as npt
 
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.node_matching import matches, preferred_weights
 from restow.cluster.pods import Rules
+from restow.documents.findings import Issue, Path
 from restow.kube.node_selection import (
     NAME_FIELD,
     NodeSelection,
@@ -21,6 +24,7 @@ from restow.kube.node_selection import (
     preference_problem,
 )
 from restow.kube.objects import NodeAffinity as WireNodeAffinity
+from restow.kube.objects import NodeSelector, PreferredSchedulingTerm
 from restow.scheduling.context import Context
 from restow.scheduling.framework import (
     NO_PODS,
@@ -35,6 +39,7 @@ from restow.scheduling.framework import (
     Scores,
     scaled,
 )
+from restow.scheduling.plugin_declaration import PluginArgs, SchedulerPlugin
 from restow.scheduling.recent import Recent
 from restow.scheduling.relative_scores import Peaked, RelativeScores
 
@@ -43,6 +48,25 @@ NAME = "NodeAffinity"
 _ENFORCED = Outcome(("node(s) didn't match scheduler-enforced node affinity",), unresolvable=True)
 _MISMATCH = Outcome(("node(s) didn't match Pod's node affinity/selector",), unresolvable=True)
 _CONFLICT = Outcome(("pod affinity terms conflict",), unresolvable=True)
+
+
+class NodeAffinityArgs(PluginArgs, frozen=True):
+    """What is asked of nodes on behalf of every pod."""
+
+    added_affinity: WireNodeAffinity | None = None
+
+
+def check(args: NodeAffinityArgs) -> list[Issue]:
+    """Terms that can be read."""
+    added = args.added_affinity
+    if added is None:
+        return []
+    required_path = ("addedAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
+    preferred_path = ("addedAffinity", "preferredDuringSchedulingIgnoredDuringExecution")
+    return [
+        *_unreadable(added.required, required_path),
+        *_unreadable_preferred(added.preferred or (), preferred_path),
+    ]
 
 
 class NodeAffinity:
@@ -155,3 +179,30 @@ def _named_nodes(terms: tuple[SelectorTerm, ...] | None) -> frozenset[str] | Non
             return None
         named |= set.intersection(*sets)
     return frozenset(named)
+
+
+def _unreadable(selector: NodeSelector | None, path: Path) -> Iterator[Issue]:
+    for index, term in enumerate(NodeSelection.compile(None, selector).terms or ()):
+        yield from _term_problems(term, f"nodeSelectorTerms[{index}].", (*path, "nodeSelectorTerms", index))
+
+
+def _unreadable_preferred(terms: Iterable[PreferredSchedulingTerm], path: Path) -> Iterator[Issue]:
+    """Terms without weight are not even read."""
+    for index, weighted in enumerate(compile_preferred(terms)):
+        if weighted.weight != 0:
+            yield from _term_problems(weighted.term, "nodeSelectorTerms[0].", (*path, index))
+
+
+def _term_problems(term: SelectorTerm, prefix: str, path: Path) -> Iterator[Issue]:
+    return (Issue(path, problem.removeprefix(prefix)) for problem in term.problems)
+
+
+PLUGIN = SchedulerPlugin(
+    NAME,
+    ("preFilter", "filter", "preScore", "score"),
+    lambda context, args: NodeAffinity(context, args.added_affinity),
+    args=NodeAffinityArgs,
+    check=check,
+    weight=2,
+    is_lenient=True,
+)

@@ -15,6 +15,7 @@ from restow.cluster.pod_columns import PodIndex, by_value
 from restow.cluster.pods import HostPort
 from restow.scheduling.context import Context
 from restow.scheduling.framework import NO_PODS, PROCEED, SKIP, FilterResult, Outcome, PreFiltered, Scope, one_outcome
+from restow.scheduling.plugin_declaration import SchedulerPlugin
 
 NAME = "NodePorts"
 
@@ -78,3 +79,8 @@ class NodePorts:
             np.flatnonzero(self._holding.values),
             lambda pods: ([(each.protocol, each.port) for each in self._wanted(pod)] for pod in pods),
         )
+
+
+PLUGIN = SchedulerPlugin(
+    NAME, ("preFilter", "filter"), lambda context, _args: NodePorts(context), dependent=("filter",)
+)

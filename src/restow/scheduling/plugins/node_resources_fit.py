@@ -7,23 +7,30 @@ are not free. Source: Kubernetes 1.36.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import structs
 
 from restow.cluster.amounts import capped_sum
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.nodes import CPU, MEMORY, PODS
 from restow.cluster.pods import ContainerResources
+from restow.documents.findings import Issue
+from restow.scheduling.argument_problems import invalid, not_a_label
 from restow.scheduling.context import Context
 from restow.scheduling.framework import PASSES, PROCEED, FilterResult, Outcome, PreFiltered, Scope, Scores
 from restow.scheduling.nonzero_usage import NonzeroUsage
 from restow.scheduling.per_node import PerNode
+from restow.scheduling.plugin_declaration import PluginArgs, SchedulerPlugin
 from restow.scheduling.relative_scores import sorted_out
-from restow.scheduling.resource_scoring import ScoringStrategy, least_allocated
+from restow.scheduling.resource_arguments import ScoringStrategy, strategy_problems, weighted
+from restow.scheduling.resource_room import ResourceRoom
+from restow.scheduling.resource_scoring import Strategy, least_allocated, most_allocated, requested_to_capacity_ratio
 
 NAME = "NodeResourcesFit"
 
@@ -33,6 +40,27 @@ _TOO_MANY_PODS = "Too many pods"
 #: Of an int64 that is not negative.
 _BITS = 63
 _BASIC = ("cpu", "memory", "ephemeral-storage")
+
+
+class NodeResourcesFitArgs(PluginArgs, frozen=True):
+    """What is not filtered by, and how is scored."""
+
+    ignored_resources: tuple[str, ...] = ()
+    ignored_resource_groups: tuple[str, ...] = ()
+    scoring_strategy: ScoringStrategy = ScoringStrategy(type="LeastAllocated")
+
+
+def check(args: NodeResourcesFitArgs) -> list[Issue]:
+    """Resource names, groups without a slash, and a scoring strategy that is complete."""
+    problems: list[Issue] = []
+    for index, name in enumerate(args.ignored_resources):
+        problems += not_a_label(("ignoredResources", index), name)
+    for index, group in enumerate(args.ignored_resource_groups):
+        path = ("ignoredResourceGroups", index)
+        if "/" in group:
+            problems.append(invalid(path, group, "resource group name can't contain '/'"))
+        problems += not_a_label(path, group)
+    return problems + strategy_problems(args.scoring_strategy, ("scoringStrategy",))
 
 
 @dataclass(slots=True, frozen=True)
@@ -70,7 +98,7 @@ class NodeResourcesFit:
         self,
         context: Context,
         *,
-        strategy: ScoringStrategy = least_allocated,
+        strategy: Strategy = least_allocated,
         weights: Mapping[str, int] | None = None,
         ignored_resources: Sequence[str] = (),
         ignored_groups: Sequence[str] = (),
@@ -135,10 +163,10 @@ class NodeResourcesFit:
         scores: Scores = self._scores.of(int(self._state.cluster.pods.resources[pod]))
         return scores
 
-    def filtered_rows(self, pod: int) -> list[int]:
-        """The rows of the resources that a pod requests and that the scheduler knows, in upstream's order."""
+    def room(self, pod: int, node: int, running: int, requested: IntArray) -> ResourceRoom:
+        """What one node that runs so many pods has left, of the resources that the pod requests."""
         rows: list[int] = self._wanted(pod).rows.ravel().tolist()
-        return rows
+        return ResourceRoom(self._state, rows, pod, node, (running, requested))
 
     def _wanted(self, pod: int) -> _Wanted:
         key = self.key(pod)
@@ -223,3 +251,41 @@ def _filter_result(reasons: tuple[str, ...], number: IntArray) -> FilterResult:
 def _outcome(reasons: tuple[str, ...], combination: int) -> Outcome:
     given = tuple(reason for bit, reason in enumerate(reasons) if combination >> bit & 1)
     return Outcome(given, unresolvable=bool(combination >> len(reasons)))
+
+
+def _with_defaults(args: NodeResourcesFitArgs) -> NodeResourcesFitArgs:
+    resources = weighted(args.scoring_strategy.resources)
+    return structs.replace(args, scoring_strategy=structs.replace(args.scoring_strategy, resources=resources))
+
+
+def _make(context: Context, args: NodeResourcesFitArgs) -> NodeResourcesFit:
+    weights: Counter[str] = Counter()
+    for each in args.scoring_strategy.resources:
+        weights[each.name] += each.weight
+    return NodeResourcesFit(
+        context,
+        strategy=_strategy(args.scoring_strategy),
+        weights=weights,
+        ignored_resources=args.ignored_resources,
+        ignored_groups=args.ignored_resource_groups,
+    )
+
+
+def _strategy(strategy: ScoringStrategy) -> Strategy:
+    if strategy.type == "RequestedToCapacityRatio" and strategy.requested_to_capacity_ratio is not None:
+        shape = strategy.requested_to_capacity_ratio.shape
+        return requested_to_capacity_ratio([(point.utilization, point.score) for point in shape])
+    return most_allocated if strategy.type == "MostAllocated" else least_allocated
+
+
+PLUGIN = SchedulerPlugin(
+    NAME,
+    ("preFilter", "filter", "preScore", "score", "placementScore"),
+    _make,
+    args=NodeResourcesFitArgs,
+    check=check,
+    with_defaults=_with_defaults,
+    # kube-scheduler validates them when it makes the plugin.
+    is_checked_when_idle=False,
+    dependent=("filter",),
+)

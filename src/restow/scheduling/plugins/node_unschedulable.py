@@ -8,6 +8,7 @@ from restow.cluster.interning import IntArray
 from restow.kube.objects import Taint
 from restow.scheduling.context import Context
 from restow.scheduling.framework import NO_PODS, PASSES, PROCEED, FilterResult, Outcome, PreFiltered, Scope, one_outcome
+from restow.scheduling.plugin_declaration import SchedulerPlugin
 from restow.scheduling.tolerations import scheduler_tolerates
 
 NAME = "NodeUnschedulable"
@@ -49,3 +50,6 @@ class NodeUnschedulable:
         if not cordoned.any() or scheduler_tolerates(tolerations, _CORDON):
             return FilterResult(np.full(len(nodes), PASSES), ())
         return one_outcome(cordoned, _CORDONED)
+
+
+PLUGIN = SchedulerPlugin(NAME, ("filter",), lambda context, _args: NodeUnschedulable(context))

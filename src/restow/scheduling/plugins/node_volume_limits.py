@@ -22,6 +22,8 @@ from restow.scheduling.attachable import Attachable, attachables, is_migratable
 from restow.scheduling.context import Context
 from restow.scheduling.framework import PROCEED, SKIP, FilterResult, Outcome, PreFiltered, one_outcome
 from restow.scheduling.per_node import PerNode
+from restow.scheduling.plugin_declaration import SchedulerPlugin
+from restow.scheduling.storage import Storage
 
 NAME = "NodeVolumeLimits"
 
@@ -40,7 +42,7 @@ class NodeVolumeLimits:
         self._state = context.state
         self._nodes = context.state.cluster.nodes
         self._cluster = context.state.cluster
-        self._storage = context.storage
+        self._storage = context.shared(Storage)
         self._attached = PerNode(context.state, len(context.state.cluster.nodes), self._count_attached)
         self._limits: dict[str, Counts] = {}
 
@@ -143,3 +145,6 @@ def _limit(csi_node: CSINode, driver: str) -> int | None:
         each.allocatable.count for each in csi_node.spec.drivers or () if each.name == driver and each.allocatable
     ]
     return counts[-1] if counts else None
+
+
+PLUGIN = SchedulerPlugin(NAME, ("preFilter", "filter"), lambda context, _args: NodeVolumeLimits(context))

@@ -7,13 +7,16 @@ pods do not count. Source: Kubernetes 1.36.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
+from msgspec import structs
 
 from restow.cluster.interning import BoolArray, IntArray
+from restow.documents.findings import Issue, Path
 from restow.kube.labels import EVERYTHING, Selector
 from restow.kube.objects import TopologySpreadConstraint
+from restow.scheduling.argument_problems import duplicate, forbidden, invalid, not_a_label, not_supported, required
 from restow.scheduling.context import Context
 from restow.scheduling.framework import (
     NO_PODS,
@@ -28,6 +31,7 @@ from restow.scheduling.framework import (
     Scores,
     among,
 )
+from restow.scheduling.plugin_declaration import PluginArgs, SchedulerPlugin
 from restow.scheduling.pod_counts import Counts, Tracker
 from restow.scheduling.relative_scores import RelativeScores
 from restow.scheduling.selected_pods import selected
@@ -47,6 +51,39 @@ _HARD_ERROR = f'running PreFilter plugin "{NAME}": get constraints from pod: '
 _SOFT_ERROR = f'running PreScore plugin "{NAME}": calculating preScoreState: '
 #: The least number of pods in a domain where there is no domain.
 _NO_MINIMUM = 2**31 - 1
+
+
+_ACTIONS = ("DoNotSchedule", "ScheduleAnyway")
+_DEFAULTING = ("System", "List")
+
+
+class PodTopologySpreadArgs(PluginArgs, frozen=True):
+    """The constraints of pods without constraints of their own; ``defaulting_type`` System or List."""
+
+    default_constraints: tuple[TopologySpreadConstraint, ...] = ()
+    defaulting_type: str = "System"
+
+    @property
+    def defaulting(self) -> Defaulting:
+        """The type, once it is known to be valid."""
+        return "List" if self.defaulting_type == "List" else "System"
+
+
+def check(args: PodTopologySpreadArgs) -> list[Issue]:
+    """Constraints without a selector, and only where defaultingType is List."""
+    problems: list[Issue] = []
+    path: Path = ("defaultingType",)
+    if args.defaulting_type not in _DEFAULTING:
+        problems.append(not_supported(path, args.defaulting_type, _DEFAULTING))
+    elif args.defaulting_type == "System" and args.default_constraints:
+        problems.append(invalid(path, "System", "when .defaultConstraints are not empty"))
+    for index, constraint in enumerate(args.default_constraints):
+        path = ("defaultConstraints", index)
+        problems += _constraint_problems(constraint, path)
+        if any(_same(constraint, other) for other in args.default_constraints[:index]):
+            same = f"{{{constraint.topology_key}, {constraint.when_unsatisfiable}}}"
+            problems.append(duplicate(path, same))
+    return problems
 
 
 class PodTopologySpread:
@@ -228,3 +265,40 @@ def _size(crowd: Crowd, scored: BoolArray, number: int) -> int:
 
 def _is_empty(term: SpreadTerm) -> bool:
     return term.selector.selectable and not term.selector.requirements
+
+
+def _constraint_problems(constraint: TopologySpreadConstraint, path: Path) -> Iterator[Issue]:
+    key, action = constraint.topology_key, constraint.when_unsatisfiable
+    if constraint.max_skew <= 0:
+        yield invalid((*path, "maxSkew"), constraint.max_skew, "not in valid range (0, inf)")
+    if not key:
+        yield required((*path, "topologyKey"), "can not be empty")
+    else:
+        yield from not_a_label((*path, "topologyKey"), key)
+    if not action:
+        yield required((*path, "whenUnsatisfiable"), "can not be empty")
+    elif action not in _ACTIONS:
+        yield not_supported((*path, "whenUnsatisfiable"), action, _ACTIONS)
+    if constraint.label_selector is not None:
+        detail = "constraint must not define a selector, as they deduced for each pod"
+        yield forbidden((*path, "labelSelector"), detail)
+
+
+def _same(one: TopologySpreadConstraint, other: TopologySpreadConstraint) -> bool:
+    return (one.topology_key, one.when_unsatisfiable) == (other.topology_key, other.when_unsatisfiable)
+
+
+def _with_defaults(args: PodTopologySpreadArgs) -> PodTopologySpreadArgs:
+    return structs.replace(args, defaulting_type=args.defaulting_type or "System")
+
+
+PLUGIN = SchedulerPlugin(
+    NAME,
+    ("preFilter", "filter", "preScore", "score"),
+    lambda context, args: PodTopologySpread(context, args.defaulting, args.default_constraints),
+    args=PodTopologySpreadArgs,
+    check=check,
+    with_defaults=_with_defaults,
+    weight=2,
+    dependent=("filter", "score"),
+)

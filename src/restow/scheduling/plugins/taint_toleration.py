@@ -26,6 +26,7 @@ from restow.scheduling.framework import (
     one_outcome,
     scaled,
 )
+from restow.scheduling.plugin_declaration import SchedulerPlugin
 from restow.scheduling.recent import Recent
 from restow.scheduling.relative_scores import Peaked, RelativeScores
 from restow.scheduling.tolerations import scheduler_tolerates
@@ -116,3 +117,12 @@ def _untolerated(tolerations: tuple[Toleration, ...], taints: tuple[Taint, ...])
     hard = sum(taint.effect in _HARD and not scheduler_tolerates(tolerations, taint) for taint in taints)
     soft = sum(taint.effect == _SOFT and not scheduler_tolerates(soft_tolerations, taint) for taint in taints)
     return hard, soft
+
+
+PLUGIN = SchedulerPlugin(
+    NAME,
+    ("filter", "preScore", "score"),
+    lambda context, _args: TaintToleration(context),
+    weight=3,
+    dependent=("score",),
+)

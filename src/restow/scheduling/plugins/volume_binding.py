@@ -16,12 +16,17 @@ from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.node_matching import matches
 from restow.cluster.pods import PodVolume
 from restow.cluster.snapshot import Key
+from restow.documents.findings import Issue
 from restow.kube.node_selection import NodeSelection
-from restow.kube.objects import NodeSelector, PersistentVolume, PersistentVolumeClaim
+from restow.kube.objects import Int64, NodeSelector, PersistentVolume, PersistentVolumeClaim
+from restow.scheduling.argument_problems import invalid
 from restow.scheduling.context import Context
 from restow.scheduling.framework import PASSES, PROCEED, SKIP, Categories, FilterResult, Outcome, PreFiltered
+from restow.scheduling.plugin_declaration import PluginArgs, SchedulerPlugin
+from restow.scheduling.resource_arguments import UtilizationShapePoint
 from restow.scheduling.storage import (
     WAIT_FOR_FIRST_CONSUMER,
+    Storage,
     annotations_of,
     class_of_claim,
     is_bound,
@@ -49,6 +54,25 @@ _NOT_FOUND, _FULL = 1, 2
 Codes = npt.NDArray[np.int64]
 
 
+class VolumeBindingArgs(PluginArgs, frozen=True):
+    """How long binding may take, which no decision depends on."""
+
+    bind_timeout_seconds: Int64 = 600
+    shape: tuple[UtilizationShapePoint, ...] | None = None
+
+
+def check(args: VolumeBindingArgs) -> list[Issue]:
+    """A timeout from 0, and no shape: that takes a feature gate that is off."""
+    problems: list[Issue] = []
+    if args.bind_timeout_seconds < 0:
+        detail = "invalid BindTimeoutSeconds, should not be a negative value"
+        problems.append(invalid(("bindTimeoutSeconds",), args.bind_timeout_seconds, detail))
+    if args.shape is not None:
+        detail = "unexpected field `shape`, remove it or turn on the feature gate StorageCapacityScoring"
+        problems.append(Issue(("shape",), f"Invalid value: {detail}"))
+    return problems
+
+
 @dataclass(slots=True, frozen=True)
 class _Claims:
     """The claims of a pod."""
@@ -65,8 +89,8 @@ class VolumeBinding:
     def __init__(self, context: Context) -> None:
         self._nodes = context.state.cluster.nodes
         self._pods = context.state.cluster.pods
-        self._storage = context.storage
-        self._provisioning = Provisioning(context.state.cluster, context.storage)
+        self._storage = context.shared(Storage)
+        self._provisioning = Provisioning(context.state.cluster, self._storage)
         self._reservations = Reservations(context.state, self._reserve)
         self._migration = Migration(context.state.cluster)
         self._reach: dict[NodeSelector, BoolArray] = {}
@@ -240,3 +264,13 @@ def _outcome(bound: int, unbound: int) -> Outcome:
 
 #: By the number of the combination; the one where nothing is wrong is left out.
 _OUTCOMES = tuple(_outcome(bound, unbound) for bound in range(3) for unbound in range(3))[1:]
+
+
+PLUGIN = SchedulerPlugin(
+    NAME,
+    ("preFilter", "filter", "reserve", "preScore", "score", "preBind"),
+    lambda context, _args: VolumeBinding(context),
+    args=VolumeBindingArgs,
+    check=check,
+    dependent=("filter", "reserve", "preBind"),
+)

@@ -18,7 +18,8 @@ from restow.cluster.snapshot import Key
 from restow.kube.objects import AWSElasticBlockStore, GCEPersistentDisk, ISCSIVolume
 from restow.scheduling.context import Context
 from restow.scheduling.framework import PASSES, PROCEED, SKIP, FilterResult, Outcome, PreFiltered
-from restow.scheduling.storage import not_found
+from restow.scheduling.plugin_declaration import SchedulerPlugin
+from restow.scheduling.storage import Storage, not_found
 
 NAME = "VolumeRestrictions"
 
@@ -37,7 +38,7 @@ class VolumeRestrictions:
 
     def __init__(self, context: Context) -> None:
         self._state = context.state
-        self._storage = context.storage
+        self._storage = context.shared(Storage)
 
     def applies_to(self, pod: int) -> bool:
         """Pods with volumes."""
@@ -130,3 +131,8 @@ def _conflict(one: Disk, other: Disk) -> bool:
         return False
     mine, theirs = getattr(one, "monitors", None), getattr(other, "monitors", None)
     return isinstance(one, GCEPersistentDisk | ISCSIVolume) or not set(mine or ()).isdisjoint(theirs or ())
+
+
+PLUGIN = SchedulerPlugin(
+    NAME, ("preFilter", "filter"), lambda context, _args: VolumeRestrictions(context), dependent=("filter",)
+)

@@ -16,7 +16,8 @@ from restow.cluster.nodes import NO_LABEL
 from restow.kube.objects import PersistentVolume, PersistentVolumeClaim
 from restow.scheduling.context import Context
 from restow.scheduling.framework import PROCEED, SKIP, FilterResult, Outcome, PreFiltered, one_outcome
-from restow.scheduling.storage import WAIT_FOR_FIRST_CONSUMER, class_of_claim, not_found
+from restow.scheduling.plugin_declaration import SchedulerPlugin
+from restow.scheduling.storage import WAIT_FOR_FIRST_CONSUMER, Storage, class_of_claim, not_found
 
 NAME = "VolumeZone"
 
@@ -36,7 +37,7 @@ class VolumeZone:
 
     def __init__(self, context: Context) -> None:
         self._nodes = context.state.cluster.nodes
-        self._storage = context.storage
+        self._storage = context.shared(Storage)
 
     def applies_to(self, pod: int) -> bool:
         """Pods with volumes."""
@@ -116,3 +117,6 @@ def _places(volume: PersistentVolume) -> Iterator[tuple[str, frozenset[str]]]:
             values = frozenset(part.strip() for part in labels[key].split("__"))
             if "" not in values:
                 yield key, values
+
+
+PLUGIN = SchedulerPlugin(NAME, ("preFilter", "filter"), lambda context, _args: VolumeZone(context))

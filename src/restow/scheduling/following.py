@@ -1,0 +1,30 @@
+"""AddPod and RemovePod: telling every pod that comes to a node or leaves one, once and in order.
+
+That is how a plugin keeps counts of its own up to date with what is placed, moved, tried out and taken back. A row is
+not used for another pod before everybody was told what happened to the one that had it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from restow.cluster.journal import Change
+from restow.cluster.state import ClusterState
+
+
+class Follower:
+    """Reads the changes of one state from now on; ``note`` is told each that is about a pod which came or went."""
+
+    def __init__(self, state: ClusterState, note: Callable[[Change], None]) -> None:
+        self._state = state
+        self._note = note
+        self._read = len(state.changes)
+        state.before_rewriting.append(self.catch_up)
+
+    def catch_up(self) -> None:
+        """Tell everything that happened since the last time."""
+        changes = self._state.changes
+        for position in range(self._read, len(changes)):
+            if changes[position].present:
+                self._note(changes[position])
+        self._read = len(changes)

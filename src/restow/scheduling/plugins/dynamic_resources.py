@@ -1,0 +1,53 @@
+"""DynamicResources: resource claims are not modelled, only what the plugin says of pods that have none.
+
+Source: Kubernetes 1.36.
+"""
+
+from __future__ import annotations
+
+from restow.scheduling.plugin_declaration import PluginArgs, SchedulerPlugin
+from restow.scheduling.post_filtering import Handle, Preemption
+from restow.scheduling.verdicts import Verdicts
+
+NAME = "DynamicResources"
+
+_NO_CLAIMS = Preemption(message="no new claims to deallocate", keeps_nomination=True)
+#: Its error where a pod is ruled out before it has seen it.
+_UNSEEN = Preemption(message="not found", keeps_nomination=True, is_final=True)
+
+
+class DynamicResourcesArgs(PluginArgs, frozen=True):
+    """Arguments of a plugin that is not modelled."""
+
+    filter_timeout: str | None = None
+    binding_timeout: str | None = None
+
+
+class DynamicResources:
+    """PostFilter."""
+
+    def __init__(self, handle: Handle) -> None:
+        self._prefilters = handle.prefilters
+
+    def post_filter(self, _pod: int, verdicts: Verdicts) -> Preemption:
+        """There is nothing to deallocate."""
+        return _UNSEEN if self._is_unseen(verdicts) else _NO_CLAIMS
+
+    def _is_unseen(self, verdicts: Verdicts) -> bool:
+        """Whether the pod was ruled out before this plugin had a look at it."""
+        if NAME not in self._prefilters:
+            return True
+        ruled_out = verdicts.prefilter
+        if ruled_out is None or not ruled_out.outcome.unresolvable:
+            return False
+        return ruled_out.plugin not in self._prefilters[self._prefilters.index(NAME) :]
+
+
+PLUGIN = SchedulerPlugin(
+    NAME,
+    ("preEnqueue", "preFilter", "filter", "postFilter", "score", "reserve", "preBind"),
+    make_post_filter=lambda handle, _args: DynamicResources(handle),
+    args=DynamicResourcesArgs,
+    weight=2,
+    not_modelled="pods with resource claims are scheduled as if they had none",
+)

@@ -1,0 +1,31 @@
+"""Plugins of kube-scheduler that a configuration may name and that judge no node here.
+
+restow does their work elsewhere (the queue), leaves it to others (binding), or has nothing of them.
+"""
+
+from __future__ import annotations
+
+from restow.scheduling.plugin_declaration import Availability, SchedulerPlugin
+
+_GANGS = "pods are scheduled one by one, whatever group they are in"
+
+SCHEDULING_GATES = SchedulerPlugin("SchedulingGates", ("preEnqueue",), holds_gated_pods=True)
+#: The only order of the queue that there is.
+PRIORITY_SORT = SchedulerPlugin("PrioritySort", ("queueSort",))
+#: No pod in the queue names a node.
+NODE_NAME = SchedulerPlugin("NodeName", ("filter",))
+DEFAULT_BINDER = SchedulerPlugin("DefaultBinder", ("bind",))
+NODE_DECLARED_FEATURES = SchedulerPlugin(
+    "NodeDeclaredFeatures",
+    ("preFilter", "filter"),
+    not_modelled="pods are scheduled as if every node had the kubelet features that they need",
+)
+GANG_SCHEDULING = SchedulerPlugin(
+    "GangScheduling", ("preEnqueue", "permit"), not_modelled=_GANGS, availability=Availability.GATED
+)
+TOPOLOGY_PLACEMENT_GENERATOR = SchedulerPlugin(
+    "TopologyPlacementGenerator", ("placementGenerate",), not_modelled=_GANGS, availability=Availability.GATED
+)
+POD_GROUP_PODS_COUNT = SchedulerPlugin(
+    "PodGroupPodsCount", ("placementScore",), not_modelled=_GANGS, availability=Availability.GATED
+)
