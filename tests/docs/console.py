@@ -18,12 +18,17 @@ from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
+from docs import scheduler_plugin_package, strategy_package
 from docs.pages import ROOT, Block, blocks, files, name_of, pages
-from docs.strategy_package import WITH_THE_STRATEGY, installed
 from restow.cli.main import run
 
 RUN = "run"
 OMITTED = "[...]"
+#: Installed where the examples of a mark are run.
+_PACKAGES = {
+    strategy_package.WITH_THE_STRATEGY: strategy_package,
+    scheduler_plugin_package.WITH_THE_PLUGIN: scheduler_plugin_package,
+}
 
 
 @dataclass(slots=True, frozen=True)
@@ -132,9 +137,10 @@ def main() -> None:
     """Write every output anew."""
     for page in pages():
         _rewrite(page, RUN)
-    with tempfile.TemporaryDirectory() as packages, installed(Path(packages)):
-        for page in pages():
-            _rewrite(page, WITH_THE_STRATEGY)
+    for mark, package in _PACKAGES.items():
+        with tempfile.TemporaryDirectory() as packages, package.installed(Path(packages)):
+            for page in pages():
+                _rewrite(page, mark)
 
 
 def _rewrite(page: Path, mark: str) -> None:

@@ -157,7 +157,10 @@ class Scheduler:
         """
         if decision.ranking is None:
             return LandingOdds.equal(decision.best)
-        return self._sampling.odds(decision.pod, decision.ranking, decision.verdicts.allowed)
+        try:
+            return self._sampling.odds(decision.pod, decision.ranking, decision.verdicts.allowed)
+        except CycleError:
+            return LandingOdds.unknown(decision.ranking.nodes)
 
     def settle(self, decision: Decision) -> None:
         """Place the pod on the decision's node, or nominate it where it preempts others."""

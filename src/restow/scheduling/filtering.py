@@ -46,11 +46,14 @@ class Filters:
         self._pods = context.state.cluster.pods
         #: Plugins that look at nodes only, whatever pods are there.
         self._static = {each.name for each in leading if isinstance(each, LocalPlugin) and each.scope is Scope.NODE}
-        self._local = {
+        verdicts = {
             plugin.name: local_verdicts(context.state, plugin, self.numbered)
-            for plugin in leading
+            for plugin in plugins
             if isinstance(plugin, LocalPlugin)
         }
+        self._local = {plugin.name: verdicts.pop(plugin.name) for plugin in leading}
+        #: The verdicts of local plugins that come after others.
+        self._late = verdicts
         self._by_usage = {each.name: each for each in leading if isinstance(each, UsagePlugin)}
         #: The nodes with what is kept of them for nominated pods.
         self.kept_nodes = KeptNodes(context.state, nominations)
@@ -199,6 +202,11 @@ class Filters:
                 left = np.flatnonzero(passes)
                 if len(left) == 0:
                     return
+                if plugin.name in self._late:
+                    categories = self._late[plugin.name].at(asked.pod, left)
+                    passes[left] = np.equal(categories, PASSES)
+                    yield left, categories
+                    continue
                 result = plugin.filter(asked.pod, left)
                 accepted = result.passes
                 if not accepted.all():

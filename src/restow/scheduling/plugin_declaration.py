@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 from msgspec import Struct
 
 from restow.documents.findings import Issue
-from restow.scheduling.framework import FilterPlugin, ScorePlugin
 
 if TYPE_CHECKING:
     from restow.scheduling.context import Context
@@ -77,9 +76,9 @@ class SchedulerPlugin:
     name: str
     #: Where it can run.
     points: tuple[Point, ...]
-    #: Makes what filters or scores (or both) in one scheduler on one state, with the arguments of its profile; None
+    #: Makes what filters or scores (``framework.FilterPlugin``, ``ScorePlugin``, or both) in one scheduler on one state, with the arguments of its profile; None
     #: where no decision depends on the plugin there.
-    make: Callable[[Context, Any], FilterPlugin | ScorePlugin] | None = None
+    make: Callable[[Context, Any], object] | None = None
     #: Makes what runs at postFilter.
     make_post_filter: Callable[[Handle, Any], PostFilterPlugin] | None = None
     #: What ``pluginConfig[].args`` decodes to; None for a plugin without arguments.

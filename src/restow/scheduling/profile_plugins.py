@@ -7,15 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from restow.scheduling.context import Context
 from restow.scheduling.framework import FilterPlugin, ScorePlugin
+from restow.scheduling.guarding import guarded, guarded_post_filter
 from restow.scheduling.partial_plugins import FilterPart, PreFilterPart, PreScorePart, UnpreparedScore
 from restow.scheduling.plugin_declaration import Point, SchedulerPlugin
 from restow.scheduling.post_filtering import Handle, PostFilterPlugin
 from restow.scheduling.profiles import SchedulerProfile
-from restow.scheduling.registry import plugin
+from restow.scheduling.registry import IN_TREE, plugin
 from restow.scheduling.scoring import WeightedPlugin
 
 _MAKING_POINTS: tuple[Point, ...] = ("preFilter", "filter", "preScore", "score")
@@ -32,7 +34,7 @@ class ProfilePlugins:
 def plugins_of(profile: SchedulerProfile, context: Context) -> ProfilePlugins:
     """The plugins of a profile that decisions depend on."""
     names = dict.fromkeys(name for point in _MAKING_POINTS for name in profile.plugins[point])
-    made = {name: each.make(context, _arguments(profile, each)) for name in names if (each := plugin(name)).make}
+    made = {name: _made(each, context, profile) for name in names if (each := plugin(name)).make is not None}
     filters = {name: each for name, each in made.items() if isinstance(each, FilterPlugin)}
     scores = {name: each for name, each in made.items() if isinstance(each, ScorePlugin)}
     return ProfilePlugins(_filters(profile, filters), _scores(profile, scores))
@@ -41,7 +43,19 @@ def plugins_of(profile: SchedulerProfile, context: Context) -> ProfilePlugins:
 def post_filters_of(profile: SchedulerProfile, handle: Handle) -> Sequence[PostFilterPlugin]:
     """The plugins of a profile that are asked about pods that fit nowhere, in order."""
     plugins = map(plugin, profile.plugins["postFilter"])
-    return [each.make_post_filter(handle, _arguments(profile, each)) for each in plugins if each.make_post_filter]
+    return [_post_filter(each, handle, profile) for each in plugins if each.make_post_filter is not None]
+
+
+def _made(plugin: SchedulerPlugin, context: Context, profile: SchedulerProfile) -> object:
+    assert plugin.make is not None, "only plugins that can be made are"
+    make = plugin.make if plugin.name in IN_TREE else partial(guarded, plugin)
+    return make(context, _arguments(profile, plugin))
+
+
+def _post_filter(plugin: SchedulerPlugin, handle: Handle, profile: SchedulerProfile) -> PostFilterPlugin:
+    assert plugin.make_post_filter is not None, "only plugins that can be made are"
+    make = plugin.make_post_filter if plugin.name in IN_TREE else partial(guarded_post_filter, plugin)
+    return make(handle, _arguments(profile, plugin))
 
 
 def _arguments(profile: SchedulerProfile, plugin: SchedulerPlugin) -> Any:

@@ -1,7 +1,8 @@
 """The plugins that a scheduler configuration may name.
 
-To add a plugin: one file in ``scheduling/plugins`` and one line here. The order is the one in which kube-scheduler runs
-its default plugins. Source: the default plugins, Kubernetes 1.36 with its feature gates as
+To add a plugin: one file in ``scheduling/plugins`` and one line here, or an entry point of the group
+``restow.scheduler_plugins`` in another package (``docs/how-to/write-a-scheduler-plugin.md``). The order is the one in
+which kube-scheduler runs its default plugins. Source: the default plugins, Kubernetes 1.36 with its feature gates as
 they come; the last plugin is of kubernetes-sigs/scheduler-plugins.
 """
 
@@ -10,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from restow.errors import InputError
+from restow.scheduling.installed_plugins import ENTRY_POINTS, installed, load
 from restow.scheduling.plugin_declaration import SchedulerPlugin
 from restow.scheduling.plugins import (
     balanced_allocation,
@@ -68,14 +71,24 @@ OWNER: Final = "kube-scheduler's"
 REMOVED: Final = frozenset({"AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"})
 
 
+def check_installed() -> None:
+    """InputError where a package offers a plugin by a name that is taken: plugins of kube-scheduler stay what they are."""
+    for name in installed():
+        if name in IN_TREE or name in REMOVED:
+            raise InputError(f"entry point {ENTRY_POINTS}: {name} is a plugin of kube-scheduler; choose another name")
+
+
 def names() -> tuple[str, ...]:
     """Every name that a configuration may use."""
-    return tuple(IN_TREE)
+    return (*IN_TREE, *installed())
 
 
 def find(name: str) -> SchedulerPlugin | None:
-    """The plugin of a name; None where nobody has one."""
-    return IN_TREE.get(name)
+    """The plugin of a name; None where nobody has one, InputError where that of an installed package is of no use."""
+    known = IN_TREE.get(name)
+    if known is None and name in installed():
+        return load(name)
+    return known
 
 
 def plugin(name: str) -> SchedulerPlugin:

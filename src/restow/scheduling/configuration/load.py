@@ -22,7 +22,7 @@ from restow.scheduling.configuration.plugin_sets import MergedPlugins, check_plu
 from restow.scheduling.configuration.wire import KubeSchedulerConfiguration, KubeSchedulerProfile
 from restow.scheduling.plugin_declaration import Point
 from restow.scheduling.profiles import SchedulerProfile
-from restow.scheduling.registry import find
+from restow.scheduling.registry import check_installed, find
 
 API_VERSION: Final = "kubescheduler.config.k8s.io/v1"
 KIND: Final = "KubeSchedulerConfiguration"
@@ -49,6 +49,7 @@ class SchedulerConfiguration:
 
 def load_scheduler_configuration(text: bytes, name: str) -> SchedulerConfiguration:
     """The configuration in a file of this name; InputError with file, line and field where it cannot be used."""
+    check_installed()
     document = read_document(text, name, _FILE)
     wrong_type = _check_type(document.data)
     if wrong_type:
