@@ -24,7 +24,8 @@ from builders import a_list
 from oracle.scheduler_process import scheduler_binary
 from restow.cluster.state import ClusterState
 from restow.scheduling.context import Context
-from restow.scheduling.decision import Scheduler
+from restow.scheduling.schedulers import Schedulers
+from restow.scheduling.scheduling_loop import schedule
 from restow.sources.documents import load_cluster
 
 SIZES = (1_000, 5_000)
@@ -106,14 +107,12 @@ def _dump(scenario: Scenario, nodes: int) -> Path:
 
 def _restow(dump: Path) -> float:
     """Placements a second; reading the dump is not counted, and neither is making the scheduler."""
-    scheduler = Scheduler(Context.of(ClusterState(load_cluster([str(dump)])[0])))
-    pods = scheduler.queue().pods
+    schedulers = Schedulers(Context.of(ClusterState(load_cluster([str(dump)])[0])))
+    pods = schedulers.queue().pods
     begin = time.perf_counter()
-    for pod in pods:
-        decision = scheduler.decide(pod)
+    for decision in schedule(schedulers, pods):
         if decision.node < 0 and decision.nominated_node < 0:
             raise ValueError(f"{dump}: a pod gets no node: {decision.message}")
-        scheduler.settle(decision)
     return len(pods) / (time.perf_counter() - begin)
 
 

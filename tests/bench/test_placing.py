@@ -9,7 +9,8 @@ from bench.placement_clusters import SCENARIOS, objects
 from descheduling.harness import a_cluster
 from restow.cluster.state import ClusterState
 from restow.scheduling.context import Context
-from restow.scheduling.decision import Scheduler
+from restow.scheduling.schedulers import Schedulers
+from restow.scheduling.scheduling_loop import schedule
 
 ROW = placing.Row("basic", 5_000, restow=8_000.0, all_nodes=100.0, sampled=400.0)
 
@@ -38,8 +39,6 @@ def test_a_page_without_a_place_for_the_table_is_refused(tmp_path) -> None:
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda each: each.name)
 def test_every_pod_of_a_scenario_finds_a_node(scenario) -> None:
-    scheduler = Scheduler(Context.of(ClusterState(a_cluster(*objects(scenario, nodes=12, waiting=9)))))
-    for pod in scheduler.queue().pods:
-        decision = scheduler.decide(pod)
+    schedulers = Schedulers(Context.of(ClusterState(a_cluster(*objects(scenario, nodes=12, waiting=9)))))
+    for decision in schedule(schedulers):
         assert (decision.nominated_node if scenario.name == "preemption" else decision.node) >= 0
-        scheduler.settle(decision)

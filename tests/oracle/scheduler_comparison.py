@@ -25,6 +25,7 @@ from restow.scheduling.context import Context
 from restow.scheduling.decision import Decision
 from restow.scheduling.profiles import DEFAULT_PROFILE, SchedulerProfile
 from restow.scheduling.schedulers import Schedulers
+from restow.scheduling.scheduling_loop import schedule
 from restow.scheduling.verdicts import PluginRejection
 
 Reporter = dict[str, Any]
@@ -86,14 +87,17 @@ class Restow:
         name = self.state.cluster.pods.full_name
         queue = self.scheduler.queue()
         told = {}
-        for pod in queue.pods:
-            decision = self.scheduler.decide(pod)
-            told[name(pod)] = self._tell(decision)
-            self.scheduler.settle(decision)
+        for decision in schedule(self.scheduler, queue.pods):
             if validate:
-                self.state.validate()
-                self.context.counts.validate()
+                self._validate()
+            told[name(decision.pod)] = self._tell(decision)
+        if validate:
+            self._validate()
         return told | {name(pod): {"gated": why} for pod, why in queue.gated.items()}
+
+    def _validate(self) -> None:
+        self.state.validate()
+        self.context.counts.validate()
 
     def _tell(self, decision: Decision) -> Reporter:
         candidates = decision.preemption.candidates if decision.preemption else ()

@@ -41,6 +41,7 @@ from restow.scheduling.profiles import SchedulerProfile
 from restow.scheduling.queue import Queue
 from restow.scheduling.sampling import feasible_to_find
 from restow.scheduling.schedulers import Schedulers
+from restow.scheduling.scheduling_loop import schedule
 
 Made = TypeVar("Made")
 
@@ -150,13 +151,14 @@ def _each(asked: _Asked, request: Request, make: Callable[[Decision], Made]) -> 
     made: list[Made] = []
     preempting = False
     with working(f"scheduling {counted(len(asked.queue.pods), 'pod')}"):
-        for pod in asked.queue.pods:
+        decisions = schedule(asked.schedulers, asked.queue.pods)
+        while True:
             with asked.clock.phase("schedule"):
-                decision = asked.schedulers.decide(pod)
+                decision = next(decisions, None)
+            if decision is None:
+                break
             with asked.clock.phase("report"):
                 made.append(make(decision))
-            with asked.clock.phase("schedule"):
-                asked.schedulers.settle(decision)
             preempting = preempting or bool(decision.victims)
     warn(warnings_of(asked.found, asked.queue.pods, preempting=preempting))
     if request.verbosity:
