@@ -9,16 +9,15 @@ kube-scheduler takes any. Source: pickOneNodeForPreemption, Kubernetes 1.36.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from restow.cluster.interning import BoolArray, IntArray
+from restow.cluster.interning import IntArray
 from restow.cluster.pods import NO_TIME, Pods
 from restow.scheduling.framework import NO_PODS
+from restow.scheduling.post_filtering import Candidate
 
 #: How many criteria there are.
 CRITERIA = 5
@@ -28,16 +27,6 @@ Criteria = npt.NDArray[np.int64]
 _SHIFT = 2**31
 #: A pod that has not started counts as one that starts now: later than all others.
 _NOW = np.iinfo(np.int64).max
-
-
-@dataclass(slots=True, frozen=True)
-class Candidate:
-    """A node where a pod would fit without these pods."""
-
-    node: int
-    #: The most important first.
-    victims: tuple[int, ...]
-    violations: int
 
 
 @dataclass(slots=True, frozen=True)
@@ -97,37 +86,6 @@ class KnownCandidates:
     def __getitem__(self, number: int) -> Candidate:
         place = bisect_right(self._starts, number) - 1
         return self._found[place].at(number - self._starts[place])
-
-
-@dataclass(frozen=True)
-class FoundCandidates:
-    """The candidates for one pod, each made when it is asked for."""
-
-    #: Which nodes are candidates, bool[node].
-    among: BoolArray
-    #: Those among which preemption may choose, bool[node]; the first is chosen.
-    winning: BoolArray
-    #: The candidate of a node; what it looks at must not change.
-    candidate: Callable[[int], Candidate]
-
-    @cached_property
-    def candidates(self) -> tuple[Candidate, ...]:
-        """All of them, in order of the nodes' names."""
-        return tuple(map(self.candidate, np.flatnonzero(self.among).tolist()))
-
-    @cached_property
-    def best(self) -> tuple[Candidate, ...]:
-        """The best of them."""
-        return tuple(map(self.candidate, np.flatnonzero(self.winning).tolist()))
-
-    @cached_property
-    def chosen(self) -> Candidate | None:
-        """The first of the best; None where there is none."""
-        return self.candidate(int(self.winning.argmax())) if self.winning.any() else None
-
-
-_NOWHERE: BoolArray = np.zeros(0, dtype=bool)
-NOTHING_FOUND = FoundCandidates(_NOWHERE, _NOWHERE, dict[int, Candidate]().__getitem__)
 
 
 def starts(pods: Pods, some: IntArray) -> IntArray:

@@ -6,15 +6,59 @@ The plugins are asked in turn until one can help; what the others say is told. S
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
-from restow.scheduling.candidates import NOTHING_FOUND, Candidate, FoundCandidates
+import numpy as np
+
+from restow.cluster.interning import BoolArray
 from restow.scheduling.context import Context
 from restow.scheduling.filtering import Filters
 from restow.scheduling.nominations import Nominations
 from restow.scheduling.verdicts import Verdicts
+
+
+@dataclass(slots=True, frozen=True)
+class Candidate:
+    """A node where a pod would fit without these pods."""
+
+    node: int
+    #: The most important first.
+    victims: tuple[int, ...]
+    violations: int
+
+
+@dataclass(frozen=True)
+class FoundCandidates:
+    """The candidates for one pod, each made when it is asked for."""
+
+    #: Which nodes are candidates, bool[node].
+    among: BoolArray
+    #: Those among which preemption may choose, bool[node]; the first is chosen.
+    winning: BoolArray
+    #: The candidate of a node; what it looks at must not change.
+    candidate: Callable[[int], Candidate]
+
+    @cached_property
+    def candidates(self) -> tuple[Candidate, ...]:
+        """All of them, in order of the nodes' names."""
+        return tuple(map(self.candidate, np.flatnonzero(self.among).tolist()))
+
+    @cached_property
+    def best(self) -> tuple[Candidate, ...]:
+        """The best of them."""
+        return tuple(map(self.candidate, np.flatnonzero(self.winning).tolist()))
+
+    @cached_property
+    def chosen(self) -> Candidate | None:
+        """The first of the best; None where there is none."""
+        return self.candidate(int(self.winning.argmax())) if self.winning.any() else None
+
+
+_NOWHERE: BoolArray = np.zeros(0, dtype=bool)
+NOTHING_FOUND = FoundCandidates(_NOWHERE, _NOWHERE, dict[int, Candidate]().__getitem__)
 
 
 @dataclass(slots=True, frozen=True)

@@ -12,15 +12,8 @@ import numpy as np
 
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.pods import Pods
-from restow.scheduling.candidates import (
-    CRITERIA,
-    Candidate,
-    Candidates,
-    Criteria,
-    FoundCandidates,
-    KnownCandidates,
-    least,
-)
+from restow.scheduling.candidates import CRITERIA, Candidates, Criteria, KnownCandidates, least
+from restow.scheduling.post_filtering import Candidate, FoundCandidates
 
 _NONE = -1
 

@@ -15,10 +15,11 @@ import numpy as np
 
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.state import ClusterState
-from restow.scheduling.candidates import FoundCandidates, KnownCandidates
+from restow.scheduling.candidates import KnownCandidates
 from restow.scheduling.framework import PASSES, Categories, FilterResult, UsagePlugin
 from restow.scheduling.kept_nodes import KeptNodes
 from restow.scheduling.per_node import PerNode
+from restow.scheduling.post_filtering import FoundCandidates
 from restow.scheduling.ranked_candidates import RankedCandidates
 from restow.scheduling.recent import Recent
 from restow.scheduling.reprieve import reprieved, without

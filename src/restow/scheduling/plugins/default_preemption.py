@@ -17,11 +17,11 @@ from restow.cluster.pods import Flag
 from restow.documents.findings import Issue
 from restow.kube.objects import Condition, Int32
 from restow.scheduling.argument_problems import invalid, out_of_range
-from restow.scheduling.candidates import FoundCandidates, KnownCandidates
+from restow.scheduling.candidates import KnownCandidates
 from restow.scheduling.dry_runs import DryRuns
 from restow.scheduling.messages import histogram
 from restow.scheduling.plugin_declaration import PluginArgs, SchedulerPlugin
-from restow.scheduling.post_filtering import Handle, Preemption
+from restow.scheduling.post_filtering import FoundCandidates, Handle, Preemption
 from restow.scheduling.prefiltering import Asked
 from restow.scheduling.ranked_candidates import RankedCandidates
 from restow.scheduling.resource_trials import ResourceTrials
