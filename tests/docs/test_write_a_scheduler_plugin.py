@@ -121,6 +121,19 @@ def test_explain_names_its_reason(folder):
     assert "no free seat of the pod's licence" in printed
 
 
+@pytest.mark.parametrize("command", ["plan -f dump.json", "explain pod default/leaves -f dump.json"])
+def test_one_that_cannot_be_made_ends_in_a_sentence_about_the_plugin(tmp_path, command):
+    with installed(tmp_path), folder_for(PAGE) as folder:
+        a_dump(folder, *two_pools(seats_taken=1))
+        written = tmp_path / "licence_seats.py"
+        text = written.read_text(encoding="utf-8")
+        written.write_text(text.replace("= args.seats", "= args.chairs"), encoding="utf-8")
+        options = "--policy-config-file policy.yaml --scheduler-config scheduler.yaml"
+        printed = output_of(f"restow {command} {options}", folder)
+    assert printed.startswith('scheduler plugin "LicenceSeats" cannot be made for this cluster: AttributeError: ')
+    assert printed.count("\n") == 1
+
+
 def test_a_plain_function_filters_and_scores(folder):
     configured(folder, "{name: LicenceSeats, weight: 5}", "{name: ArmOnly}")
     configured(folder, "name: LicenceSeats", "name: ArmOnly")

@@ -21,6 +21,7 @@ from restow.policies.fallbacks import Fallbacks
 from restow.policies.policy import Policy
 from restow.policies.usage_section import queries_of
 from restow.scheduling.configuration.load import SchedulerConfiguration
+from restow.scheduling.installed_plugins import UnusablePluginError
 from restow.scheduling.profiles import SchedulerProfile
 
 
@@ -61,6 +62,8 @@ class PlanContext:
         cluster, rules = self.found.cluster, self.policy.loaded.policy
         try:
             return decided(cluster, rules, self.placement, self.now, self.profiles, steering=self.steering)
+        except UnusablePluginError:
+            raise
         except InputError as error:
             # What only the cluster can show to be wrong in the policy: a priority class that is not there.
             raise InputError(f"{self.policy.name}: {error}") from error

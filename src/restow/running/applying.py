@@ -44,6 +44,7 @@ from restow.running import fences
 from restow.running.off_loop import LONGEST_DECISION, off_loop
 from restow.running.offering import UNSTEERED, Choice
 from restow.running.replanning import ANEW, SEEN, carried_out
+from restow.scheduling.installed_plugins import UnusablePluginError
 from restow.scheduling.profiles import SchedulerProfile
 
 _INTERRUPTED: Final = "restow apply was interrupted"
@@ -208,6 +209,8 @@ class Application:
                 fence=order.plan.fence,
                 changed=changed,
             )
+        except UnusablePluginError:
+            raise
         except InputError as error:
             # What only the cluster can show to be wrong in the policy: a priority class that is not there.
             raise InputError(f"{order.name}: policy: {error}") from error

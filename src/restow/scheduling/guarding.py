@@ -15,7 +15,6 @@ import numpy as np
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.journal import Change
 from restow.cluster.state import ClusterState
-from restow.errors import InputError
 from restow.scheduling import answers
 from restow.scheduling.answers import PluginError
 from restow.scheduling.context import Context
@@ -31,7 +30,7 @@ from restow.scheduling.framework import (
     Scores,
     one_outcome,
 )
-from restow.scheduling.installed_plugins import described
+from restow.scheduling.installed_plugins import UnusablePluginError, described
 from restow.scheduling.plugin_declaration import SchedulerPlugin
 from restow.scheduling.post_filtering import Handle, PostFilterPlugin, Preemption
 from restow.scheduling.relative_scores import Ranged, RelativeScores
@@ -42,7 +41,7 @@ _METHODS = {"preFilter": "prefilter", "filter": "filter", "score": "score"}
 
 
 def guarded(declaration: SchedulerPlugin, context: Context, args: Any) -> Guarded:
-    """The plugin of another package, made for one state; InputError where it cannot be made or lacks a method."""
+    """The plugin of another package, made for one state; UnusablePluginError where it cannot be made or lacks a method."""
     assert declaration.make is not None, "a plugin that filters or scores can be made"
     try:
         made = declaration.make(context, args)
@@ -50,10 +49,12 @@ def guarded(declaration: SchedulerPlugin, context: Context, args: Any) -> Guarde
         raise _cannot_be_made(declaration, error) from error
     for point in declaration.points:
         if point in _METHODS and not callable(getattr(made, _METHODS[point], None)):
-            raise InputError(f'scheduler plugin "{declaration.name}": no method {_METHODS[point]} for {point}')
+            raise UnusablePluginError(f'scheduler plugin "{declaration.name}": no method {_METHODS[point]} for {point}')
     is_local = isinstance(getattr(made, "scope", None), Scope)
     if is_local and "preFilter" in declaration.points:
-        raise InputError(f'scheduler plugin "{declaration.name}": a plugin with a scope cannot run at preFilter')
+        raise UnusablePluginError(
+            f'scheduler plugin "{declaration.name}": a plugin with a scope cannot run at preFilter'
+        )
     return (GuardedLocal if is_local else Guarded)(declaration.name, made, context.state)
 
 
@@ -66,8 +67,10 @@ def guarded_post_filter(declaration: SchedulerPlugin, handle: Handle, args: Any)
         raise _cannot_be_made(declaration, error) from error
 
 
-def _cannot_be_made(declaration: SchedulerPlugin, error: Exception) -> InputError:
-    return InputError(f'scheduler plugin "{declaration.name}" cannot be made for this cluster: {described(error)}')
+def _cannot_be_made(declaration: SchedulerPlugin, error: Exception) -> UnusablePluginError:
+    return UnusablePluginError(
+        f'scheduler plugin "{declaration.name}" cannot be made for this cluster: {described(error)}'
+    )
 
 
 class Guarded:

@@ -22,19 +22,25 @@ ENTRY_POINTS: Final = "restow.scheduler_plugins"
 POINTS: Final[tuple[Point, ...]] = ("preFilter", "filter", "postFilter", "preScore", "score", "reserve")
 
 
+class UnusablePluginError(InputError):
+    """A package is at fault, and not what somebody wrote; each sentence names the plugin."""
+
+
 @cache
 def installed() -> dict[str, EntryPoint]:
-    """The entry points by name; InputError where two packages have the same."""
+    """The entry points by name; UnusablePluginError where two packages have the same."""
     found: dict[str, EntryPoint] = {}
     for each in entry_points(group=ENTRY_POINTS):
         if found.setdefault(each.name, each) != each:
-            raise InputError(f"entry point {ENTRY_POINTS}: {each.name} is registered by two packages; uninstall one")
+            raise UnusablePluginError(
+                f"entry point {ENTRY_POINTS}: {each.name} is registered by two packages; uninstall one"
+            )
     return found
 
 
 @cache
 def load(name: str) -> SchedulerPlugin:
-    """The plugin of an entry point; InputError where it cannot be imported or is none."""
+    """The plugin of an entry point; UnusablePluginError where it cannot be imported or is none."""
     try:
         offered = installed()[name].load()
     except Exception as error:  # whatever a package raises when it is imported
@@ -57,8 +63,8 @@ def described(error: Exception) -> str:
     return excerpt(f"{type(error).__name__}: {text}" if text else type(error).__name__)
 
 
-def _refusal(name: str, why: str) -> InputError:
-    return InputError(f"entry point {ENTRY_POINTS}: {name} {why}")
+def _refusal(name: str, why: str) -> UnusablePluginError:
+    return UnusablePluginError(f"entry point {ENTRY_POINTS}: {name} {why}")
 
 
 def _problem(name: str, plugin: SchedulerPlugin) -> str:
@@ -78,10 +84,12 @@ def _problem(name: str, plugin: SchedulerPlugin) -> str:
 
 
 def _checked(plugin: SchedulerPlugin, args: Any) -> list[Issue]:
-    """What the plugin finds wrong with arguments; InputError where it cannot tell."""
+    """What the plugin finds wrong with arguments; UnusablePluginError where it cannot tell."""
     found = _called(plugin, lambda given: list(plugin.check(given)), args)
     if not all(isinstance(each, Issue) for each in found):
-        raise InputError(f'scheduler plugin "{plugin.name}": check must give restow.documents.findings.Issue objects')
+        raise UnusablePluginError(
+            f'scheduler plugin "{plugin.name}": check must give restow.documents.findings.Issue objects'
+        )
     issues: list[Issue] = found
     return issues
 
@@ -89,7 +97,9 @@ def _checked(plugin: SchedulerPlugin, args: Any) -> list[Issue]:
 def _with_defaults(plugin: SchedulerPlugin, args: PluginArgs) -> PluginArgs:
     filled = _called(plugin, plugin.with_defaults, args)
     if type(filled) is not plugin.args:
-        raise InputError(f'scheduler plugin "{plugin.name}": with_defaults must give what it gets, changed or not')
+        raise UnusablePluginError(
+            f'scheduler plugin "{plugin.name}": with_defaults must give what it gets, changed or not'
+        )
     return filled
 
 
@@ -97,6 +107,6 @@ def _called(plugin: SchedulerPlugin, function: Callable[[Any], Any], args: Any) 
     try:
         return function(args)
     except Exception as error:  # whatever a package raises
-        raise InputError(
+        raise UnusablePluginError(
             f'scheduler plugin "{plugin.name}": its arguments cannot be checked: {described(error)}'
         ) from error

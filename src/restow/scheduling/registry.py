@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from restow.errors import InputError
-from restow.scheduling.installed_plugins import ENTRY_POINTS, installed, load
+from restow.scheduling.installed_plugins import ENTRY_POINTS, UnusablePluginError, installed, load
 from restow.scheduling.plugin_declaration import SchedulerPlugin
 from restow.scheduling.plugins import (
     balanced_allocation,
@@ -72,10 +71,12 @@ REMOVED: Final = frozenset({"AzureDiskLimits", "CinderLimits", "EBSLimits", "GCE
 
 
 def check_installed() -> None:
-    """InputError where a package offers a plugin by a name that is taken: plugins of kube-scheduler stay what they are."""
+    """UnusablePluginError where a package offers a plugin by a name that is taken: plugins of kube-scheduler stay what they are."""
     for name in installed():
         if name in IN_TREE or name in REMOVED:
-            raise InputError(f"entry point {ENTRY_POINTS}: {name} is a plugin of kube-scheduler; choose another name")
+            raise UnusablePluginError(
+                f"entry point {ENTRY_POINTS}: {name} is a plugin of kube-scheduler; choose another name"
+            )
 
 
 def names() -> tuple[str, ...]:
@@ -84,7 +85,7 @@ def names() -> tuple[str, ...]:
 
 
 def find(name: str) -> SchedulerPlugin | None:
-    """The plugin of a name; None where nobody has one, InputError where that of an installed package is of no use."""
+    """The plugin of a name; None where nobody has one, UnusablePluginError where that of an installed package is of no use."""
     known = IN_TREE.get(name)
     if known is None and name in installed():
         return load(name)
