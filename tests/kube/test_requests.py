@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from restow.kube.objects import ResourceRequirements
-from restow.kube.qos import QOS_CLASSES, qos_class
 from restow.kube.quantity import parse_quantity
-from restow.kube.requests import ContainerRequests, pod_requests
+from restow.kube.requests import QOS_CLASSES, ContainerRequests, pod_requests, qos_class
 
 
 def cpu(amount: str, *, sidecar: bool = False) -> ContainerRequests:

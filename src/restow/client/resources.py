@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from msgspec import Raw, Struct
 
-from restow.kube.kinds import KINDS
+from restow.kube.kinds import API_VERSIONS, KINDS
 from restow.kube.objects import ConfigMap
 
 
@@ -41,8 +41,8 @@ class Resource(Struct, frozen=True):
         return f'{{apiGroups: ["{self.group}"], resources: ["{plural}"], verbs: [{", ".join(verbs)}]}}'
 
 
-def _row(kind: str, group_version: str, plural: str, *, namespaced: bool) -> tuple[str, Resource]:
-    group, _, version = group_version.rpartition("/")
+def _row(kind: str, plural: str, *, namespaced: bool) -> tuple[str, Resource]:
+    group, _, version = API_VERSIONS[kind].rpartition("/")
     return kind, Resource(
         kind=kind, group=group, version=version, plural=plural, namespaced=namespaced, type=KINDS[kind]
     )
@@ -51,28 +51,28 @@ def _row(kind: str, group_version: str, plural: str, *, namespaced: bool) -> tup
 #: Every kind of ``KINDS`` that an API server has.
 RESOURCES: Mapping[str, Resource] = dict(
     (
-        _row("Node", "v1", "nodes", namespaced=False),
-        _row("Pod", "v1", "pods", namespaced=True),
-        _row("Namespace", "v1", "namespaces", namespaced=False),
-        _row("PriorityClass", "scheduling.k8s.io/v1", "priorityclasses", namespaced=False),
-        _row("PodDisruptionBudget", "policy/v1", "poddisruptionbudgets", namespaced=True),
-        _row("ReplicaSet", "apps/v1", "replicasets", namespaced=True),
-        _row("Deployment", "apps/v1", "deployments", namespaced=True),
-        _row("ReplicationController", "v1", "replicationcontrollers", namespaced=True),
-        _row("StatefulSet", "apps/v1", "statefulsets", namespaced=True),
-        _row("DaemonSet", "apps/v1", "daemonsets", namespaced=True),
-        _row("Job", "batch/v1", "jobs", namespaced=True),
-        _row("CronJob", "batch/v1", "cronjobs", namespaced=True),
-        _row("Service", "v1", "services", namespaced=True),
-        _row("PersistentVolumeClaim", "v1", "persistentvolumeclaims", namespaced=True),
-        _row("PersistentVolume", "v1", "persistentvolumes", namespaced=False),
-        _row("StorageClass", "storage.k8s.io/v1", "storageclasses", namespaced=False),
-        _row("CSINode", "storage.k8s.io/v1", "csinodes", namespaced=False),
-        _row("CSIDriver", "storage.k8s.io/v1", "csidrivers", namespaced=False),
-        _row("CSIStorageCapacity", "storage.k8s.io/v1", "csistoragecapacities", namespaced=True),
-        _row("VolumeAttachment", "storage.k8s.io/v1", "volumeattachments", namespaced=False),
-        _row("NodeMetrics", "metrics.k8s.io/v1beta1", "nodes", namespaced=False),
-        _row("PodMetrics", "metrics.k8s.io/v1beta1", "pods", namespaced=True),
+        _row("Node", "nodes", namespaced=False),
+        _row("Pod", "pods", namespaced=True),
+        _row("Namespace", "namespaces", namespaced=False),
+        _row("PriorityClass", "priorityclasses", namespaced=False),
+        _row("PodDisruptionBudget", "poddisruptionbudgets", namespaced=True),
+        _row("ReplicaSet", "replicasets", namespaced=True),
+        _row("Deployment", "deployments", namespaced=True),
+        _row("ReplicationController", "replicationcontrollers", namespaced=True),
+        _row("StatefulSet", "statefulsets", namespaced=True),
+        _row("DaemonSet", "daemonsets", namespaced=True),
+        _row("Job", "jobs", namespaced=True),
+        _row("CronJob", "cronjobs", namespaced=True),
+        _row("Service", "services", namespaced=True),
+        _row("PersistentVolumeClaim", "persistentvolumeclaims", namespaced=True),
+        _row("PersistentVolume", "persistentvolumes", namespaced=False),
+        _row("StorageClass", "storageclasses", namespaced=False),
+        _row("CSINode", "csinodes", namespaced=False),
+        _row("CSIDriver", "csidrivers", namespaced=False),
+        _row("CSIStorageCapacity", "csistoragecapacities", namespaced=True),
+        _row("VolumeAttachment", "volumeattachments", namespaced=False),
+        _row("NodeMetrics", "nodes", namespaced=False),
+        _row("PodMetrics", "pods", namespaced=True),
     )
 )
 

@@ -26,9 +26,8 @@ from restow.kube.objects import (
     WireQuantity,
     decode_part,
 )
-from restow.kube.qos import QOS_CLASSES, qos_class
 from restow.kube.quantity import Quantity
-from restow.kube.requests import ContainerRequests, parse_resources, pod_requests
+from restow.kube.requests import QOS_CLASSES, ContainerRequests, parse_resources, pod_requests, qos_class
 
 T = TypeVar("T")
 

@@ -14,7 +14,7 @@ from restow.cluster.pods import NO_TIME, Flag, PodVolume
 from restow.errors import InputError
 from restow.kube.excerpts import title
 from restow.kube.objects import ABSENT, Container, ContainerStatus, Pod, PodAnnotations, PodSpec, PodStatus, Volume
-from restow.kube.qos import QOS_CLASSES
+from restow.kube.requests import QOS_CLASSES
 from restow.kube.timestamps import SECOND, nearest_time
 
 #: The scheduling gate that holds a new pod back until it is nominated for a node; an admission policy or a webhook adds it.

@@ -16,8 +16,8 @@ import numpy as np
 
 from restow.cluster.amounts import LARGEST
 from restow.cluster.usage_history import Column, Series
-from restow.kube.api_versions import API_VERSIONS
 from restow.kube.excerpts import excerpt
+from restow.kube.kinds import API_VERSIONS
 from restow.kube.objects import ObjectMeta, UsageSeries
 
 KIND: Final = "UsageSeries"

@@ -17,8 +17,7 @@ import numpy as np
 from restow.cluster.pod_columns import PodColumn, by_value
 from restow.cluster.snapshot import Cluster
 from restow.descheduling.protections import Check, everywhere, unknown_check
-from restow.kube.excerpts import excerpt
-from restow.kube.near_words import did_you_mean
+from restow.kube.excerpts import did_you_mean, excerpt
 from restow.plain_text import some
 from restow.policies.codes import RefusalCode
 from restow.policies.policy import Namespaces

@@ -18,8 +18,7 @@ from restow.documents.field_types import DURATION
 from restow.documents.findings import Issue, Path
 from restow.documents.shapes import Shape, fits, misfit, remedy, shape_of, shape_of_struct, words_of, zero
 from restow.kube.duration import parse_duration
-from restow.kube.excerpts import excerpt
-from restow.kube.near_words import did_you_mean
+from restow.kube.excerpts import did_you_mean, excerpt
 
 S = TypeVar("S", bound=Struct)
 

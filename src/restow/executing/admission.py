@@ -18,8 +18,8 @@ from restow.cluster.pod_reading import STEERING_GATE
 from restow.descheduling.steering import can_be_named
 from restow.kube import nulls
 from restow.kube.objects import OwnerReference, SchedulingGate
+from restow.kube.objects.metadata import ABSENT
 from restow.kube.objects.unreadable import DECODING_ERRORS
-from restow.kube.objects.wire import ABSENT
 
 #: Where the API server asks.
 PATH: Final = "/admission/steer"

@@ -1,4 +1,4 @@
-"""Values and names in messages, cut to what people read.
+"""Values and names in messages: cut to what people read, and what was probably meant.
 
 A file or an API answer can hold a value of any size. A message names it by its beginning.
 """
@@ -6,10 +6,17 @@ A file or an API answer can hold a value of any size. A message names it by its 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import Final
 
 #: Characters of a value that a message quotes.
 LONGEST = 200
 _LONG_WORD = re.compile(rf"\S{{{LONGEST + 1},}}")
+
+#: How alike two words have to be: those that belong to one another, and those of which one is a slip of the pen.
+_NEAR: Final = 0.6
+_NEARLY_THE_SAME: Final = 0.85
 
 
 def excerpt(value: object) -> str:
@@ -26,3 +33,21 @@ def abridged(message: str) -> str:
 def title(kind: str, namespace: str, name: str) -> str:
     """Return an object as messages name it: ``Pod dev/web-0``, ``Node n1``; a file can hold names of any length."""
     return f"{kind} {excerpt(namespace)}/{excerpt(name)}" if namespace else f"{kind} {excerpt(name)}"
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return ``did you mean "x"?`` for the nearest known word, or nothing if none is near."""
+    return _did_you_mean(word, known, _NEAR)
+
+
+def misspelled_or_foreign(name: str, known: Iterable[str], owner: str) -> str:
+    """Return ``did you mean "x"?`` if a plugin's name is misspelled, else that the plugin is somebody else's."""
+    if not name:
+        return "its name is missing"
+    return _did_you_mean(name, known, _NEARLY_THE_SAME) or f"it is not one of {owner} own plugins"
+
+
+def _did_you_mean(word: str, known: Iterable[str], likeness: float) -> str:
+    by_case = {name.lower(): name for name in known}
+    near = get_close_matches(word.lower(), by_case, n=1, cutoff=likeness)
+    return f'did you mean "{by_case[near[0]]}"?' if near else ""

@@ -11,7 +11,6 @@ import re
 from typing import TYPE_CHECKING, Literal
 
 from restow.kube.field_errors import child, invalid
-from restow.kube.integers import parse_integer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,6 +42,12 @@ _SUBDOMAIN_RULE = (
     f"end with an alphanumeric character (e.g. 'example.com', regex used for validation is '{_SUBDOMAIN}')"
 )
 _KEY_RULE = f"a valid label key {_NAME_RULE} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_CANONICAL_INTEGER = re.compile(r"0|-?[1-9][0-9]*")
+_INT64 = range(-(2**63), 2**63)
+#: Of the largest int64. Python refuses to read thousands of digits at all.
+_MOST_DIGITS = 19
 
 
 def key_problems(key: str) -> list[str]:
@@ -118,3 +123,24 @@ def _name_problems(name: str) -> list[str]:
 
 def _length_problems(text: str, longest: int) -> list[str]:
     return [f"must be no more than {longest} bytes"] if len(text.encode()) > longest else []
+
+
+def parse_integer(text: str) -> int | None:
+    """Read an int64 as ``strconv.ParseInt`` does (signs and leading zeros allowed); None for anything else."""
+    return _int64(text) if _INTEGER.fullmatch(text) else None
+
+
+def parse_canonical_integer(text: str) -> int | None:
+    """Read an int64 that has no plus sign and no leading zero; None for anything else.
+
+    Source: ``IsDecimalInteger``, apimachinery 0.36.
+    """
+    return _int64(text) if _CANONICAL_INTEGER.fullmatch(text) else None
+
+
+def _int64(text: str) -> int | None:
+    digits = text.lstrip("+-").lstrip("0")
+    if len(digits) > _MOST_DIGITS:
+        return None
+    number = int(digits or "0") * (-1 if text.startswith("-") else 1)
+    return number if number in _INT64 else None

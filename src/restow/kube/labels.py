@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
 from restow.kube.field_errors import aggregate, quote
-from restow.kube.integers import parse_integer
-from restow.kube.label_syntax import Operator, requirement_problems
+from restow.kube.label_syntax import Operator, parse_integer, requirement_problems
 from restow.kube.selector_text import read_requirements
 
 if TYPE_CHECKING:

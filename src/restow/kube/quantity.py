@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 if TYPE_CHECKING:
     from restow.kube.objects import WireQuantity
@@ -32,6 +32,9 @@ _EXPONENT = re.compile(r"[eE]([+-]?[0-9]+)")
 _DECIMAL_EXPONENTS = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _DECIMAL_SUFFIXES = {exponent: suffix for suffix, exponent in _DECIMAL_EXPONENTS.items()}
 _BINARY_SUFFIXES = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
+
+_UNITS: Final = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
+_IN_BYTES: Final = ("memory", "ephemeral-storage")
 
 
 @dataclass(slots=True, frozen=True, order=True)
@@ -143,3 +146,47 @@ def _print_decimal(nano: int, style: Format) -> str:
     if style == "DecimalExponent":
         return f"{nano}e{exponent}" if exponent else str(nano)
     return f"{nano}{_DECIMAL_SUFFIXES[exponent]}"
+
+
+def amount(resource: str, value: int) -> str:
+    """Write milli-CPU, bytes, or a plain count, by what the resource is measured in; sizes to a tenth."""
+    if resource == "cpu":
+        return f"{value}m" if value % 1000 else str(value // 1000)
+    if not _is_size(resource):
+        return f"{value:,}"
+    power = _power(value)
+    return _size(f"{value / 1024**power:.1f}", power)
+
+
+def enough(resource: str, value: int) -> str:
+    """The same, rounded up: nothing less than the value."""
+    if not _is_size(resource):
+        return amount(resource, value)
+    power = _power(value)
+    tenths = _tenths(value, power)
+    return _size(f"{tenths // 10}.{tenths % 10}", power)
+
+
+def enough_value(resource: str, value: int) -> int:
+    """What ``enough`` says, as a whole number: the value, or a little more."""
+    if not _is_size(resource):
+        return value
+    power = _power(value)
+    return _tenths(value, power) * (1 << 10 * power) // 10
+
+
+def _tenths(value: int, power: int) -> int:
+    """Tenths of a unit, rounded up."""
+    return -(-value * 10 // (1 << 10 * power))
+
+
+def _is_size(resource: str) -> bool:
+    return resource in _IN_BYTES or resource.startswith("hugepages-")
+
+
+def _power(size: int) -> int:
+    return min(max(abs(size).bit_length() - 1, 0) // 10, len(_UNITS) - 1)
+
+
+def _size(number: str, power: int) -> str:
+    return number.removesuffix(".0") + _UNITS[power]

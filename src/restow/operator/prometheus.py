@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from restow.kube.excerpts import excerpt
-from restow.kube.near_words import did_you_mean
+from restow.kube.excerpts import did_you_mean, excerpt
 from restow.operator.facts import Facts, Installation
 from restow.operator.problems import Problem
 from restow.policies.metrics import url_problem

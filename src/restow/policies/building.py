@@ -8,8 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from restow.documents.findings import Issue
-from restow.kube.excerpts import excerpt
-from restow.kube.near_words import misspelled_or_foreign
+from restow.kube.excerpts import excerpt, misspelled_or_foreign
 from restow.policies.configs import first_configs
 from restow.policies.schema import DEFAULT_EVICTOR, EXTENSION_POINTS, OWNER
 

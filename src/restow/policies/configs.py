@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from restow.documents.findings import Issue
 from restow.documents.shapes import json_kind
-from restow.kube.excerpts import excerpt
-from restow.kube.near_words import misspelled_or_foreign
+from restow.kube.excerpts import excerpt, misspelled_or_foreign
 from restow.policies.decode import decode_args
 from restow.policies.schema import OWNER
 from restow.policies.spelling import unknown_argument

@@ -11,8 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from restow.documents.findings import Issue, to_findings
-from restow.kube.excerpts import excerpt
-from restow.kube.near_words import did_you_mean
+from restow.kube.excerpts import did_you_mean, excerpt
 from restow.policies import v1alpha1
 from restow.policies.decode import decode
 from restow.policies.enclosed import read_policy_document

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from restow.documents.findings import Issue, path_text
-from restow.kube.excerpts import excerpt
-from restow.kube.near_words import did_you_mean
+from restow.kube.excerpts import did_you_mean, excerpt
 from restow.policies.schema import DEFAULT_EVICTOR
 
 if TYPE_CHECKING:

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 from restow.documents.document import Document
 from restow.documents.findings import Issue, errors_in, refusal
 from restow.errors import InputError
-from restow.kube.excerpts import excerpt
-from restow.kube.near_words import misspelled_or_foreign
+from restow.kube.excerpts import excerpt, misspelled_or_foreign
 from restow.policies import v1alpha2
 from restow.policies.decode import decode
 from restow.policies.schema import DEFAULT_EVICTOR, OWNER

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 
-from restow.kube.amount_text import amount
+from restow.kube.quantity import amount
 from restow.plain_text import printable, some
 from restow.policies.codes import Certainty, Stage
 from restow.reporting.columns import wrapped

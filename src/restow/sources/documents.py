@@ -22,9 +22,8 @@ from restow.cluster.snapshot import Cluster, ClusterStore
 from restow.cluster.usage_columns import KIND as USAGE
 from restow.errors import InputError
 from restow.kube import nulls
-from restow.kube.api_versions import GROUPS
 from restow.kube.excerpts import excerpt
-from restow.kube.kinds import KINDS
+from restow.kube.kinds import GROUPS, KINDS
 from restow.kube.objects.unreadable import DECODING_ERRORS, name_of, path_first
 from restow.sources.headers import Header, HeaderReader
 from restow.sources.kubectl import DUMP, printing

@@ -9,7 +9,7 @@ from restow.cluster.amounts import LARGEST
 from restow.cluster.nodes import PODS
 from restow.cluster.state import ClusterState
 from restow.descheduling.explaining.what_if import Answer
-from restow.kube.amount_text import amount, enough, enough_value
+from restow.kube.quantity import amount, enough, enough_value
 from restow.scheduling.plugins.node_resources_fit import NAME as FIT
 from restow.scheduling.verdicts import PluginRejection
 

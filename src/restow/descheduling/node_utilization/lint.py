@@ -9,8 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from restow.documents.findings import Issue
-from restow.kube.excerpts import excerpt
-from restow.kube.near_words import did_you_mean
+from restow.kube.excerpts import did_you_mean, excerpt
 from restow.policies.policy import KUBERNETES_METRICS, PROMETHEUS
 
 if TYPE_CHECKING:

@@ -19,8 +19,7 @@ from restow.descheduling.framework import Strategy, Suggestions, View
 from restow.descheduling.node_walk import suggest_by_node
 from restow.descheduling.open_nodes import OpenNodes
 from restow.documents.findings import Issue
-from restow.kube.excerpts import excerpt
-from restow.kube.near_words import did_you_mean
+from restow.kube.excerpts import did_you_mean, excerpt
 from restow.policies.arguments import PodSelectionArgs, check_pod_selection
 from restow.policies.codes import PlacementConstraint
 from restow.policies.schema import PluginSchema

@@ -12,34 +12,53 @@ affinity, spread constraints, labels): the loader interns those bytes and decode
 
 from __future__ import annotations
 
-from restow.kube.objects.budgets import PodDisruptionBudget
-from restow.kube.objects.config_maps import ConfigMap
-from restow.kube.objects.containers import (
+from restow.kube.objects.jobs import Job, PodFailurePolicy, PodFailureRule
+from restow.kube.objects.metadata import (
+    ABSENT,
+    Annotations,
+    Condition,
+    Int32,
+    Int64,
+    LabelSelector,
+    LabelSelectorRequirement,
+    NodeSelector,
+    NodeSelectorTerm,
+    ObjectMeta,
+    OwnerReference,
+    WireQuantity,
+    decode_part,
+)
+from restow.kube.objects.namespaces import ConfigMap, Namespace, PodDisruptionBudget, PriorityClass
+from restow.kube.objects.nodes import (
+    ContainerImage,
+    ContainerMetrics,
+    Node,
+    NodeMetrics,
+    NodeStatus,
+    PodMetrics,
+    Taint,
+    UsageSeries,
+)
+from restow.kube.objects.pods import (
+    Affinity,
     Container,
     ContainerPort,
     ContainerReport,
     ContainerStatus,
-    ResourceRequirements,
-)
-from restow.kube.objects.jobs import Job, PodFailurePolicy, PodFailureRule
-from restow.kube.objects.metadata import Annotations, Condition, ObjectMeta, OwnerReference
-from restow.kube.objects.namespaces import Namespace
-from restow.kube.objects.nodes import ContainerImage, Node, NodeStatus, Taint
-from restow.kube.objects.pod_rules import (
-    Affinity,
     NodeAffinity,
+    Pod,
     PodAffinity,
     PodAffinityTerm,
+    PodAnnotations,
+    PodSpec,
+    PodStatus,
     PreferredSchedulingTerm,
+    ResourceRequirements,
     SchedulingGate,
     Toleration,
     TopologySpreadConstraint,
     WeightedPodAffinityTerm,
 )
-from restow.kube.objects.pod_volumes import AWSElasticBlockStore, GCEPersistentDisk, ISCSIVolume, RBDVolume, Volume
-from restow.kube.objects.pods import Pod, PodAnnotations, PodSpec, PodStatus
-from restow.kube.objects.priority_classes import PriorityClass
-from restow.kube.objects.selectors import LabelSelector, LabelSelectorRequirement, NodeSelector, NodeSelectorTerm
 from restow.kube.objects.storage import (
     CSIDriver,
     CSINode,
@@ -49,14 +68,17 @@ from restow.kube.objects.storage import (
     VolumeAttachment,
 )
 from restow.kube.objects.unreadable import Unreadable
-from restow.kube.objects.usage import ContainerMetrics, NodeMetrics, PodMetrics, UsageSeries
 from restow.kube.objects.volumes import (
+    AWSElasticBlockStore,
+    GCEPersistentDisk,
+    ISCSIVolume,
     ObjectReference,
     PersistentVolume,
     PersistentVolumeClaim,
     PersistentVolumeClaimStatus,
+    RBDVolume,
+    Volume,
 )
-from restow.kube.objects.wire import ABSENT, Int32, Int64, WireQuantity, decode_part
 from restow.kube.objects.workloads import ReplicationController, Service, Workload
 
 __all__ = [

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from restow.kube.objects.metadata import ObjectMeta
-from restow.kube.objects.wire import Int32
+from restow.kube.objects.metadata import Int32, ObjectMeta
 
 
 class ExitCodes(Struct, frozen=True, gc=False):

@@ -1,8 +1,25 @@
-"""What kinds of objects have in common: metadata, owners, conditions."""
+"""What kinds of objects have in common: metadata, owners, conditions, selectors, and how values stand on the wire."""
 
 from __future__ import annotations
 
-from msgspec import Struct, field
+from typing import Annotated, TypeVar
+
+import msgspec
+from msgspec import Meta, Raw, Struct, field
+
+from restow.kube import nulls
+
+#: A quantity as the API may write it; ``kube.quantity.parse_quantity`` makes it exact.
+WireQuantity = str | int | float
+
+#: The API's integers; a larger number is an error that names its field.
+Int32 = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1, extra={"go": "int32"})]
+Int64 = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1, extra={"go": "int64"})]
+
+T = TypeVar("T")
+
+#: What an absent Raw field holds.
+ABSENT = Raw()
 
 
 class OwnerReference(Struct, frozen=True, gc=False):
@@ -49,3 +66,45 @@ class Condition(Struct, frozen=True, gc=False, rename="camel"):
     status: str = ""
     reason: str | None = None
     last_transition_time: str | None = None
+
+
+class Present(Struct, frozen=True, gc=False):
+    """An object of which only the presence matters (``emptyDir: {}``)."""
+
+
+class LabelSelectorRequirement(Struct, frozen=True, gc=False):
+    """One ``matchExpressions`` entry of a label selector, a node selector term or a policy."""
+
+    key: str = ""
+    operator: Annotated[str, Meta(extra={"go": "v1.LabelSelectorOperator"})] = ""
+    values: tuple[str, ...] | None = None
+
+
+class LabelSelector(Struct, frozen=True, gc=False, rename="camel"):
+    """metav1.LabelSelector: absent matches nothing, empty matches everything (by convention of its users)."""
+
+    match_labels: dict[str, str] | None = None
+    match_expressions: tuple[LabelSelectorRequirement, ...] | None = None
+
+
+class NodeSelectorTerm(Struct, frozen=True, gc=False, rename="camel"):
+    """Expressions and fields of one term are ANDed; an empty term matches nothing."""
+
+    match_expressions: tuple[LabelSelectorRequirement, ...] | None = None
+    match_fields: tuple[LabelSelectorRequirement, ...] | None = None
+
+
+class NodeSelector(Struct, frozen=True, gc=False, rename="camel"):
+    """Terms are ORed; no term matches nothing."""
+
+    node_selector_terms: tuple[NodeSelectorTerm, ...] | None = None
+
+
+def decode_part(raw: bytes, part: type[T], default: T) -> T:
+    """Decode one raw part of a pod; absent, empty and ``null`` give ``default``.
+
+    Raises msgspec.MsgspecError with the path inside the part.
+    """
+    if not raw or raw == b"null":
+        return default
+    return nulls.decode(msgspec.json.Decoder(part), raw)

@@ -1,13 +1,68 @@
-"""Pod: the fields that decisions read, some of them raw."""
+"""Pod: the fields that decisions read, its containers and its rules; some of them raw, decoded once for each distinct text."""
 
 from __future__ import annotations
 
 from msgspec import Raw, Struct, field
 
-from restow.kube.objects.containers import Container, ContainerReport, ContainerStatus
-from restow.kube.objects.metadata import Condition
-from restow.kube.objects.pod_volumes import Volume
-from restow.kube.objects.wire import ABSENT, Int32, Int64
+from restow.kube.objects.metadata import (
+    ABSENT,
+    Condition,
+    Int32,
+    Int64,
+    LabelSelector,
+    NodeSelector,
+    NodeSelectorTerm,
+    WireQuantity,
+)
+from restow.kube.objects.volumes import Volume
+
+
+class Container(Struct, frozen=True, gc=False, rename="camel"):
+    """A regular or init container. ``resources`` decodes to ResourceRequirements, ``ports`` to ContainerPort list."""
+
+    name: str = ""
+    image: str = ""
+    resources: Raw = ABSENT
+    ports: Raw = ABSENT
+    restart_policy: str | None = None
+
+
+class ContainerStateWaiting(Struct, frozen=True, gc=False):
+    """``state.waiting``."""
+
+    reason: str | None = None
+
+
+class ContainerStateTerminated(Struct, frozen=True, gc=False, rename="camel"):
+    """``state.terminated``."""
+
+    reason: str | None = None
+    exit_code: Int32 = 0
+
+
+class ContainerState(Struct, frozen=True, gc=False):
+    """The current state of a container; ``lastState`` is never consulted."""
+
+    waiting: ContainerStateWaiting | None = None
+    terminated: ContainerStateTerminated | None = None
+
+
+class ContainerStatus(Struct, frozen=True, gc=False, rename="camel"):
+    """One entry of the three container status lists."""
+
+    restart_count: Int32 = 0
+    state: ContainerState | None = None
+
+
+class ContainerReport(ContainerStatus, frozen=True, gc=False, rename="camel"):
+    """The same with what the container has, which the loader interns; it may differ from the spec while a pod is resized.
+
+    ``resources`` decodes to ResourceRequirements, ``allocated_resources`` to a map of quantities.
+    """
+
+    name: str = ""
+    resources: Raw = ABSENT
+    allocated_resources: Raw = ABSENT
 
 
 class PodAnnotations(Struct, frozen=True, gc=False):
@@ -79,3 +134,101 @@ class Pod(Struct, frozen=True, gc=False):
     metadata: PodMeta = PodMeta()
     spec: PodSpec = PodSpec()
     status: PodStatus = PodStatus()
+
+
+class PreferredSchedulingTerm(Struct, frozen=True, gc=False):
+    """A weighted node preference."""
+
+    weight: Int32 = 0
+    preference: NodeSelectorTerm = NodeSelectorTerm()
+
+
+class NodeAffinity(Struct, frozen=True, gc=False):
+    """``affinity.nodeAffinity``."""
+
+    required: NodeSelector | None = field(default=None, name="requiredDuringSchedulingIgnoredDuringExecution")
+    preferred: tuple[PreferredSchedulingTerm, ...] | None = field(
+        default=None, name="preferredDuringSchedulingIgnoredDuringExecution"
+    )
+
+
+class PodAffinityTerm(Struct, frozen=True, gc=False, rename="camel"):
+    """One term of pod affinity or anti-affinity."""
+
+    label_selector: LabelSelector | None = None
+    namespaces: tuple[str, ...] | None = None
+    namespace_selector: LabelSelector | None = None
+    topology_key: str = ""
+    match_label_keys: tuple[str, ...] | None = None
+    mismatch_label_keys: tuple[str, ...] | None = None
+
+
+class WeightedPodAffinityTerm(Struct, frozen=True, gc=False, rename="camel"):
+    """A preferred term of pod affinity or anti-affinity."""
+
+    weight: Int32 = 0
+    pod_affinity_term: PodAffinityTerm = PodAffinityTerm()
+
+
+class PodAffinity(Struct, frozen=True, gc=False):
+    """``affinity.podAffinity`` and ``affinity.podAntiAffinity``."""
+
+    required: tuple[PodAffinityTerm, ...] | None = field(
+        default=None, name="requiredDuringSchedulingIgnoredDuringExecution"
+    )
+    preferred: tuple[WeightedPodAffinityTerm, ...] | None = field(
+        default=None, name="preferredDuringSchedulingIgnoredDuringExecution"
+    )
+
+
+class Affinity(Struct, frozen=True, gc=False, rename="camel"):
+    """``spec.affinity``."""
+
+    node_affinity: NodeAffinity | None = None
+    pod_affinity: PodAffinity | None = None
+    pod_anti_affinity: PodAffinity | None = None
+
+
+class Toleration(Struct, frozen=True, gc=False, rename="camel"):
+    """One toleration of a pod."""
+
+    key: str = ""
+    operator: str = ""
+    value: str = ""
+    effect: str = ""
+    toleration_seconds: Int64 | None = None
+
+
+class SchedulingGate(Struct, frozen=True, gc=False):
+    """One reason not to schedule a pod yet."""
+
+    name: str = ""
+
+
+class TopologySpreadConstraint(Struct, frozen=True, gc=False, rename="camel"):
+    """One spread constraint of a pod."""
+
+    max_skew: Int32 = 0
+    topology_key: str = ""
+    when_unsatisfiable: str = ""
+    label_selector: LabelSelector | None = None
+    min_domains: Int32 | None = None
+    node_affinity_policy: str | None = None
+    node_taints_policy: str | None = None
+    match_label_keys: tuple[str, ...] | None = None
+
+
+class ResourceRequirements(Struct, frozen=True, gc=False):
+    """``resources`` of a container or of a pod."""
+
+    requests: dict[str, WireQuantity] | None = None
+    limits: dict[str, WireQuantity] | None = None
+
+
+class ContainerPort(Struct, frozen=True, gc=False, rename="camel"):
+    """A port of a container; only host ports matter to scheduling."""
+
+    container_port: Int32 = 0
+    host_port: Int32 = 0
+    host_ip: str = field(default="", name="hostIP")
+    protocol: str = "TCP"

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
-from restow.kube.objects.metadata import ObjectMeta
-from restow.kube.objects.selectors import LabelSelector
-from restow.kube.objects.wire import Int32, WireQuantity
+from restow.kube.objects.metadata import Int32, LabelSelector, ObjectMeta, WireQuantity
 
 
 class TopologySelectorLabelRequirement(Struct, frozen=True, gc=False):

@@ -1,13 +1,23 @@
-"""PersistentVolumeClaim and PersistentVolume."""
+"""PersistentVolumeClaim and PersistentVolume, and the volumes of a pod: the sources that decisions tell apart."""
 
 from __future__ import annotations
 
 from msgspec import Struct, field
 
-from restow.kube.objects.metadata import ObjectMeta
-from restow.kube.objects.pod_volumes import AWSElasticBlockStore, GCEPersistentDisk
-from restow.kube.objects.selectors import LabelSelector, NodeSelector
-from restow.kube.objects.wire import WireQuantity
+from restow.kube.objects.metadata import LabelSelector, NodeSelector, ObjectMeta, Present, WireQuantity
+
+
+class GCEPersistentDisk(Struct, frozen=True, gc=False, rename="camel"):
+    """``gcePersistentDisk`` of a volume."""
+
+    pd_name: str = ""
+    read_only: bool = False
+
+
+class AWSElasticBlockStore(Struct, frozen=True, gc=False, rename="camel"):
+    """``awsElasticBlockStore`` of a volume."""
+
+    volume_id: str = field(default="", name="volumeID")
 
 
 class VolumeResources(Struct, frozen=True, gc=False):
@@ -105,3 +115,47 @@ class PersistentVolume(Struct, frozen=True, gc=False):
     metadata: ObjectMeta = ObjectMeta()
     spec: PersistentVolumeSpec = PersistentVolumeSpec()
     status: PersistentVolumeStatus = PersistentVolumeStatus()
+
+
+class ClaimSource(Struct, frozen=True, gc=False, rename="camel"):
+    """``persistentVolumeClaim`` of a volume."""
+
+    claim_name: str = ""
+    read_only: bool = False
+
+
+class ISCSIVolume(Struct, frozen=True, gc=False, rename="camel"):
+    """``iscsi`` of a pod's volume."""
+
+    iqn: str = ""
+    read_only: bool = False
+
+
+class RBDVolume(Struct, frozen=True, gc=False, rename="camel"):
+    """``rbd`` of a pod's volume."""
+
+    monitors: tuple[str, ...] | None = None
+    pool: str = ""
+    image: str = ""
+    read_only: bool = False
+
+
+class ImageVolume(Struct, frozen=True, gc=False):
+    """``image`` of a pod's volume."""
+
+    reference: str = ""
+
+
+class Volume(Struct, frozen=True, gc=False, rename="camel"):
+    """A volume of a pod: the sources that decisions tell apart."""
+
+    name: str = ""
+    host_path: Present | None = None
+    empty_dir: Present | None = None
+    persistent_volume_claim: ClaimSource | None = None
+    ephemeral: Present | None = None
+    gce_persistent_disk: GCEPersistentDisk | None = None
+    aws_elastic_block_store: AWSElasticBlockStore | None = None
+    iscsi: ISCSIVolume | None = None
+    rbd: RBDVolume | None = None
+    image: ImageVolume | None = None

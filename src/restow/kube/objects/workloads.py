@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from restow.kube.objects.metadata import ObjectMeta
-from restow.kube.objects.selectors import LabelSelector
-from restow.kube.objects.wire import Int32
+from restow.kube.objects.metadata import Int32, LabelSelector, ObjectMeta
 
 
 class WorkloadSpec(Struct, frozen=True, gc=False):

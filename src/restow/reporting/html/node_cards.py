@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from restow.kube.amount_text import amount
+from restow.kube.quantity import amount
 from restow.reporting.html.elements import Markup, tag, text
 from restow.reporting.load_lines import shown_resources
 from restow.reporting.wording import counted, percent, resource_title

@@ -14,8 +14,7 @@ from restow.cluster.pod_reading import DEFAULT_SCHEDULER
 from restow.documents.decoding import decode
 from restow.documents.document import DocumentKind, further_documents, read_document, repeated_keys
 from restow.documents.findings import Finding, Issue, Path, errors_in, refusal, to_findings
-from restow.kube.excerpts import excerpt
-from restow.kube.near_words import did_you_mean
+from restow.kube.excerpts import did_you_mean, excerpt
 from restow.scheduling.argument_problems import invalid
 from restow.scheduling.configuration.arguments import read_arguments
 from restow.scheduling.configuration.plugin_sets import MergedPlugins, check_plugin_sets, merge

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from restow.documents.findings import Issue, Path
-from restow.kube.excerpts import excerpt
-from restow.kube.near_words import misspelled_or_foreign
+from restow.kube.excerpts import excerpt, misspelled_or_foreign
 from restow.scheduling.configuration.wire import Plugin, Plugins, PluginSet
 from restow.scheduling.plugin_declaration import POINTS, Availability, Point
 from restow.scheduling.profiles import DEFAULT_PLUGINS

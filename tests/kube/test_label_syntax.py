@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from restow.kube.integers import parse_canonical_integer, parse_integer
+from restow.kube.label_syntax import parse_canonical_integer, parse_integer
 from restow.kube.node_selection import compile_preferred
 from restow.kube.objects import LabelSelectorRequirement, NodeSelectorTerm, PreferredSchedulingTerm
 
