@@ -14,15 +14,23 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from restow.sources.synthetic import write_list
-from restow.sources.synthetic.budgets import disruption_budget, priority_class
+from restow.sources.synthetic.names import DAY, ago
 from restow.sources.synthetic.nodes import HOSTNAME, ZONE, Machine, node_object
 from restow.sources.synthetic.pods import HEALTHY, Life, container, pod_maker
-from restow.sources.synthetic.rules import one_per_node, only_in, rather_in, spread_over
 from restow.sources.synthetic.scenarios import namespace_object
-from restow.sources.synthetic.storage import bound_claim, storage_class
-from restow.sources.synthetic.system import service_of, system_objects
-from restow.sources.synthetic.times import DAY, ago
-from restow.sources.synthetic.workloads import Kind, Workload, owner_objects, workload
+from restow.sources.synthetic.system import bound_claim, service_of, storage_class, system_objects
+from restow.sources.synthetic.workloads import (
+    Kind,
+    Workload,
+    disruption_budget,
+    one_per_node,
+    only_in,
+    owner_objects,
+    priority_class,
+    rather_in,
+    spread_over,
+    workload,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from restow.documents.nodes import Entry, ListNode, MapNode, Node, ScalarNode, Source
 
 if TYPE_CHECKING:
-    from restow.documents.yaml_scalars import Scalar
+    from restow.documents.nodes import Scalar
     from restow.errors import InputError
 
 _STRINGS = JSONDecoder()

@@ -9,7 +9,7 @@ from typing import Any, Final
 from msgspec import Struct, inspect
 
 from restow.documents.field_types import DURATION, INT_OR_STRING, RANGES
-from restow.documents.yaml_scalars import resolve
+from restow.documents.nodes import resolve
 from restow.kube.excerpts import excerpt
 
 

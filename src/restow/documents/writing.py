@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from restow.documents.yaml_scalars import resolve
+from restow.documents.nodes import resolve
 
 
 class _Dumper(yaml.CSafeDumper):

@@ -25,9 +25,18 @@ from restow.kube import nulls
 from restow.kube.excerpts import excerpt
 from restow.kube.kinds import GROUPS, KINDS
 from restow.kube.objects.unreadable import DECODING_ERRORS, name_of, path_first
-from restow.sources.headers import Header, HeaderReader
 from restow.sources.kubectl import DUMP, printing
-from restow.sources.reading import Data, Document, input_files, origin_of, read_documents, read_text, split_json
+from restow.sources.reading import (
+    Data,
+    Document,
+    Header,
+    HeaderReader,
+    input_files,
+    origin_of,
+    read_documents,
+    read_text,
+    split_json,
+)
 from restow.sources.sizes import Sizes
 from restow.sources.usage_csv import is_trace, read_trace
 

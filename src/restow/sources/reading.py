@@ -13,12 +13,19 @@ import mmap
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+import msgspec
+from msgspec import Raw, Struct
+
+from restow.documents.nodes import ListNode, MapNode, Node, ScalarNode, Source
+from restow.documents.yaml_text import read_yaml
 from restow.errors import InputError
+from restow.kube import nulls
+from restow.kube.excerpts import excerpt
 from restow.sources.sizes import Sizes
-from restow.sources.yaml_documents import yaml_to_json
 
 STDIN = "-"
 _SUFFIXES = (".json", ".yaml", ".yml")
@@ -31,6 +38,12 @@ _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 Data = bytes | memoryview
 
+#: Bytes in which the metadata of a usual item have begun, however it is indented.
+_BEGINNING = 160
+_METADATA = b'"metadata"'
+
+_DEEPEST = 100
+
 
 @dataclass(slots=True, frozen=True)
 class Document:
@@ -38,6 +51,40 @@ class Document:
 
     origin: str
     data: Data
+
+
+# Kubernetes writes both before the metadata, so 150,000 pods begin with the same few bytes. Only an item that begins
+# otherwise is searched to its end.
+class Header(Struct, frozen=True, rename="camel"):
+    """The fields that say what an object is."""
+
+    kind: str | None = None
+    api_version: str | None = None
+
+
+class HeaderReader:
+    """Reads the headers of the items of one document."""
+
+    def __init__(self) -> None:
+        self._decoder = msgspec.json.Decoder(Header)
+        self._known: dict[bytes, Header] = {}
+
+    def read(self, item: Raw) -> Header:
+        """The header of an item; msgspec.MsgspecError where it is no object or has a field of a wrong type."""
+        beginning, metadata, _ = bytes(memoryview(item)[:_BEGINNING]).partition(_METADATA)
+        if not metadata:
+            return nulls.decode(self._decoder, item)
+        known = self._known.get(beginning)
+        if known is None:
+            known = self._known[beginning] = self._complete(beginning)
+        return known if known.kind and known.api_version else nulls.decode(self._decoder, item)
+
+    def _complete(self, beginning: bytes) -> Header:
+        """The header, if all of it stands before the metadata."""
+        try:
+            return self._decoder.decode(beginning.rstrip(b", \t\r\n") + b"}")
+        except msgspec.MsgspecError:
+            return Header()
 
 
 def input_files(paths: Sequence[str]) -> list[str]:
@@ -149,3 +196,43 @@ def split_json(data: Data, origin: str) -> Iterator[Document]:
 def _after_blanks(text: str, position: int) -> int:
     blanks = _BLANKS.match(text, position)
     return blanks.end() if blanks else position
+
+
+# The text is read as every YAML is here (``documents.yaml_text``), so that scalars mean what they mean to Kubernetes.
+# A key that is written twice is refused. A dump goes only as deep as a Kubernetes object may.
+def yaml_to_json(text: bytes, origin: str) -> Iterator[bytes]:
+    """Each non-empty document of a YAML stream as JSON; InputError with file and line where it is not one."""
+    source = Source(origin, "a Kubernetes object", _DEEPEST)
+    for root in read_yaml(text, source):
+        value = _Plain(source).of(root)
+        if value is not None:
+            yield msgspec.json.encode(value)
+
+
+@dataclass(slots=True)
+class _Plain:
+    """Makes plain values of the nodes of one document; those that aliases repeat are made once."""
+
+    source: Source
+    made: dict[int, Any] = field(default_factory=dict)
+
+    def of(self, node: Node) -> Any:
+        if isinstance(node, ScalarNode):
+            self.source.check_number(node)
+            return node.value
+        if id(node) not in self.made:
+            self.made[id(node)] = [*map(self.of, node.items)] if isinstance(node, ListNode) else self._mapping(node)
+        return self.made[id(node)]
+
+    def _mapping(self, node: MapNode) -> dict[str, Any]:
+        values: dict[str, Any] = {}
+        written: set[str] = set()
+        for entry in node.entries:
+            if entry.merged:
+                values.setdefault(entry.key, self.of(entry.value))
+                continue
+            if entry.key in written:
+                raise self.source.error(entry.line, f'the key "{excerpt(entry.key)}" is written twice')
+            written.add(entry.key)
+            values[entry.key] = self.of(entry.value)
+        return values

@@ -10,8 +10,11 @@ from datetime import datetime
 from functools import cache
 
 import pytest
+import yaml
 
-from restow.sources.synthetic import NOW, generate
+from restow.descheduling.registry import plugins
+from restow.policies.load import load_policy
+from restow.sources.synthetic import NOW, generate, policy_for, profiles
 from restow.sources.synthetic.nodes import ZONE
 
 NODES, PODS = 200, 6000
@@ -138,3 +141,37 @@ def test_benchmark_pods_are_evictable():
         _, pods = cluster(profile)
         assert all(pod["metadata"]["ownerReferences"][0]["kind"] == "ReplicaSet" for pod in pods)
         assert all(pod["spec"]["priority"] == 0 and "volumes" not in pod["spec"] for pod in pods)
+
+
+@pytest.mark.parametrize("profile", list(profiles()))
+def test_every_enabled_strategy_is_configured(profile):
+    policy = yaml.safe_load(policy_for(profile))
+    assert (policy["apiVersion"], policy["kind"]) == ("descheduler/v1alpha2", "DeschedulerPolicy")
+    (only,) = policy["profiles"]
+    configured = [entry["name"] for entry in only["pluginConfig"]]
+    enabled = [name for point in only["plugins"].values() for name in point["enabled"]]
+    assert configured[0] == "DefaultEvictor"
+    assert sorted(configured[1:]) == sorted(enabled)
+
+
+def test_strategies_stand_at_their_extension_point():
+    plugins = yaml.safe_load(policy_for("mixed"))["profiles"][0]["plugins"]
+    assert "RemoveDuplicates" in plugins["balance"]["enabled"]
+    assert "RemoveFailedPods" in plugins["deschedule"]["enabled"]
+
+
+def node_fit(text):
+    return yaml.safe_load(text)["profiles"][0]["pluginConfig"][0]["args"].get("nodeFit", False)
+
+
+def test_node_fit_is_the_profiles_unless_told():
+    assert not node_fit(policy_for("low-utilization"))
+    assert node_fit(policy_for("low-utilization", node_fit=True))
+    assert node_fit(policy_for("taints-full"))
+    assert not node_fit(policy_for("taints-full", node_fit=False))
+
+
+@pytest.mark.parametrize("profile", list(profiles()))
+def test_every_policy_loads_without_a_warning(profile):
+    loaded = load_policy(policy_for(profile).encode(), "policy.yaml", plugins())
+    assert loaded.warnings == ()

@@ -6,8 +6,7 @@ nodes first and pods last, so that a cluster of 150,000 pods can be written with
 
 from __future__ import annotations
 
-from restow.sources.synthetic.profiles import Profile, generate, policy_for, profiles
-from restow.sources.synthetic.times import NOW
-from restow.sources.synthetic.writing import write_list
+from restow.sources.synthetic.names import NOW
+from restow.sources.synthetic.profiles import Profile, generate, policy_for, profiles, write_list
 
 __all__ = ["NOW", "Profile", "generate", "policy_for", "profiles", "write_list"]

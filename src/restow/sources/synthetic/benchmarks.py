@@ -6,19 +6,30 @@ Sources of the shapes: the cost study of descheduler v0.36 that restow measures 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
 
-from restow.sources.synthetic import placements, rules
+import yaml
+
+from restow.sources.synthetic import placements, workloads
+from restow.sources.synthetic.names import DAY, ago
 from restow.sources.synthetic.pods import HEALTHY, Life
-from restow.sources.synthetic.policies import Strategies
 from restow.sources.synthetic.scenarios import Scenario, young_and_healthy
-from restow.sources.synthetic.times import DAY, ago
 
 if TYPE_CHECKING:
     from random import Random
 
+    from restow.sources.synthetic.names import Object
     from restow.sources.synthetic.placements import Size
+
+
+@dataclass(slots=True, frozen=True)
+class Strategies:
+    """Strategies with their arguments, in running order, and the evictor they share."""
+
+    arguments: dict[str, Object]
+    evictor: Object = field(default_factory=dict)
+
 
 TAINTS = Strategies({"RemovePodsViolatingNodeTaints": {}})
 DUPLICATES = Strategies({"RemoveDuplicates": {}})
@@ -38,6 +49,16 @@ FIVE_YEARS = 5 * 365 * DAY
 LIFETIME = Strategies({"PodLifeTime": {"maxPodLifeTimeSeconds": FIVE_YEARS}})
 LIFETIME_NODE_FIT = Strategies(LIFETIME.arguments, {"nodeFit": True})
 TAINTS_NODE_FIT = Strategies(TAINTS.arguments, {"nodeFit": True})
+
+#: Where upstream runs each strategy.
+_BALANCE = frozenset(
+    {
+        "RemoveDuplicates",
+        "LowNodeUtilization",
+        "HighNodeUtilization",
+        "RemovePodsViolatingTopologySpreadConstraint",
+    }
+)
 
 
 @dataclass(slots=True, frozen=True)
@@ -121,43 +142,45 @@ BENCHMARKS = {
     "node-affinity": Benchmark(
         "RemovePodsViolatingNodeAffinity: two pods of three run in the wrong zone and fit in the right one "
         "(100,000 evictions)",
-        Scenario(place=placements.any_zone, rules=rules.home_zone),
+        Scenario(place=placements.any_zone, rules=workloads.home_zone),
         NODE_AFFINITY,
     ),
     "node-affinity-nowhere": Benchmark(
         "RemovePodsViolatingNodeAffinity: every pod requires a zone that no node is in (0 evictions)",
-        Scenario(rules=rules.nowhere),
+        Scenario(rules=workloads.nowhere),
         NODE_AFFINITY,
     ),
     "spread-hostname": Benchmark(
         "TopologySpread: one hostname constraint per owner, one owner in a hundred a pod too many on a node "
         "(150 evictions)",
-        Scenario(place=placements.almost_evenly, rules=rules.spread_over_nodes),
+        Scenario(place=placements.almost_evenly, rules=workloads.spread_over_nodes),
         SPREAD,
     ),
     "spread-zone": Benchmark(
         "TopologySpread: one zone constraint per owner, 8-1-1 or 7-2-1 pods in three zones (65,001 evictions)",
-        Scenario(place=placements.uneven_zones, rules=rules.spread_over_zones),
+        Scenario(place=placements.uneven_zones, rules=workloads.spread_over_zones),
         SPREAD,
     ),
     "spread-one-namespace": Benchmark(
         "TopologySpread: as spread-zone, all owners in one namespace (65,001 evictions)",
-        Scenario(place=placements.uneven_zones, rules=rules.spread_over_zones, namespaces=1),
+        Scenario(place=placements.uneven_zones, rules=workloads.spread_over_zones, namespaces=1),
         SPREAD,
     ),
     "spread-nofit": Benchmark(
         "TopologySpread: as spread-zone with a thousand pods per owner, and no node has any CPU left (0 evictions)",
-        Scenario(place=placements.uneven_zones, rules=rules.spread_over_zones, room=none_left, replicas=thousand_each),
+        Scenario(
+            place=placements.uneven_zones, rules=workloads.spread_over_zones, room=none_left, replicas=thousand_each
+        ),
         SPREAD,
     ),
     "anti-affinity": Benchmark(
         "InterPodAntiAffinity: every pod repels its own kind, one owner in a hundred shares a node (150 evictions)",
-        Scenario(place=placements.almost_evenly, rules=rules.apart),
+        Scenario(place=placements.almost_evenly, rules=workloads.apart),
         ANTI_AFFINITY,
     ),
     "anti-affinity-one-namespace": Benchmark(
         "InterPodAntiAffinity: as anti-affinity, all pods in one namespace (150 evictions)",
-        Scenario(place=placements.almost_evenly, rules=rules.apart, namespaces=1),
+        Scenario(place=placements.almost_evenly, rules=workloads.apart, namespaces=1),
         ANTI_AFFINITY,
     ),
     "restarts": Benchmark(
@@ -169,3 +192,26 @@ BENCHMARKS = {
         "RemoveFailedPods: one pod in ten failed (15,000 evictions)", Scenario(life=some_failed), FAILED
     ),
 }
+
+
+def policy_text(strategies: Strategies, *, node_fit: bool | None = None) -> str:
+    """One profile as v1alpha2 YAML; ``node_fit`` None leaves the evictor's nodeFit as it is."""
+    evictor = strategies.evictor | ({} if node_fit is None else {"nodeFit": node_fit})
+    enabled = {
+        point: {"enabled": names}
+        for point in ("deschedule", "balance")
+        if (names := [name for name in strategies.arguments if _point(name) == point])
+    }
+    profile = {
+        "name": "default",
+        "pluginConfig": [
+            {"name": name, "args": args} for name, args in ({"DefaultEvictor": evictor} | strategies.arguments).items()
+        ],
+        "plugins": enabled,
+    }
+    policy = {"apiVersion": "descheduler/v1alpha2", "kind": "DeschedulerPolicy", "profiles": [profile]}
+    return str(yaml.safe_dump(policy, sort_keys=False))
+
+
+def _point(name: str) -> Literal["deschedule", "balance"]:
+    return "balance" if name in _BALANCE else "deschedule"

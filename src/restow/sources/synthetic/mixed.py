@@ -7,18 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from restow.sources.synthetic.budgets import disruption_budget, priority_class
-from restow.sources.synthetic.full_pods import completed
-from restow.sources.synthetic.mixed_nodes import machines, takes_gpu_only
-from restow.sources.synthetic.mixed_workloads import PRIORITY_CLASSES, Draft, daemon_sets, drafts
-from restow.sources.synthetic.names import NAMESPACES
-from restow.sources.synthetic.nodes import Machine, node_object
-from restow.sources.synthetic.pods import HEALTHY, Life, pod_maker
+from restow.sources.synthetic.mixed_workloads import GPU, PRIORITY_CLASSES, Draft, daemon_sets, drafts
+from restow.sources.synthetic.names import BUILT, DAY, NAMESPACES, NOW, ago
+from restow.sources.synthetic.nodes import POD_SLOTS, Machine, node_name, node_object, zone_of
+from restow.sources.synthetic.pods import HEALTHY, Life, completed, pod_maker
 from restow.sources.synthetic.scenarios import namespace_object
-from restow.sources.synthetic.storage import bound_claim, storage_class
-from restow.sources.synthetic.system import service_of, system_objects
-from restow.sources.synthetic.times import BUILT, DAY, NOW, ago
-from restow.sources.synthetic.workloads import Workload, owner_objects
+from restow.sources.synthetic.system import bound_claim, service_of, storage_class, system_objects
+from restow.sources.synthetic.workloads import Workload, disruption_budget, owner_objects, priority_class
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -32,10 +27,25 @@ TRIES = 12
 #: How often a pod ignores the zone that it requires: the node's label changed under it.
 STRAY = 0.1
 
+#: Pods for which the sizes below are made; denser clusters get larger machines.
+_PODS_PER_NODE = 30
+
+_GIBI = 1024
+
+#: Instance type, cores and GiB; machines take turns.
+_TYPES = (("standard-8", 8, 32), ("standard-16", 16, 64), ("standard-8", 8, 32), ("highmem-8", 8, 64))
+
+_GPU_TAINT = {"key": GPU, "value": "present", "effect": "NoSchedule"}
+#: Arrived after the pods did, so there is something to evict.
+_MAINTENANCE = {"key": "example.com/maintenance", "value": "planned", "effect": "NoSchedule"}
+_SPOT = {"key": "example.com/spot", "effect": "PreferNoSchedule"}
+_CORDONED = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
+_UNREACHABLE = {"key": "node.kubernetes.io/unreachable", "effect": "NoSchedule"}
+
 
 def mixed_cluster(nodes: int, pods: int, rng: Random) -> Iterator[Object]:
     """Yield nodes, namespaces, classes, controllers, budgets, claims and pods."""
-    built = machines(nodes, pods)
+    built = _machines(nodes, pods)
     for machine in built:
         yield node_object(machine, rng)
     namespaces = (*NAMESPACES, "kube-system", "monitoring")
@@ -47,7 +57,7 @@ def mixed_cluster(nodes: int, pods: int, rng: Random) -> Iterator[Object]:
     yield from system_objects((machine.name for machine in built), namespaces)
     agents = daemon_sets(nodes, rng) if 6 * nodes <= pods else []
     left = pods - nodes * len(agents)
-    wanted = list(drafts(left, rng, gpu_nodes=any(takes_gpu_only(machine) for machine in built)))
+    wanted = list(drafts(left, rng, gpu_nodes=any(_takes_gpu_only(machine) for machine in built)))
     for owner in [*agents, *(draft.owner for draft in wanted)]:
         yield from owner_objects(owner)
         yield from service_of(owner)
@@ -94,7 +104,7 @@ class Free:
 
     def _fits(self, index: int, draft: Draft) -> bool:
         return (
-            takes_gpu_only(self.machines[index]) == bool(draft.gpus)
+            _takes_gpu_only(self.machines[index]) == bool(draft.gpus)
             and self.slots[index] > 0
             and self.cpu[index] >= draft.cpu_milli
             and self.memory[index] >= draft.memory_mebi
@@ -152,3 +162,51 @@ def _budget(owner: Workload, rng: Random) -> Iterator[Object]:
 def _claims(owner: Workload, rng: Random) -> Iterator[Object]:
     for replica in range(owner.replicas if owner.claim else 0):
         yield from bound_claim(owner, replica, rng)
+
+
+def _machines(nodes: int, pods: int) -> list[Machine]:
+    """All nodes of the cluster; odd ones are spread evenly, so that small clusters have some too."""
+    scale = max(1, -(-pods // (nodes * _PODS_PER_NODE)))
+    return [_machine(index, scale) for index in range(nodes)]
+
+
+def _takes_gpu_only(machine: Machine) -> bool:
+    """Whether the machine is reserved for pods that want its accelerators."""
+    return GPU in machine.extended
+
+
+def _machine(index: int, scale: int) -> Machine:
+    instance_type, cores, gibi = _TYPES[index % len(_TYPES)]
+    gpu = index % 25 == 24
+    return Machine(
+        node_name(index),
+        zone_of(index),
+        cpu_milli=cores * scale * 1000,
+        memory_mebi=gibi * scale * _GIBI,
+        pods=POD_SLOTS * scale,
+        taints=tuple(_taints(index, gpu=gpu)),
+        unschedulable=_cordoned(index),
+        ready=not _lost(index),
+        instance_type="gpu-8" if gpu else instance_type,
+        extended={GPU: "8"} if gpu else {},
+    )
+
+
+def _taints(index: int, *, gpu: bool) -> list[Object]:
+    if gpu:
+        return [_GPU_TAINT]
+    if _cordoned(index):
+        return [_CORDONED]
+    if _lost(index):
+        return [_UNREACHABLE]
+    if index % 50 == 13:
+        return [_MAINTENANCE]
+    return [_SPOT] if index % 50 == 38 else []
+
+
+def _cordoned(index: int) -> bool:
+    return index % 100 == 57
+
+
+def _lost(index: int) -> bool:
+    return index % 200 == 101

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from restow.sources.synthetic import rules
+from restow.sources.synthetic import workloads
 from restow.sources.synthetic.names import APPLICATIONS, NAMESPACES
 from restow.sources.synthetic.nodes import HOSTNAME, ZONE, ZONES
 from restow.sources.synthetic.pods import container
@@ -88,7 +88,7 @@ def _draft(index: int, left: int, rng: Random, *, gpu_nodes: bool) -> Draft:
         "containers": [container(f"example.com/{name}:1.0", _requests(cpu, memory, gpus), _limits(memory))],
         **_priority(kind, rng),
     }
-    spec |= rules.only_in(zone) if zone else _rules(name, rng)
+    spec |= workloads.only_in(zone) if zone else _rules(name, rng)
     if gpus:
         spec["tolerations"] = [GPU_TOLERATION]
     if kind != "StatefulSet" and rng.random() < 0.05:
@@ -119,13 +119,13 @@ def _rules(app: str, rng: Random) -> Object:
     """One in two applications says nothing about where it runs."""
     draw = rng.random()
     if draw < 0.2:
-        return rules.spread_over(HOSTNAME, app)
+        return workloads.spread_over(HOSTNAME, app)
     if draw < 0.32:
-        return rules.spread_over(ZONE, app)
+        return workloads.spread_over(ZONE, app)
     if draw < 0.37:
-        return rules.spread_over(ZONE, app, when="ScheduleAnyway")
+        return workloads.spread_over(ZONE, app, when="ScheduleAnyway")
     if draw < 0.46:
-        return rules.one_per_node(app)
+        return workloads.one_per_node(app)
     if draw < 0.5:
-        return rules.rather_in(rng.choice(ZONES))
+        return workloads.rather_in(rng.choice(ZONES))
     return {}

@@ -1,8 +1,10 @@
-"""Names as a cluster would have them: namespaces, applications, template hashes, pod suffixes, uids."""
+"""Names as a cluster would have them (namespaces, applications, template hashes, pod suffixes, uids), and its calendar."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+
+from restow.kube.timestamps import SECOND, format_time, parse_time
 
 if TYPE_CHECKING:
     from random import Random
@@ -25,6 +27,15 @@ SUFFIXES = len(ALPHABET) ** SUFFIX_LENGTH
 #: Coprime to SUFFIXES, so that consecutive replicas get unlike suffixes and never the same.
 STRIDE = 5_179_697
 
+#: The moment at which a synthetic cluster was "dumped"; planning with ``--now`` of it sees the intended ages.
+NOW = "2026-01-01T00:00:00Z"
+_NOW = parse_time(NOW)
+
+#: When nodes and controllers were made.
+BUILT = "2025-06-01T00:00:00Z"
+
+DAY = 86_400
+
 
 def template_hash(rng: Random) -> str:
     """Draw a pod template hash: ten characters."""
@@ -45,3 +56,13 @@ def uid(rng: Random) -> str:
     """Draw a uid in the form of a version 4 UUID."""
     digits = f"{rng.getrandbits(128):032x}"
     return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:]}"
+
+
+def ago(seconds: int) -> str:
+    """RFC 3339 time of so many seconds before NOW."""
+    return format_time(_NOW - seconds * SECOND)
+
+
+def within_days(days: int, rng: Random) -> str:
+    """Draw a time within so many days before NOW."""
+    return ago(int(rng.random() * days * DAY))

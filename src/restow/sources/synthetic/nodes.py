@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from restow.sources.synthetic.names import uid
-from restow.sources.synthetic.times import BUILT
+from restow.sources.synthetic.names import BUILT, uid
 
 if TYPE_CHECKING:
     from random import Random

@@ -9,14 +9,16 @@ from random import Random
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+
 from restow.errors import InputError
-from restow.sources.synthetic.benchmarks import BENCHMARKS
+from restow.sources.synthetic.benchmarks import BENCHMARKS, Strategies, policy_text
 from restow.sources.synthetic.mixed import full_cluster, mixed_cluster
-from restow.sources.synthetic.policies import Strategies, policy_text
 from restow.sources.synthetic.scenarios import benchmark_cluster
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from typing import BinaryIO
 
     from restow.sources.synthetic.names import Object
 
@@ -42,6 +44,9 @@ EVERYTHING = Strategies(
 #: Ten times what Kubernetes supports.
 MOST_NODES: Final = 50_000
 MOST_PODS: Final = 1_500_000
+
+#: Bytes that are collected before they are written.
+_CHUNK = 1 << 20
 
 
 @dataclass(slots=True, frozen=True)
@@ -93,3 +98,18 @@ def _find(name: str) -> Profile:
     close = get_close_matches(name, known, n=1)
     hint = f"did you mean {close[0]}?" if close else f"choose one of {', '.join(known)}"
     raise InputError(f"--profile {name}: there is no such profile; {hint}")
+
+
+def write_list(objects: Iterable[Object], stream: BinaryIO) -> None:
+    """Write a v1 List, one object a line, without ever holding more than a chunk of it."""
+    encoder = msgspec.json.Encoder()
+    pending = bytearray(b'{"apiVersion":"v1","kind":"List","metadata":{"resourceVersion":""},"items":[')
+    separator = b"\n"
+    for item in objects:
+        pending += separator
+        pending += encoder.encode(item)
+        separator = b",\n"
+        if len(pending) >= _CHUNK:
+            stream.write(pending)
+            pending.clear()
+    stream.write(pending + b"\n]}\n")

@@ -10,12 +10,11 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from restow.sources.synthetic.names import APPLICATIONS, NAMESPACES, uid
+from restow.sources.synthetic.names import APPLICATIONS, BUILT, NAMESPACES, uid, within_days
 from restow.sources.synthetic.nodes import POD_SLOTS, Machine, node_name, node_object, zone_of
 from restow.sources.synthetic.placements import Size, evenly
 from restow.sources.synthetic.pods import HEALTHY, Life, container, pod_maker
 from restow.sources.synthetic.system import system_objects
-from restow.sources.synthetic.times import BUILT, within_days
 from restow.sources.synthetic.workloads import Workload, owner_objects, workload
 
 if TYPE_CHECKING:

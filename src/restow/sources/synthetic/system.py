@@ -1,4 +1,4 @@
-"""What every cluster has beside its workloads: the API's own Service, a budget for its DNS, a CSINode for each node.
+"""What every cluster has beside its workloads: the API's own Service, a budget for its DNS, a CSINode for each node, volumes.
 
 Without them a dump would not tell whether there are objects of these kinds at all, and nothing could be proven. The
 names follow from what is there already, so nothing is drawn.
@@ -9,17 +9,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from uuid import NAMESPACE_DNS, uuid5
 
-from restow.sources.synthetic.storage import DRIVER
-from restow.sources.synthetic.times import BUILT
+from restow.sources.synthetic.names import BUILT, uid
+from restow.sources.synthetic.nodes import ZONE
+from restow.sources.synthetic.pods import claim_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from random import Random
 
     from restow.sources.synthetic.names import Object
     from restow.sources.synthetic.workloads import Workload
 
 #: Volumes that a node can attach.
 ATTACHABLE = 39
+
+_STORAGE_CLASS = "network-disk"
+_DRIVER = "disk.csi.example.com"
 
 
 def system_objects(nodes: Iterable[str], namespaces: Iterable[str]) -> Iterator[Object]:
@@ -69,7 +74,7 @@ def _dns_budget() -> Object:
 
 
 def _csi_node(name: str) -> Object:
-    driver = {"name": DRIVER, "nodeID": name, "allocatable": {"count": ATTACHABLE}}
+    driver = {"name": _DRIVER, "nodeID": name, "allocatable": {"count": ATTACHABLE}}
     return {
         "apiVersion": "storage.k8s.io/v1",
         "kind": "CSINode",
@@ -80,3 +85,56 @@ def _csi_node(name: str) -> Object:
 
 def _metadata(key: str, name: str) -> Object:
     return {"name": name, "uid": str(uuid5(NAMESPACE_DNS, key)), "creationTimestamp": BUILT}
+
+
+def storage_class(rng: Random) -> Object:
+    """Make the one StorageClass: volumes appear where their first pod runs."""
+    return {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "StorageClass",
+        "metadata": {"name": _STORAGE_CLASS, "uid": uid(rng), "creationTimestamp": BUILT},
+        "provisioner": _DRIVER,
+        "reclaimPolicy": "Delete",
+        "volumeBindingMode": "WaitForFirstConsumer",
+    }
+
+
+def bound_claim(owner: Workload, replica: int, rng: Random, *, zone: str | None = None) -> Iterator[Object]:
+    """Yield the claim of a replica and its volume, which only nodes of ``zone`` reach (None: all nodes)."""
+    identity = uid(rng)
+    claim, volume = claim_name(owner, replica), f"pvc-{identity}"
+    yield {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {
+            "name": claim,
+            "namespace": owner.namespace,
+            "uid": identity,
+            "creationTimestamp": BUILT,
+            "annotations": {"pv.kubernetes.io/bind-completed": "yes", "pv.kubernetes.io/bound-by-controller": "yes"},
+        },
+        "spec": {
+            "accessModes": ["ReadWriteOnce"],
+            "resources": {"requests": {"storage": "10Gi"}},
+            "storageClassName": _STORAGE_CLASS,
+            "volumeName": volume,
+        },
+        "status": {"phase": "Bound"},
+    }
+    spec: Object = {
+        "accessModes": ["ReadWriteOnce"],
+        "capacity": {"storage": "10Gi"},
+        "claimRef": {"kind": "PersistentVolumeClaim", "name": claim, "namespace": owner.namespace, "uid": identity},
+        "csi": {"driver": _DRIVER, "volumeHandle": volume},
+        "storageClassName": _STORAGE_CLASS,
+    }
+    if zone:
+        term = {"matchExpressions": [{"key": ZONE, "operator": "In", "values": [zone]}]}
+        spec["nodeAffinity"] = {"required": {"nodeSelectorTerms": [term]}}
+    yield {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": volume, "uid": uid(rng), "creationTimestamp": BUILT},
+        "spec": spec,
+        "status": {"phase": "Bound"},
+    }

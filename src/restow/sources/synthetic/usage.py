@@ -13,7 +13,7 @@ from restow.cluster.amounts import parse_amounts
 from restow.cluster.usage_columns import RESOURCES, packed, rounded
 from restow.cluster.usage_history import Series
 from restow.kube.timestamps import SECOND, parse_time
-from restow.sources.synthetic.times import DAY, NOW
+from restow.sources.synthetic.names import DAY, NOW
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

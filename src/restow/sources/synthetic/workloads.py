@@ -1,12 +1,12 @@
-"""Controllers and the pod template they carry."""
+"""Controllers, the pod template they carry and where it lets a pod run; disruption budgets and priority classes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from restow.sources.synthetic.names import SUFFIXES, suffix, template_hash, uid
-from restow.sources.synthetic.times import BUILT
+from restow.sources.synthetic.names import BUILT, SUFFIXES, suffix, template_hash, uid
+from restow.sources.synthetic.nodes import HOSTNAME, ZONE, ZONES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,6 +20,9 @@ Kind = Literal["Deployment", "StatefulSet", "DaemonSet", "Job", "Bare"]
 #: The kind that the pods' owner references name.
 OWNER_KINDS = {"Deployment": "ReplicaSet"}
 API_VERSIONS = {"Job": "batch/v1"}
+
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
 @dataclass(slots=True, frozen=True)
@@ -127,3 +130,86 @@ def _reference(kind: str, name: str, uid: str) -> Object:
         "uid": uid,
         "controller": True,
     }
+
+
+def disruption_budget(owner: Workload, allowed: int, rng: Random) -> Object:
+    """Make a budget for a healthy workload that still allows so many disruptions."""
+    return {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": owner.name, "namespace": owner.namespace, "uid": uid(rng), "creationTimestamp": BUILT},
+        "spec": {"minAvailable": owner.replicas - allowed, "selector": {"matchLabels": {"app": owner.name}}},
+        "status": {
+            "disruptionsAllowed": allowed,
+            "currentHealthy": owner.replicas,
+            "desiredHealthy": owner.replicas - allowed,
+            "expectedPods": owner.replicas,
+        },
+    }
+
+
+def priority_class(name: str, value: int, rng: Random) -> Object:
+    """Make a PriorityClass; the one with value 0 is the default of the cluster."""
+    return {
+        "apiVersion": "scheduling.k8s.io/v1",
+        "kind": "PriorityClass",
+        "metadata": {"name": name, "uid": uid(rng), "creationTimestamp": BUILT},
+        "value": value,
+        "globalDefault": value == 0,
+    }
+
+
+def spread_over(topology: str, app: str, *, when: str = "DoNotSchedule") -> Object:
+    """One spread constraint over an application's own pods, with a skew of at most one."""
+    constraint = {
+        "maxSkew": 1,
+        "topologyKey": topology,
+        "whenUnsatisfiable": when,
+        "labelSelector": {"matchLabels": {"app": app}},
+    }
+    return {"topologySpreadConstraints": [constraint]}
+
+
+def one_per_node(app: str) -> Object:
+    """Return required anti-affinity of an application against itself, per node."""
+    term = {"labelSelector": {"matchLabels": {"app": app}}, "topologyKey": HOSTNAME}
+    return {"affinity": {"podAntiAffinity": {_REQUIRED: [term]}}}
+
+
+def only_in(zone: str) -> Object:
+    """Return required node affinity to a zone."""
+    return {"affinity": {"nodeAffinity": {_REQUIRED: {"nodeSelectorTerms": [_in_zone(zone)]}}}}
+
+
+def rather_in(zone: str) -> Object:
+    """Return preferred node affinity to a zone."""
+    return {"affinity": {"nodeAffinity": {_PREFERRED: [{"weight": 50, "preference": _in_zone(zone)}]}}}
+
+
+def _in_zone(zone: str) -> Object:
+    return {"matchExpressions": [{"key": ZONE, "operator": "In", "values": [zone]}]}
+
+
+def spread_over_nodes(_owner: int, app: str) -> Object:
+    """For a scenario: one hostname constraint per owner."""
+    return spread_over(HOSTNAME, app)
+
+
+def spread_over_zones(_owner: int, app: str) -> Object:
+    """For a scenario: one zone constraint per owner."""
+    return spread_over(ZONE, app)
+
+
+def apart(_owner: int, app: str) -> Object:
+    """For a scenario: every pod has an anti-affinity term."""
+    return one_per_node(app)
+
+
+def home_zone(owner: int, _app: str) -> Object:
+    """For a scenario: owners take turns in the zone they require."""
+    return only_in(ZONES[owner % len(ZONES)])
+
+
+def nowhere(_owner: int, _app: str) -> Object:
+    """For a scenario: a zone that no node is in."""
+    return only_in("zone-x")

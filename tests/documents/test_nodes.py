@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from restow.documents.yaml_scalars import resolve
+from restow.documents.nodes import resolve
 
 
 @pytest.mark.parametrize("text", ["y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"])
