@@ -32,13 +32,13 @@ from restow.pressure.marking import FIELD_MANAGER, Mark
 from restow.pressure.metrics import PressureMetrics
 from restow.pressure.rules import Rule
 from restow.pressure.situation import Criteria
-from restow.pressure.status import Status
+from restow.pressure.troubles import Status
 from restow.pressure.view import View
 from restow.pressure.writing import Writer
 from restow.reporting.html.pressure import render_pressure
 from restow.running.background import background
 from restow.running.logs import Log
-from restow.serving.watchdog import Watchdog
+from restow.serving.health import Watchdog
 
 _MIB = 2**20
 

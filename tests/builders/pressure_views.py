@@ -7,11 +7,10 @@ import numpy as np
 from restow.client.prometheus import Answer, Sample
 from restow.kube.duration import MINUTE
 from restow.pressure.evaluation import Patience
-from restow.pressure.history import History
 from restow.pressure.marking import Mark
 from restow.pressure.nodes import MarkedNode, NodeMetadata
 from restow.pressure.rules import Rule
-from restow.pressure.situation import Criteria, assess, positions_among
+from restow.pressure.situation import Criteria, History, assess, positions_among
 from restow.pressure.view import View
 
 RULES = (

@@ -13,9 +13,9 @@ from restow.cli.pressure_run import settings_of
 from restow.client.leadership import Timing
 from restow.errors import InputError
 from restow.kube.duration import MINUTE, SECOND
+from restow.pressure.daemon import PressureSettings
 from restow.pressure.evaluation import Patience
 from restow.pressure.marking import Mark
-from restow.pressure.settings import PressureSettings
 from restow.running.logs import Log
 from restow.running.settings import LeaseSettings
 from restow.serving.server import Endpoint

@@ -20,8 +20,7 @@ from typing import Any
 from aiohttp import web
 
 from restow.client.connection import open_session
-from restow.client.credentials import Credentials, Fixed, Identity
-from restow.client.endpoint import Endpoint
+from restow.client.credentials import Credentials, Endpoint, Fixed, Identity
 from restow.client.rate_limit import TokenBucket
 from restow.client.transport import Api
 

@@ -17,9 +17,9 @@ import yaml
 
 from client.configurations import a_kubeconfig, a_plugin
 from client.double import Double, a_double, a_status, an_answer
+from restow.client.connection import in_cluster
 from restow.client.credentials import Credentials, TokenFile
 from restow.client.errors import NoCredentials
-from restow.client.in_cluster import in_cluster
 from restow.client.kubeconfig import kubeconfig
 from restow.errors import InputError
 

@@ -14,7 +14,7 @@ import trustme
 
 from client.configurations import a_kubeconfig
 from restow.client.connection import find_endpoint
-from restow.client.endpoint import Endpoint
+from restow.client.credentials import Endpoint
 from restow.client.errors import NoCredentials
 from restow.client.kubeconfig import kubeconfig
 from restow.errors import InputError

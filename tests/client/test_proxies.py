@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from restow.client.proxies import proxy_for
+from restow.client.proxies import is_http, proxy_for, split_user
 from restow.errors import InputError
 
 SERVER = "https://api.example.com:6443"
@@ -51,3 +51,35 @@ def test_exceptions(server: str, exceptions: str, direct: bool) -> None:
 def test_other_kinds_of_proxies_are_an_error() -> None:
     with pytest.raises(InputError, match="HTTPS_PROXY: socks5://p:1080 is not an http:// or https:// proxy"):
         proxy_for(SERVER, {"HTTPS_PROXY": "socks5://p:1080"})
+
+
+@pytest.mark.parametrize(
+    ("url", "usable"),
+    [
+        ("https://api:6443", True),
+        ("http://[fd00::1]:8080/prefix", True),
+        ("https://me:p@ss@api", True),
+        ("api:6443", False),
+        ("https://", False),
+        ("https://:6443", False),
+        ("https://api:port", False),
+        ("https://api:99999", False),
+        ("https://api:0", False),
+        ("https://[fd00::1", False),
+        ("https://me:pass/word@api", False),
+    ],
+)
+def test_a_url_needs_a_host_and_a_port_that_is_one(url: str, usable: bool) -> None:
+    assert is_http(url) is usable
+
+
+@pytest.mark.parametrize(
+    ("url", "parts"),
+    [
+        ("https://api:6443", ("https://api:6443", None)),
+        ("https://me:p%40ss@api/x", ("https://api/x", ("me", "p@ss"))),
+        ("https://me@[fd00::1]:1", ("https://[fd00::1]:1", ("me", ""))),
+    ],
+)
+def test_user_and_password_are_taken_off(url: str, parts: tuple[str, tuple[str, str] | None]) -> None:
+    assert split_user(url) == parts

@@ -20,10 +20,9 @@ from client.configurations import a_kubeconfig
 from e2e.certificates import sign
 from e2e.control_plane import ControlPlane
 from restow.client import connection
-from restow.client.connection import connect
+from restow.client.connection import connect, in_cluster
 from restow.client.credentials import bearer
 from restow.client.errors import Forbidden, NoCredentials, Unauthorized, Unreachable, Untrusted
-from restow.client.in_cluster import in_cluster
 from restow.client.transport import Api, Call
 
 pytestmark = [pytest.mark.e2e, pytest.mark.asyncio]

@@ -16,9 +16,8 @@ from e2e.control_plane import ControlPlane
 from e2e.waiting import wait_until
 from e2e.workloads import budget, deployment, wait_for_ready
 from restow.client import objects
-from restow.client.access import missing_right
 from restow.client.connection import connect
-from restow.client.errors import Conflict, Forbidden, NotFound
+from restow.client.errors import Conflict, Forbidden, NotFound, missing_right
 from restow.client.events import Occurrence, Recorder, Regarding
 from restow.client.eviction import AlreadyGone, Blocked, Denied, Evicted, Misconfigured, Outcome, Target, evict
 from restow.client.following import Changed, Listed, Removed, WatchEvent, follow

@@ -13,12 +13,10 @@ import trustme
 
 from client.configurations import a_kubeconfig, a_plugin
 from client.double import Double, a_double, a_list, an_answer
-from restow.client.connection import open_session
-from restow.client.credentials import Identity
-from restow.client.endpoint import Endpoint
+from restow.client.connection import in_cluster, open_session
+from restow.client.credentials import Endpoint, Identity
 from restow.client.errors import Unreachable, Untrusted
 from restow.client.following import Interrupted, Listed, follow
-from restow.client.in_cluster import in_cluster
 from restow.client.kubeconfig import kubeconfig
 from restow.client.resources import RESOURCES
 from restow.client.transport import Api, Call

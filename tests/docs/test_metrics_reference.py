@@ -15,8 +15,8 @@ from restow.operator.facts import Facts
 from restow.operator.metrics import OperatorMetrics, SyncResult
 from restow.operator.status import status_of
 from restow.policies.codes import SURENESS, LoopCause, MoveResult, Prediction, SteeringMode
-from restow.pressure.asking import Asked
 from restow.pressure.metrics import PressureMetrics
+from restow.pressure.samples import Asked
 from restow.serving.exposition import exposed_name
 from restow.serving.figures import CycleFigures, CycleResult
 from restow.serving.metrics import EvictedPod, EvictionResult, Metrics

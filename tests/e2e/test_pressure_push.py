@@ -14,8 +14,7 @@ from e2e.child import Child
 from e2e.ports import HOST
 from e2e.pushgateway import a_gateway, page_of
 from e2e.waiting import wait_until
-from restow.pressure.node_memory import node_memory
-from restow.pressure.pushing import JOB, METRIC
+from restow.pressure.pushing import JOB, METRIC, node_memory
 
 pytestmark = pytest.mark.e2e
 

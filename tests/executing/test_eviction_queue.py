@@ -14,9 +14,10 @@ from msgspec import structs
 from executing.double import a_task, tasks
 from executing.steered import steered
 from restow.descheduling.plan import MadeProposal
-from restow.executing.eviction_queue import EvictionQueue
-from restow.executing.pace import Pace
+from restow.executing.eviction_queue import EvictionQueue, Pace
 from restow.executing.task import Task
+
+QUICK, LATE = 0.1, 0.3
 
 
 def started(eviction_queue: EvictionQueue, now: float = 0.0) -> list[str]:
@@ -308,3 +309,37 @@ def test_no_limit_is_ever_exceeded_and_everything_ends(seed: int) -> None:
     for workload in {each.workload for each in plan}:
         mine = [each.number for each in plan if each.workload == workload]
         assert [number for number in model.begun if number in mine] == mine
+
+
+def paced(*answers: float) -> int:
+    pace = Pace()
+    for seconds in answers:
+        pace.answered(seconds)
+    return pace.width
+
+
+def test_it_begins_with_a_few() -> None:
+    assert paced() == 4
+
+
+def test_one_more_after_as_many_quick_answers() -> None:
+    assert paced(*[QUICK] * 3) == 4
+    assert paced(*[QUICK] * 4) == 5
+    assert paced(*[QUICK] * 9) == 6
+
+
+def test_one_less_for_a_late_answer_and_never_less_than_at_first() -> None:
+    assert paced(*[QUICK] * 9, LATE) == 5
+    assert paced(*[LATE] * 9) == 4
+
+
+def test_a_late_answer_makes_the_quick_ones_before_it_count_no_more() -> None:
+    assert paced(*[QUICK] * 3, LATE, QUICK) == 4
+
+
+def test_what_is_neither_changes_nothing() -> None:
+    assert paced(*[0.15] * 100) == 4
+
+
+def test_there_is_an_end_to_it() -> None:
+    assert paced(*[QUICK] * 1000) == 16

@@ -18,8 +18,7 @@ from aiohttp import web
 
 from builders import Object
 from restow.client.connection import open_session
-from restow.client.credentials import Fixed, Identity
-from restow.client.endpoint import Endpoint
+from restow.client.credentials import Endpoint, Fixed, Identity
 from restow.client.resources import RESOURCES
 from restow.client.transport import Api
 

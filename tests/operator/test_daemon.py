@@ -21,7 +21,7 @@ from restow.operator.daemon import RESYNC, _Work
 from restow.operator.metrics import OperatorMetrics
 from restow.operator.resource import NAMESPACE
 from restow.operator.syncing import FINALIZER
-from restow.serving.watchdog import Watchdog
+from restow.serving.health import Watchdog
 from running.hearing import Heard, sample
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]

@@ -21,8 +21,7 @@ from oracle.prometheus_double import PrometheusDouble, vector
 from oracle.random_clusters import a_random_cluster
 from oracle.random_policies import a_random_policy
 from restow.client.connection import open_session
-from restow.client.credentials import Fixed, Identity
-from restow.client.endpoint import Endpoint
+from restow.client.credentials import Endpoint, Fixed, Identity
 from restow.client.transport import Api
 from restow.cluster.smoothing import smoothed
 from restow.cluster.usage_samples import QueryResult

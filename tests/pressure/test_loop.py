@@ -22,10 +22,10 @@ from restow.pressure.marking import FIELD_MANAGER, Mark
 from restow.pressure.metrics import PressureMetrics
 from restow.pressure.rules import Rule
 from restow.pressure.situation import Criteria
-from restow.pressure.status import Status
+from restow.pressure.troubles import Status
 from restow.pressure.writing import Writer
 from restow.running.background import background
-from restow.serving.watchdog import Watchdog
+from restow.serving.health import Watchdog
 from running.hearing import Heard, sample
 
 pytestmark = pytest.mark.asyncio

@@ -10,9 +10,11 @@ from restow.kube.duration import MINUTE, SECOND
 from restow.pressure.evaluation import Patience
 from restow.pressure.marking import Mark
 from restow.pressure.rules import Rule
-from restow.pressure.situation import Criteria, Situation, assess
+from restow.pressure.situation import KEPT, Criteria, History, Situation, assess
 
 OURS = {"labels": {"status": "presure"}, "managedFields": [owner(MANAGER, "status")]}
+
+NEW, SAME = np.array([-1]), np.array([0])
 
 
 def criteria(*rules: Rule, most: float = 1.0, **patience) -> Criteria:
@@ -76,3 +78,39 @@ def test_values_are_of_rules_by_nodes():
     found = assess(by, None, nodes("a", "b"), [answer(a=0.9), answer(a=3, b=1)], 0)
     assert np.array_equal(found.values, [[0.9, np.nan], [3, 1]], equal_nan=True)
     assert found.over.tolist() == [[True, False], [False, True]]
+
+
+def values(history: History, node: int = 0) -> list[float]:
+    """Of the minutes that have one."""
+    kept = history.values[0, node]
+    return kept[np.isfinite(kept)].tolist()
+
+
+def after(*moments: tuple[int, float]) -> History:
+    history, positions = History.empty(1), NEW
+    for now, value in moments:
+        history, positions = history.followed_by(np.array([[value]]), positions, now), SAME
+    return history
+
+
+def test_the_last_value_of_each_minute_is_kept():
+    assert values(after((0, 1.0), (30 * SECOND, 2.0), (MINUTE, 3.0))) == [2.0, 3.0]
+
+
+def test_minutes_without_a_round_are_gaps():
+    assert after((0, 1.0), (3 * MINUTE, 2.0)).values[0, 0, -4:].tolist()[::3] == [1.0, 2.0]
+
+
+def test_what_is_no_value_leaves_the_value_of_that_minute():
+    assert values(after((0, 1.0), (SECOND, np.nan), (MINUTE, np.nan))) == [1.0]
+
+
+def test_no_more_than_an_hour_is_kept():
+    assert values(after(*((minute * MINUTE, float(minute)) for minute in range(100)))) == list(range(100 - KEPT, 100))
+    assert values(after((0, 1.0), (1000 * MINUTE, 2.0))) == [2.0]
+
+
+def test_nodes_keep_their_values_when_others_come_and_go():
+    history = History.empty(1).followed_by(np.array([[1.0, 2.0]]), np.array([-1, -1]), 0)
+    history = history.followed_by(np.array([[3.0, 4.0]]), np.array([-1, 0]), MINUTE)
+    assert (values(history, 0), values(history, 1)) == ([3.0], [1.0, 4.0])

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
+
+import pytest
+
 from pressure.test_situation import answer, nodes
 from restow.kube.duration import MINUTE
-from restow.pressure.asking import Asked
 from restow.pressure.evaluation import Patience
 from restow.pressure.marking import Mark
 from restow.pressure.rules import Rule
+from restow.pressure.samples import Asked
 from restow.pressure.situation import Criteria, assess
-from restow.pressure.troubles import Troubles, troubles_of
+from restow.pressure.troubles import Status, Troubles, troubles_of
 
 RULES = (Rule("cpu", "up", 0.8, clear=0.8), Rule("mem", "free", 2, "below", clear=2))
+
+pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]
 
 
 def told(*answers, names=("a", "b"), failures=None, most=0.5, afterwards="clear"):
@@ -61,3 +67,24 @@ def test_a_trouble_is_told_when_it_begins_and_when_it_is_over():
     for now in ({}, {"x": ("x is down", "x is back")}, {"x": ("x is down for 2 s", "x is back")}, {}, {}):
         troubles.now(now)
     assert (warned, said) == (["x is down"], ["x is back"])
+
+
+async def test_three_intervals_without_an_answer_are_told_with_the_reason() -> None:
+    status = Status(10.0)
+    status.heard("Prometheus", "")
+    await asyncio.sleep(30)
+    status.heard("Prometheus", "connection refused")
+    assert status.trouble() == ""
+    await asyncio.sleep(1)
+    assert status.trouble() == "Prometheus has not answered for 31 s: connection refused"
+    status.heard("Prometheus", "")
+    assert status.trouble() == ""
+
+
+async def test_who_is_not_asked_is_not_missed() -> None:
+    status = Status(1.0)
+    await asyncio.sleep(100)
+    assert status.trouble() == ""
+    status.expect("Prometheus")
+    await asyncio.sleep(4)
+    assert status.trouble() == "Prometheus has not answered for 4 s"

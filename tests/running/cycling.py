@@ -16,7 +16,7 @@ from restow.client.permitted_body import Permit
 from restow.descheduling.limits import PriorEviction
 from restow.executing.memory import Memory
 from restow.executing.task import Task
-from restow.live.usage_source import UsageSource, no_usage
+from restow.live.prometheus import UsageSource, no_usage
 from restow.policies.codes import SteeringMode
 from restow.policies.load import load_policy
 from restow.running.cycles import Cycles

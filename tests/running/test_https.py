@@ -9,10 +9,9 @@ import pytest
 
 from restow.running.https import https
 from restow.running.settings import HttpsSettings
-from restow.serving.cipher_suites import ciphers, tls_version
 from restow.serving.health import Health
 from restow.serving.server import Endpoint
-from restow.serving.tls import KeyPair, TlsSettings
+from restow.serving.tls import KeyPair, TlsSettings, ciphers, tls_version
 from running.hearing import Heard
 from serving.scraping import HERE, get
 

@@ -9,7 +9,7 @@ import pytest
 
 from restow.running import liveness
 from restow.running.liveness import MOST_LAG, watched
-from restow.serving.watchdog import Watchdog
+from restow.serving.health import Watchdog
 from running.hearing import Heard
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]

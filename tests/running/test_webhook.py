@@ -12,12 +12,10 @@ import trustme
 
 from executing.test_admission import AWAITED, a_review
 from restow.running.webhook import Webhook
-from restow.serving.cipher_suites import ciphers, tls_version
 from restow.serving.health import Health
 from restow.serving.metrics import Metrics
 from restow.serving.pages import pages
-from restow.serving.self_signed import self_signed
-from restow.serving.tls import KeyPair, TlsSettings, context_of_files
+from restow.serving.tls import KeyPair, TlsSettings, ciphers, context_of_files, self_signed, tls_version
 from running.hearing import sample
 from serving.scraping import HERE, served
 

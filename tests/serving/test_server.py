@@ -9,13 +9,11 @@ import zlib
 
 import pytest
 
-from restow.serving.cipher_suites import ciphers
 from restow.serving.health import Health
 from restow.serving.metrics import Metrics
 from restow.serving.pages import pages
-from restow.serving.self_signed import self_signed
 from restow.serving.server import Endpoint, serving
-from restow.serving.tls import TlsSettings, context_of_pem
+from restow.serving.tls import TlsSettings, ciphers, context_of_pem, self_signed
 from serving.scraping import HERE, get, served
 
 pytestmark = pytest.mark.asyncio

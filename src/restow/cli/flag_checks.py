@@ -16,7 +16,7 @@ from restow.cli.flag_values import key_pair
 from restow.cli.run_flags import Flags
 from restow.errors import InputError
 from restow.kube.duration import format_duration
-from restow.serving.cipher_suites import ciphers, tls_version
+from restow.serving.tls import ciphers, tls_version
 
 Given = TypeVar("Given")
 

@@ -15,9 +15,8 @@ from restow.kube.duration import SECOND
 from restow.operator.facts import Installation
 from restow.running.logs import Format
 from restow.running.settings import ApiSettings, HttpsSettings, LeaseSettings
-from restow.serving.cipher_suites import ciphers, tls_version
 from restow.serving.server import Endpoint
-from restow.serving.tls import TlsSettings
+from restow.serving.tls import TlsSettings, ciphers, tls_version
 
 _EVERYWHERE = "0.0.0.0"  # noqa: S104 - the kubelet comes from outside
 

@@ -12,7 +12,7 @@ from restow.cli.output import console, write_bytes
 from restow.cli.pressure_inputs import PrometheusAccess, mark_of, share_of
 from restow.cli.streams import warn
 from restow.client.connection import connect, open_session
-from restow.client.endpoint import Endpoint
+from restow.client.credentials import Endpoint
 from restow.client.listing import all_objects
 from restow.client.prometheus import Answer, QueryError, query
 from restow.client.transport import Api

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-from restow.client.endpoint import Endpoint
+from restow.client.credentials import Endpoint
 from restow.client.prometheus import prometheus_endpoint
 from restow.errors import InputError
 from restow.kube.excerpts import excerpt

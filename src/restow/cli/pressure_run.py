@@ -15,10 +15,9 @@ from restow.cli.run_settings import lease_of
 from restow.errors import InputError
 from restow.kube.duration import SECOND, format_duration
 from restow.kube.excerpts import excerpt
-from restow.pressure.daemon import PressureDaemon
+from restow.pressure.daemon import Listening, PressureDaemon, PressureSettings
 from restow.pressure.evaluation import Patience
 from restow.pressure.rules import read_rules
-from restow.pressure.settings import Listening, PressureSettings
 from restow.pressure.situation import Criteria
 from restow.reporting.html.pressure import render_pressure
 from restow.running.logs import Log

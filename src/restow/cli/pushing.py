@@ -10,11 +10,10 @@ from pathlib import Path
 
 from restow.cli.flag_values import duration
 from restow.cli.streams import warn
-from restow.client.urls import is_http, split_user
+from restow.client.proxies import is_http, split_user
 from restow.errors import InputError
 from restow.kube.duration import SECOND
-from restow.pressure.node_memory import node_memory
-from restow.pressure.pushing import METRIC, Gateway, keep_pushing
+from restow.pressure.pushing import METRIC, Gateway, keep_pushing, node_memory
 from restow.redaction import without_secrets
 
 _DONE = 0

@@ -22,9 +22,8 @@ from restow.running.settings import (
     TracesSettings,
 )
 from restow.scheduling.profiles import DEFAULT_PROFILE, SchedulerProfile
-from restow.serving.cipher_suites import ciphers, tls_version
 from restow.serving.server import Endpoint
-from restow.serving.tls import KeyPair, TlsSettings
+from restow.serving.tls import KeyPair, TlsSettings, ciphers, tls_version
 
 
 def settings_of(

@@ -13,7 +13,7 @@ from restow.cli.policy_files import read_policy_file
 from restow.cli.pressure_check import listed_nodes
 from restow.cli.usage_range import usage_seconds, usage_step
 from restow.client.connection import connect, open_session
-from restow.client.endpoint import Endpoint
+from restow.client.credentials import Endpoint
 from restow.client.prometheus import Answer, QueryError, query_history
 from restow.client.transport import Api
 from restow.cluster.usage_columns import PER_SHARE, SHARE, packed, rounded
@@ -25,7 +25,7 @@ from restow.plain_text import some
 from restow.policies.fallbacks import Fallbacks
 from restow.policies.usage_section import queries_of
 from restow.pressure.nodes import index_of
-from restow.pressure.ranges import NodeRanges, ranges
+from restow.pressure.samples import NodeRanges, ranges
 from restow.reporting.wording import counted
 
 #: Cores that are busy, and bytes that nobody else can have, as node_exporter measures them.

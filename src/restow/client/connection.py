@@ -9,19 +9,26 @@ import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import SimpleNamespace
+from urllib.parse import urlsplit
 
 import aiohttp
 
-from restow.client.endpoint import Endpoint
-from restow.client.in_cluster import in_cluster
+from restow.client.credentials import Endpoint, OverTls, TokenFile
 from restow.client.kubeconfig import kubeconfig as read_kubeconfig
+from restow.client.official import config_modules
+from restow.client.proxies import proxy_for
 from restow.client.rate_limit import rate_limit
 from restow.client.sockets import Sockets
 from restow.client.transport import Api
+from restow.client.trust import Trust
 from restow.errors import InputError
 
 #: Seconds for which an idle connection is kept.
 _KEEP_ALIVE = 60.0
+
+#: Where the kubelet puts the files of a pod's service account.
+SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 
 @asynccontextmanager
@@ -72,3 +79,27 @@ def _own(environ: Mapping[str, str]) -> Path:
     except RuntimeError:
         home = Path("/")
     return home / ".kube" / "config"
+
+
+def in_cluster(environ: Mapping[str, str], directory: Path = SERVICE_ACCOUNT) -> Endpoint:
+    """The API server of the cluster that this pod runs in; InputError where this is no pod or its files are missing."""
+    token, authorities = directory / "token", directory / "ca.crt"
+    loader = config_modules().incluster_config.InClusterConfigLoader(
+        token_filename=str(token), cert_filename=str(authorities), environ=environ
+    )
+    found = SimpleNamespace(api_key={})
+    try:
+        loader.load_and_set(found)
+        credentials = OverTls(
+            TokenFile(token),
+            [authorities],
+            lambda: Trust(authorities.read_bytes(), origin=str(authorities)).context(),
+        )
+    except (config_modules().failure, OSError) as error:
+        raise InputError(f"the service account in {directory} cannot be used: {error}") from error
+    return Endpoint(
+        server=found.host,
+        credentials=credentials,
+        proxy=proxy_for(found.host, environ),
+        origin=f"service account in {directory}, server {urlsplit(found.host).netloc}",
+    )

@@ -1,4 +1,4 @@
-"""Who we are, as headers and a TLS context: fixed, or in a file that is rotated.
+"""Where an API server is, and who we are to it, as headers and a TLS context: fixed, or in a file that is rotated.
 
 ``Credentials`` are asked before every request, because tokens are replaced while a daemon runs, and are told when the
 server did not accept them. ``exec_plugin`` and ``oidc`` are the two that ask others.
@@ -126,6 +126,23 @@ class OverTls:
     def rejected(self) -> None:
         """Tell our own credentials; files are looked at before every request anyway."""
         self.own.rejected()
+
+
+@dataclass(slots=True, frozen=True)
+class Endpoint:
+    """One API server and who we are to it."""
+
+    #: URL without a password, and without a slash at its end.
+    server: str
+    credentials: Credentials
+    #: The name that the server's certificate must have, where it is not the one in the URL.
+    server_name: str | None = None
+    #: URL of a proxy, maybe with a password; None for a direct connection.
+    proxy: str | None = field(default=None, repr=False)
+    #: File and context, or the service account: for errors.
+    origin: str = ""
+    #: Sentences to tell people before the first request.
+    warnings: tuple[str, ...] = ()
 
 
 def bearer(token: str, origin: str) -> tuple[str, str]:

@@ -6,14 +6,19 @@ server's own. ``Unreachable`` is the odd one out: nobody answered, so nothing is
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
 from msgspec import Struct
 
+from restow.client.resources import Resource
 from restow.client.server_time import http_date
 from restow.kube.excerpts import LONGEST, excerpt
+
+#: The server's own sentence names the user.
+_USER = re.compile(r'User "([^"]+)" cannot ')
 
 
 class StatusCause(Struct, frozen=True, gc=False):
@@ -163,3 +168,15 @@ def _seconds(header: str | None, now: float) -> float | None:
         return float(header)
     until = http_date(header)
     return None if until is None else max(0.0, until - now)
+
+
+def missing_right(error: ApiError, resource: Resource, verbs: Sequence[str], subresource: str = "") -> str:
+    """One sentence: who may not do what, and the rule that permits it; the server's words where it says something else."""
+    user = _USER.search(error.answer)
+    if user is None:
+        return error.message
+    what = f"{resource.plural}/{subresource}" if subresource else resource.plural
+    return (
+        f"{excerpt(user[1])} may not {' and '.join(verbs)} {what}; "
+        f"add the rule {resource.rule(verbs, subresource)} to its ClusterRole"
+    )

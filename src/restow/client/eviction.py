@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from restow.client.access import missing_right
 from restow.client.errors import (
     ApiError,
     Conflict,
@@ -26,6 +25,7 @@ from restow.client.errors import (
     Unauthorized,
     Unreachable,
     Untrusted,
+    missing_right,
 )
 from restow.client.permitted_body import Permit
 from restow.client.resources import RESOURCES

@@ -14,13 +14,11 @@ from typing import Final
 import msgspec
 from msgspec import Raw, Struct
 
-from restow.client.credentials import Credentials, Fixed, Identity, OverTls, TokenFile, WithHeaders, basic
-from restow.client.endpoint import Endpoint
+from restow.client.credentials import Credentials, Endpoint, Fixed, Identity, OverTls, TokenFile, WithHeaders, basic
 from restow.client.errors import ApiError, BadRequest, ClientError
-from restow.client.proxies import proxy_for
+from restow.client.proxies import is_http, proxy_for, split_user
 from restow.client.transport import Api
 from restow.client.trust import Certificate, Trust
-from restow.client.urls import is_http, split_user
 from restow.errors import InputError
 from restow.kube.excerpts import excerpt
 from restow.redaction import without_password

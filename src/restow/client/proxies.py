@@ -1,4 +1,4 @@
-"""Which proxy leads to a server, from the environment as Go reads it.
+"""URLs of servers and proxies: whether they can be used, and which proxy leads to a server, from the environment as Go reads it.
 
 aiohttp's own reading takes passwords from ``~/.netrc`` and knows no address ranges in NO_PROXY, which is how clusters
 write their service network. Source: golang.org/x/net/http/httpproxy.
@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Mapping
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
-from restow.client.urls import is_http
 from restow.errors import InputError
 from restow.kube.excerpts import excerpt
 from restow.redaction import without_password
@@ -63,3 +62,30 @@ def _excepts(entry: str, server: str) -> bool:
         return False
     name = entry.partition(":")[0].removeprefix("*")
     return host.endswith(name) if name.startswith(".") else host == name or host.endswith(f".{name}")
+
+
+def is_http(url: str) -> bool:
+    """Whether a URL names a host, over HTTP or HTTPS, and a port that is a number if any."""
+    try:
+        parts = urlsplit(url)
+        # The port is read only now.
+        return parts.scheme in {"http", "https"} and is_host_name(parts.hostname or "") and parts.port != 0
+    except ValueError:
+        return False
+
+
+def is_host_name(text: str) -> bool:
+    """Whether a text can be the name or address of a host, to be connected to or found in a certificate."""
+    try:
+        return bool(text.encode("idna")) and not text.startswith(".") and not any(map(str.isspace, text))
+    except ValueError:
+        return False
+
+
+def split_user(url: str) -> tuple[str, tuple[str, str] | None]:
+    """A usable URL without user and password, and these two where it has them."""
+    parts = urlsplit(url)
+    if "@" not in parts.netloc:
+        return url, None
+    user, password = unquote(parts.username or ""), unquote(parts.password or "")
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl(), (user, password)

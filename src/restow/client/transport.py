@@ -20,8 +20,7 @@ from yarl import URL
 
 from restow import __version__
 from restow.client.back_off import REQUESTS
-from restow.client.credentials import Identity
-from restow.client.endpoint import Endpoint
+from restow.client.credentials import Endpoint, Identity
 from restow.client.errors import (
     ClientError,
     MalformedReply,

@@ -1,4 +1,4 @@
-"""The answer of a mutating webhook: whether a new pod waits behind the gate of steering.
+"""A mutating webhook: whether a new pod waits behind the gate of steering, as the steering that is announced has it.
 
 For clusters whose API server has no admission policies that change objects. The API server asks about each new pod of a
 controller (``AdmissionReview``, admission.k8s.io/v1), and the answer is the pod as it is, or with an additional scheduling gate.
@@ -7,22 +7,35 @@ If a question is malformed, the answer admits the pod unchanged, as if nobody ha
 
 from __future__ import annotations
 
+import asyncio
 import base64
 from collections.abc import Callable
+from contextlib import aclosing
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple
 
 import msgspec
 from msgspec import Raw, Struct
 
+from restow.client.errors import ClientError, Forbidden, missing_right
+from restow.client.following import Changed, Interrupted, Listed, Removed, WatchEvent, follow
+from restow.client.listing import Selection
+from restow.client.resources import CONFIG_MAPS
+from restow.client.transport import Api
 from restow.cluster.pod_reading import STEERING_GATE
 from restow.descheduling.steering import can_be_named
+from restow.executing.steering import CONFIG_MAP
 from restow.kube import nulls
-from restow.kube.objects import OwnerReference, SchedulingGate
+from restow.kube.objects import ConfigMap, OwnerReference, SchedulingGate
 from restow.kube.objects.metadata import ABSENT
 from restow.kube.objects.unreadable import DECODING_ERRORS
 
 #: Where the API server asks.
 PATH: Final = "/admission/steer"
+
+_VERBS: Final = ("list", "watch")
+#: Seconds after a refusal; roles may be changed at any time.
+_PAUSE: Final = 10.0
 
 
 class _Kind(Struct, frozen=True):
@@ -93,6 +106,52 @@ class Answer(NamedTuple):
     is_gating: bool
 
 
+# The leader knows what it has just announced. But the API server asks any replica (``admission``), and those that do
+# not lead read what the leader writes, as an admission policy does. An entry that has not come yet leaves a
+# replacement ungated, which then lands where the scheduler wants.
+@dataclass(slots=True)
+class Announced:
+    """The controllers in the ConfigMap, which is followed from the first question on."""
+
+    api: Api
+    #: Where the ConfigMap is.
+    namespace: str
+    #: Takes a sentence for people.
+    warn: Callable[[str], None]
+    _owners: frozenset[str] = field(default=frozenset(), init=False)
+    #: Why it cannot be followed, as told last.
+    _told: str = field(default="", init=False)
+    _asked: asyncio.Event = field(default_factory=asyncio.Event, init=False)
+
+    def awaits(self, owner: str) -> bool:
+        """Whether a replacement of a controller (a uid) is awaited; of nobody, while that is not known."""
+        self._asked.set()
+        return owner in self._owners
+
+    async def run(self) -> None:
+        """Follow for ever, once somebody has asked: on most clusters nobody does."""
+        await self._asked.wait()
+        while True:
+            try:
+                await self._follow()
+            except ClientError as error:
+                self._refuse(error)
+            await asyncio.sleep(_PAUSE)
+
+    def _refuse(self, error: ClientError) -> None:
+        self._owners = frozenset()
+        why = missing_right(error, CONFIG_MAPS, _VERBS) if isinstance(error, Forbidden) else str(error)
+        if why != self._told:
+            self._told = why
+            self.warn(f"it is not known which replacements wait behind the gate: {why}")
+
+    async def _follow(self) -> None:
+        one = Selection(self.namespace, fields=f"metadata.name={CONFIG_MAP}")
+        async with aclosing(follow(self.api, CONFIG_MAPS, one)) as all_news:
+            async for news in all_news:
+                self._owners = _owners(news, self._owners)
+
+
 def answer(review: bytes, awaits: Callable[[str], bool]) -> Answer:
     """Admit what an AdmissionReview asks about, gated if it is a new pod of a controller (a uid) that is awaited."""
     try:
@@ -140,3 +199,24 @@ def _gating(pod: _Pod) -> dict[str, Any]:
 
 def _written(response: _Response) -> Answer:
     return Answer(msgspec.json.encode(_Answered(response)), bool(response.patch))
+
+
+def _owners(news: WatchEvent, known: frozenset[str]) -> frozenset[str]:
+    """The controllers after a piece of news.
+
+    None, while news are interrupted: entries are there for a second, and one that is written later comes with all others.
+    """
+    match news:
+        case Listed(objects):
+            return frozenset().union(*map(_named, objects))
+        case Changed(changed):
+            return _named(changed)
+        case Removed() | Interrupted():
+            return frozenset()
+        case _:
+            return known
+
+
+def _named(config_map: object) -> frozenset[str]:
+    """The controllers that a ConfigMap names; none where it cannot be read."""
+    return frozenset(config_map.data or ()) if isinstance(config_map, ConfigMap) else frozenset()

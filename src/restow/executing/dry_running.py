@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from restow.executing.memory import Memory
 from restow.executing.outcomes import Dropped, Outcome, WouldEvict
-from restow.executing.settings import Clock, Settings, elapsed
+from restow.executing.settings import Clock, Settings, closed, elapsed
 from restow.executing.task import Task
-from restow.executing.windows import closed
 from restow.policies.codes import OutcomeCode
 
 

@@ -20,7 +20,7 @@ from restow.client.errors import NotPermitted
 from restow.client.permitted_body import Permit
 from restow.descheduling.namespace_opt_out import withheld
 from restow.descheduling.replacement_policy import ReplacementPolicy
-from restow.executing.eviction_queue import EvictionQueue
+from restow.executing.eviction_queue import EvictionQueue, Pace
 from restow.executing.following import Following
 from restow.executing.memory import Memory
 from restow.executing.outcomes import (
@@ -35,13 +35,11 @@ from restow.executing.outcomes import (
     Requested,
     Waiting,
 )
-from restow.executing.pace import Pace
 from restow.executing.revalidation import gone, siblings_starting, stale, still_awaited, unknown
-from restow.executing.settings import Clock, Settings, elapsed
+from restow.executing.settings import Clock, Settings, closed, elapsed
 from restow.executing.steering import NoSteering, Steers
 from restow.executing.surroundings import ClusterView, Evicting
 from restow.executing.task import Task
-from restow.executing.windows import closed
 from restow.policies.codes import OutcomeCode
 
 #: Between two requests for the same pod (seconds).

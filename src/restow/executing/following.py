@@ -7,14 +7,14 @@ change would cause hundreds of checks. The first checks come sooner, because the
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
 
 from restow.cluster.pods import Phase
 from restow.cluster.pods_now import PodNow
 from restow.descheduling.replacement_policy import ReplacementPolicy
 from restow.executing.memory import Awaited, Memory
 from restow.executing.outcomes import Landed, Match, Missing, Outcome, Settled, Unready, Unverified, match_of
-from restow.executing.replacements import Replacements
 from restow.executing.revalidation import is_there
 from restow.executing.settings import Settings, elapsed
 from restow.executing.steering import Steers
@@ -26,6 +26,8 @@ from restow.kube.duration import SECOND, format_duration
 _FIRST_PAUSE, _LONGER, _PAUSE = 0.02, 1.2, 0.25
 #: Candidates named in a sentence.
 _TOLD = 3
+
+_NAMED = "StatefulSet"
 
 
 class Following:
@@ -158,3 +160,42 @@ class Following:
     def _unready(self, task: Task, pod: PodNow, what: str) -> Unready:
         self._memory.wait_for(task, Awaited(pod.namespace, pod.name, pod.uid))
         return Unready(task, f"{pod.name}, the replacement of {task.move.pod}, {what}")
+
+
+# A replacement is a pod of the same controller that was not there when the eviction was asked for. A StatefulSet's
+# has the same name. Where several pods of one controller are on their way, each new pod is the replacement of one of
+# them.
+@dataclass(slots=True)
+class Replacements:
+    """Of all evictions on their way."""
+
+    #: By the controller's uid: the pods that were there before, and those that are somebody's replacement.
+    _known: dict[str, set[str]] = field(default_factory=dict)
+    _expecting: dict[str, set[int]] = field(default_factory=dict)
+
+    def expect(self, task: Task, pods: Sequence[PodNow]) -> None:
+        """Call it before asking for an eviction, with the controller's pods as they are; twice does no harm."""
+        assert task.owner is not None
+        expecting = self._expecting.setdefault(task.owner.uid, set())
+        if not expecting:
+            self._known[task.owner.uid] = {pod.uid for pod in pods}
+        expecting.add(task.number)
+
+    def find(self, task: Task, pods: Sequence[PodNow]) -> PodNow | None:
+        """The replacement, which is nobody else's from then on; None if it has not come."""
+        assert task.owner is not None
+        known = self._known[task.owner.uid]
+        for pod in pods:
+            is_ours = task.owner.kind != _NAMED or pod.name == task.move.pod.name
+            if is_ours and pod.uid not in known and not pod.is_terminating:
+                known.add(pod.uid)
+                return pod
+        return None
+
+    def finish(self, task: Task) -> None:
+        """Nobody waits for this one any more."""
+        if task.owner is not None and task.owner.uid in self._expecting:
+            expecting = self._expecting[task.owner.uid]
+            expecting.discard(task.number)
+            if not expecting:
+                del self._expecting[task.owner.uid], self._known[task.owner.uid]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from restow.client.access import missing_right
-from restow.client.errors import ApiError, Forbidden
+from restow.client.errors import ApiError, Forbidden, missing_right
 from restow.client.resources import RESOURCES
 from restow.kube.kinds import KINDS
 

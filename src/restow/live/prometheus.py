@@ -11,24 +11,22 @@ from __future__ import annotations
 import asyncio
 import base64
 import binascii
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import aiohttp
 from msgspec import Struct
 
 from restow.client import objects
-from restow.client.connection import open_session
-from restow.client.credentials import Credentials, Fixed, Identity, TokenFile, bearer
-from restow.client.endpoint import Endpoint
+from restow.client.connection import SERVICE_ACCOUNT, open_session
+from restow.client.credentials import Credentials, Endpoint, Fixed, Identity, TokenFile, bearer
 from restow.client.errors import ClientError
-from restow.client.in_cluster import SERVICE_ACCOUNT
 from restow.client.prometheus import Answer, Authorities, WrongFormError, query, query_history, server_at
+from restow.client.proxies import is_http
 from restow.client.resources import SECRETS
 from restow.client.transport import Api
-from restow.client.urls import is_http
 from restow.cluster.usage_samples import NO_CLIENT, NO_USAGE, QueryResult, query_result
 from restow.errors import InputError
 from restow.kube.duration import SECOND
@@ -41,6 +39,9 @@ _PATIENCE: Final = 60.0
 _TRY: Final = 15.0
 _ORIGIN: Final = "metricsProviders, Prometheus"
 _KEY: Final = "prometheusAuthToken"
+
+#: What each query of a policy comes to at the moment; it never fails, a result says what is wrong.
+UsageSource = Callable[[Policy], Coroutine[Any, Any, Mapping[str, QueryResult]]]
 
 
 class _Secret(Struct, frozen=True):
@@ -129,3 +130,10 @@ async def _answer(server: Api, promql: str, settings: UsageSettings | None) -> A
     if settings is None or not settings.reach:
         return await query(server, promql)
     return await query_history(server, promql, settings.reach // SECOND, settings.spacing // SECOND)
+
+
+# The results go into ``Cluster.usage``, so that what decides asks nobody. ``prometheus`` is one source; a dump may
+# bring results along as well.
+async def no_usage(_: Policy) -> Mapping[str, QueryResult]:
+    """Nobody answers."""
+    return {}

@@ -19,7 +19,7 @@ from restow.operator.kinds import API_SERVERS, ROUTES, SCHEDULERS, SERVICE_MONIT
 from restow.operator.objects import Object
 from restow.operator.resource import NAME, KubeDeschedulerSpec
 from restow.operator.rules import KUBEVIRT_PROFILES
-from restow.serving.cipher_suites import registered_name
+from restow.serving.tls import registered_name
 
 _MONITORED: Final = "openshift.io/cluster-monitoring"
 _ROUTE: Final = ("openshift-monitoring", "prometheus-k8s")

@@ -29,8 +29,7 @@ from restow.running.https import https
 from restow.running.liveness import watched
 from restow.running.logs import Log
 from restow.running.settings import ApiSettings, HttpsSettings, LeaseSettings
-from restow.serving.health import Health
-from restow.serving.watchdog import Watchdog
+from restow.serving.health import Health, Watchdog
 
 #: As OpenShift's operator.
 LEASE: Final = "openshift-cluster-kube-descheduler-operator-lock"

@@ -16,15 +16,15 @@ from typing import Final
 from aiohttp import web
 
 from restow.client.connection import connect, open_session
+from restow.client.credentials import Endpoint
 from restow.client.transport import Api
 from restow.pressure.known_nodes import KnownNodes
 from restow.pressure.loop import PROMETHEUS, Rounds, watch_api_server
 from restow.pressure.marking import FIELD_MANAGER, is_labelled
 from restow.pressure.metrics import PressureMetrics
-from restow.pressure.pages import application
-from restow.pressure.settings import Listening, PressureSettings
-from restow.pressure.status import Status
-from restow.pressure.view import Renderer, View
+from restow.pressure.situation import Criteria
+from restow.pressure.troubles import Status
+from restow.pressure.view import Renderer, View, application
 from restow.pressure.writing import Writer
 from restow.running.background import background
 from restow.running.connecting import connected
@@ -32,10 +32,11 @@ from restow.running.electing import lease_unless_dry, with_permission
 from restow.running.ending import told_to_stop
 from restow.running.liveness import watched
 from restow.running.logs import Log
-from restow.serving.cipher_suites import ciphers, tls_version
+from restow.running.settings import ApiSettings, LeaseSettings
+from restow.serving import server
 from restow.serving.health import Health
 from restow.serving.server import serving
-from restow.serving.tls import TlsSettings, context_of_files
+from restow.serving.tls import KeyPair, TlsSettings, ciphers, context_of_files, tls_version
 
 #: Seconds that a query may take at least, however short the interval is.
 _PATIENCE: Final = 5.0
@@ -116,6 +117,31 @@ class PressureDaemon:
             now=rounds.clock(),
             interval=self.settings.interval,
         )
+
+
+@dataclass(slots=True, frozen=True, kw_only=True)
+class Listening:
+    """Where pages are served."""
+
+    endpoint: server.Endpoint
+    #: None is plain HTTP.
+    certificate: KeyPair | None = None
+
+
+@dataclass(slots=True, frozen=True, kw_only=True)
+class PressureSettings:
+    """Of a whole daemon; a part that is None is not there."""
+
+    api: ApiSettings
+    prometheus: Endpoint
+    criteria: Criteria
+    interval: float
+    #: Judge and tell, and write nothing.
+    dry_run: bool = False
+    #: Where the lease is.
+    namespace: str
+    lease: LeaseSettings | None = None
+    listening: Listening | None = None
 
 
 @asynccontextmanager

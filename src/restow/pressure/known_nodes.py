@@ -13,9 +13,8 @@ from typing import Final
 
 from msgspec import structs
 
-from restow.client.access import missing_right
 from restow.client.back_off import BackOff
-from restow.client.errors import ClientError, Forbidden
+from restow.client.errors import ClientError, Forbidden, missing_right
 from restow.client.following import Changed, Current, Interrupted, Listed, Removed, WatchEvent, follow
 from restow.client.resources import RESOURCES
 from restow.client.transport import Api

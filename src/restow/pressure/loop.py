@@ -17,17 +17,15 @@ from restow.client.leadership import boot_clock
 from restow.client.permitted_body import Permit
 from restow.client.transport import Api
 from restow.kube.duration import SECOND
-from restow.pressure.asking import Asked, ask
 from restow.pressure.evaluation import BoolArray
-from restow.pressure.history import History
 from restow.pressure.known_nodes import KnownNodes
 from restow.pressure.metrics import PressureMetrics
-from restow.pressure.situation import Criteria, Situation, assess, positions_among
-from restow.pressure.status import Status
-from restow.pressure.troubles import Troubles, troubles_of
+from restow.pressure.samples import Asked, ask
+from restow.pressure.situation import Criteria, History, Situation, assess, positions_among
+from restow.pressure.troubles import Status, Troubles, troubles_of
 from restow.pressure.writing import Writer, differences, foreign_nodes
 from restow.running.logs import Log
-from restow.serving.watchdog import Watchdog
+from restow.serving.health import Watchdog
 
 PROMETHEUS: Final = "Prometheus"
 API_SERVER: Final = "the API server"

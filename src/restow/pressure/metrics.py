@@ -15,8 +15,7 @@ from prometheus_client import (
     ProcessCollector,
 )
 
-from restow.pressure.asking import Asked
-from restow.pressure.samples import reasons_by_node
+from restow.pressure.samples import Asked, reasons_by_node
 from restow.pressure.situation import Criteria, Situation
 from restow.serving.exposition import exposition
 

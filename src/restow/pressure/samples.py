@@ -1,4 +1,4 @@
-"""The answers of Prometheus as values of nodes, and what in them cannot be used.
+"""What Prometheus is asked, and its answers as values of nodes, now and over a range; and what in them cannot be used.
 
 A value counts only if it is one: finite, not old, and the only one of its node. Whatever is wrong with the samples of a
 node, the node then has no value, and its mark stays as it is for a while.
@@ -6,17 +6,26 @@ node, the node then has no value, and its mark stays as it is for a while.
 
 from __future__ import annotations
 
+import asyncio
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from restow.client.prometheus import Answer, Sample
+from restow.client.errors import ClientError
+from restow.client.prometheus import Answer, Sample, query
+from restow.client.transport import Api
+from restow.cluster.amounts import LARGEST
+from restow.cluster.usage_history import Series
+from restow.pressure.rules import Rule
 
 #: Seconds after which a sample is old. Prometheus itself looks back so far.
 STALE_AFTER = 300.0
+
+#: Largest float that is a whole amount.
+_MOST = float(LARGEST - 2**11)
 
 
 @dataclass(slots=True, frozen=True)
@@ -32,6 +41,33 @@ class NodeValues:
     def why_no_value(self, position: int) -> str:
         """Return why the node at a position has no value."""
         return self.unusable.get(position, "no sample")
+
+
+@dataclass(slots=True, frozen=True)
+class Asked:
+    """What became of the queries, by rule: an answer, or None and why there is none."""
+
+    answers: Sequence[Answer | None]
+    #: By the rule's name.
+    failures: dict[str, str]
+
+    @property
+    def any_answered(self) -> bool:
+        """Whether Prometheus is there at all."""
+        return any(answer is not None for answer in self.answers)
+
+
+# A sample counts only if it is finite, not negative and the only one of its node at its time. What cannot be used is
+# left out; a node has a gap then.
+@dataclass(slots=True, frozen=True)
+class NodeRanges:
+    """The series of one query by node, and what was left out."""
+
+    series: Mapping[str, Series]
+    #: Instances that are no node, sorted.
+    unmatched: tuple[str, ...]
+    #: How many samples could not be used.
+    unusable: int
 
 
 def join(answer: Answer, index: Mapping[str, int], nodes: int) -> NodeValues:
@@ -80,3 +116,52 @@ def _problem(sample: Sample, at: float) -> str:
     if not math.isfinite(sample.value):
         return "not a number"
     return "an old sample" if at - sample.at > STALE_AFTER else ""
+
+
+async def ask(prometheus: Api, rules: Sequence[Rule]) -> Asked:
+    """Return what all queries come to; none of them fails for the others."""
+    once = prometheus.once()
+    found = await asyncio.gather(*(_answer(once, rule) for rule in rules))
+    failures = {rule.name: each for rule, each in zip(rules, found, strict=True) if isinstance(each, str)}
+    return Asked([None if isinstance(each, str) else each for each in found], failures)
+
+
+async def _answer(prometheus: Api, rule: Rule) -> Answer | str:
+    try:
+        return await query(prometheus, rule.query)
+    except ClientError as error:
+        return str(error)
+
+
+def ranges(answer: Answer, index: Mapping[str, int], nodes: Sequence[str], *, per_unit: int, query: str) -> NodeRanges:
+    """The series of nodes by their names; ``index`` knows the position of a node by each of its names and addresses.
+
+    A sample of 1 is so many of the amounts of ``cluster.amounts``: 1000 for cores, 1 for bytes.
+    """
+    where = _positions(answer, index)
+    values: dict[int, dict[int, list[float]]] = {}
+    for sample in answer.samples:
+        position = where[sample.instance]
+        if position is not None:
+            values.setdefault(position, {}).setdefault(int(sample.at), []).append(sample.value * per_unit)
+    usable = {position: _usable(found) for position, found in sorted(values.items())}
+    kept = sum(map(len, usable.values()))
+    return NodeRanges(
+        {nodes[position]: _series(found, query) for position, found in usable.items() if found},
+        tuple(sorted(instance for instance, position in where.items() if position is None)),
+        sum(len(each) for found in values.values() for each in found.values()) - kept,
+    )
+
+
+def _positions(answer: Answer, index: Mapping[str, int]) -> Mapping[str, int | None]:
+    instances = dict.fromkeys(sample.instance for sample in answer.samples)
+    return {instance: position_of(instance, index) for instance in instances}
+
+
+def _usable(found: Mapping[int, Sequence[float]]) -> dict[int, int]:
+    return {at: round(each[0]) for at, each in sorted(found.items()) if len(each) == 1 and 0 <= each[0] <= _MOST}
+
+
+def _series(found: Mapping[int, int], query: str) -> Series:
+    times, values = np.array([*found], dtype=np.int64), np.array([*found.values()], dtype=np.int64)
+    return Series(times, values, query)

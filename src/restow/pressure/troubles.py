@@ -1,17 +1,20 @@
-"""What is wrong, told when it begins and when it is over, and not in every interval between."""
+"""What is wrong, told when it begins and when it is over, and not in every interval between; and whether the API server answers."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from restow.kube.duration import format_duration
 from restow.plain_text import printable, some
-from restow.pressure.asking import Asked
-from restow.pressure.samples import reasons_by_node, unmatched_instances
+from restow.pressure.samples import Asked, reasons_by_node, unmatched_instances
 from restow.pressure.situation import Criteria, Situation
 
 _MOST_NAMED: Final = 5
+
+#: Intervals without an answer after which something is wrong.
+_INTERVALS: Final = 3
 
 
 class Troubles:
@@ -31,6 +34,35 @@ class Troubles:
                 self._told[about] = ends
         for about in self._told.keys() - troubles.keys():
             self._say(self._told.pop(about))
+
+
+class Status:
+    """Asked by ``/status``; ``interval`` is in seconds, times are the event loop's."""
+
+    def __init__(self, interval: float) -> None:
+        self._most = _INTERVALS * interval
+        self._answered: dict[str, float] = {}
+        self._why: dict[str, str] = {}
+
+    def expect(self, who: str) -> None:
+        """Somebody is asked from now on."""
+        self._answered.setdefault(who, _now())
+
+    def heard(self, who: str, why_not: str) -> None:
+        """Somebody was asked: why there was no answer, empty if there was one."""
+        self.expect(who)
+        self._why[who] = why_not
+        if not why_not:
+            self._answered[who] = _now()
+
+    def trouble(self) -> str:
+        """Return who has not answered for three intervals, and why; empty if all have."""
+        now = _now()
+        for who, at in self._answered.items():
+            if now - at > self._most:
+                why = self._why.get(who)
+                return f"{who} has not answered for {now - at:.0f} s{f': {why}' if why else ''}"
+        return ""
 
 
 def troubles_of(asked: Asked, situation: Situation, criteria: Criteria) -> dict[str, tuple[str, str]]:
@@ -83,3 +115,7 @@ def _meanwhile(criteria: Criteria) -> str:
     grace = format_duration(criteria.patience.grace)
     then = "then they are removed" if criteria.patience.afterwards == "clear" else "and longer"
     return f"marks stay as they are for {grace}, {then}"
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

@@ -1,12 +1,21 @@
-"""What the page shows of a daemon at one moment."""
+"""What the page shows of a daemon at one moment, and the page's address."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Final
 
-from restow.pressure.history import History
-from restow.pressure.situation import Criteria, Situation
+from aiohttp import web
+
+from restow.pressure.situation import Criteria, History, Situation
+from restow.serving.health import Health
+from restow.serving.pages import add_page, pages, plain_text
+
+#: The page fetches nothing, and nobody shows it in a page of theirs.
+_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'"
 
 
 @dataclass(slots=True, frozen=True)
@@ -32,3 +41,30 @@ class View:
 
 #: Makes a page of HTML.
 Renderer = Callable[[View], str]
+
+
+def application(
+    health: Health, metrics: Callable[[], str], view: Callable[[], View], render: Renderer
+) -> web.Application:
+    """Return the application; ``view`` gives what there is to show now."""
+    made = pages(health, metrics)
+    add_page(made, "/status", lambda _: _status(view()))
+    add_page(made, "/nodes", lambda _: _nodes(view()))
+    add_page(made, "/", lambda _: _page(render(view())))
+    return made
+
+
+def _status(view: View) -> web.Response:
+    if view.trouble:
+        return plain_text(f"{view.trouble}\n", HTTPStatus.SERVICE_UNAVAILABLE)
+    return plain_text("ok")
+
+
+def _nodes(view: View) -> web.Response:
+    told = {"type": view.criteria.mark.value, "num": len(view.labelled), "node_names": list(view.labelled)}
+    return web.Response(text=json.dumps(told), content_type="application/json")
+
+
+def _page(html: str) -> web.Response:
+    headers = {"Content-Security-Policy": _POLICY, "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
+    return web.Response(text=html, content_type="text/html", headers=headers)

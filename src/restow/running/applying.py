@@ -28,16 +28,15 @@ from restow.executing.ledger import Ledger, ProposalKey, apart
 from restow.executing.memory import Memory
 from restow.executing.outcomes import Dropped, Evicted, Outcome
 from restow.executing.revalidation import gone, stale
-from restow.executing.settings import Clock, Settings, elapsed
+from restow.executing.settings import Clock, Settings, closed, elapsed
 from restow.executing.steering import NoSteering
 from restow.executing.surroundings import Evicting
 from restow.executing.task import Task
 from restow.executing.tasks import tasks_of
-from restow.executing.windows import closed
 from restow.kube.duration import SECOND
 from restow.live.cluster import LiveCluster
 from restow.live.kinds import PERMITTING
-from restow.live.usage_source import UsageSource, no_usage
+from restow.live.prometheus import UsageSource, no_usage
 from restow.policies.codes import OutcomeCode, Placement, SteeringMode, SteeringSetting
 from restow.policies.policy import Policy
 from restow.running import fences

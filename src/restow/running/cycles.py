@@ -27,15 +27,14 @@ from restow.executing.execution import Execution
 from restow.executing.memory import Memory
 from restow.executing.outcomes import Blocked, Dropped, Evicted, Failed, Outcome, Requested, WouldEvict
 from restow.executing.revalidation import gone
-from restow.executing.settings import Clock, Settings, elapsed
+from restow.executing.settings import Clock, Settings, closed, elapsed
 from restow.executing.steering import NoSteering
 from restow.executing.surroundings import Evicting
 from restow.executing.task import Task
-from restow.executing.windows import closed
 from restow.kube.duration import SECOND
 from restow.live.cluster import LiveCluster
 from restow.live.kinds import METRICS, REQUIRED
-from restow.live.usage_source import UsageSource, no_usage
+from restow.live.prometheus import UsageSource, no_usage
 from restow.policies.codes import OutcomeCode, RefusalCode, Stage, SteeringMode
 from restow.policies.policy import collects_kubernetes_metrics
 from restow.running import log_lines
@@ -50,8 +49,8 @@ from restow.running.replanning import ANEW, SEEN, carried_out
 from restow.running.reporter import Reporter
 from restow.running.tracing import CYCLE, PROFILES, Tracing
 from restow.serving.figures import CycleFigures, CycleResult
+from restow.serving.health import Watchdog
 from restow.serving.metrics import Metrics
-from restow.serving.watchdog import Watchdog
 
 T = TypeVar("T")
 

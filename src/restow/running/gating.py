@@ -13,8 +13,7 @@ from urllib.parse import SplitResult, urlsplit
 from msgspec import Struct
 
 from restow.client import objects
-from restow.client.access import missing_right
-from restow.client.errors import ClientError, Forbidden, NotFound
+from restow.client.errors import ClientError, Forbidden, NotFound, missing_right
 from restow.client.resources import MUTATING_POLICY_BINDINGS, MUTATING_WEBHOOKS
 from restow.client.transport import Api
 from restow.executing.admission import PATH

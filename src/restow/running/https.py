@@ -13,9 +13,8 @@ from restow.running.logs import Log
 from restow.running.settings import HttpsSettings
 from restow.serving.health import Health
 from restow.serving.pages import Reviewer, pages
-from restow.serving.self_signed import self_signed
 from restow.serving.server import serving
-from restow.serving.tls import context_of_files, context_of_pem
+from restow.serving.tls import context_of_files, context_of_pem, self_signed
 
 
 @asynccontextmanager

@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from typing import Final
 
 from restow.running.logs import Log
-from restow.serving.watchdog import Watchdog
+from restow.serving.health import Watchdog
 
 #: Seconds without a turn of the event loop. Reading the lists of the largest clusters takes a few.
 MOST_LAG: Final = 30.0

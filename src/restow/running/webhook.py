@@ -14,8 +14,7 @@ from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from restow.client.transport import Api
-from restow.executing.admission import answer
-from restow.executing.announced import Announced
+from restow.executing.admission import Announced, answer
 from restow.executing.releasing import Awaits
 from restow.running.background import background
 from restow.running.logs import Log

@@ -1,10 +1,10 @@
-"""Whether restow is ready, as it last said of itself, and alive."""
+"""Whether restow is ready, as it last said of itself, and alive: nobody is stuck."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
-
-from restow.serving.watchdog import Watchdog
+from typing import NamedTuple
 
 
 class Health:
@@ -30,3 +30,41 @@ class Health:
     def not_ready(self, reason: str) -> None:
         """A cycle could not be done now; the reason goes on after "not ready:"."""
         self._reason = reason
+
+
+# A cycle may take hours, so it is not timed as a whole; each of its steps has a bound of its own, beyond which
+# nothing legitimate takes. Times are the event loop's.
+class _Due(NamedTuple):
+    """What somebody waits for."""
+
+    what: str
+    within: float
+    #: In the event loop's time.
+    until: float
+
+
+class Watchdog:
+    """Asked by ``/livez``."""
+
+    def __init__(self) -> None:
+        self._due: dict[str, _Due] = {}
+
+    def expect(self, who: str, what: str, within: float) -> None:
+        """Somebody has come one step further; the next, in a few words, comes within so many seconds."""
+        self._due[who] = _Due(what, within, _now() + within)
+
+    def rest(self, who: str) -> None:
+        """Somebody has nothing to do for now."""
+        self._due.pop(who, None)
+
+    def stuck(self) -> str:
+        """Who is stuck, and with what; empty if nobody is."""
+        now = _now()
+        late = (
+            f"the {who}: no {each.what} for {each.within:.0f} s" for who, each in self._due.items() if now > each.until
+        )
+        return next(late, "")
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

@@ -23,9 +23,8 @@ from prometheus_client import (
 
 import restow
 from restow.policies.codes import SURENESS, LoopCause, MoveResult, Prediction, RefusalCode
-from restow.serving.collectors import FormerName, LastCycle, OfKinds
 from restow.serving.exposition import exposition
-from restow.serving.figures import CycleFigures
+from restow.serving.figures import CycleFigures, FormerName, LastCycle, OfKinds
 from restow.serving.steering_metrics import SteeringMetrics
 
 #: What became of an eviction, as the Descheduler tells it; ``limit`` texts are labels too.

@@ -1,18 +1,17 @@
-"""The HTTP or HTTPS server: starts with everything or not at all, and stops when its block is left."""
+"""The HTTP or HTTPS server: starts with everything or not at all, and stops when its block is left; so many connections and no more."""
 
 from __future__ import annotations
 
 import asyncio
+import resource
 import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Final
 
 from aiohttp import web
-
-from restow.serving.connections import Connections, most_connections
 
 #: How long a request under way may take to end when the server stops.
 _SECONDS_TO_END: Final = 3.0
@@ -20,6 +19,15 @@ _SECONDS_TO_END: Final = 3.0
 _SECONDS_IDLE: Final = 90.0
 #: Connections that wait to be accepted.
 _BACKLOG: Final = 128
+
+#: A kubelet and a few Prometheus servers need ten at most.
+_MOST: Final = 100
+#: The share of the process's descriptors that is theirs at most.
+_SHARE: Final = 4
+#: Seconds for the handshake, and again for the first request.
+_SECONDS_TO_ASK: Final = 10.0
+#: Seconds until the next try where there is no descriptor left.
+_PAUSE: Final = 1.0
 
 
 @dataclass(slots=True, frozen=True)
@@ -103,3 +111,87 @@ async def _bound(endpoint: Endpoint) -> list[socket.socket]:
         return [each.dup() for each in server.sockets]
     finally:
         server.close()
+
+
+# Each takes a descriptor, and so do the connections to the API server. Where there are too many, the oldest is ended:
+# a kubelet or Prometheus comes again, and is answered even while somebody else opens connections for nothing.
+def most_connections() -> int:
+    """Return how many connections may be open, so that most descriptors of this process are left to others."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return _MOST if limit == resource.RLIM_INFINITY else max(1, min(_MOST, limit // _SHARE))
+
+
+class Connections:
+    """Accepts and ends connections; ``make`` gives the protocol of each."""
+
+    def __init__(self, make: Callable[[], asyncio.Protocol], tls: ssl.SSLContext | None, most: int) -> None:
+        self._make = make
+        self._tls = tls
+        self._most = most
+        #: In the order of their beginning, with the task of the handshake.
+        self._open: dict[socket.socket, asyncio.Task[None]] = {}
+        self._transports: dict[socket.socket, asyncio.Transport] = {}
+        #: The transports on which something was asked.
+        self._asked: set[asyncio.BaseTransport | None] = set()
+
+    async def accept(self, listening: socket.socket) -> None:
+        """Accept connections for ever."""
+        loop = asyncio.get_running_loop()
+        while True:
+            try:
+                accepted, _ = await loop.sock_accept(listening)
+            except OSError:
+                # No descriptor is left, or the client has gone already.
+                await asyncio.sleep(_PAUSE)
+                continue
+            self._forget_closed()
+            if len(self._open) >= self._most:
+                self._end(next(iter(self._open)))
+            self._begin(accepted)
+            # Connections that wait in a row are accepted without a pause; the ends of others take their turns.
+            await asyncio.sleep(0)
+
+    def asks(self, transport: asyncio.BaseTransport | None) -> None:
+        """Note that something was asked on a transport."""
+        self._asked.add(transport)
+
+    async def end(self) -> None:
+        """End every connection."""
+        tasks = list(self._open.values())
+        for each in list(self._open):
+            self._end(each)
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _begin(self, accepted: socket.socket) -> None:
+        def close(_: asyncio.Task[None]) -> None:
+            if accepted not in self._transports:
+                accepted.close()
+
+        self._open[accepted] = handshake = asyncio.create_task(self._shake_hands(accepted))
+        handshake.add_done_callback(close)
+
+    async def _shake_hands(self, accepted: socket.socket) -> None:
+        loop = asyncio.get_running_loop()
+        # Whoever does not speak TLS, or not with us, has gone.
+        with suppress(OSError):
+            self._transports[accepted], _ = await loop.connect_accepted_socket(
+                self._make, accepted, ssl=self._tls, ssl_handshake_timeout=_SECONDS_TO_ASK if self._tls else None
+            )
+            loop.call_later(_SECONDS_TO_ASK, self._end_if_silent, accepted)
+
+    def _end_if_silent(self, accepted: socket.socket) -> None:
+        if self._transports.get(accepted) not in self._asked:
+            self._end(accepted)
+
+    def _end(self, accepted: socket.socket) -> None:
+        handshake = self._open.pop(accepted, None)
+        transport = self._transports.pop(accepted, None)
+        self._asked.discard(transport)
+        if transport is not None:
+            transport.abort()
+        elif handshake is not None:
+            handshake.cancel()
+
+    def _forget_closed(self) -> None:
+        for each in [each for each in self._open if each.fileno() < 0]:
+            self._end(each)

@@ -11,8 +11,8 @@ from msgspec import structs
 from builders.pressure_views import a_view
 from reporting.html.test_page import Page
 from restow.kube.duration import MINUTE
-from restow.pressure.history import KEPT
 from restow.pressure.rules import Rule
+from restow.pressure.situation import KEPT
 from restow.reporting.html.pressure import MOST_NODES, render_pressure
 from restow.reporting.html.pressure_lines import line
 

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from restow.kube.duration import MINUTE
-from restow.pressure.history import KEPT
+from restow.pressure.situation import KEPT
 from restow.reporting.html.elements import EMPTY, Markup, tag
 from restow.reporting.pressure_table import short_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from restow.pressure.history import SingleArray
     from restow.pressure.rules import Rule
+    from restow.pressure.situation import SingleArray
 
 _WIDTH: Final = KEPT - 1
 _HEIGHT: Final = 20

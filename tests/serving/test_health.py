@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from restow.serving.watchdog import Watchdog
+from restow.serving.health import Watchdog
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]
 

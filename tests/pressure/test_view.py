@@ -10,8 +10,7 @@ import aiohttp
 import pytest
 
 from builders.pressure_views import a_view
-from restow.pressure.pages import application
-from restow.pressure.view import View
+from restow.pressure.view import View, application
 from restow.serving.health import Health
 from restow.serving.server import Endpoint, serving
 

@@ -8,7 +8,7 @@ import pytest
 
 from cluster.histories import samples_of
 from restow.client.prometheus import Answer, Sample
-from restow.pressure.ranges import ranges
+from restow.pressure.samples import ranges
 
 INDEX = {"n1": 0, "10.0.0.1": 0, "n2": 1}
 

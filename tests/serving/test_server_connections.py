@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from restow.serving import connections, server
-from restow.serving.connections import most_connections
+from restow.serving import server
 from restow.serving.health import Health
 from restow.serving.pages import pages
+from restow.serving.server import most_connections
 from serving.scraping import HERE, get, served, unverified
 from serving.test_server import TLS
 
@@ -57,7 +57,7 @@ async def test_the_oldest_ends_where_there_are_too_many(
 async def test_who_asks_nothing_is_ended(
     monkeypatch: pytest.MonkeyPatch, tls: ssl.SSLContext | None, sent: bytes
 ) -> None:
-    monkeypatch.setattr(connections, "_SECONDS_TO_ASK", 0.5)
+    monkeypatch.setattr(server, "_SECONDS_TO_ASK", 0.5)
     async with served(pages(Health(), None), TLS) as port:
         reader, writer = await opened(port, tls)
         writer.write(sent)
@@ -67,7 +67,7 @@ async def test_who_asks_nothing_is_ended(
 
 async def test_who_has_asked_may_ask_again(monkeypatch: pytest.MonkeyPatch) -> None:
     silent: list[float] = []
-    monkeypatch.setattr(connections, "_SECONDS_TO_ASK", 0.5)
+    monkeypatch.setattr(server, "_SECONDS_TO_ASK", 0.5)
     async with served(pages(Health(), None), TLS) as port:
         kept, other = await opened(port, unverified()), await opened(port, unverified())
         for _ in range(2):
