@@ -8,9 +8,8 @@ from dataclasses import fields
 import pytest
 
 from restow.cli.feature_gates import gates_of, is_open
-from restow.cli.flag_checks import check_flags
+from restow.cli.flag_checks import IGNORED, check_flags, ignored_flags
 from restow.cli.flag_values import boolean, comma_list, key_pair
-from restow.cli.ignored_flags import IGNORED, ignored_flags
 from restow.cli.run_flags import Flags
 from restow.errors import InputError
 from restow.kube.duration import SECOND

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import io
+import logging
 import sys
 
 import pytest
 
 from builders.hostile import HALF, OBEYED, is_harmless
-from restow.cli.streams import degrade_gracefully, warn
-from restow.reporting.sparkline import LEVELS
+from restow.cli.streams import degrade_gracefully, warn, warn_of_libraries
+from restow.reporting.load_lines import LEVELS
 
 
 @pytest.fixture(params=["ascii", "latin-1"])
@@ -51,3 +52,17 @@ def test_what_a_note_quotes_is_shown_and_not_obeyed(capsys):
     assert told.count("\n") == 1
     assert is_harmless(told)
     assert "[hidden]@proxy" in told
+
+
+def test_a_warning_is_one_line_without_a_traceback(capsys, monkeypatch):
+    monkeypatch.setattr(logging, "lastResort", None)
+    warn_of_libraries()
+    error = ValueError(f"no {OBEYED}")
+    record = {"msg": "lost %s", "args": (f"web-{OBEYED}",), "exc_info": (ValueError, error, None)}
+    logging.lastResort.handle(logging.makeLogRecord(record))
+
+    told = capsys.readouterr().err
+    assert is_harmless(told)
+    assert told.startswith("lost web-")
+    assert "ValueError: no" in told
+    assert told.count("\n") == 1

@@ -37,7 +37,7 @@ from restow.policies.lint import lint_policy
 from restow.pressure.marking import Mark
 from restow.pressure.rules import read_rules
 from restow.running import cycles
-from restow.running.ending import ENDS_WITHIN
+from restow.running.background import ENDS_WITHIN
 from restow.running.fences import GUARD
 from restow.running.gating import BINDING, CONFIGURATION
 from restow.running.liveness import MOST_LAG

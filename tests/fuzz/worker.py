@@ -27,7 +27,7 @@ import msgspec
 from fuzz import command_line_memory, following
 from fuzz.api_server import ScriptedServer
 from fuzz.cases import LONGEST_OUTPUT, PORT, Case, Ran
-from restow.cli import main, unexpected
+from restow.cli import main
 from restow.cli.streams import degrade_gracefully
 from restow.client.back_off import BackOff
 
@@ -92,7 +92,7 @@ def _prepare() -> list[str]:
     os.environ["COLUMNS"] = "80"
     for name in ("KUBECONFIG", "KUBERNETES_SERVICE_HOST", "HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"):
         os.environ.pop(name, None)
-    wait, describe = BackOff.wait, unexpected.describe
+    wait, describe = BackOff.wait, main.describe
     BackOff.wait = lambda self, failures, at_least=None: wait(self, failures, at_least) / _FASTER  # type: ignore[method-assign]
     traces: list[str] = []
 
@@ -100,7 +100,7 @@ def _prepare() -> list[str]:
         traces.append(_trace_of(error))
         return describe(error, arguments)
 
-    unexpected.describe = noted
+    main.describe = noted
     command_line_memory.install()
     # The first command imports everything, which is no part of any case.
     _one_of(("generate", "--nodes", "2", "--pods", "2"), b"", main.run, [])

@@ -20,7 +20,7 @@ from oracle.scheduler_process import Outcome, Rejection, SchedulerProcess, sched
 from oracle.scheduling_cases import NAMES, a_scheduling_case
 from restow.cli.inputs import ClusterSource
 from restow.cli.scheduling import Request, answer
-from restow.reporting.schedule_outcomes import ScoresFor
+from restow.reporting.schedule_result import ScoresFor
 
 pytestmark = pytest.mark.oracle
 

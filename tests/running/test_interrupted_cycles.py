@@ -19,8 +19,8 @@ from restow.errors import InputError
 from restow.executing.task import Task
 from restow.policies.load import load_policy
 from restow.running import cycles as module
+from restow.running.background import EndlessError, off_loop
 from restow.running.deciding import Decision, Rules, decide
-from restow.running.off_loop import EndlessError, off_loop
 from running.cycling import DROPPED, Decided, Run, a_town, another_candidate_once, crowd, rules
 from running.hearing import sample
 from running.town import Town

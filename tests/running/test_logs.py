@@ -11,8 +11,7 @@ import pytest
 from builders.hostile import HALF, OBEYED, is_harmless
 from restow.kube.timestamps import parse_time
 from restow.running import log_lines
-from restow.running.log_entries import Ref
-from restow.running.logs import Log
+from restow.running.logs import Log, Ref
 
 NOW = parse_time("2026-11-21T12:00:00Z") + 123_456_789
 POD = Ref("shop", "web-1")

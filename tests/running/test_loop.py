@@ -12,9 +12,9 @@ from executing.double import virtually
 from restow.errors import InputError
 from restow.live.cluster import WatchEndedError
 from restow.policies.policy import Policy
+from restow.running.background import EndlessError
 from restow.running.deciding import Rules
 from restow.running.loop import Loop
-from restow.running.off_loop import EndlessError
 from restow.serving.health import Health
 from running.hearing import Heard
 

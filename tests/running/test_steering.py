@@ -25,7 +25,7 @@ from restow.executing.execution import LAST_ANSWERS
 from restow.executing.releasing import REQUEST, Releasing
 from restow.policies.load import load_policy
 from restow.policies.policy import Policy
-from restow.running.ending import ENDS_WITHIN
+from restow.running.background import ENDS_WITHIN
 from restow.running.logs import Log
 from restow.running.offering import Choice, Offer
 from restow.running.steering import steering

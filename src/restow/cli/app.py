@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from cyclopts import App, CycloptsError, Parameter
+from cyclopts.exceptions import UnknownCommandError, UnusedCliTokensError
 
 import restow
 from restow.cli import (
@@ -24,7 +26,7 @@ from restow.cli import (
     snapshot,
 )
 from restow.cli.help_pages import PlainPages
-from restow.cli.usage_errors import sentences_of
+from restow.cli.options import FlagError, NotAPathError
 from restow.errors import InputError
 
 _HELP = """A Kubernetes descheduler that shows where every pod will land, and why, before it evicts any.
@@ -58,6 +60,11 @@ operator.app.command(operator_soft_tainter.soft_tainter, help_epilogue=operator_
 operator.app.command(operator_uninstall.uninstall, help_epilogue=operator_uninstall.EXAMPLES, sort_key=3)
 app.command(operator.app)
 
+#: A word that is longer than anybody reads, and its beginning; the library's sentences quote whatever was typed.
+_WORD = re.compile(r"(\S{200})\S+?([\"';,.:?]{0,3})(?=\s|$)")
+#: The commands that read a cluster.
+_READING = {("plan",), ("schedule",), ("explain", "pod"), ("explain", "node")}
+
 
 def call(arguments: Sequence[str]) -> int:
     """Run one command; returns its exit status. InputError where the arguments make no sense."""
@@ -75,3 +82,21 @@ def _canonical(arguments: Sequence[str]) -> list[str]:
     if arguments and arguments[0] == "pressure":
         return ["pressure", *pressure_options.canonical(arguments[1:])]
     return list(arguments)
+
+
+def sentences_of(error: CycloptsError) -> tuple[str, str]:
+    """Return what is wrong, and what to ask for help."""
+    command = " ".join(("restow", *(error.command_chain or ())))
+    return _WORD.sub(r"\1…\2", _sentence(error)), f"{command} --help shows what there is"
+
+
+def _sentence(error: CycloptsError) -> str:
+    unused = (error.unused_tokens or [""])[0]
+    if isinstance(error, UnknownCommandError) and unused.startswith("-"):
+        return f"{unused} stands before the command: options follow it, as in restow plan -f cluster.json"
+    if isinstance(error, UnusedCliTokensError):
+        hint = f"; did you mean -f {unused}?" if tuple(error.command_chain or ()) in _READING else ""
+        return f'Unexpected argument "{unused}"{hint}'
+    if isinstance(error.__cause__, (FlagError, NotAPathError)):
+        return str(error.__cause__)
+    return str(error)

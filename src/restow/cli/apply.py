@@ -56,7 +56,7 @@ def apply(
     The exit status is 0 if all that the table promised was done, 1 if something was not, 130 after Ctrl-C.
     """
     from restow.cli.applying import Request, apply_plan
-    from restow.cli.timings import told
+    from restow.cli.progress import told
 
     request = Request(plan, yes, dry_run, output, None if no_lease else lease, kubeconfig, context)
     with told("apply", verbose):

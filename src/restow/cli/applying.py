@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
 from restow.cli.apply_progress import applying
-from restow.cli.library_warnings import warn_of_libraries
 from restow.cli.options import STDIN
 from restow.cli.output import console, write_bytes
 from restow.cli.plan_files import read_order
 from restow.cli.progress import working
-from restow.cli.streams import warn
+from restow.cli.streams import warn, warn_of_libraries
 from restow.client.connection import connect
 from restow.client.errors import ClientError
 from restow.client.leadership import always
@@ -39,10 +38,10 @@ from restow.reporting.apply_table import print_promise, print_result
 from restow.reporting.json import indented_json
 from restow.reporting.wording import counted
 from restow.running.applying import Application, Order, Promise
+from restow.running.background import end_at_last
 from restow.running.descheduler import first_lists, kinds_of
-from restow.running.ending import end_at_last
+from restow.running.electing import holder_of, lease_lock, under_lease
 from restow.running.fences import fencing_by, unfencing
-from restow.running.lease_taking import holder_of, lease_lock, under_lease
 from restow.running.logs import Log
 from restow.running.offering import UNSTEERED, Choice, Offer
 from restow.running.settings import NAMESPACE

@@ -6,8 +6,7 @@ from functools import partial
 from typing import Any
 
 from restow.cli.daemon_process import daemon_log, run_daemon
-from restow.cli.flag_checks import check_flags
-from restow.cli.ignored_flags import ignored_flags
+from restow.cli.flag_checks import check_flags, ignored_flags
 from restow.cli.run_flags import Flags
 from restow.cli.run_settings import settings_of
 from restow.errors import problem_lines
@@ -33,7 +32,7 @@ def _schedulers(flags: Flags, log: Log) -> tuple[tuple[SchedulerProfile, ...], d
     if not flags.scheduler_config:
         return (DEFAULT_PROFILE,), None
     # Reading a configuration needs a tenth of all modules, and few clusters have one.
-    from restow.cli.scheduler_config import read_scheduler_config
+    from restow.cli.policy_files import read_scheduler_config
 
     configuration = read_scheduler_config(flags.scheduler_config)
     for warning in problem_lines(configuration.warnings):

@@ -9,9 +9,9 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Final
 
 from restow.client.errors import ClientError
-from restow.running.library_logs import hear_libraries
+from restow.running.background import EndlessError
+from restow.running.log_lines import hear_libraries
 from restow.running.logs import Format, Log
-from restow.running.off_loop import EndlessError
 
 _DONE: Final = 0
 _FAILED: Final = 1

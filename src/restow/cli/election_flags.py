@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Final
 
-from restow.cli import run_options as option
+from restow.cli import options as option
 from restow.cli.flag_values import duration
-from restow.cli.run_options import ELECTION
+from restow.cli.options import ELECTION
 from restow.kube.duration import SECOND
 
 #: How much later than agreed a retry may come; the elector spreads them.

@@ -9,13 +9,11 @@ from typing import Literal
 from rich.text import Text
 
 from restow.cli.missing_usage import missing_usage
-from restow.cli.node_names import find_node
+from restow.cli.named_objects import find_node, find_pod
 from restow.cli.output import console, write_bytes
 from restow.cli.plan_request import PlanRequest, plan_context
-from restow.cli.pod_names import find_pod
-from restow.cli.progress import working
+from restow.cli.progress import Timings, working
 from restow.cli.streams import warn
-from restow.cli.timings import Timings
 from restow.cluster.snapshot import Cluster
 from restow.descheduling.deciding import policy_as_asked
 from restow.descheduling.explaining.explanation import NodeExplanation, PodExplanation
@@ -24,9 +22,9 @@ from restow.descheduling.explaining.pods import explain_pod
 from restow.descheduling.explaining.what_if import Setting
 from restow.descheduling.planning import cycle_notes
 from restow.descheduling.registry import strategies
-from restow.reporting.explain_json import render_explanation
 from restow.reporting.explain_node import node_sections
 from restow.reporting.explain_pod import pod_sections
+from restow.reporting.json import render_explanation
 from restow.reporting.table import print_sections
 
 

@@ -1,6 +1,6 @@
-"""What flags cannot ask for, in sentences. Where the Descheduler has a text for it, it is the same.
+"""What of the flags of ``restow run`` cannot be used, and which are taken and have no effect.
 
-Some of these it does not notice, or notices with a crash; each is a sentence and exit status 2 here.
+Some of the former the Descheduler does not notice, or notices with a crash; each is a sentence and exit status 2 here.
 """
 
 from __future__ import annotations
@@ -24,6 +24,23 @@ _HIGHEST_PORT: Final = 65535
 #: A namespace and a name.
 _NAMED: Final = re.compile(r"[a-z0-9.-]+/[a-z0-9.-]+")
 _FORMATS: Final = ("text", "json")
+
+_BUFFERS: Final = "lines are written one by one"
+_HTTP2: Final = "only HTTP/1.1 is served"
+
+#: By field, why it is so. Address sharing and the frequency of flushing are left out: what they ask for is always done.
+IGNORED: Final = {
+    "cert_dir": "nothing is written; the certificate is made in memory, as by the Descheduler",
+    "tls_curve_preferences": "the curves are OpenSSL's",
+    "enable_http2": _HTTP2,
+    "disable_http2_serving": _HTTP2,
+    "http2_max_streams_per_connection": _HTTP2,
+    "vmodule": "its patterns name files of the Descheduler",
+    "log_text_split_stream": "everything goes to stderr",
+    "log_json_split_stream": "everything goes to stderr",
+    "log_text_info_buffer_size": _BUFFERS,
+    "log_json_info_buffer_size": _BUFFERS,
+}
 
 
 def check_flags(flags: Flags) -> None:
@@ -81,3 +98,10 @@ def _refused(flag: str, read: Callable[[Given], object], given: Given) -> Iterat
         read(given)
     except ValueError as error:
         yield f"--{flag}: {error}"
+
+
+def ignored_flags(flags: Flags) -> Iterator[str]:
+    """Return a sentence for each flag that was given and changes nothing."""
+    for name, why in IGNORED.items():
+        if getattr(flags, name) != getattr(Flags, name):
+            yield f"--{name.replace('_', '-')} has no effect: {why}"

@@ -41,7 +41,7 @@ def generate(
 
     The output has the form of kubectl get -o json. The same arguments always give the same bytes.
     """
-    from restow.cli.timings import told
+    from restow.cli.progress import told
     from restow.sources.synthetic import generate as generate_objects
     from restow.sources.synthetic import policy_for, profiles, write_list
 

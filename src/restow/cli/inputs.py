@@ -7,12 +7,13 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from restow.cli.missing_kinds import missing_on_the_api_server, missing_warning
 from restow.cli.options import STDIN
 from restow.cli.progress import working
 from restow.errors import InputError
 from restow.kube.timestamps import SECOND, format_time, parse_time
 from restow.reporting.wording import counted
+from restow.scheduling.missing_data import KINDS
+from restow.sources.kubectl import printing
 
 if TYPE_CHECKING:
     from restow.cluster.snapshot import Cluster
@@ -59,7 +60,7 @@ class LoadedCluster:
 
     def missing_warning(self, kinds: Collection[str], what: str) -> list[str]:
         """One sentence where ``what`` (moves, answers) depend on kinds that nobody told of, and what adds them."""
-        return missing_on_the_api_server(kinds, what) if self.is_live else missing_warning(kinds, what)
+        return _missing_on_the_api_server(kinds, what) if self.is_live else _missing_warning(kinds, what)
 
 
 def check_inputs(where: ClusterSource, *others: str | None) -> None:
@@ -103,3 +104,26 @@ def instant(now: str | None) -> int:
 def origin_of(where: ClusterSource, found: str) -> str:
     """Where a dump came from, in a word or two."""
     return where.inputs[0] if len(where.inputs) == 1 and where.inputs[0] != STDIN else found
+
+
+def _missing_warning(kinds: Collection[str], what: str) -> list[str]:
+    """One sentence where ``what`` (moves, answers) depend on kinds that the input does not tell of; nothing otherwise."""
+    if not kinds:
+        return []
+    names, adding = _listed(kinds), printing(kinds, "more.json")
+    return [f"{what} depend on {names}, which the input lacks; to add them: {adding}, then -f more.json"]
+
+
+def _missing_on_the_api_server(kinds: Collection[str], what: str) -> list[str]:
+    """The same for a live cluster; which rights are missing has been told when it was read."""
+    return [f"{what} depend on {_listed(kinds)}, which could not be listed"] if kinds else []
+
+
+def _listed(kinds: Collection[str]) -> str:
+    """Kinds for people, in one order: ``Services, ReplicaSets and StatefulSets``."""
+    *names, last = (
+        f"{kind[:-1]}ies" if kind.endswith("y") else f"{kind}es" if kind.endswith("s") else f"{kind}s"
+        for kind in KINDS
+        if kind in kinds
+    )
+    return f"{', '.join(names)} and {last}" if names else last

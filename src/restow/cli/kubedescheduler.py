@@ -1,14 +1,18 @@
-"""A KubeDescheduler that a command was given: what an operator would make of it."""
+"""From a KubeDescheduler that is named on the command line to its policy in a cluster, or to all that an operator makes for it."""
 
 from __future__ import annotations
 
+import sys
+from dataclasses import dataclass, replace
 from typing import Final
 
+from restow.cli.inputs import ClusterSource, check_inputs, read_cluster
 from restow.cli.named_files import file_bytes, file_name
 from restow.cli.policy_files import PolicyFile
 from restow.cli.streams import warn
 from restow.cluster.snapshot import Cluster
 from restow.descheduling.registry import plugins
+from restow.documents.writing import write_yaml
 from restow.errors import InputError
 from restow.operator.desired import Desired, desired
 from restow.operator.facts import Facts, Installation, facts_of
@@ -19,6 +23,19 @@ from restow.policies.load import load_document
 
 #: OpenShift's own, as pods reach it; a plan asks nobody there.
 _PROMETHEUS: Final = "https://prometheus-k8s.openshift-monitoring.svc:9091"
+
+
+@dataclass(slots=True, frozen=True)
+class RenderRequest:
+    """What was asked for, as it was written."""
+
+    resource: str
+    #: Dumps; empty is no cluster at all.
+    cluster: tuple[str, ...]
+    #: Of the descheduler, and of the soft tainter; empty is the same.
+    images: tuple[str, str]
+    prometheus_url: str
+    is_openshift: bool
 
 
 def read_kubedescheduler(path: str) -> KubeDescheduler:
@@ -56,3 +73,29 @@ def nothing_runs(resource: KubeDescheduler) -> str:
     """Why an operator has no objects for a resource, as the beginning of a sentence."""
     what = "removes the descheduler" if resource.spec.management_state == "Removed" else "touches nothing"
     return f"with spec.managementState {resource.spec.management_state} the operator {what}"
+
+
+def render_objects(asked: RenderRequest) -> None:
+    """Write the objects as YAML; InputError with every reason why there are none."""
+    check_inputs(ClusterSource(asked.cluster), asked.resource)
+    resource = read_kubedescheduler(asked.resource)
+    done = outcome(resource, asked.resource, _facts(asked), images=asked.images, prometheus_url=asked.prometheus_url)
+    if done.action != "apply":
+        warn([f"{file_name(asked.resource)}: {nothing_runs(resource)}"])
+    sys.stdout.write("---\n".join(map(write_yaml, done.objects)))
+
+
+def _facts(asked: RenderRequest) -> Facts:
+    """What is known of the cluster; where it is none, that the policy protects less than an operator's is told."""
+    known = Facts()
+    if asked.cluster:
+        found = read_cluster(ClusterSource(asked.cluster))
+        warn(found.notes)
+        known = facts_of(found.cluster)
+    else:
+        warn(
+            [
+                "without --cluster the policy does not exclude namespaces such as openshift-monitoring; the operator's does"
+            ]
+        )
+    return replace(known, is_openshift=asked.is_openshift, has_service_monitors=asked.is_openshift)

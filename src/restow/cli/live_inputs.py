@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from urllib.parse import urlsplit
 
-from restow.cli.library_warnings import warn_of_libraries
+from restow.cli.streams import warn_of_libraries
 from restow.client.connection import connect
 from restow.cluster.left_out import left_out_notes
 from restow.cluster.snapshot import Cluster, ClusterStore

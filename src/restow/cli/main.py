@@ -11,14 +11,21 @@ import os
 import re
 import signal
 import sys
+import traceback
 from collections.abc import Sequence
+from pathlib import Path
 from types import FrameType
 
+import restow
 from restow.cli.streams import degrade_gracefully, warn
 from restow.errors import InputError, problem_lines
 
 FAILED, UNUSABLE, INTERRUPTED = 1, 2, 130
 _SHOW_CURSOR = b"\x1b[?25h\n"
+
+#: The smallest -v that shows a traceback.
+_TRACEBACK_FROM = 2
+_VERBOSE = re.compile(r"--?v[= ]?(\d+)")
 
 
 def main() -> None:
@@ -78,8 +85,6 @@ def _verdict(error: Exception, arguments: Sequence[str]) -> tuple[Sequence[str],
     if isinstance(error, ClientError):
         return [f"restow failed: {error}"], FAILED
 
-    from restow.cli.unexpected import describe
-
     return describe(error, arguments), FAILED
 
 
@@ -88,3 +93,23 @@ def _stop(_signal: int, _frame: FrameType | None) -> None:
     if sys.stderr.isatty():
         os.write(sys.stderr.fileno(), _SHOW_CURSOR)
     os._exit(INTERRUPTED)
+
+
+def describe(error: Exception, arguments: Sequence[str]) -> list[str]:
+    """Return the sentence, and before it the lines of the traceback where the arguments ask for one."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    place = f"{Path(frame.filename).name}:{frame.lineno} {frame.name}"
+    sentence = (
+        f"restow failed unexpectedly: {type(error).__name__}: {error} ({place}); this is a bug in restow {restow.__version__}: "
+        "please report it with this line, the command, and what the command prints with -v 2"
+    )
+    if _verbosity(arguments) < _TRACEBACK_FROM:
+        return [sentence]
+    return [*"".join(traceback.format_exception(error)).splitlines(), sentence]
+
+
+def _verbosity(arguments: Sequence[str]) -> int:
+    """Return the N of -v N; the arguments may be unusable otherwise."""
+    joined = (f"{first} {second}" for first, second in zip(arguments, [*arguments[1:], ""], strict=True))
+    found = (_VERBOSE.match(each) for each in joined)
+    return max((int(each[1]) for each in found if each), default=0)

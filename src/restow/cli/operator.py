@@ -6,10 +6,9 @@ from typing import Annotated, Literal
 
 from cyclopts import App, Parameter
 
-from restow.cli import run_options as option
+from restow.cli import options as option
 from restow.cli.flag_values import duration
-from restow.cli.options import PATHS, Kubeconfig, Verbosity
-from restow.cli.run_options import ELECTION, LOGS, SERVER
+from restow.cli.options import ELECTION, LOGS, PATHS, SERVER, Kubeconfig, Verbosity
 from restow.kube.duration import SECOND
 
 _DAEMON = """Examples:
@@ -123,8 +122,8 @@ def render(
     knows (openshift-*), which an operator always adds. What has less effect than the resource says is told on stderr. The
     exit status is 2 for a resource from which nothing follows.
     """
-    from restow.cli.rendering import RenderRequest, render_objects
-    from restow.cli.timings import told
+    from restow.cli.kubedescheduler import RenderRequest, render_objects
+    from restow.cli.progress import told
 
     with told("render", verbose):
         images = (image, soft_tainter_image)

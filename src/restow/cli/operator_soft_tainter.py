@@ -6,9 +6,8 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from restow.cli import run_options as option
-from restow.cli.options import PATHS, Kubeconfig
-from restow.cli.run_options import LOGS, SERVER
+from restow.cli import options as option
+from restow.cli.options import LOGS, PATHS, SERVER, Kubeconfig
 
 EXAMPLES = """Examples:
   restow operator soft-tainter --policy-config-file policy.yaml

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from cyclopts import Group, Parameter
 
-from restow.cli import run_options as option
+from restow.cli import options as option
 from restow.cli.flag_values import duration
 from restow.cli.options import Context, Kubeconfig, TableOrJson, Verbosity
 from restow.kube.duration import SECOND
@@ -45,7 +45,7 @@ def uninstall(
     off nodes and removes its objects; what it leaves is removed after it. At the end all is looked for again: the exit
     status is 1 if something is left, 130 after Ctrl-C. The command can be repeated. It needs an administrator's rights.
     """
-    from restow.cli.timings import told
+    from restow.cli.progress import told
     from restow.cli.uninstalling import Request, remove_operator
 
     with told("uninstall", verbose):

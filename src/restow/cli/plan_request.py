@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from restow.cli.asked_policy import asked_policy
 from restow.cli.inputs import ClusterSource, LoadedCluster, check_inputs, instant, read_cluster
 from restow.cli.load_scoring import scores_by_usage, unmeasured_nodes
-from restow.cli.policy_files import PolicyFile
-from restow.cli.progress import working
-from restow.cli.scheduler_config import read_scheduler_config
+from restow.cli.policy_files import PolicyFile, asked_policy, read_scheduler_config
+from restow.cli.progress import Timings, working
 from restow.cli.streams import warn
-from restow.cli.timings import Timings
 from restow.descheduling.cycle import Cycle
 from restow.descheduling.deciding import decided, placement_of, steering_of
 from restow.errors import InputError, problem_lines

@@ -11,10 +11,9 @@ from restow.cli.options import Output
 from restow.cli.output import write_plan
 from restow.cli.plan_request import PlanContext, PlanRequest, plan_context
 from restow.cli.policy_files import policy_view
-from restow.cli.progress import working
+from restow.cli.progress import Timings, working
 from restow.cli.steering_note import steering_note
 from restow.cli.streams import warn
-from restow.cli.timings import Timings
 from restow.descheduling.cycle import Cycle
 from restow.descheduling.measured_usage import measured_usage
 from restow.descheduling.planning import cycle_notes, idle_strategies, make_plan, node_loads

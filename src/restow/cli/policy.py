@@ -8,7 +8,7 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from restow.cli.options import PATHS, TableOrJson, Verbosity
-from restow.cli.timings import told
+from restow.cli.progress import told
 
 app = App(name="policy", help="Validate, lint and convert DeschedulerPolicy files.", help_epilogue="", sort_key=4)
 

@@ -1,19 +1,29 @@
-"""The policy of a command: the file that was named, or the bundled default."""
+"""What a command goes by: its policy and the configuration of the scheduler.
+
+The policy is that of a file, the bundled default, or what a KubeDescheduler comes to in the cluster that is read.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files
 
 from restow.cli.named_files import file_bytes, file_name
+from restow.cli.streams import warn
+from restow.cluster.snapshot import Cluster
 from restow.descheduling.registry import plugins
 from restow.documents.document import Document
+from restow.errors import InputError, problem_lines
 from restow.policies.enclosed import read_policy_document
 from restow.policies.fallbacks import Fallbacks, with_fallbacks
 from restow.policies.load import LoadedPolicy, load_document
+from restow.policies.policy import collects_kubernetes_metrics
 from restow.policies.understood import understood
 from restow.reporting.report import PolicyView
+from restow.scheduling.configuration.load import SchedulerConfiguration, load_scheduler_configuration
+from restow.scheduling.profiles import DEFAULT_PROFILE
 
 #: Part of the package; examples/policies/default.yaml is the same file.
 BUNDLED = "default-policy.yaml"
@@ -27,6 +37,16 @@ class PolicyFile:
     bundled: bool
     document: Document
     loaded: LoadedPolicy
+
+
+@dataclass(slots=True, frozen=True)
+class AskedPolicy:
+    """A policy that may depend on a cluster which nobody has read yet."""
+
+    #: Whether it asks for what metrics.k8s.io serves.
+    collects_usage: bool
+    #: The policy in a cluster; InputError where there is none.
+    of: Callable[[Cluster], PolicyFile]
 
 
 def read_policy_file(path: str | None, fallbacks: Fallbacks) -> PolicyFile:
@@ -44,3 +64,32 @@ def policy_view(file: PolicyFile) -> PolicyView:
     balancing = [name for profile in policy.profiles for name in profile.balance]
     strategies = tuple(dict.fromkeys([*descheduling, *balancing]))
     return PolicyView(file.name, file.bundled, strategies, partial(understood, file.document, policy))
+
+
+def asked_policy(policy: str | None, kubedescheduler: str | None, fallbacks: Fallbacks) -> AskedPolicy:
+    """Read the file that was named, or the bundled policy, and tell its warnings; InputError where it is refused."""
+    if kubedescheduler is None:
+        file = read_policy_file(policy, fallbacks)
+        warn(problem_lines(file.loaded.warnings))
+        return AskedPolicy(collects_kubernetes_metrics(file.loaded.policy), lambda _: file)
+    if policy is not None or fallbacks != Fallbacks():
+        raise InputError(f"--kubedescheduler says what the policy is; leave {_other_says(policy)} out")
+
+    from restow.cli.kubedescheduler import policy_in, read_kubedescheduler
+
+    resource = read_kubedescheduler(kubedescheduler)
+    # What utilization goes by is what pods request, or Prometheus.
+    return AskedPolicy(collects_usage=False, of=lambda cluster: policy_in(cluster, resource, kubedescheduler))
+
+
+def _other_says(policy: str | None) -> str:
+    """What else would say what the policy is."""
+    flags = "--node-selector, --max-pods-to-evict-per-node and --evict-local-storage-pods"
+    return flags if policy is None else "--policy-config-file"
+
+
+def read_scheduler_config(path: str | None) -> SchedulerConfiguration:
+    """The profiles of the file at a path, or the default one; InputError where it cannot be read or is refused."""
+    if path is None:
+        return SchedulerConfiguration((DEFAULT_PROFILE,))
+    return load_scheduler_configuration(file_bytes(path), file_name(path))

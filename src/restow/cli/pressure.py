@@ -79,7 +79,7 @@ def check(
     """
     from restow.cli.pressure_check import Request, answer
     from restow.cli.pressure_inputs import PrometheusAccess
-    from restow.cli.timings import told
+    from restow.cli.progress import told
 
     access = PrometheusAccess(
         url=prometheus_url,
@@ -149,8 +149,8 @@ def push(
     That is the machine's memory less the working set of the root cgroup (v1 or v2): the figure by which the kubelet evicts
     pods. Run it on each node: once from cron, or with --interval as a DaemonSet.
     """
+    from restow.cli.progress import told
     from restow.cli.pushing import push_memory
-    from restow.cli.timings import told
 
     with told("pressure push", verbose):
         return push_memory(gateway, instance, interval, cgroup_root, meminfo, dry_run=dry_run)

@@ -6,11 +6,10 @@ import asyncio
 from dataclasses import dataclass
 from typing import Literal
 
-from restow.cli.library_warnings import warn_of_libraries
 from restow.cli.named_files import file_bytes, file_name
 from restow.cli.output import console, write_bytes
 from restow.cli.pressure_inputs import PrometheusAccess, mark_of, share_of
-from restow.cli.streams import warn
+from restow.cli.streams import warn, warn_of_libraries
 from restow.client.connection import connect, open_session
 from restow.client.credentials import Endpoint
 from restow.client.listing import all_objects

@@ -7,11 +7,10 @@ from typing import Annotated, Literal
 
 from cyclopts import Group, Parameter, Token
 
-from restow.cli import pressure_options, run_options
+from restow.cli import options, pressure_options
 from restow.cli.election_flags import ElectionFlags
 from restow.cli.flag_values import duration
-from restow.cli.options import PATHS, FlagError
-from restow.cli.run_options import ELECTION, LOGS
+from restow.cli.options import ELECTION, LOGS, PATHS, FlagError
 from restow.kube.duration import MINUTE, SECOND, format_duration
 
 RULES = Group("Rules and marks", sort_key=1)
@@ -72,7 +71,7 @@ class PressureFlags(ElectionFlags):
     prometheus_key_file: Annotated[pressure_options.Key, Parameter(group=PROMETHEUS)] = None
     prometheus_header: Annotated[pressure_options.Headers, Parameter(group=PROMETHEUS)] = None
     kubeconfig: Annotated[pressure_options.Kubeconfig, Parameter(group=API_SERVER)] = None
-    leader_elect_resource_name: Annotated[str, run_options.value(ELECTION, "NAME", "Name of the lease.")] = (
+    leader_elect_resource_name: Annotated[str, options.value(ELECTION, "NAME", "Name of the lease.")] = (
         "restow-pressure"
     )
     listen: Annotated[

@@ -31,8 +31,8 @@ def release(
     A restow that runs does this itself within seconds. The command is for when none runs any more. It needs the rights to
     list and patch pods and nodes, and to patch the ConfigMap. The exit status is 1 if a pod is still gated or a node fenced.
     """
+    from restow.cli.progress import told
     from restow.cli.releasing import release_gates
-    from restow.cli.timings import told
 
     with told("release", verbose):
         return release_gates(namespace, kubeconfig, context)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 
-from restow.cli.library_warnings import warn_of_libraries
-from restow.cli.streams import warn
+from restow.cli.streams import warn, warn_of_libraries
 from restow.client.connection import connect
 from restow.plain_text import printable
 from restow.reporting.wording import counted

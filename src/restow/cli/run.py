@@ -8,8 +8,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from restow.cli.go_flags import last_ones
-from restow.cli.run_flags import Flags
+from restow.cli.run_flags import Flags, last_ones
 
 EXAMPLES = """Examples:
   restow run --policy-config-file policy.yaml --dry-run

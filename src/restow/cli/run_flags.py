@@ -7,15 +7,16 @@ Source: Descheduler 0.36, cmd/descheduler/app/options; descheduler-framework fla
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from restow.cli import run_options as option
+from restow.cli import options as option
 from restow.cli.election_flags import ElectionFlags
 from restow.cli.flag_values import comma_list, duration
-from restow.cli.run_options import API_SERVER, CYCLES, LOGS, OLD, PLACEMENT, SERVER, TRACES, UNHEEDED
+from restow.cli.options import API_SERVER, CYCLES, LOGS, OLD, PLACEMENT, SERVER, TRACES, UNHEEDED
 from restow.kube.duration import SECOND
 from restow.policies.codes import Placement
 
@@ -27,6 +28,8 @@ _KUBECONFIG = Parameter(
     show_default=False,
 )
 _V = Parameter(name=["-v", "--v"], group=LOGS, metavar="N", help="Log verbosity, 0 to 4.", allow_leading_hyphen=True)
+
+_END = "--"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,3 +139,49 @@ class Flags(ElectionFlags):
     log_json_split_stream: Annotated[bool, option.switch(UNHEEDED, "")] = False
     log_text_info_buffer_size: Annotated[str, option.value(UNHEEDED, "QUANTITY", "")] = "0"
     log_json_info_buffer_size: Annotated[str, option.value(UNHEEDED, "QUANTITY", "")] = "0"
+
+
+# A flag may be given again, and the last one counts; a value may begin with a hyphen; words may be joined by
+# underscores; a switch takes its value only after an equals sign. What is left after that, cyclopts reads by itself.
+# Source: pflag 1.0.
+def last_ones(
+    arguments: Sequence[str], *, switches: Collection[str], lists: Collection[str], aliases: Mapping[str, str]
+) -> list[str]:
+    """Return the arguments with each flag in one piece, ``--name=value``, and only its last value unless it is a list.
+
+    ``aliases`` are names for other flags. All names are without the hyphens.
+    """
+    kept: dict[str, str] = {}
+    for at, (name, text) in enumerate(_pieces(arguments, switches, aliases)):
+        key = f"{name} {at}" if not name or name in lists else name
+        kept.pop(key, None)
+        kept[key] = text
+    return list(kept.values())
+
+
+def _pieces(
+    arguments: Sequence[str], switches: Collection[str], aliases: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
+    """Each flag with its name, everything else with none."""
+    rest = iter(arguments)
+    for argument in rest:
+        if argument == _END:
+            yield from (("", each) for each in (_END, *rest))
+        elif not argument.startswith("-") or argument == "-":
+            yield "", argument
+        else:
+            name, separator, value = _flag(argument)
+            name = aliases.get(name, name)
+            if not separator and name not in switches:
+                following = next(rest, None)
+                separator, value = ("", "") if following is None else ("=", following)
+            yield name, f"--{name}{separator}{value}"
+
+
+def _flag(argument: str) -> tuple[str, str, str]:
+    """Name, equals sign and value; ``-v4`` is ``-v=4``."""
+    if argument.startswith("--"):
+        name, separator, value = argument.removeprefix("--").partition("=")
+        return name.replace("_", "-"), separator, value
+    name, value = argument[1], argument[2:].removeprefix("=")
+    return name, "=" if argument[2:] else "", value

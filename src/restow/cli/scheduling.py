@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
@@ -13,30 +14,27 @@ import restow
 from restow.cli.inputs import ClusterSource, LoadedCluster, check_inputs, instant, read_cluster
 from restow.cli.load_scoring import scores_by_usage, unmeasured_nodes
 from restow.cli.named_files import file_name
+from restow.cli.named_objects import find_pod
 from restow.cli.output import console, write_pieces
-from restow.cli.pod_names import find_pod
-from restow.cli.progress import working
-from restow.cli.schedule_warnings import other_schedulers, warnings_of
-from restow.cli.scheduler_config import read_scheduler_config
+from restow.cli.policy_files import read_scheduler_config
+from restow.cli.progress import Timings, working
 from restow.cli.streams import warn
-from restow.cli.timings import Timings
 from restow.cluster.pods import PENDING, Flag, Phase, Pods
 from restow.cluster.snapshot import Cluster
 from restow.cluster.state import ClusterState
 from restow.errors import InputError, problem_lines
 from restow.kube.timestamps import format_time
+from restow.plain_text import printable
 from restow.reporting.schedule_explanation import Aside, explanation, gated
-from restow.reporting.schedule_json import render_pod, render_result
-from restow.reporting.schedule_outcomes import Outcomes, ScoresFor
-from restow.reporting.schedule_report import ScheduledCluster
-from restow.reporting.schedule_result import ScheduleMetadata
-from restow.reporting.schedule_rows import PodRow, pod_row
+from restow.reporting.schedule_result import Outcomes, ScheduleMetadata, ScoresFor, render_pod, render_result
+from restow.reporting.schedule_rows import PodRow, ScheduledCluster, pod_row
 from restow.reporting.schedule_table import print_schedule
 from restow.reporting.table import print_sections
 from restow.reporting.wording import counted
 from restow.scheduling.configuration.load import SchedulerConfiguration
 from restow.scheduling.context import Context
 from restow.scheduling.decision import Decision
+from restow.scheduling.missing_data import MissingData
 from restow.scheduling.profiles import SchedulerProfile
 from restow.scheduling.queue import Queue
 from restow.scheduling.sampling import feasible_to_find
@@ -116,7 +114,7 @@ def _asked(found: LoadedCluster, profiles: Sequence[SchedulerProfile], name: str
     schedulers = Schedulers(Context.of(state), profiles)
     queue = schedulers.queue()
     if pod is None:
-        warn(other_schedulers(cluster, schedulers.left_alone()))
+        warn(_other_schedulers(cluster, schedulers.left_alone()))
         return _Asked(found, schedulers, queue, 0, clock)
     _check_scheduler(cluster.pods, pod, schedulers)
     if pod in queue.gated:
@@ -160,7 +158,7 @@ def _each(asked: _Asked, request: Request, make: Callable[[Decision], Made]) -> 
             with asked.clock.phase("report"):
                 made.append(make(decision))
             preempting = preempting or bool(decision.victims)
-    warn(warnings_of(asked.found, asked.queue.pods, preempting=preempting))
+    warn(_warnings_of(asked.found, asked.queue.pods, preempting=preempting))
     if request.verbosity:
         warn(asked.clock.lines())
     return made
@@ -193,3 +191,29 @@ def _print_one(asked: _Asked, request: Request, place: ScheduledCluster) -> None
     pages += [gated(asked.found.cluster, pod, why, page.width) for pod, why in asked.queue.gated.items()]
     for sections in pages:
         print_sections([[*place.lines(page.width), *sections[0]], *sections[1:]], page)
+
+
+def _warnings_of(found: LoadedCluster, pods: Sequence[int], *, preempting: bool) -> list[str]:
+    """One sentence where the answers about these pods depend on kinds that the input does not tell of.
+
+    ``preempting``: whether others would have to go for one of them, on which budgets have a say.
+    """
+    missing_data = MissingData(found.cluster)
+    for pod in pods:
+        missing_data.decisive(pod)
+        missing_data.scoring(pod)
+    if preempting:
+        missing_data.lacks("PodDisruptionBudget")
+    return found.missing_warning(missing_data.missed, "answers")
+
+
+def _other_schedulers(cluster: Cluster, left: Iterable[int]) -> list[str]:
+    """One sentence about the pending pods that are left to other schedulers; nothing without such pods."""
+    pods = cluster.pods
+    others = Counter(pods.tables.schedulers[pods.schedulers[pod]] for pod in left)
+    if not others:
+        return []
+    counts = ", ".join(f"{printable(name)} {count:,}" for name, count in sorted(others.items()))
+    total = others.total()
+    verb = "uses another scheduler and is" if total == 1 else "use other schedulers and are"
+    return [f"{counted(total, 'pending pod')} {verb} left out: {counts}"]

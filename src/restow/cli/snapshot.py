@@ -59,8 +59,8 @@ def snapshot(
     environment variables, commands, Secrets or ConfigMaps, and no annotation that decisions do not read. With --usage it also holds what the nodes used, for strategies that go by usage.
     """
     from restow.cli.inputs import ClusterSource
+    from restow.cli.progress import told
     from restow.cli.snapshotting import Request, write_snapshot
-    from restow.cli.timings import told
 
     with told("snapshot", verbose):
         asked = Request(

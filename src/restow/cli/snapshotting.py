@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
+import stat
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from tempfile import NamedTemporaryFile
+from typing import TYPE_CHECKING, BinaryIO
 
 from restow.cli.inputs import ClusterSource, check_inputs, origin_of
 from restow.cli.options import STDIN
 from restow.cli.progress import working
 from restow.cli.streams import warn
-from restow.cli.written_files import check_target, write_file
 from restow.cluster.left_out import left_out_notes
 from restow.cluster.usage_columns import KIND as USAGE
 from restow.errors import InputError
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
     from restow.cli.usage_asking import UsageQuestion
 
 _PACKED = ".gz"
+
+#: Writes the whole content.
+Write = Callable[[BinaryIO], None]
 
 
 @dataclass(slots=True, frozen=True)
@@ -48,7 +53,7 @@ def write_snapshot(request: Request) -> None:
     check_inputs(where, request.policy)
     question = _usage_question(request)
     if output is not None and output != STDIN:
-        check_target(output)
+        _check_target(output)
     with garbage_collection_paused(), working("reading the cluster"):
         cluster, origin = _read(where)
     if question is not None:
@@ -120,3 +125,96 @@ def _add_usage(cluster: CompactCluster, question: UsageQuestion, where: ClusterS
         answer = ask_for_usage(question, where, cluster.names("Node"))
     warn(answer.notes)
     cluster.add(USAGE, answer.series)
+
+
+# A regular file is replaced as a whole, so that nobody ever sees half of it, and keeps its mode and its owner. A link
+# is followed to what it names. Anything else - a device, a pipe - is opened and written, never replaced.
+def _check_target(path: str) -> None:
+    """Raise InputError where the file that ``-o`` names cannot be written: a folder, a read-only file, no such place."""
+    try:
+        found = _stat(path)
+        if found is None and not path.endswith(os.sep):
+            os.scandir(_real(path).parent).close()
+        elif found is None or stat.S_ISDIR(found.st_mode):
+            raise InputError(f"-o {path}: is a directory; name a file in it")
+        elif stat.S_ISREG(found.st_mode) and not (found.st_mode & 0o222 and os.access(path, os.W_OK)):
+            raise InputError(f"-o {path}: the file is read-only; name another one, or make it writable")
+    except OSError as error:
+        raise _unusable(path, error) from error
+
+
+def write_file(path: str, write: Write) -> None:
+    """Write a file; InputError as ``_check_target``, OSError with the file's name where writing fails halfway."""
+    _check_target(path)
+    found = _stat(path)
+    if found is None or stat.S_ISREG(found.st_mode):
+        _replace(path, found, write)
+    else:
+        _write_through(path, write)
+
+
+def _stat(path: str) -> os.stat_result | None:
+    try:
+        return Path(path).stat()
+    except FileNotFoundError:
+        return None
+
+
+def _real(path: str) -> Path:
+    return Path(os.path.realpath(path))
+
+
+def _unusable(path: str, error: OSError) -> InputError:
+    return InputError(f"-o {path}: {error.strerror or error}")
+
+
+def _failed(path: str, error: OSError) -> OSError:
+    return OSError(error.errno, f"-o {path}: {error.strerror or error}")
+
+
+def _write_through(path: str, write: Write) -> None:
+    try:
+        stream = Path(path).open("wb")  # noqa: SIM115 - that it cannot be opened is another error than that it is full
+    except OSError as error:
+        raise _unusable(path, error) from error
+    try:
+        with stream:
+            write(stream)
+    except OSError as error:
+        raise _failed(path, error) from error
+
+
+def _replace(path: str, found: os.stat_result | None, write: Write) -> None:
+    """Write beside the file and put it there whole."""
+    target = _real(path)
+    try:
+        stream = NamedTemporaryFile(dir=target.parent, prefix=".restow-", delete=False)  # noqa: SIM115 - as above
+    except OSError as error:
+        raise _unusable(path, error) from error
+    try:
+        with stream:
+            write(stream)  # type: ignore[arg-type]
+        _dress(stream.name, found)
+        Path(stream.name).replace(target)
+    except BaseException as error:
+        with suppress(OSError):
+            Path(stream.name).unlink()
+        if isinstance(error, OSError):
+            raise _failed(path, error) from error
+        raise
+
+
+def _dress(name: str, found: os.stat_result | None) -> None:
+    """Give a temporary file, which is for its owner alone, the mode and owner of the file before, or of a new file."""
+    if found is None:
+        os.chmod(name, 0o666 & ~_umask())  # noqa: PTH101
+        return
+    with suppress(OSError):
+        os.chown(name, found.st_uid, found.st_gid)
+    os.chmod(name, stat.S_IMODE(found.st_mode))  # noqa: PTH101
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -6,8 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from restow.cli.plan_request import PlanContext
-from restow.cli.progress import working
-from restow.cli.timings import Timings
+from restow.cli.progress import Timings, working
 from restow.descheduling.cycle import Cycle
 from restow.descheduling.registry import plugins
 from restow.descheduling.steering import FOR_STEERING

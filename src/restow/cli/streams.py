@@ -7,6 +7,7 @@ in ASCII, one for one, so that columns stay columns; any other becomes a questio
 from __future__ import annotations
 
 import codecs
+import logging
 import sys
 from collections.abc import Iterable
 from io import TextIOWrapper
@@ -14,6 +15,13 @@ from io import TextIOWrapper
 from restow.redaction import public_line
 
 _PLAIN = str.maketrans("▁▂▃▄▅▆▇█…⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", "_.:-=+*#~..........")
+
+
+class _Lines(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        error = record.exc_info[1] if record.exc_info else None
+        why = f": {type(error).__name__}: {error}" if error is not None else ""
+        warn([f"{record.getMessage()}{why}"])
 
 
 def degrade_gracefully() -> None:
@@ -35,3 +43,8 @@ def _plain(error: UnicodeError) -> tuple[str, int]:
         raise error
     text = error.object[error.start : error.end].translate(_PLAIN)
     return "".join(each if each.isascii() else "?" for each in text), error.end
+
+
+def warn_of_libraries() -> None:
+    """From now on, where nobody else listens; only asynchronous libraries say anything."""
+    logging.lastResort = _Lines(logging.WARNING)

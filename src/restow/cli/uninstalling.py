@@ -7,24 +7,29 @@ import signal
 import sys
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from restow.cli.library_warnings import warn_of_libraries
 from restow.cli.output import write_bytes
-from restow.cli.streams import warn
+from restow.cli.streams import warn, warn_of_libraries
 from restow.client.connection import connect
 from restow.client.transport import Api
 from restow.errors import InputError
 from restow.operator.inventory import Item, inventory
 from restow.operator.uninstalling import Uninstalling
+from restow.plain_text import printable
+from restow.reporting.columns import joined, widths
 from restow.reporting.json import indented_json
-from restow.reporting.removal_table import removal_lines
 from restow.reporting.wording import counted
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
 _DONE, _FAILED, _INTERRUPTED = 0, 1, 130
+
+_HEAD = ("STEP", "KIND", "NAME")
 
 
 @dataclass(slots=True, frozen=True)
@@ -96,7 +101,7 @@ def _show(request: Request, items: tuple[Item, ...]) -> None:
 
 
 def _print(items: tuple[Item, ...]) -> None:
-    sys.stdout.writelines(f"{line}\n" for line in removal_lines(items))
+    sys.stdout.writelines(f"{line}\n" for line in _removal_lines(items))
     sys.stdout.flush()
 
 
@@ -127,3 +132,15 @@ def _report(request: Request, removal: OperatorRemoval) -> None:
     sys.stdout.write(
         f"{counted(removed, 'object')} removed; nothing is left\n" if removed else "there is no operator\n"
     )
+
+
+def _removal_lines(items: Sequence[Item]) -> Iterator[str]:
+    """Yield a line for each thing, in the order of removal; no name is cut, for each is about to be removed."""
+    rows = [_HEAD, *map(_row, items)]
+    columns = widths(rows)
+    return (joined(row, columns).rstrip() for row in rows)
+
+
+def _row(item: Item) -> tuple[str, str, str]:
+    name = f"{item.namespace}/{item.name}" if item.namespace else item.name
+    return item.step, item.kind, printable(f"{name}: soft taints" if item.step == "taints" else name)

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from restow.cli.inputs import ClusterSource
-from restow.cli.library_warnings import warn_of_libraries
 from restow.cli.policy_files import read_policy_file
 from restow.cli.pressure_check import listed_nodes
+from restow.cli.streams import warn_of_libraries
 from restow.cli.usage_range import usage_seconds, usage_step
 from restow.client.connection import connect, open_session
 from restow.client.credentials import Endpoint

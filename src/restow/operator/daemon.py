@@ -21,10 +21,9 @@ from restow.operator.facts import Installation
 from restow.operator.metrics import OperatorMetrics, SyncResult
 from restow.operator.syncing import Operator, leave, sync
 from restow.operator.watches import watch
-from restow.running.background import background
+from restow.running.background import background, heed_signals, told_to_stop
 from restow.running.connecting import connected
 from restow.running.electing import with_permission
-from restow.running.ending import heed_signals, told_to_stop
 from restow.running.https import https
 from restow.running.liveness import watched
 from restow.running.logs import Log

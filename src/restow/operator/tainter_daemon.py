@@ -18,9 +18,8 @@ from restow.live.prometheus import PrometheusUsage
 from restow.operator.resource import NAMESPACE
 from restow.operator.soft_tainting import SoftTainting
 from restow.policies.policy import Policy
-from restow.running.background import background
+from restow.running.background import background, told_to_stop
 from restow.running.connecting import connected
-from restow.running.ending import told_to_stop
 from restow.running.https import https
 from restow.running.liveness import watched
 from restow.running.logs import Log

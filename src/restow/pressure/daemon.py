@@ -26,10 +26,9 @@ from restow.pressure.situation import Criteria
 from restow.pressure.troubles import Status
 from restow.pressure.view import Renderer, View, application
 from restow.pressure.writing import Writer
-from restow.running.background import background
+from restow.running.background import background, told_to_stop
 from restow.running.connecting import connected
 from restow.running.electing import lease_unless_dry, with_permission
-from restow.running.ending import told_to_stop
 from restow.running.liveness import watched
 from restow.running.logs import Log
 from restow.running.settings import ApiSettings, LeaseSettings

@@ -27,8 +27,7 @@ from restow.pressure.marking import (
 )
 from restow.pressure.metrics import MarkKind, PressureMetrics
 from restow.pressure.nodes import MarkedNode, labels_of
-from restow.running.log_entries import Ref
-from restow.running.logs import Log
+from restow.running.logs import Log, Ref
 
 #: Nodes that are written at a time.
 _AT_A_TIME: Final = 16

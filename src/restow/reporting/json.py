@@ -12,11 +12,15 @@ from restow.plain_text import printable_json
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from restow.descheduling.explaining.explanation import NodeExplanation, PodExplanation
     from restow.descheduling.plan import Metadata, Plan, ResourceLoad, Utilisation
 
 _DIGITS: Final = 4
 #: The one character of ASCII that JSON leaves as it is and that does not print.
 _DELETE: Final = b"\x7f"
+
+#: What every document begins with.
+_HEAD = ("apiVersion", "kind", "metadata")
 
 
 def render_json(plan: Plan) -> Iterator[bytes]:
@@ -99,3 +103,10 @@ def _rounded_load(load: ResourceLoad) -> ResourceLoad:
     return structs.replace(
         load, max=round(load.max, _DIGITS), mean=round(load.mean, _DIGITS), spread=round(load.spread, _DIGITS)
     )
+
+
+def render_explanation(explanation: PodExplanation | NodeExplanation) -> bytes:
+    """Return the document, indented by two spaces, with a final newline."""
+    fields = msgspec.to_builtins(explanation)
+    ordered = {name: fields[name] for name in (*_HEAD, *(name for name in fields if name not in _HEAD))}
+    return indented_json(ordered) + b"\n"

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
 
 from restow.reporting.answer import predicts_load
-from restow.reporting.sparkline import MOST_BUCKETS, bucketed, sparkline
 from restow.reporting.wording import counted, percent, resource_order
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from restow.descheduling.plan import NodeLoad, ResourceLoad
     from restow.reporting.report import Report
@@ -21,6 +21,9 @@ _LABEL: Final = 8
 _COLUMN_GAP: Final = 4
 _FIGURES: Final = ("max", "spread")
 _MOST_PICTURED: Final = 2
+
+LEVELS: Final = "▁▂▃▄▅▆▇█"
+_MOST_BUCKETS: Final = 40
 
 
 @dataclass(slots=True, frozen=True)
@@ -57,7 +60,7 @@ def load_lines(report: Report, width: int) -> Iterator[Text]:
 def _nodes_fit(report: Report, width: int) -> bool:
     """Tell whether a character a node fits below the figures of the two resources that matter most."""
     columns = [_column(report, each) for each in shown_resources(report)[:_MOST_PICTURED]]
-    return len(report.loads) <= MOST_BUCKETS and _width(columns) <= width
+    return len(report.loads) <= _MOST_BUCKETS and _width(columns) <= width
 
 
 def shown_resources(report: Report) -> list[str]:
@@ -72,11 +75,13 @@ def node_lines(report: Report, width: int) -> Iterator[Text]:
     if _nodes_fit(report, width) or not shown_resources(report):
         return
     count = len(report.loads)
-    if count > MOST_BUCKETS:
-        yield Text(f"{counted(count, 'node')} in {MOST_BUCKETS} groups of about {count // MOST_BUCKETS}, fullest first")
+    if count > _MOST_BUCKETS:
+        yield Text(
+            f"{counted(count, 'node')} in {_MOST_BUCKETS} groups of about {count // _MOST_BUCKETS}, fullest first"
+        )
     for resource in shown_resources(report)[:_MOST_PICTURED]:
         pairs = node_fractions(report.loads, resource)
-        if count > MOST_BUCKETS:
+        if count > _MOST_BUCKETS:
             pairs.sort(reverse=True)
         sides = [("before", 0), ("after", 1)] if predicts_load(report.plan) else [("now", 0)]
         for label, side in sides:
@@ -95,7 +100,7 @@ def _column(report: Report, resource: str) -> list[Text]:
     known = predicts_load(report.plan)
     changes = _figures(load.before[resource], load.after[resource], known=known)
     pairs = node_fractions(report.loads, resource)
-    if pairs and len(report.loads) <= MOST_BUCKETS:
+    if pairs and len(report.loads) <= _MOST_BUCKETS:
         before, after = (sparkline(side) for side in zip(*pairs, strict=True))
         changes.append(_Change(before, after if known else None))
     return [each.text() for each in changes]
@@ -133,3 +138,17 @@ def _line(label: str, cells: list[Text], columns: list[list[Text]]) -> Text:
         line.append(" " * (_cell_width(column) - cell.cell_len + _COLUMN_GAP))
     line.rstrip()
     return line
+
+
+def sparkline(fractions: Sequence[float]) -> str:
+    """Return one character a value; values outside 0 to 1 show as the nearest end."""
+    top = len(LEVELS) - 1
+    return "".join(LEVELS[min(max(round(each * top), 0), top)] for each in fractions)
+
+
+def bucketed(values: Sequence[float], most: int = _MOST_BUCKETS) -> list[float]:
+    """Return the values, or the means of ``most`` neighbouring groups of nearly equal size where there are more."""
+    if len(values) <= most:
+        return list(values)
+    edges = [index * len(values) // most for index in range(most + 1)]
+    return [sum(values[low:high]) / (high - low) for low, high in pairwise(edges)]

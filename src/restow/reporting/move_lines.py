@@ -17,7 +17,6 @@ from rich.text import Text
 from restow.plain_text import printable
 from restow.reporting.answer import landing_of, predicts
 from restow.reporting.columns import GAP, joined, narrowed, total_width, widths, without_shared_domain, wrapped
-from restow.reporting.pod_forms import fitting_form, pod_forms
 from restow.reporting.sureness import differs, sureness
 from restow.reporting.wording import counted, why
 
@@ -37,6 +36,8 @@ _NO_NODE: Final = ("-", "cleared")
 _POD, _OWNER = 1, 2
 #: From where and, if that is known, to where.
 _NODES: Final = slice(3, 5)
+
+_ELLIPSIS: Final = "…"
 
 
 def move_lines(plan: Plan, width: int, see: str = "-o wide or -o json") -> Iterator[Text]:
@@ -176,3 +177,20 @@ def _largest(counts: Counter[str]) -> str:
     ranked = sorted(counts.items(), key=lambda each: (-each[1], each[0]))
     shown = [f"{printable(name)} {count:,}" for name, count in ranked[:_MOST_TOTALS]]
     return ", ".join([*shown, "..."] if len(shown) < len(ranked) else shown)
+
+
+def pod_forms(pod: str, owner: str) -> list[str]:
+    """Return ``shop/web-7f9c-x2k9q``, ``shop/web-…-x2k9q`` and ``shop/…-x2k9q`` for Deployment/web; each shorter than the last."""
+    namespace, _, name = pod.partition("/")
+    workload = owner.partition("/")[2]
+    if not workload or not name.startswith(f"{workload}-"):
+        return [pod]
+    rest = name.removeprefix(f"{workload}-")
+    suffix = rest.rpartition("-")[2]
+    forms = [f"{namespace}/{workload}-{_ELLIPSIS}-{suffix}", f"{namespace}/{_ELLIPSIS}-{suffix}"]
+    return [pod, *(each for each in forms if cell_len(each) < cell_len(pod))]
+
+
+def fitting_form(forms: Sequence[str], width: int) -> str:
+    """Return the longest form that fits, or else the shortest."""
+    return next((each for each in forms if cell_len(each) <= width), forms[-1])

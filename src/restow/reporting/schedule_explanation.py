@@ -2,32 +2,39 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from rich.cells import cell_len
 from rich.text import Text
 
 from restow.cluster.pods import PENDING
 from restow.plain_text import printable, some
-from restow.reporting.columns import GAP, wrapped
+from restow.reporting.columns import GAP, cut_middle, total_width, wrapped
 from restow.reporting.schedule_rows import margin, told
-from restow.reporting.schedule_scores import score_lines
 from restow.reporting.table import labelled
 from restow.reporting.wording import counted
 from restow.scheduling.framework import NOT_ASKED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
     from restow.cluster.snapshot import Cluster
     from restow.scheduling.decision import Decision
+    from restow.scheduling.framework import Scores
+    from restow.scheduling.scoring import Ranking
     from restow.scheduling.verdicts import PluginRejection, Verdicts
 
 _MOST_NODES, _MOST_VICTIMS, _MOST_CANDIDATES = 10, 8, 5
 _INDENT: Final = " "
 #: What is said of nodes that a PreFilter result leaves out: no single plugin rejects them.
 _PREFILTER: Final = "PreFilter"
+
+_MOST_SCORED: Final = 12
+_NARROWEST_NODE: Final = 12
+_WORD: Final = re.compile(r"[A-Z]+[a-z0-9]*|[^A-Z]+")
 
 
 @dataclass(slots=True, frozen=True)
@@ -152,3 +159,57 @@ def _dim_lines(text: str, width: int, indent: int = 1) -> Iterator[Text]:
 
 def _next_command() -> Iterator[Text]:
     yield Text.assemble("restow schedule ... -o json   ", ("every node and score", "dim"))
+
+
+# Plugins that give every node the same are named in a line below. Names of plugins are long, so they stand above
+# their columns word by word: ``Node``, ``Resources``, ``Fit``.
+def score_lines(names: Sequence[str], ranking: Ranking, width: int) -> Iterator[Text]:
+    """Yield the table of a ranking; ``names`` are those of all nodes."""
+    order = (-ranking.total).argsort(kind="stable").tolist()
+    shown = order[:_MOST_SCORED]
+    telling = {name: each for name, each in ranking.by_plugin.items() if each.min() != each.max()}
+    columns = {"total": ranking.total} | telling
+    nodes = [printable(names[ranking.nodes[at]]) for at in shown]
+    cells = [[str(int(each[at])) for each in columns.values()] for at in shown]
+    yield from _table(list(map(_heading, columns)), nodes, cells, width)
+    if len(order) > len(shown):
+        yield Text(f"{_INDENT}... and {counted(len(order) - len(shown), 'more node')} that fit", style="dim")
+    yield from _same_everywhere(ranking.by_plugin, telling, width)
+
+
+def _table(headings: list[list[str]], nodes: list[str], cells: list[list[str]], width: int) -> Iterator[Text]:
+    columns = [max(map(len, [*heading, *(row[at] for row in cells)])) for at, heading in enumerate(headings)]
+    natural = max(map(cell_len, [*nodes, "NODE"]))
+    room = min(natural, max(width - total_width([*columns, len(_INDENT)]) - len(GAP), _NARROWEST_NODE))
+    height = max(map(len, headings))
+    padded = [[""] * (height - len(heading)) + heading for heading in headings]
+    for level in range(height):
+        first = "NODE" if level == height - 1 else ""
+        yield Text(_line(first, [heading[level] for heading in padded], room, columns), style="bold")
+    best = cells[0][0]
+    for node, row in zip(nodes, cells, strict=True):
+        yield Text(_line(cut_middle(node, room), row, room, columns), style="green" if row[0] == best else "")
+
+
+def _line(first: str, rest: Sequence[str], room: int, columns: Sequence[int]) -> str:
+    cells = [f"{cell:>{column}}" for cell, column in zip(rest, columns, strict=True)]
+    return GAP.join([f"{_INDENT}{first}{' ' * (room - cell_len(first))}", *cells]).rstrip()
+
+
+def _heading(name: str) -> list[str]:
+    """The words of a plugin's name, those that fit beside one another on one line."""
+    words = _WORD.findall(name) if name != "total" else ["TOTAL"]
+    longest, lines = max(map(len, words)), [""]
+    for word in words:
+        if len(lines[-1]) + len(word) <= longest:
+            lines[-1] += word
+        else:
+            lines.append(word)
+    return [line for line in lines if line]
+
+
+def _same_everywhere(every: Mapping[str, Scores], telling: Mapping[str, Scores], width: int) -> Iterator[Text]:
+    same = ", ".join(f"{name} {int(each[0])}" for name, each in every.items() if name not in telling)
+    if same:
+        text = f"{_INDENT}the same on every node: {same}"
+        yield from (Text(line, style="dim") for line in wrapped(text, width, subsequent_indent=_INDENT * 3))

@@ -1,4 +1,4 @@
-"""What the table says of each pod that was scheduled: where it goes and how narrowly, or why it goes nowhere.
+"""What a schedule says about each pod, as rows for people, with what the reports have in common.
 
 A row holds a few words; decisions about thousands of pods and nodes are not kept.
 """
@@ -8,9 +8,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from restow.plain_text import printable
+from restow.reporting.table import labelled
 from restow.reporting.wording import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.text import Text
+
     from restow.cluster.snapshot import Cluster
     from restow.scheduling.decision import Decision
 
@@ -32,6 +38,27 @@ class PodRow:
     rival: str = ""
     #: The pods that it preempts.
     victims: tuple[str, ...] = ()
+
+
+@dataclass(slots=True, frozen=True)
+class ScheduledCluster:
+    """The cluster as the first line of a table tells it."""
+
+    nodes: int
+    pods: int
+    #: Where it came from, such as ``cluster.json, 0.1 s``.
+    sources: str
+    #: The scheduler's configuration; empty is the default.
+    configuration: str = ""
+    #: Whether kube-scheduler would score only some of so many nodes.
+    sampled: bool = False
+
+    def lines(self, width: int) -> Iterator[Text]:
+        """Yield the first lines of a table."""
+        size = f"{counted(self.nodes, 'node')}, {counted(self.pods, 'pod')}"
+        yield from labelled("cluster", [size, printable(self.sources)], width)
+        if self.configuration:
+            yield from labelled("config", [printable(self.configuration)], width)
 
 
 def pod_row(cluster: Cluster, decision: Decision) -> PodRow:

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from restow.reporting.schedule_report import ScheduledCluster
-    from restow.reporting.schedule_rows import PodRow
+    from restow.reporting.schedule_rows import PodRow, ScheduledCluster
 
 _MOST_LISTED, _OF_MANY = 20, 10
 _MOST_GROUPS, _MOST_NAMES, _MOST_VICTIMS = 8, 4, 3

@@ -16,10 +16,9 @@ from restow.reporting.answer import headline, note_sentences, problem_sentences,
 from restow.reporting.columns import GAP, widths, wrapped
 from restow.reporting.load_lines import load_lines, node_lines
 from restow.reporting.move_lines import move_lines, total_line
-from restow.reporting.next_commands import next_commands
 from restow.reporting.purpose import balance, made_together, not_done, wanted
 from restow.reporting.refusal_groups import group_refusals
-from restow.reporting.wording import counted
+from restow.reporting.wording import counted, next_commands
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -40,7 +40,7 @@ from restow.live.prometheus import UsageSource, no_usage
 from restow.policies.codes import OutcomeCode, Placement, SteeringMode, SteeringSetting
 from restow.policies.policy import Policy
 from restow.running import fences
-from restow.running.off_loop import LONGEST_DECISION, off_loop
+from restow.running.background import LONGEST_DECISION, off_loop
 from restow.running.offering import UNSTEERED, Choice
 from restow.running.replanning import ANEW, SEEN, carried_out
 from restow.scheduling.installed_plugins import UnusablePluginError

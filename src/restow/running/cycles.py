@@ -38,11 +38,11 @@ from restow.live.prometheus import UsageSource, no_usage
 from restow.policies.codes import OutcomeCode, RefusalCode, Stage, SteeringMode
 from restow.policies.policy import collects_kubernetes_metrics
 from restow.running import log_lines
+from restow.running.background import LONGEST_DECISION, off_loop
 from restow.running.cycle_figures import cycle_figures
 from restow.running.deciding import Before, Decision, Rules, decide
 from restow.running.fences import fenced
 from restow.running.logs import Log
-from restow.running.off_loop import LONGEST_DECISION, off_loop
 from restow.running.offering import UNSTEERED, Choice, Offer
 from restow.running.publishing import Publish
 from restow.running.replanning import ANEW, SEEN, carried_out

@@ -28,21 +28,19 @@ from restow.live.cluster import LiveCluster, live_cluster
 from restow.live.kinds import METRICS, READ
 from restow.live.prometheus import PrometheusUsage
 from restow.policies.policy import Policy, collects_kubernetes_metrics
+from restow.running.background import told_to_stop
 from restow.running.connecting import connected
 from restow.running.cycles import Cycles
 from restow.running.deciding import Rules
 from restow.running.electing import lease_unless_dry, with_permission
-from restow.running.ending import told_to_stop
-from restow.running.evictions import TracedEvictions
 from restow.running.fences import fencing_by, unfencing
 from restow.running.https import https
 from restow.running.liveness import watched
 from restow.running.logs import Log
-from restow.running.loop import Loop
+from restow.running.loop import Loop, PolicySource
 from restow.running.offering import Offer
-from restow.running.policy_source import PolicySource
 from restow.running.publishing import Publish, publishing
-from restow.running.recording import recording
+from restow.running.recording import TracedEvictions, recording
 from restow.running.settings import Settings
 from restow.running.steering import releasing, steering
 from restow.running.tracing import RUN, Tracing, tracing_of

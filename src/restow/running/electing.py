@@ -1,4 +1,4 @@
-"""Work under a lease, where one is asked for.
+"""Leads by a lease: of a daemon for as long as it runs, of a command for as long as it writes.
 
 Whoever loses the lease ends, as the Descheduler does, with exit status 0: the kubelet starts it anew, and it applies
 again. Whoever is told to stop while it waits for the lease just goes. Source of a request's time: client-go v0.36,
@@ -10,12 +10,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Final
 
+from restow.client.errors import ClientError
 from restow.client.leader_election import Election, lead, new_identity
-from restow.client.leadership import Leadership, always
-from restow.client.leases import LeaseLock
+from restow.client.leadership import Leadership, Timing, always
+from restow.client.leases import Lease, LeaseLock
 from restow.client.permitted_body import Permit
 from restow.client.transport import Api
+from restow.kube.duration import SECOND
+from restow.kube.timestamps import nearest_time
 from restow.running import log_lines
 from restow.running.logs import Log
 from restow.running.settings import LeaseSettings
@@ -24,6 +29,12 @@ from restow.running.settings import LeaseSettings
 Work = Callable[[Permit], Awaitable[None]]
 #: Is told whether this process may write.
 Leads = Callable[[bool], None]
+
+#: As of ``restow run``, but that a lease which was left behind is taken without much delay.
+_TIMING: Final = Timing(retry=5.0)
+#: Seconds after which somebody who was thought to be gone is known to be there.
+_PATIENCE: Final = _TIMING.lease + 4 * _TIMING.retry
+_REQUEST: Final = 10.0
 
 
 async def with_permission(
@@ -89,3 +100,97 @@ def _election(lease: LeaseSettings, namespace: str, api: Api, log: Log) -> Elect
         on_leader=lambda identity: log_lines.new_leader(log, identity),
         on_problem=lambda problem: log.failure("Lease was not acquired or renewed", problem),
     )
+
+
+# A replica of ``restow run`` that holds the lease evicts by its own plans and lets go whatever waits behind the gate
+# of steering and is not its own. So whoever finds the lease held does not begin, and while it is taken no replica
+# begins.
+def lease_lock(api: Api, namespace: str, name: str) -> LeaseLock:
+    """The lease of a name; requests about it do not wait behind evictions."""
+    return LeaseLock(api.without_limit().within(_REQUEST), namespace, name)
+
+
+async def holder_of(lock: LeaseLock, now: float) -> str | None:
+    """Who holds a lease at a time (seconds since the epoch), in one sentence; None where nobody seems to."""
+    try:
+        lease = await lock.get()
+    except ClientError as error:
+        raise _cannot(lock, error) from error
+    if lease is None or not lease.spec.holder_identity or _is_over(lease, now):
+        return None
+    return f"{_name(lock)} is held by {lease.spec.holder_identity}, which evicts pods of this cluster"
+
+
+def _is_over(lease: Lease, now: float) -> bool:
+    try:
+        renewed = nearest_time(lease.spec.renew_time or "") / SECOND
+    except ValueError:
+        return False
+    return now > renewed + (lease.spec.lease_duration_seconds or 0)
+
+
+def _name(lock: LeaseLock) -> str:
+    return f"the lease {lock.namespace}/{lock.name}"
+
+
+def _cannot(lock: LeaseLock, why: object) -> ClientError:
+    return ClientError(f"{_name(lock)} cannot be taken: {why}; --no-lease does without it")
+
+
+@dataclass(slots=True)
+class _Taking:
+    """What is heard while a lease is taken and held."""
+
+    name: str
+    identity: str
+    warn: Callable[[str], None]
+    #: What went wrong last.
+    problem: str = ""
+    has_begun: bool = False
+    #: Set once it has begun, or something went wrong.
+    is_decided: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def begin(self) -> None:
+        self.has_begun = True
+        self.is_decided.set()
+
+    def fail(self, problem: str) -> None:
+        self.problem = problem
+        self.is_decided.set()
+        if self.has_begun:
+            self.warn(f"{self.name} was not renewed: {problem}")
+
+    def see(self, holder: str) -> None:
+        if holder != self.identity:
+            self.warn(f"{self.name} was left behind by {holder}, and is taken once its time is over")
+
+
+async def under_lease(
+    lock: LeaseLock, work: Callable[[Permit], Awaitable[None]], stopping: asyncio.Event, warn: Callable[[str], None]
+) -> None:
+    """Do the work as soon as the lease is ours, and give it back; the work is cancelled where it is lost.
+
+    ClientError where the lease cannot be had. ``stopping`` ends the wait for it, and nothing else.
+    """
+    taking = _Taking(_name(lock), new_identity(), warn)
+
+    async def begun(leadership: Leadership) -> bool:
+        taking.begin()
+        await work(leadership.remaining)
+        return True
+
+    election = Election(lock, taking.identity, _TIMING, on_leader=taking.see, on_problem=taking.fail)
+    leading = asyncio.ensure_future(lead(election, begun))
+    waiting = [asyncio.ensure_future(each.wait()) for each in (taking.is_decided, stopping)]
+    await asyncio.wait((leading, *waiting), timeout=_PATIENCE, return_when=asyncio.FIRST_COMPLETED)
+    for each in waiting:
+        each.cancel()
+    if taking.has_begun:
+        if await leading is None:
+            warn(f"{taking.name} was lost")
+        return
+    leading.cancel()
+    with suppress(asyncio.CancelledError):
+        await leading
+    if not stopping.is_set():
+        raise _cannot(lock, taking.problem or "somebody else holds it")

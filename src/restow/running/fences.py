@@ -25,8 +25,8 @@ from restow.executing.releasing import hurried
 from restow.executing.settings import elapsed
 from restow.executing.unfencing import Unfencing
 from restow.running.background import background
+from restow.running.gating import Right, first_lacking
 from restow.running.logs import Log, once_each
-from restow.running.rights import Right, first_lacking
 from restow.serving.steering_metrics import SteeringMetrics
 
 #: What holds restow to one taint: it is installed with the rights, so who may do everything anyway fences no nodes.

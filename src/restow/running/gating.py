@@ -6,19 +6,19 @@ first: nothing has to be reached for it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import Enum
-from typing import Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import SplitResult, urlsplit
 
 from msgspec import Struct
 
 from restow.client import objects
 from restow.client.errors import ClientError, Forbidden, NotFound, missing_right
-from restow.client.resources import MUTATING_POLICY_BINDINGS, MUTATING_WEBHOOKS
+from restow.client.resources import ACCESS_REVIEWS, MUTATING_POLICY_BINDINGS, MUTATING_WEBHOOKS, Resource
 from restow.client.transport import Api
 from restow.executing.admission import PATH
 from restow.executing.steering import CONFIG_MAP
-from restow.running.rights import Right, may
 from restow.running.webhook import Webhook
 
 #: What has an admission policy read the ConfigMap.
@@ -81,6 +81,34 @@ class _ClientConfig(Struct, frozen=True, rename="camel"):
         return _parts(self.url).hostname or ""
 
 
+class Right(NamedTuple):
+    """A verb for objects of a kind, or for the one of a name."""
+
+    resource: Resource
+    name: str
+    subresource: str
+    verb: str
+
+    @property
+    def is_of_namespace(self) -> bool:
+        """Whether it is about one object of a namespace."""
+        return bool(self.name) and self.resource.namespaced
+
+    def lacking(self, namespace: str) -> str:
+        """A sentence with the rule that grants it, in a namespace where it is about one object there."""
+        where = f" in the namespace {namespace}" if self.is_of_namespace else ""
+        return f"restow's roles lack the rule {self.resource.rule((self.verb,), self.subresource)}{where}"
+
+
+class _Review(Struct, frozen=True, rename="camel"):
+    """A SelfSubjectAccessReview, there and back."""
+
+    spec: dict[str, Any]
+    status: dict[str, Any] | None = None
+    api_version: str = "authorization.k8s.io/v1"
+    kind: str = "SelfSubjectAccessReview"
+
+
 def _parts(url: str) -> SplitResult:
     """The parts of a URL; all empty where the API server takes it for one and Python does not."""
     try:
@@ -107,7 +135,7 @@ async def gate_of(api: Api, namespace: str, webhook: Webhook | None) -> Gate | s
     absent = []
     for resource, name in _OBJECTS:
         right = Right(resource, name, "", "get")
-        if not await may(api, namespace, right):
+        if not await _may(api, namespace, right):
             absent.append(right.lacking(namespace))
             continue
         try:
@@ -163,3 +191,26 @@ async def _unreachable(api: Api, webhook: Webhook | None) -> str | None:
     if why is None:
         return None
     return f"{where} asks {asked.host}, and its caBundle and restow's certificate (--tls-cert-file) do not fit: {why}"
+
+
+async def first_lacking(api: Api, namespace: str, rights: Iterable[Right]) -> str | None:
+    """A sentence about the first of some rights that restow does not have; None if it has all; ClientError."""
+    for right in rights:
+        if not await _may(api, namespace, right):
+            return right.lacking(namespace)
+    return None
+
+
+async def _may(api: Api, namespace: str, right: Right) -> bool:
+    """Whether restow has a right, in a namespace where it is about one object of a namespace; ClientError."""
+    resource, name, subresource, verb = right
+    asked = {
+        "group": resource.group,
+        "resource": resource.plural,
+        "subresource": subresource,
+        "name": name,
+        "verb": verb,
+    }
+    where = {"namespace": namespace} if right.is_of_namespace else {}
+    review = await objects.create(api, ACCESS_REVIEWS, "", _Review({"resourceAttributes": asked | where}))
+    return bool((review.status or {}).get("allowed"))

@@ -5,15 +5,41 @@ Source: Descheduler 0.36, packages evictions, descheduler and framework/profile.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from typing import Final, Literal
 
-from restow.running.log_entries import Ref
-from restow.running.logs import Log
+from restow.running.logs import Log, Ref
 
 ExtensionPoint = Literal["Deschedule", "Balance"]
 
 _EXTENSION_POINT: Final = "extension point"
+
+#: Where what is not a warning is told.
+_DETAILS: Final = 5
+
+
+# Otherwise Python would print it to stderr in a form of its own, with tracebacks. Set up when a run starts, not by
+# importing.
+class LibraryRecords(logging.Handler):
+    """Passes on what it is given."""
+
+    def __init__(self, log: Log) -> None:
+        super().__init__()
+        self._log = log
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Log a record: an exception in its own words, without a traceback."""
+        message = record.getMessage()
+        if record.exc_info and record.exc_info[1] is not None:
+            error = record.exc_info[1]
+            self._log.failure(message, f"{type(error).__name__}: {error}", logger=record.name)
+        elif record.levelno >= logging.ERROR:
+            self._log.failure(message, message, logger=record.name)
+        elif record.levelno >= logging.WARNING:
+            self._log.caution(message)
+        else:
+            self._log.info(message, v=_DETAILS, logger=record.name)
 
 
 def evicted(
@@ -117,3 +143,12 @@ def version_skew(log: Log, own: str, server: str) -> None:
         "See compatibility docs for more info: "
         "https://github.com/kubernetes-sigs/descheduler#compatibility-matrix"
     )
+
+
+def hear_libraries(log: Log) -> None:
+    """From now on, write what libraries say to a log, and nowhere else."""
+    root = logging.getLogger()
+    for handler in root.handlers[:]:
+        root.removeHandler(handler)
+    root.addHandler(LibraryRecords(log))
+    root.setLevel(logging.INFO if log.tells(_DETAILS) else logging.WARNING)

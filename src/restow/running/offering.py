@@ -20,9 +20,8 @@ from restow.kube.taints import FENCE
 from restow.policies.codes import SteeringMode, SteeringSetting
 from restow.policies.policy import Policy
 from restow.running.fences import missing_for_fences
-from restow.running.gating import Gate, gate_of
+from restow.running.gating import Gate, Right, first_lacking, gate_of
 from restow.running.logs import Log
-from restow.running.rights import Right, first_lacking
 from restow.running.webhook import Webhook
 
 _STEERED: Final[Mapping[SteeringMode, str]] = {

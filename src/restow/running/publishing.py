@@ -30,9 +30,9 @@ from restow.kube.timestamps import format_time
 from restow.policies.codes import Prediction
 from restow.policies.policy import Policy
 from restow.policies.understood import decided_document
+from restow.running.background import off_loop
 from restow.running.deciding import Decision, Rules
 from restow.running.logs import Log
-from restow.running.off_loop import off_loop
 from restow.running.reporter import Reporter
 from restow.running.settings import PlanConfigMap
 

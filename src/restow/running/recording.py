@@ -1,20 +1,43 @@
-"""Who writes the events of a run, and what is told of those that are lost."""
+"""What a program that evicts keeps for others: events, and traces of evictions."""
 
 from __future__ import annotations
 
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Final
 
+from restow.client import eviction
 from restow.client.events import Loss, Recorder
 from restow.client.transport import Api
+from restow.executing.surroundings import Evicting
+from restow.executing.task import Task
 from restow.running.logs import Log
 from restow.running.reporter import CONTROLLER
+from restow.running.tracing import EVICTION, Tracing
 from restow.serving.metrics import Metrics
 
 #: Seconds that one request may take.
 _REQUEST: Final = 10.0
+
+
+@dataclass(slots=True, frozen=True)
+class TracedEvictions:
+    """An ``Evicting`` that makes a span of each request."""
+
+    evicting: Evicting
+    tracing: Tracing
+
+    async def evict(self, task: Task) -> eviction.Outcome:
+        """What the other one answers. Attributes as the Descheduler's."""
+        pod = task.move.pod
+        attributes = {"podName": pod.name, "podNamespace": pod.namespace, "reason": task.move.reason}
+        with self.tracing.span(EVICTION, operation="evict", **attributes) as span:
+            answer = await self.evicting.evict(task)
+            if not isinstance(answer, eviction.Evicted):
+                span.happened("Eviction Failed", err=getattr(answer, "message", ""))
+            return answer
 
 
 @asynccontextmanager

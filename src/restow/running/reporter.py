@@ -36,8 +36,7 @@ from restow.policies.codes import STEERED, MoveResult, OutcomeCode, Prediction, 
 from restow.policies.policy import Policy
 from restow.policies.schema import ExtensionPoint
 from restow.running import log_lines
-from restow.running.log_entries import Ref
-from restow.running.logs import Log
+from restow.running.logs import Log, Ref
 from restow.serving.metrics import EvictedPod, EvictionResult, Metrics
 
 #: As the Descheduler's, so that whoever looks for its events finds them.

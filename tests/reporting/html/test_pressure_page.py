@@ -13,8 +13,7 @@ from reporting.html.test_page import Page
 from restow.kube.duration import MINUTE
 from restow.pressure.rules import Rule
 from restow.pressure.situation import KEPT
-from restow.reporting.html.pressure import MOST_NODES, render_pressure
-from restow.reporting.html.pressure_lines import line
+from restow.reporting.html.pressure import MOST_NODES, line, render_pressure
 
 RULE = Rule("cpu", "up", 0.8)
 

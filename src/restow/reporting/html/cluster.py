@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+from restow.kube.quantity import amount
 from restow.reporting.answer import predicts, predicts_load
 from restow.reporting.html.elements import EMPTY, Markup, section, tag, text
 from restow.reporting.html.heat_map import heat_map
-from restow.reporting.html.node_cards import node_cards
-from restow.reporting.wording import counted
+from restow.reporting.load_lines import shown_resources
+from restow.reporting.wording import counted, percent, resource_title
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from restow.descheduling.plan import NodeLoad
     from restow.reporting.report import Report
 
 MOST_CARDS: Final = 200
+
+_ROOMY: Final = 48
 
 
 def cluster(report: Report) -> Markup:
     """Write the section; its controls stay hidden until the page's script shows them."""
     few = len(report.loads) <= MOST_CARDS
-    picture = node_cards(report) if few else heat_map(report)
+    picture = _node_cards(report) if few else heat_map(report)
     controls = tag("div", _sorting() if few else EMPTY, _stepper(report), class_="controls", hidden="")
     return section("cluster", "Cluster", _facts(report), controls, tag("div", picture, class_="picture"))
 
@@ -59,3 +66,74 @@ def _stepper(report: Report) -> Markup:
         tag("output", text(hint), id="shown-move"),
         class_="stepper",
     )
+
+
+def _node_cards(report: Report) -> Markup:
+    """Write the list of nodes, by name."""
+    leaving = Counter(each.source for each in report.plan.moves)
+    arriving = Counter(each.target for each in report.plan.moves)
+    resources = shown_resources(report)
+    cards = (_card(each, resources, leaving[each.name], arriving[each.name]) for each in report.loads)
+    return tag("ul", *cards, class_="nodes dense" if len(report.loads) > _ROOMY else "nodes")
+
+
+def _card(load: NodeLoad, resources: Sequence[str], leaving: int, arriving: int) -> Markup:
+    meters = (_meter(each, load.resources[each]) for each in resources if load.resources.get(each, (0, 0, 0))[0])
+    return tag(
+        "li",
+        tag("h3", text(load.name)),
+        *meters,
+        tag("p", *_node_facts(load, leaving, arriving), class_="facts"),
+        class_="node",
+        data_name=load.name,
+        data_zone=load.zone,
+        data_load=str(_fullest(load, resources)),
+    )
+
+
+def _fullest(load: NodeLoad, resources: Sequence[str]) -> int:
+    """Return the fullest resource before, in permille of allocatable: what sorting by load looks at."""
+    known = (load.resources.get(each, (0, 0, 0)) for each in resources)
+    return max((1000 * before // allocatable for allocatable, before, _ in known if allocatable), default=0)
+
+
+def _meter(resource: str, values: tuple[int, int, int]) -> Markup:
+    allocatable, before, after = values
+    described = (
+        f"{resource_title(resource)}: {amount(resource, before)} of {amount(resource, allocatable)} requested before, "
+        f"{amount(resource, after)} after"
+    )
+    bars = [tag("rect", class_="after", width=_width(after / allocatable), height="100%", rx=2)]
+    if before != after:
+        bars.append(tag("rect", class_="before", width=_width(before / allocatable), height="100%", rx=2))
+    picture = tag("svg", tag("title", text(described)), *bars, class_="bar", role="img", aria_label=described)
+    name = tag("span", text(resource), class_="resource", title=resource)
+    return tag("div", name, picture, _value(before / allocatable, after / allocatable), class_="meter")
+
+
+def _width(fraction: float) -> str:
+    return f"{min(max(fraction, 0), 1) * 100:.1f}%"
+
+
+def _value(before: float, after: float) -> Markup:
+    if percent(before) == percent(after):
+        return tag("span", text(percent(after)), class_="value")
+    start = tag("span", text(f"{percent(before).removesuffix(' %')} → "), class_="dim")
+    return tag("span", start, text(percent(after)), class_="value")
+
+
+def _pods(load: NodeLoad) -> str:
+    change = f"{load.pods_before:,} → " if load.pods_before != load.pods_after else ""
+    return change + counted(load.pods_after, "pod")
+
+
+def _node_facts(load: NodeLoad, leaving: int, arriving: int) -> Iterator[Markup]:
+    yield tag("span", text(_pods(load)))
+    if leaving:
+        yield tag("span", text(f"{leaving:,} {'leaves' if leaving == 1 else 'leave'}"), class_="leaves")
+    if arriving:
+        yield tag("span", text(f"{arriving:,} {'arrives' if arriving == 1 else 'arrive'}"), class_="arrives")
+    if load.unschedulable:
+        yield tag("span", text("unschedulable"))
+    if load.zone:
+        yield tag("span", text(load.zone), class_="zone")

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from restow.policies.codes import STEERED, Certainty
-from restow.reporting.answer import headline, landing_of, predicts
-from restow.reporting.html.elements import EMPTY, Markup, joined, section, tag, text
+from restow.reporting.answer import headline, landing_of, predicts, stays
+from restow.reporting.html.elements import EMPTY, Markup, joined, row, section, tag, text
+from restow.reporting.refusal_groups import RefusalGroup, also_staying, group_refusals
 from restow.reporting.sureness import candidate_texts, kind_of, sureness_in_words
 
 if TYPE_CHECKING:
-    from restow.descheduling.plan import Move, Plan
+    from restow.descheduling.plan import Move, Plan, Refusal
 
 MOST_ROWS: Final = 2000
 _MOST_CANDIDATES: Final = 3
@@ -20,6 +21,10 @@ _MEANINGS: Final = {
     Certainty.LIKELY: "Likely: the pod probably lands where the strategy gets what it wants; the number is the probability.",
     Certainty.POSSIBLE: "Possible: the pod may land where the move gains nothing, or depends on kinds missing from the input.",
 }
+
+_MOST_ROWS: Final = 500
+#: Groups of up to this size print opened.
+_SHORT: Final = 50
 
 
 def moves(plan: Plan) -> Markup:
@@ -93,3 +98,53 @@ def _landing(move: Move) -> Markup:
 
 def _row(cells: dict[str, Markup]) -> Markup:
     return tag("tr", *(tag("td", cell, data_head=head) for head, cell in cells.items()))
+
+
+def refusals(plan: Plan) -> Markup:
+    """Write the section, one ``<details>`` a reason."""
+    groups = group_refusals(plan.refusals)
+    if not groups:
+        return section("stays", "Refusals", tag("p", text("No candidate was refused.")))
+    intro = tag("p", text(f"{stays(plan)}. Open a reason to see its pods."), class_="dim")
+    return section("stays", "Refusals", intro, _finder(), *map(_group, groups))
+
+
+def _finder() -> Markup:
+    field = tag("input", type="search", id="refusal-filter", placeholder="pod, node, message")
+    found = tag("output", id="refusal-count")
+    box = tag("p", tag("label", text("Find "), field), found, class_="controls", hidden="")
+    heads = ("Pod", "Node", "Strategy", "Reason")
+    table = tag("table", tag("thead", row(map(text, heads), "th")), tag("tbody"), id="found-refusals", hidden="")
+    return Markup(box + table)
+
+
+def _group(group: RefusalGroup) -> Markup:
+    summary = tag(
+        "summary",
+        tag("span", text(f"{len(group.refusals):,}"), class_="count"),
+        tag("span", text(group.stage), class_="stage"),
+        tag("span", text(group.code), class_="code"),
+        tag("span", text(group.example), class_="message"),
+    )
+    short = "short" if len(group.refusals) <= _SHORT else None
+    return tag("details", summary, _refusals_left_out(group), _pods(group), class_=short)
+
+
+def _refusals_left_out(group: RefusalGroup) -> Markup:
+    if len(group.refusals) <= _MOST_ROWS:
+        return EMPTY
+    sentence = f"Showing the first {_MOST_ROWS:,} of {len(group.refusals):,}. Find searches all of them."
+    return tag("p", text(sentence), class_="dim")
+
+
+def _pods(group: RefusalGroup) -> Markup:
+    """List the pods; a message that all share stands in the summary only."""
+    heads = ("Pod", "Node", "Strategy", *(("Message",) if group.messages > 1 else ()))
+    body = (row(_cells(each)[: len(heads)]) for each in group.refusals[:_MOST_ROWS])
+    return tag("table", tag("thead", row(map(text, heads), "th")), tag("tbody", *body))
+
+
+def _cells(refusal: Refusal) -> tuple[Markup, ...]:
+    more = len(also_staying(refusal))
+    pods = f"{refusal.pod}{f' and {more:,} more' if more else ''}"
+    return (text(pods), text(refusal.node), text(refusal.plugin), text(refusal.message))

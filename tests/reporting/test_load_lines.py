@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from restow.reporting.sparkline import LEVELS, bucketed, sparkline
+from restow.reporting.load_lines import LEVELS, bucketed, sparkline
 
 
 def test_a_full_node_is_a_full_block() -> None:

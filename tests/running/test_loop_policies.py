@@ -9,7 +9,7 @@ import pytest
 from builders.policies import Policy, as_yaml, strategy_policy
 from restow.errors import InputError
 from restow.policies.fallbacks import Fallbacks
-from restow.running.policy_source import PolicySource
+from restow.running.loop import PolicySource
 from restow.serving.metrics import Metrics
 from running.hearing import Heard, sample
 
@@ -108,7 +108,7 @@ def test_whatever_reading_a_policy_raises_the_old_one_stays(file: Path, monkeypa
     def fail(*_: object) -> None:
         raise ZeroDivisionError("x" * 1000)
 
-    monkeypatch.setattr("restow.running.policy_source.load_document", fail)
+    monkeypatch.setattr("restow.running.loop.load_document", fail)
     file.write_bytes(as_yaml(policy(2)))
     assert read.refresh(3) == [BROKEN]
     assert read.heard.of(BROKEN)[0]["err"] == f"{file}: ZeroDivisionError: {'x' * 200}…"

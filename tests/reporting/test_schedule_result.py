@@ -9,9 +9,7 @@ import pytest
 from builders import HOSTNAME, a_node, a_pod, node_affinity, node_term, uid_of
 from descheduling.harness import a_cluster
 from reporting.scheduling import decided
-from restow.reporting.schedule_json import render_pod, render_result
-from restow.reporting.schedule_outcomes import Outcomes
-from restow.reporting.schedule_result import ScheduleMetadata
+from restow.reporting.schedule_result import Outcomes, ScheduleMetadata, render_pod, render_result
 
 METADATA = ScheduleMetadata("2026-11-21T00:00:00Z", "1.2.3")
 

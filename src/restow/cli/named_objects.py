@@ -1,9 +1,10 @@
-"""Pods as people name them on the command line: ``NAMESPACE/NAME``."""
+"""Pods and nodes as people name them on the command line."""
 
 from __future__ import annotations
 
 from difflib import get_close_matches
 
+from restow.cluster.nodes import Nodes
 from restow.cluster.pods import Pods
 from restow.errors import InputError
 
@@ -41,3 +42,13 @@ def _similar(pods: Pods, namespace: str, short: str) -> list[str]:
         of_workload = (each for each in names if each.startswith(f"{short}-"))
         return [f"{near}/{each}" for each in (*of_workload, *get_close_matches(short, names, n=1))]
     return []
+
+
+def find_node(nodes: Nodes, name: str, where: str) -> int:
+    """The node of that name; InputError, which begins with ``where``, names a similar one where there is none."""
+    found = nodes.index.get(name)
+    if found is not None:
+        return found
+    short = [each for each in nodes.names if each.partition(".")[0] == name]
+    near = next(iter(short or get_close_matches(name, nodes.names, n=1)), "")
+    raise InputError(f"{where}: the input holds no node {name}{f'; did you mean {near}?' if near else ''}")

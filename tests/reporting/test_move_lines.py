@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from restow.reporting.pod_forms import fitting_form, pod_forms
+from restow.reporting.move_lines import fitting_form, pod_forms
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ from restow.client.errors import ClientError, Unreachable
 from restow.client.leader_election import Election
 from restow.client.leases import Lease, LeaseSpec, micro_time
 from restow.client.permitted_body import Permit
-from restow.running import lease_taking
-from restow.running.lease_taking import holder_of, under_lease
+from restow.running import electing
+from restow.running.electing import holder_of, under_lease
 from running.test_electing import Store, clock
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]
@@ -24,7 +24,7 @@ NOW = 1_800_000_000.0
 
 @pytest.fixture(autouse=True)
 def _virtual_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lease_taking, "Election", partial(Election, clock=clock))
+    monkeypatch.setattr(electing, "Election", partial(Election, clock=clock))
 
 
 @dataclass

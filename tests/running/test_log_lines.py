@@ -7,7 +7,7 @@ import logging
 
 import pytest
 
-from restow.running.library_logs import hear_libraries
+from restow.running.log_lines import hear_libraries
 from restow.running.logs import Log
 
 
