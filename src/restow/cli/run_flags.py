@@ -1,7 +1,7 @@
 """The flags of ``restow run``: all of the Descheduler's, with its defaults, those that it had until v0.22, and restow's.
 
 Each is declared once: its type, its default, and what the help says of it. What cannot be fulfilled is said by
-``flag_checks``, what changes nothing here by ``ignored_flags``; ``run_settings`` makes of them what a descheduler takes.
+``flag_checks``, as is what changes nothing here; ``run_settings`` makes of them what a descheduler takes.
 Source: Descheduler 0.36, cmd/descheduler/app/options; descheduler-framework flags of Kubernetes 1.36.
 """
 

@@ -1,4 +1,4 @@
-"""A program that writes a new key and a certificate that it signs: PEM on standard output, run by ``self_signed``.
+"""A program that writes a new key and a certificate that it signs: PEM on standard output, run by ``serving.tls``.
 
     python certificate.py COMMON_NAME HOST...
 
