@@ -83,7 +83,7 @@ class Loop:
 # nothing. A new text that cannot be used is said once; the policy before it stays in force.
 @dataclass(slots=True)
 class PolicySource:
-    """Made by ``open``."""
+    """The policy of a file, read again when its text changes; made by ``open``."""
 
     path: str
     fallbacks: Fallbacks
