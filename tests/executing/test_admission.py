@@ -23,7 +23,6 @@ OTHER = {"name": "other.dev/hold"}
 AWAITED = "uid-awaited"
 WEB = a_pod("web-1", owner=("ReplicaSet", "web", AWAITED))
 
-pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]
 
 PATH = "/api/v1/namespaces/kube-system/configmaps"
 HANG = Answer((10_000.0,))
@@ -260,12 +259,16 @@ async def awaited(announced: Announced, *owners: str) -> list[str]:
     return [owner for owner in owners if announced.awaits(owner)]
 
 
+@pytest.mark.asyncio
+@pytest.mark.looptime
 async def test_nothing_is_asked_for_before_somebody_asks() -> None:
     async with a_double() as double, an_announced(double):
         await asyncio.sleep(60.0)
         assert double.asked == []
 
 
+@pytest.mark.asyncio
+@pytest.mark.looptime
 async def test_the_one_config_map_is_followed() -> None:
     async with a_double() as double, an_announced(double) as announced:
         double.answers("GET", PATH, listed(a_map("a")), changes(("MODIFIED", a_map("a", "b", version="11")), pause=5.0))
@@ -275,6 +278,8 @@ async def test_the_one_config_map_is_followed() -> None:
     assert {each.params["fieldSelector"] for each in double.asked} == {"metadata.name=restow-steering"}
 
 
+@pytest.mark.asyncio
+@pytest.mark.looptime
 @pytest.mark.parametrize(
     "event",
     [("MODIFIED", a_map(version="11")), ("DELETED", a_map("a", version="11"))],
@@ -288,12 +293,16 @@ async def test_what_is_taken_out_is_awaited_no_more(event: tuple[str, dict[str, 
         assert await awaited(announced, "a") == []
 
 
+@pytest.mark.asyncio
+@pytest.mark.looptime
 async def test_without_a_config_map_nobody_is_awaited() -> None:
     async with a_double() as double, an_announced(double) as announced:
         double.answers("GET", PATH, listed(), HANG)
         assert await awaited(announced, "a") == []
 
 
+@pytest.mark.asyncio
+@pytest.mark.looptime
 async def test_nobody_is_awaited_while_news_are_interrupted_and_what_is_written_then_comes_whole() -> None:
     async with a_double() as double, an_announced(double) as announced:
         broken = changes(("MODIFIED", a_map("a", version="11")), cut=True)
@@ -304,6 +313,8 @@ async def test_nobody_is_awaited_while_news_are_interrupted_and_what_is_written_
         assert await awaited(announced, "a", "b") == ["a", "b"]
 
 
+@pytest.mark.asyncio
+@pytest.mark.looptime
 async def test_a_right_that_is_missing_is_told_once_and_found_when_it_comes() -> None:
     said: list[str] = []
     message = 'configmaps is forbidden: User "restow" cannot list resource "configmaps"'
@@ -316,6 +327,8 @@ async def test_a_right_that_is_missing_is_told_once_and_found_when_it_comes() ->
     assert 'resources: ["configmaps"], verbs: [list, watch]' in said[0]
 
 
+@pytest.mark.asyncio
+@pytest.mark.looptime
 async def test_a_config_map_that_cannot_be_read_names_nobody() -> None:
     odd = {"metadata": {"name": "restow-steering"}, "data": {"a": 7}}
     async with a_double() as double, an_announced(double) as announced:

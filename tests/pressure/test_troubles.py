@@ -17,8 +17,6 @@ from restow.pressure.troubles import Status, Troubles, troubles_of
 
 RULES = (Rule("cpu", "up", 0.8, clear=0.8), Rule("mem", "free", 2, "below", clear=2))
 
-pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]
-
 
 def told(*answers, names=("a", "b"), failures=None, most=0.5, afterwards="clear"):
     by = Criteria(RULES, Mark(), most, Patience(5 * MINUTE, afterwards))
@@ -69,6 +67,8 @@ def test_a_trouble_is_told_when_it_begins_and_when_it_is_over():
     assert (warned, said) == (["x is down"], ["x is back"])
 
 
+@pytest.mark.asyncio
+@pytest.mark.looptime
 async def test_three_intervals_without_an_answer_are_told_with_the_reason() -> None:
     status = Status(10.0)
     status.heard("Prometheus", "")
@@ -81,6 +81,8 @@ async def test_three_intervals_without_an_answer_are_told_with_the_reason() -> N
     assert status.trouble() == ""
 
 
+@pytest.mark.asyncio
+@pytest.mark.looptime
 async def test_who_is_not_asked_is_not_missed() -> None:
     status = Status(1.0)
     await asyncio.sleep(100)
