@@ -1,4 +1,4 @@
-"""Computations in a thread of their own."""
+"""Computations in a thread of their own, and how a process ends."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from restow.client.leader_election import RELEASE
 from restow.executing.execution import LAST_ANSWERS
 from restow.running.background import ENDS_WITHIN, EndlessError, off_loop
 
-pytestmark = pytest.mark.asyncio
 #: Seconds.
 LONG = 60.0
 
@@ -28,10 +27,12 @@ end_at_last(Log(sys.stderr), 0.1)
 """
 
 
+@pytest.mark.asyncio
 async def test_the_result_comes_from_another_thread() -> None:
     assert await off_loop(threading.get_ident, LONG) != threading.get_ident()
 
 
+@pytest.mark.asyncio
 async def test_what_is_raised_there_is_raised_here() -> None:
     def fail() -> None:
         raise LookupError("no such node")
@@ -40,6 +41,7 @@ async def test_what_is_raised_there_is_raised_here() -> None:
         await off_loop(fail, LONG)
 
 
+@pytest.mark.asyncio
 async def test_the_loop_goes_on_meanwhile() -> None:
     asked = threading.Event()
     waiting = asyncio.ensure_future(off_loop(asked.wait, LONG))
@@ -48,6 +50,7 @@ async def test_the_loop_goes_on_meanwhile() -> None:
     assert await waiting
 
 
+@pytest.mark.asyncio
 async def test_whoever_is_cancelled_does_not_wait_for_the_thread() -> None:
     begun, asked, ended = threading.Event(), threading.Event(), threading.Event()
 
@@ -65,6 +68,7 @@ async def test_whoever_is_cancelled_does_not_wait_for_the_thread() -> None:
     await asyncio.to_thread(ended.wait)
 
 
+@pytest.mark.asyncio
 @pytest.mark.looptime
 async def test_what_comes_too_late_is_dropped() -> None:
     asked, ended = threading.Event(), threading.Event()

@@ -36,7 +36,7 @@ def test_an_exception_is_one_line_without_a_traceback(heard):
     assert stream.getvalue().startswith("E")
     assert '"it failed" err=<\n\tValueError: no\n\tway\n > logger="some.library"' in stream.getvalue()
     assert "Traceback" not in stream.getvalue()
-    assert " test_library_logs.py:" in stream.getvalue()
+    assert " test_log_lines.py:" in stream.getvalue()
 
 
 def test_severities(heard):
