@@ -10,8 +10,15 @@ import pytest
 from builders import Owner, a_node, a_pod, a_service
 from live.telling import told_of
 from restow.cluster.snapshot import ClusterStore
+from restow.descheduling.planning import make_plan
+from restow.descheduling.proving import prove_cycle
+from restow.descheduling.registry import plugins, strategies
 from restow.errors import InputError
 from restow.kube.kinds import KINDS
+from restow.kube.timestamps import parse_time
+from restow.policies.codes import Placement
+from restow.policies.load import load_policy
+from restow.sources.synthetic import NOW, generate, policy_for
 
 
 def wire(kind, thing):
@@ -25,6 +32,13 @@ OWNERS = [
 ]
 
 
+def plan_of(cluster):
+    """The proven plan of the policy for synthetic clusters, as bytes."""
+    policy = load_policy(policy_for("mixed").encode(), "policy.yaml", plugins()).policy
+    cycle = prove_cycle(cluster, policy, strategies(), parse_time(NOW))
+    return msgspec.json.encode(make_plan(cycle, parse_time(NOW), Placement.PROVE))
+
+
 def a_random_pod(chance, name):
     return a_pod(
         name,
@@ -36,11 +50,26 @@ def a_random_pod(chance, name):
     )
 
 
+def the_same_from(there):
+    """A new intake of some objects."""
+    fresh = ClusterStore()
+    fresh.add("Service", ())
+    for (kind, _, _), thing in sorted(there.items(), key=lambda each: each[0], reverse=True):
+        fresh.add(kind, [wire(kind, thing)])
+    return fresh
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_what_is_left_after_many_changes_is_what_was_given_last(seed):
+    """At any moment, and whatever has been told of it before stays as it was told."""
     chance, store = random.Random(seed), ClusterStore()
-    there = {}
+    there, told = {}, []
+    store.add("Service", ())
     for _ in range(4000):
+        if chance.random() < 0.01:
+            snapshot = store.snapshot()
+            told.append((snapshot, told_of(snapshot)))
+            assert told[-1][1] == told_of(the_same_from(there).snapshot())
         kind = chance.choice(["Pod", "Pod", "Pod", "Node", "Service"])
         name = f"{kind[0].lower()}{chance.randrange(30)}"
         if kind == "Pod":
@@ -61,14 +90,33 @@ def test_what_is_left_after_many_changes_is_what_was_given_last(seed):
             there[key] = thing
             store.add(kind, [wire(kind, thing)])
 
-    fresh = ClusterStore()
-    fresh.add("Service", ())
-    for (kind, _, _), thing in sorted(there.items(), key=lambda each: each[0], reverse=True):
-        fresh.add(kind, [wire(kind, thing)])
-
+    fresh = the_same_from(there)
     assert told_of(store.snapshot()) == told_of(fresh.snapshot())
     for owner in OWNERS:
         assert store.pods_of(owner) == fresh.pods_of(owner)
+    assert all(told_of(snapshot) == before for snapshot, before in told)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_plan_does_not_know_in_which_order_a_cluster_came(seed):
+    """Watch events in any order, and a dump of the same objects, give plans that are the same bytes."""
+    chance, store, dumped = random.Random(seed), ClusterStore(), ClusterStore()
+    objects = list(generate("mixed", 8, 200, seed))
+    for each in objects:
+        dumped.add(each["kind"], [wire(each["kind"], each)])
+    later = chance.sample([each for each in objects if each["kind"] == "Pod"], 60)
+    for each in chance.sample(objects, len(objects)):
+        store.add(each["kind"], [wire(each["kind"], each)])
+    store.snapshot()
+    for each in later:
+        store.remove("Pod", each["metadata"]["namespace"], each["metadata"]["name"])
+    store.snapshot()
+    for each in chance.sample(later, len(later)):
+        store.add("Pod", [wire("Pod", a_pod(each["metadata"]["name"], namespace=each["metadata"]["namespace"]))])
+        store.add("Pod", [wire("Pod", each)])
+    first, second = (plan_of(each.snapshot()) for each in (store, dumped))
+    assert first == second
+    assert b'"uid"' in first
 
 
 def test_memory_does_not_grow_with_the_number_of_changes():

@@ -90,6 +90,8 @@ def by_appearance(ids: npt.NDArray[np.integer]) -> tuple[IdArray, list[int]]:
     """
     if ids.size == 0:
         return np.zeros(0, dtype=np.int32), []
+    if not ids.any():
+        return np.zeros(len(ids), dtype=np.int32), [0]
     first = np.full(int(ids.max()) + 1, len(ids))
     first[ids[::-1]] = np.arange(len(ids))[::-1]
     old = np.argsort(first, kind="stable")[: int((first < len(ids)).sum())]

@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from restow.cluster import pod_parts
 from restow.cluster.interning import IdArray, Interner, by_appearance
+from restow.cluster.key_order import Key, KeyOrder
 from restow.cluster.pod_holdings import Held, decode_held
 from restow.cluster.pod_reading import flags_of, keys_of, qos_code, times_of, title_of
 from restow.cluster.pods import (
@@ -40,26 +41,38 @@ from restow.cluster.pods_now import PodNow
 from restow.errors import InputError
 from restow.kube.objects import ContainerStatus, Pod
 
-#: (namespace, name).
-Key = tuple[str, str]
+#: The columns whose numbers are those of names.
+_NAMES = ("namespace", "node", "nominated")
 #: Old rows that are not worth the work of dropping them.
 _FEW_ROWS = 1000
-#: What is read of every pod as it is, in the order of ``_row``.
-_COLUMNS = ("name", "namespace", "uid", "node", "nominated", "phase", "qos", "priority", "flags", "conditions")
+#: What is read of every pod as it is, in the order of ``_row``: objects, and then numbers with their types.
+_OBJECTS = ("name", "uid", "conditions")
+_NUMBERS = {
+    "namespace": "i",
+    "node": "i",
+    "nominated": "i",
+    "phase": "b",
+    "qos": "b",
+    "priority": "q",
+    "has_priority": "b",
+    "flags": "h",
+}
 
 
 class PodStore:
     """Collects pods; ``columns`` gives them in canonical order."""
 
     def __init__(self) -> None:
-        self._columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
+        self._columns: dict[str, list[Any]] = {name: [] for name in _OBJECTS}
+        self._numbers = {name: array(code) for name, code in _NUMBERS.items()}
         self._shared = {name: _Shared(decode) for name, decode in _SHARED.items()}
         self._created = array("q")
         self._started = array("q")
         #: The row that counts, by namespace and name.
         self._last: dict[Key, int] = {}
-        #: Every namespace and node name once.
-        self._names: dict[str, str] = {}
+        self._order = KeyOrder(self._last, self._columns)
+        #: Names of namespaces and nodes; columns have their numbers.
+        self._names = _Names()
         #: The pods that name each owner (a uid); made when it is asked for, and kept up to date from then on.
         self._by_owner: defaultdict[str, set[Key]] | None = None
         #: The pods that wait behind the gate of steering.
@@ -96,20 +109,22 @@ class PodStore:
         self._disown((namespace, name))
         self._gated.discard((namespace, name))
         self._last.pop((namespace, name), None)
+        self._order.touch((namespace, name))
         self._drop_old_rows()
 
     def _append(self, rows: Sequence[tuple[Any, ...]]) -> int:
         first, before = len(self._columns["name"]), len(self._last)
-        given = dict(zip(_COLUMNS, zip(*rows, strict=True), strict=True))
-        for name, values in given.items():
-            self._columns[name].extend(values)
-        keys = list(zip(given["namespace"], given["name"], strict=True))
+        names, *given = zip(*rows, strict=True)
+        for column, values in zip((*self._columns.values(), *self._numbers.values()), given, strict=True):
+            column.extend(values)
+        keys = list(zip(names, given[0], strict=True))
         for key in keys if self._by_owner is not None else ():
             self._disown(key)
         self._last.update(zip(keys, range(first, first + len(rows)), strict=True))
         for key in keys if self._by_owner is not None else ():
             self._own(key)
-        for key, flags in zip(keys, given["flags"], strict=True):
+        for key, flags in zip(keys, given[-1], strict=True):
+            self._order.touch(key)
             if flags & Flag.STEERING_GATE:
                 self._gated.add(key)
             elif self._gated:
@@ -127,27 +142,37 @@ class PodStore:
         order = np.array(kept, dtype=np.int64)
         for name, column in self._columns.items():
             self._columns[name] = [column[row] for row in kept]
+        for name, numbers in self._numbers.items():
+            self._numbers[name] = array(numbers.typecode, np.array(numbers)[order].tobytes())
         for shared in self._shared.values():
             shared.keep(order)
         self._created = array("q", np.array(self._created)[order].tobytes())
         self._started = array("q", np.array(self._started)[order].tobytes())
         self._last = dict(zip(self._last, range(count), strict=True))
-        self._names = {name: name for each in ("namespace", "node") for name in self._columns[each] if name}
+        self._order.renumber(self._last, self._columns)
+        self._drop_old_names()
+
+    def _drop_old_names(self) -> None:
+        known, self._names = self._names.known, _Names()
+        for name in _NAMES:
+            self._numbers[name] = array("i", [self._names[known[each]] for each in self._numbers[name]])
 
     def _row(self, pod: Pod) -> tuple[Any, ...]:
-        """The values of ``_COLUMNS`` for one pod."""
+        """The namespace of one pod, and its values of ``_OBJECTS`` and ``_NUMBERS``."""
         meta, spec, status, names = pod.metadata, pod.spec, pod.status, self._names
         return (
+            meta.namespace,
             meta.name,
-            names.setdefault(meta.namespace, meta.namespace),
             meta.uid,
-            names.setdefault(spec.node_name, spec.node_name) if spec.node_name else None,
-            status.nominated_node_name,
+            status.conditions or (),
+            names[meta.namespace],
+            names[spec.node_name or ""],
+            names[status.nominated_node_name or ""],
             PHASES.get(status.phase, Phase.UNKNOWN),
             qos_code(status.qos_class),
-            spec.priority,
+            spec.priority or 0,
+            spec.priority is not None,
             flags_of(pod),
-            status.conditions or (),
         )
 
     def pod(self, namespace: str, name: str) -> PodNow | None:
@@ -187,14 +212,14 @@ class PodStore:
         return {each.uid for each in owners.values[owners.ids[self._last[key]]]}
 
     def _now(self, row: int) -> PodNow:
-        columns, owners = self._columns, self._shared["owners"]
+        columns, numbers, owners = self._columns, self._numbers, self._shared["owners"]
         return PodNow(
-            namespace=columns["namespace"][row],
+            namespace=self._names.known[numbers["namespace"][row]],
             name=columns["name"][row],
             uid=columns["uid"][row],
-            node=columns["node"][row],
-            phase=Phase(columns["phase"][row]),
-            flags=Flag(columns["flags"][row]),
+            node=self._names.known[numbers["node"][row]] or None,
+            phase=Phase(numbers["phase"][row]),
+            flags=Flag(numbers["flags"][row]),
             owners=owners.values[owners.ids[row]],
             conditions=columns["conditions"][row],
             created=self._created[row],
@@ -205,39 +230,58 @@ class PodStore:
 
         ``without`` are pods to leave out.
         """
-        columns = self._columns
-        namespaces = columns["namespace"]
-        rows = [self._last[key] for key in sorted(self._last) if key not in without]
-        namespace_interner: Interner[str] = Interner()
-        namespace_ids = namespace_interner.ids([namespaces[row] for row in rows])
-        order = np.array(rows, dtype=np.int64)
+        order, objects = self._order.rows(), {name: self._order.column(name) for name in _OBJECTS}
+        if without:
+            kept = [at for at, row in enumerate(order.tolist()) if self._key(row) not in without]
+            order = order[kept]
+            objects = {name: [each[at] for at in kept] for name, each in objects.items()}
+        numbers = {name: np.array(each)[order] for name, each in self._numbers.items()}
+        namespaces, named = by_appearance(numbers["namespace"])
         shared = {name: each.column(order) for name, each in self._shared.items()}
         shared["held"] = _without_usual(*shared["held"])
+        known = self._names.known
+        at = np.array([nodes.get(name, UNKNOWN_NODE) if name else PENDING for name in known], dtype=np.int32)
         return Pods(
-            names=[columns["name"][row] for row in rows],
-            uids=[columns["uid"][row] for row in rows],
-            namespace=np.array(namespace_ids, dtype=np.int32),
-            node=_nodes(columns["node"], nodes)[order],
-            nominated=_nodes(columns["nominated"], nodes)[order],
-            phase=_numbers(columns["phase"], np.int8, order),
-            qos=_qos(*shared["resources"], _numbers(columns["qos"], np.int8, order)),
-            priority=_numbers([value or 0 for value in columns["priority"]], np.int64, order),
-            has_priority=_numbers([value is not None for value in columns["priority"]], np.bool_, order),
+            names=objects["name"],
+            uids=objects["uid"],
+            namespace=namespaces,
+            node=at[numbers["node"]],
+            nominated=at[numbers["nominated"]],
+            phase=numbers["phase"],
+            qos=_qos(*shared["resources"], numbers["qos"]),
+            priority=numbers["priority"],
+            has_priority=numbers["has_priority"].astype(bool),
             created=np.array(self._created, dtype=np.int64)[order],
             started=np.array(self._started, dtype=np.int64)[order],
-            flags=_numbers(columns["flags"], np.int16, order),
-            replaces=np.full(len(rows), NO_POD, dtype=np.int32),
-            replaced_by=np.full(len(rows), NO_POD, dtype=np.int32),
-            rank=ranks(len(rows)),
+            flags=numbers["flags"],
+            replaces=np.full(len(order), NO_POD, dtype=np.int32),
+            replaced_by=np.full(len(order), NO_POD, dtype=np.int32),
+            rank=ranks(len(order)),
             # Their times make those of every pod different.
-            conditions=np.arange(len(rows), dtype=np.int32),
+            conditions=np.arange(len(order), dtype=np.int32),
             tables=PodTables(
-                namespaces=namespace_interner.keys(),
-                conditions=[columns["conditions"][row] for row in rows],
+                namespaces=[known[each] for each in named],
+                conditions=objects["conditions"],
                 **{name: table for name, (_, table) in shared.items()},
             ),
             **{name: ids for name, (ids, _) in shared.items()},
         )
+
+    def _key(self, row: int) -> Key:
+        return self._names.known[self._numbers["namespace"][row]], self._columns["name"][row]
+
+
+class _Names(dict[str, int]):
+    """Numbers of names, handed out when they are asked for; that of no name is 0."""
+
+    def __init__(self) -> None:
+        self[""] = 0
+        self.known = [""]
+
+    def __missing__(self, name: str) -> int:
+        number = self[name] = len(self.known)
+        self.known.append(name)
+        return number
 
 
 class _Shared:
@@ -248,6 +292,8 @@ class _Shared:
         self._interner: Interner[Any] = Interner()
         self.ids = array("i")
         self.values: list[Any] = []
+        #: The identifiers that were asked for last, and what was made of them.
+        self._told: tuple[IdArray, tuple[IdArray, list[Any]]] | None = None
 
     def identify(self, keys: Sequence[Any], pods: Sequence[Pod]) -> list[int]:
         """The identifiers of keys; a key that cannot be decoded is forgotten again."""
@@ -269,11 +315,15 @@ class _Shared:
         self._interner.ids(keys[old] for old in kept)
         self.ids = array("i", ids.tobytes())
         self.values = [self.values[old] for old in kept]
+        self._told = None
 
     def column(self, order: npt.NDArray[np.int64]) -> tuple[IdArray, list[Any]]:
         """The column with its rows in this order, and its table; the input's order leaves no trace in either."""
-        ids, kept = by_appearance(np.array(self.ids, dtype=np.int32)[order])
-        return ids, [self.values[old] for old in kept]
+        given = np.array(self.ids, dtype=np.int32)[order]
+        if self._told is None or not np.array_equal(self._told[0], given):
+            ids, kept = by_appearance(given)
+            self._told = given, (ids, [self.values[old] for old in kept])
+        return self._told[1]
 
     def _value(self, key: Any, pod: Pod) -> Any:
         try:
@@ -282,20 +332,10 @@ class _Shared:
             raise InputError(f"{title_of(pod)}: {error}") from error
 
 
-def _numbers(values: list[Any], dtype: Any, order: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
-    numbers: npt.NDArray[Any] = np.array(values, dtype=dtype)[order]
-    return numbers
-
-
 def _qos(resources: IdArray, table: Sequence[ContainerResources], stated: npt.NDArray[np.int8]) -> npt.NDArray[np.int8]:
     """The class that the status states, or that the containers imply."""
     implied = np.array([each.qos for each in table], dtype=np.int8)
     return np.where(stated >= 0, stated, implied[resources])
-
-
-def _nodes(names: list[str | None], nodes: Mapping[str, int]) -> IdArray:
-    numbers = {name: nodes.get(name, UNKNOWN_NODE) if name else PENDING for name in set(names)}
-    return np.array([numbers[name] for name in names], dtype=np.int32)
 
 
 def _decode_states(key: tuple[Any, ...]) -> PodStates:

@@ -74,12 +74,25 @@ class Cluster:
 
 
 @dataclass(slots=True)
+class _Kept:
+    """Parts of a snapshot, to be shared with the next one."""
+
+    nodes: Nodes | None = None
+    #: The resources that the pods of that snapshot request.
+    requested: frozenset[str] = frozenset()
+    #: Objects of other kinds in order of their keys; a kind that has changed is not among them.
+    others: dict[str, dict[Key, Any]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
 class ClusterStore:
     """Collects wire objects and makes a Cluster of them."""
 
     _pods: PodStore = field(default_factory=PodStore)
     _nodes: dict[str, ReadNode] = field(default_factory=dict)
     _others: dict[str, dict[Key, Any]] = field(default_factory=dict)
+    #: What of the last snapshot is still true.
+    _kept: _Kept = field(default_factory=_Kept, init=False)
     #: How many objects were given again; the last of them counts.
     replaced: int = field(default=0, init=False)
     #: The objects that cannot be read, and why.
@@ -107,9 +120,11 @@ class ClusterStore:
         if kind == "Pod":
             self.replaced += self._pods.add(wire)
         elif kind == "Node":
+            self._kept.nodes = None
             self.replaced += _update(self._nodes, [(each.metadata.name, read_node(each)) for each in wire])
         else:
             known = self._others.setdefault(kind, {})
+            self._kept.others.pop(kind, None)
             check_values(kind, wire)
             self.replaced += _update(known, [((each.metadata.namespace, each.metadata.name), each) for each in wire])
 
@@ -119,8 +134,10 @@ class ClusterStore:
         if kind == "Pod":
             self._pods.remove(namespace, name)
         elif kind == "Node":
+            self._kept.nodes = None
             self._nodes.pop(name, None)
         else:
+            self._kept.others.pop(kind, None)
             self._others.get(kind, {}).pop((namespace, name), None)
 
     def restart(self, kind: str) -> None:
@@ -134,7 +151,10 @@ class ClusterStore:
         self.left_out.update((key, why) for key, why in other.left_out.items() if key[0] == kind)
         if kind == "Pod":
             self._pods = other._pods
-        elif kind == "Node":
+            return
+        self._kept.nodes = None
+        self._kept.others.pop(kind, None)
+        if kind == "Node":
             self._nodes = other._nodes
         elif kind in other._others:
             self._others[kind] = other._others[kind]
@@ -184,13 +204,18 @@ class ClusterStore:
         return self._others.get(kind, {}).get((namespace, name))
 
     def snapshot(self) -> Cluster:
-        """The cluster as it is now."""
-        index = node_index(self._nodes)
+        """The cluster as it is now, which never changes; what is the same as in the last one is shared with it."""
+        kept = self._kept
+        index = node_index(self._nodes) if kept.nodes is None else kept.nodes.index
         pods, beyond = self._pods_within_sums(index)
-        requested = {name for each in pods.tables.resources for name in each.requests}
-        nodes = node_columns(self._nodes, index, requested)
-        others = {kind: dict(sorted(known.items())) for kind, known in sorted(self._others.items())}
-        return Cluster(nodes, pods, others, self.left_out | beyond)
+        requested = frozenset(name for each in pods.tables.resources for name in each.requests)
+        if kept.nodes is None or kept.requested != requested:
+            kept.nodes, kept.requested = node_columns(self._nodes, index, requested), requested
+        for kind, known in self._others.items():
+            if kind not in kept.others:
+                kept.others[kind] = dict(sorted(known.items()))
+        others = {kind: kept.others[kind] for kind in sorted(self._others)}
+        return Cluster(kept.nodes, pods, others, self.left_out | beyond)
 
     def _pods_within_sums(self, index: Mapping[str, int]) -> tuple[Pods, dict[ObjectKey, str]]:
         """The pods without those that make a node's sums too large, and why these are left out."""
