@@ -35,7 +35,8 @@ class KeyOrder:
 
     def touch(self, key: Key) -> None:
         """A key has come, has another row, or is gone."""
-        self._touched.add(key)
+        if self._in_order is not None:
+            self._touched.add(key)
 
     def renumber(self, row_of: Mapping[Key, int], columns: Mapping[str, list[Any]]) -> None:
         """All rows have changed."""
