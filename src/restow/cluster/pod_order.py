@@ -10,6 +10,7 @@ from bisect import bisect_left, bisect_right
 
 import numpy as np
 
+from restow.cluster.interning import BoolArray
 from restow.cluster.pods import NO_POD, Pods, ranks
 
 #: (namespace, name).
@@ -46,17 +47,47 @@ class PodOrder:
         if after - before < 2 * _LEAST:
             self._renumber()
 
-    def leave(self, pod: int) -> None:
-        """A pod goes; its columns still tell its name."""
-        position = bisect_left(self._keys, self._key(pod))
-        while self._rows[position] != pod:
-            position += 1
-        del self._keys[position], self._rows[position]
+    def leave(self, pod: int, exists: BoolArray) -> None:
+        """A pod goes; its columns still tell its name. The first of its replacements that exists is its successor."""
+        position = self._position(pod)
+        _, heir = self._heir(pod, exists)
+        if heir == NO_POD:
+            del self._keys[position], self._rows[position]
+        else:
+            self._pods.link(heir, NO_POD)
+            self._rows[position] = heir
+
+    def come_back(self, pod: int, exists: BoolArray) -> None:
+        """Take back that a pod has gone, and no other change since; its columns are what they were."""
+        before, heir = self._heir(pod, exists)
+        if heir == NO_POD:
+            self.enter(pod)
+        else:
+            self._rows[self._position(heir)] = pod
+            self._pods.link(heir, before)
+            self._pods.rank[pod] = self._pods.rank[heir]
+        while self._pods.replaced_by[pod] != NO_POD:
+            replacement = int(self._pods.replaced_by[pod])
+            self._pods.rank[replacement] = self._pods.rank[pod] + 1
+            pod = replacement
 
     def find(self, namespace: str, name: str) -> int:
         """The pod of a name that came last, NO_POD if there is none."""
         position = bisect_right(self._keys, (namespace, name)) - 1
         return self._rows[position] if position >= 0 and self._keys[position] == (namespace, name) else NO_POD
+
+    def _position(self, pod: int) -> int:
+        position = bisect_left(self._keys, self._key(pod))
+        while self._rows[position] != pod:
+            position += 1
+        return position
+
+    def _heir(self, pod: int, exists: BoolArray) -> tuple[int, int]:
+        """The first replacement of a pod that exists, NO_POD if none does, and the pod that it replaces."""
+        before, heir = pod, int(self._pods.replaced_by[pod])
+        while heir != NO_POD and not exists[heir]:
+            before, heir = heir, int(self._pods.replaced_by[heir])
+        return before, heir
 
     def _rank(self, position: int, otherwise: int = 0) -> int:
         return int(self._pods.rank[self._rows[position]]) if position < len(self._rows) else otherwise

@@ -316,6 +316,12 @@ class Pods:
         assert last == pod, "rows are given back in reverse order"
         self.write(pod, row)
 
+    def link(self, pod: int, replaces: int) -> None:
+        """Have a pod be there in place of another one, or of none (NO_POD)."""
+        if self._columns is None:
+            self._own()
+        self.replaces[pod] = replaces
+
     def in_order(self, pods: IntArray) -> IntArray:
         """Some pods in canonical order."""
         return pods[np.argsort(self.rank[pods], kind="stable")]

@@ -180,9 +180,8 @@ class ClusterState:
         return pod
 
     def delete(self, pod: int) -> None:
-        """A pod that exists, and is no replacement, goes for good: its row is used again."""
+        """A pod that exists, and is no replacement, goes for good: its row is used again, and its replacement is none."""
         assert self.exists[pod], f"{self.cluster.pods.full_name(pod)} is gone already"
-        assert self.cluster.pods.replaced_by[pod] == NO_POD, "a pod that was replaced stays known"
         self._journal.append(
             Deletion(pod, self.cluster.pods.row(pod), int(self.node[pod]), bool(self.terminating[pod]))
         )
@@ -240,7 +239,7 @@ class ClusterState:
                     self._let_readers_catch_up()
                     self.cluster.pods.take_back(pod, row)
                     self._admit(pod)
-                    self.order.enter(pod)
+                    self.order.come_back(pod, self.exists)
                     self.terminating[pod] = terminating
                     self.node[pod] = node
                     self._appear(pod, undone=True)
@@ -316,7 +315,7 @@ class ClusterState:
         self._leave(pod, undone=undone)
         self.exists[pod] = False
         self._recount(pod, -1)
-        self.order.leave(pod)
+        self.order.leave(pod, self.exists)
         self.cluster.pods.free(pod)
 
     def _rewrite(self, pod: int, row: PodRow, node: int, *, terminating: bool, undone: bool = False) -> None:
