@@ -111,7 +111,7 @@ class Answer(NamedTuple):
 # replacement ungated, which then lands where the scheduler wants.
 @dataclass(slots=True)
 class Announced:
-    """The controllers in the ConfigMap, which is followed from the first question on."""
+    """The controllers in the ConfigMap, which is watched from the first question on."""
 
     api: Api
     #: Where the ConfigMap is.
@@ -124,12 +124,12 @@ class Announced:
     _asked: asyncio.Event = field(default_factory=asyncio.Event, init=False)
 
     def awaits(self, owner: str) -> bool:
-        """Whether a replacement of a controller (a uid) is awaited; of nobody, while that is not known."""
+        """Whether a replacement of a controller (a uid) is awaited; False while that is not known."""
         self._asked.set()
         return owner in self._owners
 
     async def run(self) -> None:
-        """Follow for ever, once somebody has asked: on most clusters nobody does."""
+        """Watch for ever, beginning with the first question: on most clusters there is none."""
         await self._asked.wait()
         while True:
             try:
@@ -202,9 +202,10 @@ def _written(response: _Response) -> Answer:
 
 
 def _owners(news: WatchEvent, known: frozenset[str]) -> frozenset[str]:
-    """The controllers after a piece of news.
+    """The controllers after a watch event.
 
-    None, while news are interrupted: entries are there for a second, and one that is written later comes with all others.
+    None while the watch is interrupted: entries last for about a second, so the old ones say nothing, and the next list has
+    all of them.
     """
     match news:
         case Listed(objects):
@@ -218,5 +219,5 @@ def _owners(news: WatchEvent, known: frozenset[str]) -> frozenset[str]:
 
 
 def _named(config_map: object) -> frozenset[str]:
-    """The controllers that a ConfigMap names; none where it cannot be read."""
+    """The controllers that a ConfigMap names; none if it cannot be read."""
     return frozenset(config_map.data or ()) if isinstance(config_map, ConfigMap) else frozenset()

@@ -167,14 +167,14 @@ class Following:
 # them.
 @dataclass(slots=True)
 class Replacements:
-    """Of all evictions on their way."""
+    """The replacements of all evictions under way."""
 
     #: By the controller's uid: the pods that were there before, and those that are somebody's replacement.
     _known: dict[str, set[str]] = field(default_factory=dict)
     _expecting: dict[str, set[int]] = field(default_factory=dict)
 
     def expect(self, task: Task, pods: Sequence[PodNow]) -> None:
-        """Call it before asking for an eviction, with the controller's pods as they are; twice does no harm."""
+        """Note the controller's pods before an eviction is requested. Calling it twice does no harm."""
         assert task.owner is not None
         expecting = self._expecting.setdefault(task.owner.uid, set())
         if not expecting:
@@ -182,7 +182,7 @@ class Replacements:
         expecting.add(task.number)
 
     def find(self, task: Task, pods: Sequence[PodNow]) -> PodNow | None:
-        """The replacement, which is nobody else's from then on; None if it has not come."""
+        """The replacement of a task, which belongs to this task from then on; None if it has not come."""
         assert task.owner is not None
         known = self._known[task.owner.uid]
         for pod in pods:
@@ -193,7 +193,7 @@ class Replacements:
         return None
 
     def finish(self, task: Task) -> None:
-        """Nobody waits for this one any more."""
+        """Forget a task: nobody waits for its replacement any more."""
         if task.owner is not None and task.owner.uid in self._expecting:
             expecting = self._expecting[task.owner.uid]
             expecting.discard(task.number)

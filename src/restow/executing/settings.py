@@ -18,7 +18,7 @@ Clock = Callable[[], float]
 
 
 def elapsed() -> float:
-    """The event loop's time (seconds), by which all durations are measured: nobody sets it, forward or back."""
+    """The event loop's monotonic time (seconds), by which all durations are measured."""
     return asyncio.get_running_loop().time()
 
 

@@ -74,7 +74,7 @@ class ResourceTrials:
     def failures(
         self, plugin: UsagePlugin, pod: int, wanted: BoolArray, rejections: Sequence[PluginRejection], no_victims: str
     ) -> Counter[str]:
-        """How many of some nodes, none of which is a candidate, are none for which reason."""
+        """Count why the wanted nodes are no candidates, by reason; for when none of them is one."""
         reasons: Counter[str] = Counter()
         ends = self._ends.of(self._size(plugin, pod))[wanted]
         for end, count in zip(*np.unique(ends, return_counts=True), strict=True):

@@ -202,7 +202,7 @@ class Options:
 
 
 def without(what_if: WhatIf, pods: tuple[int, ...], message: str, node: str) -> Remedy:
-    """Some pods gone, whether they are where they were observed or where the plan moves them."""
+    """The removal of some pods, from where they are in the input or from where the plan moves them."""
     rows = tuple(map(what_if.state.cluster.pods.original, pods))
     return Remedy(Step("pod", message, node), _on_cluster(partial(changed.without_pods, gone=rows)))
 

@@ -84,7 +84,7 @@ def suggest(view: View, args: RemovePodsViolatingTopologySpreadConstraintArgs) -
 
 
 def _uneven(view: View, args: RemovePodsViolatingTopologySpreadConstraintArgs) -> dict[int, Suggestion]:
-    """Every pod that some constraint wants gone, why, and where it had better go."""
+    """Every pod that some constraint wants to move, with the reason and the nodes it should move to."""
     chosen = view.pods.where(view.running_pods(args.namespaces, args.label_selector))
     chosen = chosen[view.evictable(chosen)]
     chosen = chosen[np.argsort(view.state.node[chosen], kind="stable")]

@@ -83,7 +83,7 @@ class DefaultPreemption:
         return Preemption(found)
 
     def _try_out(self, pod: int, wanted: BoolArray) -> tuple[FoundCandidates, Counter[str]]:
-        """The candidates among some nodes, bool[node]; if there are none, how many nodes are none for which reason."""
+        """The candidates among the wanted nodes (bool[node]); if there are none, how many nodes each reason excludes."""
         asked = self._filters.prefilter(pod)
         by_usage = self._filters.only_usage(asked)
         if by_usage is None or self._nominations.node(pod) >= 0:
