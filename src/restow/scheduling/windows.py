@@ -40,7 +40,8 @@ def lowest(values: Integers, size: int) -> Integers:
 
 
 def lowest_around(values: Integers, size: int) -> Integers:
-    """The other way round, for each entry: the lowest value that any window has of which it is part."""
+    """From one value for each window, the lowest value of the windows that contain an entry, for each entry."""
+    # Entry i is in the windows i - size + 1 to i. So these are windows too: of the values, with room at both ends.
     padded = np.full(len(values) + 2 * (size - 1), np.iinfo(values.dtype).max, dtype=values.dtype)
     padded[size - 1 : len(values) + size - 1] = values
     return lowest(padded, size)
