@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import signal
+import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +15,7 @@ from typing import Any, get_args
 import pytest
 
 from builders import Object
-from builders.kubedeschedulers import an_object
+from builders.kubedeschedulers import EXAMPLES, an_object
 from e2e.control_plane import ControlPlane
 from e2e.fault_proxy import FaultProxy
 from e2e.faults import Asked, NeverSent, Refused, calls
@@ -41,6 +44,7 @@ from restow.operator.daemon import LEASE
 from restow.operator.desired import desired
 from restow.operator.reading import resource_of
 from restow.operator.resource import NAMESPACE, ProfileName
+from restow.operator.rights import PLAN_CONFIG_MAP
 from restow.operator.soft_taints import EFFECT, KEYS, VALUE
 from restow.operator.syncing import FINALIZER
 
@@ -115,35 +119,43 @@ def test_the_policy_of_profiles_is_that_of_the_pure_function(
     wait_for_objects(admin, wanted.objects)
 
 
-def edits(admin: Rest) -> list[Callable[[], object]]:
-    """What people do by hand: each of these changes or adds something."""
-    metadata = {"metadata": {"labels": {"app.kubernetes.io/managed-by": None}}}
-    container = {"name": "descheduler", "image": "other", "env": [{"name": "A", "value": "b"}]}
-    pod = {"containers": [container], "nodeSelector": {"disk": "none"}}
-    return [
-        lambda: admin.patch("ConfigMap", "cluster", {"data": {"policy.yaml": "", "more": "x"}}, NAMESPACE),
-        lambda: admin.patch(
-            "Deployment", "descheduler", {"spec": {"replicas": 3, "template": {"spec": pod}}}, NAMESPACE
-        ),
-        lambda: admin.patch("Service", "metrics", {"spec": {"selector": {"also": "this"}}}, NAMESPACE),
-        lambda: admin.patch("ClusterRole", "openshift-descheduler-operand", {"rules": []}),
-        lambda: admin.patch("ServiceAccount", "openshift-descheduler-operand", metadata, NAMESPACE),
-        lambda: admin.patch("RoleBinding", "openshift-descheduler-operand", {"subjects": None}, NAMESPACE),
-    ]
+#: What people do by hand to an object of each kind: each of these changes or adds something.
+BY_HAND: dict[str, Object] = {
+    "ServiceAccount": {"metadata": {"labels": {"app.kubernetes.io/managed-by": None}}},
+    "ClusterRole": {"rules": []},
+    "ClusterRoleBinding": {"subjects": None},
+    "Role": {"rules": [{"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]}]},
+    "RoleBinding": {"subjects": None},
+    "ConfigMap": {"data": {"policy.yaml": "", "more": "x"}},
+    "Service": {"spec": {"selector": {"also": "this"}}},
+    "ValidatingAdmissionPolicy": {"spec": {"failurePolicy": "Ignore"}},
+    "ValidatingAdmissionPolicyBinding": {"spec": {"validationActions": ["Warn"]}},
+    "Deployment": {"spec": {"replicas": 3, "template": {"spec": {
+        "containers": [{"name": "other", "image": "other", "env": [{"name": "A", "value": "b"}]}],
+        "nodeSelector": {"disk": "none"}}}}},
+}  # fmt: skip
+
+
+def edit_all(admin: Rest) -> None:
+    """Edits every object that there is, each after the one before is done."""
+    for kind, name in made(admin):
+        # What is in the ConfigMap of the plan is the descheduler's.
+        kind_of_edit = "ServiceAccount" if name == PLAN_CONFIG_MAP else kind
+        admin.patch(kind, name, BY_HAND[kind_of_edit], NAMESPACE)
 
 
 def test_what_is_deleted_or_edited_by_hand_comes_back_and_nothing_else_is_written(
     plane: ControlPlane, admin: Rest, running: Operator
 ) -> None:
     remove(admin)
-    with a_resource(admin, "LifecycleAndUtilization"):
+    with a_resource(admin, "KubeVirtRelieveAndMigrate", mode="Automatic"):
         before = everything_wanted(admin, running)
+        assert {kind for kind, _ in before} == BY_HAND.keys()
         for kind, name in before:
             admin.delete(kind, name, NAMESPACE)
         wait_until("what was deleted is back", lambda: everything(admin).keys() == before.keys(), PATIENCE)
         before = everything(admin)
-        for each in edits(admin):
-            each()
+        edit_all(admin)
         wait_until("what was edited is as before", lambda: everything(admin) == before, PATIENCE)
         wait_until("it is ready", lambda: condition(resource(admin), "Available")[0] == "True", PATIENCE)
         wait_until("it is told", lambda: condition(resource(admin), "Progressing")[0] == "False", PATIENCE)
@@ -154,6 +166,32 @@ def test_what_is_deleted_or_edited_by_hand_comes_back_and_nothing_else_is_writte
         wait_until("it is over", lambda: plane.audit.calls("list", "jobs", agent="restow"), PATIENCE)
         written = {(each.verb, each.object_ref.resource) for each in plane.audit.calls(agent="restow")}
         assert {verb for verb, what in written if what != "leases"} <= {"list", "get"}
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_that_is_applied_with_kubectl_is_carried_out(
+    plane: ControlPlane, admin: Rest, running: Operator, path: Path
+) -> None:
+    remove(admin)
+    done = kubectl(plane, path.read_text())
+    assert done.returncode == 0, done.stderr
+    thing = observed(admin, running)
+    assert condition(thing, "Degraded") == ("False", "AsExpected")
+    assert has_policy(admin, desired(resource_of(thing), facts(admin), INSTALLED).policy)
+
+
+def test_kubectl_says_why_profiles_are_refused(plane: ControlPlane, admin: Rest) -> None:
+    done = kubectl(plane, json.dumps(an_object("CompactAndScale", "LongLifecycle")))
+    assert done.returncode == 1
+    assert "cannot declare CompactAndScale and LongLifecycle profiles simultaneously" in done.stderr
+
+
+def kubectl(plane: ControlPlane, text: str) -> subprocess.CompletedProcess[str]:
+    """What it says to the file."""
+    if not shutil.which("kubectl"):
+        pytest.skip("kubectl is not installed")
+    command = ["kubectl", f"--kubeconfig={plane.kubeconfig}", "apply", "-f", "-"]
+    return subprocess.run(command, input=text, capture_output=True, text=True, check=False)
 
 
 def test_removed_has_none_of_the_objects_and_unmanaged_touches_nothing(admin: Rest, running: Operator) -> None:
