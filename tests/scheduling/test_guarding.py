@@ -280,3 +280,11 @@ def test_a_plugin_that_cannot_be_made_ends_in_one_sentence(points, methods, prob
     assert str(refused.value).startswith('scheduler plugin "Own"')
     assert problem in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+def test_no_two_pods_are_alike_to_a_plugin_of_which_nobody_knows_what_it_looks_at():
+    """What one of them was refused for says nothing about the other."""
+    _, scheduler = decided(pods=(a_pod("q"),), filter=passing)
+    assert scheduler.signature(0) != scheduler.signature(1)
+    state = ClusterState(a_cluster(*(a_node(name) for name in NODES), a_pod("p"), a_pod("q")))
+    assert Scheduler(Context.of(state)).signature(0) == Scheduler(Context.of(state)).signature(1)

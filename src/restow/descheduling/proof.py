@@ -12,7 +12,7 @@ The moves of a proposal are judged in order, each on the state that those before
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -75,7 +75,7 @@ class Prover:
         self._steerable = Steerable(state.cluster, steering)
         self._forbidden = forbidden
         self._replacement_policies = ReplacementPolicies(state.cluster)
-        self._memory = RefusalMemory(state.cluster.pods)
+        self._memory = RefusalMemory(state.cluster.pods, self._signature)
         #: The pod of each move for a better place, by workload, source and target.
         self._made: dict[tuple[int, int, int, int], int] = {}
         #: Useless moves that were found, in that order.
@@ -99,6 +99,7 @@ class Prover:
             landings = self._one_way(ref, suggestions, sources, landings)
         if isinstance(landings, Obstacle):
             self._state.undo(mark)
+            self._memory.keep()
             return landings
         for each in suggestions:
             self._budgets.count(each.pod)
@@ -206,6 +207,7 @@ class Prover:
         mark = self._state.checkpoint()
         landings = self._land_all(ref, suggestions, sources)
         self._state.undo(mark)
+        self._memory.keep()
         moved = [each for each, suggestion in enumerate(suggestions) if self._pods.is_replacement(suggestion.pod)]
         for each in moved:
             pod = suggestions[each].pod
@@ -250,12 +252,12 @@ class Prover:
         decision = self._schedule(pod, when)
         if decision.node == PENDING:
             nowhere = self._no_place(decision)
-            self._memory.keep(pod, source, nowhere)
+            self._memory.learn(pod, source, nowhere)
             return nowhere
         prediction = self._prediction(pod, decision, source)
         landing = self._landings.foreseen(ref, suggestion, source, prediction)
         if not isinstance(landing, Landing):
-            self._memory.keep(pod, source, prediction)
+            self._memory.learn(pod, source, prediction)
         return landing
 
     def _prediction(self, pod: int, decision: Decision, source: int) -> PlacementPrediction:
@@ -303,6 +305,11 @@ class Prover:
         elif self._state.exists[pod]:
             self._state.remove(pod)
         self._state.place(self._replacements.of(pod), PENDING)
+
+    def _signature(self, pod: int) -> Hashable:
+        """What tells a pod apart from others with the same parts, on the state as it is."""
+        when, missing = self._replacement_policies.of(pod), self._missing_data.signature(pod)
+        return when, missing, self._schedulers.signature(pod)
 
     def _comes_with_volumes(self, pod: int) -> bool:
         """Whether the pod has ephemeral volumes: then nobody can prove where the replacement of its replacement lands."""

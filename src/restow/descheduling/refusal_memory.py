@@ -1,36 +1,26 @@
 """What the scheduler said of pods, for as long as nothing moves: it says the same of every pod alike.
 
-An overfull node has dozens of pods of a few workloads, and where the first of them cannot go the others cannot go
-either. Pods are alike if a scheduler sees no difference between them and they leave the same node. Pods with volumes are
-never alike: their claims are their own. Whether the nodes that could win would do is asked for each pod: what it uses,
-and which constraint wants it gone, is its own too.
+An overfull node has dozens of pods of a few kinds, and where the first of them cannot go the others cannot go either.
+Pods are alike if a scheduler sees no difference between them and they leave the same node. It sees the same resources,
+rules, tolerations and so on by their identifiers. Namespace, labels, owners and images are the pod's own; what they
+come to is the same for many: who selects a pod, and where the pods are that it is spread with
+(``Schedulers.signature``). Pods with volumes are never alike: their claims are their own. Whether the nodes that could
+win would do is asked for each pod: what it uses, and which constraint wants it gone, is its own too.
 """
 
 from __future__ import annotations
 
-from restow.cluster.pods import NO_POD, Pods
+from collections.abc import Callable, Hashable
+
+from restow.cluster.pods import Pods
 from restow.descheduling.evictor import Reason
 from restow.descheduling.landings import PlacementPrediction
 from restow.scheduling.recent import Recent
 
-_Key = tuple[object, ...]
-#: What a scheduler may see of a pod.
-_SEEN = (
-    "namespace",
-    "labels",
-    "owners",
-    "resources",
-    "tolerations",
-    "rules",
-    "spread",
-    "images",
-    "init_images",
-    "ports",
-    "schedulers",
-    "priority",
-    "flags",
-    "volumes",
-)
+_Key = tuple[Hashable, ...]
+_Answer = PlacementPrediction | Reason
+#: What a scheduler may see of a pod, beside what is its own.
+_SEEN = ("resources", "tolerations", "rules", "spread", "ports", "schedulers", "priority", "flags", "volumes")
 #: Pods alike of one node come soon after one another; a prediction on 5,000 nodes takes 0.1 MB.
 _CAPACITY = 1024
 
@@ -38,22 +28,34 @@ _CAPACITY = 1024
 class RefusalMemory:
     """What was found out since the last move."""
 
-    def __init__(self, pods: Pods) -> None:
+    def __init__(self, pods: Pods, signature: Callable[[int], Hashable]) -> None:
         self._pods = pods
-        self._known: Recent[_Key, PlacementPrediction | Reason] = Recent(_CAPACITY)
+        #: What else tells pods apart, on the state as it is.
+        self._signature = signature
+        self._known: Recent[_Key, _Answer] = Recent(_CAPACITY)
+        self._learnt: tuple[int, int, _Answer] | None = None
 
-    def recall(self, pod: int, source: int) -> PlacementPrediction | Reason | None:
+    def recall(self, pod: int, source: int) -> _Answer | None:
         """Where a pod alike could land, or why it cannot land anywhere."""
         return self._known.get(self._key(pod, source)) if self._known else None
 
-    def keep(self, pod: int, source: int, known: PlacementPrediction | Reason) -> None:
-        """Remember what was said of a pod."""
-        if not self._pods.tables.volumes[self._pods.volumes[pod]]:
-            self._known.put(self._key(pod, source), known)
+    def learn(self, pod: int, source: int, answer: _Answer) -> None:
+        """Take in what was said of a pod; its replacement was tried for that, so ``keep`` follows when that is undone."""
+        has_volumes = bool(self._pods.tables.volumes[self._pods.volumes[pod]])
+        self._learnt = None if has_volumes else (pod, source, answer)
+
+    def keep(self) -> None:
+        """Remember what was learnt last, now that the state is as it was before."""
+        if self._learnt is not None:
+            pod, source, answer = self._learnt
+            self._known.put(self._key(pod, source), answer)
+            self._learnt = None
 
     def forget(self) -> None:
         """Something has moved."""
         self._known = Recent(_CAPACITY)
+        self._learnt = None
 
     def _key(self, pod: int, source: int) -> _Key:
-        return source, self._pods.replaces[pod] != NO_POD, *[getattr(self._pods, name)[pod] for name in _SEEN]
+        seen = (int(getattr(self._pods, name)[pod]) for name in _SEEN)
+        return source, self._pods.is_replacement(pod), *seen, self._signature(pod)

@@ -6,6 +6,7 @@ them. ``decide`` changes nothing; ``settle`` makes a decision true for the pods 
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +15,7 @@ from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.pods import PENDING
 from restow.scheduling.context import Context
 from restow.scheduling.filtering import Filters
-from restow.scheduling.framework import CycleError
+from restow.scheduling.framework import CycleError, SigningPlugin
 from restow.scheduling.landing_odds import LandingOdds
 from restow.scheduling.messages import fit_error
 from restow.scheduling.nominations import Nominations
@@ -92,6 +93,8 @@ class Scheduler:
         handle = Handle(context, self._filters, self._nominations, profile.plugins["preFilter"])
         self._post_filters = post_filters_of(profile, handle)
         self._scores = plugins.scores
+        asked_last = (each for each in self._post_filters if isinstance(each, SigningPlugin))
+        self._signing = (*plugins.signing, *asked_last)
         self._sampling = Sampling(context.state.cluster.nodes, self._scores, profile.percentage_of_nodes_to_score)
 
     def queue(self) -> Queue:
@@ -119,6 +122,13 @@ class Scheduler:
             if np.count_nonzero(verdicts.passes) == 1:
                 return Decision(pod, verdicts, rank(pod, verdicts.passes, ()))
             return Decision(pod, verdicts, None, error=str(error))
+
+    def signature(self, pod: int) -> Hashable:
+        """Of pods on one node with the same parts and equal signatures it says the same, on the state as it is.
+
+        The parts are all columns but names, ages, namespace, labels, owners and images.
+        """
+        return tuple(plugin.signature(pod) for plugin in self._signing)
 
     def rejections_by_node(self, pod: int) -> list[tuple[PluginRejection, ...]]:
         """Everyone who objects to each node now, where ``decide`` tells only who does first."""

@@ -10,7 +10,7 @@ Codes follow kube-scheduler: an outcome is *unresolvable* where removing pods fr
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol, runtime_checkable
@@ -154,6 +154,18 @@ class UsagePlugin(LocalPlugin, Protocol):
 
     def room(self, pod: int, node: int, running: int, requested: IntArray) -> Room:
         """One node that runs so many pods with such requests, int64[resource]."""
+        ...
+
+
+@runtime_checkable
+class SigningPlugin(Protocol):
+    """A plugin that looks at more of a pod than its resources, rules, ports, tolerations and volumes.
+
+    Source: SignPlugin, Kubernetes 1.36; there a signature does not depend on the state.
+    """
+
+    def signature(self, pod: int) -> Hashable:
+        """What it makes of a pod on the state as it is: of pods with equal signatures on one node it says the same."""
         ...
 
 

@@ -8,6 +8,7 @@ tell, and none is moved there. What such a plugin looks at nobody knows, so it i
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -92,6 +93,10 @@ class Guarded:
     def applies_to(self, _pod: int) -> bool:
         """Every pod; what it has nothing to say of it skips in ``prefilter``."""
         return True
+
+    def signature(self, pod: int) -> Hashable:
+        """The pod itself: nobody knows what the plugin tells pods apart by."""
+        return pod
 
     def prefilter(self, pod: int) -> PreFiltered:
         """Its answer; no node is right for the pod where it fails."""
@@ -212,6 +217,10 @@ class GuardedPostFilter:
     def __init__(self, name: str, made: PostFilterPlugin) -> None:
         self._name = name
         self._made = made
+
+    def signature(self, pod: int) -> Hashable:
+        """The pod itself, as for ``Guarded``."""
+        return pod
 
     def post_filter(self, pod: int, verdicts: Verdicts) -> Preemption:
         """Its answer; nothing can be done for the pod where it fails."""

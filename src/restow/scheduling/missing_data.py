@@ -7,7 +7,7 @@ not tell of, nothing is proven: *decisive* kinds can rule nodes out, others only
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from functools import cached_property
 
 from restow.cluster.owners import owner_of
@@ -50,8 +50,8 @@ class MissingData:
         #: The kinds that were missed in answers so far.
         self.missed: set[str] = set()
         self._evicting: dict[bool, Kinds] = {}
-        self._decisive: dict[tuple[object, ...], Kinds] = {}
-        self._scoring: dict[tuple[object, ...], Kinds] = {}
+        #: By what they depend on of a pod.
+        self._known: dict[tuple[object, ...], tuple[Kinds, Kinds]] = {}
 
     def lacks(self, kind: str) -> bool:
         """Whether nobody knows if there are objects of a kind."""
@@ -69,33 +69,40 @@ class MissingData:
         known = self._evicting.get(of_job)
         if known is None:
             known = self._evicting[of_job] = self._only_missing((_BUDGET, "Job") if of_job else (_BUDGET,))
+        self.missed.update(known)
         return known
 
     def decisive(self, pod: int) -> Kinds:
         """The kinds not told of that could rule out nodes for a pod."""
-        if not self._missing:
-            return ()
-        pods = self._pods
-        key = pods.namespace[pod], pods.volumes[pod], pods.rules[pod], pods.labels[pod]
-        known = self._decisive.get(key)
-        if known is None:
-            known = self._decisive[key] = self._only_missing(self._ruling_out(pod))
+        known = self._left_open(pod)[0]
+        self.missed.update(known)
         return known
 
     def scoring(self, pod: int) -> Kinds:
         """The kinds not told of that could shift the scores of nodes for a pod."""
+        known = self._left_open(pod)[1]
+        self.missed.update(known)
+        return known
+
+    def signature(self, pod: int) -> Hashable:
+        """What tells pods apart for ``decisive`` and ``scoring``; nothing counts as missed."""
+        return self._left_open(pod)
+
+    def _left_open(self, pod: int) -> tuple[Kinds, Kinds]:
+        """The kinds that could rule out nodes for a pod, and those that could shift their scores."""
         if not self._missing:
-            return ()
+            return (), ()
         pods = self._pods
-        key = pods.namespace[pod], pods.spread[pod], pods.rules[pod], pods.labels[pod], pods.owners[pod]
-        known = self._scoring.get(key)
+        whose = pods.namespace[pod], pods.labels[pod], pods.owners[pod]
+        key = *whose, pods.rules[pod], pods.spread[pod], pods.volumes[pod]
+        known = self._known.get(key)
         if known is None:
-            known = self._scoring[key] = self._only_missing(self._shifting(pod))
+            known = self._only_missing(self._ruling_out(pod)), self._only_missing(self._shifting(pod))
+            self._known[key] = known
         return known
 
     def _only_missing(self, kinds: Iterable[str]) -> Kinds:
         found = set(kinds) & self._missing
-        self.missed |= found
         return tuple(kind for kind in KINDS if kind in found)
 
     def _ruling_out(self, pod: int) -> Iterator[str]:

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from restow.scheduling.context import Context
-from restow.scheduling.framework import FilterPlugin, ScorePlugin
+from restow.scheduling.framework import FilterPlugin, ScorePlugin, SigningPlugin
 from restow.scheduling.guarding import guarded, guarded_post_filter
 from restow.scheduling.partial_plugins import FilterPart, PreFilterPart, PreScorePart, UnpreparedScore
 from restow.scheduling.plugin_declaration import Point, SchedulerPlugin
@@ -25,10 +25,11 @@ _MAKING_POINTS: tuple[Point, ...] = ("preFilter", "filter", "preScore", "score")
 
 @dataclass(slots=True, frozen=True)
 class ProfilePlugins:
-    """What filters and what scores, in order."""
+    """What filters and what scores, in order, and what tells pods apart by more than their parts."""
 
     filters: tuple[FilterPlugin, ...]
     scores: tuple[WeightedPlugin, ...]
+    signing: tuple[SigningPlugin, ...]
 
 
 def plugins_of(profile: SchedulerProfile, context: Context) -> ProfilePlugins:
@@ -37,7 +38,8 @@ def plugins_of(profile: SchedulerProfile, context: Context) -> ProfilePlugins:
     made = {name: _made(each, context, profile) for name in names if (each := plugin(name)).make is not None}
     filters = {name: each for name, each in made.items() if isinstance(each, FilterPlugin)}
     scores = {name: each for name, each in made.items() if isinstance(each, ScorePlugin)}
-    return ProfilePlugins(_filters(profile, filters), _scores(profile, scores))
+    signing = tuple(each for each in made.values() if isinstance(each, SigningPlugin))
+    return ProfilePlugins(_filters(profile, filters), _scores(profile, scores), signing)
 
 
 def post_filters_of(profile: SchedulerProfile, handle: Handle) -> Sequence[PostFilterPlugin]:

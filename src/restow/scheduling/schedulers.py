@@ -6,7 +6,7 @@ that one. Source: the scheduler's profile map, Kubernetes 1.36.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 
 from restow.cluster.interning import BoolArray, IntArray
 from restow.scheduling.context import Context
@@ -44,6 +44,10 @@ class Schedulers:
     def knows(self, pod: int) -> bool:
         """Whether one of the schedulers is the one that a pod names."""
         return self._asked(pod) in self._names
+
+    def signature(self, pod: int) -> Hashable:
+        """Of pods on one node with the same parts and equal signatures their scheduler says the same."""
+        return self.scheduler_of(pod).signature(pod) if self.knows(pod) else None
 
     def fitting(self, pod: int) -> BoolArray:
         """Which nodes pass all filters for a pod, bool[node]."""

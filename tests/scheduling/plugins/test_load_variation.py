@@ -198,3 +198,13 @@ def test_all_nodes_at_once_score_as_one_after_the_other(used, placed, args):
     assert (found == plugin.score_all(pod_index(context), np.ones(len(names), dtype=bool))).all()
     again = LoadVariationRiskBalancing(Context.of(context.state), args)
     assert (found == again.score(pod_index(context), everywhere)).all()
+
+
+def test_a_pod_whose_load_cannot_be_seen_yet_is_told_from_one_that_is_in_the_figures() -> None:
+    """When it goes, only what it requests goes with it, and else nothing of what was measured."""
+    measured = [stored("n", "cpu", [1000, 1000])]
+    recent, settled = (a_pod(name, node="n", created=format_time(at * SECOND)) for name, at in (("p", END), ("q", 0)))
+    context = a_context(*nodes("n"), *measured, recent, settled)
+    plugin = LoadVariationRiskBalancing(context, LoadVariationRiskBalancingArgs(guard_seconds=60))
+    names = list(context.state.cluster.pods.names)
+    assert plugin.signature(names.index("p")) != plugin.signature(names.index("q"))

@@ -5,6 +5,7 @@ Nothing of it changes while pods are placed, so each distinct list of images is 
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -54,15 +55,25 @@ class ImageLocality:
         """The same for all nodes."""
         return self._everywhere(pod)
 
+    def signature(self, pod: int) -> Hashable:
+        """What nodes without the images get; where some have them, the images."""
+        scores = self._everywhere(pod)
+        return scores if isinstance(scores, int) else self._listed(pod)
+
     def _everywhere(self, pod: int) -> Scores | int:
-        pods, tables = self._pods, self._pods.tables
-        key = (int(pods.images[pod]), int(pods.init_images[pod]), int(pods.volume_images[pod]))
+        tables = self._pods.tables
+        key = self._listed(pod)
         known = self._scores.get(key)
         if known is None:
             containers = (*tables.init_images[key[1]], *tables.images[key[0]])
             known = self._score(containers, tables.volume_images[key[2]])
             self._scores.put(key, known)
         return known
+
+    def _listed(self, pod: int) -> tuple[int, int, int]:
+        """The identifiers of a pod's lists of images."""
+        pods = self._pods
+        return int(pods.images[pod]), int(pods.init_images[pod]), int(pods.volume_images[pod])
 
     def _score(self, containers: tuple[str, ...], volumes: tuple[str, ...]) -> Scores | int:
         """Images that are mounted as volumes count, but what is the most is a matter of containers.

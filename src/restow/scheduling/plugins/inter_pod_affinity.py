@@ -7,7 +7,7 @@ that is there counts as a preference of a fixed weight. Source: Kubernetes 1.36.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import reduce
 
@@ -146,6 +146,14 @@ class InterPodAffinity:
         if incoming.affinity:
             category[~self._attracted(pod, incoming, nodes)] = _NOT_ATTRACTED
         return FilterResult(category, _OUTCOMES)
+
+    def signature(self, pod: int) -> Hashable:
+        """Who carries terms that mean a pod; of a pod with terms of its own, whose it is."""
+        self._meet_carriers()
+        rules = self._pods.tables.rules[self._pods.rules[pod]]
+        if rules.pod_affinity is not None or rules.pod_anti_affinity is not None:
+            return int(self._pods.namespace[pod]), int(self._pods.labels[pod])
+        return self._repelling.meaning(pod), self._pulling.meaning(pod)
 
     def score(self, pod: int, nodes: IntArray) -> Scores | int | None:
         """More weight of the terms that pull there is better; None where no term has any effect."""

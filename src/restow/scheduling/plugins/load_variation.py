@@ -11,6 +11,8 @@ came since, or shortly before, count with their requests, because their load can
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct, structs
@@ -94,6 +96,10 @@ class LoadVariationRiskBalancing:
     def score_all(self, pod: int, _feasible: BoolArray) -> Scores:
         """The same for all nodes."""
         return self._scores.of(int(self._state.cluster.pods.resources[pod]))
+
+    def signature(self, pod: int) -> Hashable:
+        """Whether the load of a pod cannot be seen yet: its node counts without it once it is gone."""
+        return bool(self._is_recent(np.array([pod]))[0])
 
     def _compute(self, resources: int, nodes: IntArray) -> Scores:
         request = self._state.request_vectors()[resources][list(MEASURED)].astype(np.float64)

@@ -7,7 +7,7 @@ pods do not count. Source: Kubernetes 1.36.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 
 import numpy as np
 from msgspec import structs
@@ -136,6 +136,21 @@ class PodTopologySpread:
         for term in hard[1:]:
             category = np.where(category == PASSES, self._violations(pod, term, keys, nodes), category)
         return FilterResult(category, _OUTCOMES)
+
+    def signature(self, pod: int) -> Hashable:
+        """Where the pods are that its soft constraints count, and whether it is one; with hard ones, whose pod it is."""
+        terms, pods = self._compiler.terms(pod), self._pods
+        if terms.hard or terms.hard_problem is not None or terms.soft_problem is not None:
+            return int(pods.namespace[pod]), int(pods.labels[pod]), int(pods.owners[pod])
+        labels = pods.tables.labels[pods.labels[pod]]
+        counted = {term.selector: self._where(pod, term) for term in terms.soft}
+        return tuple((term.selector.matches(labels), counted[term.selector]) for term in terms.soft)
+
+    def _where(self, pod: int, term: SpreadTerm) -> tuple[bytes, bytes]:
+        """The nodes that have pods which count, and how many each has."""
+        counts = self._count(pod, term, self._topologies.nodes)
+        nodes = counts.nonzero()[0]
+        return nodes.tobytes(), counts[nodes].tobytes()
 
     def score(self, pod: int, nodes: IntArray) -> Scores | int | None:
         """Fewer pods in the domains of a node are better; nodes that lack a topology key get nothing."""
