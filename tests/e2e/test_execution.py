@@ -67,7 +67,7 @@ async def connected(kubeconfig: Path, **settings: float) -> AsyncIterator[tuple[
 def planned(live: LiveCluster, policy: Policy, *, prove: bool) -> tuple[Task, ...]:
     read = load_policy(msgspec.json.encode(policy), "policy.json", plugins()).policy
     decide = prove_cycle if prove else run_cycle
-    return tasks_of(decide(live.snapshot(), read, strategies(), time.time_ns()), read.restow)
+    return tasks_of(decide(live.snapshot(), read, strategies(), time.time_ns()), read)
 
 
 async def outcomes(execution: Execution, tasks: tuple[Task, ...], react: React = lambda _: None) -> list[Outcome]:

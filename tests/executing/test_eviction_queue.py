@@ -16,6 +16,7 @@ from executing.steered import steered
 from restow.descheduling.plan import MadeProposal
 from restow.executing.eviction_queue import EvictionQueue, Pace
 from restow.executing.task import Task
+from restow.policies.codes import Certainty
 
 QUICK, LATE = 0.1, 0.3
 
@@ -133,6 +134,24 @@ def test_moves_to_targets_of_their_own_do_not_wait_for_one_another() -> None:
     assert started(EvictionQueue(plan, Pace(16))) == ["web-0", "api-0", "db-0"]
 
 
+def sharing(pod: str, number: int, *, target: str = "t", kind: str | None = "small") -> Task:
+    """A move that nobody steers, whose replacement may take the place of another one."""
+    return replace(
+        brought(pod, number, target=target), move=a_task(pod, candidates=[target]).move, interchangeable=kind
+    )
+
+
+def test_moves_that_may_take_one_anothers_places_do_not_wait_for_one_another() -> None:
+    plan = [sharing("web-0", 0), sharing("api-0", 1), sharing("db-0", 2, target="u", kind="large")]
+    assert started(EvictionQueue(plan, Pace(16))) == ["web-0", "api-0", "db-0"]
+
+
+def test_one_that_may_land_elsewhere_is_waited_for() -> None:
+    first = sharing("web-0", 0)
+    unsure = replace(first, move=structs.replace(first.move, certainty=Certainty.LIKELY))
+    assert started(EvictionQueue([unsure, sharing("api-0", 1)], Pace(16))) == ["web-0"]
+
+
 def test_the_moves_that_empty_a_node_do_not_wait_for_one_another() -> None:
     emptying = MadeProposal("empty a", 2, "certain", 1.0)
     plan = [brought("web-0", 0), brought("api-0", 1)]
@@ -160,6 +179,7 @@ def test_of_moves_to_targets_as_many_are_on_their_way_as_may_be_asked_for_at_a_t
         brought("web-1", 1, limit=2),
         replace(brought("api-0", 1), is_independent=False),
         a_task("api-0", "api", number=1, candidates=["t"]),
+        sharing("api-0", 1),
     ],
     ids=[
         "to a node that the first leaves",
@@ -167,6 +187,7 @@ def test_of_moves_to_targets_as_many_are_on_their_way_as_may_be_asked_for_at_a_t
         "of the same workload",
         "with a rule about other pods",
         "not steered",
+        "that may land where the first is brought to",
     ],
 )
 def test_a_move_that_may_depend_on_one_before_waits_until_that_has_landed(second: Task) -> None:
@@ -230,7 +251,19 @@ def a_random_plan(chance: random.Random) -> list[Task]:
         )
         for at, app in enumerate(apps)
     ]
-    return [replace(steered(each), is_independent=True) if chance.randrange(2) else each for each in plan]
+    return [chance.choice((_as_it_is, _brought, _shared))(each) for each in plan]
+
+
+def _as_it_is(task: Task) -> Task:
+    return task
+
+
+def _brought(task: Task) -> Task:
+    return replace(steered(task), is_independent=True)
+
+
+def _shared(task: Task) -> Task:
+    return replace(task, is_independent=True, interchangeable="small")
 
 
 @dataclass(slots=True)

@@ -26,7 +26,7 @@ from restow.executing.outcomes import (
 )
 from restow.executing.tasks import tasks_of
 from restow.policies.codes import PlacementConstraint
-from restow.policies.policy import RestowSettings
+from restow.policies.policy import Policy
 
 
 def test_a_stateful_set_is_followed_by_name() -> None:
@@ -91,7 +91,7 @@ def come_back(constraint: PlacementConstraint) -> Match:
         a_node("b"),
         a_pod("p", node="a", owner=Owner("ReplicaSet", "rs")),
     )
-    plan = tasks_of(cycle, RestowSettings())
+    plan = tasks_of(cycle, Policy())
     told = carry_out(Double.of(plan, land=lambda _: "a"), plan)
     return next(each.match for each in told if isinstance(each, Landed))
 

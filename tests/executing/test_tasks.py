@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
 import pytest
 
 from builders import (
@@ -20,7 +19,7 @@ from builders import (
 from descheduling.harness import cycle
 from restow.descheduling.replacement_policy import ReplacementPolicy
 from restow.executing.tasks import tasks_of
-from restow.policies.policy import RestowSettings
+from restow.policies.policy import Policy, RestowSettings
 
 
 def duplicates(count: int):
@@ -36,7 +35,7 @@ def duplicates(count: int):
 
 
 def test_a_task_has_the_names_the_owner_and_the_budgets_of_its_move() -> None:
-    first, *_ = tasks_of(duplicates(4), RestowSettings())
+    first, *_ = tasks_of(duplicates(4), Policy())
     assert (first.number, first.move.source, first.move.pod.name) == (0, "a", "web-2")
     assert first.owner is not None
     assert first.owner.kind == "ReplicaSet"
@@ -47,7 +46,7 @@ def test_a_task_has_the_names_the_owner_and_the_budgets_of_its_move() -> None:
 
 def test_a_percentage_is_of_the_workloads_pods_and_one_at_least() -> None:
     limits = [
-        tasks_of(duplicates(10), msgspec.structs.replace(RestowSettings(), per_workload=share))[0].limit
+        tasks_of(duplicates(10), Policy(restow=RestowSettings(per_workload=share)))[0].limit
         for share in (3, "1%", "25%", "100%")
     ]
     assert limits == [3, 1, 2, 10]
@@ -59,7 +58,7 @@ def test_a_pod_may_ask_that_its_eviction_is_a_request() -> None:
     pods = [a_pod(f"web-{at}", node="a", owner=owner, images=["app"], annotations=asks) for at in range(2)]
     pods += [a_pod(f"api-{at}", node="a", owner=("ReplicaSet", "api"), images=["app"]) for at in range(2)]
     decided = cycle("RemoveDuplicates", {}, nodes=[a_node("a"), a_node("b")], pods=pods)
-    found = {task.move.pod.name: task.request_only for task in tasks_of(decided, RestowSettings())}
+    found = {task.move.pod.name: task.request_only for task in tasks_of(decided, Policy())}
     assert found == {"web-1": True, "api-1": False}
 
 
@@ -78,4 +77,4 @@ def test_a_pod_is_independent_where_no_rule_of_it_is_about_other_pods(features: 
     labels, owner = {"app": "web"}, ("ReplicaSet", "web")
     pods = [a_pod(f"web-{at}", node="a", owner=owner, images=["app"], labels=labels, **features) for at in range(2)]
     decided = cycle("RemoveDuplicates", {}, nodes=[a_node("a"), a_node("b")], pods=pods)
-    assert [each.is_independent for each in tasks_of(decided, RestowSettings())] == [expected]
+    assert [each.is_independent for each in tasks_of(decided, Policy())] == [expected]

@@ -129,12 +129,16 @@ class Strategy(Struct, frozen=True):
     ``sort_nodes`` returns the class of each node that the strategy sees; StrategyError as ``suggest``. ``watch`` returns a
     check that objects to landings of other strategies' moves. It saves time only: without it, a proven plan notices in the
     next round that the strategy would move the replacement again, forbids the first move and starts over.
+
+    ``by_parts``: a landing place that does for a pod does for every other with the same requests, rules and tolerations,
+    whosever it is; the strategy looks at neither labels nor owners.
     """
 
     schema: PluginSchema
     suggest: Callable[[View, Any], Suggestions]
     sort_nodes: Callable[[View, Any], Mapping[int, NodeClass]] | None = None
     watch: Callable[[View, Any], LandingCheck] | None = None
+    by_parts: bool = False
 
 
 class EvictionFilter(Protocol):

@@ -35,6 +35,7 @@ from restow.executing.outcomes import (
     Requested,
     Waiting,
 )
+from restow.executing.places import Places
 from restow.executing.revalidation import gone, siblings_starting, stale, still_awaited, unknown
 from restow.executing.settings import Clock, Settings, closed, elapsed
 from restow.executing.steering import NoSteering, Steers
@@ -101,8 +102,11 @@ class _Run:
     def __init__(self, execution: Execution, tasks: Iterable[Task]) -> None:
         self._with = execution
         self._pace = Pace()
+        tasks = tuple(tasks)
         self._queue = EvictionQueue(tasks, self._pace)
-        self._following = Following(execution.view, execution.memory, execution.settings, execution.steering)
+        self._following = Following(
+            execution.view, execution.memory, execution.settings, execution.steering, Places(tasks)
+        )
         self._told: asyncio.Queue[Outcome | BaseException] = asyncio.Queue()
         self._changed = asyncio.Event()
         self._coroutines: set[asyncio.Task[None]] = set()

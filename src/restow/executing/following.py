@@ -15,6 +15,7 @@ from restow.cluster.pods_now import PodNow
 from restow.descheduling.replacement_policy import ReplacementPolicy
 from restow.executing.memory import Awaited, Memory
 from restow.executing.outcomes import Landed, Match, Missing, Outcome, Settled, Unready, Unverified, match_of
+from restow.executing.places import Places
 from restow.executing.revalidation import is_there
 from restow.executing.settings import Settings, elapsed
 from restow.executing.steering import Steers
@@ -33,11 +34,12 @@ _NAMED = "StatefulSet"
 class Following:
     """Follows the replacements of one plan and records the results in the memory."""
 
-    def __init__(self, view: ClusterView, memory: Memory, settings: Settings, steering: Steers) -> None:
+    def __init__(self, view: ClusterView, memory: Memory, settings: Settings, steering: Steers, places: Places) -> None:
         self._view = view
         self._memory = memory
         self._settings = settings
         self._steering = steering
+        self._places = places
         self._replacements = Replacements()
         self._stopped: str | None = None
         #: The interruptions before each eviction that is followed, by the task's number.
@@ -111,7 +113,8 @@ class Following:
     def _landed(self, task: Task, pod: str, node: str) -> Landed:
         # Whoever cuts us off may cut the scheduler off: it places pods late then, on another cluster than the proof's.
         is_seen = self._view.interruptions == self._interruptions[task.number]
-        match = match_of(task, node, on_track=self._on_track and is_seen)
+        has_place = self._places.take(task, node)
+        match = match_of(task, node, has_place=has_place, on_track=self._on_track and is_seen)
         if match is Match.ELSEWHERE:
             foretold = ", ".join(task.move.candidates[:_TOLD])
             more = ", ..." if len(task.move.candidates) > _TOLD else ""
@@ -124,9 +127,9 @@ class Following:
             )
         elif match is Match.BACK:
             self._memory.note_failed_prediction(task, elapsed(), f"{pod} landed on {node} again")
-        if node != task.move.target:
+        if not has_place:
             self.stray(task)
-        return Landed(task, pod, node, match)
+        return Landed(task, pod, node, match, leads_astray=task.is_proven and not has_place)
 
     def _ending(self, task: Task, pod: PodNow | None, landed: Landed | None, deadline: float) -> Outcome | None:
         if pod is not None and is_there(pod):

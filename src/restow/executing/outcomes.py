@@ -15,7 +15,7 @@ from restow.policies.codes import OutcomeCode
 class Match(Enum):
     """How a landing compares with the plan."""
 
-    #: On one of the candidates.
+    #: On one of the candidates, or in the place that the plan had for a pod alike.
     PREDICTED = "predicted"
     #: The same, but on one where the strategy gains nothing.
     IN_VAIN = "in vain"
@@ -52,6 +52,8 @@ class Landed:
     pod: str
     node: str
     match: Match
+    #: Whether later proofs count on something else.
+    leads_astray: bool = False
 
 
 @dataclass(slots=True, frozen=True)
@@ -138,12 +140,16 @@ UNFULFILLED = (Dropped, Requested, Blocked, Failed, Missing, Unready)
 Outcome = Waiting | Evicted | Landed | Ending
 
 
-def match_of(task: Task, node: str, *, on_track: bool) -> Match:
-    """How a replacement's node compares with the plan; ``on_track`` while all is as the plan counts on."""
+def match_of(task: Task, node: str, *, has_place: bool, on_track: bool) -> Match:
+    """How a replacement's node compares with the plan, which may have a place there; ``on_track`` while all is as it counts on."""
     move = task.move
     if node in move.in_vain:
         return Match.IN_VAIN
-    if node in move.candidates or (move.candidate_count > len(move.candidates) and node != move.source):
+    if (
+        (has_place and move.target is not None)
+        or node in move.candidates
+        or (move.candidate_count > len(move.candidates) and node != move.source)
+    ):
         return Match.PREDICTED
     if move.candidates and not on_track:
         return Match.VOID

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 
 from msgspec import UNSET
@@ -9,7 +10,7 @@ from msgspec import UNSET
 from restow.descheduling.plan import Move
 from restow.descheduling.replacement_policy import ReplacementPolicy
 from restow.kube.objects import OwnerReference
-from restow.policies.codes import PlacementConstraint
+from restow.policies.codes import Certainty, PlacementConstraint
 
 
 @dataclass(slots=True, frozen=True)
@@ -33,6 +34,8 @@ class Task:
     request_only: bool = False
     #: Whether no rule of the pod makes the places of other pods decide where its replacement may go.
     is_independent: bool = False
+    #: The same for all moves of a plan whose replacements may change places; None if this one's has its own place only.
+    interchangeable: Hashable | None = None
 
     @property
     def is_proven(self) -> bool:
@@ -47,11 +50,18 @@ class Task:
     def goes_beside(self, before: Task) -> bool:
         """Whether it need not wait for the landing of an earlier move.
 
-        Both are brought to their targets, no rule connects the two, and it does not go where the other leaves first.
+        Both are brought to their targets, or both are certain to land in a place that the other may take as well; no rule
+        connects the two, and it does not go where the other leaves first.
         """
         pair = (self, before)
-        are_free = all(each.is_steered and each.is_independent and not each.lands_late for each in pair)
+        is_beside = all(each.is_steered for each in pair) or all(each.shares_places for each in pair)
+        are_free = is_beside and all(each.is_independent and not each.lands_late for each in pair)
         return are_free and self.workload != before.workload and self.move.target != before.move.source
+
+    @property
+    def shares_places(self) -> bool:
+        """Whether it is certain to land in a place that others may take as well."""
+        return self.interchangeable is not None and self.move.certainty == Certainty.CERTAIN
 
     @property
     def lands_late(self) -> bool:

@@ -14,29 +14,31 @@ from restow.descheduling.arbiter import Eviction
 from restow.descheduling.cycle import Cycle
 from restow.descheduling.planning import named_move
 from restow.descheduling.replacement_policy import ReplacementPolicies
+from restow.executing.interchange import Interchange
 from restow.executing.task import Task
-from restow.policies.policy import RestowSettings
+from restow.policies.policy import Policy
 from restow.policies.restow_section import share_of
 
 #: Of topology spread constraints.
 _ONLY_SCORES: Final = "ScheduleAnyway"
 
 
-def tasks_of(cycle: Cycle, settings: RestowSettings) -> tuple[Task, ...]:
-    """The moves of a cycle in order."""
-    tasks = _Tasks(cycle.state.cluster, settings)
+def tasks_of(cycle: Cycle, policy: Policy) -> tuple[Task, ...]:
+    """The moves of a cycle by a policy, in order."""
+    tasks = _Tasks(cycle.state.cluster, policy)
     return tuple(tasks.task(number, eviction) for number, eviction in enumerate(cycle.record.evictions))
 
 
 class _Tasks:
     """Tasks on one cluster."""
 
-    def __init__(self, cluster: Cluster, settings: RestowSettings) -> None:
+    def __init__(self, cluster: Cluster, policy: Policy) -> None:
         self._cluster = cluster
-        self._share = settings.per_workload
+        self._share = policy.restow.per_workload
         self._sizes = _Sizes(cluster)
         self._budgets = _budgets(cluster)
         self._replacement_policies = ReplacementPolicies(cluster)
+        self._interchange = Interchange(cluster, policy)
 
     def task(self, number: int, eviction: Eviction) -> Task:
         pod, pods = eviction.pod, self._cluster.pods
@@ -51,6 +53,7 @@ class _Tasks:
             budgets=self._budgets.get(pod, frozenset()),
             request_only=bool(pods.flags[pod] & Flag.REQUEST_EVICT_ONLY),
             is_independent=_is_independent(pods, pod),
+            interchangeable=self._interchange.kind(eviction) if _is_independent(pods, pod) else None,
         )
 
 

@@ -213,7 +213,7 @@ class Application:
         except InputError as error:
             # What only the cluster can show to be wrong in the policy: a priority class that is not there.
             raise InputError(f"{order.name}: policy: {error}") from error
-        return found, tasks_of(found.cycle, order.policy.restow)
+        return found, tasks_of(found.cycle, order.policy)
 
     def _changed(self, move: Move, broken: Mapping[ProposalKey, PodRef]) -> ChangeFound | None:
         """Why a move is out of date, as it is asked just before an eviction."""

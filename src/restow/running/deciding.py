@@ -86,7 +86,7 @@ def decide(
         prior_evictions=before.prior_evictions,
         excluded=excluded,
     )
-    tasks = tasks_of(cycle, policy.restow)
+    tasks = tasks_of(cycle, policy)
     return Decision(cycle, tasks, utilisation(cycle.state), fenced(cycle), time.perf_counter() - began)
 
 

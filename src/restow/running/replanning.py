@@ -44,7 +44,7 @@ async def carried_out(
 def _leads_astray(outcome: Outcome) -> bool:
     """Whether later proofs count on something else than what has come about."""
     if isinstance(outcome, Landed):
-        return outcome.task.move.target not in (None, outcome.node)
+        return outcome.leads_astray
     return isinstance(outcome, UNFULFILLED) and outcome.task.is_proven
 
 

@@ -151,4 +151,4 @@ def _requesting(pods: Pods, resources: Iterable[str]) -> PodColumn[np.bool_]:
     return by_value(pods, "resources", "resources", lambda many: [not wanted.isdisjoint(each.named) for each in many])
 
 
-STRATEGY = Strategy(SCHEMA, suggest, sort_nodes)
+STRATEGY = Strategy(SCHEMA, suggest, sort_nodes, by_parts=True)

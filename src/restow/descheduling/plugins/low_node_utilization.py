@@ -245,4 +245,4 @@ def _excess(survey: Survey, ceiling: Amounts, targets: Percentages, node: int) -
     return None
 
 
-STRATEGY = Strategy(SCHEMA, suggest, sort_nodes)
+STRATEGY = Strategy(SCHEMA, suggest, sort_nodes, by_parts=True)

@@ -171,4 +171,4 @@ _VIOLATIONS = {
 }
 
 
-STRATEGY = Strategy(SCHEMA, suggest)
+STRATEGY = Strategy(SCHEMA, suggest, by_parts=True)

@@ -110,4 +110,4 @@ def _text(taint: Taint | None) -> str:
     return f"taint {taint.key}{value}:{taint.effect} not tolerated"
 
 
-STRATEGY = Strategy(SCHEMA, suggest)
+STRATEGY = Strategy(SCHEMA, suggest, by_parts=True)

@@ -200,4 +200,4 @@ def _agrees(condition: Condition, wanted: PodConditionFilter, now: int) -> bool:
     return elapsed >= 0 and elapsed // SECOND >= wanted.min_time_since_last_transition_seconds
 
 
-STRATEGY = Strategy(SCHEMA, suggest)
+STRATEGY = Strategy(SCHEMA, suggest, by_parts=True)

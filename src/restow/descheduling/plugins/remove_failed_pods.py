@@ -97,4 +97,4 @@ def _criteria(pods: Pods, args: RemoveFailedPodsArgs) -> Iterator[Criterion[Any]
         yield exit_code_among(pods, args.exit_codes, init=init)
 
 
-STRATEGY = Strategy(SCHEMA, suggest)
+STRATEGY = Strategy(SCHEMA, suggest, by_parts=True)

@@ -78,4 +78,4 @@ def _is_in_state(states: PodStates, args: RemovePodsHavingTooManyRestartsArgs) -
     return any(reason in args.states for reason in waiting)
 
 
-STRATEGY = Strategy(SCHEMA, suggest)
+STRATEGY = Strategy(SCHEMA, suggest, by_parts=True)
