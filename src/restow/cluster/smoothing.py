@@ -15,9 +15,16 @@ from restow.cluster.usage import COLLECTED
 from restow.kube.objects import NodeMetrics
 from restow.kube.quantity import NANO_PER_MILLI, NANO_PER_UNIT, parse_quantity
 
+#: Between two samples (seconds).
+INTERVAL: Final = 5.0
 #: What counts of the mean so far.
 _BETA: Final = 0.9
 _STEPS: Final = {"cpu": (NANO_PER_MILLI, "m"), "memory": (NANO_PER_UNIT, "")}
+
+
+def share_before(seconds: float) -> float:
+    """Which share of a mean is from before so many seconds ago, if samples come regularly."""
+    return float(_BETA ** (max(seconds, 0.0) / INTERVAL))
 
 
 def smoothed(before: NodeMetrics | None, sample: NodeMetrics) -> NodeMetrics:

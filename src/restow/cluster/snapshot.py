@@ -20,6 +20,7 @@ from restow.cluster.nodes import Nodes
 from restow.cluster.pod_store import PodStore
 from restow.cluster.pods import Pods
 from restow.cluster.pods_now import PodNow
+from restow.cluster.usage_changes import UsageChange
 from restow.cluster.usage_samples import QueryResult
 from restow.cluster.values import check_values
 from restow.kube.excerpts import title
@@ -45,6 +46,8 @@ class Cluster:
     missing: frozenset[str] = frozenset()
     #: What the queries for usage came to that somebody asked for it.
     usage: Mapping[str, QueryResult] = field(default_factory=dict)
+    #: What was moved lately, which figures of usage may not show yet.
+    usage_changes: Sequence[UsageChange] = ()
 
     def kind(self, kind: str) -> Mapping[Key, Any]:
         """All objects of one kind other than Node and Pod, in canonical order; empty where the input has none."""

@@ -37,6 +37,8 @@ class Eviction(NamedTuple):
     landing: Landing
     #: The proposal that it is part of; None for a suggestion of its own.
     together: Together | None = None
+    #: What the pod was measured to use, where the strategy goes by that.
+    used: Mapping[str, int] | None = None
 
 
 class Refused(NamedTuple):
@@ -190,7 +192,9 @@ class Arbiter:
         for suggestion, node, landing in zip(suggestions, nodes, landings, strict=True):
             self._limits.count(self._state, suggestion.pod, node, self._position)
             self._evictions.append(
-                Eviction(suggestion.pod, node, ref, suggestion.reason, suggestion.constraint, landing, whole)
+                Eviction(
+                    suggestion.pod, node, ref, suggestion.reason, suggestion.constraint, landing, whole, suggestion.used
+                )
             )
         return None
 

@@ -67,7 +67,9 @@ class Suggestion(Struct, frozen=True, gc=False):
     ``constraint`` and ``accepts`` say on which nodes the replacement may land; without ``accepts`` the constraint alone does.
     ``worse`` says on which of the other nodes a landing would do harm, because they are worse off by the strategy's measure
     than the node that the pod leaves; None: on none. ``cost`` ranks the nodes for a replacement that can be steered, the
-    least is the best; None: all are as good. ``by_plan`` is for messages: a saved plan wants the move, not the strategy.
+    least is the best; None: all are as good. ``by_plan`` is for messages: a saved plan wants the move, not the strategy. ``used``
+    is what the pod was measured to use (nano-units), if the strategy goes by that: later figures of nodes show the move only
+    in time.
     """
 
     pod: int
@@ -78,6 +80,7 @@ class Suggestion(Struct, frozen=True, gc=False):
     worse: NodeTest | None = None
     cost: NodeCost | None = None
     by_plan: bool = False
+    used: Mapping[str, int] | None = None
 
 
 class Proposal(Struct, frozen=True, gc=False):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 
 from msgspec import UNSET
@@ -36,6 +36,8 @@ class Task:
     is_independent: bool = False
     #: The same for all moves of a plan whose replacements may change places; None if this one's has its own place only.
     interchangeable: Hashable | None = None
+    #: What the pod was measured to use, in nano-units by resource; empty where nobody goes by that.
+    used: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def is_proven(self) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Mapping
 from typing import Final
 
 from restow.cluster.budgets import covered_pods
@@ -10,6 +11,7 @@ from restow.cluster.label_groups import LabelGroups
 from restow.cluster.owners import OwnerCounts, owner_of, workload_of
 from restow.cluster.pods import Flag, Pods
 from restow.cluster.snapshot import Cluster
+from restow.cluster.usage import container_usage, pod_metrics
 from restow.descheduling.arbiter import Eviction
 from restow.descheduling.cycle import Cycle
 from restow.descheduling.planning import named_move
@@ -54,6 +56,7 @@ class _Tasks:
             request_only=bool(pods.flags[pod] & Flag.REQUEST_EVICT_ONLY),
             is_independent=_is_independent(pods, pod),
             interchangeable=self._interchange.kind(eviction) if _is_independent(pods, pod) else None,
+            used=eviction.used or _measured(self._cluster, pod),
         )
 
 
@@ -65,6 +68,15 @@ class _Sizes:
 
     def of(self, pod: int) -> int:
         return int(self._counts.of_pod(pod).max(initial=0)) or 1
+
+
+def _measured(cluster: Cluster, pod: int) -> Mapping[str, int]:
+    """What metrics.k8s.io says that a pod uses."""
+    metrics = pod_metrics(cluster, pod)
+    used: Counter[str] = Counter()
+    for container in (metrics.containers or ()) if metrics is not None else ():
+        used.update(container_usage(container))
+    return used
 
 
 def _is_independent(pods: Pods, pod: int) -> bool:

@@ -24,7 +24,7 @@ from restow.client.transport import Api
 from restow.cluster.fenced_nodes import FencedNode
 from restow.cluster.left_out import ObjectKey, add_page, sentence
 from restow.cluster.pods_now import PodNow
-from restow.cluster.smoothing import smoothed
+from restow.cluster.smoothing import INTERVAL, smoothed
 from restow.cluster.snapshot import Cluster, ClusterStore
 from restow.kube.objects import NodeMetrics
 from restow.live.kinds import METRICS, PERMITTING, PROTECTING, READ, REQUIRED, refusal_sentence
@@ -33,7 +33,7 @@ from restow.live.reflector import REFUSED, Reflector
 
 #: Seconds between two looks at metrics.k8s.io. Source: Descheduler 0.36 for nodes, whose mean counts on it; the metrics
 #: server measures every 15 s.
-METRICS_INTERVALS = {"NodeMetrics": 5.0, "PodMetrics": 15.0}
+METRICS_INTERVALS = {"NodeMetrics": INTERVAL, "PodMetrics": 15.0}
 #: Seconds between two looks whether people have to be told of kinds that are not known any more.
 _LOOK = 15.0
 

@@ -43,6 +43,7 @@ from restow.running import fences
 from restow.running.background import LONGEST_DECISION, off_loop
 from restow.running.offering import UNSTEERED, Choice
 from restow.running.replanning import ANEW, SEEN, carried_out
+from restow.running.usage_changes import UsageChanges
 from restow.scheduling.installed_plugins import UnusablePluginError
 from restow.scheduling.profiles import SchedulerProfile
 
@@ -132,9 +133,11 @@ class Application:
     _promised: SteeringMode = field(init=False, default=SteeringMode.NONE)
     _choice: Choice = field(init=False, default=UNSTEERED)
     _execution: Execution | None = field(init=False, default=None)
+    _usage_changes: UsageChanges = field(init=False)
 
     def __post_init__(self) -> None:
         self.ledger = Ledger(self.order.moves)
+        self._usage_changes = UsageChanges(self.clock)
 
     def interrupt(self) -> None:
         """Begin no more evictions, and follow those that were made."""
@@ -182,7 +185,11 @@ class Application:
         broken = self.ledger.broken
         changed = {each.pod.uid: why for each in moves if (why := self._changed(each, broken)) is not None}
         now = int(self.clock() * SECOND)
-        cluster = replace(self.live.snapshot(), usage=await self.usage_source(self.order.policy))
+        cluster = replace(
+            self.live.snapshot(),
+            usage=await self.usage_source(self.order.policy),
+            usage_changes=self._usage_changes.now(),
+        )
         compute = partial(self._replayed, cluster, moves, changed, now, steering)
         found, tasks = await off_loop(compute, LONGEST_DECISION)
         return _Decision(found, tasks, fenced(found.cycle), now, time.perf_counter() - began)
@@ -237,6 +244,7 @@ class Application:
         def note(outcome: Outcome) -> None:
             nonlocal is_unsteered
             self.ledger.note(outcome)
+            self._usage_changes.note(outcome)
             on_outcome(outcome)
             match outcome:
                 case Evicted(task):

@@ -48,6 +48,7 @@ from restow.running.publishing import Publish
 from restow.running.replanning import ANEW, SEEN, carried_out
 from restow.running.reporter import Reporter
 from restow.running.tracing import CYCLE, PROFILES, Tracing
+from restow.running.usage_changes import UsageChanges
 from restow.serving.figures import CycleFigures, CycleResult
 from restow.serving.health import Watchdog
 from restow.serving.metrics import Metrics
@@ -90,6 +91,8 @@ class Cycles:
     publish: Publish | None = None
     #: What it answered in this cycle.
     _usage: Mapping[str, QueryResult] = field(init=False, default_factory=dict)
+    #: What moves have changed about it since.
+    _usage_changes: UsageChanges = field(init=False)
     #: How they are in this cycle.
     _choice: Choice = field(init=False, default=UNSTEERED)
     #: What is waited for, unless it is stopped.
@@ -98,6 +101,9 @@ class Cycles:
     _stopped: str | None = field(init=False, default=None)
     #: Whether the fence of the plan under way has not stood as long as it.
     _is_astray: bool = field(init=False, default=False)
+
+    def __post_init__(self) -> None:
+        self._usage_changes = UsageChanges(self.clock)
 
     def stop(self, why: str) -> None:
         """Begin no more evictions, in this cycle or any other; a decision under way is not waited for."""
@@ -187,7 +193,7 @@ class Cycles:
         self.watchdog.expect(_WHO, "decision", _DECIDING)
         with self.tracing.span(PROFILES):
             before = Before(tuple(part.prior_evictions), frozenset(part.given_up), self.memory.pausing(elapsed()))
-            cluster = replace(self.live.snapshot(), usage=self._usage)
+            cluster = replace(self.live.snapshot(), usage=self._usage, usage_changes=self._usage_changes.now())
             self.metrics.left_out(Counter(kind for kind, *_ in cluster.left_out))
             steering: SteeringMode = SteeringMode.NONE if part.is_unsteered else self._choice.kind
             compute = partial(decide, cluster, rules, before, int(self.clock() * SECOND), steering=steering)
@@ -219,6 +225,7 @@ class Cycles:
             self.watchdog.expect(_WHO, "outcome of a move", patience)
             reporter.outcome(outcome)
             part.note(outcome)
+            self._usage_changes.note(outcome)
 
         self.watchdog.expect(_WHO, "outcome of a move", patience)
         if self.evicting is None:

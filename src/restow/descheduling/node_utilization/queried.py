@@ -10,15 +10,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 
 from restow.cluster.usage import age_text
+from restow.cluster.usage_changes import UsageChange
 from restow.cluster.usage_samples import NO_CLIENT, NO_USAGE, Figure, NodeSamples, QueryResult, figure_of
 from restow.descheduling.framework import StrategyError, View
 from restow.descheduling.node_utilization.attribution import shares_of
 from restow.descheduling.node_utilization.capacity import METRIC_RESOURCE
+from restow.descheduling.node_utilization.unseen import add_unseen
 from restow.descheduling.node_utilization.usage import Usage
 from restow.kube.duration import SECOND, format_duration
 from restow.kube.excerpts import excerpt
@@ -50,6 +52,7 @@ def queried(view: View, query: str) -> Usage:
         for node, name in _listed(view)
         if name in figures
     }
+    add_unseen(view, by_node, partial(_share_unseen, figures, result.at, settings))
     origins = {node: origin(query, figures[name], settings) for node, name in _listed(view) if name in figures}
     of_pod = None if settings is None or settings.per_pod is None else shares_of(view, settings.per_pod, by_node)
     return Usage((METRIC_RESOURCE,), by_node, of_pod, origins)
@@ -112,6 +115,17 @@ def _figure(series: NodeSamples, at: float, settings: UsageSettings) -> Figure |
     if figure is None or figure.samples < settings.min_samples or figure.age > settings.max_age / SECOND:
         return None
     return figure
+
+
+def _share_unseen(
+    figures: Mapping[str, Figure], at: float, settings: UsageSettings | None, change: UsageChange
+) -> float:
+    """A figure shows a change once a sample came after it; a percentile, once enough of them did."""
+    since = at - change.at / SECOND
+    if settings is None or settings.percentile is None:
+        return float(since <= figures[change.node].age)
+    share = settings.percentile / 100
+    return float(since < settings.window / SECOND * (1 - share if change.is_arrival else share))
 
 
 def _listed(view: View) -> Iterator[tuple[int, str]]:

@@ -14,12 +14,15 @@ import numpy as np
 
 from restow.cluster.interning import IntArray
 from restow.cluster.pods import NO_POD
+from restow.cluster.smoothing import share_before
 from restow.cluster.snapshot import Cluster
 from restow.cluster.state import ClusterState
 from restow.cluster.usage import Amounts, age_text, container_usage, node_usage, pod_metrics, source_of, time_of
+from restow.cluster.usage_changes import UsageChange
 from restow.cluster.usage_samples import NO_USAGE
 from restow.descheduling.framework import StrategyError, View
 from restow.descheduling.node_utilization.capacity import step
+from restow.descheduling.node_utilization.unseen import add_unseen
 from restow.kube.duration import SECOND
 from restow.kube.quantity import NANO_PER_UNIT
 
@@ -94,8 +97,15 @@ def measured(view: View, names: tuple[str, ...]) -> Usage:
     collected = node_usage(cluster)
     by_node = {node: _collected(view, node, collected, names) for node in view.nodes.tolist()}
     _carry(view, names, by_node)
+    add_unseen(view, by_node, partial(_share_unseen, view))
     origins = {node: _origin(view, node) for node in by_node}
     return Usage(names, by_node, partial(_pod_measured, cluster, names), origins)
+
+
+def _share_unseen(view: View, change: UsageChange) -> float:
+    """Nothing of what came after the newest sample is in the mean, and not all of what came before it."""
+    taken = time_of(view.state.cluster, change.node)
+    return share_before(((view.now if taken is None else taken) - change.at) / SECOND)
 
 
 def _origin(view: View, node: int) -> str:
