@@ -300,6 +300,30 @@ def test_every_other_patch_of_a_pod_is_refused(spread: ControlPlane, part: str, 
     assert refused.value.status in (403, 422)
 
 
+@pytest.mark.parametrize(
+    ("name", "namespace"),
+    [("other", NAMESPACE), ("restow-steering", "default"), ("other", "default")],
+    ids=["of another name", "in another namespace", "of somebody else"],
+)
+def test_every_other_config_map_is_out_of_reach(spread: ControlPlane, name: str, namespace: str) -> None:
+    ours = spread.rest(spread.token_of("restow", NAMESPACE))
+    metadata = {"name": name, "namespace": namespace}
+    spread.admin.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"kept": "yes"}})
+    try:
+        with pytest.raises(RefusedError) as refused:
+            ours.patch("ConfigMap", name, {"data": {"kept": "no"}}, namespace)
+        assert refused.value.status == 403
+    finally:
+        spread.admin.delete("ConfigMap", name, namespace)
+
+
+def test_its_own_config_map_stays_where_it_is(spread: ControlPlane) -> None:
+    ours = spread.rest(spread.token_of("restow", NAMESPACE))
+    with pytest.raises(RefusedError) as refused:
+        ours.delete("ConfigMap", "restow-steering", NAMESPACE)
+    assert refused.value.status == 403
+
+
 def test_a_plan_on_the_live_cluster_is_steered_where_the_cluster_steers(spread: ControlPlane, tmp_path: Path) -> None:
     """And says so; without the objects it is not, and says why."""
     policy = tmp_path / "policy.yaml"
