@@ -1,6 +1,8 @@
-"""Builds the real Descheduler and kube-scheduler for the differential tests: finds Go 1.26 or installs it below build/.
+"""Builds the programs to compare with: the real Descheduler, kube-scheduler, and OpenShift's descheduler operator.
 
-The same as ``CGO_ENABLED=0 go build -trimpath -o build/oracle/NAME .`` in ``tests/oracle/NAME`` for both programs, where
+Finds Go 1.26 or installs it below build/.
+
+The same as ``CGO_ENABLED=0 go build -trimpath -o build/oracle/NAME .`` in ``tests/oracle/NAME`` for each, where
 a suitable Go is on the path. The first build compiles Kubernetes and takes minutes; later ones take seconds.
 """
 
@@ -17,7 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = Path(__file__).resolve().parent
 BINARIES = ROOT / "build" / "oracle"
-PROGRAMS = ("descheduler", "scheduler")
+PROGRAMS = ("descheduler", "scheduler", "kubedescheduler")
 TOOLCHAIN = ROOT / "build" / "go"
 WANTED = (1, 26)
 

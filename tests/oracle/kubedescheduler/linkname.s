@@ -1,0 +1,1 @@
+// Empty: lets main.go declare a function without a body.
