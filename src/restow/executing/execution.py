@@ -62,7 +62,7 @@ LAST_ANSWERS: Final = 30.0
 
 @dataclass(slots=True)
 class Execution:
-    """Carries out plans on a cluster; an ``Executor``."""
+    """Carries out plans on a cluster."""
 
     view: ClusterView
     evicting: Evicting

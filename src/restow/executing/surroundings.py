@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -10,7 +10,6 @@ from restow.client import eviction
 from restow.client.permitted_body import Permit
 from restow.client.transport import Api
 from restow.cluster.pods_now import PodNow
-from restow.executing.outcomes import Outcome
 from restow.executing.task import Task
 
 
@@ -56,14 +55,6 @@ class Evicting(Protocol):
 
     async def evict(self, task: Task) -> eviction.Outcome:
         """Request an eviction and return the answer; NotPermitted if leadership has ended, and nothing was sent."""
-        ...
-
-
-class Executor(Protocol):
-    """Carries out a plan, or reports what it would do."""
-
-    def carry_out(self, tasks: Iterable[Task]) -> AsyncGenerator[Outcome, None]:
-        """Yield the outcomes of the tasks as they happen; each task has one ending."""
         ...
 
 

@@ -90,19 +90,9 @@ def index_of(nodes: Iterable[MarkedNode]) -> Mapping[str, int]:
     return {word: position for word, position in found.items() if word not in shared}
 
 
-def bears_label(node: MarkedNode, key: str, value: str) -> bool:
-    """Whether a node has a label of this key and value, whoever wrote it."""
-    return (node.metadata.labels or {}).get(key) == value
-
-
 def bears_taint(node: MarkedNode, key: str, value: str) -> bool:
     """Whether a node has a soft taint of this key and value."""
     return Taint(key, value, "PreferNoSchedule") in (node.spec.taints or ())
-
-
-def label_is_of(node: MarkedNode, key: str, manager: str) -> bool:
-    """Whether a field manager owns a label of a node."""
-    return key in labels_of(node, manager)
 
 
 def labels_of(node: MarkedNode, manager: str) -> Mapping[str, str]:

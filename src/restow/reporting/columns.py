@@ -10,11 +10,14 @@ import textwrap
 from typing import TYPE_CHECKING, Any, Final
 
 from rich.cells import cell_len
+from rich.text import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 GAP: Final = "  "
+#: Between commands and what they tell.
+_WIDE_GAP: Final = "   "
 _NARROWEST: Final = 8
 _NO_BREAK_SPACE: Final = "\u00a0"
 
@@ -66,3 +69,12 @@ def wrapped(text: str, width: int, **options: Any) -> list[str]:
     kept = text.replace(" %", f"{_NO_BREAK_SPACE}%")
     lines = textwrap.wrap(kept, width, break_on_hyphens=False, **options)
     return [line.replace(_NO_BREAK_SPACE, " ") for line in lines]
+
+
+def next_commands(wanted: Mapping[str, str], width: int) -> Iterator[Text]:
+    """Yield commands and what each tells, in two columns; a command that is too long for them stands by itself."""
+    room = width - len(_WIDE_GAP) - max(map(len, wanted.values()), default=0)
+    longest = max((len(each) for each in wanted if len(each) <= room), default=0)
+    for command, meaning in wanted.items():
+        told = f"{command:<{longest}}{_WIDE_GAP}"
+        yield Text.assemble(told, (meaning, "dim")) if len(told) + len(meaning) <= width else Text(command)

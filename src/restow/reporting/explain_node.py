@@ -9,10 +9,10 @@ from rich.text import Text
 from restow.kube.quantity import amount
 from restow.plain_text import printable, some
 from restow.policies.codes import Certainty, Stage
-from restow.reporting.columns import wrapped
+from restow.reporting.columns import next_commands, wrapped
 from restow.reporting.explain_lines import headline, labelled_line
 from restow.reporting.sureness import kind_of, sureness_in_words
-from restow.reporting.wording import counted, next_commands, percent, resource_order
+from restow.reporting.wording import counted, percent, resource_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

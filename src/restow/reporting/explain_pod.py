@@ -9,10 +9,10 @@ from rich.text import Text
 
 from restow.plain_text import printable, some
 from restow.policies.codes import Placement, RefusalCode, Stage
-from restow.reporting.columns import GAP, wrapped
+from restow.reporting.columns import GAP, next_commands, wrapped
 from restow.reporting.explain_lines import headline, labelled_line, load_text
 from restow.reporting.sureness import candidate_text, candidate_texts, sureness_in_words
-from restow.reporting.wording import counted, next_commands
+from restow.reporting.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -13,12 +13,12 @@ from rich.text import Text
 from restow.plain_text import printable
 from restow.policies.codes import Stage
 from restow.reporting.answer import headline, note_sentences, problem_sentences, stays
-from restow.reporting.columns import GAP, widths, wrapped
+from restow.reporting.columns import GAP, next_commands, widths, wrapped
 from restow.reporting.load_lines import load_lines, node_lines
 from restow.reporting.move_lines import move_lines, total_line
 from restow.reporting.purpose import balance, made_together, not_done, wanted
 from restow.reporting.refusal_groups import group_refusals
-from restow.reporting.wording import counted, next_commands
+from restow.reporting.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

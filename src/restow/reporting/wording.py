@@ -1,19 +1,12 @@
-"""Numbers, reasons and commands as Kubernetes people write them: 3 moves, 61 %."""
+"""Numbers and reasons as Kubernetes people write them: 3 moves, 61 %."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
-
-from rich.text import Text
+from typing import Final
 
 from restow.plain_text import printable
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
 _RESOURCES_FIRST: Final = ("cpu", "memory")
-
-_GAP: Final = "   "
 
 
 def counted(number: int, singular: str, plural: str | None = None) -> str:
@@ -40,12 +33,3 @@ def resource_order(resource: str) -> tuple[int, str]:
 def why(plugin: str, reason: str) -> str:
     """Return the strategy and its reason in one line."""
     return printable(f"{plugin}: {reason}" if reason else plugin)
-
-
-def next_commands(wanted: Mapping[str, str], width: int) -> Iterator[Text]:
-    """Yield commands and what each tells, in two columns; a command that is too long for them stands by itself."""
-    room = width - len(_GAP) - max(map(len, wanted.values()), default=0)
-    longest = max((len(each) for each in wanted if len(each) <= room), default=0)
-    for command, meaning in wanted.items():
-        told = f"{command:<{longest}}{_GAP}"
-        yield Text.assemble(told, (meaning, "dim")) if len(told) + len(meaning) <= width else Text(command)
