@@ -33,8 +33,7 @@ from restow.kube.timestamps import parse_time
 from restow.live.cluster import LiveCluster, live_cluster
 from restow.live.prometheus import PrometheusUsage
 from restow.policies.codes import OutcomeCode
-from restow.reporting.apply_result import apply_result
-from restow.reporting.apply_table import print_promise, print_result
+from restow.reporting.apply_table import apply_result, print_promise, print_result
 from restow.reporting.json import indented_json
 from restow.reporting.wording import counted
 from restow.running.applying import Application, Order, Promise

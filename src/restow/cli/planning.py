@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Final
 
 from msgspec import structs
 
@@ -12,18 +13,20 @@ from restow.cli.output import write_plan
 from restow.cli.plan_request import PlanContext, PlanRequest, plan_context
 from restow.cli.policy_files import policy_view
 from restow.cli.progress import Timings, working
-from restow.cli.steering_note import steering_note
 from restow.cli.streams import warn
 from restow.descheduling.cycle import Cycle
 from restow.descheduling.measured_usage import measured_usage
 from restow.descheduling.planning import cycle_notes, idle_strategies, make_plan, node_loads
 from restow.descheduling.registry import plugins
-from restow.policies.codes import Placement
+from restow.descheduling.steering import FOR_STEERING
+from restow.policies.codes import Placement, SteeringMode, SteeringSetting
 from restow.policies.understood import decided_document
 from restow.reporting.report import Report
 
 #: These forms hold the plan alone; the others tell the reader of the notes themselves.
 _FOR_PROGRAMS = ("json", "yaml")
+
+_HOW: Final = "--steering nominate; docs/how-to/steer.md has the objects to install"
 
 
 @dataclass(slots=True, frozen=True)
@@ -66,7 +69,7 @@ def answer(request: Request) -> None:
     if request.output in _FOR_PROGRAMS:
         warn(notes)
     elif request.plan_request.steering is None:
-        notes = (*notes, *steering_note(asked, cycle, clock))
+        notes = (*notes, *_steering_note(asked, cycle, clock))
     if request.verbosity:
         warn(clock.lines())
     if request.output == "html":
@@ -81,3 +84,30 @@ def _decided(asked: PlanContext, clock: Timings) -> Cycle:
             return asked.decide()
     with clock.phase("decide"), working("deciding"):
         return asked.decide()
+
+
+def _steering_note(asked: PlanContext, cycle: Cycle, clock: Timings) -> tuple[str, ...]:
+    """How many moves steering would make, found by deciding once more; nothing where it would not make more."""
+    if not _is_open(asked) or not _is_worth_asking(cycle):
+        return ()
+    with clock.phase("steering"), working("deciding once more, steered"):
+        steered = len(replace(asked, steering=SteeringMode.NOMINATE).decide().record.evictions)
+    made = len(cycle.record.evictions)
+    if steered <= made:
+        return ()
+    return (f"Steering would make {steered:,} moves instead of {made:,}: {_HOW}",)
+
+
+def _is_open(asked: PlanContext) -> bool:
+    """Whether nothing is steered although the policy leaves that open."""
+    wanted = asked.policy.loaded.policy.restow.steering
+    return asked.placement == Placement.PROVE and asked.steering == SteeringMode.NONE and wanted == SteeringSetting.AUTO
+
+
+def _is_worth_asking(cycle: Cycle) -> bool:
+    """Whether a strategy that balances has been refused a move for what the scheduler would have done."""
+    known = plugins()
+    return any(
+        refused.reason[1] in FOR_STEERING and "balance" in known[refused.ref.plugin].extension_points
+        for refused in cycle.record.refusals
+    )

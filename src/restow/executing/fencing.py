@@ -5,7 +5,7 @@ every replica of restow can see whether it is still somebody's: ``unfencing.Unfe
 more. The fence is set before the first eviction and awaited in our own watch; kube-scheduler, which has a watch of its
 own, gets a moment more.
 
-Nobody else's taints are lost (``client.taint_patches``).
+Nobody else's taints are lost (``client.objects``).
 """
 
 from __future__ import annotations
@@ -21,10 +21,9 @@ from restow.client import objects
 from restow.client.errors import ClientError, NotFound
 from restow.client.leader_election import Election
 from restow.client.leadership import Timing
-from restow.client.objects import PatchKind
+from restow.client.objects import PatchKind, adding_taint, is_outdated, removing_taint
 from restow.client.permitted_body import Permit
 from restow.client.resources import RESOURCES
-from restow.client.taint_patches import adding, is_outdated, removing
 from restow.client.transport import Api
 from restow.cluster.fenced_nodes import FencedNode
 from restow.executing.settings import Clock, elapsed
@@ -192,7 +191,7 @@ class Fencing:
                 return None
             try:
                 await self._patch(
-                    node, adding({"key": FENCE, "value": self.value, "effect": effect}, is_tainted=is_tainted)
+                    node, adding_taint({"key": FENCE, "value": self.value, "effect": effect}, is_tainted=is_tainted)
                 )
             except NotFound:
                 return None
@@ -226,7 +225,7 @@ async def remove(api: Api, fences: Iterable[FencedNode]) -> list[str]:
     async def unfence(fence: FencedNode) -> str | None:
         try:
             await objects.patch(
-                api, RESOURCES["Node"], "", fence.name, removing(fence.place, {"key": FENCE}), kind=PatchKind.JSON
+                api, RESOURCES["Node"], "", fence.name, removing_taint(fence.place, {"key": FENCE}), kind=PatchKind.JSON
             )
         except NotFound:
             return None

@@ -17,9 +17,8 @@ from msgspec import Struct, structs
 from restow.client import objects
 from restow.client.errors import ClientError, NotFound
 from restow.client.listing import readable_objects
-from restow.client.objects import PatchKind
+from restow.client.objects import PatchKind, is_outdated
 from restow.client.resources import RESOURCES
-from restow.client.taint_patches import is_outdated
 from restow.client.transport import Api
 
 _PREFIX: Final = "nodeutilization.descheduler.openshift.io"

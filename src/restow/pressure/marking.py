@@ -15,10 +15,9 @@ import msgspec
 from msgspec import Struct
 
 from restow.client import objects
-from restow.client.objects import PatchKind
+from restow.client.objects import PatchKind, adding_taint, removing_taint
 from restow.client.permitted_body import Permit
 from restow.client.resources import RESOURCES
-from restow.client.taint_patches import adding, removing
 from restow.client.transport import Api
 from restow.kube.objects import Taint
 from restow.pressure.nodes import MarkedNode, bears_taint, comparable, labels_of
@@ -101,10 +100,12 @@ async def write_labels(api: Api, node: MarkedNode, labels: Mapping[str, str], pe
 
 
 async def write_taint(api: Api, node: MarkedNode, mark: Mark, permit: Permit, *, wanted: bool) -> int:
-    """Add or remove the taint; returns the node's version then. ``taint_patches.is_outdated`` where the taints changed."""
+    """Add or remove the taint; returns the node's version then. ``objects.is_outdated`` where the taints changed."""
     taints = node.spec.taints or ()
     fields = {name: value for name, value in msgspec.structs.asdict(mark.taint).items() if value}
     own = {"op": "test", "path": "/metadata/uid", "value": node.uid}
-    change = adding(fields, is_tainted=bool(taints)) if wanted else removing(taints.index(mark.taint), fields)
+    change = (
+        adding_taint(fields, is_tainted=bool(taints)) if wanted else removing_taint(taints.index(mark.taint), fields)
+    )
     answer = await objects.patch(api, _NODE, "", node.name, [own, *change], kind=PatchKind.JSON, permit=permit)
     return msgspec.json.decode(answer, type=MarkedNode).version

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from restow.client.errors import ClientError, Conflict, NotFound
+from restow.client.objects import is_outdated
 from restow.client.permitted_body import Permit
-from restow.client.taint_patches import is_outdated
 from restow.client.transport import Api
 from restow.pressure.known_nodes import refusal
 from restow.pressure.marking import (
