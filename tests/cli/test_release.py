@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from restow.cli import releasing
+from restow.cli import release
 from restow.running.release import Released
 
 ENTRIES = "ConfigMap kube-system/restow-steering is empty: no new pods are gated"
@@ -20,7 +20,7 @@ def ends(monkeypatch):
             asked.append(given)
             return released
 
-        monkeypatch.setattr(releasing, "_release", done)
+        monkeypatch.setattr(release, "_release", done)
         return asked
 
     return with_

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import asyncio
+import sys
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
 from restow.cli.options import Context, Kubeconfig, Verbosity
+from restow.plain_text import printable
+
+if TYPE_CHECKING:
+    from restow.running.release import Released
+
+_DONE, _FAILED = 0, 1
 
 EXAMPLES = """Examples:
   restow release
@@ -32,7 +40,29 @@ def release(
     list and patch pods and nodes, and to patch the ConfigMap. The exit status is 1 if a pod is still gated or a node fenced.
     """
     from restow.cli.progress import told
-    from restow.cli.releasing import release_gates
+    from restow.cli.streams import warn
+    from restow.reporting.wording import counted
 
     with told("release", verbose):
-        return release_gates(namespace, kubeconfig, context)
+        released = asyncio.run(_release(namespace, kubeconfig, context))
+        lines = [
+            released.entries,
+            f"{counted(len(released.pods), 'pod')} released",
+            *(f"  {name}" for name in released.pods),
+        ]
+        if released.nodes:
+            lines += [f"{counted(len(released.nodes), 'node')} open again", *(f"  {name}" for name in released.nodes)]
+        sys.stdout.writelines(f"{printable(line)}\n" for line in lines)
+        warn(released.failures)
+        return _FAILED if released.failures else _DONE
+
+
+async def _release(namespace: str, kubeconfig: str | None, context: str | None) -> Released:
+    """Do it; InputError where no configuration leads to a cluster, else ClientError."""
+    from restow.cli.streams import warn_of_libraries
+    from restow.client.connection import connect
+    from restow.running.release import release_all
+
+    warn_of_libraries()
+    async with connect(kubeconfig, context) as api:
+        return await release_all(api, namespace)
