@@ -14,8 +14,6 @@ from restow.cli import (
     explain,
     generate,
     operator,
-    operator_soft_tainter,
-    operator_uninstall,
     plan,
     policy,
     pressure,
@@ -56,8 +54,8 @@ app.command(snapshot.snapshot, help_epilogue=snapshot.EXAMPLES, sort_key=7)
 app.command(pressure.app)
 app.command(release.release, help_epilogue=release.EXAMPLES, sort_key=8)
 app.command(generate.generate, help_epilogue=generate.EXAMPLES, sort_key=9)
-operator.app.command(operator_soft_tainter.soft_tainter, help_epilogue=operator_soft_tainter.EXAMPLES, sort_key=2)
-operator.app.command(operator_uninstall.uninstall, help_epilogue=operator_uninstall.EXAMPLES, sort_key=3)
+operator.app.command(operator.soft_tainter, help_epilogue=operator.SOFT_TAINTER, sort_key=2)
+operator.app.command(operator.uninstall, help_epilogue=operator.UNINSTALL, sort_key=3)
 app.command(operator.app)
 
 #: A word that is longer than anybody reads, and its beginning; the library's sentences quote whatever was typed.

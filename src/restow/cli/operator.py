@@ -1,14 +1,14 @@
-"""``restow operator``: keeps a cluster as its KubeDescheduler says, or shows what one comes to."""
+"""``restow operator``: keeps a cluster as its KubeDescheduler says, shows what one comes to, taints busy nodes, and is removed."""
 
 from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from cyclopts import App, Parameter
+from cyclopts import App, Group, Parameter
 
 from restow.cli import options as option
 from restow.cli.flag_values import duration
-from restow.cli.options import ELECTION, LOGS, PATHS, SERVER, Kubeconfig, Verbosity
+from restow.cli.options import ELECTION, LOGS, PATHS, SERVER, Context, Kubeconfig, TableOrJson, Verbosity
 from restow.kube.duration import SECOND
 
 _DAEMON = """Examples:
@@ -74,6 +74,38 @@ _Retry = Annotated[int, option.time_span(ELECTION, "Time between attempts to acq
 _Format = Annotated[Literal["text", "json"], option.value(LOGS, "FORM", "text or json.")]
 _LogVerbosity = Annotated[int, Parameter(name=["-v", "--v"], group=LOGS, metavar="N", help=_V)]
 
+UNINSTALL = """Examples:
+  restow operator uninstall
+  restow operator uninstall --context production
+  restow operator uninstall --yes -o json > removed.json
+"""
+
+_OfOperator = Annotated[str, Parameter(metavar="NAMESPACE", help="Namespace of the operator; it is deleted too.")]
+_Yes = Annotated[
+    bool, Parameter(name=["-y", "--yes"], show_default=False, help="Do not ask; required without a terminal.")
+]
+
+
+_Timeout = Annotated[
+    int,
+    option.time_span(Group("Waiting", sort_key=1), "How long each step may take before the next one begins.", duration),
+]
+
+SOFT_TAINTER = """Examples:
+  restow operator soft-tainter --policy-config-file policy.yaml
+  restow operator soft-tainter --policy-config-file policy.yaml \\
+    --kubeconfig ~/.kube/config --secure-port 0
+"""
+
+_POLICY = "DeschedulerPolicy with a profile KubeVirtRelieveAndMigrate, as the operator writes it."
+
+_Policy = Annotated[str, PATHS, Parameter(metavar="FILE", help=_POLICY)]
+_OfKubeDescheduler = Annotated[str, Parameter(metavar="NAMESPACE", help="Namespace of the KubeDescheduler.")]
+_TainterPort = Annotated[int, option.value(SERVER, "PORT", "Port for health checks; 0 disables the server.")]
+_TainterVerbosity = Annotated[
+    int, Parameter(name=["-v", "--v"], group=LOGS, metavar="N", help="Log verbosity, 0 to 8.")
+]
+
 
 @app.default
 def operate(
@@ -128,3 +160,48 @@ def render(
     with told("render", verbose):
         images = (image, soft_tainter_image)
         render_objects(RenderRequest(filename, tuple(cluster or ()), images, prometheus_url, openshift))
+
+
+def uninstall(
+    *,
+    namespace: _OfOperator = "openshift-kube-descheduler-operator",
+    yes: _Yes = False,
+    timeout: _Timeout = 120 * SECOND,
+    output: TableOrJson = "table",
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+    verbose: Verbosity = 0,
+) -> int:
+    """Remove the operator, everything that it made, its namespace, and the definition of KubeDescheduler.
+
+    Shows what there is, and asks. Then the KubeDescheduler is deleted first, so that the operator itself takes soft taints
+    off nodes and removes its objects; what it leaves is removed after it. At the end all is looked for again: the exit
+    status is 1 if something is left, 130 after Ctrl-C. The command can be repeated. It needs an administrator's rights.
+    """
+    from restow.cli.progress import told
+    from restow.cli.uninstalling import Request, remove_operator
+
+    with told("uninstall", verbose):
+        return remove_operator(Request(namespace, yes, timeout / SECOND, output, kubeconfig, context))
+
+
+def soft_tainter(
+    *,
+    policy_config_file: _Policy,
+    kubeconfig: Kubeconfig = None,
+    namespace: _OfKubeDescheduler = "openshift-kube-descheduler-operator",
+    secure_port: _TainterPort = 6060,
+    logging_format: _Format = "text",
+    verbose: _TainterVerbosity = 2,
+) -> int:
+    """Keep soft taints on nodes that are used too much, until told to stop. The operator starts it.
+
+    kube-scheduler then prefers other nodes. Usage comes from the Prometheus of the policy; while it does not answer, all
+    taints stay as they are. They are taken off while the KubeDescheduler is in Predictive mode, lists no KubeVirt profile,
+    or does not exist.
+    """
+    from restow.cli.soft_tainting import TaintingRequest, keep_tainting
+
+    return keep_tainting(
+        TaintingRequest(policy_config_file, kubeconfig, namespace, secure_port, logging_format, verbose)
+    )
