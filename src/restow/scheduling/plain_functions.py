@@ -1,8 +1,7 @@
 """A scheduler plugin out of plain functions of one pod and one node: short to write, and slow.
 
 The functions are called for every pod and every node that is left, where a vectorised plugin is called once for all of
-them. They see a pod as a ``PodView`` and a node as a ``NodeView``, which have what the scheduler holds pods alike by: no
-names, and no times.
+them. They see a pod as a ``PodView`` and a node as a ``NodeView``.
 """
 
 from __future__ import annotations
