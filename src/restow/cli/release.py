@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from typing import TYPE_CHECKING, Annotated
 
@@ -39,6 +38,8 @@ def release(
     A restow that runs does this itself within seconds. The command is for when none runs any more. It needs the rights to
     list and patch pods and nodes, and to patch the ConfigMap. The exit status is 1 if a pod is still gated or a node fenced.
     """
+    import asyncio
+
     from restow.cli.progress import told
     from restow.cli.streams import warn
     from restow.reporting.wording import counted
