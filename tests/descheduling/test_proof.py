@@ -193,6 +193,18 @@ def test_a_failed_pod_is_cleared_and_nothing_lands() -> None:
     assert (landings(cycle), move.landing.certainty, move.landing.candidates) == ({"p": ""}, "certain", ())
 
 
+def test_a_failed_pod_is_cleared_where_the_replacement_of_a_running_one_has_no_place() -> None:
+    """What was found out about a pod is not held against one that has ended: nothing has to land for it."""
+    full = a_pod("r", node="n2", cpu="2")
+    pods = [
+        a_pod(name, node="n1", cpu="1", affinity=ON_N2, owner=OWNER, phase=phase)
+        for name, phase in (("p", "Running"), ("q", "Failed"))
+    ]
+    cycle = proof(*TWO, *TOLD, full, *pods, want=wanting("p", "q"))
+    assert codes(cycle) == {"p": "NoFit"}
+    assert landings(cycle) == {"q": ""}
+
+
 def test_the_rules_of_another_scheduler_are_not_known() -> None:
     found = reasons(proof(*TWO, *TOLD, the_pod(spec={"schedulerName": "mine"})))
     assert found["p"][:2] == ("placement", "UnknownScheduler")

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from builders import NOW, a_node, a_pod, a_replica_set
+from builders import NOW, a_node, a_pod, a_replica_set, running
 from descheduling.harness import Object, a_cluster, a_policy
 from descheduling.proven import TOLD, read_policy
 from oracle.moving_cases import a_large_moving_case, a_moving_case
@@ -52,6 +52,25 @@ def test_pods_that_a_scheduler_tells_apart_are_not_alike() -> None:
     memory.learn(0, 0, ("placement", "NoFit", "nothing fits"))
     memory.keep()
     assert memory.recall(0, 0) is not None
+    assert memory.recall(1, 0) is None
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param({"cpu": "1"}, id="requests"),
+        pytest.param({"phase": "Failed"}, id="nothing-has-to-land-for-a-pod-that-has-ended"),
+        pytest.param(
+            {"statuses": [running() | {"name": "", "resources": {"requests": {"cpu": "1"}}}]},
+            id="a-pod-being-resized-leaves-more-room",
+        ),
+    ],
+)
+def test_nothing_is_known_of_a_pod_that_differs_in_what_decides_its_landing(other: dict[str, Any]) -> None:
+    cluster = a_cluster(a_node("n"), a_pod("p", node="n"), a_pod("q", node="n", **other))
+    memory = RefusalMemory(cluster.pods, lambda _: "the same")
+    memory.learn(0, 0, ("placement", "NoFit", "nothing fits"))
+    memory.keep()
     assert memory.recall(1, 0) is None
 
 

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from restow.cluster.interning import BoolArray, IntArray, combine
+from restow.cluster.mentioned_labels import MentionedLabels
 from restow.cluster.pods import Pods
 
 Scalar = TypeVar("Scalar", bound=np.generic)
@@ -63,12 +64,16 @@ class PodColumn(_Follower, Generic[Scalar]):
 
 
 class PodGroups(_Follower):
-    """The pods by the values that they have in some identifier columns: one group for each combination."""
+    """The pods by the values that they have in some identifier columns: one group for each combination.
 
-    def __init__(self, pods: Pods, *columns: str) -> None:
+    With ``labels``, only what selectors see of the labels counts.
+    """
+
+    def __init__(self, pods: Pods, *columns: str, labels: MentionedLabels | None = None) -> None:
         super().__init__(pods)
         self._columns = columns
-        group, table = combine(*(getattr(pods, name) for name in columns))
+        self._labels = labels
+        group, table = combine(*map(self._column, columns))
         #: The values of each group in the columns; those of groups that came are there once ``values`` was asked for.
         self.table: list[tuple[int, ...]] = [tuple(row) for row in table.tolist()]
         self._group: list[int] = group.tolist()
@@ -85,7 +90,10 @@ class PodGroups(_Follower):
     @cached_property
     def values(self) -> list[int]:
         """The group of each pod; not to be changed."""
-        for pod in self._new_rows():
+        new = self._new_rows()
+        if new and self._labels is not None:
+            self._follow(self._labels.catch_up())
+        for pod in new:
             self._regroup(pod)
         return self._group
 
@@ -106,8 +114,22 @@ class PodGroups(_Follower):
             return np.zeros(0, dtype=np.int64)
         return runs[0] if len(runs) == 1 else np.sort(np.concatenate(runs))
 
+    def _column(self, name: str) -> npt.NDArray[np.integer]:
+        column: npt.NDArray[np.integer] = getattr(self._pods, name)
+        return column if self._labels is None or name != "labels" else self._labels.seen[self._pods.labels]
+
+    def _follow(self, labels: IntArray) -> None:
+        """Regroup the known pods with labels of which selectors see something else now."""
+        if len(labels):
+            for pod in np.flatnonzero(np.isin(self._pods.labels[: len(self._group)], labels)).tolist():
+                self._regroup(pod)
+
     def _regroup(self, pod: int) -> None:
-        values = tuple([int(getattr(self._pods, name)[pod]) for name in self._columns])
+        row = [int(getattr(self._pods, name)[pod]) for name in self._columns]
+        if self._labels is not None:
+            position = self._columns.index("labels")
+            row[position] = int(self._labels.seen[row[position]])
+        values = tuple(row)
         if self._ids is None:
             self._ids = {known: group for group, known in enumerate(self.table)}
         group = self._ids.setdefault(values, len(self.table))

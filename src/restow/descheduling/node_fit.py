@@ -5,7 +5,7 @@ required anti-affinity against pods on that very node, and requests. Not checked
 other nodes of the same topology domain, pod affinity, spread, ports, volumes. Nothing is reserved: each pod is judged
 alone. Source: Descheduler 0.36, node.NodeFit.
 
-Verdicts are kept per *class* of pod (requests, tolerations, node rules) as bool[node]; when pods leave, only the nodes
+Verdicts are kept per class of pods (requests, tolerations, node affinity) as bool[node]; when pods leave, only the nodes
 that changed since are judged again. Anti-affinity depends on which pods are where, so it is counted when it is asked.
 """
 
@@ -20,6 +20,7 @@ import numpy.typing as npt
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.label_groups import LabelGroups
 from restow.cluster.nodes import BASIC_RESOURCES, NO_LABEL, PODS
+from restow.cluster.pod_classes import Aspect, columns_of, pod_classes
 from restow.cluster.pod_columns import PodColumn, PodGroups, PodIndex, by_value
 from restow.cluster.pods import Rules
 from restow.cluster.state import ClusterState
@@ -27,8 +28,8 @@ from restow.descheduling.open_nodes import OpenNodes
 from restow.kube.labels import selector_from
 from restow.kube.objects import PodAffinityTerm
 
-#: Pods of a class are alike in these.
-_COLUMNS = ("resources", "tolerations", "rules")
+#: Where the identifiers of a class stand.
+_RESOURCES, _TOLERATIONS, _RULES = map(columns_of(Aspect.NODE_FIT).index, ("resources", "tolerations", "rules"))
 
 
 @dataclass(slots=True)
@@ -131,7 +132,7 @@ class NodeFit:
 
     @cached_property
     def _classes(self) -> PodGroups:
-        return PodGroups(self._state.cluster.pods, *_COLUMNS)
+        return pod_classes(self._state.cluster, Aspect.NODE_FIT)
 
     @cached_property
     def _has_terms(self) -> PodColumn[np.bool_]:
@@ -178,11 +179,11 @@ class NodeFit:
         return schedulable & self._selected(pod_class) & self._tolerated(pod_class)
 
     def _selected(self, pod_class: int) -> BoolArray:
-        *_, rules = self._classes.table[pod_class]
+        rules = self._classes.table[pod_class][_RULES]
         return self._open.selected(self._state.cluster.pods.tables.rules[rules].selection)
 
     def _tolerated(self, pod_class: int) -> BoolArray:
-        _, tolerations, _ = self._classes.table[pod_class]
+        tolerations = self._classes.table[pod_class][_TOLERATIONS]
         return self._open.tolerated(self._state.cluster.pods.tables.tolerations[tolerations])
 
     def _has_room(self, pod_class: int, nodes: IntArray | int) -> BoolArray:
@@ -196,7 +197,7 @@ class NodeFit:
         slots = cluster.nodes.allocatable[PODS, nodes] - state.running[nodes]
         lacking = [("insufficient pods", slots <= 0)]
         # Explicit zeros count: they do not fit where more is requested than the node has.
-        for name, request in cluster.pods.tables.resources[self._classes.table[pod_class][0]].requests.items():
+        for name, request in cluster.pods.tables.resources[self._classes.table[pod_class][_RESOURCES]].requests.items():
             row = cluster.nodes.resources.index(name)
             free = cluster.nodes.allocatable[row, nodes] - state.requested[row, nodes]
             unlisted = ~cluster.nodes.lists_allocatable[row, nodes] if name not in BASIC_RESOURCES else False

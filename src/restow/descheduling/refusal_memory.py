@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 
+from restow.cluster.pod_classes import Aspect, columns_of
 from restow.cluster.pods import Pods
 from restow.descheduling.evictor import Reason
 from restow.descheduling.landings import PlacementPrediction
@@ -19,8 +20,10 @@ from restow.scheduling.recent import Recent
 
 _Key = tuple[Hashable, ...]
 _Answer = PlacementPrediction | Reason
-#: What a scheduler may see of a pod, beside what is its own.
-_SEEN = ("resources", "tolerations", "rules", "spread", "ports", "schedulers", "priority", "flags", "volumes")
+#: What a pod may have alone: the signature says what comes of it.
+_OWN = ("namespace", "labels", "owners", "images", "init_images", "volume_images")
+#: What decides where a replacement lands, beside that.
+_SEEN = tuple(column for column in columns_of(Aspect.LANDING) if column not in _OWN)
 #: Pods alike of one node come soon after one another; a prediction on 5,000 nodes takes 0.1 MB.
 _CAPACITY = 1024
 

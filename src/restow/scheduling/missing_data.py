@@ -11,6 +11,7 @@ from collections.abc import Hashable, Iterable, Iterator
 from functools import cached_property
 
 from restow.cluster.owners import owner_of
+from restow.cluster.pod_classes import Aspect, ClassKeys
 from restow.cluster.snapshot import Cluster
 from restow.kube.objects import PersistentVolumeClaim
 from restow.scheduling.affinity_terms import AffinityTerm, PodTerms, compile_terms
@@ -46,6 +47,7 @@ class MissingData:
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self._pods = cluster.pods
+        self._keys = ClassKeys(cluster.pods, Aspect.VOLUMES | Aspect.POD_AFFINITY | Aspect.SPREADING)
         self._missing = frozenset(kind for kind in KINDS if not cluster.has_list(kind))
         #: The kinds that were missed in answers so far.
         self.missed: set[str] = set()
@@ -92,9 +94,7 @@ class MissingData:
         """The kinds that could rule out nodes for a pod, and those that could shift their scores."""
         if not self._missing:
             return (), ()
-        pods = self._pods
-        whose = pods.namespace[pod], pods.labels[pod], pods.owners[pod]
-        key = *whose, pods.rules[pod], pods.spread[pod], pods.volumes[pod]
+        key = self._keys.of(pod)
         known = self._known.get(key)
         if known is None:
             known = self._only_missing(self._ruling_out(pod)), self._only_missing(self._shifting(pod))

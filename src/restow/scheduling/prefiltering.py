@@ -11,24 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from restow.cluster.interning import BoolArray
-from restow.cluster.pod_columns import PodGroups
+from restow.cluster.pod_classes import Aspect, pod_classes
 from restow.scheduling.context import Context
 from restow.scheduling.framework import FilterPlugin, LocalPlugin, Outcome, PreFiltered
 from restow.scheduling.recent import Recent
 from restow.scheduling.verdicts import PluginRejection
 
-#: Pods that have all of this in common are alike in everything that filters look at.
-_WHAT_FILTERS_LOOK_AT = (
-    "namespace",
-    "labels",
-    "owners",
-    "tolerations",
-    "rules",
-    "resources",
-    "ports",
-    "spread",
-    "volumes",
-)
 #: Kinds of pods that are remembered: as many as the workloads of a large cluster, most of which take a few bytes.
 _CAPACITY = 16_384
 
@@ -65,7 +53,7 @@ class PreFilters:
         self._plugins = plugins
         #: Plugins that always say the same of all pods of a kind.
         self._constant = frozenset(each for each in plugins if isinstance(each, LocalPlugin))
-        self._kind_of = PodGroups(context.state.cluster.pods, *_WHAT_FILTERS_LOOK_AT)
+        self._kind_of = pod_classes(context.state.cluster, Aspect.FILTERS)
         self._kinds: Recent[int, _Kind] = Recent(_CAPACITY)
         #: Whose terms may concern pods of any kind, and how many there were when the kinds were met.
         self._carriers, self._met = context.carriers, len(context.carriers)

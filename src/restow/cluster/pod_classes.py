@@ -1,0 +1,127 @@
+"""Pod classes: pods that are alike in everything that a rule looks at get the same answer, which is found once.
+
+This is the one list of what looks at which column. ``LOOKED_AT_BY`` declares it for every column of ``Pods``; whoever
+keeps an answer for pods alike names the aspects of a pod that the answer depends on, and gets the classes from
+``pod_classes`` or ``ClassKeys``. A column that is added has to be declared here too.
+
+In classes, labels count only where a selector mentions their key (``cluster.mentioned_labels``): the names of pods and
+template hashes make none.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from typing import Final
+
+from restow.cluster.mentioned_labels import MentionedLabels
+from restow.cluster.pod_columns import PodGroups
+from restow.cluster.pods import Pods
+from restow.cluster.snapshot import Cluster
+
+#: Equal for pods that are alike.
+ClassKey = tuple[int, ...]
+
+
+class Aspect(enum.Flag):
+    """What rules look at in a pod; the combined ones are what has been asked for together."""
+
+    #: Which pod it is.
+    IDENTITY = enum.auto()
+    #: Where it is or wants to be.
+    PLACE = enum.auto()
+    #: What has become of it.
+    HISTORY = enum.auto()
+    #: What it takes of the node where it was observed.
+    HOLDINGS = enum.auto()
+    #: Whether its controller creates it again, and when.
+    REPLACEMENT = enum.auto()
+    #: How readily it is evicted.
+    RELUCTANCE = enum.auto()
+    #: What keeps it in the scheduler's queue.
+    QUEUE = enum.auto()
+    REQUESTS = enum.auto()
+    TOLERATIONS = enum.auto()
+    NODE_AFFINITY = enum.auto()
+    PORTS = enum.auto()
+    VOLUMES = enum.auto()
+    #: Its own terms about other pods, and whether it is meant by theirs.
+    POD_AFFINITY = enum.auto()
+    #: Its constraints, or what stands behind a pod without any.
+    SPREADING = enum.auto()
+    IMAGES = enum.auto()
+    #: Whom it may preempt.
+    PREEMPTION = enum.auto()
+    #: Which scheduler places it.
+    SCHEDULER = enum.auto()
+
+    #: Upstream's nodeFit.
+    NODE_FIT = REQUESTS | TOLERATIONS | NODE_AFFINITY
+    #: The filters of a scheduler.
+    FILTERS = NODE_FIT | PORTS | VOLUMES | POD_AFFINITY | SPREADING
+    #: All that a scheduler looks at to place a pod.
+    SCHEDULING = FILTERS | IMAGES | PREEMPTION | SCHEDULER
+    #: All that decides where the replacement of a pod lands.
+    LANDING = SCHEDULING | REPLACEMENT | HOLDINGS
+
+
+#: The aspects of a pod that each column is part of.
+LOOKED_AT_BY: Final[Mapping[str, Aspect]] = {
+    "names": Aspect.IDENTITY,
+    "uids": Aspect.IDENTITY,
+    "namespace": Aspect.VOLUMES | Aspect.POD_AFFINITY | Aspect.SPREADING | Aspect.REPLACEMENT,
+    "node": Aspect.PLACE,
+    "nominated": Aspect.PLACE,
+    "labels": Aspect.POD_AFFINITY | Aspect.SPREADING,
+    "owners": Aspect.SPREADING | Aspect.REPLACEMENT,
+    "resources": Aspect.REQUESTS,
+    "held": Aspect.HOLDINGS,
+    "tolerations": Aspect.TOLERATIONS,
+    "rules": Aspect.NODE_AFFINITY | Aspect.POD_AFFINITY,
+    "spread": Aspect.SPREADING,
+    "images": Aspect.IMAGES,
+    "init_images": Aspect.IMAGES,
+    "volume_images": Aspect.IMAGES,
+    "ports": Aspect.PORTS,
+    "schedulers": Aspect.SCHEDULER,
+    "gates": Aspect.QUEUE,
+    "volumes": Aspect.VOLUMES,
+    "states": Aspect.HISTORY,
+    "conditions": Aspect.HISTORY,
+    "phase": Aspect.HISTORY | Aspect.REPLACEMENT,
+    "qos": Aspect.RELUCTANCE,
+    "priority": Aspect.PREEMPTION | Aspect.QUEUE | Aspect.RELUCTANCE,
+    "has_priority": Aspect.RELUCTANCE,
+    "created": Aspect.HISTORY,
+    "started": Aspect.HISTORY,
+    "flags": Aspect.PREEMPTION | Aspect.RELUCTANCE | Aspect.REPLACEMENT,
+    "replaces": Aspect.IDENTITY,
+    "replaced_by": Aspect.IDENTITY,
+    "rank": Aspect.IDENTITY,
+}
+
+
+def columns_of(aspects: Aspect) -> tuple[str, ...]:
+    """The columns that these aspects of a pod consist of."""
+    return tuple(column for column, looked_at_by in LOOKED_AT_BY.items() if looked_at_by & aspects)
+
+
+def pod_classes(cluster: Cluster, aspects: Aspect) -> PodGroups:
+    """The classes of pods that are alike in these aspects, for who asks about all pods again and again."""
+    columns = columns_of(aspects)
+    return PodGroups(cluster.pods, *columns, labels=MentionedLabels(cluster) if "labels" in columns else None)
+
+
+class ClassKeys:
+    """Pods that are alike in some aspects, for who asks about a few of them: nothing is kept for the others.
+
+    All labels count, because plugins of other packages may look at any.
+    """
+
+    def __init__(self, pods: Pods, aspects: Aspect) -> None:
+        self._pods = pods
+        self._columns = columns_of(aspects)
+
+    def of(self, pod: int) -> ClassKey:
+        """Equal for pods that are alike."""
+        return tuple([int(getattr(self._pods, name)[pod]) for name in self._columns])
