@@ -7,8 +7,8 @@ import pytest
 from builders import a_container, a_node, a_pod
 from descheduling.harness import a_cluster
 from restow.cluster.nodes import CPU
-from restow.cluster.replacements import Replacements
 from restow.cluster.state import ClusterState
+from restow.workloads.replacements import Replacements
 
 INFEASIBLE = {"type": "PodResizePending", "status": "True", "reason": "Infeasible"}
 DEFERRED = INFEASIBLE | {"reason": "Deferred"}

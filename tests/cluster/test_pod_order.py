@@ -6,8 +6,8 @@ import numpy as np
 
 from builders import a_node, a_pod
 from descheduling.harness import a_cluster
-from restow.cluster.replacements import Replacements
 from restow.cluster.state import ClusterState
+from restow.workloads.replacements import Replacements
 
 
 def names(state: ClusterState) -> list[str]:

@@ -16,9 +16,9 @@ from cluster.drawn import nodes, pods
 from descheduling.harness import a_cluster
 from restow.cluster.pod_rows import pod_rows
 from restow.cluster.pods import NO_POD, PENDING, UNKNOWN_NODE
-from restow.cluster.replacements import Replacements
 from restow.cluster.state import ClusterState
 from restow.kube.objects import Pod
+from restow.workloads.replacements import Replacements
 
 RS = ("ReplicaSet", "rs")
 

@@ -12,7 +12,7 @@ from descheduling.explained import explained, gates, told, view
 from descheduling.harness import a_cluster, a_policy
 from descheduling.proven import TOLD, codes, moved, prove, proven, reasons
 from restow.descheduling.job_failures import JobFailures
-from restow.descheduling.replacement_policy import ReplacementPolicies, ReplacementPolicy
+from restow.workloads.replacement_policy import ReplacementPolicies, ReplacementPolicy
 
 NODES = [a_node("n1"), a_node("n2")]
 OF_JOB = ("Job", "import")
@@ -24,9 +24,8 @@ def a_job(*, status=None, **spec):
     return a_workload("Job", "import", spec=spec) | {"status": status or {}}
 
 
-def rule(action, *, codes=None, operator="In", conditions=None):
-    found = {"onExitCodes": {"operator": operator, "values": codes}} if codes else conditions or DISRUPTED
-    return {"action": action} | found
+def rule(action):
+    return {"action": action} | DISRUPTED
 
 
 def pod(name="p", **fields):
@@ -84,23 +83,6 @@ def test_other_owners_and_jobs_that_the_input_does_not_hold_count_nothing():
         pytest.param([rule("Count")], "JobBackoffLimit", id="evictions-count"),
         pytest.param([rule("FailJob")], "JobFailurePolicy", id="evictions-end-the-job"),
         pytest.param([rule("FailIndex")], "JobFailurePolicy", id="evictions-end-the-index"),
-        pytest.param([], "JobBackoffLimit", id="no-rule"),
-        pytest.param(
-            [rule("FailJob", codes=[42]), rule("Ignore")], None, id="an-exit-code-that-stopping-does-not-give"
-        ),
-        pytest.param([rule("FailJob", codes=[143]), rule("Ignore")], "JobFailurePolicy", id="SIGTERM-ends-the-job"),
-        pytest.param([rule("FailJob", codes=[1], operator="NotIn"), rule("Ignore")], "JobFailurePolicy", id="NotIn"),
-        pytest.param([rule("FailJob", codes=[137, 143], operator="NotIn"), rule("Ignore")], None, id="NotIn-both"),
-        pytest.param([rule("Ignore", codes=[143])], "JobBackoffLimit", id="it-may-end-by-another-code"),
-        pytest.param([rule("Ignore"), rule("FailJob", codes=[143])], None, id="the-first-rule-decides"),
-        pytest.param(
-            [rule("Ignore", conditions={"onPodConditions": [{"type": "DisruptionTarget", "status": "False"}]})],
-            "JobBackoffLimit",
-            id="another-status",
-        ),
-        pytest.param(
-            [rule("Ignore", conditions={"onPodConditions": [{"type": "DisruptionTarget"}]})], None, id="status-is-True"
-        ),
     ],
 )
 def test_a_failure_policy_says_what_evictions_count_for(rules, expected):
@@ -168,7 +150,7 @@ def test_a_failure_policy_has_replacements_wait():
 @pytest.mark.parametrize(
     ("spec", "expected"),
     [
-        pytest.param({}, ReplacementPolicy.LOST, id="no-completions"),
+        pytest.param({}, ReplacementPolicy.NONE, id="no-completions"),
         pytest.param({"completions": 5}, ReplacementPolicy.OVERLAPPING, id="completions"),
     ],
 )

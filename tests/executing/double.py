@@ -17,7 +17,6 @@ from restow.client.permitted_body import Permit
 from restow.cluster.pods import Flag, Phase
 from restow.cluster.pods_now import PodNow
 from restow.descheduling.plan import Move, OwnerRef, PodRef
-from restow.descheduling.replacement_policy import ReplacementPolicy
 from restow.executing.execution import Execution
 from restow.executing.memory import Memory
 from restow.executing.outcomes import ENDINGS, Outcome
@@ -26,6 +25,7 @@ from restow.executing.steering import NoSteering, Steers
 from restow.executing.task import Task
 from restow.kube.objects import Condition, OwnerReference
 from restow.policies.codes import PlacementConstraint
+from restow.workloads.replacement_policy import ReplacementPolicy
 
 T = TypeVar("T")
 
@@ -70,7 +70,7 @@ def a_task(
         constraint=constraint,
     )
     owner = OwnerReference(kind=kind, name=app, uid=f"uid-{app}", controller=True)
-    owned = owner if replacement_policy is not ReplacementPolicy.LOST else None
+    owned = owner if replacement_policy is not ReplacementPolicy.NONE else None
     return Task(number, move, owned, f"uid-{app}", replacement_policy, limit, frozenset(budgets))
 
 

@@ -26,7 +26,6 @@ from restow.client import eviction
 from restow.client.errors import NotPermitted
 from restow.cluster.pods import Flag
 from restow.cluster.pods_now import PodNow
-from restow.descheduling.replacement_policy import ReplacementPolicy
 from restow.executing.dry_running import DryRun
 from restow.executing.execution import LEADERSHIP_ENDED
 from restow.executing.memory import Memory
@@ -44,6 +43,7 @@ from restow.executing.outcomes import (
 from restow.executing.settings import Settings
 from restow.executing.task import Task
 from restow.policies.policy import Window
+from restow.workloads.replacement_policy import ReplacementPolicy
 
 
 def test_an_eviction_is_told_from_the_answer_to_the_ready_replacement() -> None:
@@ -241,7 +241,7 @@ def test_a_rehearsal_tells_the_moves_and_has_nobody_to_make_them() -> None:
 
 def test_a_pod_without_owner_is_its_own_workload() -> None:
     plan = [
-        replace(each, workload=each.move.pod.uid) for each in tasks("x", 3, replacement_policy=ReplacementPolicy.LOST)
+        replace(each, workload=each.move.pod.uid) for each in tasks("x", 3, replacement_policy=ReplacementPolicy.NONE)
     ]
     double = Double.of(plan)
     carry_out(double, plan)

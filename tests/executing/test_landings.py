@@ -15,7 +15,6 @@ from executing.double import (
     messages,
     tasks,
 )
-from restow.descheduling.replacement_policy import ReplacementPolicy
 from restow.executing.memory import Memory
 from restow.executing.outcomes import (
     Dropped,
@@ -27,6 +26,7 @@ from restow.executing.outcomes import (
 from restow.executing.tasks import tasks_of
 from restow.policies.codes import PlacementConstraint
 from restow.policies.policy import Policy
+from restow.workloads.replacement_policy import ReplacementPolicy
 
 
 def test_a_stateful_set_is_followed_by_name() -> None:
@@ -50,7 +50,7 @@ def test_a_landing_while_the_news_broke_off_says_nothing_about_the_proof() -> No
     assert not memory.pausing(0.0)
 
 
-@pytest.mark.parametrize("replacement_policy", [ReplacementPolicy.LOST, ReplacementPolicy.NOT_NEEDED])
+@pytest.mark.parametrize("replacement_policy", [ReplacementPolicy.NONE, ReplacementPolicy.NOT_NEEDED])
 def test_nothing_is_waited_for_where_nothing_comes(replacement_policy: ReplacementPolicy) -> None:
     plan = tasks("web", 2, replacement_policy=replacement_policy)
     assert set(endings(carry_out(Double.of(plan), plan)).values()) == {"Cleared"}

@@ -11,10 +11,10 @@ from msgspec import structs
 from executing.double import START, Double, a_task, an_execution, carry_out, endings, messages, outcomes, virtually
 from executing.steered import Gatekeeper, steered, steered_tasks
 from restow.client import eviction
-from restow.descheduling.replacement_policy import ReplacementPolicy
 from restow.executing.memory import Memory
 from restow.executing.outcomes import Dropped, Evicted, Landed, Match, Settled
 from restow.executing.task import Task
+from restow.workloads.replacement_policy import ReplacementPolicy
 
 
 def scene(count: int = 1, **features: object) -> tuple[list[Task], Double, Gatekeeper]:
@@ -123,7 +123,7 @@ def test_nothing_is_awaited_of_a_pod_that_was_asked_for_in_vain_for_too_long() -
     assert not gates.awaited
 
 
-@pytest.mark.parametrize("replacement_policy", [ReplacementPolicy.NOT_NEEDED, ReplacementPolicy.LOST])
+@pytest.mark.parametrize("replacement_policy", [ReplacementPolicy.NOT_NEEDED, ReplacementPolicy.NONE])
 def test_nothing_is_awaited_where_nothing_comes(replacement_policy: ReplacementPolicy) -> None:
     plan, double, gates = scene(replacement_policy=ReplacementPolicy.NOT_NEEDED)
     plan = [replace(task, replacement_policy=replacement_policy) for task in plan]

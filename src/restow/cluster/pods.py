@@ -216,7 +216,7 @@ class Pods:
     created: npt.NDArray[np.int64]
     started: npt.NDArray[np.int64]
     flags: npt.NDArray[np.int16]
-    #: The row of the pod that a replacement replaces (``cluster.replacements``), NO_POD for every other pod.
+    #: The row of the pod that a replacement replaces (``workloads.replacements``), NO_POD for every other pod.
     replaces: IdArray
     #: The row of the last replacement of a pod, NO_POD if it has none.
     replaced_by: IdArray

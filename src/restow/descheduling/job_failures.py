@@ -1,12 +1,7 @@
 """Evictions as failures of Jobs: a Job whose pods fail too often ends, and what it has worked on is lost.
 
-A pod of a Job that is deleted before it has ended counts as failed. One failure more than ``backoffLimit`` ends the Job,
-and one more than ``backoffLimitPerIndex`` ends its index. A ``podFailurePolicy`` may have other rules for pods with the
-condition DisruptionTarget, which every evicted pod gets: that they do not count, or that they end the Job at once. The
-first rule that matches applies, so a rule about the exit code of a container that is told to stop may come before.
-
-A plan may cause as many failures as a Job still allows; they are never given back. Source: Kubernetes 1.36, the Job controller's
-isPodFailed and matchPodFailurePolicy.
+What an eviction counts for is the Job's to say (``workloads.job_failures``). A plan may cause as many failures as a Job
+still allows; they are never given back.
 """
 
 from __future__ import annotations
@@ -19,19 +14,14 @@ import numpy as np
 
 from restow.cluster.pods import Flag
 from restow.cluster.snapshot import Cluster
-from restow.descheduling.replacement_policy import job_of, replaces_only_ended
 from restow.kube.excerpts import title
-from restow.kube.objects import Job, PodFailurePolicy, PodFailureRule
+from restow.kube.objects import Job
 from restow.policies.codes import RefusalCode
+from restow.workloads.job_failures import COUNT, IGNORE, action_on_eviction, failures_so_far, most_failures
+from restow.workloads.jobs import job_of, replaces_only_ended
 
 #: Why a Job does not bear the loss of a pod.
 OF_JOBS = (RefusalCode.JOB_BACKOFF_LIMIT, RefusalCode.JOB_FAILURE_POLICY)
-#: What the API server puts for an absent limit, unless there is one for each index.
-_DEFAULT_LIMIT = 6
-_COUNT, _IGNORE = "Count", "Ignore"
-#: How a container ends that SIGTERM or SIGKILL ends.
-_KILLED = (143, 137)
-
 #: Namespace and owners of a pod, as in their columns.
 _Workload = tuple[int, int]
 
@@ -66,10 +56,10 @@ class JobFailures:
         if job is None:
             return None
         name = title("Job", job.metadata.namespace, job.metadata.name)
-        action = _action(job.spec.pod_failure_policy)
-        if action == _IGNORE:
+        action = action_on_eviction(job)
+        if action == IGNORE:
             return None
-        if action != _COUNT:
+        if action != COUNT:
             return RefusalCode.JOB_FAILURE_POLICY, f"the podFailurePolicy of {name} has {action} for an evicted pod"
         return self._spent(pod, job, name) or self._index_spent(pod, job, name)
 
@@ -79,13 +69,11 @@ class JobFailures:
             self._used[self._workload(pod)] += 1
 
     def _spent(self, pod: int, job: Job, name: str) -> tuple[RefusalCode, str] | None:
-        limit = job.spec.backoff_limit
+        limit = most_failures(job)
         if limit is None:
-            limit = _DEFAULT_LIMIT
-            if job.spec.backoff_limit_per_index is not None:
-                return None
+            return None
         workload = self._workload(pod)
-        used, failed = self._used[workload], _failed(job)
+        used, failed = self._used[workload], failures_so_far(job)
         if replaces_only_ended(job):
             failed += self._terminating.get(workload, 0)
         if used + failed < limit:
@@ -114,28 +102,3 @@ class JobFailures:
 
     def _workload(self, pod: int) -> _Workload:
         return int(self._cluster.pods.namespace[pod]), int(self._cluster.pods.owners[pod])
-
-
-def _failed(job: Job) -> int:
-    uncounted = job.status.uncounted_terminated_pods
-    return job.status.failed + len((uncounted and uncounted.failed) or ())
-
-
-def _action(policy: PodFailurePolicy | None) -> str:
-    """What a policy does about an evicted pod; the worst of its rules that could apply, if that is not certain."""
-    for rule in (policy and policy.rules) or ():
-        if _is_about_disruption(rule) or (_is_about_killed(rule) and rule.action != _IGNORE):
-            return rule.action
-    return _COUNT
-
-
-def _is_about_disruption(rule: PodFailureRule) -> bool:
-    return any(each.type == "DisruptionTarget" and each.status == "True" for each in rule.on_pod_conditions or ())
-
-
-def _is_about_killed(rule: PodFailureRule) -> bool:
-    codes = rule.on_exit_codes
-    if codes is None:
-        return False
-    among = [each in (codes.values or ()) for each in _KILLED]
-    return any(among) if codes.operator == "In" else not all(among)

@@ -17,7 +17,6 @@ from typing import NamedTuple
 import numpy as np
 
 from restow.cluster.interning import BoolArray, IntArray
-from restow.cluster.replacements import Replacements
 from restow.cluster.snapshot import Cluster
 from restow.descheduling.certainty import MOST_HARM, certainty_of, least_probability, probability_text
 from restow.descheduling.evictor import Reason
@@ -29,6 +28,7 @@ from restow.scheduling.landing_odds import LandingOdds
 from restow.scheduling.messages import histogram, reason_counts
 from restow.scheduling.missing_data import Kinds, MissingData, plural
 from restow.scheduling.schedulers import Schedulers
+from restow.workloads.replacements import Replacements
 
 #: Nodes named in a sentence.
 _NAMED = 3

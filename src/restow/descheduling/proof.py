@@ -18,7 +18,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from restow.cluster.pods import NO_POD, PENDING, Flag
-from restow.cluster.replacements import Replacements
 from restow.cluster.state import ClusterState
 from restow.descheduling.disruption_budgets import DisruptionBudgets
 from restow.descheduling.evictor import Reason
@@ -26,7 +25,6 @@ from restow.descheduling.framework import LandingCheck, Suggestion
 from restow.descheduling.landings import Landings, PlacementPrediction, missing_kinds, only, some
 from restow.descheduling.placement import Landing, Obstacle, PluginRef
 from restow.descheduling.refusal_memory import RefusalMemory
-from restow.descheduling.replacement_policy import ReplacementPolicies, ReplacementPolicy
 from restow.descheduling.steering import Steerable
 from restow.descheduling.together import may_wait, not_probable_enough
 from restow.policies.codes import Certainty, PlacementConstraint, RefusalCode, Stage, SteeringMode
@@ -36,6 +34,8 @@ from restow.scheduling.landing_odds import LandingOdds
 from restow.scheduling.messages import histogram, reason_counts
 from restow.scheduling.missing_data import MissingData
 from restow.scheduling.schedulers import Schedulers
+from restow.workloads.replacement_policy import ReplacementPolicies, ReplacementPolicy
+from restow.workloads.replacements import Replacements
 
 
 @dataclass(slots=True, frozen=True)
@@ -112,7 +112,7 @@ class Prover:
         The state is left as it is when the replacement is scheduled: the caller undoes that.
         """
         when = self._replacement_policies.of(pod)
-        if when in (ReplacementPolicy.LOST, ReplacementPolicy.NOT_NEEDED) or self._unprovable(pod) is not None:
+        if when in (ReplacementPolicy.NONE, ReplacementPolicy.NOT_NEEDED) or self._unprovable(pod) is not None:
             return None
         return self._schedule(pod, when)
 
@@ -226,7 +226,7 @@ class Prover:
     def _land(self, ref: PluginRef, suggestion: Suggestion, source: int) -> Landing | Reason:
         pod = suggestion.pod
         match self._replacement_policies.of(pod):
-            case ReplacementPolicy.LOST:
+            case ReplacementPolicy.NONE:
                 return Stage.PLACEMENT, RefusalCode.NO_REPLACEMENT, "nothing would recreate this pod"
             case ReplacementPolicy.NOT_NEEDED:
                 self._state.remove(pod)

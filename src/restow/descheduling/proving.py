@@ -18,7 +18,6 @@ from types import MappingProxyType
 
 from msgspec import structs
 
-from restow.cluster.replacements import Replacements
 from restow.cluster.snapshot import Cluster
 from restow.cluster.state import ClusterState
 from restow.descheduling.arbiter import Arbiter, Record
@@ -39,6 +38,7 @@ from restow.scheduling.context import Context
 from restow.scheduling.missing_data import MissingData
 from restow.scheduling.profiles import DEFAULT_PROFILE, SchedulerProfile
 from restow.scheduling.schedulers import Schedulers
+from restow.workloads.replacements import Replacements
 
 #: How often the plan starts over before forbidden moves stay forbidden in all passes; random clusters need three at most.
 _PATIENCE = 12

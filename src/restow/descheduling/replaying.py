@@ -22,7 +22,6 @@ import numpy.typing as npt
 from msgspec import UNSET, structs
 
 from restow.cluster.interning import BoolArray, IntArray
-from restow.cluster.replacements import Replacements
 from restow.cluster.snapshot import Cluster
 from restow.cluster.state import ClusterState
 from restow.descheduling.arbiter import Arbiter, Record
@@ -35,7 +34,6 @@ from restow.descheduling.plan import Fenced, Move
 from restow.descheduling.proof import Prover
 from restow.descheduling.proving import without_node_fit
 from restow.descheduling.registry import strategies
-from restow.descheduling.replacement_policy import ReplacementPolicies, ReplacementPolicy
 from restow.descheduling.steering import FENCE_EFFECTS
 from restow.errors import InputError
 from restow.policies.codes import MoveCode, OutcomeCode, Placement, PlacementConstraint, SteeringMode
@@ -44,6 +42,8 @@ from restow.scheduling.context import Context
 from restow.scheduling.missing_data import MissingData
 from restow.scheduling.profiles import SchedulerProfile
 from restow.scheduling.schedulers import Schedulers
+from restow.workloads.replacement_policy import ReplacementPolicies, ReplacementPolicy
+from restow.workloads.replacements import Replacements
 
 #: Code and text of what has changed about a move.
 ChangeFound = tuple[MoveCode, str]

@@ -19,7 +19,6 @@ from restow.client.back_off import BackOff
 from restow.client.errors import NotPermitted
 from restow.client.permitted_body import Permit
 from restow.descheduling.namespace_opt_out import withheld
-from restow.descheduling.replacement_policy import ReplacementPolicy
 from restow.executing.eviction_queue import EvictionQueue, Pace
 from restow.executing.following import Following
 from restow.executing.memory import Memory
@@ -42,6 +41,7 @@ from restow.executing.steering import NoSteering, Steers
 from restow.executing.surroundings import ClusterView, Evicting
 from restow.executing.task import Task
 from restow.policies.codes import OutcomeCode
+from restow.workloads.replacement_policy import ReplacementPolicy
 
 #: Between two requests for the same pod (seconds).
 _ASK_AGAIN = BackOff(first=0.25, cap=8.0, jitter=0.25)
@@ -360,7 +360,7 @@ class _Run:
         self._full -= task.budgets
         self._used |= task.budgets
         self._queue.answered(task)
-        if task.replacement_policy in (ReplacementPolicy.NOT_NEEDED, ReplacementPolicy.LOST):
+        if task.replacement_policy in (ReplacementPolicy.NOT_NEEDED, ReplacementPolicy.NONE):
             self._tell(Cleared(task))
             return
         async for outcome in self._following.follow(task):

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 
 from restow.cluster.pods import Phase
 from restow.cluster.pods_now import PodNow
-from restow.descheduling.replacement_policy import ReplacementPolicy
 from restow.executing.memory import Awaited, Memory
 from restow.executing.outcomes import Landed, Match, Missing, Outcome, Settled, Unready, Unverified, match_of
 from restow.executing.places import Places
@@ -22,6 +21,7 @@ from restow.executing.steering import Steers
 from restow.executing.surroundings import ClusterView
 from restow.executing.task import Task
 from restow.kube.duration import SECOND, format_duration
+from restow.workloads.replacement_policy import ReplacementPolicy
 
 #: Seconds until the second look, how much longer each pause is than the one before, and the longest.
 _FIRST_PAUSE, _LONGER, _PAUSE = 0.02, 1.2, 0.25

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from restow.cluster.pods import Phase
 from restow.cluster.pods_now import PodNow
 from restow.descheduling.plan import Move
-from restow.descheduling.replacement_policy import ReplacementPolicy
 from restow.executing.memory import Memory
 from restow.executing.surroundings import ClusterView
 from restow.executing.task import Task
 from restow.kube.duration import SECOND
 from restow.live.kinds import PERMITTING
+from restow.workloads.replacement_policy import ReplacementPolicy
 
 _LIVING = (Phase.PENDING, Phase.RUNNING)
 #: Nodes named in a sentence.
@@ -86,7 +86,7 @@ def siblings_starting(task: Task, view: ClusterView, now: float, patience: float
     ``patience`` (seconds) is how long a new pod may take to become ready. This also respects replacements for which an
     earlier process of restow waited, so a restart never makes a second replica unavailable.
     """
-    if task.owner is None or task.replacement_policy in (ReplacementPolicy.NOT_NEEDED, ReplacementPolicy.LOST):
+    if task.owner is None or task.replacement_policy in (ReplacementPolicy.NOT_NEEDED, ReplacementPolicy.NONE):
         return None
     starting = [pod for pod in view.pods_of(task.owner.uid) if _is_starting(pod, task, now, patience)]
     if len(starting) < task.limit:

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from msgspec import UNSET
 
 from restow.descheduling.plan import Move
-from restow.descheduling.replacement_policy import ReplacementPolicy
 from restow.kube.objects import OwnerReference
 from restow.policies.codes import Certainty, PlacementConstraint
+from restow.workloads.replacement_policy import ReplacementPolicy
 
 
 @dataclass(slots=True, frozen=True)

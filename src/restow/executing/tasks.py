@@ -15,11 +15,11 @@ from restow.cluster.usage import container_usage, pod_metrics
 from restow.descheduling.arbiter import Eviction
 from restow.descheduling.cycle import Cycle
 from restow.descheduling.planning import named_move
-from restow.descheduling.replacement_policy import ReplacementPolicies
 from restow.executing.interchange import Interchange
 from restow.executing.task import Task
 from restow.policies.policy import Policy
 from restow.policies.restow_section import share_of
+from restow.workloads.replacement_policy import ReplacementPolicies
 
 #: Of topology spread constraints.
 _ONLY_SCORES: Final = "ScheduleAnyway"

@@ -19,11 +19,11 @@ from restow.descheduling.explaining.trials import PLENTY, Edit, Inputs, Remedy
 from restow.descheduling.explaining.what_if import Heard, WhatIf
 from restow.descheduling.job_failures import OF_JOBS
 from restow.descheduling.limits import LimitUse
-from restow.descheduling.replacement_policy import job_of
 from restow.kube.objects import Job, PodDisruptionBudget, PodFailurePolicy, PodFailureRule
 from restow.kube.objects.jobs import PodConditionPattern
 from restow.policies.codes import Certainty, RefusalCode
 from restow.policies.policy import CertaintySetting, Policy
+from restow.workloads.jobs import job_of
 
 _BUDGET = "PodDisruptionBudget"
 _PERCENT = 100

@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from restow.cluster.interning import BoolArray
 from restow.cluster.pods import PENDING
-from restow.cluster.replacements import Replacements
 from restow.cluster.snapshot import Cluster
 from restow.cluster.state import ClusterState
 from restow.descheduling.arbiter import Arbiter, Eviction, Refused
@@ -36,6 +35,7 @@ from restow.scheduling.missing_data import MissingData
 from restow.scheduling.profiles import SchedulerProfile
 from restow.scheduling.schedulers import Schedulers
 from restow.scheduling.verdicts import PluginRejection
+from restow.workloads.replacements import Replacements
 
 #: What strategies are told while they are only listened to.
 _NOT_NOW: Reason = (Stage.PLACEMENT, RefusalCode.NO_GAIN, "nothing is moved here")

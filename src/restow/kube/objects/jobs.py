@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from restow.kube.objects.metadata import Int32, ObjectMeta
+from restow.kube.objects.metadata import Condition, Int32, ObjectMeta
 
 
 class ExitCodes(Struct, frozen=True, gc=False):
@@ -39,6 +39,9 @@ class JobSpec(Struct, frozen=True, gc=False, rename="camel"):
     """Spec of a Job."""
 
     completions: Int32 | None = None
+    parallelism: Int32 | None = None
+    completion_mode: str | None = None
+    suspend: bool | None = None
     backoff_limit: Int32 | None = None
     backoff_limit_per_index: Int32 | None = None
     pod_replacement_policy: str | None = None
@@ -48,6 +51,7 @@ class JobSpec(Struct, frozen=True, gc=False, rename="camel"):
 class UncountedPods(Struct, frozen=True, gc=False):
     """Pods that have ended and are in no count of the status yet, by uid."""
 
+    succeeded: tuple[str, ...] | None = None
     failed: tuple[str, ...] | None = None
 
 
@@ -57,6 +61,10 @@ class JobStatus(Struct, frozen=True, gc=False, rename="camel"):
     failed: Int32 = 0
     succeeded: Int32 = 0
     uncounted_terminated_pods: UncountedPods | None = None
+    conditions: tuple[Condition, ...] | None = None
+    #: Of an indexed Job, as in ``0,2-5``.
+    completed_indexes: str | None = None
+    failed_indexes: str | None = None
 
 
 class Job(Struct, frozen=True, gc=False):

@@ -7,11 +7,20 @@ from msgspec import Struct
 from restow.kube.objects.metadata import Int32, LabelSelector, ObjectMeta
 
 
-class WorkloadSpec(Struct, frozen=True, gc=False):
+class Ordinals(Struct, frozen=True, gc=False):
+    """``ordinals`` of a StatefulSet."""
+
+    start: Int32 = 0
+
+
+class WorkloadSpec(Struct, frozen=True, gc=False, rename="camel"):
     """The part of a controller's spec that decisions read."""
 
     replicas: Int32 | None = None
     selector: LabelSelector | None = None
+    #: Of a StatefulSet.
+    pod_management_policy: str | None = None
+    ordinals: Ordinals | None = None
 
 
 class Workload(Struct, frozen=True, gc=False):

@@ -9,8 +9,8 @@ import numpy as np
 from builders import a_condition, a_node, a_pod, a_pvc, ago, terminated
 from descheduling.harness import a_cluster
 from restow.cluster.pods import NO_POD, PENDING, Flag, Phase
-from restow.cluster.replacements import Replacements
 from restow.cluster.state import ClusterState
+from restow.workloads.replacements import Replacements
 
 NOW = 1_000_000
 

@@ -1,0 +1,92 @@
+"""Job: pods until enough of them have succeeded, so many at a time.
+
+A Job without ``completions`` waits for its last pods once one of them has succeeded. An indexed Job has one pod for each
+index that is neither completed nor given up, the lowest first. Whether a pod that terminates is replaced at once or when it
+has ended is the Job's to say (``podReplacementPolicy``). New pods after failures come later than now, by a delay that
+doubles with each failure; that is not part of the answer. Source: Job controller, Kubernetes 1.36.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice, repeat
+
+from restow.cluster.owners import owner_of
+from restow.cluster.snapshot import Cluster
+from restow.kube.objects import Job
+from restow.workloads.controlled_pods import BURST, Actions, ControlledPod, NewPod
+from restow.workloads.replica_sets import deletion_order
+
+_INDEXED = "Indexed"
+_RANGE = re.compile(r"(?P<first>[0-9]{1,10})(-(?P<last>[0-9]{1,10}))?")
+#: Conditions of a Job that creates nothing any more.
+_FINISHING = frozenset({"Complete", "Failed", "SuccessCriteriaMet", "FailureTarget"})
+
+
+def job(wire: Job, pods: Sequence[ControlledPod], now: int) -> Actions:
+    """What the controller does now."""
+    active = [pod for pod in pods if pod.is_active]
+    if _is_finishing(wire) or wire.spec.suspend:
+        return Actions(delete=active[:BURST])
+    wanted = _wanted(wire, len(active))
+    surplus = len(active) - wanted
+    if surplus > 0:
+        return Actions(delete=deletion_order(active, now)[: min(surplus, BURST)])
+    terminating = [pod for pod in pods if pod.terminating and not pod.is_over]
+    taken = [*active, *terminating] if replaces_only_ended(wire) else active
+    return Actions(create=list(islice(_missing(wire, taken), min(max(wanted - len(taken), 0), BURST))))
+
+
+def _is_finishing(wire: Job) -> bool:
+    """Whether it has ended, or is about to."""
+    return any(each.type in _FINISHING and each.status == "True" for each in wire.status.conditions or ())
+
+
+def parallelism(wire: Job) -> int:
+    """How many pods of a Job may be active at a time."""
+    return 1 if wire.spec.parallelism is None else wire.spec.parallelism
+
+
+def job_of(cluster: Cluster, pod: int) -> Job | None:
+    """The Job that controls a pod, if one does and the input holds it."""
+    pods = cluster.pods
+    owner = owner_of(pods, pod)
+    if owner is None or owner.kind != "Job":
+        return None
+    found: Job | None = cluster.kind("Job").get((pods.tables.namespaces[pods.namespace[pod]], owner.name))
+    return found
+
+
+def replaces_only_ended(wire: Job) -> bool:
+    """Whether a Job replaces, and counts as failed, only pods that have ended, and none that terminate."""
+    return wire.spec.pod_replacement_policy == "Failed" or wire.spec.pod_failure_policy is not None
+
+
+def _wanted(wire: Job, active: int) -> int:
+    """How many pods are to be active."""
+    uncounted = wire.status.uncounted_terminated_pods
+    succeeded = wire.status.succeeded + len((uncounted and uncounted.succeeded) or ())
+    if wire.spec.completions is None:
+        return active if succeeded else parallelism(wire)
+    return max(min(wire.spec.completions - succeeded, parallelism(wire)), 0)
+
+
+def _missing(wire: Job, taken: Iterable[ControlledPod]) -> Iterator[NewPod]:
+    """The pods that could be created, the first one first; of a Job without indexes there is no end of them."""
+    if wire.spec.completion_mode != _INDEXED:
+        yield from repeat(NewPod())
+    completions, free = wire.spec.completions or 0, 0
+    ended = (*_ranges(wire.status.completed_indexes), *_ranges(wire.status.failed_indexes))
+    for first, last in sorted((*ended, *((pod.index, pod.index) for pod in taken if pod.index is not None))):
+        yield from (NewPod(index) for index in range(free, min(first, completions)))
+        free = max(free, last + 1)
+    yield from (NewPod(index) for index in range(free, completions))
+
+
+def _ranges(text: str | None) -> Iterator[tuple[int, int]]:
+    """The first and last of indexes as a status has them, ``0,2-5``."""
+    for part in (text or "").split(","):
+        found = _RANGE.fullmatch(part)
+        if found:
+            yield int(found["first"]), int(found["last"] or found["first"])
