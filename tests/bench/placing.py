@@ -23,9 +23,9 @@ from bench.table import machine
 from builders import a_list
 from oracle.scheduler_process import scheduler_binary
 from restow.cluster.state import ClusterState
-from restow.scheduling.context import Context
-from restow.scheduling.schedulers import Schedulers
-from restow.scheduling.scheduling_loop import schedule
+from restow.scheduling.framework.context import Context
+from restow.scheduling.loop.schedule import schedule
+from restow.scheduling.loop.schedulers import Schedulers
 from restow.sources.documents import load_cluster
 
 SIZES = (1_000, 5_000)

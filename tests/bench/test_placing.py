@@ -8,9 +8,9 @@ from bench import placing
 from bench.placement_clusters import SCENARIOS, objects
 from descheduling.harness import a_cluster
 from restow.cluster.state import ClusterState
-from restow.scheduling.context import Context
-from restow.scheduling.schedulers import Schedulers
-from restow.scheduling.scheduling_loop import schedule
+from restow.scheduling.framework.context import Context
+from restow.scheduling.loop.schedule import schedule
+from restow.scheduling.loop.schedulers import Schedulers
 
 ROW = placing.Row("basic", 5_000, restow=8_000.0, all_nodes=100.0, sampled=400.0)
 

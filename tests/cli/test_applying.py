@@ -19,7 +19,7 @@ from restow.descheduling.saved_plan import SavedPlan
 from restow.policies.load import load_policy
 from restow.running.applying import Order
 from restow.running.offering import UNSTEERED
-from restow.scheduling.profiles import DEFAULT_PROFILE
+from restow.scheduling.configuration.profiles import DEFAULT_PROFILE
 from running.hearing import Heard
 from running.test_steering import GUARD, offers
 

@@ -19,7 +19,7 @@ from restow.descheduling.proving import prove_cycle
 from restow.descheduling.registry import strategies
 from restow.kube.timestamps import parse_time
 from restow.policies.codes import Placement, SteeringMode
-from restow.scheduling.profiles import DEFAULT_PROFILE
+from restow.scheduling.configuration.profiles import DEFAULT_PROFILE
 
 TAINTS = a_policy("RemovePodsViolatingNodeTaints", {})
 

@@ -18,7 +18,7 @@ from restow.kube.timestamps import parse_time
 from restow.policies.codes import SteeringMode
 from restow.policies.load import load_policy
 from restow.policies.policy import Policy
-from restow.scheduling.missing_data import KINDS
+from restow.scheduling.loop.missing_data import KINDS
 
 #: Plans made one on the prediction of the other.
 PLANS = 4

@@ -22,7 +22,7 @@ from descheduling.harness import NOW, a_cluster, a_policy
 from descheduling.proven import TOLD, read_policy
 from restow.descheduling.deciding import decided
 from restow.kube.timestamps import parse_time
-from restow.scheduling.profiles import DEFAULT_PROFILE
+from restow.scheduling.configuration.profiles import DEFAULT_PROFILE
 
 RS = Owner("ReplicaSet", "rs")
 N1, N2 = a_node("n1"), a_node("n2")

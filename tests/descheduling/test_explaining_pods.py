@@ -19,7 +19,7 @@ from restow.descheduling.planning import make_plan
 from restow.descheduling.proving import prove_cycle
 from restow.descheduling.registry import strategies
 from restow.kube.timestamps import parse_time
-from restow.scheduling.profiles import DEFAULT_PROFILE
+from restow.scheduling.configuration.profiles import DEFAULT_PROFILE
 from restow.sources.documents import load_cluster
 
 N1 = a_node("n1", taints=["old:NoSchedule"])

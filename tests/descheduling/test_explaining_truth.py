@@ -27,7 +27,7 @@ from restow.descheduling.explaining.explanation import Change, PodExplanation, S
 from restow.descheduling.explaining.pods import explain_pod
 from restow.kube.timestamps import parse_time
 from restow.policies.codes import Placement
-from restow.scheduling.profiles import DEFAULT_PROFILE
+from restow.scheduling.configuration.profiles import DEFAULT_PROFILE
 
 SEEDS = range(*map(int, os.environ.get("RESTOW_EXPLAIN_SEEDS", "0:2").split(":")))
 #: Pods of a case that are asked about.

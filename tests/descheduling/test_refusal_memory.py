@@ -21,8 +21,8 @@ from restow.descheduling.refusal_memory import RefusalMemory
 from restow.descheduling.registry import strategies
 from restow.kube.timestamps import parse_time
 from restow.policies.policy import Policy
-from restow.scheduling.decision import Scheduler
-from restow.scheduling.landing_odds import LandingOdds
+from restow.scheduling.loop.decision import Scheduler
+from restow.scheduling.sampling.landing_odds import LandingOdds
 
 #: Strategies that hear many refusals.
 REFUSED = ("LowNodeUtilization", "HighNodeUtilization", "RemoveDuplicates", "RemovePodsViolatingNodeTaints")

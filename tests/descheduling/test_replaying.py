@@ -21,7 +21,7 @@ from restow.errors import InputError
 from restow.kube.timestamps import parse_time
 from restow.policies.codes import Placement, SteeringMode
 from restow.policies.policy import Policy
-from restow.scheduling.profiles import DEFAULT_PROFILE
+from restow.scheduling.configuration.profiles import DEFAULT_PROFILE
 from restow.sources.documents import load_cluster
 from restow.sources.synthetic import generate, policy_for, write_list
 

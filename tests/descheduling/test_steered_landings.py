@@ -16,7 +16,7 @@ from oracle.moving_cases import MOVING_SUBJECTS, a_moving_case
 from restow.descheduling.arbiter import Eviction, Refused
 from restow.descheduling.cycle import Cycle
 from restow.descheduling.steering import Steerable
-from restow.scheduling.schedulers import Schedulers
+from restow.scheduling.loop.schedulers import Schedulers
 
 LOW = a_policy("LowNodeUtilization", {"thresholds": {"cpu": 30}, "targetThresholds": {"cpu": 60}})
 HIGH = a_policy("HighNodeUtilization", {"thresholds": {"cpu": 30}})

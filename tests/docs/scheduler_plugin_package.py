@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from docs.page_packages import PagePackage
 from docs.pages import ROOT
-from restow.scheduling import installed_plugins
+from restow.scheduling.configuration import installed_plugins
 
 PAGE = ROOT / "docs" / "how-to" / "write-a-scheduler-plugin.md"
 MODULE, PLAIN_MODULE = "licence_seats", "arm_only"

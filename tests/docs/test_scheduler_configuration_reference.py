@@ -7,10 +7,10 @@ import re
 import msgspec
 
 from docs.pages import section, text_of
+from restow.scheduling.configuration.profiles import DEFAULT_PLUGINS
+from restow.scheduling.configuration.registry import IN_TREE
 from restow.scheduling.configuration.wire import KubeSchedulerConfiguration, KubeSchedulerProfile
-from restow.scheduling.plugin_declaration import POINTS, Availability, PluginArgs
-from restow.scheduling.profiles import DEFAULT_PLUGINS
-from restow.scheduling.registry import IN_TREE
+from restow.scheduling.framework.declaration import POINTS, Availability, PluginArgs
 
 PAGE = text_of("docs/reference/scheduler-configuration.md")
 

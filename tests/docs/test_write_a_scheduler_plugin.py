@@ -11,7 +11,7 @@ import pytest
 from builders import RS, a_node, a_pod
 from docs.console import agree, folder_for, output_of, runnable
 from docs.scheduler_plugin_package import PAGE, WITH_THE_PLUGIN, installed
-from restow.scheduling import registry
+from restow.scheduling.configuration import registry
 
 NAME = "LicenceSeats"
 SEAT = {"example.com/licence": "solver"}

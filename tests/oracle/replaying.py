@@ -16,7 +16,7 @@ from builders import NOW, Object
 from oracle.scheduler_process import Outcome, SchedulerProcess
 from restow.descheduling.arbiter import Eviction
 from restow.descheduling.cycle import Cycle
-from restow.scheduling.missing_data import MissingData
+from restow.scheduling.loop.missing_data import MissingData
 
 #: From so many nodes on the scheduler looks at some of them only.
 WINDOWED = 100

@@ -21,12 +21,12 @@ from restow.cluster.snapshot import Cluster, ClusterStore
 from restow.cluster.state import ClusterState
 from restow.kube.kinds import KINDS
 from restow.scheduling.configuration.load import load_scheduler_configuration
-from restow.scheduling.context import Context
-from restow.scheduling.decision import Decision
-from restow.scheduling.profiles import DEFAULT_PROFILE, SchedulerProfile
-from restow.scheduling.schedulers import Schedulers
-from restow.scheduling.scheduling_loop import schedule
-from restow.scheduling.verdicts import PluginRejection
+from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerProfile
+from restow.scheduling.framework.context import Context
+from restow.scheduling.framework.verdicts import PluginRejection
+from restow.scheduling.loop.decision import Decision
+from restow.scheduling.loop.schedule import schedule
+from restow.scheduling.loop.schedulers import Schedulers
 
 Reporter = dict[str, Any]
 

@@ -14,9 +14,9 @@ import pytest
 from descheduling.harness import a_cluster
 from oracle.scheduler_process import SchedulerProcess, scheduler_binary
 from restow.cluster.state import ClusterState
-from restow.scheduling.context import Context
-from restow.scheduling.decision import Scheduler
-from restow.scheduling.profiles import SchedulerProfile
+from restow.scheduling.configuration.profiles import SchedulerProfile
+from restow.scheduling.framework.context import Context
+from restow.scheduling.loop.decision import Scheduler
 from scheduling.large_clusters import SUBJECTS, a_large_cluster
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from rich.console import Console
 from descheduling.harness import a_cluster
 from restow.cluster.pods import PENDING
 from restow.cluster.state import ClusterState
-from restow.scheduling.context import Context
-from restow.scheduling.decision import Decision, Scheduler
+from restow.scheduling.framework.context import Context
+from restow.scheduling.loop.decision import Decision, Scheduler
 
 
 def decided(*objects, pod="p") -> Decision:

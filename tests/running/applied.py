@@ -26,7 +26,7 @@ from restow.policies.codes import SteeringMode
 from restow.policies.load import load_policy
 from restow.running.applying import Application, Order, Promise
 from restow.running.offering import UNSTEERED, Choice
-from restow.scheduling.profiles import DEFAULT_PROFILE
+from restow.scheduling.configuration.profiles import DEFAULT_PROFILE
 from running.town import READY, Town
 
 

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from restow.scheduling.configuration.load import SchedulerConfiguration, load_scheduler_configuration
-from restow.scheduling.profiles import SchedulerProfile
+from restow.scheduling.configuration.profiles import SchedulerProfile
 
 HEAD = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
 

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from restow.scheduling import installed_plugins
+from restow.scheduling.configuration import installed_plugins
 
 
 @contextmanager

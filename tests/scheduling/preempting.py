@@ -10,16 +10,16 @@ import numpy as np
 from builders import a_node, a_pod, ago
 from descheduling.harness import a_cluster
 from restow.cluster.state import ClusterState
-from restow.scheduling.context import Context
-from restow.scheduling.filtering import Filters, PluginRejection, Verdicts
-from restow.scheduling.framework import Outcome
-from restow.scheduling.nominations import Nominations
+from restow.scheduling.configuration.profiles import DEFAULT_PROFILE
+from restow.scheduling.framework.context import Context
+from restow.scheduling.framework.extension_points import Outcome
+from restow.scheduling.framework.filtering import Filters, PluginRejection, Verdicts
+from restow.scheduling.framework.nominations import Nominations
+from restow.scheduling.framework.post_filtering import Handle, run_post_filters
 from restow.scheduling.plugins.default_preemption import DefaultPreemption
 from restow.scheduling.plugins.dynamic_resources import DynamicResources
 from restow.scheduling.plugins.inter_pod_affinity import InterPodAffinity
 from restow.scheduling.plugins.node_resources_fit import NodeResourcesFit
-from restow.scheduling.post_filtering import Handle, run_post_filters
-from restow.scheduling.profiles import DEFAULT_PROFILE
 
 if TYPE_CHECKING:
     from builders import Object

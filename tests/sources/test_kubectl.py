@@ -9,7 +9,7 @@ import pytest
 
 from restow.client.resources import RESOURCES
 from restow.live.kinds import METRICS, READ
-from restow.scheduling.missing_data import KINDS
+from restow.scheduling.loop.missing_data import KINDS
 from restow.sources.kubectl import DUMP, DUMPED, USAGE, printing
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -13,7 +13,7 @@ from restow.errors import problem_lines
 from restow.running import log_lines
 from restow.running.descheduler import Descheduler
 from restow.running.logs import Log
-from restow.scheduling.profiles import DEFAULT_PROFILE, SchedulerProfile
+from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerProfile
 
 
 def deschedule(flags: Flags) -> int:

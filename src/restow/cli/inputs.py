@@ -12,7 +12,7 @@ from restow.cli.progress import working
 from restow.errors import InputError
 from restow.kube.timestamps import SECOND, format_time, parse_time
 from restow.reporting.wording import counted
-from restow.scheduling.missing_data import KINDS
+from restow.scheduling.loop.missing_data import KINDS
 from restow.sources.kubectl import printing
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from restow.reporting.wording import counted
-from restow.scheduling.measured_usage import measured_usage
+from restow.scheduling.configuration.profiles import SchedulerProfile
 from restow.scheduling.plugins.load_variation import NAME, LoadVariationRiskBalancingArgs
-from restow.scheduling.profiles import SchedulerProfile
+from restow.scheduling.plugins.resources.measured_usage import measured_usage
 
 if TYPE_CHECKING:
     from restow.cli.inputs import LoadedCluster

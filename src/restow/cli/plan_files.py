@@ -17,7 +17,7 @@ from restow.errors import InputError
 from restow.policies.load import load_policy
 from restow.running.applying import Order
 from restow.scheduling.configuration.load import load_scheduler_configuration
-from restow.scheduling.profiles import DEFAULT_PROFILE, SchedulerProfile
+from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerProfile
 
 
 def read_order(path: str) -> Order:

@@ -17,9 +17,9 @@ from restow.policies.codes import Placement, SteeringMode, SteeringSetting
 from restow.policies.fallbacks import Fallbacks
 from restow.policies.policy import Policy
 from restow.policies.usage_section import queries_of
+from restow.scheduling.configuration.installed_plugins import UnusablePluginError
 from restow.scheduling.configuration.load import SchedulerConfiguration
-from restow.scheduling.installed_plugins import UnusablePluginError
-from restow.scheduling.profiles import SchedulerProfile
+from restow.scheduling.configuration.profiles import SchedulerProfile
 
 
 @dataclass(slots=True, frozen=True)

@@ -23,7 +23,7 @@ from restow.policies.policy import collects_kubernetes_metrics
 from restow.policies.understood import understood
 from restow.reporting.report import PolicyView
 from restow.scheduling.configuration.load import SchedulerConfiguration, load_scheduler_configuration
-from restow.scheduling.profiles import DEFAULT_PROFILE
+from restow.scheduling.configuration.profiles import DEFAULT_PROFILE
 
 #: Part of the package; examples/policies/default.yaml is the same file.
 BUNDLED = "default-policy.yaml"

@@ -21,7 +21,7 @@ from restow.running.settings import (
     Settings,
     TracesSettings,
 )
-from restow.scheduling.profiles import DEFAULT_PROFILE, SchedulerProfile
+from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerProfile
 from restow.serving.server import Endpoint
 from restow.serving.tls import KeyPair, TlsSettings, ciphers, tls_version
 

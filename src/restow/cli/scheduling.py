@@ -32,14 +32,14 @@ from restow.reporting.schedule_table import print_schedule
 from restow.reporting.table import print_sections
 from restow.reporting.wording import counted
 from restow.scheduling.configuration.load import SchedulerConfiguration
-from restow.scheduling.context import Context
-from restow.scheduling.decision import Decision
-from restow.scheduling.missing_data import MissingData
-from restow.scheduling.profiles import SchedulerProfile
-from restow.scheduling.queue import Queue
-from restow.scheduling.sampling import feasible_to_find
-from restow.scheduling.schedulers import Schedulers
-from restow.scheduling.scheduling_loop import schedule
+from restow.scheduling.configuration.profiles import SchedulerProfile
+from restow.scheduling.framework.context import Context
+from restow.scheduling.framework.queue import Queue
+from restow.scheduling.loop.decision import Decision
+from restow.scheduling.loop.missing_data import MissingData
+from restow.scheduling.loop.schedule import schedule
+from restow.scheduling.loop.schedulers import Schedulers
+from restow.scheduling.sampling.winners import feasible_to_find
 
 Made = TypeVar("Made")
 

@@ -13,7 +13,7 @@ from restow.descheduling.proving import prove_cycle, without_node_fit
 from restow.descheduling.registry import strategies
 from restow.policies.codes import Placement, SteeringMode, SteeringSetting
 from restow.policies.policy import Policy
-from restow.scheduling.profiles import SchedulerProfile
+from restow.scheduling.configuration.profiles import SchedulerProfile
 
 
 def placement_of(asked: Placement | None, policy: Policy) -> Placement:

@@ -1,7 +1,7 @@
 """Judges where a replacement lands: where the scheduler would put it, or where it is steered.
 
 Foreseen: kube-scheduler chooses. So every node that could win is judged by what the strategy accepts, and has a probability
-(``scheduling.landing_odds``). Together, the nodes that the strategy accepts must be probable enough, and those where the
+(``scheduling.sampling.landing_odds``). Together, the nodes that the strategy accepts must be probable enough, and those where the
 landing would do harm must be improbable enough (``descheduling.certainty``).
 
 Steered: the replacement is nominated for a node before kube-scheduler sees it. Then that node wins if it passes the
@@ -24,10 +24,10 @@ from restow.descheduling.framework import LandingCheck, Suggestion
 from restow.descheduling.placement import Landing, PluginRef
 from restow.policies.codes import Certainty, PlacementConstraint, RefusalCode, Stage, SteeringMode
 from restow.policies.policy import CertaintySetting
-from restow.scheduling.landing_odds import LandingOdds
-from restow.scheduling.messages import histogram, reason_counts
-from restow.scheduling.missing_data import Kinds, MissingData, plural
-from restow.scheduling.schedulers import Schedulers
+from restow.scheduling.framework.messages import histogram, reason_counts
+from restow.scheduling.loop.missing_data import Kinds, MissingData, plural
+from restow.scheduling.loop.schedulers import Schedulers
+from restow.scheduling.sampling.landing_odds import LandingOdds
 from restow.workloads.replacements import Replacements
 
 #: Nodes named in a sentence.

@@ -29,11 +29,11 @@ from restow.descheduling.steering import Steerable
 from restow.descheduling.together import may_wait, not_probable_enough
 from restow.policies.codes import Certainty, PlacementConstraint, RefusalCode, Stage, SteeringMode
 from restow.policies.policy import CertaintySetting
-from restow.scheduling.decision import Decision
-from restow.scheduling.landing_odds import LandingOdds
-from restow.scheduling.messages import histogram, reason_counts
-from restow.scheduling.missing_data import MissingData
-from restow.scheduling.schedulers import Schedulers
+from restow.scheduling.framework.messages import histogram, reason_counts
+from restow.scheduling.loop.decision import Decision
+from restow.scheduling.loop.missing_data import MissingData
+from restow.scheduling.loop.schedulers import Schedulers
+from restow.scheduling.sampling.landing_odds import LandingOdds
 from restow.workloads.replacement_policy import ReplacementPolicies, ReplacementPolicy
 from restow.workloads.replacements import Replacements
 

@@ -34,10 +34,10 @@ from restow.descheduling.steering import FENCE_EFFECTS
 from restow.policies.codes import Placement, Stage, SteeringMode
 from restow.policies.policy import Policy
 from restow.policies.schema import DEFAULT_EVICTOR
-from restow.scheduling.context import Context
-from restow.scheduling.missing_data import MissingData
-from restow.scheduling.profiles import DEFAULT_PROFILE, SchedulerProfile
-from restow.scheduling.schedulers import Schedulers
+from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerProfile
+from restow.scheduling.framework.context import Context
+from restow.scheduling.loop.missing_data import MissingData
+from restow.scheduling.loop.schedulers import Schedulers
 from restow.workloads.replacements import Replacements
 
 #: How often the plan starts over before forbidden moves stay forbidden in all passes; random clusters need three at most.

@@ -16,7 +16,7 @@ from restow.cluster.pod_classes import Aspect, columns_of
 from restow.cluster.pods import Pods
 from restow.descheduling.evictor import Reason
 from restow.descheduling.landings import PlacementPrediction
-from restow.scheduling.recent import Recent
+from restow.scheduling.framework.recent import Recent
 
 _Key = tuple[Hashable, ...]
 _Answer = PlacementPrediction | Reason

@@ -38,10 +38,10 @@ from restow.descheduling.steering import FENCE_EFFECTS
 from restow.errors import InputError
 from restow.policies.codes import MoveCode, OutcomeCode, Placement, PlacementConstraint, SteeringMode
 from restow.policies.policy import Policy, Profile
-from restow.scheduling.context import Context
-from restow.scheduling.missing_data import MissingData
-from restow.scheduling.profiles import SchedulerProfile
-from restow.scheduling.schedulers import Schedulers
+from restow.scheduling.configuration.profiles import SchedulerProfile
+from restow.scheduling.framework.context import Context
+from restow.scheduling.loop.missing_data import MissingData
+from restow.scheduling.loop.schedulers import Schedulers
 from restow.workloads.replacement_policy import ReplacementPolicies, ReplacementPolicy
 from restow.workloads.replacements import Replacements
 

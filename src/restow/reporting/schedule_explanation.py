@@ -16,16 +16,16 @@ from restow.reporting.columns import GAP, cut_middle, total_width, wrapped
 from restow.reporting.schedule_rows import margin, told
 from restow.reporting.table import labelled
 from restow.reporting.wording import counted
-from restow.scheduling.framework import NOT_ASKED
+from restow.scheduling.framework.extension_points import NOT_ASKED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from restow.cluster.snapshot import Cluster
-    from restow.scheduling.decision import Decision
-    from restow.scheduling.framework import Scores
-    from restow.scheduling.scoring import Ranking
-    from restow.scheduling.verdicts import PluginRejection, Verdicts
+    from restow.scheduling.framework.extension_points import Scores
+    from restow.scheduling.framework.scoring import Ranking
+    from restow.scheduling.framework.verdicts import PluginRejection, Verdicts
+    from restow.scheduling.loop.decision import Decision
 
 _MOST_NODES, _MOST_VICTIMS, _MOST_CANDIDATES = 10, 8, 5
 _INDENT: Final = " "

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     from restow.cluster.interning import IntArray
     from restow.cluster.snapshot import Cluster
-    from restow.scheduling.decision import Decision
-    from restow.scheduling.scoring import Ranking
-    from restow.scheduling.verdicts import PluginRejection, Verdicts
+    from restow.scheduling.framework.scoring import Ranking
+    from restow.scheduling.framework.verdicts import PluginRejection, Verdicts
+    from restow.scheduling.loop.decision import Decision
 
 _DIGITS: Final = 4
 

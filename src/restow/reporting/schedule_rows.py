@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from restow.cluster.snapshot import Cluster
-    from restow.scheduling.decision import Decision
+    from restow.scheduling.loop.decision import Decision
 
 #: A pod gets a node, may preempt others, fits nowhere, or may not be scheduled yet.
 Fate = Literal["placed", "preempting", "unschedulable", "gated"]

@@ -44,8 +44,8 @@ from restow.running.background import LONGEST_DECISION, off_loop
 from restow.running.offering import UNSTEERED, Choice
 from restow.running.replanning import ANEW, SEEN, carried_out
 from restow.running.usage_changes import UsageChanges
-from restow.scheduling.installed_plugins import UnusablePluginError
-from restow.scheduling.profiles import SchedulerProfile
+from restow.scheduling.configuration.installed_plugins import UnusablePluginError
+from restow.scheduling.configuration.profiles import SchedulerProfile
 
 _INTERRUPTED: Final = "restow apply was interrupted"
 _NOT_BEGUN: Final = "it was not begun"

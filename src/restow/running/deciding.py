@@ -19,7 +19,7 @@ from restow.executing.task import Task
 from restow.executing.tasks import tasks_of
 from restow.policies.codes import Placement, RefusalCode, Stage, SteeringMode
 from restow.policies.policy import Policy
-from restow.scheduling.profiles import DEFAULT_PROFILE, SchedulerProfile
+from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerProfile
 
 _GIVEN_UP: Final[Reason] = (Stage.PLACEMENT, RefusalCode.GIVEN_UP, "the cycle has already tried to evict it")
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 from restow.client.leadership import Timing
 from restow.policies.codes import Placement
 from restow.policies.fallbacks import Fallbacks
-from restow.scheduling.profiles import DEFAULT_PROFILE, SchedulerProfile
+from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerProfile
 from restow.serving.server import Endpoint
 from restow.serving.tls import KeyPair, TlsSettings
 

@@ -20,7 +20,7 @@ from restow.descheduling.proving import prove_cycle
 from restow.descheduling.registry import strategies
 from restow.kube.timestamps import parse_time
 from restow.reporting.explain_node import node_sections
-from restow.scheduling.profiles import DEFAULT_PROFILE
+from restow.scheduling.configuration.profiles import DEFAULT_PROFILE
 
 QUERY = "load"
 AT = 1_795_219_200.0

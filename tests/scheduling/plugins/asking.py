@@ -8,8 +8,8 @@ import numpy as np
 
 from descheduling.harness import a_cluster
 from restow.cluster.state import ClusterState
-from restow.scheduling.context import Context
-from restow.scheduling.framework import PASSES
+from restow.scheduling.framework.context import Context
+from restow.scheduling.framework.extension_points import PASSES
 
 if TYPE_CHECKING:
     from builders import Object

@@ -30,7 +30,7 @@ from builders import (
 )
 from restow.cluster.pods import PENDING
 from restow.kube.objects import TopologySpreadConstraint
-from restow.scheduling.context import Context
+from restow.scheduling.framework.context import Context
 from restow.scheduling.plugins.inter_pod_affinity import InterPodAffinity
 from restow.scheduling.plugins.pod_topology_spread import PodTopologySpread
 from scheduling.plugins.affinity_reference import affinity_codes, affinity_scores

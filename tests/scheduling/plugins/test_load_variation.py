@@ -16,7 +16,7 @@ from builders import a_node, a_pod, node_metrics
 from cluster.histories import a_series
 from restow.cluster.usage_columns import packed
 from restow.kube.timestamps import SECOND, format_time
-from restow.scheduling.context import Context
+from restow.scheduling.framework.context import Context
 from restow.scheduling.plugins.load_variation import LoadVariationRiskBalancing, LoadVariationRiskBalancingArgs
 from scheduling.plugins.asking import INCOMING, a_context, node_indices, pod_index, scores
 

@@ -18,7 +18,7 @@ from builders import (
     spread,
 )
 from restow.kube.objects import TopologySpreadConstraint
-from restow.scheduling.framework import PASSES, CycleError
+from restow.scheduling.framework.extension_points import PASSES, CycleError
 from restow.scheduling.plugins.pod_topology_spread import PodTopologySpread
 from scheduling.plugins.asking import INCOMING, a_context, codes, pod_index, scores, statuses
 

@@ -25,7 +25,7 @@ from restow.descheduling.placement import Landing
 from restow.descheduling.steering import FOR_STEERING
 from restow.policies.codes import RefusalCode, Stage, SteeringMode
 from restow.policies.policy import Profile
-from restow.scheduling.missing_data import plural
+from restow.scheduling.loop.missing_data import plural
 
 #: Nodes tried for each kind of change, and further ones for a change that helps.
 _TRIES = 2

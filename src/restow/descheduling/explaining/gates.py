@@ -17,7 +17,7 @@ from restow.descheduling.limits import LimitUse
 from restow.descheduling.placement import Landing, PluginRef
 from restow.policies.codes import Certainty, Placement, RefusalCode, Stage
 from restow.policies.policy import Profile
-from restow.scheduling.missing_data import plural
+from restow.scheduling.loop.missing_data import plural
 
 #: A limit that a strategy has of its own.
 OWN_LIMIT = "EvictionLimits"

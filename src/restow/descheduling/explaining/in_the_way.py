@@ -9,7 +9,7 @@ import numpy as np
 from restow.cluster.interning import BoolArray
 from restow.cluster.state import ClusterState
 from restow.kube.labels import NOTHING
-from restow.scheduling.affinity_terms import AffinityTerm, PodTerms, compile_terms
+from restow.scheduling.plugins.affinity.terms import AffinityTerm, PodTerms, compile_terms
 
 _ANY_ADDRESS = "0.0.0.0"  # noqa: S104  the wildcard of the rule, nothing is bound
 

@@ -10,8 +10,8 @@ from restow.cluster.nodes import PODS
 from restow.cluster.state import ClusterState
 from restow.descheduling.explaining.what_if import Answer
 from restow.kube.quantity import amount, enough, enough_value
+from restow.scheduling.framework.verdicts import PluginRejection
 from restow.scheduling.plugins.node_resources_fit import NAME as FIT
-from restow.scheduling.verdicts import PluginRejection
 
 _INSUFFICIENT = "Insufficient "
 _TOO_MANY = "Too many pods"

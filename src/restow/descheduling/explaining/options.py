@@ -32,7 +32,7 @@ from restow.scheduling.plugins import (
     volume_binding,
     volume_zone,
 )
-from restow.scheduling.tolerations import scheduler_tolerates
+from restow.scheduling.plugins.tolerations import scheduler_tolerates
 
 #: Pods that are asked to leave for one.
 _MOST_LEAVING = 3

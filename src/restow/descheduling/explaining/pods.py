@@ -36,9 +36,9 @@ from restow.descheduling.planning import named_move
 from restow.kube.taints import HARD_EFFECTS
 from restow.kube.timestamps import format_time
 from restow.policies.policy import Profile
+from restow.scheduling.framework.verdicts import PluginRejection
 from restow.scheduling.plugins import node_resources_fit, taint_toleration, volume_binding, volume_zone
-from restow.scheduling.tolerations import scheduler_tolerates
-from restow.scheduling.verdicts import PluginRejection
+from restow.scheduling.plugins.tolerations import scheduler_tolerates
 
 #: Of shares and of probabilities.
 _DIGITS = 4

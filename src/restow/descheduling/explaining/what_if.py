@@ -28,13 +28,13 @@ from restow.descheduling.placement import Landing, Obstacle, PluginRef
 from restow.descheduling.proof import Prover
 from restow.policies.codes import Placement, RefusalCode, Stage, SteeringMode
 from restow.policies.policy import Policy
-from restow.scheduling.context import Context
-from restow.scheduling.decision import Decision
-from restow.scheduling.landing_odds import LandingOdds
-from restow.scheduling.missing_data import MissingData
-from restow.scheduling.profiles import SchedulerProfile
-from restow.scheduling.schedulers import Schedulers
-from restow.scheduling.verdicts import PluginRejection
+from restow.scheduling.configuration.profiles import SchedulerProfile
+from restow.scheduling.framework.context import Context
+from restow.scheduling.framework.verdicts import PluginRejection
+from restow.scheduling.loop.decision import Decision
+from restow.scheduling.loop.missing_data import MissingData
+from restow.scheduling.loop.schedulers import Schedulers
+from restow.scheduling.sampling.landing_odds import LandingOdds
 from restow.workloads.replacements import Replacements
 
 #: What strategies are told while they are only listened to.

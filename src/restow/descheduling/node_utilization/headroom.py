@@ -15,7 +15,7 @@ from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.usage import Amounts
 from restow.descheduling.node_utilization.usage import Usage
 from restow.kube.quantity import NANO_PER_UNIT
-from restow.scheduling.per_node import PerNode
+from restow.scheduling.framework.per_node import PerNode
 
 #: One figure a node.
 Figures = npt.NDArray[np.float64]

@@ -11,9 +11,9 @@ from dataclasses import replace
 from restow.documents.decoding import decode
 from restow.documents.findings import Issue, Path
 from restow.kube.excerpts import excerpt, misspelled_or_foreign
+from restow.scheduling.configuration.registry import OWNER, REMOVED, find, names, plugin
 from restow.scheduling.configuration.wire import PluginConfig
-from restow.scheduling.plugin_declaration import PluginArgs, SchedulerPlugin
-from restow.scheduling.registry import OWNER, REMOVED, find, names, plugin
+from restow.scheduling.framework.declaration import PluginArgs, SchedulerPlugin
 
 
 def read_arguments(

@@ -15,13 +15,13 @@ from restow.documents.decoding import decode
 from restow.documents.document import DocumentKind, further_documents, read_document, repeated_keys
 from restow.documents.findings import Finding, Issue, Path, errors_in, refusal, to_findings
 from restow.kube.excerpts import did_you_mean, excerpt
-from restow.scheduling.argument_problems import invalid
 from restow.scheduling.configuration.arguments import read_arguments
 from restow.scheduling.configuration.plugin_sets import MergedPlugins, check_plugin_sets, merge
+from restow.scheduling.configuration.profiles import SchedulerProfile
+from restow.scheduling.configuration.registry import check_installed, find
 from restow.scheduling.configuration.wire import KubeSchedulerConfiguration, KubeSchedulerProfile
-from restow.scheduling.plugin_declaration import Point
-from restow.scheduling.profiles import SchedulerProfile
-from restow.scheduling.registry import check_installed, find
+from restow.scheduling.framework.argument_problems import invalid
+from restow.scheduling.framework.declaration import Point
 
 API_VERSION: Final = "kubescheduler.config.k8s.io/v1"
 KIND: Final = "KubeSchedulerConfiguration"

@@ -14,10 +14,10 @@ from typing import Final
 
 from restow.documents.findings import Issue, Path
 from restow.kube.excerpts import excerpt, misspelled_or_foreign
+from restow.scheduling.configuration.profiles import DEFAULT_PLUGINS
+from restow.scheduling.configuration.registry import OWNER, REMOVED, find, names, plugin
 from restow.scheduling.configuration.wire import Plugin, Plugins, PluginSet
-from restow.scheduling.plugin_declaration import POINTS, Availability, Point
-from restow.scheduling.profiles import DEFAULT_PLUGINS
-from restow.scheduling.registry import OWNER, REMOVED, find, names, plugin
+from restow.scheduling.framework.declaration import POINTS, Availability, Point
 
 MULTI_POINT: Final = "multiPoint"
 _ALL: Final = "*"

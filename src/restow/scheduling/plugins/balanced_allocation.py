@@ -13,12 +13,12 @@ from msgspec import structs
 from restow.cluster.amounts import capped_sum
 from restow.cluster.interning import BoolArray, IntArray
 from restow.documents.findings import Issue
-from restow.scheduling.argument_problems import duplicate, invalid
-from restow.scheduling.context import Context
-from restow.scheduling.framework import MAX_SCORE, Scores
-from restow.scheduling.per_node import PerNode
-from restow.scheduling.plugin_declaration import PluginArgs, SchedulerPlugin
-from restow.scheduling.resource_arguments import DEFAULT_RESOURCES, ResourceSpec, weighted
+from restow.scheduling.framework.argument_problems import duplicate, invalid
+from restow.scheduling.framework.context import Context
+from restow.scheduling.framework.declaration import PluginArgs, SchedulerPlugin
+from restow.scheduling.framework.extension_points import MAX_SCORE, Scores
+from restow.scheduling.framework.per_node import PerNode
+from restow.scheduling.plugins.resources.arguments import DEFAULT_RESOURCES, ResourceSpec, weighted
 
 NAME = "NodeResourcesBalancedAllocation"
 

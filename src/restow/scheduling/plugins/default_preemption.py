@@ -16,17 +16,17 @@ from restow.cluster.interning import BoolArray
 from restow.cluster.pods import Flag
 from restow.documents.findings import Issue
 from restow.kube.objects import Condition, Int32
-from restow.scheduling.argument_problems import invalid, out_of_range
-from restow.scheduling.candidates import KnownCandidates
-from restow.scheduling.dry_runs import DryRuns
-from restow.scheduling.messages import histogram
-from restow.scheduling.plugin_declaration import PluginArgs, SchedulerPlugin
-from restow.scheduling.post_filtering import FoundCandidates, Handle, Preemption
-from restow.scheduling.prefiltering import Asked
-from restow.scheduling.ranked_candidates import RankedCandidates
-from restow.scheduling.resource_trials import ResourceTrials
-from restow.scheduling.verdicts import Verdicts
-from restow.scheduling.victims import VictimSearch
+from restow.scheduling.framework.argument_problems import invalid, out_of_range
+from restow.scheduling.framework.declaration import PluginArgs, SchedulerPlugin
+from restow.scheduling.framework.messages import histogram
+from restow.scheduling.framework.post_filtering import FoundCandidates, Handle, Preemption
+from restow.scheduling.framework.prefiltering import Asked
+from restow.scheduling.framework.verdicts import Verdicts
+from restow.scheduling.preemption.candidates import KnownCandidates
+from restow.scheduling.preemption.dry_runs import DryRuns
+from restow.scheduling.preemption.ranked_candidates import RankedCandidates
+from restow.scheduling.preemption.resource_trials import ResourceTrials
+from restow.scheduling.preemption.victims import VictimSearch
 
 NAME = "DefaultPreemption"
 

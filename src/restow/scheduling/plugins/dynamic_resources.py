@@ -5,9 +5,9 @@ Source: Kubernetes 1.36.
 
 from __future__ import annotations
 
-from restow.scheduling.plugin_declaration import PluginArgs, SchedulerPlugin
-from restow.scheduling.post_filtering import Handle, Preemption
-from restow.scheduling.verdicts import Verdicts
+from restow.scheduling.framework.declaration import PluginArgs, SchedulerPlugin
+from restow.scheduling.framework.post_filtering import Handle, Preemption
+from restow.scheduling.framework.verdicts import Verdicts
 
 NAME = "DynamicResources"
 

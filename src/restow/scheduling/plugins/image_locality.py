@@ -12,10 +12,10 @@ from functools import cached_property
 import numpy as np
 
 from restow.cluster.interning import BoolArray, IntArray
-from restow.scheduling.context import Context
-from restow.scheduling.framework import MAX_SCORE, Scores
-from restow.scheduling.plugin_declaration import SchedulerPlugin
-from restow.scheduling.recent import Recent
+from restow.scheduling.framework.context import Context
+from restow.scheduling.framework.declaration import SchedulerPlugin
+from restow.scheduling.framework.extension_points import MAX_SCORE, Scores
+from restow.scheduling.framework.recent import Recent
 
 NAME = "ImageLocality"
 

@@ -17,11 +17,10 @@ from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.pods import Rules
 from restow.documents.findings import Issue
 from restow.kube.objects import Int32
-from restow.scheduling.affinity_terms import AffinityTerm, PodTerms, compile_terms, incoming_namespaces
-from restow.scheduling.argument_problems import out_of_range
-from restow.scheduling.carried_terms import CarriedTerm, CarriedTerms, Carriers
-from restow.scheduling.context import Context
-from restow.scheduling.framework import (
+from restow.scheduling.framework.argument_problems import out_of_range
+from restow.scheduling.framework.context import Context
+from restow.scheduling.framework.declaration import PluginArgs, SchedulerPlugin
+from restow.scheduling.framework.extension_points import (
     MAX_SCORE,
     NO_PODS,
     PASSES,
@@ -33,11 +32,12 @@ from restow.scheduling.framework import (
     PreFiltered,
     Scores,
 )
-from restow.scheduling.plugin_declaration import PluginArgs, SchedulerPlugin
-from restow.scheduling.pod_counts import Counts, Tracker
-from restow.scheduling.relative_scores import Ranged, RelativeScores
-from restow.scheduling.selected_pods import Selection, selected
-from restow.scheduling.topology import NO_DOMAIN, Topologies
+from restow.scheduling.framework.pod_counts import Counts, Tracker
+from restow.scheduling.framework.selected_pods import Selection, selected
+from restow.scheduling.framework.topology import NO_DOMAIN, Topologies
+from restow.scheduling.plugins.affinity.carried_terms import CarriedTerm, CarriedTerms, Carriers
+from restow.scheduling.plugins.affinity.terms import AffinityTerm, PodTerms, compile_terms, incoming_namespaces
+from restow.scheduling.sampling.relative_scores import Ranged, RelativeScores
 
 NAME = "InterPodAffinity"
 

@@ -22,12 +22,12 @@ from restow.cluster.pod_columns import PodColumn
 from restow.documents.findings import Issue
 from restow.kube.objects import Int64
 from restow.kube.timestamps import SECOND
-from restow.scheduling.argument_problems import out_of_range
-from restow.scheduling.context import Context
-from restow.scheduling.framework import MAX_SCORE, Scores
-from restow.scheduling.measured_usage import MEASURED, measured_usage
-from restow.scheduling.per_node import PerNode
-from restow.scheduling.plugin_declaration import Availability, PluginArgs, SchedulerPlugin
+from restow.scheduling.framework.argument_problems import out_of_range
+from restow.scheduling.framework.context import Context
+from restow.scheduling.framework.declaration import Availability, PluginArgs, SchedulerPlugin
+from restow.scheduling.framework.extension_points import MAX_SCORE, Scores
+from restow.scheduling.framework.per_node import PerNode
+from restow.scheduling.plugins.resources.measured_usage import MEASURED, measured_usage
 
 NAME = "LoadVariationRiskBalancing"
 

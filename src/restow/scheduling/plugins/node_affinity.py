@@ -25,8 +25,9 @@ from restow.kube.node_selection import (
 )
 from restow.kube.objects import NodeAffinity as WireNodeAffinity
 from restow.kube.objects import NodeSelector, PreferredSchedulingTerm
-from restow.scheduling.context import Context
-from restow.scheduling.framework import (
+from restow.scheduling.framework.context import Context
+from restow.scheduling.framework.declaration import PluginArgs, SchedulerPlugin
+from restow.scheduling.framework.extension_points import (
     NO_PODS,
     PASSES,
     PROCEED,
@@ -39,9 +40,8 @@ from restow.scheduling.framework import (
     Scores,
     scaled,
 )
-from restow.scheduling.plugin_declaration import PluginArgs, SchedulerPlugin
-from restow.scheduling.recent import Recent
-from restow.scheduling.relative_scores import Peaked, RelativeScores
+from restow.scheduling.framework.recent import Recent
+from restow.scheduling.sampling.relative_scores import Peaked, RelativeScores
 
 NAME = "NodeAffinity"
 

@@ -13,9 +13,18 @@ import numpy as np
 from restow.cluster.interning import IntArray
 from restow.cluster.pod_columns import PodIndex, by_value
 from restow.cluster.pods import HostPort
-from restow.scheduling.context import Context
-from restow.scheduling.framework import NO_PODS, PROCEED, SKIP, FilterResult, Outcome, PreFiltered, Scope, one_outcome
-from restow.scheduling.plugin_declaration import SchedulerPlugin
+from restow.scheduling.framework.context import Context
+from restow.scheduling.framework.declaration import SchedulerPlugin
+from restow.scheduling.framework.extension_points import (
+    NO_PODS,
+    PROCEED,
+    SKIP,
+    FilterResult,
+    Outcome,
+    PreFiltered,
+    Scope,
+    one_outcome,
+)
 
 NAME = "NodePorts"
 

@@ -21,16 +21,29 @@ from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.nodes import CPU, MEMORY, PODS
 from restow.cluster.pods import ContainerResources
 from restow.documents.findings import Issue
-from restow.scheduling.argument_problems import invalid, not_a_label
-from restow.scheduling.context import Context
-from restow.scheduling.framework import PASSES, PROCEED, FilterResult, Outcome, PreFiltered, Scope, Scores
-from restow.scheduling.nonzero_usage import NonzeroUsage
-from restow.scheduling.per_node import PerNode
-from restow.scheduling.plugin_declaration import PluginArgs, SchedulerPlugin
-from restow.scheduling.relative_scores import sorted_out
-from restow.scheduling.resource_arguments import ScoringStrategy, strategy_problems, weighted
-from restow.scheduling.resource_room import ResourceRoom
-from restow.scheduling.resource_scoring import Strategy, least_allocated, most_allocated, requested_to_capacity_ratio
+from restow.scheduling.framework.argument_problems import invalid, not_a_label
+from restow.scheduling.framework.context import Context
+from restow.scheduling.framework.declaration import PluginArgs, SchedulerPlugin
+from restow.scheduling.framework.extension_points import (
+    PASSES,
+    PROCEED,
+    FilterResult,
+    Outcome,
+    PreFiltered,
+    Scope,
+    Scores,
+)
+from restow.scheduling.framework.per_node import PerNode
+from restow.scheduling.plugins.resources.arguments import ScoringStrategy, strategy_problems, weighted
+from restow.scheduling.plugins.resources.nonzero_usage import NonzeroUsage
+from restow.scheduling.plugins.resources.room import ResourceRoom
+from restow.scheduling.plugins.resources.scoring import (
+    Strategy,
+    least_allocated,
+    most_allocated,
+    requested_to_capacity_ratio,
+)
+from restow.scheduling.sampling.relative_scores import sorted_out
 
 NAME = "NodeResourcesFit"
 

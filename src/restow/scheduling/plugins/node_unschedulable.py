@@ -6,10 +6,19 @@ import numpy as np
 
 from restow.cluster.interning import IntArray
 from restow.kube.objects import Taint
-from restow.scheduling.context import Context
-from restow.scheduling.framework import NO_PODS, PASSES, PROCEED, FilterResult, Outcome, PreFiltered, Scope, one_outcome
-from restow.scheduling.plugin_declaration import SchedulerPlugin
-from restow.scheduling.tolerations import scheduler_tolerates
+from restow.scheduling.framework.context import Context
+from restow.scheduling.framework.declaration import SchedulerPlugin
+from restow.scheduling.framework.extension_points import (
+    NO_PODS,
+    PASSES,
+    PROCEED,
+    FilterResult,
+    Outcome,
+    PreFiltered,
+    Scope,
+    one_outcome,
+)
+from restow.scheduling.plugins.tolerations import scheduler_tolerates
 
 NAME = "NodeUnschedulable"
 

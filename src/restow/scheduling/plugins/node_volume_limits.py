@@ -18,12 +18,12 @@ from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.pod_columns import PodIndex
 from restow.cluster.snapshot import Key
 from restow.kube.objects import CSINode, VolumeAttachment
-from restow.scheduling.attachable import Attachable, attachables, is_migratable
-from restow.scheduling.context import Context
-from restow.scheduling.framework import PROCEED, SKIP, FilterResult, Outcome, PreFiltered, one_outcome
-from restow.scheduling.per_node import PerNode
-from restow.scheduling.plugin_declaration import SchedulerPlugin
-from restow.scheduling.storage import Storage
+from restow.scheduling.framework.context import Context
+from restow.scheduling.framework.declaration import SchedulerPlugin
+from restow.scheduling.framework.extension_points import PROCEED, SKIP, FilterResult, Outcome, PreFiltered, one_outcome
+from restow.scheduling.framework.per_node import PerNode
+from restow.scheduling.volumes.attachable import Attachable, attachables, is_migratable
+from restow.scheduling.volumes.storage import Storage
 
 NAME = "NodeVolumeLimits"
 

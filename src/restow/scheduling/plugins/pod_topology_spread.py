@@ -16,9 +16,17 @@ from restow.cluster.interning import BoolArray, IntArray
 from restow.documents.findings import Issue, Path
 from restow.kube.labels import EVERYTHING, Selector
 from restow.kube.objects import TopologySpreadConstraint
-from restow.scheduling.argument_problems import duplicate, forbidden, invalid, not_a_label, not_supported, required
-from restow.scheduling.context import Context
-from restow.scheduling.framework import (
+from restow.scheduling.framework.argument_problems import (
+    duplicate,
+    forbidden,
+    invalid,
+    not_a_label,
+    not_supported,
+    required,
+)
+from restow.scheduling.framework.context import Context
+from restow.scheduling.framework.declaration import PluginArgs, SchedulerPlugin
+from restow.scheduling.framework.extension_points import (
     NO_PODS,
     PASSES,
     PROCEED,
@@ -31,16 +39,15 @@ from restow.scheduling.framework import (
     Scores,
     among,
 )
-from restow.scheduling.plugin_declaration import PluginArgs, SchedulerPlugin
-from restow.scheduling.pod_counts import Counts, Tracker
-from restow.scheduling.relative_scores import RelativeScores
-from restow.scheduling.selected_pods import selected
-from restow.scheduling.spread_domains import SpreadDomains
-from restow.scheduling.spread_score_classes import ConstraintCounts, SpreadClassScores, SpreadScoreClasses
-from restow.scheduling.spread_scoring import Crowd, crowding, normalised
-from restow.scheduling.spread_terms import HOSTNAME, Defaulting, SpreadCompiler, SpreadTerm, SpreadTerms
-from restow.scheduling.topology import NO_DOMAIN, Domains, Topologies
-from restow.scheduling.windowed_spread import WindowedSpread
+from restow.scheduling.framework.pod_counts import Counts, Tracker
+from restow.scheduling.framework.selected_pods import selected
+from restow.scheduling.framework.topology import NO_DOMAIN, Domains, Topologies
+from restow.scheduling.plugins.spreading.domains import SpreadDomains
+from restow.scheduling.plugins.spreading.score_classes import ConstraintCounts, SpreadClassScores, SpreadScoreClasses
+from restow.scheduling.plugins.spreading.scoring import Crowd, crowding, normalised
+from restow.scheduling.plugins.spreading.terms import HOSTNAME, Defaulting, SpreadCompiler, SpreadTerm, SpreadTerms
+from restow.scheduling.plugins.spreading.windowed import WindowedSpread
+from restow.scheduling.sampling.relative_scores import RelativeScores
 
 NAME = "PodTopologySpread"
 

@@ -12,8 +12,9 @@ import numpy as np
 
 from restow.cluster.interning import BoolArray, IntArray
 from restow.kube.objects import Taint, Toleration
-from restow.scheduling.context import Context
-from restow.scheduling.framework import (
+from restow.scheduling.framework.context import Context
+from restow.scheduling.framework.declaration import SchedulerPlugin
+from restow.scheduling.framework.extension_points import (
     MAX_SCORE,
     NO_PODS,
     PROCEED,
@@ -26,10 +27,9 @@ from restow.scheduling.framework import (
     one_outcome,
     scaled,
 )
-from restow.scheduling.plugin_declaration import SchedulerPlugin
-from restow.scheduling.recent import Recent
-from restow.scheduling.relative_scores import Peaked, RelativeScores
-from restow.scheduling.tolerations import scheduler_tolerates
+from restow.scheduling.framework.recent import Recent
+from restow.scheduling.plugins.tolerations import scheduler_tolerates
+from restow.scheduling.sampling.relative_scores import Peaked, RelativeScores
 
 NAME = "TaintToleration"
 

@@ -19,12 +19,24 @@ from restow.cluster.snapshot import Key
 from restow.documents.findings import Issue
 from restow.kube.node_selection import NodeSelection
 from restow.kube.objects import Int64, NodeSelector, PersistentVolume, PersistentVolumeClaim
-from restow.scheduling.argument_problems import invalid
-from restow.scheduling.context import Context
-from restow.scheduling.framework import PASSES, PROCEED, SKIP, Categories, FilterResult, Outcome, PreFiltered
-from restow.scheduling.plugin_declaration import PluginArgs, SchedulerPlugin
-from restow.scheduling.resource_arguments import UtilizationShapePoint
-from restow.scheduling.storage import (
+from restow.scheduling.framework.argument_problems import invalid
+from restow.scheduling.framework.context import Context
+from restow.scheduling.framework.declaration import PluginArgs, SchedulerPlugin
+from restow.scheduling.framework.extension_points import (
+    PASSES,
+    PROCEED,
+    SKIP,
+    Categories,
+    FilterResult,
+    Outcome,
+    PreFiltered,
+)
+from restow.scheduling.plugins.resources.arguments import UtilizationShapePoint
+from restow.scheduling.volumes.matching import NO_VOLUME, Match, Offer, match_claims
+from restow.scheduling.volumes.migration import Migration
+from restow.scheduling.volumes.provisioning import Provisioning
+from restow.scheduling.volumes.reservations import Reservation, Reservations
+from restow.scheduling.volumes.storage import (
     WAIT_FOR_FIRST_CONSUMER,
     Storage,
     annotations_of,
@@ -32,10 +44,6 @@ from restow.scheduling.storage import (
     is_bound,
     not_found,
 )
-from restow.scheduling.volume_matching import NO_VOLUME, Match, Offer, match_claims
-from restow.scheduling.volume_migration import Migration
-from restow.scheduling.volume_provisioning import Provisioning
-from restow.scheduling.volume_reservations import Reservation, Reservations
 
 NAME = "VolumeBinding"
 

@@ -16,10 +16,10 @@ from restow.cluster.pod_columns import PodIndex
 from restow.cluster.pods import Disk, PodVolume
 from restow.cluster.snapshot import Key
 from restow.kube.objects import AWSElasticBlockStore, GCEPersistentDisk, ISCSIVolume
-from restow.scheduling.context import Context
-from restow.scheduling.framework import PASSES, PROCEED, SKIP, FilterResult, Outcome, PreFiltered
-from restow.scheduling.plugin_declaration import SchedulerPlugin
-from restow.scheduling.storage import Storage, not_found
+from restow.scheduling.framework.context import Context
+from restow.scheduling.framework.declaration import SchedulerPlugin
+from restow.scheduling.framework.extension_points import PASSES, PROCEED, SKIP, FilterResult, Outcome, PreFiltered
+from restow.scheduling.volumes.storage import Storage, not_found
 
 NAME = "VolumeRestrictions"
 

@@ -14,10 +14,10 @@ import numpy as np
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.nodes import NO_LABEL
 from restow.kube.objects import PersistentVolume, PersistentVolumeClaim
-from restow.scheduling.context import Context
-from restow.scheduling.framework import PROCEED, SKIP, FilterResult, Outcome, PreFiltered, one_outcome
-from restow.scheduling.plugin_declaration import SchedulerPlugin
-from restow.scheduling.storage import WAIT_FOR_FIRST_CONSUMER, Storage, class_of_claim, not_found
+from restow.scheduling.framework.context import Context
+from restow.scheduling.framework.declaration import SchedulerPlugin
+from restow.scheduling.framework.extension_points import PROCEED, SKIP, FilterResult, Outcome, PreFiltered, one_outcome
+from restow.scheduling.volumes.storage import WAIT_FOR_FIRST_CONSUMER, Storage, class_of_claim, not_found
 
 NAME = "VolumeZone"
 

@@ -5,7 +5,7 @@ restow does their work elsewhere (the queue), leaves it to others (binding), or 
 
 from __future__ import annotations
 
-from restow.scheduling.plugin_declaration import Availability, SchedulerPlugin
+from restow.scheduling.framework.declaration import Availability, SchedulerPlugin
 
 _GANGS = "pods are scheduled one by one, whatever group they are in"
 

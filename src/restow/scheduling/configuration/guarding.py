@@ -1,0 +1,241 @@
+"""Plugins of other packages, as the scheduler calls them: whatever they do, it ends in an answer, and protects pods.
+
+A filter that raises, or that answers with something that is no answer, rejects every node that it was asked about, and
+its fault is the reason. A score that does leaves the cycle without an answer. So no pod lands where a plugin could not
+tell, and none is moved there. What such a plugin looks at nobody knows, so it is asked every time; only where it has a
+``scope`` and a ``key`` its verdicts are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+
+from restow.cluster.interning import BoolArray, IntArray
+from restow.cluster.journal import Change
+from restow.cluster.state import ClusterState
+from restow.scheduling.configuration import answers
+from restow.scheduling.configuration.answers import PluginError
+from restow.scheduling.configuration.installed_plugins import UnusablePluginError, described
+from restow.scheduling.framework.context import Context
+from restow.scheduling.framework.declaration import SchedulerPlugin
+from restow.scheduling.framework.extension_points import (
+    NO_PODS,
+    PROCEED,
+    CycleError,
+    FilterResult,
+    Outcome,
+    PreFiltered,
+    Scope,
+    Scores,
+    one_outcome,
+)
+from restow.scheduling.framework.following import Follower
+from restow.scheduling.framework.post_filtering import Handle, PostFilterPlugin, Preemption
+from restow.scheduling.framework.verdicts import Verdicts
+from restow.scheduling.sampling.relative_scores import Ranged, RelativeScores
+
+#: The methods that a plugin has for its points.
+_METHODS = {"preFilter": "prefilter", "filter": "filter", "score": "score"}
+
+
+def guarded(declaration: SchedulerPlugin, context: Context, args: Any) -> Guarded:
+    """The plugin of another package, made for one state; UnusablePluginError where it cannot be made or lacks a method."""
+    assert declaration.make is not None, "a plugin that filters or scores can be made"
+    try:
+        made = declaration.make(context, args)
+    except Exception as error:  # whatever a package raises
+        raise _cannot_be_made(declaration, error) from error
+    for point in declaration.points:
+        if point in _METHODS and not callable(getattr(made, _METHODS[point], None)):
+            raise UnusablePluginError(f'scheduler plugin "{declaration.name}": no method {_METHODS[point]} for {point}')
+    is_local = isinstance(getattr(made, "scope", None), Scope)
+    if is_local and "preFilter" in declaration.points:
+        raise UnusablePluginError(
+            f'scheduler plugin "{declaration.name}": a plugin with a scope cannot run at preFilter'
+        )
+    return (GuardedLocal if is_local else Guarded)(declaration.name, made, context.state)
+
+
+def guarded_post_filter(declaration: SchedulerPlugin, handle: Handle, args: Any) -> GuardedPostFilter:
+    """The same for what runs at postFilter."""
+    assert declaration.make_post_filter is not None, "a plugin at postFilter can be made"
+    try:
+        return GuardedPostFilter(declaration.name, declaration.make_post_filter(handle, args))
+    except Exception as error:  # whatever a package raises
+        raise _cannot_be_made(declaration, error) from error
+
+
+def _cannot_be_made(declaration: SchedulerPlugin, error: Exception) -> UnusablePluginError:
+    return UnusablePluginError(
+        f'scheduler plugin "{declaration.name}" cannot be made for this cluster: {described(error)}'
+    )
+
+
+class Guarded:
+    """A plugin of another package, of which nobody knows what it looks at."""
+
+    def __init__(self, name: str, made: Any, state: ClusterState) -> None:
+        self.name = name
+        self._made = made
+        self._state = state
+        self._normalises = hasattr(made, "normalize_score")
+        #: What went wrong when it was told of a pod: what it counts is of no use then.
+        self._lost: PluginError | None = None
+        self._follower = Follower(state, self._tell) if hasattr(made, "add_pod") else None
+        if self._follower is not None:
+            placed = state.holds_resources() & (state.node >= 0)
+            for pod in state.cluster.pods.where(placed).tolist():
+                self._tell(Change(int(state.node[pod]), pod, 1, 1))
+
+    def applies_to(self, _pod: int) -> bool:
+        """Every pod; what it has nothing to say of it skips in ``prefilter``."""
+        return True
+
+    def signature(self, pod: int) -> Hashable:
+        """The pod itself: nobody knows what the plugin tells pods apart by."""
+        return pod
+
+    def prefilter(self, pod: int) -> PreFiltered:
+        """Its answer; no node is right for the pod where it fails."""
+        if not hasattr(self._made, "prefilter"):
+            return PROCEED
+        try:
+            return answers.prefiltered(self._ask("prefilter", pod), len(self._state.cluster.nodes))
+        except PluginError as fault:
+            return PreFiltered(failure=self._outcome(fault))
+
+    def affecting_pods(self, pod: int) -> IntArray | None:
+        """Its answer; all pods where it has none."""
+        if not hasattr(self._made, "affecting_pods"):
+            return None
+        try:
+            return answers.some_pods(self._ask("affecting_pods", pod), len(self._state.exists))
+        except PluginError:
+            return None
+
+    def filter(self, pod: int, nodes: IntArray) -> FilterResult:
+        """Its verdict; it rejects all of the nodes where it fails."""
+        try:
+            return answers.filter_result(self._ask("filter", pod, nodes.copy()), len(nodes))
+        except PluginError as fault:
+            everywhere: BoolArray = np.ones(len(nodes), dtype=bool)
+            return one_outcome(everywhere, self._outcome(fault))
+
+    def score(self, pod: int, nodes: IntArray) -> Scores | int | None:
+        """Its scores, normalised; CycleError where it fails."""
+        try:
+            scores = self._raw(pod, nodes)
+            if self._normalises and isinstance(scores, np.ndarray) and len(scores):
+                scores = self._normalise(scores, int(scores.min()), int(scores.max()))
+            answers.check_range(scores)
+        except PluginError as fault:
+            raise self._broken_cycle(fault) from fault
+        return scores
+
+    def relative(self, pod: int, nodes: IntArray) -> RelativeScores | None:
+        """The same for windows of the nodes; None where it does not normalise. CycleError where it fails."""
+        if not self._normalises:
+            return None
+        try:
+            raw = self._raw(pod, nodes)
+        except PluginError as fault:
+            raise self._broken_cycle(fault) from fault
+        return Ranged.of(raw, self._normalise_window) if isinstance(raw, np.ndarray) else None
+
+    def _raw(self, pod: int, nodes: IntArray) -> Scores | int | None:
+        return answers.raw_scores(self._ask("score", pod, nodes.copy()), len(nodes))
+
+    def _normalise(self, raw: Scores, lowest: int, highest: int) -> Scores:
+        return answers.normalised_scores(self._ask("normalize_score", raw, lowest, highest), len(raw))
+
+    def _normalise_window(self, raw: Scores, lowest: int, highest: int) -> Scores:
+        try:
+            return self._normalise(raw, lowest, highest)
+        except PluginError as fault:
+            raise self._broken_cycle(fault) from fault
+
+    def _ask(self, method: str, *arguments: object) -> Any:
+        """What a method answers, on the state as it is."""
+        if self._follower is not None:
+            self._follower.catch_up()
+        if self._lost is not None:
+            raise self._lost
+        return _called(self._made, method, *arguments)
+
+    def _tell(self, change: Change) -> None:
+        """Tell it that a pod came or went; pods that are over hold nothing wherever they are."""
+        if self._lost is None and self._state.holds[change.pod]:
+            try:
+                _called(self._made, "add_pod" if change.present > 0 else "remove_pod", change.pod, change.node)
+            except PluginError as fault:
+                self._lost = fault
+
+    def _outcome(self, fault: PluginError) -> Outcome:
+        return Outcome((_failed(self.name, fault),), unresolvable=True)
+
+    def _broken_cycle(self, fault: PluginError) -> CycleError:
+        return CycleError(f"running Score plugins: {_failed(self.name, fault)}")
+
+
+class GuardedLocal(Guarded):
+    """One that looks at a node (and the pods on it), and of the incoming pod at its key."""
+
+    def __init__(self, name: str, made: Any, state: ClusterState) -> None:
+        super().__init__(name, made, state)
+        self.scope: Scope = made.scope
+
+    def key(self, pod: int) -> int:
+        """What it looks at; one that nobody else has where it fails."""
+        try:
+            return self._key(pod)
+        except PluginError:
+            return -1 - pod
+
+    def affecting_pods(self, pod: int) -> IntArray | None:
+        """No pods, where it looks at nodes only."""
+        return NO_PODS if self.scope is Scope.NODE else super().affecting_pods(pod)
+
+    def filter(self, pod: int, nodes: IntArray) -> FilterResult:
+        """The same; a pod whose key cannot be told is rejected too."""
+        try:
+            self._key(pod)
+        except PluginError as fault:
+            everywhere: BoolArray = np.ones(len(nodes), dtype=bool)
+            return one_outcome(everywhere, self._outcome(fault))
+        return super().filter(pod, nodes)
+
+    def _key(self, pod: int) -> int:
+        return answers.whole_number(self._ask("key", pod))
+
+
+class GuardedPostFilter:
+    """A plugin of another package that runs at postFilter."""
+
+    def __init__(self, name: str, made: PostFilterPlugin) -> None:
+        self._name = name
+        self._made = made
+
+    def signature(self, pod: int) -> Hashable:
+        """The pod itself, as for ``Guarded``."""
+        return pod
+
+    def post_filter(self, pod: int, verdicts: Verdicts) -> Preemption:
+        """Its answer; nothing can be done for the pod where it fails."""
+        try:
+            return answers.preemption(_called(self._made, "post_filter", pod, verdicts))
+        except PluginError as fault:
+            return Preemption(message=_failed(self._name, fault))
+
+
+def _called(made: object, method: str, *arguments: object) -> Any:
+    try:
+        return getattr(made, method)(*arguments)
+    except Exception as error:  # whatever a package raises
+        raise PluginError(f"{method} raised {described(error)}") from error
+
+
+def _failed(name: str, fault: PluginError) -> str:
+    return f'plugin "{name}" failed: {fault}'

@@ -1,0 +1,252 @@
+"""Filtering: which nodes a pod could go to, and who objects to each of the others.
+
+A node is rejected by the first plugin that objects, and only that plugin's reasons are told. The verdicts of the
+leading *local* plugins depend on the node alone; they are kept for each class of pods (``scheduling.framework.per_node``). The
+others (volumes, spread, inter-pod affinity) have nothing to say of most pods and are asked every time of the rest.
+Source: findNodesThatFitPod, Kubernetes 1.36, with every node visited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import takewhile
+
+import numpy as np
+
+from restow.cluster.interning import BoolArray, IntArray
+from restow.scheduling.framework.context import Context
+from restow.scheduling.framework.extension_points import (
+    NO_PODS,
+    NOT_ASKED,
+    PASSES,
+    Categories,
+    FilterPlugin,
+    FilterResult,
+    LocalPlugin,
+    Outcome,
+    Scope,
+    UsagePlugin,
+)
+from restow.scheduling.framework.kept_nodes import KeptNodes
+from restow.scheduling.framework.local_verdicts import local_verdicts, merged
+from restow.scheduling.framework.nominations import Nominations
+from restow.scheduling.framework.per_node import PerNode
+from restow.scheduling.framework.prefiltering import Asked, PreFilters
+from restow.scheduling.framework.verdicts import LateVerdicts, PluginRejection, Verdicts
+
+
+class Filters:
+    """The filter plugins of one profile on one state."""
+
+    def __init__(self, context: Context, plugins: Sequence[FilterPlugin], nominations: Nominations) -> None:
+        self.state = context.state
+        self._nominations = nominations
+        self._everywhere: IntArray = np.arange(len(context.state.cluster.nodes))
+        leading = list(takewhile(lambda plugin: isinstance(plugin, LocalPlugin), plugins))
+        self._pods = context.state.cluster.pods
+        #: Plugins that look at nodes only, whatever pods are there.
+        self._static = {each.name for each in leading if isinstance(each, LocalPlugin) and each.scope is Scope.NODE}
+        verdicts = {
+            plugin.name: local_verdicts(context.state, plugin, self.numbered)
+            for plugin in plugins
+            if isinstance(plugin, LocalPlugin)
+        }
+        self._local = {plugin.name: verdicts.pop(plugin.name) for plugin in leading}
+        #: The verdicts of local plugins that come after others.
+        self._late = verdicts
+        self._by_usage = {each.name: each for each in leading if isinstance(each, UsagePlugin)}
+        #: The nodes with what is kept of them for nominated pods.
+        self.kept_nodes = KeptNodes(context.state, nominations)
+        self._with_nominated = PerNode(self.kept_nodes, len(self._everywhere), self._filter_with_nominated)
+        self._sample: dict[tuple[int, int], tuple[UsagePlugin, int]] = {}
+        self._prefilters = PreFilters(context, plugins)
+        #: What the categories of verdicts stand for; it only ever grows.
+        self.rejections: list[PluginRejection] = []
+        self._known: dict[PluginRejection, int] = {}
+
+    def run(self, pod: int) -> Verdicts:
+        """Judge every node for a pod on the state as it is; only the nominated one where the pod fits there."""
+        asked = self.prefilter(pod)
+        if asked.failure is not None:
+            return Verdicts(np.full(len(self._everywhere), self._id(asked.failure)), self.rejections, asked.failure)
+        nominated = self._nominations.node(pod)
+        if nominated < 0:
+            return self._run_everywhere(asked, asked.restricting)
+        own = self.run_on(asked, nominated)
+        if own == PASSES:
+            verdict = np.full(len(self._everywhere), NOT_ASKED)
+        else:
+            # Who rejected the nominated node is named at excluded nodes too. Source: Kubernetes 1.36.
+            verdict = self._run_everywhere(asked, (*asked.restricting, self.rejections[own].plugin)).verdict
+        verdict[nominated] = own
+        return Verdicts(verdict, self.rejections, allowed=asked.allowed)
+
+    def passing(self, pod: int, nodes: IntArray) -> BoolArray:
+        """Which of some nodes ``run`` would let pass, bool[len(nodes)]; nothing is asked about the others."""
+        if self._nominations:
+            return self.run(pod).passes[nodes]
+        asked = self.prefilter(pod)
+        if asked.failure is not None:
+            return np.zeros(len(nodes), dtype=bool)
+        passes = np.ones(len(nodes), dtype=bool) if asked.allowed is None else asked.allowed[nodes]
+        for plugin in asked.plugins:
+            if plugin.name in self._local:
+                passes &= self._local[plugin.name].at(pod, nodes) < 0
+        for plugin in asked.plugins:
+            left = np.flatnonzero(passes) if plugin.name not in self._local else NO_PODS
+            if len(left):
+                passes[left] = plugin.filter(pod, nodes[left]).passes
+        return passes
+
+    def run_on(self, asked: Asked, node: int) -> int:
+        """Judge one node for a pod on a state that may be only tried out; a category as in ``run``.
+
+        The pod must fit with the pods that the node is kept for, and without them too: they may never come.
+        """
+        nodes: IntArray = np.array([node])
+        if self.is_kept(asked.pod, node):
+            mark = self.state.checkpoint()
+            for other in self._nominations.ahead_of(asked.pod, node):
+                self.state.place(other, node)
+            verdict = int(self._filter(asked, nodes)[0])
+            self.state.undo(mark)
+            if verdict != PASSES:
+                return verdict
+        return int(self._filter(asked, nodes)[0])
+
+    def is_kept(self, pod: int, node: int) -> bool:
+        """Whether a node is kept for pods that a pod must not crowd out."""
+        return bool(self._nominations and self._nominations.ahead_of(pod, node))
+
+    def rejections_by_node(self, pod: int) -> list[tuple[PluginRejection, ...]]:
+        """Everyone who objects to each node, and not the first alone; a plugin that rules out every node is the only one."""
+        asked = self.prefilter(pod)
+        if asked.failure is not None:
+            return [(asked.failure,)] * len(self._everywhere)
+        found: list[list[PluginRejection]] = [[] for _ in self._everywhere]
+        if asked.allowed is not None:
+            for node in np.flatnonzero(~asked.allowed).tolist():
+                found[node].append(_excluded(asked.restricting))
+        for plugin in asked.plugins:
+            categories = self.numbered(plugin, plugin.filter(pod, self._everywhere))
+            for node in np.flatnonzero(np.not_equal(categories, PASSES)).tolist():
+                found[node].append(self.rejections[categories[node]])
+        return [tuple(each) for each in found]
+
+    def unasked(self) -> Verdicts:
+        """What there is to say of the nodes where nobody was asked about any."""
+        return Verdicts(np.full(len(self._everywhere), NOT_ASKED), self.rejections)
+
+    def prefilter(self, pod: int) -> Asked:
+        """Whom to ask about a pod and about which nodes."""
+        return self._prefilters.ask(pod)
+
+    def is_static(self, plugin: FilterPlugin) -> bool:
+        """Whether a plugin looks at nodes only, whatever pods are there."""
+        return plugin.name in self._static
+
+    def _run_everywhere(self, asked: Asked, blamed: Sequence[str]) -> Verdicts:
+        by_usage = self.only_usage(asked) if self._nominations else None
+        layers = [
+            self._local[each.name].of(asked.pod)
+            if each is not by_usage
+            else self._verdicts_beside_nominated(by_usage, asked.pod)
+            for each in asked.plugins
+            if each.name in self._local
+        ]
+        passes = np.ones(len(self._everywhere), dtype=bool) if asked.allowed is None else asked.allowed.copy()
+        for layer in layers:
+            passes &= layer < 0
+        told = list(self._ask_others(asked, passes))
+        kept = self._filter_kept(asked) if by_usage is None else {}
+        for node, category in kept.items():
+            passes[node] = category == PASSES
+        excluded = None if asked.allowed is None else (~asked.allowed, self._id(_excluded(blamed)))
+
+        def tell() -> Categories:
+            verdict = merged(layers, len(self._everywhere))
+            if excluded is not None:
+                verdict[excluded[0]] = excluded[1]
+            for nodes, categories in told:
+                verdict[nodes] = categories
+            for node, category in kept.items():
+                verdict[node] = category
+            return verdict
+
+        return LateVerdicts(passes, tell, self.rejections, asked.allowed)
+
+    def only_usage(self, asked: Asked) -> UsagePlugin | None:
+        """The plugin that looks at sums of the pods on nodes, where no other one looks at pods; None where one does."""
+        found: UsagePlugin | None = None
+        for plugin in asked.plugins:
+            if found is None and plugin.name in self._by_usage:
+                found = self._by_usage[plugin.name]
+            elif not self.is_static(plugin):
+                return None
+        return found
+
+    def _verdicts_beside_nominated(self, plugin: UsagePlugin, pod: int) -> Categories:
+        """The verdicts with the pods that nodes are kept for; without them there is only more room."""
+        key = plugin.key(pod), int(self._pods.priority[pod])
+        self._sample[key] = plugin, pod
+        return self._with_nominated.of(key)
+
+    def _filter_with_nominated(self, key: tuple[int, int], nodes: IntArray) -> Categories:
+        plugin, pod = self._sample[key]
+        return self.numbered(plugin, plugin.filter_usage(pod, nodes, *self.kept_nodes.with_nominated(key[1], nodes)))
+
+    def _ask_others(self, asked: Asked, passes: BoolArray) -> Iterator[tuple[IntArray, Categories]]:
+        """Let each plugin that is not local judge the nodes that all before it have passed, and take what it rejects."""
+        for plugin in asked.plugins:
+            if plugin.name not in self._local:
+                left = np.flatnonzero(passes)
+                if len(left) == 0:
+                    return
+                if plugin.name in self._late:
+                    categories = self._late[plugin.name].at(asked.pod, left)
+                    passes[left] = np.equal(categories, PASSES)
+                    yield left, categories
+                    continue
+                result = plugin.filter(asked.pod, left)
+                accepted = result.passes
+                if not accepted.all():
+                    passes[left] = accepted
+                    yield left, self.numbered(plugin, result)
+
+    def _filter_kept(self, asked: Asked) -> Mapping[int, int]:
+        """The verdict on nodes that are kept for other pods too."""
+        return {
+            node: self.run_on(asked, node)
+            for node in (self._nominations.nodes() if self._nominations else ())
+            if (asked.allowed is None or asked.allowed[node]) and self.is_kept(asked.pod, node)
+        }
+
+    def _filter(self, asked: Asked, nodes: IntArray) -> Categories:
+        """Let each plugin judge the nodes that all before it have passed."""
+        verdict = np.full(len(nodes), PASSES)
+        for plugin in asked.plugins:
+            left = np.flatnonzero(np.equal(verdict, PASSES))
+            if len(left) == 0:
+                break
+            verdict[left] = self.numbered(plugin, plugin.filter(asked.pod, nodes[left]))
+        return verdict
+
+    def numbered(self, plugin: FilterPlugin, result: FilterResult) -> Categories:
+        """A judgement in the numbers of all objections."""
+        if not result.outcomes or result.passes.all():
+            return np.full(len(result.category), PASSES, dtype=np.int32)
+        ids = [self._id(PluginRejection(plugin.name, outcome)) for outcome in result.outcomes]
+        return np.array([*ids, PASSES], dtype=np.int32)[result.category]
+
+    def _id(self, rejection: PluginRejection) -> int:
+        known = self._known.get(rejection)
+        if known is None:
+            known = self._known[rejection] = len(self.rejections)
+            self.rejections.append(rejection)
+        return known
+
+
+def _excluded(plugins: Sequence[str]) -> PluginRejection:
+    """The objection to nodes that a PreFilter result leaves out. Source: findNodesThatFitPod, Kubernetes 1.36."""
+    names = " ".join(sorted(set(plugins)))
+    return PluginRejection("", Outcome((f"node(s) didn't satisfy plugin(s) [{names}]",), unresolvable=True))

@@ -1,0 +1,100 @@
+"""The verdicts of *local* plugins, kept for each kind of pods.
+
+A local plugin looks at a node and the pods on it alone, and of the incoming pod at one thing (its ``key``), so that
+its verdicts hold until a node changes - or for good, where it looks at the node only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+
+from restow.cluster.interning import IntArray
+from restow.cluster.state import ClusterState
+from restow.scheduling.framework.extension_points import (
+    PASSES,
+    Categories,
+    FilterPlugin,
+    FilterResult,
+    LocalPlugin,
+    Scope,
+)
+from restow.scheduling.framework.per_node import PerNode
+from restow.scheduling.framework.recent import Recent
+
+#: What numbers the outcomes of a judgement: a category of its own for each node.
+Numbering = Callable[[FilterPlugin, FilterResult], Categories]
+
+
+class LocalVerdicts(Protocol):
+    """The verdicts of one plugin on every node."""
+
+    def of(self, pod: int) -> Categories:
+        """The category of every node for a pod on the state as it is; not to be changed, and it does not change."""
+        ...
+
+    def at(self, pod: int, nodes: IntArray) -> Categories:
+        """The same of some nodes."""
+        ...
+
+
+def local_verdicts(state: ClusterState, plugin: LocalPlugin, number: Numbering) -> LocalVerdicts:
+    """The verdicts of a local plugin on one state."""
+    kind = _Lasting if plugin.scope is Scope.NODE else _Following
+    return kind(state, plugin, number)
+
+
+class _Following:
+    """Verdicts that follow what happens on the nodes."""
+
+    def __init__(self, state: ClusterState, plugin: LocalPlugin, number: Numbering) -> None:
+        self._plugin = plugin
+        self._number = number
+        #: The pod of each kind that was asked about last; to the plugin all of them are the same.
+        self._sample: dict[int, int] = {}
+        self._kept = PerNode(state, len(state.cluster.nodes), self._filter)
+
+    def of(self, pod: int) -> Categories:
+        key = self._plugin.key(pod)
+        self._sample[key] = pod
+        return self._kept.of(key)
+
+    def at(self, pod: int, nodes: IntArray) -> Categories:
+        key = self._plugin.key(pod)
+        self._sample[key] = pod
+        return self._kept.at(key, nodes)
+
+    def _filter(self, key: int, nodes: IntArray) -> Categories:
+        return self._number(self._plugin, self._plugin.filter(self._sample[key], nodes))
+
+
+class _Lasting:
+    """Verdicts that nothing on the nodes can change."""
+
+    def __init__(self, state: ClusterState, plugin: LocalPlugin, number: Numbering) -> None:
+        self._plugin = plugin
+        self._number = number
+        self._everywhere: IntArray = np.arange(len(state.cluster.nodes))
+        self._known: Recent[int, Categories] = Recent()
+
+    def of(self, pod: int) -> Categories:
+        key = self._plugin.key(pod)
+        known = self._known.get(key)
+        if known is None:
+            known = self._number(self._plugin, self._plugin.filter(pod, self._everywhere))
+            self._known.put(key, known)
+        return known
+
+    def at(self, pod: int, nodes: IntArray) -> Categories:
+        categories: Categories = self.of(pod)[nodes]
+        return categories
+
+
+def merged(layers: list[Categories], count: int) -> Categories:
+    """For each of ``count`` nodes the category of the first layer that does not pass it; a new array."""
+    result = np.full(count, PASSES, dtype=np.int32)
+    for layer in reversed(layers):
+        np.copyto(result, layer, where=np.not_equal(layer, PASSES))
+    return result

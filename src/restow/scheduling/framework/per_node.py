@@ -1,0 +1,107 @@
+"""Arrays over all nodes that are judged once for a class of pods and then only where something changed.
+
+This is what makes scheduling by shape fast: a placement changes one node, so the next pod of the same class pays for
+one node, not for all of them; who asks about some nodes pays for those of them that have changed. An array that was handed out never changes: a refreshed one is a copy, so whoever keeps
+an answer keeps what was true when it was given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sized
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from restow.cluster.interning import BoolArray, IntArray
+from restow.scheduling.framework.recent import CAPACITY, Recent
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(slots=True)
+class _Kept:
+    """An array over all nodes, and how much of the state's log of changes it knows."""
+
+    values: Array
+    read: int
+    #: Nodes that have changed since they were computed, bool[node], because nobody asked about them; None where none has.
+    stale: BoolArray | None = None
+    #: Whether somebody has the array, so that it must not change.
+    is_shared: bool = True
+
+
+class Watched(Protocol):
+    """Something that changes node by node: a ``ClusterState``, for one."""
+
+    @property
+    def changes(self) -> Sized:
+        """Everything that changed so far."""
+        ...
+
+    def changed_nodes(self, since: int) -> IntArray:
+        """The nodes where something that arrays depend on changed after the first ``since`` changes."""
+        ...
+
+
+class PerNode:
+    """Arrays by key, kept up to date with one state; ``compute(key, nodes)`` gives the values of these nodes.
+
+    There are ``count`` nodes, the last axis of an array. So many arrays are kept as there is ``capacity``.
+    """
+
+    def __init__(
+        self, state: Watched, count: int, compute: Callable[[Any, IntArray], Array], capacity: int = CAPACITY
+    ) -> None:
+        self._state = state
+        self._compute = compute
+        self._kept: Recent[Hashable, _Kept] = Recent(capacity)
+        self._everywhere: IntArray = np.arange(count)
+
+    def of(self, key: Hashable) -> Array:
+        """The up-to-date values of a key for all nodes; not to be changed by the caller."""
+        kept = self._find(key)
+        now = len(self._state.changes)
+        if kept.stale is not None:
+            self._note_changes(kept, kept.stale)
+            self._update(key, kept, np.flatnonzero(kept.stale))
+            kept.stale = None
+        elif kept.read != now:
+            self._update(key, kept, self._state.changed_nodes(kept.read))
+            kept.read = now
+        kept.is_shared = True
+        return kept.values
+
+    def at(self, key: Hashable, nodes: IntArray) -> Array:
+        """The up-to-date values of a key for some nodes; what has changed elsewhere is left for later."""
+        kept = self._find(key)
+        if kept.stale is None and kept.read != len(self._state.changes):
+            kept.stale = np.zeros(len(self._everywhere), dtype=bool)
+        if kept.stale is not None:
+            self._note_changes(kept, kept.stale)
+            late = nodes[kept.stale[nodes]]
+            self._update(key, kept, late)
+            kept.stale[late] = False
+        values: Array = kept.values[..., nodes]
+        return values
+
+    def _find(self, key: Hashable) -> _Kept:
+        kept = self._kept.get(key)
+        if kept is None:
+            kept = _Kept(self._compute(key, self._everywhere), len(self._state.changes))
+            self._kept.put(key, kept)
+        return kept
+
+    def _note_changes(self, kept: _Kept, stale: BoolArray) -> None:
+        now = len(self._state.changes)
+        if kept.read != now:
+            stale[self._state.changed_nodes(kept.read)] = True
+            kept.read = now
+
+    def _update(self, key: Hashable, kept: _Kept, nodes: IntArray) -> None:
+        if len(nodes) == 0:
+            return
+        if kept.is_shared:
+            kept.values, kept.is_shared = kept.values.copy(), False
+        kept.values[..., nodes] = self._compute(key, nodes)

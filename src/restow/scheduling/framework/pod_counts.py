@@ -1,0 +1,175 @@
+"""How many pods of a kind are in each topology domain, kept up to date as pods come and go.
+
+Spread constraints and affinity terms ask one question over and over: how many pods of this namespace with these labels
+are in each zone, or on each node? A *tracker* is the set of those pods, as groups of pods alike that are found once
+through an index. It is counted over a topology when somebody asks, and follows the state's log of changes from then on.
+A change costs as much as there are trackers that its pod belongs to, so 15,000 trackers are as cheap as one; of counts
+over many domains only those that were asked for last are kept. A group that is new is shown to every tracker once.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from restow.cluster.interning import IntArray
+from restow.cluster.pod_columns import PodGroups
+from restow.cluster.state import ClusterState
+from restow.scheduling.framework.topology import NO_DOMAIN, Domains
+
+Counts = npt.NDArray[np.int32]
+
+#: How many numbers all counts together may have: 100 MB.
+_CAPACITY = 25_000_000
+
+
+@dataclass(slots=True)
+class Count:
+    """The pods of a tracker by domain."""
+
+    #: The domain of each node, as a list: it is looked up node by node.
+    of_node: list[int]
+    #: Those that hold resources, int32[domain]; nothing for NO_DOMAIN...
+    present: Counts
+    #: ...and those among them that are not terminating.
+    staying: Counts
+    #: Changes whenever a number does.
+    version: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class Tracker:
+    """One set of pods: some of the groups of a scope, without pods that are over."""
+
+    scope: PodGroups
+    groups: list[int]
+    #: Whether a group belongs to the set.
+    has: Callable[[int], bool]
+    #: What is kept of it, by topology.
+    counts: dict[Domains, Count] = field(default_factory=dict)
+
+    @property
+    def members(self) -> IntArray:
+        """All pods of the set, wherever they are, and those that are over."""
+        return self.scope.of_groups(self.groups)
+
+
+@dataclass(slots=True)
+class _Scope:
+    """Groups of pods, and the trackers that each belongs to."""
+
+    groups: PodGroups
+    trackers: list[Tracker] = field(default_factory=list)
+    of_group: defaultdict[int, list[Tracker]] = field(default_factory=lambda: defaultdict(list))
+    #: How many of the groups were shown to the trackers.
+    shown: int = 0
+
+    def show_new_groups(self) -> None:
+        """Have the trackers take in groups that have come."""
+        for group in range(self.shown, len(self.groups)):
+            for tracker in self.trackers:
+                if tracker.has(group):
+                    tracker.groups.append(group)
+                    self.of_group[group].append(tracker)
+        self.shown = len(self.groups)
+
+
+class PodCounts:
+    """The trackers of one state."""
+
+    def __init__(self, state: ClusterState) -> None:
+        self._state = state
+        self._trackers: dict[Hashable, Tracker] = {}
+        self._scopes: dict[int, _Scope] = {}
+        self._read = len(state.changes)
+        self._kept: OrderedDict[tuple[Tracker, Domains], None] = OrderedDict()
+        self._size = 0
+        state.before_rewriting.append(self._catch_up)
+
+    def tracker(
+        self, key: Hashable, scope: PodGroups, groups: Callable[[], list[int]], has: Callable[[int], bool]
+    ) -> Tracker:
+        """The tracker of a key; ``groups`` finds its groups at the first question, ``has`` tells of those that come."""
+        known = self._trackers.get(key)
+        if known is None:
+            known = self._trackers[key] = self._track(Tracker(scope, groups(), has))
+        return known
+
+    def count(self, tracker: Tracker, domains: Domains) -> Count:
+        """The pods of a tracker by domain, on the state as it is; read-only, and it changes with the state."""
+        if self._read != len(self._state.changes):
+            self._catch_up()
+        known = tracker.counts.get(domains)
+        if known is None:
+            known = tracker.counts[domains] = self._counted(tracker, domains)
+            self._keep(tracker, domains)
+        else:
+            self._kept.move_to_end((tracker, domains))
+        return known
+
+    def counts(self, pod: int) -> bool:
+        """Whether a pod belongs to any tracker, so that it matters to those who count where it is."""
+        self._catch_up()
+        return bool(self._state.holds[pod]) and any(map(bool, self._trackers_of(pod)))
+
+    def validate(self) -> None:
+        """Recount every tracker from nothing and compare; AssertionError where one differs."""
+        self._catch_up()
+        for key, tracker in self._trackers.items():
+            for domains, count in tracker.counts.items():
+                fresh = self._counted(tracker, domains)
+                assert np.array_equal(fresh.present, count.present), f"present of {key} differs from the pods"
+                assert np.array_equal(fresh.staying, count.staying), f"staying of {key} differs from the pods"
+
+    def _track(self, tracker: Tracker) -> Tracker:
+        scope = self._scopes.get(id(tracker.scope))
+        if scope is None:
+            scope = self._scopes[id(tracker.scope)] = _Scope(tracker.scope)
+        scope.show_new_groups()
+        scope.trackers.append(tracker)
+        for group in tracker.groups:
+            scope.of_group[group].append(tracker)
+        return tracker
+
+    def _trackers_of(self, pod: int) -> Iterator[list[Tracker]]:
+        return (scope.of_group.get(scope.groups.values[pod], []) for scope in self._scopes.values())
+
+    def _counted(self, tracker: Tracker, domains: Domains) -> Count:
+        state, members = self._state, tracker.members
+        placed = members[state.holding(members) & (state.node[members] >= 0)]
+        found = domains.of_node[state.node[placed]]
+        present = np.bincount(found, minlength=domains.count).astype(np.int32)
+        staying = present.copy()
+        np.subtract.at(staying, found[state.terminating[placed]], 1)
+        present[NO_DOMAIN] = staying[NO_DOMAIN] = 0
+        return Count(domains.listed, present, staying)
+
+    def _keep(self, tracker: Tracker, domains: Domains) -> None:
+        """Make room for a count; those that were not asked for longest are forgotten."""
+        self._kept[tracker, domains] = None
+        self._size += 2 * domains.count
+        while self._size > _CAPACITY and len(self._kept) > 1:
+            (oldest, over), _ = self._kept.popitem(last=False)
+            del oldest.counts[over]
+            self._size -= 2 * over.count
+
+    def _catch_up(self) -> None:
+        # Pods that are over hold nothing wherever they are, though the log tells when they come and go.
+        changes = [each for each in self._state.changes[self._read :] if self._state.holds[each.pod]]
+        self._read = len(self._state.changes)
+        for scope in self._scopes.values():
+            group_of = scope.groups.values
+            if scope.shown != len(scope.groups.table):
+                scope.show_new_groups()
+            for change in changes:
+                for tracker in scope.of_group.get(group_of[change.pod], ()):
+                    for count in tracker.counts.values():
+                        domain = count.of_node[change.node]
+                        if domain != NO_DOMAIN:
+                            count.present[domain] += change.present
+                            count.staying[domain] += change.staying
+                            count.version += 1

@@ -1,0 +1,86 @@
+"""Verdicts: who rejects which node, and whom nobody rejects.
+
+Which nodes are feasible is asked of every pod; who objects to the others matters only to those who read it, so that is
+put together when it is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from restow.cluster.interning import BoolArray, IntArray
+from restow.scheduling.framework.extension_points import NOT_ASKED, PASSES, Categories, Outcome
+
+
+@dataclass(slots=True, frozen=True)
+class PluginRejection:
+    """A plugin and its outcome, by which nodes can be grouped."""
+
+    plugin: str
+    outcome: Outcome
+
+
+class Verdicts:
+    """Who rejects which node: ``rejections[verdict[node]]``, or PASSES."""
+
+    def __init__(
+        self,
+        verdict: Categories,
+        rejections: Sequence[PluginRejection],
+        prefilter: PluginRejection | None = None,
+        allowed: BoolArray | None = None,
+    ) -> None:
+        self._verdict: Categories | None = verdict
+        self.rejections = rejections
+        #: What a plugin said before it looked at any node; every node counts as rejected by it.
+        self.prefilter = prefilter
+        #: The nodes that PreFilter plugins left, bool[node]; None is all.
+        self.allowed = allowed
+
+    @property
+    def verdict(self) -> Categories:
+        """The category of every node."""
+        assert self._verdict is not None, "verdicts that are told later tell them here"
+        return self._verdict
+
+    @cached_property
+    def passes(self) -> BoolArray:
+        """Which nodes nobody objects to, bool[node]."""
+        return np.equal(self.verdict, PASSES)
+
+    @cached_property
+    def feasible(self) -> IntArray:
+        """The nodes that nobody objects to, in order of their names."""
+        return np.flatnonzero(self.passes)
+
+    def rejection(self, node: int) -> PluginRejection | None:
+        """Who rejects a node; None where nobody does."""
+        category = int(self.verdict[node])
+        return None if category in (PASSES, NOT_ASKED) else self.rejections[category]
+
+
+class LateVerdicts(Verdicts):
+    """Verdicts that are put together when they are read; ``tell`` must not look at anything that changes."""
+
+    def __init__(
+        self,
+        passes: BoolArray,
+        tell: Callable[[], Categories],
+        rejections: Sequence[PluginRejection],
+        allowed: BoolArray | None = None,
+    ) -> None:
+        super().__init__(np.zeros(0, dtype=np.int64), rejections, allowed=allowed)
+        self._verdict = None
+        self._tell = tell
+        self.passes = passes
+
+    @property
+    def verdict(self) -> Categories:
+        """The category of every node."""
+        if self._verdict is None:
+            self._verdict = self._tell()
+        return self._verdict

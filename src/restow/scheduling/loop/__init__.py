@@ -1,0 +1,1 @@
+"""One pod after the other: what a scheduler decides, and what follows from it."""

@@ -1,0 +1,183 @@
+"""Where one pod would go: the scheduler's answer, by index.
+
+A pod that fits nowhere may preempt others: it is nominated for a node then, and its victims stay until someone removes
+them. ``decide`` changes nothing; ``settle`` makes a decision true for the pods that come after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+import numpy as np
+
+from restow.cluster.interning import BoolArray, IntArray
+from restow.cluster.pods import PENDING
+from restow.scheduling.configuration.profile_plugins import plugins_of, post_filters_of
+from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerProfile
+from restow.scheduling.framework.context import Context
+from restow.scheduling.framework.extension_points import CycleError, SigningPlugin
+from restow.scheduling.framework.filtering import Filters
+from restow.scheduling.framework.messages import fit_error
+from restow.scheduling.framework.nominations import Nominations
+from restow.scheduling.framework.post_filtering import Handle, Preemption, run_post_filters
+from restow.scheduling.framework.queue import Queue, waiting_pods
+from restow.scheduling.framework.scoring import Ranking, best_of, rank
+from restow.scheduling.framework.verdicts import PluginRejection, Verdicts
+from restow.scheduling.sampling.landing_odds import LandingOdds
+from restow.scheduling.sampling.winners import Sampling
+
+
+@dataclass(slots=True, frozen=True)
+class Decision:
+    """What the scheduler says of one pod."""
+
+    pod: int
+    verdicts: Verdicts
+    #: Absent where no node is feasible, or where the feasible ones cannot be scored.
+    ranking: Ranking | None
+    #: What preemption can do; absent where a node is feasible, or where there are no nodes at all.
+    preemption: Preemption | None = None
+    #: Why the cycle broke off without an answer; empty where it did not.
+    error: str = ""
+
+    @property
+    def best(self) -> IntArray:
+        """The best of all feasible nodes; empty where there is none. ``Scheduler.odds`` has those that could win."""
+        return np.zeros(0, dtype=np.int64) if self.ranking is None else self.ranking.best
+
+    @property
+    def node(self) -> int:
+        """The first of the best nodes, or PENDING."""
+        return PENDING if self.ranking is None else int(self.best[0])
+
+    @property
+    def nominated_node(self) -> int:
+        """The node where the pod preempts others, or PENDING."""
+        chosen = self.preemption.chosen if self.preemption else None
+        return chosen.node if chosen else PENDING
+
+    @property
+    def victims(self) -> tuple[int, ...]:
+        """The pods that it preempts, the most important first."""
+        chosen = self.preemption.chosen if self.preemption else None
+        return chosen.victims if chosen else ()
+
+    @property
+    def message(self) -> str:
+        """The message of the condition PodScheduled; empty for a pod that gets a node."""
+        if self.ranking is not None or self.error:
+            return self.error
+        if self.preemption is None:
+            return "no nodes available to schedule pods"
+        return " ".join(filter(None, (fit_error(self.verdicts), self.preemption.message)))
+
+
+class Scheduler:
+    """One profile on one state; each answer is about the state as it is when it is asked.
+
+    Schedulers of one cluster share their ``nominations``; without any the profile has its own.
+    """
+
+    def __init__(
+        self, context: Context, profile: SchedulerProfile = DEFAULT_PROFILE, nominations: Nominations | None = None
+    ) -> None:
+        plugins = plugins_of(profile, context)
+        self._state = context.state
+        self._schedulers = frozenset((profile.name,))
+        self._ignores_gates = self._schedulers if profile.ignores_gates else frozenset()
+        if nominations is None:
+            nominations = Nominations(context.state, self._schedulers, self._ignores_gates)
+        self._nominations = nominations
+        self._filters = Filters(context, plugins.filters, self._nominations)
+        handle = Handle(context, self._filters, self._nominations, profile.plugins["preFilter"])
+        self._post_filters = post_filters_of(profile, handle)
+        self._scores = plugins.scores
+        asked_last = (each for each in self._post_filters if isinstance(each, SigningPlugin))
+        self._signing = (*plugins.signing, *asked_last)
+        self._sampling = Sampling(context.state.cluster.nodes, self._scores, profile.percentage_of_nodes_to_score)
+
+    def queue(self) -> Queue:
+        """The pods that wait for this scheduler now."""
+        return waiting_pods(self._state, self._schedulers, self._ignores_gates)
+
+    def decide(self, pod: int) -> Decision:
+        """Filter and score every node for a pod; where none is feasible, look for pods to preempt."""
+        try:
+            verdicts = self._filters.run(pod)
+        except CycleError as error:
+            unasked = self._filters.unasked()
+            return Decision(pod, unasked, None, error=str(error) if len(unasked.verdict) else "")
+        if verdicts.passes.any():
+            return self._ranked(pod, verdicts)
+        if len(verdicts.verdict) == 0:
+            return Decision(pod, verdicts, None)
+        return Decision(pod, verdicts, None, run_post_filters(self._post_filters, pod, verdicts))
+
+    def _ranked(self, pod: int, verdicts: Verdicts) -> Decision:
+        """The best of the feasible nodes; a single one is taken whatever scores have to say."""
+        try:
+            return Decision(pod, verdicts, rank(pod, verdicts.passes, self._scores))
+        except CycleError as error:
+            if np.count_nonzero(verdicts.passes) == 1:
+                return Decision(pod, verdicts, rank(pod, verdicts.passes, ()))
+            return Decision(pod, verdicts, None, error=str(error))
+
+    def signature(self, pod: int) -> Hashable:
+        """Of pods on one node with the same parts and equal signatures it says the same, on the state as it is.
+
+        The parts are all columns but names, ages, namespace, labels, owners and images.
+        """
+        return tuple(plugin.signature(pod) for plugin in self._signing)
+
+    def rejections_by_node(self, pod: int) -> list[tuple[PluginRejection, ...]]:
+        """Everyone who objects to each node now, where ``decide`` tells only who does first."""
+        return self._filters.rejections_by_node(pod)
+
+    def fitting(self, pod: int) -> BoolArray:
+        """Which nodes pass all filters for a pod, bool[node]; none where the cycle breaks off."""
+        return self.verdicts(pod).passes
+
+    def verdicts(self, pod: int) -> Verdicts:
+        """What the filters say of each node for a pod; that nobody was asked, where the cycle breaks off."""
+        try:
+            return self._filters.run(pod)
+        except CycleError:
+            return self._filters.unasked()
+
+    def passing(self, pod: int, nodes: IntArray) -> BoolArray:
+        """Which of some nodes ``fitting`` has, bool[len(nodes)]; nothing is asked about the others."""
+        try:
+            return self._filters.passing(pod, nodes)
+        except CycleError:
+            return np.zeros(len(nodes), dtype=bool)
+
+    def best_of(self, pod: int, nodes: IntArray) -> IntArray:
+        """Those of some feasible nodes (at least one) that have the best score among themselves."""
+        try:
+            return best_of(pod, nodes, self._scores)
+        except CycleError:
+            return nodes
+
+    def odds(self, decision: Decision) -> LandingOdds:
+        """Every node that could win, and how probable each is; to be asked before the state changes.
+
+        Ties are broken by chance. In clusters of 100 and more nodes so is which of the feasible nodes are scored at all
+        (``scheduling.sampling.winners``): the best of all need not be among them.
+        """
+        if decision.ranking is None:
+            return LandingOdds.equal(decision.best)
+        try:
+            return self._sampling.odds(decision.pod, decision.ranking, decision.verdicts.allowed)
+        except CycleError:
+            return LandingOdds.unknown(decision.ranking.nodes)
+
+    def settle(self, decision: Decision) -> None:
+        """Place the pod on the decision's node, or nominate it where it preempts others."""
+        if decision.node >= 0:
+            self._nominations.drop(decision.pod)
+            self._state.place(decision.pod, decision.node)
+        elif decision.nominated_node >= 0:
+            self._nominations.give(decision.pod, decision.nominated_node)
+        elif decision.preemption is None or not decision.preemption.keeps_nomination:
+            self._nominations.drop(decision.pod)

@@ -1,0 +1,176 @@
+"""What an input does not tell, and which pods that leaves in the dark.
+
+``kubectl get nodes,pods`` is not the whole cluster: a claim that is not in the dump may exist. An input tells of a kind
+if it holds an object of it, or a list of it without any. Where a pod's placement depends on a kind that the input does
+not tell of, nothing is proven: *decisive* kinds can rule nodes out, others only shift scores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator
+from functools import cached_property
+
+from restow.cluster.owners import owner_of
+from restow.cluster.pod_classes import Aspect, ClassKeys
+from restow.cluster.snapshot import Cluster
+from restow.kube.objects import PersistentVolumeClaim
+from restow.scheduling.plugins.affinity.terms import AffinityTerm, PodTerms, compile_terms
+
+#: The kinds that placements and evictions depend on, beside nodes and pods.
+KINDS = (
+    "PodDisruptionBudget",
+    "PersistentVolumeClaim",
+    "PersistentVolume",
+    "StorageClass",
+    "CSINode",
+    "CSIDriver",
+    "CSIStorageCapacity",
+    "Namespace",
+    "Service",
+    "ReplicaSet",
+    "StatefulSet",
+    "ReplicationController",
+    "Job",
+)
+#: Owners whose selector spreads pods without constraints of their own.
+_SPREADING = ("ReplicaSet", "StatefulSet", "ReplicationController")
+
+_BUDGET = "PodDisruptionBudget"
+
+#: Kinds in the order of ``KINDS``.
+Kinds = tuple[str, ...]
+
+
+class MissingData:
+    """What one cluster's input leaves open."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._pods = cluster.pods
+        self._keys = ClassKeys(cluster.pods, Aspect.VOLUMES | Aspect.POD_AFFINITY | Aspect.SPREADING)
+        self._missing = frozenset(kind for kind in KINDS if not cluster.has_list(kind))
+        #: The kinds that were missed in answers so far.
+        self.missed: set[str] = set()
+        self._evicting: dict[bool, Kinds] = {}
+        #: By what they depend on of a pod.
+        self._known: dict[tuple[object, ...], tuple[Kinds, Kinds]] = {}
+
+    def lacks(self, kind: str) -> bool:
+        """Whether nobody knows if there are objects of a kind."""
+        lacks = kind in self._missing
+        if lacks:
+            self.missed.add(kind)
+        return lacks
+
+    def evicting(self, pod: int) -> Kinds:
+        """The kinds not told of that could forbid the eviction of a pod."""
+        if not self._missing:
+            return ()
+        owner = owner_of(self._pods, pod)
+        of_job = owner is not None and owner.kind == "Job" and not self._pods.terminal[pod]
+        known = self._evicting.get(of_job)
+        if known is None:
+            known = self._evicting[of_job] = self._only_missing((_BUDGET, "Job") if of_job else (_BUDGET,))
+        self.missed.update(known)
+        return known
+
+    def decisive(self, pod: int) -> Kinds:
+        """The kinds not told of that could rule out nodes for a pod."""
+        known = self._left_open(pod)[0]
+        self.missed.update(known)
+        return known
+
+    def scoring(self, pod: int) -> Kinds:
+        """The kinds not told of that could shift the scores of nodes for a pod."""
+        known = self._left_open(pod)[1]
+        self.missed.update(known)
+        return known
+
+    def signature(self, pod: int) -> Hashable:
+        """What tells pods apart for ``decisive`` and ``scoring``; nothing counts as missed."""
+        return self._left_open(pod)
+
+    def _left_open(self, pod: int) -> tuple[Kinds, Kinds]:
+        """The kinds that could rule out nodes for a pod, and those that could shift their scores."""
+        if not self._missing:
+            return (), ()
+        key = self._keys.of(pod)
+        known = self._known.get(key)
+        if known is None:
+            known = self._only_missing(self._ruling_out(pod)), self._only_missing(self._shifting(pod))
+            self._known[key] = known
+        return known
+
+    def _only_missing(self, kinds: Iterable[str]) -> Kinds:
+        found = set(kinds) & self._missing
+        return tuple(kind for kind in KINDS if kind in found)
+
+    def _ruling_out(self, pod: int) -> Iterator[str]:
+        yield from self._of_volumes(pod)
+        own = self._terms(int(self._pods.rules[pod]), int(self._pods.namespace[pod]))
+        if any(map(_asks_namespaces, (*own.affinity, *own.anti_affinity))) or self._is_meant(pod, self._repelling):
+            yield "Namespace"
+
+    def _of_volumes(self, pod: int) -> Iterator[str]:
+        volumes = [each for each in self._pods.tables.volumes[self._pods.volumes[pod]] if each.disk is None]
+        if not volumes:
+            return
+        yield from ("PersistentVolumeClaim", "CSINode")
+        claims = self._cluster.kind("PersistentVolumeClaim")
+        namespace = self._pods.tables.namespaces[self._pods.namespace[pod]]
+        for volume in volumes:
+            claim: PersistentVolumeClaim | None = claims.get((namespace, volume.claim))
+            if claim is not None and claim.spec.volume_name:
+                yield "PersistentVolume"
+            elif claim is not None:
+                yield from ("StorageClass", "PersistentVolume", "CSIDriver", "CSIStorageCapacity")
+
+    def _shifting(self, pod: int) -> Iterator[str]:
+        if not self._pods.tables.spread[self._pods.spread[pod]]:
+            yield "Service"
+            owner = owner_of(self._pods, pod)
+            if owner is not None and owner.kind in _SPREADING:
+                yield owner.kind
+        own = self._terms(int(self._pods.rules[pod]), int(self._pods.namespace[pod]))
+        if any(_asks_namespaces(each.term) for each in own.preferred) or self._is_meant(pod, self._pulling):
+            yield "Namespace"
+
+    def _terms(self, rules: int, namespace: int) -> PodTerms:
+        return compile_terms(self._pods.tables.rules[rules], self._pods.tables.namespaces[namespace])
+
+    def _is_meant(self, pod: int, terms: tuple[AffinityTerm, ...]) -> bool:
+        labels = self._pods.tables.labels[self._pods.labels[pod]]
+        return any(term.selector.matches(labels) for term in terms)
+
+    @cached_property
+    def _carried(self) -> tuple[PodTerms, ...]:
+        """The terms of all pods, each pair of rules and namespace once."""
+        pods = self._pods
+        carrying = {
+            identifier
+            for identifier, rules in enumerate(pods.tables.rules)
+            if rules.pod_affinity is not None or rules.pod_anti_affinity is not None
+        }
+        pairs = {pair for pair in zip(pods.rules.tolist(), pods.namespace.tolist(), strict=True) if pair[0] in carrying}
+        return tuple(self._terms(*pair) for pair in sorted(pairs))
+
+    @cached_property
+    def _repelling(self) -> tuple[AffinityTerm, ...]:
+        """What keeps others away from pods that are there, by the labels of namespaces."""
+        return tuple(term for terms in self._carried for term in terms.anti_affinity if _asks_namespaces(term))
+
+    @cached_property
+    def _pulling(self) -> tuple[AffinityTerm, ...]:
+        """What draws others to pods that are there or pushes them off, by the labels of namespaces."""
+        preferred = (each.term for terms in self._carried for each in terms.preferred)
+        required = (each for terms in self._carried for each in terms.affinity)
+        return tuple(term for term in (*preferred, *required) if _asks_namespaces(term))
+
+
+def _asks_namespaces(term: AffinityTerm) -> bool:
+    return bool(term.namespace_selector.requirements)
+
+
+def plural(kinds: Iterable[str]) -> str:
+    """Kinds in a sentence."""
+    return " and ".join(f"{kind}s" for kind in kinds)

@@ -1,0 +1,88 @@
+"""All profiles of a configuration on one state: one queue, one set of nominations, and a scheduler for each pod.
+
+A pod is scheduled by the profile that its ``spec.schedulerName`` names. Pods that name another scheduler are left to
+that one. Source: the scheduler's profile map, Kubernetes 1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+
+from restow.cluster.interning import BoolArray, IntArray
+from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerProfile
+from restow.scheduling.framework.context import Context
+from restow.scheduling.framework.nominations import Nominations
+from restow.scheduling.framework.queue import Queue, waiting_for_others, waiting_pods
+from restow.scheduling.framework.verdicts import Verdicts
+from restow.scheduling.loop.decision import Decision, Scheduler
+from restow.scheduling.sampling.landing_odds import LandingOdds
+
+
+class Schedulers:
+    """The schedulers of some profiles, each with a name of its own."""
+
+    def __init__(self, context: Context, profiles: Iterable[SchedulerProfile] = (DEFAULT_PROFILE,)) -> None:
+        by_name = {profile.name: profile for profile in profiles}
+        self._state = context.state
+        self._names = frozenset(by_name)
+        self._ignores_gates = frozenset(name for name, profile in by_name.items() if profile.ignores_gates)
+        nominations = Nominations(context.state, self._names, self._ignores_gates)
+        self._schedulers = {name: Scheduler(context, profile, nominations) for name, profile in by_name.items()}
+
+    def queue(self) -> Queue:
+        """The pods that wait for one of the schedulers now, in the one order in which they are taken."""
+        return waiting_pods(self._state, self._names, self._ignores_gates)
+
+    def scheduler_of(self, pod: int) -> Scheduler:
+        """The scheduler that a pod names; KeyError where the configuration does not have it."""
+        return self._schedulers[self._asked(pod)]
+
+    def decide(self, pod: int) -> Decision:
+        """What the pod's scheduler says of it; KeyError where the configuration does not have it."""
+        return self.scheduler_of(pod).decide(pod)
+
+    def knows(self, pod: int) -> bool:
+        """Whether one of the schedulers is the one that a pod names."""
+        return self._asked(pod) in self._names
+
+    def signature(self, pod: int) -> Hashable:
+        """Of pods on one node with the same parts and equal signatures their scheduler says the same."""
+        return self.scheduler_of(pod).signature(pod) if self.knows(pod) else None
+
+    def fitting(self, pod: int) -> BoolArray:
+        """Which nodes pass all filters for a pod, bool[node]."""
+        return self.scheduler_of(pod).fitting(pod)
+
+    def verdicts(self, pod: int) -> Verdicts:
+        """What the filters say of each node for a pod."""
+        return self.scheduler_of(pod).verdicts(pod)
+
+    def passing(self, pod: int, nodes: IntArray) -> BoolArray:
+        """Which of some nodes pass all filters for a pod, bool[len(nodes)]; nothing is asked about the others."""
+        return self.scheduler_of(pod).passing(pod, nodes)
+
+    def best_of(self, pod: int, nodes: IntArray) -> IntArray:
+        """Those of some feasible nodes (at least one) that have the best score among themselves."""
+        return self.scheduler_of(pod).best_of(pod, nodes)
+
+    def odds(self, decision: Decision) -> LandingOdds:
+        """Every node that could win, and how probable each is; to be asked before the state changes."""
+        return self.scheduler_of(decision.pod).odds(decision)
+
+    def settle(self, decision: Decision) -> None:
+        """Place the pod on the decision's node, or nominate it where it preempts others."""
+        self.scheduler_of(decision.pod).settle(decision)
+
+    def left_alone(self) -> dict[int, str]:
+        """The waiting pods that name a scheduler which the configuration does not have, and a sentence about each."""
+        name = self._state.cluster.pods.full_name
+        return {
+            pod: f'{name(pod)} asks for scheduler "{self._asked(pod)}", which the configuration does not have; '
+            "it is left as it is"
+            for pod in waiting_for_others(self._state, self._names)
+        }
+
+    def _asked(self, pod: int) -> str:
+        pods = self._state.cluster.pods
+        asked: str = pods.tables.schedulers[pods.schedulers[pod]]
+        return asked

@@ -1,0 +1,1 @@
+"""What the plugins for resources share."""

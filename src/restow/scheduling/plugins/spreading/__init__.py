@@ -1,0 +1,1 @@
+"""What PodTopologySpread counts, and how it scores."""

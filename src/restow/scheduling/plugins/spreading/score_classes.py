@@ -1,0 +1,178 @@
+"""The kinds of nodes that soft spread constraints tell apart, and what they give each kind.
+
+To a constraint a node is its domain and the matching pods there. Zones are few and most nodes have none of the pods, so
+thousands of nodes are a dozen kinds, and workloads alike have the same ones. Scores follow from which kinds are scored:
+they are worked out once for each set of kinds and remembered, and a set is a number with a bit for each kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from restow.cluster.interning import BoolArray, IntArray
+from restow.scheduling.framework.extension_points import MAX_SCORE, Scores
+from restow.scheduling.framework.pod_counts import Counts
+from restow.scheduling.framework.recent import Recent
+from restow.scheduling.plugins.spreading.scoring import Crowd, crowding, normalised
+from restow.scheduling.sampling import windows
+from restow.scheduling.sampling.relative_scores import WindowScores
+from restow.scheduling.sampling.windows import Integers, Runs
+
+#: The most kinds that are worth it; more nodes than that are hardly alike.
+_MOST = windows.MOST_VALUES
+#: Constraints that are remembered with what they find...
+_CAPACITY = 512
+#: ...and of each so many sets of kinds.
+_SETS = 64
+
+
+@dataclass(slots=True, frozen=True)
+class ConstraintCounts:
+    """What one constraint finds in a cluster whose nodes all have its topology key."""
+
+    max_skew: int
+    #: Matching pods by node or, where there are domains, by domain.
+    pods: Counts
+    #: The domain of each node; None where each node counts as one.
+    domain: IntArray | None
+
+    def at(self, nodes: IntArray) -> ConstraintCounts:
+        """The same for some of the nodes."""
+        if self.domain is None:
+            return ConstraintCounts(self.max_skew, self.pods[nodes], None)
+        return ConstraintCounts(self.max_skew, self.pods, self.domain[nodes])
+
+
+#: All that scores depend on but the nodes: of each constraint its skew, the number of values that tell nodes apart, and
+#: the pods of each domain.
+_Signature = tuple[tuple[int, int, bytes | None], ...]
+
+
+class SpreadScoreClasses:
+    """The soft constraints of one pod."""
+
+    def __init__(self, of_node: IntArray, scores: KindScores) -> None:
+        #: The kind of each node, int64[node].
+        self.of_node = of_node
+        self.scores = scores
+        self._bits: Integers = scores.bits[of_node]
+
+    def score_all(self, scored: BoolArray) -> Scores:
+        """0..100 for each node, right for those that are scored, at least one of bool[node]."""
+        number = int(np.count_nonzero(scored))
+        bits = self._bits if number == len(scored) else self._bits * scored
+        return self.scores.of(number, int(np.bitwise_or.reduce(bits)))[self.of_node]
+
+    def relative(self, nodes: IntArray) -> RelativeKinds | None:
+        """The same for windows of some nodes; None where all of those are alike to all constraints."""
+        bits = self._bits[nodes]
+        if self.scores.alike(int(np.bitwise_or.reduce(bits))):
+            return None
+        return RelativeKinds(self.of_node[nodes], bits, self.scores)
+
+
+@dataclass(slots=True, frozen=True)
+class RelativeKinds:
+    """See ``scheduling.sampling.relative_scores``."""
+
+    kinds: IntArray
+    _bits: Integers
+    _scores: KindScores
+
+    def scores(self, size: int) -> WindowScores:
+        """By the kinds that windows have."""
+        sets, runs = windows.unions(self._bits, size)
+        table, number = self._scores.of_windows(size, sets)
+        return WindowScores(table, Runs(number[runs.numbers], runs.bounds))
+
+
+class KindScores:
+    """What some constraints give the kinds of nodes that they find."""
+
+    def __init__(self, crowds: Sequence[Crowd]) -> None:
+        self._crowds = crowds
+        self.bits: Integers = windows.bits(len(crowds[0].pods))
+        self._known: Recent[tuple[int, int], Scores] = Recent(_SETS)
+        self._alike: Recent[int, bool] = Recent(_SETS)
+        self._windows: Recent[tuple[int, tuple[int, ...]], tuple[Scores, IntArray]] = Recent(_SETS)
+
+    def of(self, number: int, present: int) -> Scores:
+        """0..100 for each kind, int16[kind], if so many nodes of these kinds are scored."""
+        known = self._known.get((number, present))
+        if known is None:
+            known = self._scores(number, (self.bits & present) != 0)
+            self._known.put((number, present), known)
+        return known
+
+    def of_windows(self, size: int, sets: tuple[int, ...]) -> tuple[Scores, IntArray]:
+        """The distinct scores in windows of a size with each of some sets of kinds, and which of them each set has."""
+        known = self._windows.get((size, sets))
+        if known is None:
+            known = _distinct([self.of(size, present) for present in sets])
+            self._windows.put((size, sets), known)
+        return known
+
+    def alike(self, present: int) -> bool:
+        """Whether constraints find the same at all nodes of these kinds."""
+        known = self._alike.get(present)
+        if known is None:
+            kinds = ((self.bits & present) != 0).nonzero()[0]
+            known = all(np.ptp(each.pods[kinds]) == 0 for each in self._crowds) if len(kinds) else True
+            self._alike.put(present, known)
+        return known
+
+    def _scores(self, number: int, present: BoolArray) -> Scores:
+        sizes = [number if each.domain is None else len(set(each.domain[present].tolist())) for each in self._crowds]
+        raw = crowding(self._crowds, sizes)
+        scores = normalised(raw, int(raw[present].min()), int(raw[present].max()))
+        return np.minimum(np.maximum(scores, 0), MAX_SCORE).astype(np.int16)
+
+
+def _distinct(rows: Sequence[Scores]) -> tuple[Scores, IntArray]:
+    """The distinct rows, and which of them each is."""
+    numbers: dict[bytes, int] = {}
+    found = [numbers.setdefault(row.tobytes(), len(numbers)) for row in rows]
+    return np.array([rows[found.index(number)] for number in range(len(numbers))]), np.array(found)
+
+
+class SpreadClassScores:
+    """The kinds that constraints with the same signature share."""
+
+    def __init__(self) -> None:
+        self._known: Recent[_Signature, KindScores] = Recent(_CAPACITY)
+
+    def kinds(self, constraints: Sequence[ConstraintCounts]) -> SpreadScoreClasses | None:
+        """The kinds of some constraints, at least one; None where there are too many."""
+        columns = [each.pods if each.domain is None else each.domain for each in constraints]
+        widths = [int(each.pods.max()) + 1 if each.domain is None else len(each.pods) for each in constraints]
+        if prod(widths) > _MOST:
+            return None
+        kinds = columns[0].astype(np.int64)
+        for column, width in zip(columns[1:], widths[1:], strict=True):
+            kinds *= width
+            kinds += column
+        signature = tuple(
+            (each.max_skew, width, None if each.domain is None else each.pods.tobytes())
+            for each, width in zip(constraints, widths, strict=True)
+        )
+        known = self._known.get(signature)
+        if known is None:
+            known = KindScores(_crowds(constraints, widths))
+            self._known.put(signature, known)
+        return SpreadScoreClasses(kinds, known)
+
+
+def _crowds(constraints: Sequence[ConstraintCounts], widths: Sequence[int]) -> list[Crowd]:
+    """What each constraint finds at a node of each kind."""
+    labelled = np.ones(prod(widths), dtype=bool)
+    values = np.unravel_index(np.arange(len(labelled)), tuple(widths))
+    return [
+        Crowd(each.max_skew, value.astype(np.int32), labelled, None)
+        if each.domain is None
+        else Crowd(each.max_skew, each.pods[value], labelled, value)
+        for each, value in zip(constraints, values, strict=True)
+    ]

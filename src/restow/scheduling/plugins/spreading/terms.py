@@ -1,0 +1,145 @@
+"""Topology spread constraints, compiled: what each pod has to say about spreading.
+
+A pod with constraints of its own has those; any other gets the defaults of the profile with the selector of what stands
+behind it (``scheduling.plugins.spreading.default_spreading``), or nothing where nothing does. Source: PodTopologySpread, Kubernetes 1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from restow.cluster.snapshot import Cluster
+from restow.kube.labels import EVERYTHING, Requirement, Selector, selector_from
+from restow.kube.objects import TopologySpreadConstraint
+from restow.scheduling.plugins.spreading.default_spreading import DefaultSelectors
+
+Defaulting = Literal["System", "List"]
+
+HOSTNAME = "kubernetes.io/hostname"
+_ZONE = "topology.kubernetes.io/zone"
+_HARD, _SOFT = "DoNotSchedule", "ScheduleAnyway"
+_SYSTEM_DEFAULTS = (
+    TopologySpreadConstraint(max_skew=3, topology_key=HOSTNAME, when_unsatisfiable=_SOFT),
+    TopologySpreadConstraint(max_skew=5, topology_key=_ZONE, when_unsatisfiable=_SOFT),
+)
+
+
+@dataclass(slots=True, frozen=True)
+class SpreadTerm:
+    """One constraint with its defaults filled in."""
+
+    topology_key: str
+    max_skew: int
+    #: Which pods of the namespace count.
+    selector: Selector
+    #: With fewer domains than this the emptiest counts as empty.
+    min_domains: int
+    #: Whether nodes that the pod's node selector or required affinity rules out do not count...
+    honors_affinity: bool
+    #: ...and nodes with a hard taint that it does not tolerate.
+    honors_taints: bool
+
+
+@dataclass(slots=True, frozen=True)
+class SpreadTerms:
+    """All constraints of a pod."""
+
+    hard: tuple[SpreadTerm, ...] = ()
+    soft: tuple[SpreadTerm, ...] = ()
+    #: Whether a node without one of the soft topology keys is left out of scoring.
+    requires_all_keys: bool = True
+    #: Why a hard constraint cannot be read, and why a soft one.
+    hard_problem: str | None = None
+    soft_problem: str | None = None
+
+
+class SpreadCompiler:
+    """The constraints of one cluster's pods under one profile."""
+
+    def __init__(
+        self, cluster: Cluster, defaulting: Defaulting, default_constraints: Sequence[TopologySpreadConstraint]
+    ) -> None:
+        self._pods = cluster.pods
+        self._system = defaulting == "System"
+        self._defaults = _SYSTEM_DEFAULTS if self._system else tuple(default_constraints)
+        self._selectors = DefaultSelectors(cluster)
+        self._own: dict[tuple[int, tuple[tuple[str, str], ...]], SpreadTerms] = {}
+        self._default: dict[Selector, SpreadTerms] = {EVERYTHING: SpreadTerms()}
+        #: By namespace, labels and owners of a pod: all that its default selector depends on.
+        self._alike: dict[tuple[int, int, int], SpreadTerms] = {}
+
+    def terms(self, pod: int) -> SpreadTerms:
+        """What a pod has to say about spreading."""
+        constraints = self._pods.tables.spread[self._pods.spread[pod]]
+        return self._own_terms(pod, constraints) if constraints else self._default_terms(pod)
+
+    def _own_terms(self, pod: int, constraints: Sequence[TopologySpreadConstraint]) -> SpreadTerms:
+        labels = self._pods.tables.labels[self._pods.labels[pod]]
+        merged = tuple(label for each in constraints for label in _merged_labels(each, labels))
+        key = int(self._pods.spread[pod]), merged
+        known = self._own.get(key)
+        if known is None:
+            known = self._own[key] = _compile(constraints, labels)
+        return known
+
+    def _default_terms(self, pod: int) -> SpreadTerms:
+        pods = self._pods
+        key = int(pods.namespace[pod]), int(pods.labels[pod]), int(pods.owners[pod])
+        found = self._alike.get(key)
+        if found is None:
+            found = self._alike[key] = self._selected_by(self._selectors.selector(pod))
+        return found
+
+    def _selected_by(self, selector: Selector) -> SpreadTerms:
+        known = self._default.get(selector)
+        if known is None:
+            known = self._default[selector] = SpreadTerms(
+                hard=tuple(_term(each, selector) for each in self._defaults if each.when_unsatisfiable == _HARD),
+                soft=tuple(_term(each, selector) for each in self._defaults if each.when_unsatisfiable == _SOFT),
+                requires_all_keys=not self._system,
+            )
+        return known
+
+
+def _compile(constraints: Sequence[TopologySpreadConstraint], labels: Mapping[str, str]) -> SpreadTerms:
+    hard, hard_problem = _compile_some([each for each in constraints if each.when_unsatisfiable == _HARD], labels)
+    soft, soft_problem = _compile_some([each for each in constraints if each.when_unsatisfiable == _SOFT], labels)
+    return SpreadTerms(hard, soft, hard_problem=hard_problem, soft_problem=soft_problem)
+
+
+def _compile_some(
+    constraints: Sequence[TopologySpreadConstraint], labels: Mapping[str, str]
+) -> tuple[tuple[SpreadTerm, ...], str | None]:
+    """The terms, or why the first of those that cannot be read cannot."""
+    try:
+        return tuple(
+            _term(each, _merge(selector_from(each.label_selector), each, labels)) for each in constraints
+        ), None
+    except ValueError as error:
+        return (), str(error)
+
+
+def _merge(selector: Selector, constraint: TopologySpreadConstraint, labels: Mapping[str, str]) -> Selector:
+    """Add ``matchLabelKeys``: pods count only if they have the pod's own values."""
+    if not selector.selectable:
+        return selector
+    own = (Requirement(key, "In", (value,)) for key, value in _merged_labels(constraint, labels))
+    distinct = dict.fromkeys((*selector.requirements, *own))
+    return Selector(tuple(sorted(distinct, key=lambda each: each.key)))
+
+
+def _merged_labels(constraint: TopologySpreadConstraint, labels: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    return ((key, labels[key]) for key in constraint.match_label_keys or () if key in labels)
+
+
+def _term(constraint: TopologySpreadConstraint, selector: Selector) -> SpreadTerm:
+    return SpreadTerm(
+        topology_key=constraint.topology_key,
+        max_skew=constraint.max_skew,
+        selector=selector,
+        min_domains=1 if constraint.min_domains is None else constraint.min_domains,
+        honors_affinity=constraint.node_affinity_policy in {None, "Honor"},
+        honors_taints=constraint.node_taints_policy == "Honor",
+    )

@@ -1,0 +1,106 @@
+"""The pods that a more important pod may push aside, node by node.
+
+All pods of lower priority on a node are potential victims. They are *reprieved* one by one: first those that a budget
+protects, then the others, each time the more important before the less important, where an older pod is more important
+among equals. Source: SelectVictimsOnNode and MoreImportantPod, Kubernetes 1.36.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from restow.cluster.interning import BoolArray, IntArray
+from restow.cluster.pods import Pods
+from restow.scheduling.framework.context import Context
+from restow.scheduling.framework.extension_points import NO_PODS
+from restow.scheduling.preemption.candidates import NO_CANDIDATES, Candidates, starts
+from restow.scheduling.preemption.disruption import Disruption
+
+#: The pods of so many nodes are looked up node by node.
+_FEW = 64
+
+
+@dataclass(slots=True, frozen=True)
+class PotentialVictims:
+    """Potential victims on some nodes: those of ``nodes[i]`` are ``pods[first[i]:first[i + 1]]``."""
+
+    nodes: IntArray
+    first: IntArray
+    #: In the order in which they are reprieved.
+    pods: IntArray
+    violating: BoolArray
+
+    def of(self, position: int) -> slice:
+        """Where the pods of ``nodes[position]`` are."""
+        return slice(int(self.first[position]), int(self.first[position + 1]))
+
+    def on(self, wanted: BoolArray) -> PotentialVictims:
+        """Those on some of the nodes, bool[len(nodes)]."""
+        counted = np.diff(self.first)
+        kept = np.repeat(wanted, counted)
+        first = np.concatenate([[0], np.cumsum(counted[wanted])])
+        return PotentialVictims(self.nodes[wanted], first, self.pods[kept], self.violating[kept])
+
+
+def by_importance(pods: Pods, some: IntArray, group: IntArray) -> IntArray:
+    """The order of some pods by groups, in each the most important first; equals in order of their names."""
+    return np.lexsort((pods.rank[some], starts(pods, some), -pods.priority[some], group))
+
+
+class VictimSearch:
+    """Finds the potential victims on one state."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._state = context.state
+        self._pods = context.state.cluster.pods
+
+    @cached_property
+    def _disruption(self) -> Disruption:
+        return Disruption(self._context)
+
+    def potential(self, priority: int, nodes: IntArray) -> PotentialVictims:
+        """The pods of less than a priority on some nodes (in order of their names)."""
+        lower, group = self._below(priority, nodes)
+        order = by_importance(self._pods, lower, group)
+        lower, group = lower[order], group[order]
+        violating = self._disruption.violating(lower, group)
+        if violating.any():
+            spared = np.lexsort((~violating, group))
+            lower, violating = lower[spared], violating[spared]
+        first = np.searchsorted(group, np.arange(len(nodes) + 1))
+        return PotentialVictims(nodes, first, lower, violating)
+
+    def candidates(self, potential: PotentialVictims, victims: BoolArray) -> Candidates:
+        """The nodes that have victims."""
+        if not victims.any():
+            return NO_CANDIDATES
+        chosen = np.flatnonzero(victims)
+        pods = potential.pods[chosen]
+        group = np.searchsorted(potential.first, chosen, side="right") - 1
+        counted = np.bincount(group, minlength=len(potential.nodes))
+        having = np.flatnonzero(counted)
+        return Candidates(
+            nodes=potential.nodes[having],
+            first=np.concatenate(([0], np.cumsum(counted[having]))),
+            victims=pods[by_importance(self._pods, pods, group)],
+            violations=np.bincount(group[potential.violating[chosen]], minlength=len(potential.nodes))[having],
+        )
+
+    def _below(self, priority: int, nodes: IntArray) -> tuple[IntArray, IntArray]:
+        """The pods of a lower priority on some nodes, and for each the place of its node among them."""
+        state, priorities = self._state, self._pods.priority
+        if len(nodes) <= _FEW:
+            residents = [state.pods_on(node) for node in nodes.tolist()]
+            pods = np.concatenate([NO_PODS, *residents])
+            group = np.repeat(np.arange(len(nodes)), [len(each) for each in residents])
+            below = priorities[pods] < priority
+            return pods[below], group[below]
+        position = np.full(len(state.cluster.nodes), -1)
+        position[nodes] = np.arange(len(nodes))
+        pods = np.flatnonzero((priorities < priority) & (state.node >= 0) & state.holds_resources())
+        group = position[state.node[pods]]
+        return pods[group >= 0], group[group >= 0]

@@ -1,0 +1,187 @@
+"""Sampling: the nodes that a pod could go to when the scheduler does not look at all of them.
+
+In clusters of 100 and more nodes kube-scheduler stops when it has found enough feasible ones, and scores only those.
+It begins where the last search ended, which can be anywhere. So each start in the visiting order
+(``scheduling.sampling.node_order``) gives a *window* of feasible nodes, each window a best score, and a node could win if it has
+the best score of some window. Scores are normalised over their window (``scheduling.sampling.relative_scores``), so each node has
+a least and a most that it can get in any window. From those nearly always follows whether it wins. Where it does not,
+windows are looked at, those that normalise alike together. Only soft constraints over a topology of hundreds of domains,
+of which each window has others, make nearly every window one of its own.
+
+The set is exact for one worker and nodes added in order of their names. Several workers may leave a few nodes of a
+window out for the next ones, and nodes that joined later are visited later in their zone than their name says.
+Source: findNodesThatPassFilters and numFeasibleNodesToFind, Kubernetes 1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from restow.cluster.interning import BoolArray, IntArray
+from restow.cluster.nodes import Nodes
+from restow.scheduling.framework.extension_points import Scores
+from restow.scheduling.framework.recent import Recent
+from restow.scheduling.framework.scoring import Ranking, WeightedPlugin
+from restow.scheduling.sampling import windows
+from restow.scheduling.sampling.landing_odds import Estimate, LandingOdds, Weights, shares, window_weights
+from restow.scheduling.sampling.node_order import visiting_order
+from restow.scheduling.sampling.relative_scores import AddedScores, RelativePlugin
+
+_LEAST = 100
+_LEAST_PERCENTAGE = 5
+_MOST_PERCENTAGE = 50
+_NODES_PER_PERCENT = 125
+#: Sets of feasible nodes that are kept in visiting order.
+_CAPACITY = 64
+#: Windows that are faster looked at one by one.
+_FEW = 16
+
+
+def feasible_to_find(nodes: int, percentage: int = 0) -> int:
+    """After how many feasible nodes of so many the search ends.
+
+    ``percentage`` is percentageOfNodesToScore; 0 is the default, a share that falls as clusters grow.
+    """
+    if nodes < _LEAST:
+        return nodes
+    share = percentage or max(_MOST_PERCENTAGE - nodes // _NODES_PER_PERCENT, _LEAST_PERCENTAGE)
+    return max(nodes * share // 100, _LEAST)
+
+
+@dataclass(slots=True, frozen=True)
+class _Visited:
+    """Some feasible nodes as they are visited."""
+
+    #: In that order, round and back to those that were visited first.
+    nodes: IntArray
+    #: How probable the window is that begins at each of them.
+    weights: Weights
+
+
+class Sampling:
+    """Which nodes of one cluster could win under one profile, and how probable each is."""
+
+    def __init__(self, nodes: Nodes, plugins: Sequence[WeightedPlugin], percentage: int = 0) -> None:
+        self._nodes = nodes
+        self._relative = [(each.plugin, each.weight) for each in plugins if isinstance(each.plugin, RelativePlugin)]
+        self._percentage = percentage
+        #: By the feasible nodes, of which sets recur.
+        self._feasible: Recent[bytes, _Visited] = Recent(_CAPACITY)
+
+    def odds(self, pod: int, ranking: Ranking, allowed: BoolArray | None = None) -> LandingOdds:
+        """The nodes that have the best score in some window, ties included, and how probable each is.
+
+        ``ranking`` is the pod's on the state as it is, ``allowed`` the nodes that PreFilter plugins left (None: all).
+        Those come in any order, so any of them may be found together. Where 100 and more of them are left and scores
+        depend on which ones are found, the answer is every feasible node, which may be too many.
+        """
+        offered = len(self._nodes) if allowed is None else int(np.count_nonzero(allowed))
+        size = feasible_to_find(offered, self._percentage)
+        if np.count_nonzero(ranking.feasible) <= size:
+            return LandingOdds.equal(ranking.best)
+        if allowed is not None:
+            return LandingOdds.unknown(self._in_any_order(pod, ranking, size))
+        return self._in_windows(pod, ranking, size)
+
+    def _in_any_order(self, pod: int, ranking: Ranking, size: int) -> IntArray:
+        """A node wins if there are enough others that are no better."""
+        if any(plugin.relative(pod, ranking.nodes) is not None for plugin, _ in self._relative):
+            return ranking.nodes
+        winners: IntArray = ranking.nodes[ranking.total >= np.partition(ranking.total, size - 1)[size - 1]]
+        return winners
+
+    def _in_windows(self, pod: int, ranking: Ranking, size: int) -> LandingOdds:
+        found = self._visited(ranking.feasible, size)
+        visited = found.nodes
+        asked = [(plugin, weight, plugin.relative(pod, visited)) for plugin, weight in self._relative]
+        relative = [(weight, scores.scores(size)) for _, weight, scores in asked if scores is not None]
+        kinds = [scores.kinds for _, _, scores in asked if scores is not None]
+        fixed = windows.narrow(ranking.without([plugin for plugin, _, scores in asked if scores is not None])[visited])
+        added = AddedScores.of(relative, kinds) if relative else None
+        count = len(visited) - size + 1
+        won = self._by_node(visited[:count], _winners(fixed, added, size), np.logical_or)
+        nodes = np.flatnonzero(won)
+
+        def estimate() -> Estimate:
+            probability, missed = shares(fixed, added, found.weights, size)
+            return self._by_node(visited[:count], probability, np.add)[nodes], missed
+
+        return LandingOdds(nodes, estimate)
+
+    def _by_node(self, visited: IntArray, entries: npt.NDArray[Any], join: np.ufunc) -> npt.NDArray[Any]:
+        """What is said of entries in visiting order, by node; the first ones stand there twice."""
+        count = len(visited)
+        once = entries[:count].copy()
+        again = entries[count:]
+        once[: len(again)] = join(once[: len(again)], again)
+        by_node = np.zeros(len(self._nodes), dtype=entries.dtype)
+        by_node[visited] = once
+        return by_node
+
+    def _visited(self, feasible: BoolArray, size: int) -> _Visited:
+        key = feasible.tobytes()
+        known = self._feasible.get(key)
+        if known is None:
+            visited = self._order[feasible[self._order]]
+            # The last windows go over the end.
+            nodes = np.concatenate((visited, visited[: size - 1]))
+            known = _Visited(nodes, window_weights(self._place[visited], len(self._nodes)))
+            self._feasible.put(key, known)
+        return known
+
+    @cached_property
+    def _order(self) -> IntArray:
+        return visiting_order(self._nodes.labels)
+
+    @cached_property
+    def _place(self) -> IntArray:
+        """Where each node stands in visiting order."""
+        return np.argsort(self._order)
+
+
+def _winners(fixed: Scores, added: AddedScores | None, size: int) -> BoolArray:
+    """Which entries have the highest total in some window of which they are part.
+
+    What an entry gets in any window lies between two bounds. Whether it wins nearly always follows from those.
+    """
+    if added is None:
+        return _reaching(fixed, windows.highest(fixed, size), size)
+    lower = fixed + added.least[added.kinds]
+    if len(added.table) == 1:
+        return _reaching(lower, windows.highest(lower, size), size)
+    upper = fixed + added.most[added.kinds]
+    least, most = windows.highest(lower, size), windows.highest(upper, size)
+    won, contenders = _reaching(lower, most, size), _reaching(upper, least, size)
+    doubtful = contenders & ~won
+    if doubtful.any():
+        reached = windows.highest(np.where(doubtful, upper, np.iinfo(upper.dtype).min), size)
+        for number, found in added.by_scale(np.flatnonzero(reached >= least)):
+            for some, part in windows.stretches(found, size):
+                total = fixed[part] + added.table[number][added.kinds[part]]
+                won[part] |= _highest_in(total, some - part.start, size)
+    return won
+
+
+def _highest_in(total: Scores, found: IntArray, size: int) -> BoolArray:
+    """Which entries have the highest total of some of the windows found."""
+    if len(found) < _FEW:
+        won = np.zeros(len(total), dtype=bool)
+        for start in found.tolist():
+            window = total[start : start + size]
+            won[start : start + size] |= window == window.max()
+        return won
+    bar = np.full(len(total) - size + 1, np.iinfo(total.dtype).max, dtype=total.dtype)
+    bar[found] = windows.highest(total, size)[found]
+    return _reaching(total, bar, size)
+
+
+def _reaching(total: Scores, bar: Scores, size: int) -> BoolArray:
+    """Which entries are not below the bar of some window of which they are part."""
+    reaching: BoolArray = total >= windows.lowest_around(bar, size)
+    return reaching

@@ -1,0 +1,1 @@
+"""Claims, volumes and classes, as the plugins for volumes see them."""

@@ -1,0 +1,53 @@
+"""Counts by domain: what is forgotten for want of room is counted anew, and right."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from builders import HOSTNAME, ZONE, a_node, a_pod
+from descheduling.harness import a_cluster
+from restow.cluster.pod_columns import PodGroups
+from restow.cluster.state import ClusterState
+from restow.scheduling.framework import pod_counts
+from restow.scheduling.framework.pod_counts import PodCounts, Tracker
+from restow.scheduling.framework.topology import Topologies
+
+
+@pytest.fixture
+def state():
+    nodes = [a_node(f"n{number}", labels={HOSTNAME: f"n{number}", ZONE: f"z{number % 2}"}) for number in range(4)]
+    return ClusterState(a_cluster(*nodes, *(a_pod(f"p{number}", node=f"n{number % 4}") for number in range(6))))
+
+
+def track(counts: PodCounts, state: ClusterState, pods: range) -> Tracker:
+    """A tracker of some pods, each of which is a group of its own."""
+    one_by_one = PodGroups(state.cluster.pods, "conditions")
+    return counts.tracker(pods, one_by_one, lambda: list(pods), pods.__contains__)
+
+
+@pytest.mark.parametrize("capacity", [1, 14, 10_000], ids=["one-count", "a-few", "all"])
+def test_counts_follow_the_state_whether_kept_or_not(state, monkeypatch, capacity) -> None:
+    monkeypatch.setattr(pod_counts, "_CAPACITY", capacity)
+    counts, topologies = PodCounts(state), Topologies(state.cluster.nodes)
+    trackers = [track(counts, state, range(number, 6)) for number in range(3)]
+    for pod, node in ((0, 1), (5, 3), (2, 0), (0, 2)):
+        state.place(pod, node)
+        for number, tracker in enumerate(trackers):
+            for key in (ZONE, HOSTNAME):
+                domains = topologies.domains(key)
+                here = domains.of_node[state.node[number:]]
+                assert (
+                    counts.count(tracker, domains).present.tolist()
+                    == np.bincount(here, minlength=domains.count).tolist()
+                )
+        counts.validate()
+
+
+def test_terminating_pods_are_present_but_do_not_stay(state) -> None:
+    counts, domains = PodCounts(state), Topologies(state.cluster.nodes).domains(ZONE)
+    tracker = track(counts, state, range(6))
+    assert counts.count(tracker, domains).staying.tolist() == [0, 3, 3]
+    state.terminate(0)
+    count = counts.count(tracker, domains)
+    assert (count.present.tolist(), count.staying.tolist()) == ([0, 3, 3], [0, 2, 3])
