@@ -190,7 +190,8 @@ def test_a_leader_that_evicts_keeps_a_plan_from_being_applied(town: ControlPlane
 
 
 def test_ctrl_c_begins_nothing_more_and_follows_what_was_evicted(town: ControlPlane, tmp_path: Path) -> None:
-    apps = [f"app{at}" for at in range(4)]
+    """Four evictions are asked for at a time at first, so most of twelve have not begun."""
+    apps = [f"app{at}" for at in range(12)]
     made_on_node_1(town, *(deployment(app, annotations={"test/ready-delay": "1s"}) for app in apps))
     live_at(town, **dict.fromkeys(apps, "node-2"))
     planned(town, tmp_path, HOME | {"restow": {"perWorkload": 1}})
