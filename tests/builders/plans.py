@@ -132,7 +132,7 @@ def a_report(
     metadata = Metadata("2026-03-01T12:00:00Z", placement, "0.1.0")
     return Report(
         plan=Plan(metadata, moves, refusals, summary, problems),
-        loads=loads,
+        count_loads=lambda: loads,
         sources="cluster.json, 0.1 s",
         policy=PolicyView(
             "default" if bundled else "policy.yaml",

@@ -18,16 +18,17 @@ from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
-from docs import scheduler_plugin_package, strategy_package
+from docs import output_package, scheduler_plugin_package, strategy_package
 from docs.pages import ROOT, Block, blocks, files, name_of, pages
 from restow.cli.main import run
 
 RUN = "run"
 OMITTED = "[...]"
 #: Installed where the examples of a mark are run.
-_PACKAGES = {
+PACKAGES = {
     strategy_package.WITH_THE_STRATEGY: strategy_package,
     scheduler_plugin_package.WITH_THE_PLUGIN: scheduler_plugin_package,
+    output_package.WITH_THE_OUTPUT: output_package,
 }
 
 
@@ -137,7 +138,7 @@ def main() -> None:
     """Write every output anew."""
     for page in pages():
         _rewrite(page, RUN)
-    for mark, package in _PACKAGES.items():
+    for mark, package in PACKAGES.items():
         with tempfile.TemporaryDirectory() as packages, package.installed(Path(packages)):
             for page in pages():
                 _rewrite(page, mark)

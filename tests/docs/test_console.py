@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from docs.console import agree, commands, examples, folder_for, output_of, runnable
+from docs.console import PACKAGES, agree, commands, examples, folder_for, output_of, runnable
 from docs.pages import blocks, code_spans, name_of, pages, text_of
 from restow.cli.app import app
 
@@ -15,9 +15,10 @@ VERBS = set(re.findall(r"^([\w-]+):", text_of("Makefile"), flags=re.MULTILINE))
 
 
 def shell_lines(page):
-    """Everything on a page that could be typed: console examples, and what stands in code."""
+    """Everything on a page that could be typed without a package: console examples, and what stands in code."""
     text = page.read_text(encoding="utf-8")
-    yield from (each.command for block in blocks(text) if block.language == "console" for each in examples(block))
+    consoles = (each for each in blocks(text) if each.language == "console" and each.mark not in PACKAGES)
+    yield from (each.command for block in consoles for each in examples(block))
     yield from (line.strip() for line in re.findall(r"^ {4}(restow .+|make .+)$", text, flags=re.MULTILINE))
     yield from (span for span in code_spans(text) if span.startswith(("restow ", "make ", "kubectl restow ")))
 

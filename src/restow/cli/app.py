@@ -44,7 +44,12 @@ app = App(
     version=f"restow {restow.__version__}",
     default_parameter=Parameter(negative=(), show_choices=False),
 )
-app.command(plan.plan, help_epilogue=plan.EXAMPLES, sort_key=1)
+app.command(
+    plan.plan,
+    help_epilogue=plan.EXAMPLES,
+    help_formatter=PlainPages({"--output": plan.added_forms}),
+    sort_key=1,
+)
 app.command(explain.app)
 app.command(schedule.schedule, help_epilogue=schedule.EXAMPLES, sort_key=3)
 app.command(policy.app)

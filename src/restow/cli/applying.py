@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from restow.cli.apply_progress import applying
 from restow.cli.options import STDIN
-from restow.cli.output import console, write_bytes
+from restow.cli.output import write_bytes
 from restow.cli.plan_files import read_order
 from restow.cli.progress import working
 from restow.cli.streams import warn, warn_of_libraries
@@ -35,6 +35,7 @@ from restow.live.prometheus import PrometheusUsage
 from restow.policies.codes import OutcomeCode
 from restow.reporting.apply_table import apply_result, print_promise, print_result
 from restow.reporting.json import indented_json
+from restow.reporting.terminal import console
 from restow.reporting.wording import counted
 from restow.running.applying import Application, Order, Promise
 from restow.running.background import end_at_last

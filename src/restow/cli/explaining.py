@@ -10,7 +10,7 @@ from rich.text import Text
 
 from restow.cli.missing_usage import missing_usage
 from restow.cli.named_objects import find_node, find_pod
-from restow.cli.output import console, write_bytes
+from restow.cli.output import write_bytes
 from restow.cli.plan_request import PlanRequest, plan_context
 from restow.cli.progress import Timings, working
 from restow.cli.streams import warn
@@ -26,6 +26,7 @@ from restow.reporting.explain_node import node_sections
 from restow.reporting.explain_pod import pod_sections
 from restow.reporting.json import render_explanation
 from restow.reporting.table import print_sections
+from restow.reporting.terminal import console
 
 
 @dataclass(slots=True, frozen=True)

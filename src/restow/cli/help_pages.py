@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import io
 import textwrap
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -22,15 +24,25 @@ _UNLIMITED: Final = 10_000
 _TITLES: Final = {"Parameters": "Options"}
 
 
+@dataclass(slots=True, frozen=True)
 class PlainPages:
-    """The formatter of every page."""
+    """The formatter of every page; what an option means beyond its help is asked for only when its page is shown."""
+
+    more: Mapping[str, Callable[[], str]] = field(default_factory=dict)
 
     def __call__(self, console: Console, options: ConsoleOptions, panel: HelpPanel) -> None:  # noqa: ARG002 - the protocol's
         """Print one group of a page: the commands, arguments or options."""
         if panel.entries:
             title = _TITLES.get(str(panel.title), str(panel.title))
-            lines = [line for entry in panel.entries for line in _entry_lines(entry, _width(console))]
+            lines = [
+                line for entry in panel.entries for line in _entry_lines(entry, self._meaning(entry), _width(console))
+            ]
             _print(console, ["", f"{title}:", *lines])
+
+    def _meaning(self, entry: HelpEntry) -> str:
+        more = (self.more[name]() for name in entry.positive_names if name in self.more)
+        default = f"Default: {entry.default}." if entry.default else ""
+        return " ".join(filter(None, (_plain(entry.description), *more, default)))
 
     def render_usage(self, console: Console, options: ConsoleOptions, usage: object) -> None:  # noqa: ARG002 - the protocol's
         """Print how the command is called."""
@@ -51,12 +63,10 @@ def _width(console: Console) -> int:
     return min(console.width, _WIDEST)
 
 
-def _entry_lines(entry: HelpEntry, width: int) -> list[str]:
+def _entry_lines(entry: HelpEntry, told: str, width: int) -> list[str]:
     name = f"{_INDENT}{_name(entry)}"
     indent = " " * _COLUMN
-    meaning = textwrap.wrap(
-        _meaning(entry), width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
-    )
+    meaning = textwrap.wrap(told, width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
     if len(name) + len(_INDENT) > _COLUMN or not meaning:
         return [name, *meaning]
     return [name.ljust(_COLUMN) + meaning[0].lstrip(), *meaning[1:]]
@@ -67,11 +77,6 @@ def _name(entry: HelpEntry) -> str:
         return entry.positional_label
     names = ", ".join((*entry.positive_shorts, *entry.positive_names))
     return f"{names} {entry.metavar}" if entry.metavar else names
-
-
-def _meaning(entry: HelpEntry) -> str:
-    default = f" Default: {entry.default}." if entry.default else ""
-    return f"{_plain(entry.description)}{default}"
 
 
 def _plain(shown: object) -> str:

@@ -9,9 +9,6 @@ from cyclopts import Group, Parameter, Token
 
 from restow.kube.duration import format_duration
 
-#: The forms in which a plan can be written.
-Output = Literal["table", "wide", "json", "yaml", "html"]
-
 #: Stands for standard input wherever a file can be named.
 STDIN = "-"
 

@@ -13,7 +13,6 @@ from restow.cli.options import (
     Kubeconfig,
     NoSizeLimit,
     Now,
-    Output,
     PolicyConfigFile,
     SchedulerConfig,
     Verbosity,
@@ -34,7 +33,7 @@ EXAMPLES = """Examples:
   restow plan -f cluster.json -o json --now 2026-11-21T00:00:00Z | jq .summary
 """
 
-_FORM = "table, wide (everything), json, yaml or html."
+_FORM = "table, wide (everything), json, yaml, html, or a form that an installed package adds."
 _HOW = (
     "prove (the default, unless the policy sets it) moves a pod only where kube-scheduler's rules place its "
     "replacement; upstream decides as the Kubernetes Descheduler does."
@@ -47,7 +46,24 @@ _STEER = (
 _KUBE = "KubeDescheduler (operator.openshift.io/v1), or - for standard input: plan as its operator would, in place of a policy."
 _OLD = "unless the policy sets it (a flag of Descheduler 0.10 to 0.22)."
 
-_Output = Annotated[Output, Parameter(name=["-o", "--output"], metavar="FORM", help=_FORM)]
+
+def _is_a_form(_type: object, name: str) -> None:
+    from restow.reporting.forms import form_names
+
+    known = [f'"{each}"' for each in form_names()]
+    if f'"{name}"' not in known:
+        raise ValueError(f"Choose from: {', '.join(known)}.")
+
+
+def added_forms() -> str:
+    """What the help of -o says beyond what is always so: the forms of installed packages."""
+    from restow.reporting.forms import installed_names
+
+    names = installed_names()
+    return f"Installed: {', '.join(names)}." if names else ""
+
+
+_Output = Annotated[str, Parameter(name=["-o", "--output"], metavar="FORM", validator=_is_a_form, help=_FORM)]
 _Placement = Annotated[Placement | None, Parameter(metavar="HOW", help=_HOW)]
 _Steering = Annotated[SteeringMode | None, Parameter(metavar="HOW", help=_STEER)]
 _KubeDescheduler = Annotated[str | None, PATHS, Parameter(name="--kubedescheduler", metavar="FILE", help=_KUBE)]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 from msgspec import structs
 
 from restow.cli.missing_usage import missing_usage
-from restow.cli.options import Output
-from restow.cli.output import write_plan
+from restow.cli.output import write
 from restow.cli.plan_request import PlanContext, PlanRequest, plan_context
 from restow.cli.policy_files import policy_view
 from restow.cli.progress import Timings, working
@@ -21,10 +21,13 @@ from restow.descheduling.registry import plugins
 from restow.descheduling.steering import FOR_STEERING
 from restow.policies.codes import Placement, SteeringMode, SteeringSetting
 from restow.policies.understood import decided_document
+from restow.reporting.forms import form_named
 from restow.reporting.report import Report
 
-#: These forms hold the plan alone; the others tell the reader of the notes themselves.
-_FOR_PROGRAMS = ("json", "yaml")
+#: These forms tell the reader of the notes. Of any other it is not known whether it does, or who reads it.
+_FOR_PEOPLE: Final = ("table", "wide", "html")
+#: Their readers see stderr too.
+_ON_A_TERMINAL: Final = ("table", "wide")
 
 _HOW: Final = "--steering nominate; docs/how-to/steer.md has the objects to install"
 
@@ -34,13 +37,15 @@ class Request:
     """What was asked for, as it was written."""
 
     plan_request: PlanRequest
-    output: Output
+    #: The name of a form.
+    output: str
     timings: bool
     verbosity: int
 
 
 def answer(request: Request) -> None:
     """Make the plan and write it; InputError for whatever in the request cannot be used."""
+    write_as = form_named(request.output)
     clock = Timings()
     asked = plan_context(request.plan_request, clock)
     cycle = _decided(asked, clock)
@@ -66,16 +71,16 @@ def answer(request: Request) -> None:
         plan = structs.replace(plan, metadata=structs.replace(plan.metadata, timings=clock.seconds))
         origin = f"{origin}, {clock.seconds['load']:.1f} s"
     notes = cycle_notes(cycle)
-    if request.output in _FOR_PROGRAMS:
+    if request.output not in _FOR_PEOPLE:
         warn(notes)
     elif request.plan_request.steering is None:
         notes = (*notes, *_steering_note(asked, cycle, clock))
     if request.verbosity:
         warn(clock.lines())
-    if request.output == "html":
-        # Who is handed the page has not seen what was told beside it.
+    if request.output not in _ON_A_TERMINAL:
+        # Who is handed the document has not seen what was told beside it.
         notes = (*notes, *usage, *missing)
-    write_plan(request.output, plan, lambda: Report(plan, node_loads(cycle), origin, policy_view(asked.policy), notes))
+    write(write_as(Report(plan, partial(node_loads, cycle), origin, policy_view(asked.policy), notes)))
 
 
 def _decided(asked: PlanContext, clock: Timings) -> Cycle:

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from restow.cli.named_files import file_bytes, file_name
 from restow.cli.options import STDIN
-from restow.cli.output import console, write_bytes
+from restow.cli.output import write_bytes
 from restow.descheduling.plan import API_VERSION
 from restow.descheduling.registry import plugins
 from restow.documents.findings import DocumentError, Finding, Severity
@@ -20,6 +20,7 @@ from restow.errors import InputError, first_problems
 from restow.plain_text import printable
 from restow.policies.schema import Plugins
 from restow.reporting.json import indented_json
+from restow.reporting.terminal import console
 from restow.reporting.wording import counted
 
 UNUSABLE: Final = 2

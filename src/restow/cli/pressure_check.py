@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from restow.cli.named_files import file_bytes, file_name
-from restow.cli.output import console, write_bytes
+from restow.cli.output import write_bytes
 from restow.cli.pressure_inputs import PrometheusAccess, mark_of, share_of
 from restow.cli.streams import warn, warn_of_libraries
 from restow.client.connection import connect, open_session
@@ -22,6 +22,7 @@ from restow.pressure.nodes import MarkedNode
 from restow.pressure.rules import Rule, RuleFile, read_rules
 from restow.reporting.json import indented_json
 from restow.reporting.pressure_table import check_warnings, print_check
+from restow.reporting.terminal import console
 
 
 @dataclass(slots=True, frozen=True)

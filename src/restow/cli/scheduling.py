@@ -15,7 +15,7 @@ from restow.cli.inputs import ClusterSource, LoadedCluster, check_inputs, instan
 from restow.cli.load_scoring import scores_by_usage, unmeasured_nodes
 from restow.cli.named_files import file_name
 from restow.cli.named_objects import find_pod
-from restow.cli.output import console, write_pieces
+from restow.cli.output import write_pieces
 from restow.cli.policy_files import read_scheduler_config
 from restow.cli.progress import Timings, working
 from restow.cli.streams import warn
@@ -30,6 +30,7 @@ from restow.reporting.schedule_result import Outcomes, ScheduleMetadata, ScoresF
 from restow.reporting.schedule_rows import PodRow, ScheduledCluster, pod_row
 from restow.reporting.schedule_table import print_schedule
 from restow.reporting.table import print_sections
+from restow.reporting.terminal import console
 from restow.reporting.wording import counted
 from restow.scheduling.configuration.load import SchedulerConfiguration
 from restow.scheduling.configuration.profiles import SchedulerProfile

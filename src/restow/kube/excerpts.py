@@ -19,6 +19,12 @@ _NEAR: Final = 0.6
 _NEARLY_THE_SAME: Final = 0.85
 
 
+def described(error: BaseException) -> str:
+    """What somebody else's code raised, on one line."""
+    text = " ".join(str(error).split())
+    return excerpt(f"{type(error).__name__}: {text}" if text else type(error).__name__)
+
+
 def excerpt(value: object) -> str:
     """Return the value as text, its first ``LONGEST`` characters if it is longer."""
     text = str(value)

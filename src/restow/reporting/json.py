@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from restow.descheduling.explaining.explanation import NodeExplanation, PodExplanation
     from restow.descheduling.plan import Metadata, Plan, ResourceLoad, Utilisation
+    from restow.reporting.report import Report
 
 _DIGITS: Final = 4
 #: The one character of ASCII that JSON leaves as it is and that does not print.
@@ -21,6 +22,11 @@ _DELETE: Final = b"\x7f"
 
 #: What every document begins with.
 _HEAD = ("apiVersion", "kind", "metadata")
+
+
+def form(report: Report) -> Iterator[bytes]:
+    """``-o json``."""
+    return render_json(report.plan)
 
 
 def render_json(plan: Plan) -> Iterator[bytes]:

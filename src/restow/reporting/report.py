@@ -7,6 +7,7 @@ full each node is, where the input came from, and the policy as it was understoo
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -29,14 +30,19 @@ class PolicyView:
     text: Callable[[], str]
 
 
-@dataclass(slots=True, frozen=True)
+@dataclass(frozen=True)
 class Report:
     """A plan with its context; ``notes`` are sentences for the reader that are no part of the plan."""
 
     plan: Plan
-    #: One for each node, in the canonical order (by name).
-    loads: tuple[NodeLoad, ...]
+    #: Makes `loads`, which not every form shows.
+    count_loads: Callable[[], tuple[NodeLoad, ...]]
     #: Where the cluster came from, such as ``cluster.json, 0.1 s``.
     sources: str
     policy: PolicyView
     notes: tuple[str, ...] = ()
+
+    @cached_property
+    def loads(self) -> tuple[NodeLoad, ...]:
+        """One for each node, in the canonical order (by name)."""
+        return self.count_loads()

@@ -6,6 +6,7 @@ where the output is no terminal; every word is readable without.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from rich.text import Text
@@ -18,6 +19,7 @@ from restow.reporting.load_lines import load_lines, node_lines
 from restow.reporting.move_lines import move_lines, total_line
 from restow.reporting.purpose import balance, made_together, not_done, wanted
 from restow.reporting.refusal_groups import group_refusals
+from restow.reporting.terminal import shown
 from restow.reporting.wording import counted
 
 if TYPE_CHECKING:
@@ -32,6 +34,11 @@ _MOST_GROUPS: Final = 8
 _NARROWEST_MESSAGE: Final = 20
 _LABEL: Final = 7
 _PART_GAP: Final = "   "
+
+
+def form(report: Report) -> str:
+    """``-o table``."""
+    return shown(partial(print_table, report))
 
 
 def print_table(report: Report, console: Console) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -15,6 +16,7 @@ from restow.reporting.load_lines import load_lines, node_lines
 from restow.reporting.refusal_groups import also_staying
 from restow.reporting.sureness import candidate_texts, kind_of
 from restow.reporting.table import header_lines, print_sections, problem_lines, purpose_lines
+from restow.reporting.terminal import shown
 from restow.reporting.wording import counted
 
 if TYPE_CHECKING:
@@ -41,6 +43,11 @@ _MOVE_HEADER = (
 _REFUSAL_HEADER = ("POD", "NODE", "STAGE", "CODE", "PROFILE", "STRATEGY", "MESSAGE")
 _USAGE_HEADER = ("NODE", "USAGE", "NEWEST SAMPLE", "SAMPLES")
 _UNCUT = 10_000
+
+
+def form(report: Report) -> str:
+    """``-o wide``."""
+    return shown(partial(print_wide, report))
 
 
 def print_wide(report: Report, console: Console) -> None:

@@ -11,6 +11,12 @@ from restow.reporting.json import document
 
 if TYPE_CHECKING:
     from restow.descheduling.plan import Plan
+    from restow.reporting.report import Report
+
+
+def form(report: Report) -> tuple[bytes]:
+    """``-o yaml``."""
+    return (render_yaml(report.plan).encode(),)
 
 
 def render_yaml(plan: Plan) -> str:

@@ -33,6 +33,11 @@ if TYPE_CHECKING:
 _HEADS = ("Node", "Usage", "Newest sample", "Samples")
 
 
+def form(report: Report) -> tuple[bytes]:
+    """``-o html``."""
+    return (render_html(report).encode(),)
+
+
 def render_html(report: Report) -> str:
     """Return the page; the same report gives the same text."""
     style, script = _packaged("style.css"), _packaged("script.js")

@@ -16,9 +16,10 @@ import numpy as np
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.journal import Change
 from restow.cluster.state import ClusterState
+from restow.kube.excerpts import described
 from restow.scheduling.configuration import answers
 from restow.scheduling.configuration.answers import PluginError
-from restow.scheduling.configuration.installed_plugins import UnusablePluginError, described
+from restow.scheduling.configuration.installed_plugins import UnusablePluginError
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.declaration import SchedulerPlugin
 from restow.scheduling.framework.extension_points import (

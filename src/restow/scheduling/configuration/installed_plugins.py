@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from restow.documents.findings import Issue
 from restow.errors import InputError
-from restow.kube.excerpts import excerpt
+from restow.kube.excerpts import described
 from restow.scheduling.framework.declaration import PluginArgs, Point, SchedulerPlugin
 
 #: Other packages register a ``SchedulerPlugin`` under this entry point group, by the plugin's name.
@@ -55,12 +55,6 @@ def load(name: str) -> SchedulerPlugin:
         check=partial(_checked, offered),
         with_defaults=partial(_with_defaults, offered),
     )
-
-
-def described(error: Exception) -> str:
-    """What somebody else's code raised, on one line."""
-    text = " ".join(str(error).split())
-    return excerpt(f"{type(error).__name__}: {text}" if text else type(error).__name__)
 
 
 def _refusal(name: str, why: str) -> UnusablePluginError:

@@ -1,0 +1,19 @@
+"""The package that ``docs/how-to/write-an-output.md`` tells how to write."""
+
+from __future__ import annotations
+
+from docs.page_packages import PagePackage
+from docs.pages import ROOT
+
+PAGE = ROOT / "docs" / "how-to" / "write-an-output.md"
+MODULE = "markdown_moves"
+#: The mark of the page's examples that need the package.
+WITH_THE_OUTPUT = "run with the output"
+
+
+def _forget() -> None:
+    """Which forms there are is asked anew each time."""
+
+
+_PACKAGE = PagePackage(PAGE, (MODULE,), _forget)
+on_the_path, installed = _PACKAGE.on_the_path, _PACKAGE.installed
