@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from builders import a_node, a_pod
 from docs.console import agree, folder_for, output_of, runnable
 from docs.output_package import MODULE, PAGE, WITH_THE_OUTPUT, installed
 from restow.reporting.forms import form_names
@@ -35,6 +37,16 @@ def test_installed_as_a_package_it_writes_what_the_page_shows(folder):
 def test_help_and_a_refused_name_tell_that_it_is_installed(folder):
     assert "Installed: markdown. Default: table." in " ".join(output_of("restow plan --help", folder).split())
     assert '"html", "markdown".' in output_of("restow plan -f examples/clusters/demo.json -o markdwon", folder)
+
+
+def test_the_runs_notes_are_in_its_report_and_told_beside_it(folder):
+    (folder / "one.json").write_text(
+        "\n".join(map(json.dumps, (a_node("only"), a_pod("p", node="only")))), encoding="utf-8"
+    )
+    told = output_of("restow plan -f one.json -o markdown > plan.md", folder)
+    note = "Skipping descheduling cycle: requires >=2 nodes, found 1 ready and selected"
+    assert f"* {note}\n" in (folder / "plan.md").read_text(encoding="utf-8")
+    assert f"{note}\n" in told
 
 
 @pytest.mark.parametrize(

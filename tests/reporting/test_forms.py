@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib.metadata import EntryPoint
 
 import pytest
@@ -58,3 +59,9 @@ def test_text_is_a_document_in_utf_8_whatever_it_holds(install):
     install(point("one"))
     report = a_report(notes=("ü\udc80",))
     assert "ü".encode() in b"".join(forms.form_named("one")(report))
+
+
+@pytest.mark.parametrize("name", ["json", "yaml"])
+def test_loads_are_not_counted_for_a_form_that_does_not_show_them(name):
+    report = replace(a_report(), count_loads=lambda: pytest.fail("nobody shows them"))
+    assert b"".join(forms.form_named(name)(report))
