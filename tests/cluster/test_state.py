@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from builders import a_node, a_pod
+from builders.pod_rows import pod_rows
 from cluster.drawn import nodes, pods
 from descheduling.harness import a_cluster
-from restow.cluster.pod_rows import pod_rows
 from restow.cluster.pods import NO_POD, PENDING, UNKNOWN_NODE
 from restow.cluster.state import ClusterState
 from restow.kube.objects import Pod

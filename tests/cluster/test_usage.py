@@ -6,9 +6,10 @@ import pytest
 
 from builders import a_node, a_pod, node_metrics, pod_metrics
 from descheduling.harness import a_cluster
-from restow.cluster.usage import container_usage, node_usage
+from restow.cluster.usage import container_usage, node_usage, smoothed
 from restow.cluster.usage import pod_metrics as metrics_of
 from restow.errors import InputError
+from restow.kube.objects import NodeMetrics
 
 NODE, POD = a_node("n1"), a_pod("p")
 
@@ -38,3 +39,34 @@ def test_an_unreadable_amount_is_an_error_that_names_the_object(metrics):
         InputError, match=r"^(NodeMetrics n1|PodMetrics default/p: c0): usage: cpu: \"x\" is not a quantity"
     ):
         a_cluster(NODE, POD, metrics)
+
+
+def a_sample(cpu: str, memory: str = "0") -> NodeMetrics:
+    return NodeMetrics(usage={"cpu": cpu, "memory": memory})
+
+
+def test_the_first_sample_counts_as_it_is() -> None:
+    sample = a_sample("1400123n")
+    assert smoothed(None, sample) is sample
+
+
+@pytest.mark.parametrize(
+    ("start", "then", "mean"),
+    [
+        pytest.param("1400m", ["500m"], "1310m", id="MC one"),
+        pytest.param("1310m", ["900m"], "1269m", id="MC two"),
+        pytest.param("5m", ["0"], "5m", id="half a step is rounded up"),
+        pytest.param("0", ["4m"] * 50, "0m", id="what is close is never reached"),
+        pytest.param("100001n", ["100001n"], "1m", id="amounts are rounded up to whole steps"),
+    ],
+)
+def test_a_new_sample_counts_a_tenth(start: str, then: list[str], mean: str) -> None:
+    known = a_sample(start)
+    for each in then:
+        known = smoothed(known, a_sample(each))
+    assert (known.usage or {})["cpu"] == mean
+
+
+def test_memory_is_kept_in_bytes_and_what_is_left_out_is_nothing() -> None:
+    known = smoothed(a_sample("1", "1000"), NodeMetrics(usage={"cpu": "1"}))
+    assert known.usage == {"cpu": "1000m", "memory": "900"}

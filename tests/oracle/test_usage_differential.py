@@ -23,7 +23,7 @@ from oracle.random_policies import a_random_policy
 from restow.client.connection import open_session
 from restow.client.credentials import Endpoint, Fixed, Identity
 from restow.client.transport import Api
-from restow.cluster.smoothing import smoothed
+from restow.cluster.usage import smoothed
 from restow.cluster.usage_samples import QueryResult
 from restow.descheduling.registry import plugins
 from restow.errors import InputError

@@ -101,7 +101,7 @@ def _with_usage(found: LoadedCluster, where: ClusterSource, policy: Policy, now:
 
 
 def _with_stored_results(found: LoadedCluster, policy: Policy, now: int) -> LoadedCluster:
-    from restow.cluster.stored_results import stored_results
+    from restow.cluster.stored_usage import stored_results
 
     cycles = policy.restow.usage.cycles_in_all if policy.restow.usage is not None else 1
     usage = stored_results(found.cluster, queries_of(policy), now // SECOND, cycles)

@@ -6,11 +6,14 @@ given anew, which happens so rarely that a pod costs a binary search on average.
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left, bisect_right
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
-from restow.cluster.interning import BoolArray
+from restow.cluster.interning import BoolArray, IdArray, IntArray
 from restow.cluster.pods import NO_POD, Pods, ranks
 
 #: (namespace, name).
@@ -19,6 +22,9 @@ Key = tuple[str, str]
 _LEAST = 1 << 12
 #: How far a pod before the first or after the last one is from it.
 _BEYOND = 1 << 32
+
+#: Of how many keys one may have been touched; where there are more, all are sorted.
+_SHARE = 8
 
 
 class PodOrder:
@@ -102,3 +108,91 @@ class PodOrder:
 
     def _key(self, pod: int) -> Key:
         return self._pods.tables.namespaces[self._pods.namespace[pod]], self._pods.names[pod]
+
+
+# A set of keys that is sorted anew costs as much as there are keys. Here that is so once; from then on a key that was
+# touched costs a binary search and a move of memory.
+class KeyOrder:
+    """The keys of a mapping to rows, by namespace and name, and what some columns have in these rows.
+
+    Mapping and columns belong to somebody else, who tells what he changes.
+    """
+
+    def __init__(self, row_of: Mapping[Key, int], columns: Mapping[str, list[Any]]) -> None:
+        self._keys: list[Key] = []
+        self._rows = array("q")
+        self._touched: set[Key] = set()
+        self.renumber(row_of, columns)
+
+    def touch(self, key: Key) -> None:
+        """A key has come, has another row, or is gone."""
+        if self._in_order is not None:
+            self._touched.add(key)
+
+    def renumber(self, row_of: Mapping[Key, int], columns: Mapping[str, list[Any]]) -> None:
+        """All rows have changed."""
+        self._row_of, self._columns = row_of, columns
+        self._in_order: dict[str, list[Any]] | None = None
+
+    def rows(self) -> IntArray:
+        """The rows of all keys in order."""
+        self._catch_up()
+        return np.array(self._rows, dtype=np.int64)
+
+    def column(self, name: str) -> list[Any]:
+        """What a column has for all keys, in their order."""
+        return list(self._catch_up()[name])
+
+    def _catch_up(self) -> dict[str, list[Any]]:
+        if self._in_order is None or len(self._touched) * _SHARE > len(self._keys):
+            self._keys = sorted(self._row_of)
+            self._rows = array("q", map(self._row_of.__getitem__, self._keys))
+            self._in_order = {name: list(map(column.__getitem__, self._rows)) for name, column in self._columns.items()}
+        else:
+            for key in self._touched:
+                self._place(key, self._in_order)
+        self._touched.clear()
+        return self._in_order
+
+    def _place(self, key: Key, in_order: Mapping[str, list[Any]]) -> None:
+        position, row = bisect_left(self._keys, key), self._row_of.get(key)
+        is_known = position < len(self._keys) and self._keys[position] == key
+        replaced = slice(position, position + is_known)
+        self._keys[replaced] = [key] if row is not None else []
+        self._rows[replaced] = array("q", [row] if row is not None else [])
+        for name, ordered in in_order.items():
+            ordered[replaced] = [self._columns[name][row]] if row is not None else []
+
+
+class Residents:
+    """The pods on each of so many nodes."""
+
+    def __init__(self, pods: Pods, count: int) -> None:
+        order = pods.where(np.ones(len(pods), dtype=bool))
+        order = order[np.argsort(pods.node[order], kind="stable")]
+        #: The pods that were there at first, by node, and where each node's begin.
+        self._settled = order[np.searchsorted(pods.node[order], 0) :]
+        self._first = np.searchsorted(pods.node[self._settled], np.arange(count + 1))
+        #: Where each pod was at first.
+        self._home: IdArray = pods.node
+        #: The pods that came later, by node.
+        self.arrived: dict[int, list[int]] = {}
+
+    def copied(self) -> Residents:
+        """The same pods, for another state."""
+        other = Residents.__new__(Residents)
+        other._settled, other._first, other._home = self._settled, self._first, self._home  # noqa: SLF001
+        other.arrived = {node: list(pods) for node, pods in self.arrived.items()}
+        return other
+
+    def on(self, node: int, exists: BoolArray, now: IdArray) -> tuple[IntArray, bool]:
+        """The pods on a node, and whether all of them have been there from the beginning; ``now`` is where pods are."""
+        settled = self._settled[self._first[node] : self._first[node + 1]]
+        settled = settled[exists[settled] & (now[settled] == node)]
+        arrived = self.arrived.get(node)
+        return (np.concatenate((settled, arrived)), False) if arrived else (settled, True)
+
+    def enter(self, pod: int, node: int) -> None:
+        """A pod has come."""
+        if pod >= len(self._home) or self._home[pod] != node:
+            self.arrived.setdefault(node, []).append(pod)

@@ -21,8 +21,8 @@ import numpy.typing as npt
 
 from restow.cluster import pod_parts
 from restow.cluster.interning import IdArray, Interner, by_appearance
-from restow.cluster.key_order import Key, KeyOrder
 from restow.cluster.pod_holdings import Held, decode_held
+from restow.cluster.pod_order import Key, KeyOrder
 from restow.cluster.pod_reading import flags_of, keys_of, qos_code, times_of, title_of
 from restow.cluster.pods import (
     NO_POD,

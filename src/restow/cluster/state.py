@@ -21,10 +21,9 @@ from restow.cluster.growing import GrowingColumns
 from restow.cluster.interning import BoolArray, IdArray, IntArray
 from restow.cluster.journal import Change, Creation, Deletion, Entry, Move, Update
 from restow.cluster.owners import OwnerCounts
-from restow.cluster.pod_order import PodOrder
+from restow.cluster.pod_order import PodOrder, Residents
 from restow.cluster.pods import NO_POD, PENDING, Flag, PodRow
 from restow.cluster.request_vectors import add_missing_resources, request_vectors_of, sums_by_node
-from restow.cluster.residents import Residents
 from restow.cluster.snapshot import Cluster, Key
 
 #: The arrays of a state that have one entry a pod.

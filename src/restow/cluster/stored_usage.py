@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
+from restow.cluster.interning import IntArray
 from restow.cluster.snapshot import Cluster, Key
 from restow.cluster.usage import StoredMetrics
-from restow.cluster.usage_columns import KIND, RESOURCES, unpacked
+from restow.cluster.usage_columns import KIND, PER_SHARE, RESOURCES, SHARE, unpacked
 from restow.cluster.usage_history import Sample, Series, UsageHistory, latest
-from restow.cluster.usage_shares import pod_shares
-from restow.kube.objects import ObjectMeta, WireQuantity
+from restow.cluster.usage_samples import NodeSamples, QueryResult
+from restow.kube.objects import ContainerMetrics, ObjectMeta, PodMetrics, WireQuantity
 from restow.kube.timestamps import SECOND, format_time
 
 _METRICS, _POD_METRICS = "NodeMetrics", "PodMetrics"
@@ -42,7 +45,7 @@ def with_usage_at(cluster: Cluster, now: int) -> UsageAt:
     """The cluster, where each node without metrics of its own used what its history last says by a time in seconds.
 
     The metrics of a node are those that metrics.k8s.io would have served then. Where the input has no metrics of pods at
-    all, the usage of these nodes is that of their pods (``cluster.usage_shares``).
+    all, the usage of these nodes is that of their pods (``cluster.stored_usage``).
     """
     history = stored_history(cluster)
     known = cluster.kind(_METRICS)
@@ -56,7 +59,7 @@ def with_usage_at(cluster: Cluster, now: int) -> UsageAt:
     estimated = not cluster.kind(_POD_METRICS)
     if estimated:
         amounts = {name: {resource: each.value for resource, each in found.items()} for name, found in samples.items()}
-        others[_POD_METRICS] = dict(sorted(pod_shares(cluster, amounts).items()))
+        others[_POD_METRICS] = dict(sorted(_pod_shares(cluster, amounts).items()))
     oldest = min(each.at for found in samples.values() for each in found.values())
     return UsageAt(replace(cluster, others=others), len(samples), oldest, estimated)
 
@@ -73,3 +76,68 @@ def _metrics(node: str, samples: Mapping[str, Sample]) -> StoredMetrics:
     }
     measured = min(sample.at for sample in samples.values())
     return StoredMetrics(ObjectMeta(name=node), usage, format_time(measured * SECOND))
+
+
+# A series that is of no query, as those of CSV, stands for any. Each step of the history before counts as one cycle,
+# so that what has to last for several cycles can be told.
+def stored_results(cluster: Cluster, queries: Iterable[str], now: int, cycles: int = 1) -> dict[str, QueryResult]:
+    """The results of the queries that are stored, at a time in seconds, with those of the cycles before.
+
+    Nodes without a sample by then have none; a query without nodes has no result.
+    """
+    shares = [each for each in cluster.kind(KIND).values() if each.resource == SHARE]
+    series = [(each.query, each.node, unpacked(each)) for each in sorted(shares, key=lambda each: each.query)]
+    found = {}
+    for query in queries:
+        # The exact query sorts behind the empty one, so it replaces that.
+        of_node = {node: each for own, node, each in series if own in ("", query)}
+        result = _result(of_node, now)
+        if result.samples:
+            earlier = tuple(_result(of_node, now - back * _step(of_node)) for back in range(1, cycles))
+            found[query] = QueryResult(
+                result.at, result.samples, earlier=tuple(each for each in earlier if each.samples)
+            )
+    return found
+
+
+def _result(of_node: Mapping[str, Series], at: int) -> QueryResult:
+    samples = []
+    for node, series in sorted(of_node.items()):
+        end = int(np.searchsorted(series.times, at, side="right"))
+        if end:
+            shares = series.values[:end] / PER_SHARE
+            samples.append(NodeSamples(node, series.times[:end].astype(np.float64), shares))
+    return QueryResult(float(at), tuple(samples))
+
+
+def _step(of_node: Mapping[str, Series]) -> int:
+    """The usual seconds between two samples; a minute where there are no two."""
+    steps = np.concatenate([np.diff(series.times) for series in of_node.values()])
+    return int(np.median(steps)) if len(steps) else 60
+
+
+# That is an estimate. A pod that requests none of a resource has no share of it.
+def _pod_shares(cluster: Cluster, used: Mapping[str, Mapping[str, int]]) -> dict[Key, PodMetrics]:
+    """The metrics of all pods on some nodes, of which is known what they used: amounts by resource, by name."""
+    pods, nodes = cluster.pods, cluster.nodes
+    on_node = np.flatnonzero(pods.read() & ~pods.terminal & (pods.node >= 0))
+    on_node = on_node[np.isin(pods.node[on_node], [nodes.index[name] for name in used if name in nodes.index])]
+    columns = {resource: _shares(cluster, on_node, used, resource) for resource in RESOURCES}
+    rows = zip(on_node.tolist(), *(columns[resource].tolist() for resource in RESOURCES), strict=True)
+    return {key: metrics for pod, cpu, memory in rows for key, metrics in [_share_metrics(cluster, pod, cpu, memory)]}
+
+
+def _shares(cluster: Cluster, on_node: IntArray, used: Mapping[str, Mapping[str, int]], resource: str) -> IntArray:
+    pods = cluster.pods
+    requests = np.array([each.requests.get(resource, 0) for each in pods.tables.resources], dtype=np.float64)
+    wanted, where = requests[pods.resources[on_node]], pods.node[on_node]
+    total = np.bincount(where, weights=wanted, minlength=len(cluster.nodes))
+    amounts = np.array([float(used.get(name, {}).get(resource, 0)) for name in cluster.nodes.names])
+    return (amounts[where] * wanted / np.maximum(total[where], 1.0)).astype(np.int64)
+
+
+def _share_metrics(cluster: Cluster, pod: int, cpu: int, memory: int) -> tuple[Key, PodMetrics]:
+    pods = cluster.pods
+    namespace, name = pods.tables.namespaces[pods.namespace[pod]], pods.names[pod]
+    container = ContainerMetrics(usage={"cpu": f"{cpu}m", "memory": str(memory)})
+    return (namespace, name), PodMetrics(ObjectMeta(name=name, namespace=namespace), (container,))

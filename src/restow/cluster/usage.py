@@ -6,11 +6,15 @@ a limit must not have been rounded before. Source: metrics.k8s.io/v1beta1.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from typing import Final
+
+from msgspec import structs
 
 from restow.cluster.snapshot import Cluster
 from restow.kube.objects import ContainerMetrics, NodeMetrics, PodMetrics, WireQuantity
-from restow.kube.quantity import parse_quantity
+from restow.kube.quantity import NANO_PER_MILLI, NANO_PER_UNIT, parse_quantity
 from restow.kube.timestamps import parse_time
 
 #: Nano-units by resource name.
@@ -21,6 +25,12 @@ METRICS_API = "metrics.k8s.io"
 
 #: What is collected of nodes; a resource that a sample leaves out is 0.
 COLLECTED = ("cpu", "memory")
+
+#: Between two samples (seconds).
+INTERVAL: Final = 5.0
+#: What counts of the mean so far.
+_BETA: Final = 0.9
+_STEPS: Final = {"cpu": (NANO_PER_MILLI, "m"), "memory": (NANO_PER_UNIT, "")}
 
 
 def node_usage(cluster: Cluster) -> dict[str, Amounts]:
@@ -74,5 +84,33 @@ def container_usage(container: ContainerMetrics) -> Amounts:
 
 
 def _amounts(wire: Mapping[str, WireQuantity] | None) -> Amounts:
-    """Quantities that ``cluster.values`` has checked."""
+    """Quantities that ``cluster.left_out`` has checked."""
     return {resource: parse_quantity(text).nano for resource, text in (wire or {}).items()}
+
+
+# A loop decides again and again, so one high sample must not move pods. The first sample of a node counts as it is;
+# from then on CPU is kept in whole milli-CPUs and memory in whole bytes. Source: Descheduler 0.36,
+# pkg/descheduler/metricscollector.
+def share_before(seconds: float) -> float:
+    """Which share of a mean is from before so many seconds ago, if samples come regularly."""
+    return float(_BETA ** (max(seconds, 0.0) / INTERVAL))
+
+
+def smoothed(before: NodeMetrics | None, sample: NodeMetrics) -> NodeMetrics:
+    """A sample, weighed with what was before it."""
+    if before is None:
+        return sample
+    usage = {name: _mean(before, sample, name) for name in COLLECTED}
+    return structs.replace(sample, usage=(sample.usage or {}) | usage)
+
+
+def _mean(before: NodeMetrics, sample: NodeMetrics, resource: str) -> str:
+    mean = _BETA * _steps(before, resource) + (1 - _BETA) * _steps(sample, resource)
+    # Half a step is rounded up; usage is never negative.
+    return f"{math.floor(mean + 0.5)}{_STEPS[resource][1]}"
+
+
+def _steps(metrics: NodeMetrics, resource: str) -> int:
+    """An amount in whole steps, rounded up; what a sample leaves out is 0."""
+    size = _STEPS[resource][0]
+    return -(-parse_quantity((metrics.usage or {}).get(resource, "0")).nano // size)

@@ -1,6 +1,6 @@
 """Evictions as failures of Jobs: a Job whose pods fail too often ends, and what it has worked on is lost.
 
-What an eviction counts for is the Job's to say (``workloads.job_failures``). A plan may cause as many failures as a Job
+What an eviction counts for is the Job's to say (``workloads.jobs``). A plan may cause as many failures as a Job
 still allows; they are never given back.
 """
 
@@ -17,8 +17,15 @@ from restow.cluster.snapshot import Cluster
 from restow.kube.excerpts import title
 from restow.kube.objects import Job
 from restow.policies.codes import RefusalCode
-from restow.workloads.job_failures import COUNT, IGNORE, action_on_eviction, failures_so_far, most_failures
-from restow.workloads.jobs import job_of, replaces_only_ended
+from restow.workloads.jobs import (
+    COUNT,
+    IGNORE,
+    action_on_eviction,
+    failures_so_far,
+    job_of,
+    most_failures,
+    replaces_only_ended,
+)
 
 #: Why a Job does not bear the loss of a pod.
 OF_JOBS = (RefusalCode.JOB_BACKOFF_LIMIT, RefusalCode.JOB_FAILURE_POLICY)

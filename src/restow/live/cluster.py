@@ -21,11 +21,11 @@ from restow.client.following import Changed, Current, Interrupted, Listed, Remov
 from restow.client.listing import pages
 from restow.client.resources import RESOURCES
 from restow.client.transport import Api
-from restow.cluster.fenced_nodes import FencedNode
 from restow.cluster.left_out import ObjectKey, add_page, sentence
+from restow.cluster.nodes import FencedNode
 from restow.cluster.pods_now import PodNow
-from restow.cluster.smoothing import INTERVAL, smoothed
 from restow.cluster.snapshot import Cluster, ClusterStore
+from restow.cluster.usage import INTERVAL, smoothed
 from restow.kube.objects import NodeMetrics
 from restow.live.kinds import METRICS, PERMITTING, PROTECTING, READ, REQUIRED, refusal_sentence
 from restow.live.outages import Outages, Tell
@@ -46,7 +46,7 @@ class LiveCluster:
     """The state of a cluster as the API server last told it.
 
     ``kinds`` are the kinds to keep; those of metrics.k8s.io are asked for again and again instead of being watched, and
-    the usage of nodes is the mean of what came so far (``cluster.smoothing``). ``tell`` is handed a sentence when a kind
+    the usage of nodes is the mean of what came so far (``cluster.usage``). ``tell`` is handed a sentence when a kind
     is refused, when it is not any more, when news stop coming, when a kind is not known any more and when it is again, and
     for objects that cannot be read.
     """

@@ -11,10 +11,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, repeat
+from typing import Final
 
 from restow.cluster.owners import owner_of
 from restow.cluster.snapshot import Cluster
-from restow.kube.objects import Job
+from restow.kube.objects import Job, PodFailureRule
 from restow.workloads.controlled_pods import BURST, Actions, ControlledPod, NewPod
 from restow.workloads.replica_sets import deletion_order
 
@@ -22,6 +23,14 @@ _INDEXED = "Indexed"
 _RANGE = re.compile(r"(?P<first>[0-9]{1,10})(-(?P<last>[0-9]{1,10}))?")
 #: Conditions of a Job that creates nothing any more.
 _FINISHING = frozenset({"Complete", "Failed", "SuccessCriteriaMet", "FailureTarget"})
+
+#: What the API server puts for an absent limit, unless there is one for each index.
+_DEFAULT_LIMIT = 6
+#: Actions of failure policies: the loss is a failure like any other, or none.
+COUNT: Final = "Count"
+IGNORE: Final = "Ignore"
+#: How a container ends that SIGTERM or SIGKILL ends.
+_KILLED = (143, 137)
 
 
 def job(wire: Job, pods: Sequence[ControlledPod], now: int) -> Actions:
@@ -90,3 +99,42 @@ def _ranges(text: str | None) -> Iterator[tuple[int, int]]:
         found = _RANGE.fullmatch(part)
         if found:
             yield int(found["first"]), int(found["last"] or found["first"])
+
+
+# A pod that is deleted before it has ended counts as failed. One failure more than ``backoffLimit`` ends the Job. A
+# ``podFailurePolicy`` may have other rules for pods with the condition DisruptionTarget, which every evicted pod
+# gets: that they do not count, or that they end the Job at once. The first rule that matches applies, so a rule about
+# the exit code of a container that is told to stop may come before. Source: Kubernetes 1.36, the Job controller's
+# isPodFailed and matchPodFailurePolicy.
+def failures_so_far(job: Job) -> int:
+    """How many pods of a Job have failed, also those that are in no count yet."""
+    uncounted = job.status.uncounted_terminated_pods
+    return job.status.failed + len((uncounted and uncounted.failed) or ())
+
+
+def most_failures(job: Job) -> int | None:
+    """With how many failures a Job still goes on; None if only those of each index count."""
+    if job.spec.backoff_limit is None and job.spec.backoff_limit_per_index is not None:
+        return None
+    return _DEFAULT_LIMIT if job.spec.backoff_limit is None else job.spec.backoff_limit
+
+
+def action_on_eviction(job: Job) -> str:
+    """What a Job does about an evicted pod; the worst of its rules that could apply, if that is not certain."""
+    policy = job.spec.pod_failure_policy
+    for rule in (policy and policy.rules) or ():
+        if _is_about_disruption(rule) or (_is_about_killed(rule) and rule.action != IGNORE):
+            return rule.action
+    return COUNT
+
+
+def _is_about_disruption(rule: PodFailureRule) -> bool:
+    return any(each.type == "DisruptionTarget" and each.status == "True" for each in rule.on_pod_conditions or ())
+
+
+def _is_about_killed(rule: PodFailureRule) -> bool:
+    codes = rule.on_exit_codes
+    if codes is None:
+        return False
+    among = [each in (codes.values or ()) for each in _KILLED]
+    return any(among) if codes.operator == "In" else not all(among)

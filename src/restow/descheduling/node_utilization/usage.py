@@ -14,10 +14,18 @@ import numpy as np
 
 from restow.cluster.interning import IntArray
 from restow.cluster.pods import NO_POD
-from restow.cluster.smoothing import share_before
 from restow.cluster.snapshot import Cluster
 from restow.cluster.state import ClusterState
-from restow.cluster.usage import Amounts, age_text, container_usage, node_usage, pod_metrics, source_of, time_of
+from restow.cluster.usage import (
+    Amounts,
+    age_text,
+    container_usage,
+    node_usage,
+    pod_metrics,
+    share_before,
+    source_of,
+    time_of,
+)
 from restow.cluster.usage_changes import UsageChange
 from restow.cluster.usage_samples import NO_USAGE
 from restow.descheduling.framework import StrategyError, View

@@ -75,7 +75,7 @@ def _capacity(volume: PersistentVolume) -> int:
 
 
 def _size(amounts: Mapping[str, WireQuantity]) -> int:
-    """Of quantities that ``cluster.values`` has checked."""
+    """Of quantities that ``cluster.left_out`` has checked."""
     return parse_quantity(amounts[_STORAGE]).nano if _STORAGE in amounts else 0
 
 
