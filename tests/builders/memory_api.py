@@ -20,7 +20,7 @@ from restow.client.permitted_body import Permit
 from restow.client.resources import RESOURCES
 from restow.client.transport import Call
 from restow.operator.inventory import DEFINITIONS
-from restow.operator.kinds import KUBEDESCHEDULERS, WRITTEN
+from restow.operator.objects import KUBEDESCHEDULERS, WRITTEN
 
 T = TypeVar("T")
 #: The last part of the path of a list.

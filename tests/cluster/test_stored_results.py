@@ -6,9 +6,9 @@ import json
 
 import msgspec
 import pytest
-from prometheus_cluster.histories import a_series
 
 from builders import a_node, a_pod
+from cluster.histories import a_series
 from descheduling.harness import a_cluster
 from restow.cluster.stored_usage import stored_history, stored_results
 from restow.cluster.usage_columns import SHARE, packed
@@ -45,7 +45,10 @@ def test_a_query_has_the_samples_that_were_there_by_then(prometheus_cluster):
 
 
 def test_a_series_of_no_query_stands_for_any(prometheus_cluster):
-    assert told(stored_results(prometheus_cluster, ["unknown"], 200)["unknown"]) == {"n1": {100: 0.125}, "n3": {100: 0.0625}}
+    assert told(stored_results(prometheus_cluster, ["unknown"], 200)["unknown"]) == {
+        "n1": {100: 0.125},
+        "n3": {100: 0.0625},
+    }
 
 
 def test_each_query_has_its_own_series(prometheus_cluster):

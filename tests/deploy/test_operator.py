@@ -13,7 +13,7 @@ from restow.operator.desired import desired
 from restow.operator.facts import Facts
 from restow.operator.reading import resource_of
 from restow.operator.resource import NAMESPACE
-from restow.operator.taint_guard import binding_spec, guard_spec
+from restow.operator.soft_tainter import binding_spec, guard_spec
 
 OPERATOR = DEPLOY / "operator"
 RIGHTS = documents(OPERATOR / "rights.yaml")

@@ -16,9 +16,9 @@ from restow.descheduling.namespace_opt_out import namespace_checks
 from restow.descheduling.node_fit import NodeFit
 from restow.descheduling.registry import plugins
 from restow.kube.timestamps import parse_time
+from restow.policies.arguments import resolve_priority_threshold
 from restow.policies.load import load_policy
 from restow.policies.policy import Namespaces
-from restow.policies.priority import resolve_priority_threshold
 
 
 def evictor_args(args: dict[str, Any]) -> DefaultEvictorArgs:

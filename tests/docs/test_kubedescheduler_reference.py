@@ -12,7 +12,7 @@ from builders.kubedeschedulers import INSTALLED, OPENSHIFT, a_kubedescheduler
 from docs.pages import ROOT, prose, rows, section, text_of
 from restow.operator import resource, rules
 from restow.operator.desired import desired
-from restow.operator.prometheus import QUERIES
+from restow.operator.facts import QUERIES
 
 PAGE = prose(text_of("docs/reference/kubedescheduler.md"))
 SOURCES = "".join(path.read_text() for path in sorted((ROOT / "src" / "restow" / "operator").glob("*.py")))

@@ -28,7 +28,7 @@ from e2e.shipped import DEPLOY, try_out
 from e2e.waiting import wait_until
 from restow.operator.daemon import LEASE
 from restow.operator.facts import Facts, Installation
-from restow.operator.kinds import SELECTOR, WRITTEN
+from restow.operator.objects import SELECTOR, WRITTEN
 from restow.operator.resource import NAMESPACE, ProfileName
 from restow.operator.rights import OPERAND
 from restow.operator.rules import CONFLICTS

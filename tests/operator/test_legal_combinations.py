@@ -13,9 +13,8 @@ from builders.kubedeschedulers import INSTALLED, OPENSHIFT, PROTECTED, a_kubedes
 from builders.policies import PLUGINS
 from restow.operator import resource
 from restow.operator.desired import desired
-from restow.operator.facts import Facts, PrometheusRoute
+from restow.operator.facts import QUERIES, Facts, PrometheusRoute
 from restow.operator.policy import policy_of
-from restow.operator.prometheus import QUERIES
 from restow.operator.rules import CONFLICTS, KUBEVIRT_PROFILES
 from restow.policies.load import validate_policy
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from restow.descheduling.plugins.low_node_utilization import LowNodeUtilizationArgs
-from restow.operator.node_states import keys_of, node_states
+from restow.operator.soft_tainting import keys_of, node_states
 from restow.operator.soft_taints import APPROPRIATE, OVERUTILIZED
 
 BOTH = frozenset({APPROPRIATE, OVERUTILIZED})

@@ -18,7 +18,7 @@ from builders.operator_policies import (
     outcome,
     policy,
 )
-from restow.operator.prometheus import QUERIES
+from restow.operator.facts import QUERIES
 
 
 @pytest.mark.parametrize(("lifetime", "seconds"), [("5m", 300), ("1.5s", 1), ("0s", 0), ("168h", 604800)])

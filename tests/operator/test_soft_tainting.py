@@ -17,9 +17,8 @@ from restow.client.errors import ClientError
 from restow.errors import InputError
 from restow.operator.desired import desired
 from restow.operator.resource import NAMESPACE
-from restow.operator.soft_tainting import LOOK, SoftTainting, read_policy
+from restow.operator.soft_tainting import LOOK, SoftTainting, read_policy, tainting_policy
 from restow.operator.soft_taints import APPROPRIATE, EFFECT, OVERUTILIZED
-from restow.operator.tainting_policy import tainting_policy
 from restow.running.logs import Log
 from restow.serving.health import Health
 

@@ -24,9 +24,8 @@ from builders.kubedeschedulers import INSTALLED, an_object
 from builders.policies import PLUGINS
 from oracle.cases import SEEDS
 from oracle.oracle_process import ROOT, OracleProcess
-from restow.operator.facts import Facts, PrometheusRoute
+from restow.operator.facts import QUERIES, Facts, PrometheusRoute
 from restow.operator.policy import Outcome, policy_of
-from restow.operator.prometheus import QUERIES
 from restow.operator.reading import resource_of
 from restow.operator.resource import NAMESPACE, Level, PackingLevel, ProfileName
 from restow.operator.rules import CONFLICTS, KUBEVIRT_PROFILES

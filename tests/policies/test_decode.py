@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from builders.policies import PLUGINS, a_config, a_policy, a_profile, an_old_policy, as_yaml
 from restow.descheduling.evictor_args import DefaultEvictorArgs
 from restow.descheduling.plugins.low_node_utilization import LowNodeUtilizationArgs
 from restow.descheduling.plugins.pod_life_time import PodConditionFilter, PodLifeTimeArgs
 from restow.descheduling.plugins.remove_duplicates import RemoveDuplicatesArgs
-from restow.policies.decode import decode
+from restow.policies.decode import decode, sound_parts
+from restow.policies.load import validate_policy
 from restow.policies.policy import RestowSettings
 
 AT = ("profiles", 0, "args")
@@ -172,3 +174,61 @@ def test_args_may_carry_a_type():
 def test_a_choice_names_the_choices():
     assert texts({"placement": "proove"}, RestowSettings) == ["must be prove or upstream, not 'proove'"]
     assert texts({"certainty": []}, RestowSettings) == ["must be certain or likely or possible or a number, not []"]
+
+
+def places(policy):
+    """Where errors are found."""
+    return [finding.path for finding in validate_policy(as_yaml(policy), "p.yaml", PLUGINS)]
+
+
+@pytest.mark.parametrize(
+    ("fault", "left"),
+    [
+        (("nodeSelector",), {"profiles": [{"name": "P", "names": [1, 2]}]}),
+        (("profiles", 0, "name"), {"nodeSelector": 5, "profiles": [{"names": [1, 2]}]}),
+        (("profiles", 0, "names", 1), {"nodeSelector": 5, "profiles": [{"name": "P"}]}),
+        (("profiles", 0), {"nodeSelector": 5}),
+    ],
+    ids=["key", "key of a profile", "item of a list", "whole profile"],
+)
+def test_a_fault_takes_its_key_or_its_whole_list_with_it(fault, left):
+    data = {"nodeSelector": 5, "profiles": [{"name": "P", "names": [1, 2]}]}
+    assert sound_parts(data, [fault, fault]) == left
+    assert data["nodeSelector"] == 5
+
+
+def test_faults_of_the_outer_document_do_not_hide_those_of_arguments():
+    profile = a_profile(a_config("PodLifeTime", {"bogus": 1}), a_config("RemovePodsHavingTooManyRestarts"))
+    assert places(a_policy(profile, nodeSelector=5, maxNoOfPodsToEvictTotal="x")) == [
+        "nodeSelector",
+        "maxNoOfPodsToEvictTotal",
+        "profiles[0].pluginConfig[0].args.bogus",
+        "profiles[0].pluginConfig[1].args",
+    ]
+
+
+def test_of_a_faulty_profile_only_what_is_there_is_judged():
+    """Plugins and configurations of a profile whose lists are not all there would seem to be missing."""
+    faulty = a_profile(a_config("RemoveDuplicates"), balance=[{"name": "RemoveDuplicates"}], deschedule=["Zed"])
+    other = a_profile(balance=["RemoveDuplicates"])
+    assert places(a_policy(faulty, other)) == [
+        "profiles[0].plugins.balance.enabled[0]",
+        "profiles[0].plugins.deschedule.enabled[0]",
+        "profiles[1].plugins.balance.enabled[0]",
+    ]
+
+
+def test_faults_of_the_restow_section_do_not_hide_others():
+    assert places(a_policy(restow={"placement": 5}, nodeSelector="a in b")) == ["restow.placement", "nodeSelector"]
+
+
+def test_a_faulty_strategy_of_the_old_format_does_not_hide_others():
+    strategies = {
+        "PodLifeTime": {"enabled": True, "params": {"podLifeTime": {"maxPodLifeTimeSeconds": "x"}}},
+        "RemovePodsViolatingNodeAffinity": {"enabled": True},
+    }
+    assert places(an_old_policy(strategies, nodeSelector="a in b")) == [
+        "strategies.PodLifeTime.params.podLifeTime.maxPodLifeTimeSeconds",
+        "strategies.RemovePodsViolatingNodeAffinity.params",
+        "nodeSelector",
+    ]

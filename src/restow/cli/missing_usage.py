@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from restow.kube.excerpts import excerpt
 from restow.policies.policy import KUBERNETES_METRICS, collects_kubernetes_metrics, prometheus_of
-from restow.policies.usage_args import usage_in
-from restow.policies.usage_section import queries_of
+from restow.policies.usage_section import queries_of, usage_in
 from restow.redaction import without_password
 from restow.reporting.wording import counted
 from restow.sources.kubectl import USAGE

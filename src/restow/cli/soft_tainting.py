@@ -7,9 +7,8 @@ from functools import partial
 
 from restow.cli.daemon_process import daemon_log, run_daemon
 from restow.cli.operating import server_on
-from restow.operator.soft_tainting import read_policy
+from restow.operator.soft_tainting import read_policy, tainting_policy
 from restow.operator.tainter_daemon import TainterSettings, taint
-from restow.operator.tainting_policy import tainting_policy
 from restow.running.logs import Format
 from restow.running.settings import ApiSettings
 

@@ -27,9 +27,9 @@ from restow.descheduling.node_fit import NodeFit
 from restow.descheduling.placement import EvictOnly, PluginRef, excluded_pods
 from restow.errors import InputError
 from restow.kube.labels import parse_selector
+from restow.policies.arguments import resolve_priority_threshold
 from restow.policies.codes import Placement, SteeringMode
 from restow.policies.policy import Policy, Profile, collects_kubernetes_metrics
-from restow.policies.priority import resolve_priority_threshold
 from restow.policies.schema import DEFAULT_EVICTOR, ExtensionPoint
 
 #: Fewer nodes than this and an evicted pod could only come back.

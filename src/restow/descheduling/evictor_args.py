@@ -72,7 +72,7 @@ class DefaultEvictorArgs(PluginArgs, frozen=True, rename="camel", forbid_unknown
     node_selector: str = ""
     label_selector: LabelSelector | None = None
     namespace_label_selector: LabelSelector | None = None
-    #: As written; ``policies.priority.resolve_priority_threshold`` makes it a number.
+    #: As written; ``policies.arguments.resolve_priority_threshold`` makes it a number.
     priority_threshold: PriorityThreshold | None = None
     node_fit: bool = False
     min_replicas: Uint = 0

@@ -13,9 +13,8 @@ from typing import Literal
 
 from restow.operator import soft_tainter
 from restow.operator.facts import Facts, Installation
-from restow.operator.monitoring import monitoring_of
 from restow.operator.objects import Object, Place, in_namespace
-from restow.operator.operand import workload_of
+from restow.operator.operand import monitoring_of, workload_of
 from restow.operator.pods import CONFIG_MAP
 from restow.operator.policy import POLICY_FILE, needs_prometheus, policy_of
 from restow.operator.problems import Condition, Notice, Problem, conditions_of

@@ -17,7 +17,7 @@ from restow.client.listing import all_objects
 from restow.client.resources import RESOURCES, VALIDATING_POLICY_BINDINGS, Resource
 from restow.client.transport import Api
 from restow.operator.applying import made_objects
-from restow.operator.kinds import DEPLOYMENTS, KUBEDESCHEDULERS, plain, plain_kind, resource_for
+from restow.operator.objects import DEPLOYMENTS, KUBEDESCHEDULERS, plain, plain_kind, resource_for
 from restow.operator.resource import KIND, NAMESPACE
 from restow.operator.soft_taints import has_soft_taints, read_nodes
 

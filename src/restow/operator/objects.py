@@ -5,12 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
+import msgspec
+
+from restow.client.resources import CONFIG_MAPS, RESOURCES, VALIDATING_POLICY_BINDINGS, Resource
 from restow.operator.resource import API_VERSION, KIND, KubeDescheduler
 
 Object = dict[str, Any]
 
 #: On every object, so that what an operator made can be found; owners in a namespace cannot own what is in none.
 LABELS: Final = {"app.kubernetes.io/name": "descheduler", "app.kubernetes.io/managed-by": "restow-operator"}
+
+_RBAC: Final = "rbac.authorization.k8s.io"
+_MONITORING: Final = "monitoring.coreos.com"
 
 
 @dataclass(slots=True, frozen=True)
@@ -42,3 +48,54 @@ def in_cluster(api_version: str, kind: str, name: str, **rest: Any) -> Object:
 def _owner(owner: KubeDescheduler) -> Object:
     metadata = owner.metadata
     return {"apiVersion": API_VERSION, "kind": KIND, "name": metadata.name, "uid": metadata.uid}
+
+
+def plain_kind(kind: str, group: str, version: str, plural: str, *, namespaced: bool = True) -> Resource:
+    """Return a kind that only an operator knows."""
+    return Resource(kind=kind, group=group, version=version, plural=plural, namespaced=namespaced, type=Object)
+
+
+def plain(resource: Resource) -> Resource:
+    """Return a kind with its objects as they are written."""
+    return msgspec.structs.replace(resource, type=Object)
+
+
+KUBEDESCHEDULERS: Final = plain_kind(KIND, "operator.openshift.io", "v1", "kubedeschedulers")
+#: Of OpenShift.
+SCHEDULERS: Final = plain_kind("Scheduler", "config.openshift.io", "v1", "schedulers", namespaced=False)
+API_SERVERS: Final = plain_kind("APIServer", "config.openshift.io", "v1", "apiservers", namespaced=False)
+ROUTES: Final = plain_kind("Route", "route.openshift.io", "v1", "routes")
+DEPLOYMENTS: Final = plain(RESOURCES["Deployment"])
+JOBS: Final = plain(RESOURCES["Job"])
+SERVICE_MONITORS: Final = plain_kind("ServiceMonitor", _MONITORING, "v1", "servicemonitors")
+
+#: Every kind of which an operator makes objects, in an order in which they can be created.
+WRITTEN: Final = (
+    plain_kind("ServiceAccount", "", "v1", "serviceaccounts"),
+    plain_kind("ClusterRole", _RBAC, "v1", "clusterroles", namespaced=False),
+    plain_kind("ClusterRoleBinding", _RBAC, "v1", "clusterrolebindings", namespaced=False),
+    plain_kind("Role", _RBAC, "v1", "roles"),
+    plain_kind("RoleBinding", _RBAC, "v1", "rolebindings"),
+    plain(CONFIG_MAPS),
+    plain(RESOURCES["Service"]),
+    plain_kind(
+        "ValidatingAdmissionPolicy",
+        "admissionregistration.k8s.io",
+        "v1",
+        "validatingadmissionpolicies",
+        namespaced=False,
+    ),
+    plain(VALIDATING_POLICY_BINDINGS),
+    SERVICE_MONITORS,
+    plain_kind("PrometheusRule", _MONITORING, "v1", "prometheusrules"),
+    DEPLOYMENTS,
+    JOBS,
+)
+_BY_KIND: Final = {each.kind: each for each in WRITTEN}
+#: Finds what an operator has made.
+SELECTOR: Final = ",".join(f"{name}={value}" for name, value in LABELS.items())
+
+
+def resource_for(thing: Object) -> Resource:
+    """Return where an object that an operator makes lives in the API."""
+    return _BY_KIND[thing["kind"]]

@@ -11,7 +11,7 @@ from restow.operator.facts import Facts
 from restow.operator.objects import Object, Place, in_namespace
 from restow.operator.pods import POLICY_PATH, VERBOSITY, Program, lasting, pod_metadata, pod_spec, probe
 from restow.operator.resource import KubeDeschedulerSpec
-from restow.operator.rights import OPERAND, PLAN_CONFIG_MAP
+from restow.operator.rights import OPERAND, PLAN_CONFIG_MAP, rights_of_prometheus
 from restow.operator.rules import KUBEVIRT_PROFILES
 
 NAME: Final = "descheduler"
@@ -23,6 +23,10 @@ CERTIFICATE: Final = "kube-descheduler-serving-cert"
 _CERTIFICATE_AT: Final = "/certs-dir"
 #: A hanging run is ended, as in ``deploy/kubernetes/job``.
 _LONGEST_RUN: Final = 3600
+
+_SERVICE: Final = "metrics"
+_SERVICE_CA: Final = "/etc/prometheus/configmaps/serving-certs-ca-bundle/service-ca.crt"
+_TOKEN: Final = "/var/run/secrets/kubernetes.io/serviceaccount/token"  # noqa: S105 - a path
 
 
 def workload_of(place: Place, image: str, policy: str, facts: Facts) -> Object:
@@ -75,3 +79,45 @@ def _served() -> Object:
         "livenessProbe": probe("/livez", initialDelaySeconds=5, periodSeconds=20, failureThreshold=3),
         "readinessProbe": probe("/readyz", periodSeconds=10),
     }
+
+
+def monitoring_of(place: Place, facts: Facts) -> list[Object]:
+    """Return the Service, and where the cluster has them the ServiceMonitor and the rights of OpenShift's Prometheus."""
+    return [
+        _service(place, facts),
+        *([_monitor(place, facts)] if facts.has_service_monitors else ()),
+        *(rights_of_prometheus(place) if facts.is_openshift else ()),
+    ]
+
+
+def _service(place: Place, facts: Facts) -> Object:
+    wanted = {"service.beta.openshift.io/serving-cert-secret-name": CERTIFICATE} if facts.is_openshift else None
+    port = {"name": "https", "port": PORT, "protocol": "TCP", "targetPort": PORT}
+    spec = {"type": "ClusterIP", "selector": APP, "ports": [port]}
+    return in_namespace(place, "v1", "Service", _SERVICE, labels=APP, annotations=wanted, spec=spec)
+
+
+def _monitor(place: Place, facts: Facts) -> Object:
+    endpoint = {
+        "port": "https",
+        "path": "/metrics",
+        "scheme": "https",
+        "interval": "30s",
+        # The label namespace of the metrics is that of the evicted pod.
+        "metricRelabelings": [
+            {"action": "replace", "sourceLabels": ["exported_namespace"], "targetLabel": "pod_namespace"},
+            {"action": "labeldrop", "regex": "exported_namespace"},
+        ],
+        **(_verified(place) if facts.is_openshift else {"tlsConfig": {"insecureSkipVerify": True}}),
+    }
+    spec = {
+        "endpoints": [endpoint],
+        "namespaceSelector": {"matchNames": [place.namespace]},
+        "selector": {"matchLabels": APP},
+    }
+    return in_namespace(place, "monitoring.coreos.com/v1", "ServiceMonitor", "kube-descheduler", spec=spec)
+
+
+def _verified(place: Place) -> Object:
+    name = f"{_SERVICE}.{place.namespace}.svc"
+    return {"bearerTokenFile": _TOKEN, "tlsConfig": {"caFile": _SERVICE_CA, "serverName": name}}

@@ -14,19 +14,16 @@ from restow.descheduling.registry import plugins
 from restow.documents.findings import Issue, path_text
 from restow.documents.writing import write_yaml
 from restow.errors import InputError
-from restow.operator.facts import KUBEVIRT_LABEL, Facts, Installation
-from restow.operator.namespaces import check_selection, scope_of
+from restow.operator.facts import KUBEVIRT_LABEL, Facts, Installation, query_of, server_url
 from restow.operator.notices import notices_of
 from restow.operator.problems import Notice, Problem
 from restow.operator.profiles import PROFILES, ProfileSettings
-from restow.operator.prometheus import query_of, server_url
 from restow.operator.resource import KubeDeschedulerSpec, ProfileCustomizations
-from restow.operator.rules import KUBEVIRT_PROFILES, check_spec
-from restow.policies.arguments import PriorityThreshold
+from restow.operator.rules import KUBEVIRT_PROFILES, check_selection, check_spec, scope_of
+from restow.policies.arguments import PriorityThreshold, resolve_priority_threshold
 from restow.policies.enclosed import read_policy_document
 from restow.policies.load import read_policy
 from restow.policies.policy import PROMETHEUS
-from restow.policies.priority import resolve_priority_threshold
 from restow.policies.v1alpha2 import API_VERSION, KIND
 
 #: The key of the ConfigMap, and the name of the file where it is mounted.

@@ -12,9 +12,9 @@ from typing import Any, Final
 from restow.cluster.nodes import BASIC_RESOURCES
 from restow.descheduling.node_utilization.capacity import METRIC_RESOURCE
 from restow.kube.duration import SECOND
-from restow.operator.namespaces import Scope
-from restow.operator.prometheus import KUBEVIRT_QUERY, metrics_provider
+from restow.operator.facts import KUBEVIRT_QUERY, metrics_provider
 from restow.operator.resource import DeviationLevel, Level, PackingLevel, ProfileCustomizations
+from restow.operator.rules import Scope
 from restow.policies.schema import DEFAULT_EVICTOR
 
 Plain = dict[str, Any]

@@ -6,11 +6,13 @@ Source: cluster-kube-descheduler-operator 5.4, the rules of its CustomResourceDe
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
 
+from restow.kube.excerpts import excerpt
 from restow.operator.problems import Problem
-from restow.operator.resource import NAME, KubeDeschedulerSpec, Metadata, ProfileCustomizations
+from restow.operator.resource import NAME, KubeDeschedulerSpec, Metadata, NamespaceSelection, ProfileCustomizations
 
 #: Profiles that cannot stand beside one another, in the order in which the API server looks.
 CONFLICTS: Final = (
@@ -43,6 +45,10 @@ BOTH_THRESHOLDS: Final = (
 )
 NEGATIVE_LIFETIME: Final = "podLifetime must not be negative"
 KUBEVIRT_PROFILES: Final = frozenset({"KubeVirtRelieveAndMigrate", "DevKubeVirtRelieveAndMigrate"})
+
+#: Protected in every cluster, in the order in which policies name them.
+_ALWAYS: Final = ("kube-system", "hypershift", "openshift")
+_PREFIXES: Final = ("openshift-", "hypershift")
 
 
 def check_name(metadata: Metadata, namespace: str) -> Iterator[Problem]:
@@ -92,3 +98,51 @@ def _customizations(spec: KubeDeschedulerSpec) -> Iterator[Problem]:
 
 def _has_both_thresholds(custom: ProfileCustomizations) -> bool:
     return bool(custom.dev_low_node_utilization_thresholds and custom.dev_deviation_thresholds)
+
+
+def _is_protected(namespace: str) -> bool:
+    """Whether no resource may have the pods of a namespace evicted, whether or not it is there yet."""
+    return namespace in _ALWAYS or namespace.startswith(_PREFIXES)
+
+
+def _protected(namespaces: Iterable[str]) -> tuple[str, ...]:
+    """Return the protected namespaces of a cluster by name, after those that every cluster has."""
+    return (*_ALWAYS, *sorted({each for each in namespaces if _is_protected(each)} - set(_ALWAYS)))
+
+
+@dataclass(slots=True, frozen=True)
+class Scope:
+    """The arguments of strategies about namespaces."""
+
+    #: Of strategies that can include namespaces as well as exclude them.
+    namespaces: dict[str, Any]
+    #: Of the utilisation strategies, which can only exclude.
+    evictable: dict[str, Any]
+
+
+def scope_of(selection: NamespaceSelection, namespaces: Iterable[str]) -> Scope:
+    """Return the arguments for a selection in a cluster.
+
+    What cannot include at least excludes the protected namespaces, which are never evictable.
+    """
+    closed = _protected(namespaces)
+    if selection.included:
+        return Scope({"include": [*selection.included]}, {"exclude": [*closed]})
+    excluded = {"exclude": [*closed, *selection.excluded]}
+    return Scope(excluded, excluded)
+
+
+def check_selection(selection: NamespaceSelection, namespaces: Iterable[str]) -> Iterator[Problem]:
+    """Yield why namespaces cannot be selected like this."""
+    if selection.included and selection.excluded:
+        yield Problem(
+            "NamespacesIncludedAndExcluded", "It is forbidden to combine both included and excluded namespaces"
+        )
+    wrong = [each for each in selection.included if _is_protected(each)]
+    closed = " ".join(_protected((*namespaces, *wrong)))
+    for namespace in wrong:
+        yield Problem(
+            "ProtectedNamespaceIncluded",
+            f"Protected namespace {excerpt(namespace)} included. It is forbidden to include any of the protected "
+            f"namespaces from [{closed}]",
+        )

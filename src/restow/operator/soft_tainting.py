@@ -11,21 +11,24 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from restow.client import objects
 from restow.client.errors import ClientError, NotFound
 from restow.client.transport import Api
+from restow.descheduling.node_utilization.capacity import METRIC_RESOURCE
+from restow.descheduling.node_utilization.queried import whole_percents
+from restow.descheduling.node_utilization.thresholds import is_above, is_below
+from restow.descheduling.plugins.low_node_utilization import LowNodeUtilizationArgs, limits
 from restow.descheduling.registry import plugins
 from restow.errors import InputError
 from restow.kube.labels import parse_selector
-from restow.operator.kinds import KUBEDESCHEDULERS
-from restow.operator.node_states import keys_of, node_states
+from restow.operator.objects import KUBEDESCHEDULERS
 from restow.operator.reading import resource_of
 from restow.operator.resource import NAME, KubeDescheduler
+from restow.operator.rules import KUBEVIRT_PROFILES
 from restow.operator.soft_tainter import is_needed
-from restow.operator.soft_taints import TaintedNode, read_nodes, write_taints
-from restow.operator.tainting_policy import TaintingPolicy, tainting_policy
+from restow.operator.soft_taints import APPROPRIATE, OVERUTILIZED, TaintedNode, read_nodes, write_taints
 from restow.policies.enclosed import read_policy_document
 from restow.policies.load import load_document
 from restow.policies.policy import Policy
@@ -41,6 +44,12 @@ _PATIENCE: Final = 900.0
 
 #: What a query of a policy comes to, 0 to 1 by node; ClientError.
 Usage = Callable[[Policy, str], Awaitable[Mapping[str, float]]]
+
+_STRATEGY: Final = "LowNodeUtilization"
+
+NodeState = Literal["underutilized", "appropriate", "overutilized"]
+
+_NONE: Final[frozenset[str]] = frozenset()
 
 
 @dataclass(slots=True)
@@ -122,6 +131,14 @@ class SoftTainting:
             self.health.not_ready(str(error))
 
 
+@dataclass(slots=True, frozen=True)
+class TaintingPolicy:
+    """The thresholds, and the query that they are about."""
+
+    args: LowNodeUtilizationArgs
+    query: str
+
+
 def _moves(resource: KubeDescheduler) -> bool:
     return is_needed(resource.spec) and resource.spec.management_state != "Removed"
 
@@ -143,3 +160,48 @@ def read_policy(path: str) -> Policy:
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error} (--policy-config-file)") from error
     return load_document(read_policy_document(text, path), plugins()).policy
+
+
+def tainting_policy(policy: Policy) -> TaintingPolicy | None:
+    """Return what the policy says; None if it moves no virtual machines, InputError if its usage comes from elsewhere."""
+    for profile in policy.profiles:
+        if profile.name in KUBEVIRT_PROFILES and _STRATEGY in profile.balance:
+            args: LowNodeUtilizationArgs = profile.args[_STRATEGY]
+            prometheus = args.metrics_utilization.prometheus if args.metrics_utilization is not None else None
+            if prometheus is None:
+                raise InputError(
+                    f"profile {profile.name}: soft taints go by Prometheus; set metricsUtilization of {_STRATEGY}, with a "
+                    "query"
+                )
+            return TaintingPolicy(args, prometheus.query)
+    return None
+
+
+# Source: cluster-kube-descheduler-operator 5.4, its soft tainter.
+def node_states(
+    usage: Mapping[str, float], cordoned: Collection[str], args: LowNodeUtilizationArgs
+) -> dict[str, NodeState]:
+    """Return the state of each node by its usage, 0 to 1; a cordoned node takes no pods, so it is never underutilized."""
+    loads = {node: {METRIC_RESOURCE: float(whole_percents(share))} for node, share in usage.items()}
+    low, high = limits(args, loads.values())
+
+    def state(node: str) -> NodeState:
+        if node not in cordoned and is_below(loads[node], low):
+            return "underutilized"
+        return "overutilized" if is_above(loads[node], high) else "appropriate"
+
+    return {node: state(node) for node in loads}
+
+
+def keys_of(states: Mapping[str, NodeState]) -> dict[str, frozenset[str]]:
+    """Return the keys of the soft taints that each node is to bear.
+
+    Where no node is underutilized, the ones that are used appropriately are the best there are, and bear none.
+    """
+    is_room = "underutilized" in states.values()
+    keys: dict[NodeState, frozenset[str]] = {
+        "underutilized": _NONE,
+        "appropriate": frozenset({APPROPRIATE}) if is_room else _NONE,
+        "overutilized": frozenset({APPROPRIATE, OVERUTILIZED}),
+    }
+    return {node: keys[state] for node, state in states.items()}

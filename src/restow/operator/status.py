@@ -5,7 +5,7 @@ A pure function of what is wanted and what is there. Conditions keep their time 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -14,10 +14,11 @@ import msgspec
 import restow
 from restow.operator.applying import Key
 from restow.operator.desired import Desired
-from restow.operator.kinds import DEPLOYMENTS, JOBS
-from restow.operator.objects import Object
+from restow.operator.objects import DEPLOYMENTS, JOBS, Object
 from restow.operator.operand import NAME
 from restow.operator.problems import AS_EXPECTED, DEGRADED, Condition, Problem, conditions_of
+from restow.operator.rights import PLAN_CONFIG_MAP
+from restow.running.publishing import SUMMARY, PlanSummary
 
 AVAILABLE: Final = "Available"
 PROGRESSING: Final = "Progressing"
@@ -27,6 +28,9 @@ _NONE_RUNS: Final = {
     "leave": ("NotInstalled", "there is no descheduler, and the operator makes none now"),
     "apply": ("NotInstalled", "the descheduler could not be installed yet"),
 }
+
+#: Bytes of a summary that belongs into a status; those of restow have a few hundred.
+_LARGEST: Final = 10_000
 
 
 def status_of(
@@ -133,3 +137,18 @@ def _generations(workload: Object | None) -> list[Object]:
     metadata = workload["metadata"]
     where = {"group": DEPLOYMENTS.group, "resource": DEPLOYMENTS.plural, "namespace": metadata["namespace"]}
     return [{**where, "name": metadata["name"], "lastGeneration": metadata.get("generation", 0), "hash": ""}]
+
+
+def summary_in(there: Mapping[tuple[str, str, str], Object]) -> Object | None:
+    """Return the summary of the last plan for a status, None where there is none that can be read."""
+    found = next(
+        (thing for (kind, _, name), thing in there.items() if (kind, name) == ("ConfigMap", PLAN_CONFIG_MAP)), {}
+    )
+    text = (found.get("data") or {}).get(SUMMARY, "")
+    if len(text) > _LARGEST:
+        return None
+    try:
+        summary = msgspec.json.decode(text, type=PlanSummary)
+    except (msgspec.DecodeError, msgspec.ValidationError):
+        return None
+    return {**msgspec.to_builtins(summary), "configMap": PLAN_CONFIG_MAP}

@@ -15,15 +15,11 @@ from restow.client.listing import all_objects
 from restow.errors import InputError
 from restow.kube.duration import SECOND
 from restow.kube.timestamps import format_time
-from restow.operator.applying import Key, Writing, apply_all, made_objects, remove_all, stop_all
-from restow.operator.cluster_facts import read_facts
-from restow.operator.comparing import MANAGER
+from restow.operator.applying import MANAGER, Key, Writing, apply_all, made_objects, remove_all, stop_all
 from restow.operator.desired import Desired, desired
-from restow.operator.facts import Installation
-from restow.operator.kinds import KUBEDESCHEDULERS, resource_for
+from restow.operator.facts import Installation, read_facts
 from restow.operator.metrics import OperatorMetrics
-from restow.operator.objects import Object
-from restow.operator.plan_summary import summary_in
+from restow.operator.objects import KUBEDESCHEDULERS, Object, resource_for
 from restow.operator.pods import VERBOSITY
 from restow.operator.problems import Problem, conditions_of
 from restow.operator.reading import resource_of
@@ -31,7 +27,7 @@ from restow.operator.resource import API_VERSION, KIND, Metadata
 from restow.operator.rules import check_name
 from restow.operator.soft_tainter import ACCOUNT
 from restow.operator.soft_taints import remove_taints
-from restow.operator.status import failed, is_told, status_of
+from restow.operator.status import failed, is_told, status_of, summary_in
 
 #: kopf writes it, and removes it once ``leave`` has done its work.
 FINALIZER: Final = "restow.dev/operator"

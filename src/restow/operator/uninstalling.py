@@ -18,7 +18,7 @@ from restow.client.objects import PatchKind
 from restow.client.transport import Api
 from restow.operator import inventory
 from restow.operator.inventory import Item, resource_of_item
-from restow.operator.kinds import KUBEDESCHEDULERS
+from restow.operator.objects import KUBEDESCHEDULERS
 from restow.operator.soft_taints import remove_taints
 from restow.operator.syncing import FINALIZER
 

@@ -14,11 +14,10 @@ from typing import Any, Final, cast
 import aiohttp
 import kopf
 
-from restow.client.errors import ClientError
+from restow.client.errors import ClientError, NoCredentials
 from restow.client.resources import RESOURCES, Resource
 from restow.client.transport import TIME_OUT, Api
-from restow.operator.kinds import KUBEDESCHEDULERS, SELECTOR, WRITTEN
-from restow.operator.kopf_session import Session
+from restow.operator.objects import KUBEDESCHEDULERS, SELECTOR, WRITTEN
 from restow.operator.resource import NAME
 from restow.operator.syncing import FINALIZER
 
@@ -33,6 +32,8 @@ _WATCH: Final = 300
 
 Left = Callable[[], Awaitable[None]]
 
+_UNAUTHORIZED = 401
+
 
 class _NoMemory(kopf.DiffBaseStorage):
     """Keeps no last configuration: nothing depends on it."""
@@ -43,6 +44,53 @@ class _NoMemory(kopf.DiffBaseStorage):
 
     def store(self, *, body: kopf.Body, patch: kopf.Patch, essence: kopf.BodyEssence) -> None:
         """Store nothing."""
+
+
+class Session:
+    """As much of an aiohttp session as kopf uses."""
+
+    def __init__(self, api: Api) -> None:
+        self._api = api
+        self.headers: dict[str, str] = {}
+
+    @property
+    def closed(self) -> bool:
+        """Whether nothing can be asked any more."""
+        return self._api.session.closed
+
+    async def close(self) -> None:
+        """Do nothing: whoever opened the session closes it."""
+
+    async def request(
+        self, *, method: str, url: str, headers: dict[str, str] | None, **rest: Any
+    ) -> aiohttp.ClientResponse:
+        """Ask, and once more where a token has just been replaced."""
+        response = await self._once(method, url, headers, rest)
+        if response.status != _UNAUTHORIZED:
+            return response
+        response.release()
+        self._api.endpoint.credentials.rejected()
+        return await self._once(method, url, headers, rest)
+
+    async def _once(
+        self, method: str, url: str, headers: dict[str, str] | None, rest: dict[str, Any]
+    ) -> aiohttp.ClientResponse:
+        endpoint = self._api.endpoint
+        try:
+            identity = await endpoint.credentials.identity()
+        except NoCredentials as error:
+            # What kopf tries again.
+            raise aiohttp.ClientConnectionError(str(error)) from error
+        return await self._api.session.request(
+            method,
+            url,
+            headers=[*self.headers.items(), *(headers or {}).items(), *identity.headers],
+            ssl=identity.tls if identity.tls is not None else True,
+            server_hostname=endpoint.server_name,
+            proxy=endpoint.proxy,
+            allow_redirects=False,
+            **rest,
+        )
 
 
 async def watch(

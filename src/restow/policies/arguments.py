@@ -12,6 +12,8 @@ from msgspec import Meta, Struct
 
 from restow.documents.field_types import Uint
 from restow.documents.findings import Issue
+from restow.errors import InputError
+from restow.kube.excerpts import excerpt
 from restow.kube.labels import selector_from
 from restow.kube.objects import Int32, LabelSelector
 
@@ -26,6 +28,11 @@ Thresholds = Annotated[dict[str, Percentage], Meta(extra={"go": "api.ResourceThr
 
 MIN_PERCENTAGE = 0
 MAX_PERCENTAGE = 100
+
+#: Pods of this priority and above are the system's. Source: Kubernetes 1.36, scheduling API.
+_SYSTEM_CRITICAL_PRIORITY = 2_000_000_000
+#: Classes that every API server creates.
+_BUILT_IN_CLASSES = {"system-cluster-critical": _SYSTEM_CRITICAL_PRIORITY, "system-node-critical": 2_000_001_000}
 
 
 class PluginArgs(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw_only=True):
@@ -115,3 +122,32 @@ def check_choices(field: str, chosen: Iterable[str], allowed: frozenset[str]) ->
     if set(chosen) <= allowed:
         return []
     return [f"{field} must be one of [{' '.join(sorted(allowed))}]"]
+
+
+def resolve_priority_threshold(threshold: PriorityThreshold | None, priority_classes: Mapping[str, int] | None) -> int:
+    """Return the priority from which on pods are not evictable.
+
+    ``priority_classes`` are the cluster's, by name; None if they are unknown. Raises InputError, with upstream's
+    texts, if the named class is missing or the result is above the system's priorities.
+    """
+    value = _SYSTEM_CRITICAL_PRIORITY
+    if threshold is not None and threshold.value is not None:
+        value = threshold.value
+    elif threshold is not None and threshold.name:
+        value = _class_value(threshold.name, priority_classes)
+    if value > _SYSTEM_CRITICAL_PRIORITY:
+        raise InputError(
+            f"priority threshold can't be greater than {_SYSTEM_CRITICAL_PRIORITY}, and this one is {value}"
+        )
+    return value
+
+
+def _class_value(name: str, priority_classes: Mapping[str, int] | None) -> int:
+    classes = _BUILT_IN_CLASSES | dict(priority_classes or {})
+    if name not in classes:
+        raise InputError(
+            "unable to get priority value from the priority class: "
+            f'priorityclasses.scheduling.k8s.io "{excerpt(name)}" not found; if the cluster has it, '
+            "add it to the input: kubectl get priorityclasses -o json"
+        )
+    return classes[name]

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 from restow.documents.findings import Issue
 from restow.kube.excerpts import excerpt, misspelled_or_foreign
-from restow.policies.configs import first_configs
 from restow.policies.schema import DEFAULT_EVICTOR, EXTENSION_POINTS, OWNER
+from restow.policies.spelling import first_configs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from restow.documents.findings import Path
-    from restow.policies.configs import Config
     from restow.policies.schema import ExtensionPoint, Plugins, PluginSchema
+    from restow.policies.spelling import Config
     from restow.policies.wire import DeschedulerProfile, PluginSet
 
 

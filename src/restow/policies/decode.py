@@ -7,8 +7,9 @@ as Go does: the innermost struct, then the field's path from where decoding bega
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import deepcopy
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from msgspec import Struct, inspect
 
@@ -19,6 +20,9 @@ from restow.documents.findings import Path
 from restow.documents.shapes import Shape, json_kind, shape_of
 from restow.kube.excerpts import excerpt
 from restow.policies.schema import PluginSchema
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 S = TypeVar("S", bound=Struct)
 
@@ -33,10 +37,13 @@ _PACKAGES: Final = {
     "restow.kube.objects": "v1.",
     "restow.policies.arguments": "api.",
     "restow.policies.policy": "v1alpha2.",
-    "restow.policies.usage_args": "nodeutilization.",
+    "restow.policies.usage_section": "nodeutilization.",
     "restow.policies.wire": "v1alpha2.",
-    "restow.policies.v1alpha1_wire": "v1alpha1.",
+    "restow.policies.v1alpha1_strategies": "v1alpha1.",
 }
+
+#: Where the index of a profile stands in a path, the only list of which other items are examined.
+_PROFILE_AT = 1
 
 
 def decode(data: Any, cls: type[S], path: Path) -> Decoded[S]:
@@ -73,3 +80,30 @@ def _type_name(shape: Shape, packages: Mapping[str, str]) -> str:
 def _package(cls: type[Struct], packages: Mapping[str, str]) -> str:
     module = f"{cls.__module__}."
     return next((name for room, name in packages.items() if module.startswith(f"{room}.")), "")
+
+
+# They are examined even if other values are wrong, so that people learn of all problems at once.
+def sound_parts(data: dict[str, Any], faults: Iterable[Path]) -> dict[str, Any]:
+    """Return a copy of a document without the keys at whose values, or inside whose lists, there is a fault."""
+    sound = deepcopy(data)
+    for path in faults:
+        _remove(sound, _key_around(path))
+    return sound
+
+
+def _key_around(path: Path) -> Path:
+    """Return the path of the key to remove: a whole list for one of its items, so that the others keep their places."""
+    in_profile = path[:1] == ("profiles",) and len(path) > _PROFILE_AT + 1
+    start = _PROFILE_AT + 1 if in_profile else 0
+    for at in range(start, len(path)):
+        if isinstance(path[at], int):
+            return path[:at]
+    return path
+
+
+def _remove(data: Any, path: Path) -> None:
+    for step in path[:-1]:
+        if isinstance(data, dict) and step not in data:
+            return  # what is around it is gone already
+        data = data[step]
+    data.pop(path[-1], None)

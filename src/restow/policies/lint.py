@@ -8,31 +8,34 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from restow.documents.findings import Issue, to_findings
 from restow.kube.excerpts import did_you_mean, excerpt
 from restow.policies import v1alpha1
+from restow.policies.building import implements
 from restow.policies.decode import decode
 from restow.policies.enclosed import read_policy_document
-from restow.policies.lint_profiles import lint_conflicts, lint_profile
 from restow.policies.load import read_policy
 from restow.policies.policy import KUBERNETES_METRICS, PROMETHEUS, collects_kubernetes_metrics, prometheus_of
-from restow.policies.usage_args import usage_in, usage_of
-from restow.policies.usage_section import queries_of
-from restow.policies.wire import DeschedulerPolicy
+from restow.policies.schema import DEFAULT_EVICTOR
+from restow.policies.usage_section import queries_of, usage_in, usage_of
+from restow.policies.wire import DeschedulerPolicy, dropped_filters
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator, Sequence
 
     from restow.documents.document import Document
-    from restow.documents.findings import Finding
+    from restow.documents.findings import Finding, Path
     from restow.policies.policy import Policy
     from restow.policies.schema import Plugins
-    from restow.policies.wire import DeschedulerProfile
+    from restow.policies.wire import DeschedulerProfile, PluginSet
 
 _PROVIDERS = (KUBERNETES_METRICS, PROMETHEUS)
 _LIMITS = ("maxNoOfPodsToEvictPerNode", "maxNoOfPodsToEvictPerNamespace", "maxNoOfPodsToEvictTotal")
+
+_HONOURED = "preevictionfilter"
+_DOCUMENTED: Final = "preEvictionFilter"
 
 
 def lint_policy(text: bytes, filename: str, plugins: Plugins) -> list[Finding]:
@@ -68,7 +71,7 @@ def _lint(data: dict[str, Any], policy: Policy, plugins: Plugins) -> Iterator[Is
     yield from _lint_profile_names(policy)
     for index, (written, profile) in enumerate(zip(wire.profiles, policy.profiles, strict=True)):
         path = ("profiles", index)
-        yield from lint_profile(written, data["profiles"][index] or {}, path, plugins)
+        yield from _lint_profile(written, data["profiles"][index] or {}, path, plugins)
         for position, name in _first_entries(written):
             args = profile.args[name]
             issues = [*plugins[name].lint(args), *_missing_provider(args, policy)]
@@ -77,7 +80,7 @@ def _lint(data: dict[str, Any], policy: Policy, plugins: Plugins) -> Iterator[Is
     if policy.restow.usage is not None and not queries_of(policy):
         text = "it has no effect: no strategy goes by what a Prometheus tells"
         yield Issue(("restow", "usage"), text, "warning", "write metricsUtilization.source: Prometheus")
-    yield from lint_conflicts(policy, plugins)
+    yield from _lint_conflicts(policy, plugins)
 
 
 def _first_entries(profile: DeschedulerProfile) -> Iterator[tuple[int, str]]:
@@ -129,3 +132,90 @@ def _unused_providers(policy: Policy) -> Iterator[Issue]:
         if provider.source in _PROVIDERS and provider.source not in used:
             text = f"no strategy asks {provider.source} for usage: metricsUtilization.source"
             yield Issue(("metricsProviders", index), text, "note")
+
+
+def _lint_profile(
+    profile: DeschedulerProfile, written: dict[str, Any], path: Path, plugins: Plugins
+) -> Iterator[Issue]:
+    """Yield what is odd about the profile that stands at ``path``; ``written`` is its plain data."""
+    sets = _plugin_sets(profile)
+    plugins_path = (*path, "plugins")
+    yield from _unused_points(written.get("plugins") or {}, plugins_path)
+    yield from _other_spelling(profile, written.get("plugins") or {}, plugins_path, plugins)
+    for key, plugin_set in sets.items():
+        yield from _lint_plugin_set(plugin_set, (*plugins_path, key))
+    enabled = {name for plugin_set in sets.values() for name in plugin_set.enabled}
+    yield from _lint_configs(profile, enabled, path)
+    if not (profile.plugins.deschedule.enabled or profile.plugins.balance.enabled):
+        yield Issue(plugins_path, f'profile "{excerpt(profile.name)}" enables no strategy: it does nothing', "warning")
+
+
+def _lint_conflicts(policy: Policy, plugins: Plugins) -> Iterator[Issue]:
+    """Yield a note for each pair of enabled strategies that pull in opposite directions."""
+    runs = [set(profile.deschedule + profile.balance) for profile in policy.profiles]
+    for schema in plugins.values():
+        for other, how in schema.conflicts.items():
+            yield from _conflict(runs, (schema.name, other), how)
+
+
+def _conflict(runs: Sequence[Collection[str]], pair: tuple[str, str], how: str) -> Iterator[Issue]:
+    first, second = (next((at for at, names in enumerate(runs) if each in names), None) for each in pair)
+    if first is not None and second is not None:
+        together = any(names >= {*pair} for names in map(set, runs))
+        where = "in one profile" if together else "in one policy"
+        text = f"{pair[0]} and {pair[1]} {where} pull in opposite directions: {how}"
+        yield Issue(("profiles", max(first, second), "plugins"), text, "note")
+
+
+def _plugin_sets(profile: DeschedulerProfile) -> dict[str, PluginSet]:
+    """Return the extension points that run, by the key they are written under."""
+    return {
+        "deschedule": profile.plugins.deschedule,
+        "balance": profile.plugins.balance,
+        "filter": profile.plugins.filter,
+        _HONOURED: profile.plugins.preevictionfilter,
+        _DOCUMENTED: dropped_filters(profile.plugins),
+    }
+
+
+def _unused_points(written: dict[str, Any], path: Path) -> Iterator[Issue]:
+    for key in ("presort", "sort"):
+        if written.get(key):
+            yield Issue((*path, key), f"{key} is read and never used", "warning")
+
+
+def _other_spelling(
+    profile: DeschedulerProfile, written: dict[str, Any], path: Path, plugins: Plugins
+) -> Iterator[Issue]:
+    if written.get(_HONOURED) is not None:
+        text = f'"{_HONOURED}" is spelled as upstream reads it; its documentation says {_DOCUMENTED}'
+        yield Issue((*path, _HONOURED), text, "note")
+    if written.get(_DOCUMENTED) is not None:
+        text = f'upstream silently drops "{_DOCUMENTED}", whatever its documentation says; it reads "{_HONOURED}"'
+        yield Issue((*path, _DOCUMENTED), text, "warning")
+    for name in dropped_filters(profile.plugins).enabled:
+        if not implements(plugins, name, _DOCUMENTED):
+            yield Issue((*path, _DOCUMENTED), f'"{excerpt(name)}" is ignored: it is no {_DOCUMENTED} plugin', "warning")
+
+
+def _lint_plugin_set(plugin_set: PluginSet, path: Path) -> Iterator[Issue]:
+    if plugin_set.disabled:
+        names = ", ".join(plugin_set.disabled)
+        text = f"disabled is read and never used ({names}): nothing is enabled by default but {DEFAULT_EVICTOR}"
+        yield Issue((*path, "disabled"), text, "warning")
+    for name, times in Counter(plugin_set.enabled).items():
+        if times > 1:
+            text = f'"{excerpt(name)}" is enabled {times} times, and runs {times} times a cycle'
+            yield Issue((*path, "enabled"), text, "warning")
+
+
+def _lint_configs(profile: DeschedulerProfile, enabled: set[str], path: Path) -> Iterator[Issue]:
+    seen: set[str] = set()
+    for position, entry in enumerate(profile.plugin_config):
+        place = (*path, "pluginConfig", position)
+        if entry.name in seen:
+            text = f"{entry.name} is configured before; only the first pluginConfig entry of a plugin counts"
+            yield Issue(place, text, "warning")
+        elif entry.name not in enabled and entry.name != DEFAULT_EVICTOR:
+            yield Issue(place, f"{entry.name} is configured, but not enabled: it never runs", "warning")
+        seen.add(entry.name)

@@ -1,7 +1,7 @@
 """A policy as the descheduler follows it: decoded, validated, defaults filled in.
 
 What still depends on the cluster stays as written: node and label selectors, and priority thresholds by class name
-(``policies.priority``).
+(``policies.arguments``).
 """
 
 from __future__ import annotations

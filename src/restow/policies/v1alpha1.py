@@ -16,12 +16,10 @@ from restow.documents.findings import Issue, errors_in, refusal
 from restow.errors import InputError
 from restow.kube.excerpts import excerpt, misspelled_or_foreign
 from restow.policies import v1alpha2
-from restow.policies.decode import decode
+from restow.policies.decode import decode, sound_parts
 from restow.policies.schema import DEFAULT_EVICTOR, OWNER
-from restow.policies.sound_parts import sound_parts
 from restow.policies.spelling import duplicate_key, ignored_key
-from restow.policies.v1alpha1_strategies import STRATEGIES, given
-from restow.policies.v1alpha1_wire import DeschedulerPolicy
+from restow.policies.v1alpha1_strategies import STRATEGIES, DeschedulerPolicy, given
 from restow.policies.v1alpha2 import Reading
 
 if TYPE_CHECKING:
@@ -29,7 +27,7 @@ if TYPE_CHECKING:
 
     from restow.documents.findings import Path
     from restow.policies.schema import Plugins
-    from restow.policies.v1alpha1_wire import DeschedulerStrategy
+    from restow.policies.v1alpha1_strategies import DeschedulerStrategy
 
 API_VERSION = "descheduler/v1alpha1"
 

@@ -16,14 +16,12 @@ from restow.documents.document import DocumentKind
 from restow.documents.findings import Issue, errors_in
 from restow.kube.labels import parse_selector
 from restow.policies.building import check_build, check_points, implements
-from restow.policies.configs import first_configs, read_configs
-from restow.policies.decode import decode
+from restow.policies.decode import decode, sound_parts
 from restow.policies.metrics import check_metrics_providers
 from restow.policies.policy import Policy, Profile, RestowSettings
 from restow.policies.restow_section import check_restow
 from restow.policies.schema import DEFAULT_EVICTOR
-from restow.policies.sound_parts import sound_parts
-from restow.policies.spelling import duplicate_key, ignored_key, unknown_field
+from restow.policies.spelling import duplicate_key, first_configs, ignored_key, read_configs, unknown_field
 from restow.policies.usage_section import check_usage
 from restow.policies.wire import DeschedulerPolicy, dropped_filters
 
@@ -32,8 +30,8 @@ if TYPE_CHECKING:
 
     from restow.documents.document import Document
     from restow.documents.findings import Path
-    from restow.policies.configs import Config
     from restow.policies.schema import Plugins
+    from restow.policies.spelling import Config
     from restow.policies.wire import DeschedulerProfile
 
 API_VERSION = "descheduler/v1alpha2"

@@ -44,7 +44,7 @@ from restow.policies.arguments import (
 )
 from restow.policies.policy import KUBERNETES_METRICS, PROMETHEUS
 from restow.policies.schema import FLATTENED, PluginSchema
-from restow.policies.usage_args import MetricsUtilization
+from restow.policies.usage_section import MetricsUtilization
 
 
 class LowNodeUtilizationArgs(PluginArgs, frozen=True, rename="camel", forbid_unknown_fields=True, kw_only=True):

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from restow.errors import InputError
-from restow.policies.arguments import PriorityThreshold
-from restow.policies.priority import resolve_priority_threshold
+from restow.policies.arguments import PriorityThreshold, resolve_priority_threshold
 
 
 @pytest.mark.parametrize(

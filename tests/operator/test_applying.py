@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from builders import Object
-from restow.operator.comparing import MANAGER, covers, with_hash, without_additions
+from restow.operator.applying import MANAGER, covers, with_hash, without_additions
 
 
 @pytest.mark.parametrize(
