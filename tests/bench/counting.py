@@ -25,7 +25,7 @@ import pytest
 import restow
 from restow.cluster import pod_parts
 from restow.cluster.label_groups import LabelGroups
-from restow.descheduling import open_nodes
+from restow.descheduling import steering
 from restow.descheduling.cycle import run_cycle
 from restow.descheduling.evictor import DefaultEvictor
 from restow.descheduling.framework import Strategy, Suggestions
@@ -82,7 +82,7 @@ def _wrap_all(patch: pytest.MonkeyPatch, counts: Counts) -> None:
     wrap(DefaultEvictor, "passes_pre_eviction", "pods filtered late", lambda _evictor, pods: len(pods))
     wrap(LabelGroups, "matching", "label look-ups", lambda *_: 1)
     wrap(Selector, "matches", "selector evaluations", lambda *_: 1)
-    for module in (open_nodes, node_affinity):
+    for module in (steering, node_affinity):
         wrap(module, "matches", "nodes matched by a selection", lambda _selection, nodes: len(nodes))
 
 

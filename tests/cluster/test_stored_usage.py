@@ -10,9 +10,9 @@ import pytest
 from builders import a_node, a_pod, node_metrics, pod_metrics
 from cluster.histories import a_series, samples_of
 from descheduling.harness import a_cluster
-from restow.cluster.stored_usage import stored_history, with_usage_at
+from restow.cluster.stored_usage import stored_history, stored_results, with_usage_at
 from restow.cluster.usage import container_usage, node_usage, time_of
-from restow.cluster.usage_columns import packed
+from restow.cluster.usage_columns import SHARE, packed
 from restow.errors import InputError
 from restow.kube.timestamps import SECOND
 
@@ -84,3 +84,58 @@ def test_with_metrics_of_pods_nothing_is_estimated(shared):
     found = with_usage_at(a_cluster(*shared, pod_metrics("b", cpu="1")), 150)
     assert [name for _, name in found.cluster.kind("PodMetrics")] == ["b"]
     assert not found.estimated
+
+
+def stored_series(node, samples, query="load"):
+    series = a_series({time: int(share * 1_000_000) for time, share in samples.items()}, query)
+    return json.loads(msgspec.json.encode(packed(node, SHARE, series)))
+
+
+@pytest.fixture
+def queried():
+    return a_cluster(
+        a_node("n1"),
+        a_node("n2"),
+        a_pod("p"),
+        stored_series("n1", {100: 0.25, 160: 0.5, 220: 0.875}),
+        stored_series("n2", {160: 0.1}),
+        stored_series("n2", {160: 0.9}, "other"),
+        stored_series("n1", {100: 0.125}, ""),
+        stored_series("n3", {100: 0.0625}, ""),
+    )
+
+
+def told(result):
+    return {each.node: dict(zip(each.times.tolist(), each.values.tolist(), strict=True)) for each in result.samples}
+
+
+def test_a_query_has_the_samples_that_were_there_by_then(queried):
+    found = stored_results(queried, ["load", "unknown"], 200)
+    assert told(found["load"]) == {"n1": {100: 0.25, 160: 0.5}, "n2": {160: 0.1}, "n3": {100: 0.0625}}
+    assert found["load"].at == 200
+    assert found["load"].problem == ""
+
+
+def test_a_series_of_no_query_stands_for_any(queried):
+    assert told(stored_results(queried, ["unknown"], 200)["unknown"]) == {
+        "n1": {100: 0.125},
+        "n3": {100: 0.0625},
+    }
+
+
+def test_each_query_has_its_own_series(queried):
+    assert told(stored_results(queried, ["other"], 200)["other"])["n2"] == {160: 0.9}
+
+
+def test_before_the_first_sample_a_query_has_no_result(queried):
+    assert stored_results(queried, ["load"], 99) == {}
+
+
+def test_each_step_of_the_history_before_counts_as_a_cycle(queried):
+    (result,) = stored_results(queried, ["load"], 220, cycles=5).values()
+    assert [each.at for each in result.earlier] == [160, 100]
+    assert [told(each)["n1"] for each in result.earlier] == [{100: 0.25, 160: 0.5}, {100: 0.25}]
+
+
+def test_shares_are_no_amounts(queried):
+    assert stored_history(queried).nodes == {}

@@ -10,11 +10,11 @@ from builders import NOW
 from descheduling.harness import Object, a_cluster, a_policy
 from descheduling.proven import TOLD, read_policy
 from restow.descheduling.cycle import run_cycle
-from restow.descheduling.deciding import policy_as_asked
 from restow.descheduling.explaining.explanation import Change, NodeExplanation, PodExplanation, StrategyView
 from restow.descheduling.explaining.nodes import explain_node
 from restow.descheduling.explaining.pods import explain_pod
 from restow.descheduling.explaining.what_if import Setting
+from restow.descheduling.planning import policy_as_asked
 from restow.descheduling.proving import prove_cycle
 from restow.descheduling.registry import strategies
 from restow.kube.timestamps import parse_time

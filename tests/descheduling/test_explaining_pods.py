@@ -11,11 +11,10 @@ from descheduling.explained import TAINTS, a_setting, explained, gates, told, vi
 from descheduling.harness import a_policy
 from descheduling.proven import read_policy
 from restow.descheduling.cycle import run_cycle
-from restow.descheduling.deciding import policy_as_asked
 from restow.descheduling.explaining.pods import explain_pod
 from restow.descheduling.explaining.what_if import Setting
 from restow.descheduling.plan import OwnerRef
-from restow.descheduling.planning import make_plan
+from restow.descheduling.planning import make_plan, policy_as_asked
 from restow.descheduling.proving import prove_cycle
 from restow.descheduling.registry import strategies
 from restow.kube.timestamps import parse_time

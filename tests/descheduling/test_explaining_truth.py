@@ -22,9 +22,9 @@ from descheduling.proven import read_policy
 from descheduling.told_changes import Question, as_worded, changed, less
 from oracle.moving_cases import MOVING_SUBJECTS, a_moving_case
 from restow.descheduling.cycle import Cycle
-from restow.descheduling.deciding import decided
 from restow.descheduling.explaining.explanation import Change, PodExplanation, Step
 from restow.descheduling.explaining.pods import explain_pod
+from restow.descheduling.planning import decided
 from restow.kube.timestamps import parse_time
 from restow.policies.codes import Placement
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE

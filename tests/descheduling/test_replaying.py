@@ -13,9 +13,8 @@ from builders import HOSTNAME, NOW, Object, a_namespace, a_node, a_pdb, a_pod
 from descheduling.harness import a_cluster, a_policy
 from descheduling.proven import TOLD, read_policy
 from restow.cluster.snapshot import Cluster
-from restow.descheduling.deciding import decided
 from restow.descheduling.plan import Move
-from restow.descheduling.planning import make_plan
+from restow.descheduling.planning import decided, make_plan
 from restow.descheduling.replaying import Replay, check_turns, replay
 from restow.errors import InputError
 from restow.kube.timestamps import parse_time

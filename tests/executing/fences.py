@@ -14,7 +14,7 @@ from restow.client.leader_election import Election
 from restow.client.leadership import always
 from restow.client.permitted_body import Permit
 from restow.client.transport import Call
-from restow.cluster.nodes import FencedNode, fenced_nodes
+from restow.cluster.fenced_nodes import FencedNode, fenced_nodes
 from restow.executing.fencing import TIMING, Fencing
 from restow.executing.unfencing import Unfencing
 from restow.kube.objects import Node, Taint

@@ -14,20 +14,23 @@ import pytest_asyncio
 from builders.kubedeschedulers import INSTALLED, OPENSHIFT, a_kubedescheduler, an_object
 from client.double import Double, a_double, a_status, an_answer, an_api
 from restow.client.errors import ClientError
+from restow.descheduling.plugins.low_node_utilization import LowNodeUtilizationArgs
 from restow.errors import InputError
 from restow.operator.desired import desired
 from restow.operator.resource import NAMESPACE
-from restow.operator.soft_tainting import LOOK, SoftTainting, read_policy, tainting_policy
+from restow.operator.soft_tainting import LOOK, SoftTainting, keys_of, node_states, read_policy, tainting_policy
 from restow.operator.soft_taints import APPROPRIATE, EFFECT, OVERUTILIZED
 from restow.running.logs import Log
 from restow.serving.health import Health
-
-pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]
 
 KUBEVIRT = "KubeVirtRelieveAndMigrate"
 NODES = "/api/v1/nodes"
 RESOURCE = f"/apis/operator.openshift.io/v1/namespaces/{NAMESPACE}/kubedeschedulers/cluster"
 SOFT = {"key": OVERUTILIZED, "value": "true", "effect": EFFECT}
+
+BOTH = frozenset({APPROPRIATE, OVERUTILIZED})
+#: What a node bears, in a letter: none, the taint of appropriate use, both.
+LETTERS = {frozenset(): "-", frozenset({APPROPRIATE}): "A", BOTH: "O"}
 
 
 def a_node(name: str, *taints: Any, labels: Any = None, cordoned: bool = False) -> dict[str, Any]:
@@ -84,6 +87,8 @@ async def scene(tmp_path: Path) -> AsyncIterator[Scene]:
         yield Scene(double, api, tmp_path)
 
 
+@pytest.mark.asyncio
+@pytest.mark.looptime
 async def test_busy_nodes_get_taints_and_idle_ones_lose_them(scene):
     scene.resource(mode="Automatic")
     scene.nodes(a_node("idle", SOFT), a_node("fair"), a_node("busy"))
@@ -94,6 +99,8 @@ async def test_busy_nodes_get_taints_and_idle_ones_lose_them(scene):
     assert scene.health.waiting_for == ""
 
 
+@pytest.mark.asyncio
+@pytest.mark.looptime
 async def test_nodes_that_the_policy_does_not_select_bear_none_and_need_no_figure(scene):
     scene.resource(mode="Automatic")
     scene.nodes(a_node("other", SOFT, labels={}), a_node("idle"))
@@ -102,6 +109,8 @@ async def test_nodes_that_the_policy_does_not_select_bear_none_and_need_no_figur
     assert scene.patches == {"other": []}
 
 
+@pytest.mark.asyncio
+@pytest.mark.looptime
 async def test_a_cordoned_node_is_no_room(scene):
     scene.resource(mode="Automatic")
     scene.nodes(a_node("idle", cordoned=True), a_node("fair"))
@@ -115,6 +124,8 @@ async def test_a_cordoned_node_is_no_room(scene):
     [{"mode": "Predictive"}, {"mode": "Automatic", "managementState": "Removed"}],
     ids=["Predictive", "Removed"],
 )
+@pytest.mark.asyncio
+@pytest.mark.looptime
 async def test_where_nothing_is_moved_taints_go_and_nobody_is_asked(scene, settings):
     scene.resource(**settings)
     scene.nodes(a_node("a", SOFT))
@@ -122,6 +133,8 @@ async def test_where_nothing_is_moved_taints_go_and_nobody_is_asked(scene, setti
     assert (scene.patches, scene.asked) == ({"a": []}, 0)
 
 
+@pytest.mark.asyncio
+@pytest.mark.looptime
 async def test_another_profile_takes_them_off(scene):
     scene.resource("LongLifecycle", mode="Automatic")
     scene.nodes(a_node("a", SOFT))
@@ -129,12 +142,16 @@ async def test_another_profile_takes_them_off(scene):
     assert scene.patches == {"a": []}
 
 
+@pytest.mark.asyncio
+@pytest.mark.looptime
 async def test_without_a_resource_they_go(scene):
     scene.nodes(a_node("a", SOFT))
     await scene.tainting.look()
     assert scene.patches == {"a": []}
 
 
+@pytest.mark.asyncio
+@pytest.mark.looptime
 async def test_a_resource_that_is_about_to_go_counts_as_gone(scene):
     thing = an_object(KUBEVIRT, mode="Automatic")
     thing["metadata"]["deletionTimestamp"] = "2026-11-22T00:00:00Z"
@@ -145,6 +162,8 @@ async def test_a_resource_that_is_about_to_go_counts_as_gone(scene):
 
 
 @pytest.mark.parametrize("after", ["Predictive", "gone"])
+@pytest.mark.asyncio
+@pytest.mark.looptime
 async def test_a_resource_that_is_switched_off_while_prometheus_answers_gets_no_taints(scene, after):
     scene.resource(mode="Automatic")
     if after == "gone":
@@ -157,6 +176,8 @@ async def test_a_resource_that_is_switched_off_while_prometheus_answers_gets_no_
     assert (scene.asked, scene.patches) == (1, {"old": []})
 
 
+@pytest.mark.asyncio
+@pytest.mark.looptime
 async def test_while_prometheus_is_away_taints_stay(scene):
     scene.resource(mode="Automatic")
     scene.nodes(a_node("a", SOFT))
@@ -170,6 +191,8 @@ async def test_while_prometheus_is_away_taints_stay(scene):
     assert scene.health.waiting_for == "Prometheus is away"
 
 
+@pytest.mark.asyncio
+@pytest.mark.looptime
 async def test_a_node_without_a_figure_leaves_all_as_they_are(scene):
     scene.resource(mode="Automatic")
     scene.nodes(a_node("a", SOFT), a_node("b"))
@@ -179,6 +202,8 @@ async def test_a_node_without_a_figure_leaves_all_as_they_are(scene):
     assert "unable to find metric entry for a, query: " in scene.stream.getvalue()
 
 
+@pytest.mark.asyncio
+@pytest.mark.looptime
 async def test_an_api_server_that_is_away_says_nothing_of_the_resource(scene):
     scene.double.answers("GET", RESOURCE, a_status(403, "Forbidden", "no"))
     scene.nodes(a_node("a", SOFT))
@@ -186,6 +211,8 @@ async def test_an_api_server_that_is_away_says_nothing_of_the_resource(scene):
     assert scene.patches == {}
 
 
+@pytest.mark.asyncio
+@pytest.mark.looptime
 async def test_nodes_are_judged_once_an_interval_and_when_the_resource_changes(scene):
     # A judgement looks twice.
     for _ in range(5):
@@ -202,6 +229,8 @@ async def test_nodes_are_judged_once_an_interval_and_when_the_resource_changes(s
     assert judged == [1, 1, 1, 1, *[2] * 9, *[3] * 3]
 
 
+@pytest.mark.asyncio
+@pytest.mark.looptime
 async def test_what_could_not_be_written_is_tried_again(scene):
     scene.resource(mode="Automatic")
     scene.double.answers("PATCH", f"{NODES}/busy", a_status(403, "Forbidden", "no"))
@@ -213,6 +242,8 @@ async def test_what_could_not_be_written_is_tried_again(scene):
     assert "the soft taints of busy cannot be changed" in scene.stream.getvalue()
 
 
+@pytest.mark.asyncio
+@pytest.mark.looptime
 async def test_a_new_policy_file_counts_from_the_next_judgement_on(scene):
     scene.resource(mode="Automatic")
     scene.nodes(a_node("a", SOFT))
@@ -244,3 +275,69 @@ class TestPolicy:
     async def test_no_file(self, tmp_path):
         with pytest.raises(InputError, match=r"none\.yaml: No such file or directory \(--policy-config-file\)"):
             read_policy(str(tmp_path / "none.yaml"))
+
+
+def args(low: int, high: int, *, deviation: bool) -> LowNodeUtilizationArgs:
+    return LowNodeUtilizationArgs(
+        use_deviation_thresholds=deviation,
+        thresholds={"MetricResource": low},
+        target_thresholds={"MetricResource": high},
+    )
+
+
+def usage(*percents: float) -> dict[str, float]:
+    return {f"n{at}": percent / 100 for at, percent in enumerate(percents)}
+
+
+def letters(
+    percents: tuple[float, ...], low: int, high: int, *, deviation: bool, cordoned: tuple[str, ...] = ()
+) -> str:
+    keys = keys_of(node_states(usage(*percents), cordoned, args(low, high, deviation=deviation)))
+    return "".join(LETTERS[keys[node]] for node in sorted(keys))
+
+
+@pytest.mark.parametrize(
+    ("span", "percents", "expected"),
+    [
+        ((0, 10), (10, 20, 30), "--A"),
+        ((0, 10), (10, 20, 31), "--O"),
+        ((0, 10), (10, 35, 50), "-AO"),
+        ((0, 10), (70,), "-"),
+        ((10, 10), (10, 50, 90), "-AO"),
+        ((10, 10), (10, 10, 10), "---"),
+        ((10, 10), (90, 90, 90), "---"),
+        ((10, 10), (60, 100, 100), "-OO"),
+        ((10, 10), (0, 100), "-O"),
+    ],
+    ids=str,
+)
+def test_around_the_mean(span, percents, expected):
+    assert letters(percents, *span, deviation=True) == expected
+
+
+@pytest.mark.parametrize(("percents", "expected"), [((20, 50, 51), "-AO"), ((21, 50, 51), "--O")], ids=str)
+def test_fixed_thresholds_count_themselves_as_below(percents, expected):
+    assert letters(percents, 20, 50, deviation=False) == expected
+
+
+def test_a_fraction_of_a_percent_is_cut_off():
+    assert letters((20.9, 50.9, 51.0), 20, 50, deviation=False) == "-AO"
+
+
+def test_a_cordoned_node_has_no_room():
+    assert letters((10, 50, 90), 10, 10, deviation=True, cordoned=("n0",)) == "--O"
+    assert letters((10, 10, 50, 90), 10, 10, deviation=True, cordoned=("n0",)) == "A-AO"
+
+
+def test_nodes_bear_taints_where_others_have_room():
+    states = {"low": "underutilized", "fair": "appropriate", "high": "overutilized"}
+    assert keys_of(states) == {"low": set(), "fair": {APPROPRIATE}, "high": BOTH}
+
+
+def test_where_no_node_has_room_the_fair_ones_are_the_best_there_are():
+    assert keys_of({"fair": "appropriate", "high": "overutilized"}) == {"fair": set(), "high": BOTH}
+
+
+def test_no_nodes_bear_nothing():
+    assert node_states({}, (), args(10, 10, deviation=True)) == {}
+    assert keys_of({}) == {}

@@ -15,9 +15,8 @@ from executing.double import virtually
 from restow.client.leadership import always
 from restow.client.permitted_body import Permit
 from restow.cluster.pods_now import PodNow
-from restow.descheduling.deciding import decided
 from restow.descheduling.plan import Metadata
-from restow.descheduling.planning import make_plan
+from restow.descheduling.planning import decided, make_plan
 from restow.descheduling.saved_plan import SavedPlan
 from restow.executing.ledger import AppliedMove
 from restow.executing.outcomes import Outcome

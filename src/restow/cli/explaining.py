@@ -15,12 +15,11 @@ from restow.cli.plan_request import PlanRequest, plan_context
 from restow.cli.progress import Timings, working
 from restow.cli.streams import warn
 from restow.cluster.snapshot import Cluster
-from restow.descheduling.deciding import policy_as_asked
 from restow.descheduling.explaining.explanation import NodeExplanation, PodExplanation
 from restow.descheduling.explaining.nodes import explain_node
 from restow.descheduling.explaining.pods import explain_pod
 from restow.descheduling.explaining.what_if import Setting
-from restow.descheduling.planning import cycle_notes
+from restow.descheduling.planning import cycle_notes, policy_as_asked
 from restow.descheduling.registry import strategies
 from restow.reporting.explain_node import node_sections
 from restow.reporting.explain_pod import pod_sections

@@ -10,7 +10,7 @@ from restow.cli.policy_files import PolicyFile, asked_policy, read_scheduler_con
 from restow.cli.progress import Timings, working
 from restow.cli.streams import warn
 from restow.descheduling.cycle import Cycle
-from restow.descheduling.deciding import decided, placement_of, steering_of
+from restow.descheduling.planning import decided, placement_of, steering_of
 from restow.errors import InputError, problem_lines
 from restow.kube.timestamps import SECOND, format_time
 from restow.policies.codes import Placement, SteeringMode, SteeringSetting

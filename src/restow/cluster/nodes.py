@@ -7,14 +7,14 @@ selector costs one comparison of an array, not one look-up a node.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from restow.cluster.interning import BoolArray, IdArray, IntArray, Interner
-from restow.kube.objects import ContainerImage, Node, Taint
+from restow.kube.objects import ContainerImage, Taint
 from restow.kube.taints import FENCE
 
 #: Resources that every node is asked for, in the first rows of every amount array.
@@ -102,28 +102,9 @@ class Nodes:
         return labels.get("topology.kubernetes.io/zone") or labels.get("failure-domain.beta.kubernetes.io/zone", "")
 
 
-@dataclass(slots=True, frozen=True)
-class FencedNode:
-    """One such taint of a node."""
-
-    name: str
-    #: Where it stands among the node's taints.
-    place: int
-    #: Who has put it there and when, as ``executing.fencing`` writes it.
-    value: str
-
-
 def _label_column(labels: tuple[Mapping[str, str], ...], key: str) -> LabelColumn:
     interner: Interner[str] = Interner()
     values = (node.get(key) for node in labels)
     codes = [NO_LABEL if value is None else interner.id(value) for value in values]
     found = tuple(interner.keys())
     return LabelColumn(found, np.array(codes, dtype=np.int32), {value: code for code, value in enumerate(found)})
-
-
-def fenced_nodes(nodes: Iterable[Node]) -> Iterator[FencedNode]:
-    """The fences of some nodes."""
-    for node in nodes:
-        for place, taint in enumerate(node.spec.taints or ()):
-            if taint.key == FENCE:
-                yield FencedNode(node.metadata.name, place, taint.value)

@@ -12,9 +12,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from restow.cluster.amounts import LARGEST
+from restow.cluster.fenced_nodes import FencedNode, fenced_nodes
 from restow.cluster.left_out import ObjectKey, check_values, stand_in
 from restow.cluster.node_store import ReadNode, beyond_sums, node_columns, node_index, read_node
-from restow.cluster.nodes import FencedNode, Nodes, fenced_nodes
+from restow.cluster.nodes import Nodes
 from restow.cluster.pod_store import PodStore
 from restow.cluster.pods import Pods
 from restow.cluster.pods_now import PodNow

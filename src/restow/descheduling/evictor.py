@@ -63,7 +63,7 @@ class DefaultEvictor:
         self._args = args
         self._state = state
         self._fit = fit
-        #: What namespaces say (``descheduling.namespace_opt_out``); no annotation of a pod overrides it.
+        #: What namespaces say (``descheduling.protections``); no annotation of a pod overrides it.
         self._opt_out = opt_out
         self._checks = static_checks(args, threshold, state.cluster, labels, now)
         #: The annotation that overrides every other check, whatever its value.

@@ -24,7 +24,7 @@ from restow.cluster.pod_classes import Aspect, columns_of, pod_classes
 from restow.cluster.pod_columns import PodColumn, PodGroups, PodIndex, by_value
 from restow.cluster.pods import Rules
 from restow.cluster.state import ClusterState
-from restow.descheduling.open_nodes import OpenNodes
+from restow.descheduling.steering import OpenNodes
 from restow.kube.labels import selector_from
 from restow.kube.objects import PodAffinityTerm
 

@@ -13,6 +13,7 @@ from functools import partial
 import numpy as np
 
 from restow.cluster.interning import BoolArray, IntArray
+from restow.cluster.pods import Flag, Pods
 from restow.descheduling.framework import Suggestion, Suggestions, Verdict, View
 from restow.policies.codes import PlacementConstraint
 
@@ -43,3 +44,13 @@ def suggest_by_node(
                 return
             if verdict is Verdict.NODE_LIMIT:
                 break
+
+
+# No priority before any, then by priority, then BestEffort before Burstable before Guaranteed, then pods that would
+# rather stay (their annotation counts whatever its value) after the others; ties in canonical order. Source:
+# Descheduler 0.36, SortPodsBasedOnPriorityLowToHigh.
+def low_to_high(pods: Pods, chosen: IntArray) -> IntArray:
+    """The chosen pods in order of eviction."""
+    reluctant = (pods.flags[chosen] & Flag.PREFER_NO_EVICTION) != 0
+    keys = (reluctant, pods.qos[chosen], pods.priority[chosen], pods.has_priority[chosen])
+    return chosen[np.lexsort(keys)]

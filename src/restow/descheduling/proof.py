@@ -24,9 +24,8 @@ from restow.descheduling.evictor import Reason
 from restow.descheduling.framework import LandingCheck, Suggestion
 from restow.descheduling.landings import Landings, PlacementPrediction, missing_kinds, only, some
 from restow.descheduling.placement import Landing, Obstacle, PluginRef
-from restow.descheduling.refusal_memory import RefusalMemory
 from restow.descheduling.steering import Steerable
-from restow.descheduling.together import may_wait, not_probable_enough
+from restow.descheduling.together import RefusalMemory, may_wait, not_probable_enough
 from restow.policies.codes import Certainty, PlacementConstraint, RefusalCode, Stage, SteeringMode
 from restow.policies.policy import CertaintySetting
 from restow.scheduling.framework.messages import histogram, reason_counts

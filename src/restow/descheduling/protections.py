@@ -18,8 +18,8 @@ from restow.cluster.label_groups import LabelGroups
 from restow.cluster.pod_columns import PodColumn, by_value
 from restow.cluster.pods import NO_TIME, Flag, Phase, Pods
 from restow.cluster.snapshot import Cluster
+from restow.descheduling.container_states import elapsed_since
 from restow.descheduling.evictor_args import DEFAULT_PROTECTIONS, DefaultEvictorArgs
-from restow.descheduling.pod_ages import elapsed_since
 from restow.kube.duration import format_duration
 from restow.kube.labels import EVERYTHING, selector_from
 from restow.policies.codes import RefusalCode

@@ -11,8 +11,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+import numpy as np
+
+from restow.cluster.interning import BoolArray
+from restow.cluster.node_matching import matches
+from restow.cluster.nodes import Nodes
 from restow.cluster.snapshot import Cluster
-from restow.kube.objects import OwnerReference
+from restow.kube.node_selection import NodeSelection
+from restow.kube.objects import OwnerReference, Toleration
+from restow.kube.taints import HARD_EFFECTS, all_tolerated
 from restow.policies.codes import RefusalCode, SteeringMode
 
 #: The effect of the taint with which nodes are fenced.
@@ -39,6 +46,31 @@ class Steerable:
     def knows(self, pod: int) -> bool:
         """Whether the replacement of a pod can be steered."""
         return self._nominates and can_be_named(self._pods.tables.owners[self._pods.owners[pod]])
+
+
+# Nothing else is checked: the node may be full, cordoned or not among those handed to strategies.
+class OpenNodes:
+    """Answers for the nodes of one cluster, kept for the next pod alike."""
+
+    def __init__(self, nodes: Nodes) -> None:
+        self._nodes = nodes
+        self._tolerated: dict[tuple[Toleration, ...], BoolArray] = {}
+        self._selected: dict[NodeSelection, BoolArray] = {}
+
+    def tolerated(self, tolerations: tuple[Toleration, ...]) -> BoolArray:
+        """Nodes whose NoSchedule and NoExecute taints are all tolerated, bool[node]."""
+        known = self._tolerated.get(tolerations)
+        if known is None:
+            sets = [all_tolerated(tolerations, taints, HARD_EFFECTS) for taints in self._nodes.lasting_taint_sets()]
+            known = self._tolerated[tolerations] = np.array(sets, dtype=bool)[self._nodes.taints]
+        return known
+
+    def selected(self, selection: NodeSelection) -> BoolArray:
+        """Nodes that match node selector and required affinity, bool[node]."""
+        known = self._selected.get(selection)
+        if known is None:
+            known = self._selected[selection] = matches(selection, self._nodes)
+        return known
 
 
 def can_be_named(owners: Sequence[OwnerReference]) -> bool:

@@ -25,7 +25,7 @@ from restow.client.objects import PatchKind, adding_taint, is_outdated, removing
 from restow.client.permitted_body import Permit
 from restow.client.resources import RESOURCES
 from restow.client.transport import Api
-from restow.cluster.nodes import FencedNode
+from restow.cluster.fenced_nodes import FencedNode
 from restow.executing.settings import Clock, elapsed
 from restow.kube.taints import FENCE
 

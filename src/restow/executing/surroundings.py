@@ -42,7 +42,7 @@ class ClusterView(Protocol):
         ...
 
     def opt_out(self, namespace: str) -> str | None:
-        """The value of a namespace's annotation (``descheduling.namespace_opt_out``); None if it has none."""
+        """The value of a namespace's annotation (``descheduling.protections``); None if it has none."""
         ...
 
     def has_room(self, budget: str) -> bool:

@@ -15,7 +15,7 @@ from typing import Final, Protocol
 from restow.client.leader_election import Election, lead
 from restow.client.leadership import Leadership
 from restow.client.transport import Api
-from restow.cluster.nodes import FencedNode
+from restow.cluster.fenced_nodes import FencedNode
 from restow.executing.fencing import Fencing, NodesNow, remove
 from restow.executing.settings import elapsed
 

@@ -21,8 +21,8 @@ from restow.client.following import Changed, Current, Interrupted, Listed, Remov
 from restow.client.listing import pages
 from restow.client.resources import RESOURCES
 from restow.client.transport import Api
+from restow.cluster.fenced_nodes import FencedNode
 from restow.cluster.left_out import ObjectKey, add_page, sentence
-from restow.cluster.nodes import FencedNode
 from restow.cluster.pods_now import PodNow
 from restow.cluster.snapshot import Cluster, ClusterStore
 from restow.cluster.usage import INTERVAL, smoothed

@@ -9,31 +9,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-import msgspec
-
-from restow.client import objects
-from restow.client.errors import NotFound
-from restow.client.listing import Selection, readable_objects
-from restow.client.resources import RESOURCES, Resource
-from restow.client.transport import Api
 from restow.cluster.snapshot import Cluster
 from restow.kube.excerpts import did_you_mean, excerpt
-from restow.operator.objects import API_SERVERS, ROUTES, SCHEDULERS, SERVICE_MONITORS, Object
 from restow.operator.problems import Problem
-from restow.operator.resource import NAME, NAMESPACE, KubeDeschedulerSpec
-from restow.operator.rules import KUBEVIRT_PROFILES
+from restow.operator.resource import NAMESPACE
 from restow.policies.metrics import url_problem
 from restow.policies.policy import PROMETHEUS
-from restow.serving.tls import registered_name
 
 #: Nodes on which virtual machines can run.
 KUBEVIRT_LABEL = "kubevirt.io/schedulable"
-
-_MONITORED: Final = "openshift.io/cluster-monitoring"
-_ROUTE: Final = ("openshift-monitoring", "prometheus-k8s")
-#: What OpenShift's TLS profiles are as flags of ``restow run``; Intermediate is what restow does by itself.
-#: Source: config.openshift.io/v1, TLSSecurityProfile.
-_TLS_VERSIONS: Final = {"Old": "VersionTLS10", "Intermediate": "", "Modern": "VersionTLS13"}
 
 _WAITING_FOR_CPU: Final = "rate(node_pressure_cpu_waiting_seconds_total[1m])"
 _OF_INSTANCES: Final = f"avg by (instance) ( {_WAITING_FOR_CPU})"
@@ -53,7 +37,7 @@ QUERIES: Final = {
 #: What virtual machines are balanced by where nothing else is asked for.
 KUBEVIRT_QUERY: Final = QUERIES["PrometheusCPUMemoryCombinedProfile"]
 _OWN_QUERY: Final = "query:"
-_ROUTE_TEXT: Final = "openshift-monitoring/prometheus-k8s route"
+_ROUTE: Final = "openshift-monitoring/prometheus-k8s route"
 _LABEL: Final = "openshift.io/cluster-monitoring=true"
 
 
@@ -116,80 +100,6 @@ def facts_of(cluster: Cluster) -> Facts:
     )
 
 
-# What a cluster does not serve is no conflict; what an operator may not read is an error, which the status tells.
-async def read_facts(api: Api, namespace: str, spec: KubeDeschedulerSpec) -> Facts:
-    """Read what a policy for a spec depends on; ``namespace`` is the operator's. ClientError for what cannot be read."""
-    groups = await _groups(api)
-    is_openshift = {SCHEDULERS.group, ROUTES.group} <= groups
-    namespaces = await readable_objects(api, RESOURCES["Namespace"])
-    labels = {each.metadata.name: each.metadata.labels or {} for each in namespaces}
-    classes = {each.metadata.name: each.value for each in await readable_objects(api, RESOURCES["PriorityClass"])}
-    min_version, suites = _tls(await _spec(api, API_SERVERS)) if is_openshift else ("", ())
-    return Facts(
-        namespaces=tuple(sorted(labels)),
-        is_openshift=is_openshift,
-        scheduler_profile=(await _spec(api, SCHEDULERS)).get("profile", "") if is_openshift else "",
-        prometheus_route=await _route(api) if ROUTES.group in groups else None,
-        is_monitored=labels.get(namespace, {}).get(_MONITORED) == "true" if is_openshift else None,
-        has_kubevirt_nodes=await _has_kubevirt_nodes(api) if KUBEVIRT_PROFILES.intersection(spec.profiles) else None,
-        priority_classes=classes,
-        has_service_monitors=SERVICE_MONITORS.group in groups and await _serves(api, SERVICE_MONITORS),
-        tls_min_version=min_version,
-        tls_cipher_suites=suites,
-    )
-
-
-async def _groups(api: Api) -> set[str]:
-    listed = await api.read("/apis", {}, _object)
-    return {each["name"] for each in listed.get("groups", ())}
-
-
-async def _serves(api: Api, resource: Resource) -> bool:
-    try:
-        served = await api.read(f"/apis/{resource.group}/{resource.version}", {}, _object)
-    except NotFound:
-        return False
-    return any(each["name"] == resource.plural for each in served.get("resources", ()))
-
-
-async def _spec(api: Api, resource: Resource) -> Object:
-    """Return the spec of OpenShift's one object of a kind; nothing where there is none."""
-    try:
-        found = await objects.get(api, resource, "", NAME, Object)
-    except NotFound:
-        return {}
-    return found.get("spec") or {}
-
-
-def _tls(spec: Object) -> tuple[str, tuple[str, ...]]:
-    """Return the oldest version and the suites of TLS 1.2 that OpenShift's APIServer names; empty leaves them to restow."""
-    profile = spec.get("tlsSecurityProfile") or {}
-    if profile.get("type") != "Custom":
-        return _TLS_VERSIONS.get(profile.get("type", ""), ""), ()
-    custom = profile.get("custom") or {}
-    names = (registered_name(each) for each in custom.get("ciphers") or ())
-    return custom.get("minTLSVersion", ""), tuple(name for name in names if name is not None)
-
-
-async def _route(api: Api) -> PrometheusRoute | None:
-    try:
-        route = await objects.get(api, ROUTES, *_ROUTE, Object)
-    except NotFound:
-        return None
-    ingresses = (route.get("status") or {}).get("ingress") or ()
-    return PrometheusRoute(tuple(each.get("host", "") for each in ingresses))
-
-
-async def _has_kubevirt_nodes(api: Api) -> bool:
-    nodes = RESOURCES["Node"]
-    params = {**Selection(labels=f"{KUBEVIRT_LABEL}=true").params(), "limit": "1"}
-    return bool((await api.read(nodes.path(), params, _object)).get("items"))
-
-
-def _object(body: bytes) -> Object:
-    return msgspec.json.decode(body, type=Object)
-
-
 def query_of(name: str) -> str | Problem:
     """Return the query of a ``devActualUtilizationProfile``; empty for none."""
     if name.startswith(_OWN_QUERY):
@@ -217,13 +127,11 @@ def server_url(facts: Facts, installation: Installation) -> str | Problem:
         return Problem("PrometheusURL", f'"{told}": {problem}') if problem else installation.prometheus_url
     if facts.prometheus_route is None:
         why = "not found" if facts.is_openshift else "this cluster has no routes; give the operator --prometheus-url"
-        return Problem("PrometheusRouteNotFound", f"unable to get {_ROUTE_TEXT}: {why}", stops=True)
+        return Problem("PrometheusRouteNotFound", f"unable to get {_ROUTE}: {why}", stops=True)
     if not facts.prometheus_route.hosts:
-        return Problem("PrometheusRouteWithoutIngress", f"No ingress found in {_ROUTE_TEXT}", stops=True)
+        return Problem("PrometheusRouteWithoutIngress", f"No ingress found in {_ROUTE}", stops=True)
     if not facts.prometheus_route.hosts[0]:
-        return Problem(
-            "PrometheusRouteWithoutHost", f"Host for status.ingress[0] in {_ROUTE_TEXT} is empty", stops=True
-        )
+        return Problem("PrometheusRouteWithoutHost", f"Host for status.ingress[0] in {_ROUTE} is empty", stops=True)
     if facts.is_monitored is False:
         return Problem("NamespaceNotMonitored", f"namespace {installation.namespace} is not labeled with {_LABEL}")
     return f"https://{facts.prometheus_route.hosts[0]}"

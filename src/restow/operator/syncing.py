@@ -16,8 +16,9 @@ from restow.errors import InputError
 from restow.kube.duration import SECOND
 from restow.kube.timestamps import format_time
 from restow.operator.applying import MANAGER, Key, Writing, apply_all, made_objects, remove_all, stop_all
+from restow.operator.cluster_facts import read_facts
 from restow.operator.desired import Desired, desired
-from restow.operator.facts import Installation, read_facts
+from restow.operator.facts import Installation
 from restow.operator.metrics import OperatorMetrics
 from restow.operator.objects import KUBEDESCHEDULERS, Object, resource_for
 from restow.operator.pods import VERBOSITY

@@ -9,8 +9,8 @@ from msgspec import Struct, field
 from rich.text import Text
 
 import restow
+from restow.descheduling.container_states import short_duration
 from restow.descheduling.plan import API_VERSION
-from restow.descheduling.pod_ages import short_duration
 from restow.executing.ledger import AppliedMove
 from restow.plain_text import printable
 from restow.policies.codes import AppliedResult

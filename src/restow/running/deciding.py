@@ -10,11 +10,10 @@ from typing import Any, Final
 from restow.cluster.owners import pods_of_workloads
 from restow.cluster.snapshot import Cluster
 from restow.descheduling.cycle import Cycle
-from restow.descheduling.deciding import decided, placement_of
 from restow.descheduling.evictor import Reason
 from restow.descheduling.limits import PriorEviction
 from restow.descheduling.plan import Fenced, Utilisation
-from restow.descheduling.planning import fenced, utilisation
+from restow.descheduling.planning import decided, fenced, placement_of, utilisation
 from restow.executing.task import Task
 from restow.executing.tasks import tasks_of
 from restow.policies.codes import Placement, RefusalCode, Stage, SteeringMode

@@ -11,8 +11,7 @@ from msgspec import structs
 from restow.cluster.snapshot import Cluster
 from restow.descheduling.certainty import least_probability
 from restow.descheduling.evictor import Reason
-from restow.descheduling.explaining.changed_clusters import with_object, without_objects
-from restow.descheduling.explaining.changed_policies import with_own_limit
+from restow.descheduling.explaining.changed_clusters import with_object, with_own_limit, without_objects
 from restow.descheduling.explaining.explanation import ChangeKind, Step
 from restow.descheduling.explaining.gates import OWN_LIMIT
 from restow.descheduling.explaining.trials import PLENTY, Edit, Inputs, Remedy

@@ -16,8 +16,7 @@ from typing import Any
 from restow.descheduling.explaining.allowing import Allowing
 from restow.descheduling.explaining.explanation import Change, ChangeKind, Step
 from restow.descheduling.explaining.gates import PLAN_WIDE, Gates
-from restow.descheduling.explaining.least import Search, Together
-from restow.descheduling.explaining.lifting import Lifting
+from restow.descheduling.explaining.lifting import Lifting, Search, Together
 from restow.descheduling.explaining.options import Option, Options, without
 from restow.descheduling.explaining.trials import Inputs, Remedy, Trials, TrialsUsedUpError
 from restow.descheduling.explaining.what_if import Answer, Heard, WhatIf

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from restow.cluster.snapshot import Cluster
 from restow.descheduling.certainty import probability_text
 from restow.descheduling.disruption_budgets import BudgetUse
 from restow.descheduling.evictor import CheckResult, DefaultEvictor
@@ -15,6 +16,7 @@ from restow.descheduling.explaining.what_if import Heard, WhatIf
 from restow.descheduling.job_failures import OF_JOBS
 from restow.descheduling.limits import LimitUse
 from restow.descheduling.placement import Landing, PluginRef
+from restow.kube.objects import PersistentVolume, PersistentVolumeClaim
 from restow.policies.codes import Certainty, Placement, RefusalCode, Stage
 from restow.policies.policy import Profile
 from restow.scheduling.loop.missing_data import plural
@@ -27,6 +29,8 @@ _UNKNOWN = (RefusalCode.UNKNOWN, RefusalCode.UNKNOWN_SCHEDULER)
 
 _NOT_ASKED = "not checked: placement upstream leaves it to the API server"
 _NOT_PREDICTED = "not checked: placement upstream does not predict where pods land"
+
+_ZONES = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
 
 
 @dataclass(slots=True, frozen=True)
@@ -45,6 +49,15 @@ class Gates:
     def all(self) -> tuple[Gate, ...]:
         """In the arbiter's order."""
         return self.evictor, self.limit, self.budget, self.placement
+
+
+@dataclass(slots=True, frozen=True)
+class MountedClaim:
+    """A claim that a pod mounts, its volume, and the zones of that; no zones where it does not say."""
+
+    name: str
+    volume: str
+    zones: tuple[str, ...]
 
 
 def gates_of(what_if: WhatIf, heard: Heard, cast: tuple[Profile, DefaultEvictor], refusal: Reason | None) -> Gates:
@@ -159,3 +172,28 @@ def _fitting(heard: Heard) -> str:
     fitting = int(passes.sum()) - int(passes[heard.source])
     nodes = "other node fits" if others == 1 else f"other nodes {'fits' if fitting == 1 else 'fit'}"
     return f"{fitting} of {others} {nodes}"
+
+
+def mounted_claims(cluster: Cluster, pod: int) -> list[MountedClaim]:
+    """The claims of a pod that have a volume, in the order of its spec."""
+    pods = cluster.pods
+    namespace = pods.tables.namespaces[pods.namespace[pod]]
+    found = []
+    for mounted in pods.tables.volumes[pods.volumes[pod]]:
+        claim: PersistentVolumeClaim | None = cluster.kind("PersistentVolumeClaim").get((namespace, mounted.claim))
+        volume = cluster.kind("PersistentVolume").get(("", claim.spec.volume_name)) if claim else None
+        if volume is not None:
+            found.append(MountedClaim(mounted.claim, volume.metadata.name, _zones(volume)))
+    return found
+
+
+def _zones(volume: PersistentVolume) -> tuple[str, ...]:
+    labels = volume.metadata.labels or {}
+    named = [labels[key] for key in _ZONES if key in labels]
+    affinity = volume.spec.node_affinity
+    terms = (affinity.required.node_selector_terms or ()) if affinity and affinity.required else ()
+    for term in terms:
+        for each in term.match_expressions or ():
+            if each.key in _ZONES and each.operator == "In":
+                named += each.values or ()
+    return tuple(dict.fromkeys(named))

@@ -12,10 +12,9 @@ from functools import partial
 
 from restow.cluster.snapshot import Cluster
 from restow.descheduling.explaining import changed_clusters as changed
-from restow.descheduling.explaining.claims import mounted_claims
 from restow.descheduling.explaining.explanation import Step
-from restow.descheduling.explaining.in_the_way import InTheWay
-from restow.descheduling.explaining.lacking import Lacking
+from restow.descheduling.explaining.gates import mounted_claims
+from restow.descheduling.explaining.lacking import InTheWay, Lacking
 from restow.descheduling.explaining.trials import Edit, Inputs, Remedy
 from restow.descheduling.explaining.what_if import Answer, Heard, WhatIf
 from restow.kube.node_selection import NodeSelection, SelectorTerm

@@ -13,7 +13,6 @@ from restow.cluster.snapshot import Cluster
 from restow.cluster.state import ClusterState
 from restow.descheduling.evictor import DefaultEvictor
 from restow.descheduling.explaining.changes import Changes
-from restow.descheduling.explaining.claims import mounted_claims
 from restow.descheduling.explaining.explanation import (
     Check,
     Load,
@@ -24,7 +23,7 @@ from restow.descheduling.explaining.explanation import (
     Rejected,
     StrategyView,
 )
-from restow.descheduling.explaining.gates import gates_of
+from restow.descheduling.explaining.gates import gates_of, mounted_claims
 from restow.descheduling.explaining.lacking import Lacking
 from restow.descheduling.explaining.options import taint_text
 from restow.descheduling.explaining.strategy_views import Classes

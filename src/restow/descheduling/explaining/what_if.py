@@ -48,7 +48,7 @@ class Setting:
     cycle: Cycle
     #: The cluster as it was observed.
     observed: Cluster
-    #: As its placement asks it (``descheduling.deciding``).
+    #: As its placement asks it (``descheduling.planning``).
     policy: Policy
     strategies: Mapping[str, Strategy]
     now: int

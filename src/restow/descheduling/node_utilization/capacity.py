@@ -7,10 +7,13 @@ Descheduler 0.36, plugins/nodeutilization.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import Final
 
 from restow.cluster.nodes import Nodes
 from restow.cluster.usage import Amounts
+from restow.cluster.usage_changes import UsageChange
+from restow.descheduling.framework import View
 from restow.kube.quantity import NANO_PER_MILLI, NANO_PER_UNIT
 
 #: The only resource that goes with Prometheus: the query's result, of which every node has 100.
@@ -18,6 +21,12 @@ METRIC_RESOURCE = "MetricResource"
 
 #: Resource name to percent of capacity.
 Percentages = dict[str, float]
+
+#: Which share of a change the figure of its node does not show yet, 0 to 1.
+ShareUnseen = Callable[[UsageChange], float]
+
+#: Never measured: how many pods there are is known at any time.
+_COUNTED: Final = "pods"
 
 
 def step(resource: str) -> int:
@@ -65,3 +74,15 @@ def _ceiling(resource: str, capacity: int, threshold: float | None) -> int:
 def total(usage: Amounts) -> int:
     """What nodes are ordered by: milli-CPUs plus units of everything else, so that bytes decide."""
     return sum(steps(resource, used) for resource, used in usage.items())
+
+
+def add_unseen(view: View, by_node: Mapping[int, Amounts], share_unseen: ShareUnseen) -> None:
+    """Count pods that have left or come since the figures of nodes were taken, as far as those do not show it."""
+    cluster = view.state.cluster
+    if not cluster.usage_changes:
+        return
+    numbers = {cluster.nodes.names[node]: node for node in by_node}
+    for change in cluster.usage_changes:
+        amounts = by_node.get(numbers.get(change.node, -1), {})
+        for name in amounts.keys() & change.amounts.keys() - {_COUNTED}:
+            amounts[name] = max(0, amounts[name] + round(change.amounts[name] * share_unseen(change)))

@@ -17,10 +17,10 @@ import numpy as np
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.pod_columns import PodColumn, by_value
 from restow.cluster.usage import Amounts
-from restow.descheduling.eviction_order import low_to_high
 from restow.descheduling.framework import PendingFilters, Suggestion, Suggestions, Verdict, View
 from restow.descheduling.node_utilization.headroom import Figures
 from restow.descheduling.node_utilization.usage import Usage
+from restow.descheduling.node_walk import low_to_high
 from restow.kube.taints import all_tolerated
 from restow.policies.arguments import Namespaces
 from restow.policies.codes import PlacementConstraint

@@ -10,18 +10,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
+from typing import Literal
 
 import numpy as np
 
-from restow.cluster.usage import age_text
+from restow.cluster.pods import NO_POD
+from restow.cluster.usage import Amounts, age_text, container_usage, pod_metrics
 from restow.cluster.usage_changes import UsageChange
 from restow.cluster.usage_samples import NO_CLIENT, NO_USAGE, Figure, NodeSamples, QueryResult, figure_of
 from restow.descheduling.framework import StrategyError, View
-from restow.descheduling.node_utilization.attribution import shares_of
-from restow.descheduling.node_utilization.capacity import METRIC_RESOURCE
-from restow.descheduling.node_utilization.unseen import add_unseen
-from restow.descheduling.node_utilization.usage import Usage
+from restow.descheduling.node_utilization.capacity import METRIC_RESOURCE, add_unseen, step
+from restow.descheduling.node_utilization.usage import PodUsage, Usage
 from restow.kube.duration import SECOND, format_duration
 from restow.kube.excerpts import excerpt
 from restow.kube.quantity import NANO_PER_UNIT
@@ -54,7 +54,7 @@ def queried(view: View, query: str) -> Usage:
     }
     add_unseen(view, by_node, partial(_share_unseen, figures, result.at, settings))
     origins = {node: origin(query, figures[name], settings) for node, name in _listed(view) if name in figures}
-    of_pod = None if settings is None or settings.per_pod is None else shares_of(view, settings.per_pod, by_node)
+    of_pod = None if settings is None or settings.per_pod is None else _shares_of(view, settings.per_pod, by_node)
     return Usage((METRIC_RESOURCE,), by_node, of_pod, origins)
 
 
@@ -150,3 +150,62 @@ def _number(value: float) -> str:
     if not math.isfinite(value):
         return {"nan": "NaN", "inf": "+Inf"}.get(str(value), "-Inf")
     return np.format_float_positional(value, trim="-")
+
+
+# The figure is divided among the pods of the node in proportion to another resource: to what metrics say that they
+# use, if there are metrics of all of them, else to what they request. A pod with a share of 0 stays: its move would
+# gain nothing.
+def _shares_of(view: View, resource: Literal["cpu", "memory"], by_node: dict[int, Amounts]) -> PodUsage:
+    """Return what each pod contributes to the figure of its node; the figures themselves are not changed.
+
+    The figures of ``by_node`` are corrected by what has moved since they were: a replacement counts where it is.
+    """
+    told = {node: amounts[METRIC_RESOURCE] for node, amounts in by_node.items()}
+    pods = view.pods
+    residents: dict[int, list[int]] = {}
+    for pod in np.flatnonzero(pods.read() & ~pods.terminal & (pods.node >= 0)).tolist():
+        residents.setdefault(int(pods.node[pod]), []).append(pod)
+
+    @cache
+    def amounts_on(node: int) -> Mapping[int, int]:
+        return _amounts(view, resource, residents.get(node, []))
+
+    def of_pod(pod: int) -> Mapping[str, int] | None:
+        original = pods.original(pod)
+        node = int(pods.node[original])
+        amounts = amounts_on(node)
+        total = sum(amounts.values())
+        if node not in told or not total or not amounts.get(original):
+            return None
+        return {METRIC_RESOURCE: told[node] * amounts[original] // total}
+
+    _move_along(view, by_node, of_pod)
+    return of_pod
+
+
+def _amounts(view: View, resource: str, pods: list[int]) -> dict[int, int]:
+    """What each pod of one node uses or requests, in nano-units."""
+    measured = {pod: _measured(view, resource, pod) for pod in pods}
+    known = {pod: amount for pod, amount in measured.items() if amount is not None}
+    if len(known) == len(pods):
+        return known
+    resources = view.pods.tables.resources
+    return {pod: resources[view.pods.resources[pod]].requests.get(resource, 0) * step(resource) for pod in pods}
+
+
+def _measured(view: View, resource: str, pod: int) -> int | None:
+    metrics = pod_metrics(view.state.cluster, pod) if view.collects_metrics else None
+    if metrics is None:
+        return None
+    return sum(container_usage(each).get(resource, 0) for each in metrics.containers or ())
+
+
+def _move_along(view: View, by_node: Mapping[int, Amounts], of_pod: PodUsage) -> None:
+    state, pods = view.state, view.pods
+    for replacement in pods.where(state.exists & (pods.replaces != NO_POD) & (state.node >= 0)).tolist():
+        used = of_pod(replacement)
+        if used is None:
+            continue
+        for node, sign in ((int(pods.node[pods.original(replacement)]), -1), (int(state.node[replacement]), 1)):
+            if node in by_node:
+                by_node[node][METRIC_RESOURCE] += sign * used[METRIC_RESOURCE]

@@ -29,8 +29,7 @@ from restow.cluster.usage import (
 from restow.cluster.usage_changes import UsageChange
 from restow.cluster.usage_samples import NO_USAGE
 from restow.descheduling.framework import StrategyError, View
-from restow.descheduling.node_utilization.capacity import step
-from restow.descheduling.node_utilization.unseen import add_unseen
+from restow.descheduling.node_utilization.capacity import add_unseen, step
 from restow.kube.duration import SECOND
 from restow.kube.quantity import NANO_PER_UNIT
 

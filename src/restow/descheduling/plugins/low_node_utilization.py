@@ -17,11 +17,10 @@ from restow.cluster.usage import Amounts
 from restow.descheduling.framework import NodeClass, Strategy, StrategyError, Suggestions, View
 from restow.descheduling.node_utilization.capacity import METRIC_RESOURCE, Percentages, percentages
 from restow.descheduling.node_utilization.eviction import Transfer, evictable_in, room_on, transfer
-from restow.descheduling.node_utilization.guards import held_back
 from restow.descheduling.node_utilization.headroom import Fullness, Headroom
 from restow.descheduling.node_utilization.lint import lint_low_node_utilization
 from restow.descheduling.node_utilization.queried import queried
-from restow.descheduling.node_utilization.survey import Survey
+from restow.descheduling.node_utilization.survey import Survey, held_back
 from restow.descheduling.node_utilization.thresholds import (
     around,
     classify,

@@ -17,7 +17,7 @@ from restow.cluster.node_matching import matches, preferred_weights
 from restow.cluster.pods import Rules
 from restow.descheduling.framework import Strategy, Suggestions, View
 from restow.descheduling.node_walk import suggest_by_node
-from restow.descheduling.open_nodes import OpenNodes
+from restow.descheduling.steering import OpenNodes
 from restow.documents.findings import Issue
 from restow.kube.excerpts import did_you_mean, excerpt
 from restow.policies.arguments import PodSelectionArgs, check_pod_selection

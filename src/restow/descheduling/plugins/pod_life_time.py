@@ -13,10 +13,9 @@ from msgspec import Struct
 
 from restow.cluster.pods import Pods, PodStates
 from restow.descheduling import container_states
-from restow.descheduling.criteria import Criterion, meeting
+from restow.descheduling.container_states import age_text, seconds_since, short_duration
 from restow.descheduling.framework import Strategy, Suggestion, Suggestions, Verdict, View
-from restow.descheduling.pod_ages import age_text, seconds_since, short_duration
-from restow.descheduling.pod_criteria import exit_code_among, owner_among, owner_not_among
+from restow.descheduling.pod_criteria import Criterion, exit_code_among, meeting, owner_among, owner_not_among
 from restow.documents.field_types import Uint
 from restow.documents.findings import Issue
 from restow.kube.duration import SECOND

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from restow.cluster.interning import BoolArray, IdArray, IntArray, Interner, combine
 from restow.cluster.node_matching import fails_to_parse
 from restow.descheduling.framework import LandingCheck, Strategy, Suggestion, Suggestions, Verdict, View
-from restow.descheduling.open_nodes import OpenNodes
+from restow.descheduling.steering import OpenNodes
 from restow.kube.objects import OwnerReference
 from restow.policies.arguments import Namespaces, PluginArgs, check_namespaces
 from restow.policies.codes import PlacementConstraint

@@ -13,11 +13,10 @@ from msgspec.structs import replace
 
 from restow.cluster.pods import Phase, Pods, PodStates
 from restow.descheduling import container_states
-from restow.descheduling.criteria import Criterion, meeting
+from restow.descheduling.container_states import age_text, seconds_since
 from restow.descheduling.framework import Strategy, Suggestions, View
 from restow.descheduling.node_walk import suggest_by_node
-from restow.descheduling.pod_ages import age_text, seconds_since
-from restow.descheduling.pod_criteria import exit_code_among, owner_not_among
+from restow.descheduling.pod_criteria import Criterion, exit_code_among, meeting, owner_not_among
 from restow.documents.field_types import Uint
 from restow.documents.findings import Issue
 from restow.kube.objects import Int32

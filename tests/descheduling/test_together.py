@@ -17,8 +17,8 @@ from restow.descheduling.cycle import Cycle
 from restow.descheduling.landings import PlacementPrediction
 from restow.descheduling.planning import make_plan
 from restow.descheduling.proving import prove_cycle
-from restow.descheduling.refusal_memory import RefusalMemory
 from restow.descheduling.registry import strategies
+from restow.descheduling.together import RefusalMemory
 from restow.kube.timestamps import parse_time
 from restow.policies.policy import Policy
 from restow.scheduling.loop.decision import Scheduler
