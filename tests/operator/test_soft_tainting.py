@@ -253,16 +253,22 @@ async def test_a_new_policy_file_counts_from_the_next_judgement_on(scene):
 
 
 class TestPolicy:
+    @pytest.mark.asyncio
+    @pytest.mark.looptime
     async def test_the_strategy_of_the_profile_for_virtual_machines_counts(self, scene):
         found = tainting_policy(read_policy(str(scene.policy)))
         assert found is not None
         assert found.args.target_thresholds == {"MetricResource": 50}
         assert found.query.startswith("descheduler:node:")
 
+    @pytest.mark.asyncio
+    @pytest.mark.looptime
     async def test_other_profiles_do_not(self, scene):
         scene.write_policy("LongLifecycle")
         assert tainting_policy(read_policy(str(scene.policy))) is None
 
+    @pytest.mark.asyncio
+    @pytest.mark.looptime
     async def test_one_that_asks_nobody_is_refused(self, scene):
         scene.policy.write_text(
             "apiVersion: descheduler/v1alpha2\nkind: DeschedulerPolicy\nprofiles:\n- name: KubeVirtRelieveAndMigrate\n"
@@ -272,6 +278,8 @@ class TestPolicy:
         with pytest.raises(InputError, match="soft taints go by Prometheus"):
             tainting_policy(read_policy(str(scene.policy)))
 
+    @pytest.mark.asyncio
+    @pytest.mark.looptime
     async def test_no_file(self, tmp_path):
         with pytest.raises(InputError, match=r"none\.yaml: No such file or directory \(--policy-config-file\)"):
             read_policy(str(tmp_path / "none.yaml"))

@@ -25,8 +25,7 @@ from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerP
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.verdicts import PluginRejection
 from restow.scheduling.loop.decision import Decision
-from restow.scheduling.loop.schedule import schedule
-from restow.scheduling.loop.schedulers import Schedulers
+from restow.scheduling.loop.schedulers import Schedulers, schedule
 
 Reporter = dict[str, Any]
 

@@ -38,8 +38,7 @@ from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.queue import Queue
 from restow.scheduling.loop.decision import Decision
 from restow.scheduling.loop.missing_data import MissingData
-from restow.scheduling.loop.schedule import schedule
-from restow.scheduling.loop.schedulers import Schedulers
+from restow.scheduling.loop.schedulers import Schedulers, schedule
 from restow.scheduling.sampling.winners import feasible_to_find
 
 Made = TypeVar("Made")

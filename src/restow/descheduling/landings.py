@@ -24,7 +24,7 @@ from restow.descheduling.framework import LandingCheck, Suggestion
 from restow.descheduling.placement import Landing, PluginRef
 from restow.policies.codes import Certainty, PlacementConstraint, RefusalCode, Stage, SteeringMode
 from restow.policies.policy import CertaintySetting
-from restow.scheduling.framework.messages import histogram, reason_counts
+from restow.scheduling.framework.verdicts import histogram, reason_counts
 from restow.scheduling.loop.missing_data import Kinds, MissingData, plural
 from restow.scheduling.loop.schedulers import Schedulers
 from restow.scheduling.sampling.landing_odds import LandingOdds

@@ -28,7 +28,7 @@ from restow.descheduling.steering import Steerable
 from restow.descheduling.together import RefusalMemory, may_wait, not_probable_enough
 from restow.policies.codes import Certainty, PlacementConstraint, RefusalCode, Stage, SteeringMode
 from restow.policies.policy import CertaintySetting
-from restow.scheduling.framework.messages import histogram, reason_counts
+from restow.scheduling.framework.verdicts import histogram, reason_counts
 from restow.scheduling.loop.decision import Decision
 from restow.scheduling.loop.missing_data import MissingData
 from restow.scheduling.loop.schedulers import Schedulers

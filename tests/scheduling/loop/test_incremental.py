@@ -25,7 +25,7 @@ from restow.scheduling.framework.per_node import PerNode
 from restow.scheduling.framework.pod_counts import PodCounts
 from restow.scheduling.framework.scoring import rank
 from restow.scheduling.loop.decision import Decision, Scheduler
-from restow.scheduling.plugins.resources.nonzero_usage import NonzeroUsage
+from restow.scheduling.plugins.resources.scoring import NonzeroUsage
 from scheduling.random_scenes import Changes, Scene
 
 SEEDS = st.integers(0, 2**32)

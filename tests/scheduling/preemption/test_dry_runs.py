@@ -15,8 +15,7 @@ from restow.cluster.state import ClusterState
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.extension_points import PASSES, CycleError
 from restow.scheduling.loop.decision import Scheduler
-from restow.scheduling.preemption.dry_runs import DryRuns
-from restow.scheduling.preemption.trial import Trial
+from restow.scheduling.preemption.dry_runs import DryRuns, Trial
 from restow.scheduling.preemption.victims import VictimSearch
 from scheduling.random_scenes import Scene
 

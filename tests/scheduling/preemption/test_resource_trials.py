@@ -17,8 +17,7 @@ from restow.scheduling.framework.post_filtering import Preemption
 from restow.scheduling.loop.decision import Scheduler
 from restow.scheduling.plugins.default_preemption import _resolvable
 from restow.scheduling.preemption import resource_trials
-from restow.scheduling.preemption.candidates import Candidates, KnownCandidates, least
-from restow.scheduling.preemption.ranked_candidates import RankedCandidates
+from restow.scheduling.preemption.candidates import Candidates, KnownCandidates, RankedCandidates, least
 from scheduling.crowds import a_crowd
 from scheduling.random_scenes import Changes
 

@@ -27,9 +27,8 @@ from restow.scheduling.framework.extension_points import (
     Scope,
     UsagePlugin,
 )
-from restow.scheduling.framework.kept_nodes import KeptNodes
 from restow.scheduling.framework.local_verdicts import local_verdicts, merged
-from restow.scheduling.framework.nominations import Nominations
+from restow.scheduling.framework.nominations import KeptNodes, Nominations
 from restow.scheduling.framework.per_node import PerNode
 from restow.scheduling.framework.prefiltering import Asked, PreFilters
 from restow.scheduling.framework.verdicts import LateVerdicts, PluginRejection, Verdicts

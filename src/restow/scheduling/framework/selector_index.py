@@ -12,9 +12,14 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from restow.kube.labels import Requirement, Selector
+from restow.scheduling.framework.context import Context
+from restow.scheduling.framework.pod_counts import Tracker
 
 #: Where a selector is filed: a namespace (None: any) and a label (None: no equality is asked for).
 Anchor = tuple[str | None, tuple[str, str] | None]
+
+#: A selector and the namespaces, by identifier, that it looks into; None stands for all.
+Selection = tuple[Selector, frozenset[int] | None]
 
 
 @dataclass(slots=True, frozen=True)
@@ -74,3 +79,20 @@ def _scopes(entry: ScopedSelector) -> Collection[str | None]:
 
 def _labels(requirement: Requirement) -> list[tuple[str, str]]:
     return [(requirement.key, value) for value in dict.fromkeys(requirement.values)]
+
+
+def selected(context: Context, *selections: Selection) -> Tracker:
+    """The count of the pods that match all of some selections (at least one) and are not over."""
+    labels = context.labels
+
+    def is_meant(group: int) -> bool:
+        return all(
+            (namespaces is None or labels.namespace(group) in namespaces) and selector.matches(labels.labels(group))
+            for selector, namespaces in selections
+        )
+
+    def meant() -> list[int]:
+        first, *others = (labels.matching_groups(*each) for each in selections)
+        return sorted(set(first).intersection(*others))
+
+    return context.counts.tracker(selections, labels.groups, meant, is_meant)

@@ -18,12 +18,11 @@ from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerP
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.extension_points import CycleError, SigningPlugin
 from restow.scheduling.framework.filtering import Filters
-from restow.scheduling.framework.messages import fit_error
 from restow.scheduling.framework.nominations import Nominations
 from restow.scheduling.framework.post_filtering import Handle, Preemption, run_post_filters
 from restow.scheduling.framework.queue import Queue, waiting_pods
 from restow.scheduling.framework.scoring import Ranking, best_of, rank
-from restow.scheduling.framework.verdicts import PluginRejection, Verdicts
+from restow.scheduling.framework.verdicts import PluginRejection, Verdicts, fit_error
 from restow.scheduling.sampling.landing_odds import LandingOdds
 from restow.scheduling.sampling.winners import Sampling
 

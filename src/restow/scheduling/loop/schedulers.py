@@ -6,7 +6,7 @@ that one. Source: the scheduler's profile map, Kubernetes 1.36.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
 
 from restow.cluster.interning import BoolArray, IntArray
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerProfile
@@ -86,3 +86,16 @@ class Schedulers:
         pods = self._state.cluster.pods
         asked: str = pods.tables.schedulers[pods.schedulers[pod]]
         return asked
+
+
+# ``restow schedule`` runs it once over the queue. Whoever schedules for longer keeps the ``Schedulers``, which are
+# the profiles on one state with all that they remember of it, and runs the loop whenever pods wait.
+def schedule(schedulers: Schedulers, pods: Iterable[int] | None = None) -> Iterator[Decision]:
+    """The decisions about some pods in this order, or about all that wait now in the queue's.
+
+    A decision is true of the state when it is given; it is made true (``settle``) when the next one is asked for.
+    """
+    for pod in schedulers.queue().pods if pods is None else pods:
+        decision = schedulers.decide(pod)
+        yield decision
+        schedulers.settle(decision)

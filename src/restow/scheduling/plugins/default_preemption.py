@@ -18,13 +18,11 @@ from restow.documents.findings import Issue
 from restow.kube.objects import Condition, Int32
 from restow.scheduling.framework.argument_problems import invalid, out_of_range
 from restow.scheduling.framework.declaration import PluginArgs, SchedulerPlugin
-from restow.scheduling.framework.messages import histogram
 from restow.scheduling.framework.post_filtering import FoundCandidates, Handle, Preemption
 from restow.scheduling.framework.prefiltering import Asked
-from restow.scheduling.framework.verdicts import Verdicts
-from restow.scheduling.preemption.candidates import KnownCandidates
+from restow.scheduling.framework.verdicts import Verdicts, histogram
+from restow.scheduling.preemption.candidates import KnownCandidates, RankedCandidates
 from restow.scheduling.preemption.dry_runs import DryRuns
-from restow.scheduling.preemption.ranked_candidates import RankedCandidates
 from restow.scheduling.preemption.resource_trials import ResourceTrials
 from restow.scheduling.preemption.victims import VictimSearch
 

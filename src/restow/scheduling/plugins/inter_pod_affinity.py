@@ -33,10 +33,17 @@ from restow.scheduling.framework.extension_points import (
     Scores,
 )
 from restow.scheduling.framework.pod_counts import Counts, Tracker
-from restow.scheduling.framework.selected_pods import Selection, selected
+from restow.scheduling.framework.selector_index import Selection, selected
 from restow.scheduling.framework.topology import NO_DOMAIN, Topologies
-from restow.scheduling.plugins.affinity.carried_terms import CarriedTerm, CarriedTerms, Carriers
-from restow.scheduling.plugins.affinity.terms import AffinityTerm, PodTerms, compile_terms, incoming_namespaces
+from restow.scheduling.plugins.affinity.terms import (
+    AffinityTerm,
+    CarriedTerm,
+    CarriedTerms,
+    Carriers,
+    PodTerms,
+    compile_terms,
+    incoming_namespaces,
+)
 from restow.scheduling.sampling.relative_scores import Ranged, RelativeScores
 
 NAME = "InterPodAffinity"

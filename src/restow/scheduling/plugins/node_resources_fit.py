@@ -35,9 +35,9 @@ from restow.scheduling.framework.extension_points import (
 )
 from restow.scheduling.framework.per_node import PerNode
 from restow.scheduling.plugins.resources.arguments import ScoringStrategy, strategy_problems, weighted
-from restow.scheduling.plugins.resources.nonzero_usage import NonzeroUsage
-from restow.scheduling.plugins.resources.room import ResourceRoom
 from restow.scheduling.plugins.resources.scoring import (
+    NonzeroUsage,
+    ResourceRoom,
     Strategy,
     least_allocated,
     most_allocated,

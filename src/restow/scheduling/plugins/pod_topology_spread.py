@@ -40,13 +40,12 @@ from restow.scheduling.framework.extension_points import (
     among,
 )
 from restow.scheduling.framework.pod_counts import Counts, Tracker
-from restow.scheduling.framework.selected_pods import selected
+from restow.scheduling.framework.selector_index import selected
 from restow.scheduling.framework.topology import NO_DOMAIN, Domains, Topologies
 from restow.scheduling.plugins.spreading.domains import SpreadDomains
 from restow.scheduling.plugins.spreading.score_classes import ConstraintCounts, SpreadClassScores, SpreadScoreClasses
-from restow.scheduling.plugins.spreading.scoring import Crowd, crowding, normalised
 from restow.scheduling.plugins.spreading.terms import HOSTNAME, Defaulting, SpreadCompiler, SpreadTerm, SpreadTerms
-from restow.scheduling.plugins.spreading.windowed import WindowedSpread
+from restow.scheduling.plugins.spreading.windowed import Crowd, WindowedSpread, crowding, normalised
 from restow.scheduling.sampling.relative_scores import RelativeScores
 
 NAME = "PodTopologySpread"

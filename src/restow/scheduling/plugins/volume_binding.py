@@ -32,9 +32,8 @@ from restow.scheduling.framework.extension_points import (
     PreFiltered,
 )
 from restow.scheduling.plugins.resources.arguments import UtilizationShapePoint
-from restow.scheduling.volumes.matching import NO_VOLUME, Match, Offer, match_claims
-from restow.scheduling.volumes.migration import Migration
-from restow.scheduling.volumes.provisioning import Provisioning
+from restow.scheduling.volumes.attachable import Migration
+from restow.scheduling.volumes.matching import NO_VOLUME, Match, Offer, Provisioning, match_claims
 from restow.scheduling.volumes.reservations import Reservation, Reservations
 from restow.scheduling.volumes.storage import (
     WAIT_FOR_FIRST_CONSUMER,

@@ -16,13 +16,12 @@ import numpy as np
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.state import ClusterState
 from restow.scheduling.framework.extension_points import PASSES, Categories, FilterResult, UsagePlugin
-from restow.scheduling.framework.kept_nodes import KeptNodes
+from restow.scheduling.framework.nominations import KeptNodes
 from restow.scheduling.framework.per_node import PerNode
 from restow.scheduling.framework.post_filtering import FoundCandidates
 from restow.scheduling.framework.recent import Recent
 from restow.scheduling.framework.verdicts import PluginRejection
-from restow.scheduling.preemption.candidates import KnownCandidates
-from restow.scheduling.preemption.ranked_candidates import RankedCandidates
+from restow.scheduling.preemption.candidates import KnownCandidates, RankedCandidates
 from restow.scheduling.preemption.reprieve import reprieved, without
 from restow.scheduling.preemption.victims import PotentialVictims, VictimSearch
 

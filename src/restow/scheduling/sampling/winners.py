@@ -2,7 +2,7 @@
 
 In clusters of 100 and more nodes kube-scheduler stops when it has found enough feasible ones, and scores only those.
 It begins where the last search ended, which can be anywhere. So each start in the visiting order
-(``scheduling.sampling.node_order``) gives a *window* of feasible nodes, each window a best score, and a node could win if it has
+(``scheduling.sampling.winners``) gives a *window* of feasible nodes, each window a best score, and a node could win if it has
 the best score of some window. Scores are normalised over their window (``scheduling.sampling.relative_scores``), so each node has
 a least and a most that it can get in any window. From those nearly always follows whether it wins. Where it does not,
 windows are looked at, those that normalise alike together. Only soft constraints over a topology of hundreds of domains,
@@ -15,7 +15,7 @@ Source: findNodesThatPassFilters and numFeasibleNodesToFind, Kubernetes 1.36.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -23,14 +23,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from restow.cluster.interning import BoolArray, IntArray
+from restow.cluster.interning import BoolArray, IntArray, Interner
 from restow.cluster.nodes import Nodes
 from restow.scheduling.framework.extension_points import Scores
 from restow.scheduling.framework.recent import Recent
 from restow.scheduling.framework.scoring import Ranking, WeightedPlugin
 from restow.scheduling.sampling import windows
 from restow.scheduling.sampling.landing_odds import Estimate, LandingOdds, Weights, shares, window_weights
-from restow.scheduling.sampling.node_order import visiting_order
 from restow.scheduling.sampling.relative_scores import AddedScores, RelativePlugin
 
 _LEAST = 100
@@ -41,6 +40,10 @@ _NODES_PER_PERCENT = 125
 _CAPACITY = 64
 #: Windows that are faster looked at one by one.
 _FEW = 16
+
+#: The first label that a node has says it, even if it says nothing; the legacy one goes before its successor.
+_REGION = ("failure-domain.beta.kubernetes.io/region", "topology.kubernetes.io/region")
+_ZONE = ("failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone")
 
 
 def feasible_to_find(nodes: int, percentage: int = 0) -> int:
@@ -185,3 +188,27 @@ def _reaching(total: Scores, bar: Scores, size: int) -> BoolArray:
     """Which entries are not below the bar of some window of which they are part."""
     reaching: BoolArray = total >= windows.lowest_around(bar, size)
     return reaching
+
+
+# Zones come in the order in which their first node was added, nodes of a zone in the order in which they were added.
+# The input does not say when that was. restow adds nodes by name, as a scheduler does that lists them when it starts;
+# nodes that come later stand at the end of their zone until it starts again. Source: nodeTree and GetZoneKey,
+# Kubernetes 1.36.
+def visiting_order(labels: Iterable[Mapping[str, str]]) -> IntArray:
+    """The order to visit nodes in, as positions in the given order of adding: the first of every zone, then the second."""
+    zones: Interner[tuple[str, str]] = Interner()
+    zone: IntArray = np.fromiter((zones.id(_zone(node)) for node in labels), dtype=np.int64)
+    by_zone = np.argsort(zone, kind="stable")
+    first = np.searchsorted(zone[by_zone], zone)
+    place = np.empty_like(zone)
+    place[by_zone] = np.arange(len(zone))
+    order: IntArray = np.lexsort((zone, place - first))
+    return order
+
+
+def _zone(labels: Mapping[str, str]) -> tuple[str, str]:
+    return _first(labels, _REGION), _first(labels, _ZONE)
+
+
+def _first(labels: Mapping[str, str], keys: tuple[str, ...]) -> str:
+    return next((labels[key] for key in keys if key in labels), "")

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from restow.scheduling.plugins.spreading.score_classes import ConstraintCounts, SpreadClassScores
-from restow.scheduling.plugins.spreading.scoring import Crowd, crowding, normalised
+from restow.scheduling.plugins.spreading.windowed import Crowd, crowding, normalised
 
 #: Shared by all examples, so that much of what they ask has been asked before.
 SHARED = SpreadClassScores()

@@ -14,6 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from restow.cluster.amounts import percent_of
+from restow.cluster.interning import IntArray
+from restow.cluster.nodes import CPU, MEMORY, PODS
+from restow.cluster.state import ClusterState
 from restow.scheduling.framework.extension_points import MAX_SCORE, Scores
 
 Table = npt.NDArray[np.int64]
@@ -21,6 +24,86 @@ Strategy = Callable[[Table, Table, Table], Scores]
 
 #: (utilisation in percent, score 0..10).
 Shape = Sequence[tuple[int, int]]
+
+_ROWS = {CPU: "cpu", MEMORY: "memory"}
+
+
+# Only scoring asks for it, so it follows the state's log of changes from here instead of weighing on every change.
+# Sums that no int64 holds wrap around, as Go's do. Source: NodeInfo.NonZeroRequested, Kubernetes 1.36.
+class NonzeroUsage:
+    """CPU (milli) and memory (bytes) of one state, kept up to date."""
+
+    def __init__(self, state: ClusterState) -> None:
+        self._state = state
+        self._read = len(state.changes)
+        self._requested = self._sums()
+        state.before_rewriting.append(self.requested)
+
+    def requested(self) -> npt.NDArray[np.int64]:
+        """The sums over the pods that hold resources, int64[CPU and MEMORY, node]; not to be changed."""
+        changes, tables = self._state.changes, self._state.cluster.pods.tables
+        if self._read != len(changes):
+            with np.errstate(over="ignore"):
+                for change in changes[self._read :]:
+                    if change.present and self._state.holds[change.pod]:
+                        held = int(self._state.held[change.pod])
+                        amounts = tables.resources[held].nonzero if held >= 0 else tables.held[-1 - held][1]
+                        for row, name in _ROWS.items():
+                            self._requested[row, change.node] += change.present * amounts.get(name, 0)
+            self._read = len(changes)
+        return self._requested
+
+    def _sums(self) -> npt.NDArray[np.int64]:
+        state = self._state
+        placed = np.flatnonzero(state.holds_resources() & (state.node >= 0))
+        known, held = np.unique(state.held[placed], return_inverse=True)
+        tables = state.cluster.pods.tables
+        amounts = [tables.resources[at].nonzero if at >= 0 else tables.held[-1 - at][1] for at in known.tolist()]
+        sums = np.zeros((len(_ROWS), len(state.cluster.nodes)), dtype=np.int64)
+        for row, name in _ROWS.items():
+            of_value = np.array([each.get(name, 0) for each in amounts], dtype=np.int64)
+            np.add.at(sums[row], state.node[placed], of_value[held])
+        return sums
+
+
+class ResourceRoom:
+    """What is free of some resources and of pod slots on one node, which some pods leave and come back to."""
+
+    def __init__(self, state: ClusterState, rows: list[int], pod: int, node: int, usage: tuple[int, IntArray]) -> None:
+        """``rows`` are the resources that count; ``usage`` is how many pods are on the node, and what they request."""
+        running, requested = usage
+        self._state = state
+        self._rows = rows
+        offered, wanted = state.cluster.nodes.allocatable[:, node], state.requests_of(pod)
+        # Python's integers: what is free may lie beyond int64 on the way.
+        amounts = (each[self._rows].tolist() for each in (offered, requested, wanted))
+        self._free: list[int] = [has - taken - more for has, taken, more in zip(*amounts, strict=True)]
+        self._slots = int(state.cluster.nodes.allocatable[PODS, node]) - running - 1
+
+    def reprieve(self, pods: Sequence[int]) -> list[bool]:
+        """Which of the potential victims have to go where nothing else is at stake; none if that does not help."""
+        for pod in pods:
+            self.remove_pod(pod)
+        helps = self._slots >= 0 and min(self._free, default=0) >= 0
+        return [helps and not self.add_pod(pod) for pod in pods]
+
+    def remove_pod(self, pod: int) -> None:
+        """A pod goes."""
+        self._free = [free + amount for free, amount in zip(self._free, self._held(pod), strict=True)]
+        self._slots += 1
+
+    def add_pod(self, pod: int) -> bool:
+        """A pod comes back if there is room for it."""
+        left = [free - amount for free, amount in zip(self._free, self._held(pod), strict=True)]
+        if self._slots <= 0 or any(amount < 0 for amount in left):
+            return False
+        self._free = left
+        self._slots -= 1
+        return True
+
+    def _held(self, pod: int) -> list[int]:
+        held: list[int] = self._state.held_by(pod)[self._rows].tolist()
+        return held
 
 
 def least_allocated(used: Table, capacity: Table, weights: Table) -> Scores:

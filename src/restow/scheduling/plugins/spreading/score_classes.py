@@ -17,7 +17,7 @@ from restow.cluster.interning import BoolArray, IntArray
 from restow.scheduling.framework.extension_points import MAX_SCORE, Scores
 from restow.scheduling.framework.pod_counts import Counts
 from restow.scheduling.framework.recent import Recent
-from restow.scheduling.plugins.spreading.scoring import Crowd, crowding, normalised
+from restow.scheduling.plugins.spreading.windowed import Crowd, crowding, normalised
 from restow.scheduling.sampling import windows
 from restow.scheduling.sampling.relative_scores import WindowScores
 from restow.scheduling.sampling.windows import Integers, Runs

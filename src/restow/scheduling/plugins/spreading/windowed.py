@@ -7,6 +7,7 @@ has the others). Sizes that differ by little often come to the same whole number
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -14,13 +15,15 @@ import numpy as np
 import numpy.typing as npt
 
 from restow.cluster.interning import BoolArray, IntArray
-from restow.scheduling.framework.extension_points import Scores
-from restow.scheduling.plugins.spreading.scoring import Crowd, all_normalised, crowding
+from restow.scheduling.framework.extension_points import MAX_SCORE, Scores
+from restow.scheduling.framework.pod_counts import Counts
 from restow.scheduling.sampling import windows
 from restow.scheduling.sampling.relative_scores import WindowScores, clipped, sorted_out
 
 #: Numbers of kinds up to which some may stand for nothing.
 _FEW = 100
+
+Floats = npt.NDArray[np.float64]
 
 
 @dataclass(slots=True, frozen=True)
@@ -58,7 +61,7 @@ class WindowedSpread:
         scales, of_window = windows.numbered(self._scales(size))
         number, lowest, highest = np.array(scales).T
         scores = np.zeros((len(scales), len(self._raw[0]) + 1), dtype=np.int64)
-        scores[:, :-1] = all_normalised(np.array(self._raw)[number], lowest[:, None], highest[:, None])
+        scores[:, :-1] = _all_normalised(np.array(self._raw)[number], lowest[:, None], highest[:, None])
         return clipped(scores, of_window)
 
     def _scales(self, size: int) -> IntArray:
@@ -95,6 +98,34 @@ class WindowedSpread:
         return number
 
 
+# The pods in a node's domains speak against it. Each constraint weighs its pods by how many domains the scored nodes
+# have, so that topologies with few domains are not drowned out by those with many. Source: PodTopologySpread,
+# Kubernetes 1.36.
+@dataclass(slots=True, frozen=True)
+class Crowd:
+    """What one constraint finds at each of some scored nodes."""
+
+    max_skew: int
+    #: Matching pods in the node's domain, int32[node].
+    pods: Counts
+    #: Whether the node has the topology key; the constraint has nothing against one that has not.
+    labelled: BoolArray
+    #: The domain of each node; None where each node counts as one.
+    domain: IntArray | None
+
+    def speaks_against(self, size: int) -> Floats:
+        """How much the constraint has against each node, with so many domains in all."""
+        against: Floats = self.pods * np.float64(math.log(size + 2)) + (self.max_skew - 1)
+        if not self.labelled.all():
+            against[~self.labelled] = 0
+        return against
+
+    def at(self, nodes: IntArray) -> Crowd:
+        """The same for some of the nodes."""
+        domain = None if self.domain is None else self.domain[nodes]
+        return Crowd(self.max_skew, self.pods[nodes], self.labelled[nodes], domain)
+
+
 def _told_apart(crowds: Sequence[Crowd]) -> IntArray:
     """Numbers that are equal where all constraints find the same."""
     columns: list[npt.NDArray[np.integer | np.bool]] = []
@@ -119,3 +150,33 @@ def _scattered(values: IntArray, scored: BoolArray, others: int) -> IntArray:
     everywhere = np.full(len(scored), others)
     everywhere[scored] = values
     return everywhere
+
+
+def crowding(crowds: Sequence[Crowd], sizes: Sequence[int]) -> Scores:
+    """What all constraints together have against each node."""
+    against = np.zeros(len(crowds[0].pods))
+    for crowd, size in zip(crowds, sizes, strict=True):
+        against += crowd.speaks_against(size)
+    return _rounded(against)
+
+
+def normalised(raw: Scores, lowest: int, highest: int) -> Scores:
+    """100 for the emptiest, less for others in proportion to the fullest."""
+    if highest == 0:
+        return np.full_like(raw, MAX_SCORE)
+    scores: Scores = MAX_SCORE * (highest + lowest - raw) // highest
+    return scores
+
+
+def _all_normalised(raw: Scores, lowest: Scores, highest: Scores) -> Scores:
+    """The same for several extremes, int64[extremes, 1], each with what it normalises, int64[extremes, node]."""
+    return np.where(highest == 0, MAX_SCORE, MAX_SCORE * (highest + lowest - raw) // np.maximum(highest, 1))
+
+
+def _rounded(values: Floats) -> Scores:
+    """To the nearest integer, halves away from zero, as Go does; NumPy would round them to even."""
+    whole = values.astype(np.int64)
+    rest = values - whole
+    whole += rest >= 0.5
+    whole -= rest <= -0.5
+    return whole

@@ -8,7 +8,7 @@ import pytest
 from builders import ZONE, a_node, a_pv, node_term
 from restow.kube.kinds import KINDS
 from restow.scheduling.plugins.volume_binding import VolumeBinding
-from restow.scheduling.volumes.migration import translated
+from restow.scheduling.volumes.attachable import translated
 from scheduling.plugins.asking import a_context, codes, pod_index
 from scheduling.plugins.volume_world import bound, incoming
 
