@@ -10,7 +10,7 @@ from typing import Any
 
 from builders import Object
 from restow.descheduling.explaining.explanation import PodExplanation, Step
-from restow.kube.quantity import parse_quantity
+from restow.kube.quantity import NANO_PER_MILLI, parse_quantity
 from restow.policies.codes import SteeringMode
 
 _SIZES = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50}
@@ -122,7 +122,7 @@ def _enlarge(node: Object, amounts: dict[str, int]) -> None:
         for side in ("allocatable", "capacity"):
             known = node.setdefault("status", {}).setdefault(side, {})
             now = parse_quantity(known.get(name, 0))
-            known[name] = f"{now.milli_value() + amount}m" if name == "cpu" else str(now.value() + amount)
+            known[name] = f"{-(-now.nano // NANO_PER_MILLI) + amount}m" if name == "cpu" else str(now.value() + amount)
 
 
 def _uncordon(node: Object) -> None:

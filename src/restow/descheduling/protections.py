@@ -22,11 +22,8 @@ from restow.descheduling.container_states import elapsed_since
 from restow.descheduling.evictor_args import DEFAULT_PROTECTIONS, DefaultEvictorArgs
 from restow.kube.duration import format_duration
 from restow.kube.labels import EVERYTHING, selector_from
+from restow.policies.arguments import SYSTEM_CRITICAL_PRIORITY
 from restow.policies.codes import RefusalCode
-
-#: Pods of at least this priority are critical to the system.
-SYSTEM_CRITICAL = 2_000_000_000
-
 
 _BUDGET, _CLAIM = "PodDisruptionBudget", "PersistentVolumeClaim"
 
@@ -91,7 +88,7 @@ def _named(
         yield Check(
             RefusalCode.SYSTEM_CRITICAL_PODS,
             "pod has system critical priority and is protected against eviction",
-            PodColumn(pods, lambda rows: pods.priority[rows] >= SYSTEM_CRITICAL),
+            PodColumn(pods, lambda rows: pods.priority[rows] >= SYSTEM_CRITICAL_PRIORITY),
         )
         yield Check(
             RefusalCode.PRIORITY_THRESHOLD,

@@ -21,14 +21,13 @@ from restow.executing.steering import Steers
 from restow.executing.surroundings import ClusterView
 from restow.executing.task import Task
 from restow.kube.duration import SECOND, format_duration
+from restow.workloads import stateful_sets
 from restow.workloads.replacement_policy import ReplacementPolicy
 
 #: Seconds until the second look, how much longer each pause is than the one before, and the longest.
 _FIRST_PAUSE, _LONGER, _PAUSE = 0.02, 1.2, 0.25
 #: Candidates named in a sentence.
 _TOLD = 3
-
-_NAMED = "StatefulSet"
 
 
 class Following:
@@ -189,7 +188,7 @@ class Replacements:
         assert task.owner is not None
         known = self._known[task.owner.uid]
         for pod in pods:
-            is_ours = task.owner.kind != _NAMED or pod.name == task.move.pod.name
+            is_ours = task.owner.kind != stateful_sets.KIND or pod.name == task.move.pod.name
             if is_ours and pod.uid not in known and not pod.is_terminating:
                 known.add(pod.uid)
                 return pod

@@ -20,7 +20,7 @@ Format = Literal["DecimalSI", "BinarySI", "DecimalExponent"]
 
 NANO_PER_UNIT = 10**9
 NANO_PER_MILLI = 10**6
-#: Binary quantities and the results of ``value`` and ``milli_value`` stop here.
+#: Binary quantities and the results of ``value`` stop here.
 LARGEST_VALUE = 2**63 - 1
 
 #: Most digits and largest exponent that count: Kubernetes reads more, but such an amount is beyond everything either way.
@@ -48,15 +48,8 @@ class Quantity:
 
     def value(self) -> int:
         """Whole units, rounded away from zero, at most 2**63-1 in magnitude (upstream overflows)."""
-        return self._scaled(NANO_PER_UNIT)
-
-    def milli_value(self) -> int:
-        """Thousandths, rounded away from zero, at most 2**63-1 in magnitude (upstream overflows)."""
-        return self._scaled(NANO_PER_MILLI)
-
-    def _scaled(self, nano_per_step: int) -> int:
-        steps = min(-(-abs(self.nano) // nano_per_step), LARGEST_VALUE)
-        return steps if self.nano >= 0 else -steps
+        units = min(-(-abs(self.nano) // NANO_PER_UNIT), LARGEST_VALUE)
+        return units if self.nano >= 0 else -units
 
     def __add__(self, other: Quantity) -> Quantity:
         return Quantity(self.nano + other.nano, self.format if self.nano else other.format)

@@ -30,9 +30,9 @@ MIN_PERCENTAGE = 0
 MAX_PERCENTAGE = 100
 
 #: Pods of this priority and above are the system's. Source: Kubernetes 1.36, scheduling API.
-_SYSTEM_CRITICAL_PRIORITY = 2_000_000_000
+SYSTEM_CRITICAL_PRIORITY = 2_000_000_000
 #: Classes that every API server creates.
-_BUILT_IN_CLASSES = {"system-cluster-critical": _SYSTEM_CRITICAL_PRIORITY, "system-node-critical": 2_000_001_000}
+_BUILT_IN_CLASSES = {"system-cluster-critical": SYSTEM_CRITICAL_PRIORITY, "system-node-critical": 2_000_001_000}
 
 
 class PluginArgs(Struct, frozen=True, rename="camel", forbid_unknown_fields=True, kw_only=True):
@@ -130,14 +130,14 @@ def resolve_priority_threshold(threshold: PriorityThreshold | None, priority_cla
     ``priority_classes`` are the cluster's, by name; None if they are unknown. Raises InputError, with upstream's
     texts, if the named class is missing or the result is above the system's priorities.
     """
-    value = _SYSTEM_CRITICAL_PRIORITY
+    value = SYSTEM_CRITICAL_PRIORITY
     if threshold is not None and threshold.value is not None:
         value = threshold.value
     elif threshold is not None and threshold.name:
         value = _class_value(threshold.name, priority_classes)
-    if value > _SYSTEM_CRITICAL_PRIORITY:
+    if value > SYSTEM_CRITICAL_PRIORITY:
         raise InputError(
-            f"priority threshold can't be greater than {_SYSTEM_CRITICAL_PRIORITY}, and this one is {value}"
+            f"priority threshold can't be greater than {SYSTEM_CRITICAL_PRIORITY}, and this one is {value}"
         )
     return value
 

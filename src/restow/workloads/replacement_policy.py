@@ -23,6 +23,7 @@ from restow.cluster.pods import Phase
 from restow.cluster.snapshot import Cluster
 from restow.kube.objects import Job, ObjectMeta, OwnerReference, ReplicationController, Workload
 from restow.kube.objects.workloads import WorkloadSpec
+from restow.workloads import stateful_sets
 from restow.workloads.controlled_pods import NOTHING, Actions, ControlledPod
 from restow.workloads.daemon_sets import daemon_set
 from restow.workloads.jobs import job, parallelism
@@ -32,7 +33,7 @@ from restow.workloads.stateful_sets import stateful_set
 #: What a controller does about the pods that it is told of.
 _Controller = Callable[[Sequence[ControlledPod]], Actions]
 
-_KINDS = ("ReplicaSet", "ReplicationController", "StatefulSet", "DaemonSet", "Job")
+_KINDS = ("ReplicaSet", "ReplicationController", stateful_sets.KIND, "DaemonSet", "Job")
 #: The pod of which the controllers are asked, which is the first of a StatefulSet.
 _NAME = "pod"
 _RUNNING = ControlledPod(f"{_NAME}-0")
@@ -91,7 +92,7 @@ class ReplacementPolicies:
                 return partial(daemon_set, _ONE_NODE, _ONE_NODE)
             case "Job":
                 return partial(job, _of_one_pod(found or Job()), now=0)
-            case "StatefulSet":
+            case stateful_sets.KIND:
                 return partial(
                     stateful_set, Workload(ObjectMeta(name=_NAME), WorkloadSpec(replicas=_at_most_one(found)))
                 )

@@ -15,6 +15,7 @@ from restow.cluster.pods import Phase
 from restow.kube.objects import Workload
 from restow.workloads.controlled_pods import BURST, NOTHING, Actions, ControlledPod, NewPod
 
+KIND = "StatefulSet"
 _PARALLEL = "Parallel"
 _NAME = re.compile(r"(?P<name>.*)-(?P<ordinal>[0-9]{1,10})")
 

@@ -19,11 +19,10 @@ from restow.descheduling.explaining.trials import PLENTY, Edit, Inputs, Remedy, 
 from restow.descheduling.explaining.what_if import WhatIf
 from restow.descheduling.namespace_opt_out import ANNOTATION
 from restow.descheduling.placement import PluginRef
-from restow.descheduling.protections import SYSTEM_CRITICAL
 from restow.kube.objects import Namespace, ObjectMeta
 from restow.kube.objects.metadata import Annotations
 from restow.kube.timestamps import format_time
-from restow.policies.arguments import PriorityThreshold
+from restow.policies.arguments import SYSTEM_CRITICAL_PRIORITY, PriorityThreshold
 from restow.policies.codes import RefusalCode
 from restow.policies.policy import Profile
 from restow.policies.schema import DEFAULT_EVICTOR
@@ -97,7 +96,7 @@ class Lifting:
 
     def _threshold(self) -> Remedy | None:
         priority = int(self._pods.priority[self._pod])
-        if priority >= SYSTEM_CRITICAL:
+        if priority >= SYSTEM_CRITICAL_PRIORITY:
             return None
         message = "with a priorityThreshold of {}"
         at, below = (

@@ -15,6 +15,7 @@ from restow.cluster.pod_classes import Aspect, ClassKeys
 from restow.cluster.snapshot import Cluster
 from restow.kube.objects import PersistentVolumeClaim
 from restow.scheduling.plugins.affinity.terms import AffinityTerm, PodTerms, compile_terms
+from restow.scheduling.plugins.spreading.terms import SELECTING_WORKLOADS
 
 #: The kinds that placements and evictions depend on, beside nodes and pods.
 KINDS = (
@@ -33,7 +34,6 @@ KINDS = (
     "Job",
 )
 #: Owners whose selector spreads pods without constraints of their own.
-_SPREADING = ("ReplicaSet", "StatefulSet", "ReplicationController")
 
 _BUDGET = "PodDisruptionBudget"
 
@@ -129,7 +129,7 @@ class MissingData:
         if not self._pods.tables.spread[self._pods.spread[pod]]:
             yield "Service"
             owner = owner_of(self._pods, pod)
-            if owner is not None and owner.kind in _SPREADING:
+            if owner is not None and owner.kind in SELECTING_WORKLOADS:
                 yield owner.kind
         own = self._terms(int(self._pods.rules[pod]), int(self._pods.namespace[pod]))
         if any(_asks_namespaces(each.term) for each in own.preferred) or self._is_meant(pod, self._pulling):

@@ -27,7 +27,8 @@ _SYSTEM_DEFAULTS = (
     TopologySpreadConstraint(max_skew=5, topology_key=_ZONE, when_unsatisfiable=_SOFT),
 )
 
-_WORKLOADS = ("ReplicationController", "ReplicaSet", "StatefulSet")
+#: Kinds by whose selectors pods are spread by default.
+SELECTING_WORKLOADS = ("ReplicationController", "ReplicaSet", "StatefulSet")
 
 
 @dataclass(slots=True, frozen=True)
@@ -154,7 +155,7 @@ class DefaultSelectors:
     def _workload(self, namespace: str, owners: int) -> Workload | ReplicationController | None:
         """The controller of a pod, where it is of a kind that counts and the input holds it."""
         controller = next((each for each in self._pods.tables.owners[owners] if each.controller), None)
-        if controller is None or controller.kind not in _WORKLOADS:
+        if controller is None or controller.kind not in SELECTING_WORKLOADS:
             return None
         found: Workload | ReplicationController | None
         found = self._cluster.kind(controller.kind).get((namespace, controller.name))
