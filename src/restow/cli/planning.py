@@ -15,7 +15,7 @@ from restow.cli.policy_files import policy_view
 from restow.cli.progress import Timings, working
 from restow.cli.streams import warn
 from restow.descheduling.cycle import Cycle
-from restow.descheduling.measured_usage import measured_usage
+from restow.descheduling.node_utilization.queried import measured_usage
 from restow.descheduling.planning import cycle_notes, idle_strategies, make_plan, node_loads
 from restow.descheduling.registry import plugins
 from restow.descheduling.steering import FOR_STEERING

@@ -10,13 +10,13 @@ from msgspec import structs
 
 from restow.cluster.snapshot import Cluster
 from restow.descheduling.certainty import least_probability
+from restow.descheduling.disruption_budgets import OF_JOBS
 from restow.descheduling.evictor import Reason
 from restow.descheduling.explaining.changed_clusters import with_object, with_own_limit, without_objects
 from restow.descheduling.explaining.explanation import ChangeKind, Step
 from restow.descheduling.explaining.gates import OWN_LIMIT
 from restow.descheduling.explaining.trials import PLENTY, Edit, Inputs, Remedy
 from restow.descheduling.explaining.what_if import Heard, WhatIf
-from restow.descheduling.job_failures import OF_JOBS
 from restow.descheduling.limits import LimitUse
 from restow.kube.objects import Job, PodDisruptionBudget, PodFailurePolicy, PodFailureRule
 from restow.kube.objects.jobs import PodConditionPattern

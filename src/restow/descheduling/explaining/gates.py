@@ -9,11 +9,10 @@ import numpy as np
 
 from restow.cluster.snapshot import Cluster
 from restow.descheduling.certainty import probability_text
-from restow.descheduling.disruption_budgets import BudgetUse
+from restow.descheduling.disruption_budgets import OF_JOBS, BudgetUse
 from restow.descheduling.evictor import CheckResult, DefaultEvictor
 from restow.descheduling.explaining.explanation import Gate, Reason
 from restow.descheduling.explaining.what_if import Heard, WhatIf
-from restow.descheduling.job_failures import OF_JOBS
 from restow.descheduling.limits import LimitUse
 from restow.descheduling.placement import Landing, PluginRef
 from restow.kube.objects import PersistentVolume, PersistentVolumeClaim

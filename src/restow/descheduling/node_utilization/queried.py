@@ -16,17 +16,20 @@ from typing import Literal
 import numpy as np
 
 from restow.cluster.pods import NO_POD
+from restow.cluster.snapshot import Cluster
 from restow.cluster.usage import Amounts, age_text, container_usage, pod_metrics
 from restow.cluster.usage_changes import UsageChange
 from restow.cluster.usage_samples import NO_CLIENT, NO_USAGE, Figure, NodeSamples, QueryResult, figure_of
 from restow.descheduling.framework import StrategyError, View
 from restow.descheduling.node_utilization.capacity import METRIC_RESOURCE, add_unseen, step
 from restow.descheduling.node_utilization.usage import PodUsage, Usage
+from restow.descheduling.plan import MeasuredNode, MeasuredUsage
 from restow.kube.duration import SECOND, format_duration
 from restow.kube.excerpts import excerpt
 from restow.kube.quantity import NANO_PER_UNIT
 from restow.plain_text import some
-from restow.policies.policy import UsageSettings
+from restow.policies.policy import Policy, UsageSettings
+from restow.policies.usage_section import queries_of
 
 
 def result_of(view: View, query: str) -> QueryResult:
@@ -209,3 +212,29 @@ def _move_along(view: View, by_node: Mapping[int, Amounts], of_pod: PodUsage) ->
         for node, sign in ((int(pods.node[pods.original(replacement)]), -1), (int(state.node[replacement]), 1)):
             if node in by_node:
                 by_node[node][METRIC_RESOURCE] += sign * used[METRIC_RESOURCE]
+
+
+def measured_usage(cluster: Cluster, policy: Policy) -> tuple[MeasuredUsage, ...]:
+    """The answers to a policy's queries that the cluster holds, in the policy's order."""
+    answered = ((query, cluster.usage.get(query)) for query in queries_of(policy))
+    return tuple(
+        _measured_usage(query, result, policy.restow.usage, cluster) for query, result in answered if result is not None
+    )
+
+
+def _measured_usage(query: str, result: QueryResult, settings: UsageSettings | None, cluster: Cluster) -> MeasuredUsage:
+    percentile = settings.percentile if settings is not None else None
+    nodes = tuple(_nodes(result, settings, cluster)) if not result.problem else ()
+    return MeasuredUsage(query=query, percentile=percentile, problem=result.problem, nodes=nodes)
+
+
+def _nodes(result: QueryResult, settings: UsageSettings | None, cluster: Cluster) -> Iterator[MeasuredNode]:
+    try:
+        figures = figures_of(result, settings)
+    except StrategyError:
+        # The problems of the plan say it.
+        return
+    for name in cluster.nodes.names:
+        if name in figures:
+            figure = figures[name]
+            yield MeasuredNode(name, round(figure.value, 4), round(figure.age, 1), figure.samples)

@@ -20,8 +20,7 @@ from restow.scheduling.framework.extension_points import PASSES, Categories, Fil
 from restow.scheduling.framework.filtering import Filters
 from restow.scheduling.framework.local_verdicts import merged
 from restow.scheduling.framework.prefiltering import Asked
-from restow.scheduling.preemption.reprieve import reprieved, without
-from restow.scheduling.preemption.victims import PotentialVictims
+from restow.scheduling.preemption.victims import PotentialVictims, reprieved, without
 
 #: Which of the potential victims have to go, and how many nodes fail for which reason even without them.
 Result = tuple[BoolArray, Counter[str]]

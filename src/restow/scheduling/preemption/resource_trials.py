@@ -22,8 +22,7 @@ from restow.scheduling.framework.post_filtering import FoundCandidates
 from restow.scheduling.framework.recent import Recent
 from restow.scheduling.framework.verdicts import PluginRejection
 from restow.scheduling.preemption.candidates import KnownCandidates, RankedCandidates
-from restow.scheduling.preemption.reprieve import reprieved, without
-from restow.scheduling.preemption.victims import PotentialVictims, VictimSearch
+from restow.scheduling.preemption.victims import PotentialVictims, VictimSearch, reprieved, without
 
 #: Priority and resources of a pod.
 Size = tuple[int, int]

@@ -14,7 +14,7 @@ from builders import std_node
 from builders.plans import small_report
 from descheduling.harness import a_cluster, a_policy
 from restow.cluster.usage_samples import QueryResult, query_result
-from restow.descheduling.measured_usage import measured_usage
+from restow.descheduling.node_utilization.queried import measured_usage
 from restow.descheduling.plan import MeasuredNode, MeasuredUsage
 from restow.descheduling.registry import plugins
 from restow.policies.load import load_policy
