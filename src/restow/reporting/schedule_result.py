@@ -70,6 +70,15 @@ class ScheduleMetadata(Struct, frozen=True, rename="camel", omit_defaults=True):
     timings: dict[str, float] | UnsetType = UNSET
 
 
+class ScheduleResult(Struct, frozen=True, rename="camel"):
+    """The whole answer: the pods in the order in which they were scheduled, then those that are gated."""
+
+    metadata: ScheduleMetadata
+    pods: tuple[PodOutcome, ...]
+    api_version: str = API_VERSION
+    kind: str = "ScheduleResult"
+
+
 class Outcomes:
     """Makes outcomes of the decisions about one cluster."""
 
