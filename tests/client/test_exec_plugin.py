@@ -74,6 +74,30 @@ async def test_a_program_whose_answer_nobody_waits_for_is_ended_with_its_childre
     assert [has_ended(each) for each in processes] == [True, True]
 
 
+async def test_a_program_that_is_given_up_while_it_starts_is_ended_with_its_children(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It runs before the event loop has connected its pipes."""
+    loop, given_up = asyncio.get_running_loop(), asyncio.Event()
+    connect = loop.connect_read_pipe
+
+    async def late(*arguments: Any) -> Any:
+        await given_up.wait()
+        return await connect(*arguments)
+
+    monkeypatch.setattr(loop, "connect_read_pipe", late)
+    for name in ("own", "child"):
+        os.mkfifo(tmp_path / name)
+    asking = asyncio.ensure_future(a_shell(tmp_path, WITH_A_CHILD).identity())
+    processes = await processes_of(tmp_path, asking)
+
+    asking.cancel()
+    given_up.set()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    assert [has_ended(each) for each in processes] == [True, True]
+
+
 async def test_much_on_stderr_holds_nothing_up_and_its_end_is_told(tmp_path: Path) -> None:
     flood = "head -c 300000 /dev/zero | tr '\\0' x >&2; echo log in first >&2"
     assert (await a_shell(tmp_path, f"{flood}; echo '{GOOD}'").identity()).headers

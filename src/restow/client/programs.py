@@ -74,8 +74,25 @@ async def run_program(
     An interactive one shares the terminal, and with it Ctrl-C. Any other has a session of its own and no input, and where
     it has to be ended its children end too.
     """
-    loop = asyncio.get_running_loop()
-    transport, heard = await loop.subprocess_exec(
+    starting = asyncio.ensure_future(_start(command, environment, interactive=interactive))
+    try:
+        async with asyncio.timeout(seconds):
+            _, heard = await asyncio.shield(starting)
+            await heard.ended
+    finally:
+        # A program that nobody waits for any more while it starts may have children already.
+        transport, heard = await starting
+        if transport.get_returncode() is None:
+            _kill(transport, interactive=interactive)
+            await asyncio.wait([heard.gone], timeout=_AFTERMATH)
+        transport.close()
+    return Ended(transport.get_returncode() or 0, bytes(heard.answer), heard.words.decode(errors="replace").strip())
+
+
+async def _start(
+    command: Sequence[str], environment: Mapping[str, str], *, interactive: bool
+) -> tuple[asyncio.SubprocessTransport, _Listening]:
+    return await asyncio.get_running_loop().subprocess_exec(
         _Listening,
         *command,
         env=environment,
@@ -83,15 +100,6 @@ async def run_program(
         stderr=None if interactive else subprocess.PIPE,
         start_new_session=not interactive,
     )
-    try:
-        async with asyncio.timeout(seconds):
-            await heard.ended
-    finally:
-        if transport.get_returncode() is None:
-            _kill(transport, interactive=interactive)
-            await asyncio.wait([heard.gone], timeout=_AFTERMATH)
-        transport.close()
-    return Ended(transport.get_returncode() or 0, bytes(heard.answer), heard.words.decode(errors="replace").strip())
 
 
 def _kill(transport: asyncio.SubprocessTransport, *, interactive: bool) -> None:
