@@ -7,7 +7,7 @@ DEMO := build/demo
 PIN := build/pinning/bin
 PINNING := --quiet --upgrade --generate-hashes --strip-extras --allow-unsafe --no-header --no-emit-index-url --no-emit-trusted-host --no-emit-find-links
 
-.PHONY: demo test fuzz check fix docs bench bench-placement bench-landing bench-live oracle e2e requirements clean
+.PHONY: demo test fuzz check fix docs bench bench-placement bench-landing bench-loops bench-live bench-simulate oracle e2e requirements clean
 
 demo: $(VENV)/installed                 ## A plan for a bundled cluster: a table here, and an HTML report.
 	@mkdir -p $(DEMO)
@@ -15,8 +15,8 @@ demo: $(VENV)/installed                 ## A plan for a bundled cluster: a table
 	@$(BIN)/restow plan -f examples/clusters/demo.json --policy-config-file examples/policies/demo.yaml -o html > $(DEMO)/plan.html
 	@echo; echo "HTML report: $(CURDIR)/$(DEMO)/plan.html"
 
-test: $(VENV)/developing                ## All tests but those of oracle and e2e; nothing is measured (bench).
-	$(BIN)/python -m pytest -m "not oracle and not e2e"
+test: $(VENV)/developing                ## All tests but those of oracle and e2e, on all processors; nothing is measured (bench).
+	$(BIN)/python -m pytest -n auto -m "not oracle and not e2e"
 
 fuzz: $(VENV)/developing                ## Hostile inputs until Ctrl-C (MINUTES=60, INPUTS=200000, SEED=1, JOBS=2); failing ones are kept in build/fuzz.
 	PYTHONPATH=tests $(BIN)/python -m fuzz $(if $(MINUTES),--minutes $(MINUTES)) $(if $(INPUTS),--inputs $(INPUTS)) $(if $(SEED),--seed $(SEED)) $(if $(JOBS),--jobs $(JOBS)) $(if $(KINDS),--kinds $(KINDS))
@@ -36,11 +36,11 @@ docs: $(VENV)/developing                ## Check the documentation: links, examp
 
 oracle: $(VENV)/developing              ## Build the real Go program and compare with it.
 	$(BIN)/python tests/oracle/build.py
-	$(BIN)/python -m pytest -m oracle
+	$(BIN)/python -m pytest -n auto -m oracle
 
-e2e: $(VENV)/developing                 ## Build a real control plane and test on it.
+e2e: $(VENV)/developing                 ## Build a real control plane and test on it; no test may take longer than TIMEOUT=600 seconds (0: any time).
 	PYTHONPATH=tests $(BIN)/python -m e2e.build
-	$(BIN)/python -m pytest -m e2e
+	$(BIN)/python -m pytest -m e2e --timeout $(or $(TIMEOUT),600)
 
 bench: $(VENV)/developing               ## Time restow and the Go program in one run (SIZE=small|medium|large).
 	$(BIN)/python tests/oracle/build.py
@@ -54,9 +54,15 @@ bench-landing: $(VENV)/developing       ## Moves of restow and the Go program, a
 	$(BIN)/python tests/oracle/build.py
 	$(BIN)/python -m tests.bench.landing $(if $(NODES),--nodes $(NODES))
 
-bench-live: $(VENV)/developing          ## Run restow and the Go program side by side on a real control plane (PART=steering NODES=300 MOVES=1000).
+bench-loops: $(VENV)/developing         ## Simulate the known loops in both placements, and write what comes of them into their pages.
+	PYTHONPATH=tests $(BIN)/python -m tests.bench.simulated_loops --write
+
+bench-live: $(VENV)/developing          ## Run restow and the Go programs side by side on a real control plane (PART=steering NODES=300 MOVES=1000; PART=scheduling PODS=5000).
 	PYTHONPATH=tests $(BIN)/python -m e2e.build
-	$(BIN)/python -m tests.bench.live $(if $(PART),--part $(PART)) $(if $(NODES),--nodes $(NODES)) $(if $(MOVES),--moves $(MOVES))
+	$(BIN)/python -m tests.bench.live $(if $(PART),--part $(PART)) $(if $(NODES),--nodes $(NODES)) $(if $(MOVES),--moves $(MOVES)) $(if $(PODS),--pods $(PODS))
+
+bench-simulate: $(VENV)/developing      ## Time simulated days of clusters of 100, 1,000 and 5,000 nodes (NODES=1000 PLACEMENT=prove TRACE=pods.csv).
+	$(BIN)/python -m tests.bench.simulation $(if $(NODES),--nodes $(NODES)) $(if $(PLACEMENT),--placement $(PLACEMENT)) $(if $(TRACE),--trace $(TRACE))
 
 # By the interpreter of the image, whose packages these are; upgrades everything within the ranges of pyproject.toml.
 requirements:                           ## Pin what the image is made of anew, by hashes (PYTHON=python3.11).

@@ -1,6 +1,6 @@
 """What is made of files that somebody else replaces, such as certificates: made again as soon as they are others.
 
-Whoever asks has the files looked at, which costs a call of the operating system each; no task watches anything. Files
+Each access looks at the files, which costs one call of the operating system per file; no task watches anything. Files
 that cannot be used - one of a pair is written first - leave what was made before.
 """
 
@@ -53,7 +53,7 @@ class Renewed(Generic[T]):
         try:
             return self._seen()
         except OSError:
-            # Whoever reads them says it better.
+            # Reading them gives the better error.
             return ()
 
     def _seen(self) -> tuple[_Stamp, ...]:

@@ -36,8 +36,8 @@ def put(store: ClusterStore, thing: Object) -> None:
     store.add(thing["kind"], [msgspec.json.decode(msgspec.json.encode(thing), type=KINDS[thing["kind"]])])
 
 
-def intake(nodes: int, pods: int) -> tuple[ClusterStore, list[Object]]:
-    """The intake of a synthetic cluster, and its pods."""
+def store_of(nodes: int, pods: int) -> tuple[ClusterStore, list[Object]]:
+    """The store of a synthetic cluster, and its pods."""
     store, known = ClusterStore(), list(generate("mixed", nodes, pods, 1))
     for each in known:
         put(store, each)
@@ -81,7 +81,7 @@ def main() -> None:
     print("| before each cycle | the state is prepared in |")
     print("|---|---:|")
     for text, happens in (("pods change", change), ("pods go and others come", recreate)):
-        store, pods = intake(chosen.nodes, chosen.pods)
+        store, pods = store_of(chosen.nodes, chosen.pods)
         ClusterState(store.snapshot())
         print(f"| {chosen.changed} {text} | {measured(store, pods, chosen.changed, happens):.1f} ms |", flush=True)
 

@@ -15,6 +15,9 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple, Self
 
+#: Seconds after which a server that is told to stop notices.
+_POLL = 0.02
+
 
 class Reply(NamedTuple):
     """What is answered."""
@@ -31,7 +34,7 @@ class Loopback:
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         if tls is not None:
             self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(_POLL,), daemon=True)
 
     def reply(self, path: str, form: str) -> Reply:
         """The answer at a path; ``form`` is what a POST sends, or the query of a GET."""

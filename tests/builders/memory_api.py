@@ -14,9 +14,10 @@ from types import SimpleNamespace
 from typing import Any, TypeVar
 from urllib.parse import unquote
 
+from builders.json_patches import patched_taints
 from builders.metadata import Object
 from restow.client.errors import BadRequest, NotFound, ServerTrouble
-from restow.client.permitted_body import Permit
+from restow.client.leadership import Permit
 from restow.client.resources import RESOURCES
 from restow.client.transport import Call
 from restow.operator.inventory import DEFINITIONS
@@ -122,17 +123,9 @@ class MemoryApi:
         return self._applied(path, body)
 
     def _tainted(self, path: str, operations: Any) -> Object:
-        """A JSON patch of the taints of a node."""
         thing = self._get(path)
-        for each in operations:
-            assert each["path"] == "/spec/taints"
-            match each["op"]:
-                case "test" if thing["spec"].get("taints") != each["value"]:
-                    raise BadRequest(422, "Invalid", "the server rejected our request due to an error in our request")
-                case "add":
-                    thing["spec"]["taints"] = each["value"]
-                case "remove":
-                    del thing["spec"]["taints"]
+        taints = patched_taints(thing["spec"].pop("taints", ()), operations)
+        thing["spec"] |= {"taints": taints} if taints else {}
         return thing
 
     def _freed(self, path: str, change: Object) -> Object:

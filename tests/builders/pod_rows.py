@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 
 from restow.cluster.pod_store import PodStore
-from restow.cluster.pods import PodRow, Pods, PodTables
+from restow.cluster.pod_values import PodTables
+from restow.cluster.pods import UNKNOWN_NODE, PodRow, Pods
 from restow.kube.objects import Pod
 
 #: The column of each table where it has another name.
@@ -31,4 +32,7 @@ def _translated(read: Pods, pod: int, pods: Pods) -> PodRow:
         column = _COLUMNS.get(each.name, each.name)
         if row[column] >= 0:
             row[column] = pods.intern(each.name, getattr(read.tables, each.name)[row[column]])
+    for column in ("node", "nominated"):
+        if row[column] <= UNKNOWN_NODE:
+            row[column] = pods.unknown_node(read.unknown_nodes[UNKNOWN_NODE - row[column]])
     return row

@@ -7,9 +7,8 @@ from dataclasses import fields
 
 import pytest
 
-from restow.cli.feature_gates import gates_of, is_open
 from restow.cli.flag_checks import IGNORED, check_flags, ignored_flags
-from restow.cli.flag_values import boolean, comma_list, key_pair
+from restow.cli.flag_values import boolean, comma_list, gates_of, is_gate_open, key_pair
 from restow.cli.run_flags import Flags
 from restow.errors import InputError
 from restow.kube.duration import SECOND
@@ -143,7 +142,7 @@ class TestGates:
         ids=str,
     )
     def test_open(self, given, expected):
-        assert is_open(given, "EvictionsInBackground") is expected
+        assert is_gate_open(given, "EvictionsInBackground") is expected
 
     def test_spaces_do_not_matter(self):
         assert gates_of([" AllAlpha = 1 , "]) == {"AllAlpha": True}

@@ -8,8 +8,10 @@ COMMANDS = [
     "plan",
     "explain pod",
     "explain node",
+    "explain scheduling",
     "schedule",
     "run",
+    "scheduler",
     "generate",
     "policy validate",
     "policy lint",
@@ -21,6 +23,8 @@ COMMANDS = [
     "pressure push",
     "operator",
     "operator render",
+    "simulate",
+    "simulate check",
 ]
 PAGES = ["", "explain", "policy", *COMMANDS]
 
@@ -53,15 +57,18 @@ def test_every_command_has_examples(restow, page):
                 "policy",
                 "apply",
                 "run",
+                "scheduler",
                 "snapshot",
                 "release",
                 "generate",
                 "pressure",
                 "operator",
+                "simulate",
             ],
         ),
         ("pressure", ["check", "push"]),
         ("policy", ["validate", "lint", "convert"]),
+        ("simulate", ["check"]),
         ("operator", ["render", "soft-tainter", "uninstall"]),
     ],
 )

@@ -21,7 +21,7 @@ app.command(run)
 @pytest.fixture(autouse=True)
 def _nothing_runs(monkeypatch):
     """The flags are what a command comes to."""
-    monkeypatch.setattr("restow.cli.daemon.deschedule", lambda flags: flags)
+    monkeypatch.setattr("restow.cli.run_settings.deschedule", lambda flags: flags)
 
 
 def flags(line):

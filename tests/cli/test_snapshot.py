@@ -14,7 +14,7 @@ from builders import NOW
 from builders.loopback import Loopback, Reply
 from cluster.histories import samples_of
 from docs.pages import ROOT
-from restow.cli.usage_asking import usage_question
+from restow.cli.usage_asking import usage_request
 from restow.client.prometheus import prometheus_endpoint
 from restow.cluster.stored_usage import stored_history
 from restow.sources.documents import load_cluster
@@ -161,10 +161,10 @@ def test_the_usage_of_the_nodes_becomes_part_of_it(restow, cluster, prometheus):
 )
 def test_no_range_has_more_samples_than_a_day_in_five_minutes(usage, step):
     prometheus = prometheus_endpoint("http://p", None, None, {})
-    question = usage_question(usage, prometheus, {"cpu": "rate(x[$window])"})
-    assert question.step == step
-    assert question.seconds / step <= 288
-    assert [each.promql for each in question.queries] == [f"rate(x[{max(step, 300)}s])"]
+    wanted = usage_request(usage, prometheus, {"cpu": "rate(x[$window])"})
+    assert wanted.step == step
+    assert wanted.seconds / step <= 288
+    assert [each.promql for each in wanted.queries] == [f"rate(x[{max(step, 300)}s])"]
 
 
 @pytest.mark.parametrize(

@@ -57,14 +57,14 @@ class TestOutages:
         self, own_plane: ControlPlane, own_api: Api
     ) -> None:
         own_plane.admin.create(a_class("before"))
-        async with aclosing(follow(own_api, CLASSES)) as news, asyncio.timeout(120):
-            assert isinstance(await anext(news), Listed)
+        async with aclosing(follow(own_api, CLASSES)) as events, asyncio.timeout(120):
+            assert isinstance(await anext(events), Listed)
             own_plane.kill("kube-apiserver")
-            assert isinstance(await anext(news), Interrupted)
+            assert isinstance(await anext(events), Interrupted)
             own_plane.restart("kube-apiserver")
             own_plane.admin.create(a_class("after"))
-            async for each in news:
-                if _tells_of(each, "after"):
+            async for each in events:
+                if _contains(each, "after"):
                     break
 
     async def test_a_list_that_is_forgotten_half_way_begins_again(self, own_plane: ControlPlane, own_api: Api) -> None:
@@ -110,10 +110,10 @@ async def drained(events: AsyncIterator[Any]) -> None:
         pass
 
 
-def _tells_of(news: Any, name: str) -> bool:
-    if isinstance(news, Listed):
-        return name in {each.metadata.name for each in news.objects}
-    return isinstance(news, Changed) and news.object.metadata.name == name
+def _contains(event: Any, name: str) -> bool:
+    if isinstance(event, Listed):
+        return name in {each.metadata.name for each in event.objects}
+    return isinstance(event, Changed) and event.object.metadata.name == name
 
 
 # OpenID

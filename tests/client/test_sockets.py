@@ -102,7 +102,7 @@ async def test_a_live_cluster_that_ends_while_it_begins() -> None:
     """After any number of the loop's turns: before, while and after connections are made, in lists and in watches."""
     for turns in range(0, 100, 2):
         async with listing_and_watching() as port:
-            async with client_of(port) as api, live_cluster(api, KINDS, tell=print) as live:
+            async with client_of(port) as api, live_cluster(api, KINDS, warn=print) as live:
                 for _ in range(turns):
                     await asyncio.sleep(0)
                 begun = live.ready
@@ -112,7 +112,7 @@ async def test_a_live_cluster_that_ends_while_it_begins() -> None:
 
 async def test_a_live_cluster_that_has_settled() -> None:
     async with listing_and_watching() as port:
-        async with client_of(port) as api, live_cluster(api, KINDS, tell=print) as live:
+        async with client_of(port) as api, live_cluster(api, KINDS, warn=print) as live:
             assert await live.wait_ready(asyncio.get_running_loop().time() + 30)
             assert sockets_to(port) != []
         assert sockets_to(port) == []

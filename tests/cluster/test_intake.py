@@ -23,7 +23,8 @@ from builders import (
 from cluster.drawn import nodes, pods
 from descheduling.harness import a_cluster
 from restow.cluster.nodes import CPU, MEMORY, NO_LABEL
-from restow.cluster.pods import NO_TIME, PENDING, UNKNOWN_NODE, Flag, Phase
+from restow.cluster.pod_values import NO_TIME, Flag, Phase
+from restow.cluster.pods import PENDING, UNKNOWN_NODE
 from restow.errors import InputError
 from restow.kube.timestamps import parse_time
 

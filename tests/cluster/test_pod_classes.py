@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from builders import (
     EMPTY_DIR,
@@ -40,7 +41,7 @@ def classes(aspects: Aspect, *built: dict[str, Any]) -> list[int]:
 
 
 def test_every_column_says_what_looks_at_it() -> None:
-    columns = {each.name for each in fields(Pods) if each.init} - {"tables"}
+    columns = {each.name for each in fields(Pods) if each.init} - {"tables", "unknown_nodes"}
     assert set(LOOKED_AT_BY) == columns, "declare in LOOKED_AT_BY what looks at a column that you add"
     assert all(LOOKED_AT_BY.values())
 
@@ -105,6 +106,46 @@ def test_pods_of_a_class_are_alike_in_its_columns(drawn: list[dict[str, Any]]) -
             alike.setdefault(found.values[pod], set()).add(what)
         assert all(len(each) == 1 for each in alike.values())
         assert len(alike) == len({what for each in alike.values() for what in each})
+
+
+@given(st.data())
+@settings(max_examples=60, deadline=None)
+def test_a_pod_that_was_copied_is_in_the_class_that_its_columns_say(data: st.DataObject) -> None:
+    """Rows are copied, with and without changes, and written, and somebody asks now and then."""
+    labels = ({"app": "x"}, {"app": "y"}, {"c": "r"}, {"c": "b"})
+    built = [a_pod(f"p{number}", labels=each) for number, each in enumerate(labels)]
+    state = ClusterState(a_cluster(NODE, BY_APP, *built))
+    columns = state.cluster.pods
+    found = [pod_classes(state.cluster, each) for each in (Aspect.FILTERS, Aspect.PREEMPTION)]
+    count = len(columns)
+    for _ in range(data.draw(st.integers(1, 8))):
+        pod = data.draw(st.integers(0, count - 1))
+        changes = [{}, {"phase": 1}, {"priority": 7}, {"labels": data.draw(st.integers(0, 3))}]
+        changed = data.draw(st.sampled_from([*changes, {"rules": mention(columns, "c")}]))
+        if data.draw(st.booleans()):
+            columns.append_like(pod, changed)
+            count += 1
+        else:
+            columns.write(pod, columns.row(pod) | changed)
+        for each in found if data.draw(st.booleans()) else ():
+            assert len(each.values) >= count
+    for aspects, known in zip((Aspect.FILTERS, Aspect.PREEMPTION), found, strict=True):
+        fresh = pod_classes(state.cluster, aspects)
+        pairs = set(zip(known.values[:count], fresh.values[:count], strict=True))
+        assert len(pairs) == len({one for one, _ in pairs}) == len({other for _, other in pairs})
+        for group in {one for one, _ in pairs}:
+            members = [pod for pod, each in enumerate(known.values) if each == group]
+            assert known.members(group).tolist() == members
+
+
+def test_a_copy_that_is_written_later_is_in_the_class_of_what_it_says_then() -> None:
+    state = ClusterState(a_cluster(NODE, a_pod("a")))
+    columns, found = state.cluster.pods, pod_classes(state.cluster, Aspect.PREEMPTION)
+    copy = columns.append_like(0, {})
+    assert found.values[copy] == found.values[0]
+    columns.write(copy, {"priority": 7})
+    assert found.values[copy] != found.values[0]
+    assert found.members(found.values[0]).tolist() == [0]
 
 
 def test_a_selector_that_comes_tells_pods_apart_that_were_alike() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from builders import EMPTY_DIR, HOST_PATH, a_pod, claim_volume
 from descheduling.harness import a_cluster
-from restow.cluster.pods import PodVolume
+from restow.cluster.pod_values import PodVolume
 from restow.kube.objects import AWSElasticBlockStore, GCEPersistentDisk, ISCSIVolume, RBDVolume
 
 GCE = {"name": "d", "gcePersistentDisk": {"pdName": "g", "readOnly": True, "fsType": "ext4"}}

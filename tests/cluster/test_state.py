@@ -11,13 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from builders import a_node, a_pod
+from builders import a_node, a_pdb, a_pod
 from builders.pod_rows import pod_rows
 from cluster.drawn import nodes, pods
 from descheduling.harness import a_cluster
+from restow.cluster.node_store import read_node
+from restow.cluster.nodes import NodePart
 from restow.cluster.pods import NO_POD, PENDING, UNKNOWN_NODE
 from restow.cluster.state import ClusterState
-from restow.kube.objects import Pod
+from restow.kube.objects import Node, Pod
 from restow.workloads.replacements import Replacements
 
 RS = ("ReplicaSet", "rs")
@@ -32,7 +34,6 @@ def picture(state):
         [pods.full_name(pod) for pod in there],
         [[getattr(pods.tables, name)[getattr(pods, name)[pod]] for name in tables if name != "held"] for pod in there],
         pods.flags[there].tolist(),
-        state.node[there].tolist(),
         state.terminating[there].tolist(),
         {
             name: amounts.tolist()
@@ -40,16 +41,41 @@ def picture(state):
             if amounts.any()
         },
         state.running.tolist(),
-        [state.pods_on(node).tolist() for node in range(count)],
-        [state.all_pods_on(node).tolist() for node in range(count)],
+        [[pods.full_name(pod) for pod in state.pods_on(node)] for node in range(count)],
+        [[pods.full_name(pod) for pod in state.all_pods_on(node)] for node in range(count)],
         state.siblings(there).tolist(),
+        picture_of_nodes(state),
     )
+
+
+def picture_of_nodes(state):
+    """Everything that can be read of nodes, and the names of those that pods are on or nominated for, there or not."""
+    nodes, pods = state.cluster.nodes, state.cluster.pods
+    there = pods.where(state.exists)
+    labels = {key: nodes.label_column(key) for key in ("app", "tier", "zone")}
+    return (
+        [nodes.row(node) for node in range(len(nodes))],
+        {key: [column.values[code] if code >= 0 else None for code in column.codes] for key, column in labels.items()},
+        [[named(state, int(node)) for node in places[there]] for places in (state.node, pods.node, pods.nominated)],
+    )
+
+
+def named(state, node):
+    """The name of a node, there or not; None for none."""
+    if node == PENDING:
+        return None
+    return state.cluster.nodes.names[node] if node >= 0 else state.cluster.pods.unknown_nodes[UNKNOWN_NODE - node]
 
 
 def rows_of(state, objects):
     """The rows of builder pods for a state."""
     wire = [msgspec.json.decode(msgspec.json.encode(each), type=Pod) for each in objects]
     return pod_rows(state.cluster.pods, wire, state.cluster.nodes.index)
+
+
+def node_row(drawn):
+    """The row of a builder node."""
+    return read_node(msgspec.json.decode(msgspec.json.encode(drawn), type=Node)).row
 
 
 def named_in_order(state):
@@ -75,8 +101,13 @@ class Changes(RuleBasedStateMachine):
     @precondition(lambda self: not hasattr(self, "state"))
     def begin(self, objects):
         self.state = ClusterState(a_cluster(*objects[0], *objects[1]))
-        self.first = present_and_staying(self.state)
         self.forks, self.marks = [], []
+        self.begin_to_follow()
+        self.state.cluster.nodes.follow(NodePart.POSITION, self.begin_to_follow)
+
+    def begin_to_follow(self):
+        """Indices of nodes are others from now on."""
+        self.first, self.read = present_and_staying(self.state), len(self.state.changes)
 
     @rule(choice=st.randoms(use_true_random=False))
     @precondition(lambda self: hasattr(self, "state") and self.state.exists.any())
@@ -124,6 +155,21 @@ class Changes(RuleBasedStateMachine):
         replacement = Replacements(self.state, now=0).of(pod)
         self.state.place(replacement, choice.randrange(-1, len(self.state.cluster.nodes)))
 
+    @rule(drawn=st.sampled_from(["n0", "n1", "n2", "n25", "gone"]).flatmap(lambda name: nodes(names=(name,))))
+    @precondition(lambda self: hasattr(self, "state"))
+    def create_or_update_node(self, drawn):
+        row, known = node_row(*drawn), self.state.cluster.nodes
+        if row.name in known.index:
+            self.state.update_node(known.index[row.name], row)
+        else:
+            self.state.create_node(row)
+        assert known.row(known.index[row.name]) == row
+
+    @rule(choice=st.randoms(use_true_random=False))
+    @precondition(lambda self: hasattr(self, "state") and len(self.state.cluster.nodes))
+    def delete_node(self, choice):
+        self.state.delete_node(choice.randrange(len(self.state.cluster.nodes)))
+
     @rule()
     @precondition(lambda self: hasattr(self, "state"))
     def mark(self):
@@ -145,6 +191,19 @@ class Changes(RuleBasedStateMachine):
         assert picture(fork) == picture(self.state)
         self.forks.append((fork, picture(fork)))
 
+    @rule(choice=st.randoms(use_true_random=False))
+    @precondition(lambda self: getattr(self, "forks", None))
+    def change_the_nodes_of_a_fork(self, choice):
+        position, before = choice.randrange(len(self.forks)), picture(self.state)
+        fork, _ = self.forks[position]
+        if len(fork.cluster.nodes):
+            fork.delete_node(choice.randrange(len(fork.cluster.nodes)))
+        else:
+            fork.create_node(node_row(a_node("n2")))
+        fork.validate()
+        self.forks[position] = fork, picture(fork)
+        assert picture(self.state) == before
+
     @invariant()
     def counts_are_true(self):
         if hasattr(self, "state"):
@@ -163,7 +222,7 @@ class Changes(RuleBasedStateMachine):
         """Whoever follows the changes knows how many pods are on each node."""
         if hasattr(self, "state"):
             followed = [list(pair) for pair in self.first]
-            for change in self.state.changes:
+            for change in self.state.changes[self.read :]:
                 followed[change.node][0] += change.present
                 followed[change.node][1] += change.staying
             assert [tuple(pair) for pair in followed] == present_and_staying(self.state)
@@ -182,10 +241,7 @@ def test_pods_that_come_in_any_order_make_the_cluster_that_a_dump_of_them_gives(
         (row,) = rows_of(state, [each])
         state.create(row)
     state.validate()
-    rows = dict(enumerate(state.cluster.pods.where(state.exists).tolist()))
-    *seen, here, everyone, siblings = picture(whole)
-    by_name = [[[rows[pod] for pod in on] for on in listed] for listed in (here, everyone)]
-    assert picture(state) == (*seen, *by_name, siblings)
+    assert picture(state) == picture(whole)
     state.undo(0)
     assert picture(state) == picture(ClusterState(a_cluster(*drawn)))
 
@@ -302,3 +358,29 @@ def test_rows_of_pods_that_are_gone_are_used_again():
         state.create(row)
     assert len(state.cluster.pods) == 3
     state.validate()
+
+
+def test_a_version_tells_that_objects_of_a_kind_are_others_in_one_state_and_not_in_its_forks():
+    """Also where a change is taken back; a version never comes again."""
+    cluster = a_cluster(a_node("n1"), a_pdb("there"))
+    state, key = ClusterState(cluster), ("default", "comes")
+    budgets = dict(cluster.kind("PodDisruptionBudget"))
+    mark, seen = state.checkpoint(), {state.version("PodDisruptionBudget")}
+
+    def versions():
+        seen.add(state.version("PodDisruptionBudget"))
+        return len(seen)
+
+    state.put("PodDisruptionBudget", key, "first")
+    assert versions() == 2
+    fork = state.fork()
+    state.put("PodDisruptionBudget", key, "second")
+    state.put("PodDisruptionBudget", ("default", "there"), None)
+    assert versions() == 3
+    assert state.cluster.kind("PodDisruptionBudget") == {key: "second"}
+    assert fork.cluster.kind("PodDisruptionBudget") == budgets | {key: "first"}
+    assert fork.version("PodDisruptionBudget") < state.version("PodDisruptionBudget")
+    assert state.version("Service") == fork.version("Service")
+    state.undo(mark)
+    assert versions() == 4
+    assert state.cluster.kind("PodDisruptionBudget") == budgets == cluster.kind("PodDisruptionBudget")

@@ -13,6 +13,7 @@ from descheduling.harness import a_cluster
 from restow.cluster.stored_usage import stored_history, stored_results, with_usage_at
 from restow.cluster.usage import container_usage, node_usage, time_of
 from restow.cluster.usage_columns import SHARE, packed
+from restow.cluster.usage_samples import UsageQuery
 from restow.errors import InputError
 from restow.kube.timestamps import SECOND
 
@@ -105,34 +106,45 @@ def queried():
     )
 
 
+def asked(*texts):
+    return [UsageQuery("Prometheus", text) for text in texts]
+
+
 def told(result):
     return {each.node: dict(zip(each.times.tolist(), each.values.tolist(), strict=True)) for each in result.samples}
 
 
 def test_a_query_has_the_samples_that_were_there_by_then(queried):
-    found = stored_results(queried, ["load", "unknown"], 200)
-    assert told(found["load"]) == {"n1": {100: 0.25, 160: 0.5}, "n2": {160: 0.1}, "n3": {100: 0.0625}}
-    assert found["load"].at == 200
-    assert found["load"].problem == ""
+    load, unknown = asked("load", "unknown")
+    found = stored_results(queried, [load, unknown], 200, source="Prometheus")
+    assert found.keys() == {load, unknown}
+    assert told(found[load]) == {"n1": {100: 0.25, 160: 0.5}, "n2": {160: 0.1}, "n3": {100: 0.0625}}
+    assert found[load].at == 200
+    assert found[load].problem == ""
 
 
 def test_a_series_of_no_query_stands_for_any(queried):
-    assert told(stored_results(queried, ["unknown"], 200)["unknown"]) == {
-        "n1": {100: 0.125},
-        "n3": {100: 0.0625},
-    }
+    (result,) = stored_results(queried, asked("unknown"), 200, source="Prometheus").values()
+    assert told(result) == {"n1": {100: 0.125}, "n3": {100: 0.0625}}
 
 
 def test_each_query_has_its_own_series(queried):
-    assert told(stored_results(queried, ["other"], 200)["other"])["n2"] == {160: 0.9}
+    (result,) = stored_results(queried, asked("other"), 200, source="Prometheus").values()
+    assert told(result)["n2"] == {160: 0.9}
+
+
+def test_what_is_stored_with_a_query_is_no_answer_of_another_source(queried):
+    """A series of no query stands for any, whoever is asked."""
+    (result,) = stored_results(queried, [UsageQuery("Graphite", "load")], 200, source="Prometheus").values()
+    assert told(result) == {"n1": {100: 0.125}, "n3": {100: 0.0625}}
 
 
 def test_before_the_first_sample_a_query_has_no_result(queried):
-    assert stored_results(queried, ["load"], 99) == {}
+    assert stored_results(queried, asked("load"), 99, source="Prometheus") == {}
 
 
 def test_each_step_of_the_history_before_counts_as_a_cycle(queried):
-    (result,) = stored_results(queried, ["load"], 220, cycles=5).values()
+    (result,) = stored_results(queried, asked("load"), 220, cycles=5, source="Prometheus").values()
     assert [each.at for each in result.earlier] == [160, 100]
     assert [told(each)["n1"] for each in result.earlier] == [{100: 0.25, 160: 0.5}, {100: 0.25}]
 

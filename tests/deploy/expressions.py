@@ -9,7 +9,7 @@ from typing import Any
 
 from deploy.manifests import MONITORING, documents
 
-_METRIC = re.compile(r"\b(?:restow|descheduler|process|python)_\w+")
+_METRIC = re.compile(r"\b(?:restow|descheduler|scheduler|leader_election|process|python)_\w+")
 #: What Grafana puts into an expression.
 _VARIABLES = {'job=~"$job"': 'job=~".+"', "$__rate_interval": "5m"}
 

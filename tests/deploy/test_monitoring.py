@@ -10,6 +10,7 @@ from prometheus_client import CollectorRegistry
 from deploy.expressions import alerts, dashboard, metrics_in, panels, questions
 from deploy.manifests import KUBERNETES, MONITORING, documents, manifests, only, pod_of
 from restow.pressure.metrics import PressureMetrics
+from restow.scheduler.metrics import SchedulerMetrics
 from restow.serving.exposition import exposed_name
 from restow.serving.figures import CycleFigures
 from restow.serving.metrics import EvictedPod, Metrics
@@ -37,7 +38,8 @@ def known():
             imbalance={"cpu": (0, 0)},
         )
     )
-    families = [*metrics.registry.collect(), *PressureMetrics().registry.collect()]
+    others = (PressureMetrics(), SchedulerMetrics())
+    families = [*metrics.registry.collect(), *(family for each in others for family in each.registry.collect())]
     samples = {sample.name for family in families for sample in family.samples}
     return samples | {exposed_name(family) for family in families}
 

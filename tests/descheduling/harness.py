@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from restow.cluster.snapshot import Cluster, ClusterStore
-from restow.cluster.usage_samples import QueryResult
+from restow.cluster.usage_samples import QueryResult, UsageQuery
 from restow.descheduling.cycle import Cycle, run_cycle
 from restow.descheduling.registry import plugins, strategies
 from restow.kube.kinds import KINDS
@@ -73,7 +73,7 @@ def cycle(
     total: int | None = None,
     now: str = NOW,
     listed: Sequence[str] | None = None,
-    usage: Mapping[str, QueryResult] | None = None,
+    usage: Mapping[UsageQuery, QueryResult] | None = None,
     restow: Object | None = None,
 ) -> Cycle:
     """One cycle; every change of the state is checked against a recomputation at the end.

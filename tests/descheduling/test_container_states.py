@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from restow.cluster.pods import NO_TIME
+from restow.cluster.pod_values import NO_TIME
 from restow.descheduling.container_states import MISSING, age_text, seconds_since, short_duration
 from restow.kube.duration import SECOND
 

@@ -61,8 +61,9 @@ def test_the_cases_have_something_to_tell() -> None:
 def kinds_told(placement: Placement) -> Iterator[str]:
     """The kinds of the steps that are told of in some cases."""
     for subject in MOVING_SUBJECTS:
-        for _, _, change in told(question_of(subject, 1), placement):
-            yield from (step.kind for step in change.steps)
+        for seed in (0, 1):
+            for _, _, change in told(question_of(subject, seed), placement):
+                yield from (step.kind for step in change.steps)
 
 
 def wrong_of(subject: str, seed: int, placement: Placement) -> Iterator[str]:

@@ -125,7 +125,7 @@ def once(name: str) -> Strategy:
     return Strategy(PluginSchema(name="Trial", extension_points=("deschedule",), args=PluginArgs), suggest)
 
 
-def test_a_landing_place_must_be_welcome() -> None:
+def test_the_strategy_must_accept_the_landing_place() -> None:
     nowhere = wanting("p", accepts=lambda nodes: np.zeros(len(nodes), dtype=bool))
     found = reasons(proof(*TWO, *TOLD, the_pod(), want=nowhere))
     assert found["p"] == ("placement", "NoGain", "it would land on n2, where Trial gains nothing")

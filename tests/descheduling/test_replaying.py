@@ -15,7 +15,7 @@ from descheduling.proven import TOLD, read_policy
 from restow.cluster.snapshot import Cluster
 from restow.descheduling.plan import Move
 from restow.descheduling.planning import decided, make_plan
-from restow.descheduling.replaying import Replay, check_turns, replay
+from restow.descheduling.replaying import Replay, check_plugins_enabled, replay
 from restow.errors import InputError
 from restow.kube.timestamps import parse_time
 from restow.policies.codes import Placement, SteeringMode
@@ -312,8 +312,8 @@ def test_moves_are_made_in_the_order_of_the_plan() -> None:
 def test_a_move_of_a_strategy_that_the_policy_does_not_enable_is_named() -> None:
     policy = read_policy(DUPLICATES)
     moves = planned(a_cluster(*town()), policy)
-    check_turns(moves, policy, "plan.json")
+    check_plugins_enabled(moves, policy, "plan.json")
     with pytest.raises(
         InputError, match=r"plan.json: moves\[0\].plugin: the plan's policy enables no RemoveDuplicates"
     ):
-        check_turns(moves, read_policy(LOW), "plan.json")
+        check_plugins_enabled(moves, read_policy(LOW), "plan.json")

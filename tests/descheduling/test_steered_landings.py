@@ -54,6 +54,18 @@ def test_low_node_utilization_evens_out_most() -> None:
     assert landings(cycle) == {"p": "n3"}
 
 
+def test_of_many_nodes_as_empty_as_one_another_those_of_every_zone_are_looked_at() -> None:
+    """Nodes of a zone are neighbours by name, and two zones have a replica already."""
+    at = {f"n{number:03}": "abc"[number // 130] for number in range(390)}
+    labelled = [a_node(name, cpu="4", labels={HOSTNAME: name, ZONE: zone}) for name, zone in at.items()]
+    apart = [spread(1, ZONE, {"matchLabels": {"app": "web"}}, when="ScheduleAnyway")]
+    web = {"owner": ("ReplicaSet", "web"), "labels": {"app": "web"}, "spread": apart}
+    there = [a_replica("web-a", "n001", cpu="1", **web), a_replica("web-c", "n389", cpu="1", **web)]
+    moved = a_replica("web-p", "n000", cpu="1", **web)
+    (target,) = landings(steered(LOW, *labelled, filler("n000", "2500m"), moved, *there)).values()
+    assert at[target] == "b"
+
+
 def test_high_node_utilization_fills_the_fullest_node_that_takes_the_pod() -> None:
     """n4 is fuller still, and has no room; the scheduler would prefer n2, the emptiest."""
     loads = [filler("n2", "1500m"), filler("n3", "2500m"), filler("n4", "3800m")]

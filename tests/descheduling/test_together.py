@@ -28,7 +28,7 @@ from restow.scheduling.sampling.landing_odds import LandingOdds
 REFUSED = ("LowNodeUtilization", "HighNodeUtilization", "RemoveDuplicates", "RemovePodsViolatingNodeTaints")
 
 
-def test_a_prospect_is_the_same_when_it_is_recalled() -> None:
+def test_a_prediction_is_the_same_when_it_is_recalled() -> None:
     nodes = [a_node(f"n{number:02}") for number in range(19)]
     cluster = a_cluster(*nodes, a_pod("p", node="n00"), a_pod("q", node="n00"))
     memory = RefusalMemory(cluster.pods, lambda _: "the same")
@@ -79,9 +79,9 @@ def asked_about(monkeypatch: pytest.MonkeyPatch, cluster: Cluster, policy: Polic
     asked: list[int] = []
     decide = Scheduler.decide
 
-    def counting(scheduler: Scheduler, pod: int) -> Any:
+    def counting(scheduler: Scheduler, pod: int, *timing: Any) -> Any:
         asked.append(pod)
-        return decide(scheduler, pod)
+        return decide(scheduler, pod, *timing)
 
     with monkeypatch.context() as patch:
         patch.setattr(Scheduler, "decide", counting)

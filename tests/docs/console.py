@@ -18,7 +18,7 @@ from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
-from docs import output_package, scheduler_plugin_package, strategy_package
+from docs import output_package, scheduler_plugin_package, strategy_package, usage_source_package
 from docs.pages import ROOT, Block, blocks, files, name_of, pages
 from restow.cli.main import run
 
@@ -29,6 +29,7 @@ PACKAGES = {
     strategy_package.WITH_THE_STRATEGY: strategy_package,
     scheduler_plugin_package.WITH_THE_PLUGIN: scheduler_plugin_package,
     output_package.WITH_THE_OUTPUT: output_package,
+    usage_source_package.WITH_THE_SOURCE: usage_source_package,
 }
 
 

@@ -11,9 +11,5 @@ MODULE = "markdown_moves"
 WITH_THE_OUTPUT = "run with the output"
 
 
-def _forget() -> None:
-    """Which forms there are is asked anew each time."""
-
-
-_PACKAGE = PagePackage(PAGE, (MODULE,), _forget)
+_PACKAGE = PagePackage(PAGE, (MODULE,))
 on_the_path, installed = _PACKAGE.on_the_path, _PACKAGE.installed

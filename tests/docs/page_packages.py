@@ -5,11 +5,12 @@ from __future__ import annotations
 import importlib
 import sys
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from builders.entry_points import forget_packages
 from docs.pages import files
 
 
@@ -19,12 +20,10 @@ class PagePackage:
 
     page: Path
     modules: tuple[str, ...]
-    #: Makes a registry forget which packages are installed.
-    forget: Callable[[], None]
 
     @contextmanager
     def on_the_path(self, folder: Path) -> Iterator[None]:
-        """The page's modules can be imported; they and what a registry knows are forgotten afterwards."""
+        """The page's modules can be imported; they and what is known of packages are forgotten afterwards."""
         for module in self.modules:
             (folder / f"{module}.py").write_text(self._file(f"{module}.py"), encoding="utf-8")
         sys.path.insert(0, str(folder))
@@ -58,4 +57,4 @@ class PagePackage:
         importlib.invalidate_caches()
         for module in self.modules:
             sys.modules.pop(module, None)
-        self.forget()
+        forget_packages()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from docs.page_packages import PagePackage
 from docs.pages import ROOT
-from restow.scheduling.configuration import installed_plugins
 
 PAGE = ROOT / "docs" / "how-to" / "write-a-scheduler-plugin.md"
 MODULE, PLAIN_MODULE = "licence_seats", "arm_only"
@@ -12,10 +11,5 @@ MODULE, PLAIN_MODULE = "licence_seats", "arm_only"
 WITH_THE_PLUGIN = "run with the scheduler plugin"
 
 
-def forget() -> None:
-    installed_plugins.installed.cache_clear()
-    installed_plugins.load.cache_clear()
-
-
-_PACKAGE = PagePackage(PAGE, (MODULE, PLAIN_MODULE), forget)
+_PACKAGE = PagePackage(PAGE, (MODULE, PLAIN_MODULE))
 on_the_path, installed = _PACKAGE.on_the_path, _PACKAGE.installed

@@ -17,7 +17,7 @@ MARKERS = {
 
 def test_it_leaves_out_the_tests_with_a_marker_each_of_which_has_a_verb():
     makefile = text_of("Makefile")
-    (left_out,) = re.findall(r'pytest -m "(not .+)"', makefile)
+    (left_out,) = re.findall(r'pytest .*-m "(not .+)"', makefile)
     assert set(re.findall(r"not (\w+)", left_out)) == MARKERS
     assert set(re.findall(r"^(\w+):", makefile, re.MULTILINE)) >= MARKERS
 

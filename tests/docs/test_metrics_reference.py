@@ -17,6 +17,7 @@ from restow.operator.status import status_of
 from restow.policies.codes import SURENESS, LoopCause, MoveResult, Prediction, SteeringMode
 from restow.pressure.metrics import PressureMetrics
 from restow.pressure.samples import Asked
+from restow.scheduler.metrics import Gauges, SchedulerMetrics
 from restow.serving.exposition import exposed_name
 from restow.serving.figures import CycleFigures, CycleResult
 from restow.serving.metrics import EvictedPod, EvictionResult, Metrics
@@ -24,6 +25,7 @@ from restow.serving.metrics import EvictedPod, EvictionResult, Metrics
 PAGE = text_of("docs/reference/metrics.md")
 _SECTIONS = ("## The Descheduler's", "## restow's own", "## The process")
 _OF_OPERATOR = ("## restow operator's", "## The process")
+_OF_SCHEDULER = ("## restow scheduler's", "## The process")
 _OF_PRESSURE = ("## restow pressure's", "## The process")
 
 
@@ -72,6 +74,23 @@ def rows_of(sections):
 
 def test_every_metric_has_a_row_and_no_row_is_of_another(families, written):
     assert written == families
+
+
+def test_every_metric_of_a_scheduler_has_a_row():
+    held = Gauges(
+        cached={"nodes": 1},
+        rejected={("NodeResourcesFit", "mine"): 1},
+        incoming={("active", "NodeAdd"): 1},
+        in_flight={"NodeAdd": 1},
+    )
+    metrics = SchedulerMetrics()
+    metrics.show(lambda: held)
+    metrics.attempted("scheduled", "mine")
+    metrics.took("scheduled", "mine", deciding=1, lasted=1)
+    metrics.waited(1, 1)
+    metrics.timed("mine", {("Score", "", "Success"): 1, ("Score", "ImageLocality", "Success"): 1})
+    metrics.leads("my-scheduler", True)
+    assert rows_of(_OF_SCHEDULER) == described(metrics.registry)
 
 
 def test_every_metric_of_pressure_has_a_row():

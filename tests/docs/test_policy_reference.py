@@ -11,7 +11,7 @@ import pytest
 
 from docs.pages import prose, rows, section, text_of
 from restow.descheduling.registry import plugins
-from restow.documents.field_types import Duration
+from restow.documents.shapes import Duration
 from restow.kube.duration import format_duration
 from restow.kube.objects import LabelSelector
 from restow.policies.policy import RestowSettings, UsageSettings
@@ -40,7 +40,10 @@ def arguments(kind: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def default_of(field: msgspec.inspect.Field) -> Any:
-    return field.default_factory() if field.default is msgspec.NODEFAULT else field.default
+    if field.default is not msgspec.NODEFAULT:
+        return field.default
+    # One that may be unset has no default.
+    return None if field.default_factory is msgspec.NODEFAULT else field.default_factory()
 
 
 def shown(value: Any) -> str:

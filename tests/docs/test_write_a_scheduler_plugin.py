@@ -12,6 +12,13 @@ from builders import RS, a_node, a_pod
 from docs.console import agree, folder_for, output_of, runnable
 from docs.scheduler_plugin_package import PAGE, WITH_THE_PLUGIN, installed
 from restow.scheduling.configuration import registry
+from restow.scheduling.configuration.load import load_scheduler_configuration
+from restow.scheduling.configuration.queueing_rules import queueing_rules
+from restow.scheduling.framework.facts import PodFacts
+from restow.scheduling.queueing.changes import pod_events
+from restow.scheduling.queueing.queued_pod import Place
+from restow.scheduling.queueing.scheduling_queue import SchedulingQueue
+from restow.scheduling.queueing.why_waiting import why_waiting
 
 NAME = "LicenceSeats"
 SEAT = {"example.com/licence": "solver"}
@@ -119,6 +126,19 @@ def test_explain_names_its_reason(folder):
     command = "restow explain pod default/leaves -f dump.json --policy-config-file policy.yaml"
     printed = " ".join(output_of(f"{command} --scheduler-config scheduler.yaml", folder).split())
     assert "no free seat of the pod's licence" in printed
+
+
+def test_a_pod_that_it_rejected_waits_for_what_it_says(folder):
+    (profile,) = load_scheduler_configuration((folder / "scheduler.yaml").read_bytes(), "scheduler.yaml").profiles
+    queue = SchedulingQueue(queueing_rules([profile]), 0)
+    queue.add(PodFacts(uid="waits", labels=SEAT), 0)
+    queue.pop(0)
+    queue.requeue("waits", frozenset({NAME}), 0)
+    assert "It is tried again when a pod goes that has a seat of its licence." in why_waiting(queue, "waits", 0)
+    for labels, place in (({}, Place.UNSCHEDULABLE), (SEAT, Place.ACTIVE)):
+        (event,) = pod_events(PodFacts(uid="goes", labels=labels, node="a"), None)
+        queue.on_event(event, 5)
+        assert queue.place("waits") is place
 
 
 @pytest.mark.parametrize("command", ["plan -f dump.json", "explain pod default/leaves -f dump.json"])

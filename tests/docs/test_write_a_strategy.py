@@ -74,8 +74,8 @@ def test_its_own_validation_runs(module, labels):
 
 
 def test_the_strategy_object_is_all_that_a_cycle_needs(module):
-    known = registry.strategies() | {NAME: module.STRATEGY}
-    schemas = registry.plugins() | {NAME: module.SCHEMA}
+    known = {**registry.strategies(), NAME: module.STRATEGY}
+    schemas = {**registry.plugins(), NAME: module.SCHEMA}
     policy = load_policy(page_file("policy.yaml").encode(), "policy.yaml", schemas).policy
     done = run_cycle(a_cluster(*NODES, *PODS), policy, known, parse_time("2026-11-21T00:00:00Z"))
     assert [done.state.cluster.pods.names[each.pod] for each in done.record.evictions] == ["p1"]

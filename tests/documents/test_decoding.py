@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from msgspec import Struct
 
 from restow.documents.decoding import decode
-from restow.documents.field_types import Duration, IntOrString, Uint
+from restow.documents.shapes import Duration, IntOrString, Uint
 from restow.kube.objects import Int32
 
 

@@ -71,7 +71,7 @@ class AuditLog:
         with self._file.open("rb") as file:
             file.seek(self._from)
             lines = file.read().splitlines(keepends=True)
-        found = [_CALL.decode(line) for line in lines if line.endswith(b"\n")]
+        found = [_CALL.decode(line[line.rfind(_BEGINNING) :]) for line in lines if _is_whole(line)]
         return [
             call
             for call in found
@@ -83,4 +83,13 @@ class AuditLog:
         ]
 
 
+def _is_whole(line: bytes) -> bool:
+    """Whether it ends with an entry: one that is being written does not, nor does the first line if it began before.
+
+    Half an entry that a killed API server has left may stand before the next one.
+    """
+    return line.endswith(b"\n") and _BEGINNING in line
+
+
+_BEGINNING = b'{"kind":"Event","apiVersion":"audit.k8s.io/v1"'
 _CALL = msgspec.json.Decoder(Call)

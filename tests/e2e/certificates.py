@@ -82,6 +82,6 @@ def _account_keys(directory: Path) -> Pair:
 def _openssl(*arguments: str | Path) -> None:
     if shutil.which("openssl") is None:
         raise FileNotFoundError("the control plane needs certificates: install openssl")
-    done = subprocess.run(["openssl", *map(str, arguments)], capture_output=True, text=True, check=False)
+    done = subprocess.run(["openssl", *map(str, arguments)], capture_output=True, text=True, check=False, timeout=300)
     if done.returncode:
         raise RuntimeError(f"openssl {' '.join(map(str, arguments))}: {done.stderr}")

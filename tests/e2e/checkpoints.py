@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from e2e.components import COMPONENTS
 from e2e.control_plane import ControlPlane
 
 
@@ -27,7 +26,7 @@ def restore(plane: ControlPlane, checkpoint: Path) -> None:
 
 @contextmanager
 def _standing_still(plane: ControlPlane) -> Iterator[Path]:
-    for name in reversed(COMPONENTS):
+    for name in reversed(plane.programs):
         plane.kill(name)
     yield plane.layout.directory / "etcd"
     plane.start()

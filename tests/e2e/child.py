@@ -36,9 +36,14 @@ class Child:
     @property
     def pid(self) -> int:
         """Raises RuntimeError if it is not running."""
-        if self._process is None or self._process.poll() is not None:
+        if self._process is None or not self.is_running:
             raise RuntimeError(f"{self.name} is not running")
         return self._process.pid
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it was started and has not ended since."""
+        return self._process is not None and self._process.poll() is None
 
     def start(self) -> None:
         """Appends to the log."""
@@ -59,7 +64,7 @@ class Child:
 
     def check(self) -> None:
         """Raises RuntimeError with the end of the log if it is over."""
-        if self._process is None or self._process.poll() is not None:
+        if not self.is_running:
             status = None if self._process is None else self._process.returncode
             raise RuntimeError(f"{self.name} ended with status {status}:\n{self.tail()}")
 

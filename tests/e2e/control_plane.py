@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -39,20 +39,33 @@ from e2e.waiting import wait_until
 #: Seconds for any step of the start, on busy cores.
 _PATIENCE = 90.0
 #: Kinds that would create pods again, from the outside in, and budgets.
-_OWNERS = ("CronJob", "Job", "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "PodDisruptionBudget")
+_OWNERS = (
+    "CronJob",
+    "Job",
+    "Deployment",
+    "StatefulSet",
+    "DaemonSet",
+    "ReplicaSet",
+    "ReplicationController",
+    "PodDisruptionBudget",
+)
 _DIRECT = ("etcd", "kube-apiserver")
 #: Ends if the API server is not ready within ten seconds.
 _IMPATIENT = "kube-controller-manager"
 
 
 class ControlPlane:
-    """etcd, kube-apiserver, kube-controller-manager, kube-scheduler and kwok; a context manager, for one use.
+    """etcd, kube-apiserver, kube-controller-manager, kube-scheduler and kwok, or only some of these ``programs``.
 
-    Raises FileNotFoundError where they are not built.
+    A context manager, for one use. Raises FileNotFoundError where they are not built.
     """
 
-    def __init__(self, directory: Path, settings: Settings | None = None) -> None:
+    def __init__(
+        self, directory: Path, settings: Settings | None = None, programs: Sequence[str] = tuple(COMPONENTS)
+    ) -> None:
         self._settings = settings or Settings()
+        #: What runs, in the order in which one needs the other.
+        self.programs = tuple(programs)
         certificates = make_certificates(directory)
         #: Its directory, ports, log files.
         self.layout = Layout(directory, binaries(), Ports(*free_ports(6)), certificates)
@@ -63,7 +76,7 @@ class ControlPlane:
         #: An administrator's calls.
         self.admin = self.rest(self._tokens["admin"])
         self.audit = AuditLog(self.layout.audit_log)
-        self._children = {name: self._child(name) for name in COMPONENTS}
+        self._children = {name: self._child(name) for name in self.programs}
 
     @property
     def kubeconfig(self) -> Path:
@@ -86,15 +99,17 @@ class ControlPlane:
         for name in _DIRECT:
             self._children[name].start()
         self._wait("the API server listens", partial(is_listening, self.admin), *_DIRECT)
-        others = [name for name in COMPONENTS if name not in _DIRECT]
+        others = [name for name in self.programs if name not in _DIRECT]
         for name in others:
             if name != _IMPATIENT:
                 self._children[name].start()
         self._wait("the API server is ready", partial(is_ready, self.admin), *_DIRECT)
-        self._children[_IMPATIENT].start()
+        if _IMPATIENT in others:
+            self._children[_IMPATIENT].start()
         for name in others:
             self._wait(f"{name} is healthy", partial(is_healthy, self.layout, name), name)
-        self.wait_for_accounts("default")
+        if _IMPATIENT in others:
+            self.wait_for_accounts("default")
 
     def stop(self) -> None:
         """Ends all of them at once, and removes the data; the logs stay."""

@@ -34,6 +34,7 @@ from e2e.faults import (
     Asked,
     Fault,
     Forgotten,
+    Held,
     Late,
     Mute,
     NeverSent,
@@ -51,6 +52,8 @@ from restow.client.sockets import Sockets
 #: Headers of a connection rather than of a message, and those that a client sets itself.
 _NOT_PASSED_ON = {"host", "connection", "keep-alive", "transfer-encoding", "upgrade", "content-length", "te", "trailer"}
 _LARGEST = 64 << 20
+#: Seconds for its start and its end.
+_PATIENCE = 60.0
 
 
 @dataclass(slots=True)
@@ -97,13 +100,13 @@ class FaultProxy:
 
     def __enter__(self) -> Self:
         self._thread.start()
-        asyncio.run_coroutine_threadsafe(self._start(), self._loop).result()
+        asyncio.run_coroutine_threadsafe(self._start(), self._loop).result(_PATIENCE)
         return self
 
     def __exit__(self, *_: object) -> None:
-        asyncio.run_coroutine_threadsafe(self._stop(), self._loop).result()
+        asyncio.run_coroutine_threadsafe(self._stop(), self._loop).result(_PATIENCE)
         self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
+        self._thread.join(_PATIENCE)
         self._loop.close()
 
     @property
@@ -187,6 +190,8 @@ class FaultProxy:
                 await asyncio.Event().wait()
             case Late(seconds):
                 await asyncio.sleep(seconds)
+            case Held() if trouble is not None:
+                await trouble.over.wait()
         try:
             return await self._pass_on(request, asked, fault)
         except (aiohttp.ClientError, ConnectionError, TimeoutError):

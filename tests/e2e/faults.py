@@ -47,6 +47,11 @@ def callers_with(token: str) -> Where:
     return lambda asked: asked.token == token
 
 
+def all_of(*wheres: Where) -> Where:
+    """The calls with which something is the matter for several reasons."""
+    return lambda asked: all(where(asked) for where in wheres)
+
+
 @dataclass(slots=True, frozen=True)
 class Refused:
     """The call is not passed on; the answer is a Status, which may say how many seconds to wait."""
@@ -95,6 +100,11 @@ class Late:
 
 
 @dataclass(slots=True, frozen=True)
+class Held:
+    """The call is passed on when the trouble is over, if the caller still waits then."""
+
+
+@dataclass(slots=True, frozen=True)
 class Silent:
     """The call is taken, not passed on, and never answered."""
 
@@ -121,7 +131,7 @@ class Mute:
     """A watch begins, and nothing is ever said; it breaks off when the trouble is over."""
 
 
-Fault = Refused | NeverSent | AnswerLost | Truncated | Slow | Late | Silent | Forgotten | Paged | Mute
+Fault = Refused | NeverSent | AnswerLost | Truncated | Slow | Late | Held | Silent | Forgotten | Paged | Mute
 
 
 def _verb(method: str, query: Mapping[str, str], *, named: bool) -> str:

@@ -21,6 +21,7 @@ _KINDS: dict[str, tuple[str, str, bool]] = {
     "ReplicaSet": ("/apis/apps/v1", "replicasets", True),
     "StatefulSet": ("/apis/apps/v1", "statefulsets", True),
     "DaemonSet": ("/apis/apps/v1", "daemonsets", True),
+    "ControllerRevision": ("/apis/apps/v1", "controllerrevisions", True),
     "Job": ("/apis/batch/v1", "jobs", True),
     "CronJob": ("/apis/batch/v1", "cronjobs", True),
     "PodDisruptionBudget": ("/apis/policy/v1", "poddisruptionbudgets", True),

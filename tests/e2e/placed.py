@@ -32,14 +32,15 @@ def place(plane: ControlPlane, workloads: Sequence[Placed]) -> None:
     """Creates all of them, and returns when every pod is ready and counted as ready."""
     plane.kill("kube-controller-manager")
     owners = plane.admin.create_all([each.replica_set for each in workloads])
-    pods = [pod for owner, each in zip(owners, workloads, strict=True) for pod in _pods(owner, each.nodes)]
+    pods = [pod for owner, each in zip(owners, workloads, strict=True) for pod in pods_of(owner, each.nodes)]
     plane.admin.create_all(pods)
     plane.restart("kube-controller-manager")
     patience = _PATIENCE + _SECONDS_A_POD * len(pods)
     wait_until(f"{len(pods)} pods are ready", lambda: all(map(is_complete, plane.admin.items("ReplicaSet"))), patience)
 
 
-def _pods(owner: Object, nodes: Sequence[str]) -> Iterator[Object]:
+def pods_of(owner: Object, nodes: Sequence[str]) -> Iterator[Object]:
+    """The pods of a ReplicaSet, one on each of the nodes."""
     reference = {
         "apiVersion": "apps/v1",
         "kind": "ReplicaSet",

@@ -1,17 +1,36 @@
-"""Free ports of 127.0.0.1."""
+"""Free ports of 127.0.0.1.
+
+Not those that Linux gives to outgoing connections (``ip_local_port_range``): some connection of another program could
+take one between the moment when it was seen to be free and the moment when somebody listens on it.
+"""
 
 from __future__ import annotations
 
-import contextlib
+import random
 import socket
+from itertools import cycle, islice
 
 HOST = "127.0.0.1"
+_FIRST, _LAST = 20_000, 32_000
+#: From anywhere, since other sessions of tests look for ports as well.
+_START = random.SystemRandom().randrange(_LAST - _FIRST)
+_PORTS = islice(cycle(range(_FIRST, _LAST)), _START, None)
 
 
 def free_ports(count: int) -> list[int]:
-    """So many different ports that nobody listened on a moment ago."""
-    with contextlib.ExitStack() as held:
-        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
-        for each in sockets:
-            each.bind((HOST, 0))
-        return [each.getsockname()[1] for each in sockets]
+    """So many different ports that nobody listened on a moment ago; not given again soon."""
+    found: list[int] = []
+    while len(found) < count:
+        port = next(_PORTS)
+        if _is_free(port):
+            found.append(port)
+    return found
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as attempt:
+        try:
+            attempt.bind((HOST, port))
+        except OSError:
+            return False
+        return True

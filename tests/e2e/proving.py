@@ -57,7 +57,7 @@ def plan_of(plane: ControlPlane, policy: Policy, directory: Path) -> Any:
     arguments += ["--now", soon]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-c", _RESTOW, *arguments]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 

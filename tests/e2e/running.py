@@ -67,11 +67,11 @@ class Ended:
     wall: float
 
 
-def page(port: int, path: str) -> tuple[int, str]:
+def page(port: int, path: str, token: str = "") -> tuple[int, str]:
     """Status and body of a page of an HTTPS server; OSError where nobody answers. Certificates are not looked at."""
     connection = http.client.HTTPSConnection(HOST, port, context=_ANY, timeout=10)
     try:
-        connection.request("GET", path)
+        connection.request("GET", path, headers={"Authorization": f"Bearer {token}"} if token else {})
         response = connection.getresponse()
         return response.status, response.read().decode()
     finally:

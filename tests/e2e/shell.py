@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 import pty
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Self
+from threading import Timer
+from typing import Final, Self
 
 _END = "-- end of a command --"
 _CHUNK = 4096
+#: No command of a page takes longer, in seconds; its loops wait for something that may never come.
+_LONGEST: Final = 240
 
 
 def with_restow(directory: Path, **more: str) -> dict[str, str]:
@@ -40,6 +44,7 @@ class Shell:
             text=True,
             cwd=directory,
             env=environment,
+            start_new_session=True,
         )
 
     def __enter__(self) -> Self:
@@ -49,7 +54,15 @@ class Shell:
         self.end()
 
     def typed(self, command: str) -> str:
-        """What a command prints."""
+        """What a command prints; RuntimeError if it does not end in four minutes."""
+        limit = Timer(_LONGEST, self._kill)
+        limit.start()
+        try:
+            return self._typed(command)
+        finally:
+            limit.cancel()
+
+    def _typed(self, command: str) -> str:
         assert self._bash.stdin is not None
         assert self._bash.stdout is not None
         # On a line of its own, also after an output without an end of line.
@@ -64,8 +77,14 @@ class Shell:
         raise RuntimeError(f"the shell ended with {command}:\n{said}")
 
     def end(self) -> None:
-        self._bash.kill()
+        """With all that still runs in it."""
+        self._kill()
         self._bash.communicate()
+
+    def _kill(self) -> None:
+        # The session of bash is there until it has been waited for, so the number is no other process's.
+        if self._bash.poll() is None:
+            os.killpg(self._bash.pid, signal.SIGKILL)
 
 
 def answered(command: str, answer: str, directory: Path, environment: Mapping[str, str]) -> tuple[int, str]:

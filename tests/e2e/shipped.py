@@ -100,7 +100,7 @@ def kubeconfig_of_restow(plane: ControlPlane, name: str = ACCOUNT) -> Path:
 
 
 def _objects(command: list[Any]) -> list[Object]:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     if done.returncode:
         raise ValueError(done.stderr)
     return [each for each in yaml.safe_load_all(done.stdout) if each is not None]

@@ -29,7 +29,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 def test_a_child_dies_with_a_killed_parent(tmp_path: Path) -> None:
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-c", _PARENT, str(tmp_path / "log")]
-    told = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=False).stdout
+    told = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=False, timeout=300).stdout
     wait_until("the child is dead", lambda: not is_alive(int(told)), timeout=10)
 
 

@@ -12,7 +12,8 @@ from e2e.control_plane import ControlPlane
 from e2e.rest import name_of
 from e2e.waiting import wait_until
 from e2e.workloads import is_ready, pods_of, replica_set, stateful_set, wait_for_ready
-from restow.cluster.pods import PENDING, Phase
+from restow.cluster.pod_values import Phase
+from restow.cluster.pods import PENDING
 from restow.kube.objects import Workload
 from restow.kube.timestamps import parse_time
 from restow.workloads import replica_sets, stateful_sets

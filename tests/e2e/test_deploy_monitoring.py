@@ -19,6 +19,7 @@ from e2e.control_plane import ControlPlane
 from e2e.pressure import Pressure, Rules
 from e2e.prometheus import Prometheus
 from e2e.running import Descheduler
+from e2e.schedulers import Scheduler
 from e2e.waiting import wait_until
 from e2e.workloads import deployment, wait_for_ready
 
@@ -41,7 +42,9 @@ def _built(built: Path) -> None:
 
 def promtool(*arguments: str | Path) -> str:
     """What it says. Raises AssertionError with that where it is not content."""
-    done = subprocess.run([tool("promtool"), *arguments], capture_output=True, text=True, check=False, cwd=MONITORING)
+    done = subprocess.run(
+        [tool("promtool"), *arguments], capture_output=True, text=True, check=False, cwd=MONITORING, timeout=300
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -76,15 +79,18 @@ def prometheus(own_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory
     )
     asked = Prometheus(tmp_path_factory.mktemp("asked"), targets={})
     pressure = Pressure(directory, own_plane.kubeconfig, asked.url, _under_pressure(nodes[0]))
-    scraped = {"restow-pressure": pressure.port}
-    scraping = Prometheus(directory, targets={"restow": restow.port}, plain=scraped, rules=[ALERTS])
+    scheduler = Scheduler(directory, own_plane.kubeconfig, "--authorization-always-allow-paths=/*")
+    served = {"restow": restow.port, "restow-scheduler": scheduler.port}
+    scraping = Prometheus(directory, targets=served, plain={"restow-pressure": pressure.port}, rules=[ALERTS])
     promtool("check", "config", scraping.config)
     # Prometheus first: it has to see the refusals of the first cycle, and counters begin.
-    with scraping as prometheus, restow, asked, pressure:
+    with scraping as prometheus, restow, asked, pressure, scheduler:
+        own_plane.admin.create(deployment("scheduled", 1, spec={"schedulerName": "my-scheduler"}))
         restow.wait_for_line("Number of evictions/requests", times=2, timeout=120)
         twice = 'restow_cycles_total{result="done"} >= 2'
         wait_until("the second cycle is scraped", lambda: prometheus.ask(twice), 60)
         wait_until("a mark is scraped", lambda: prometheus.ask("restow_pressure_writes_total > 0"), 60)
+        wait_until("an attempt is scraped", lambda: prometheus.ask("scheduler_schedule_attempts_total > 0"), 60)
         yield prometheus
 
 
@@ -97,12 +103,12 @@ def test_the_configuration_on_the_page_about_deploying_is_one(tmp_path: Path) ->
 
 
 class TestScraped:
-    """A restow that moves and one that marks a node, scraped by a Prometheus that is asked all questions."""
+    """A restow that moves, one that marks a node and one that schedules, scraped by a Prometheus that is asked all questions."""
 
     def test_it_is_scraped(self, prometheus: Prometheus) -> None:
         def health() -> bool:
             targets = prometheus.get("targets")["activeTargets"]
-            return [(each["health"], each["lastError"]) for each in targets] == [("up", "")] * 2
+            return [(each["health"], each["lastError"]) for each in targets] == [("up", "")] * 3
 
         wait_until("the last scrapes were good ones", health)
 

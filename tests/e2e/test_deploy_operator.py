@@ -29,7 +29,7 @@ def rendered(namespace: str = NAMESPACE, **values: Any) -> list[Object]:
     """The objects of the chart."""
     settings = [word for name, value in values.items() for word in ("--set-json", f"{name}={json.dumps(value)}")]
     command = [tool("helm"), "template", "mine", CHART, "--namespace", namespace, *settings]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
     return [each for each in yaml.safe_load_all(done.stdout) if each is not None]
 
 
@@ -103,7 +103,7 @@ def judged(bundle: Path) -> list[str]:
     """What OLM's validators find wrong."""
     options = ["--operatorhub_validate", "--object_validate"]
     command = [tool("operator-verify"), "manifests", *options, bundle / "manifests"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
     return [line for line in done.stderr.splitlines() if "level=warning" not in line]
 
 

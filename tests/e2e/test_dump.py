@@ -29,7 +29,7 @@ def test_what_kubectl_writes_is_one_file_that_tells_of_everything(own_plane: Con
         wait_for_ready(own_plane.admin, "web", 4)
     environment = os.environ | {"KUBECONFIG": str(own_plane.kubeconfig), "HOME": str(tmp_path)}
     dumped = subprocess.run(
-        ["sh", "-c", DUMP], cwd=tmp_path, env=environment, check=False, capture_output=True, text=True
+        ["sh", "-c", DUMP], cwd=tmp_path, env=environment, check=False, capture_output=True, text=True, timeout=300
     )
     assert (dumped.returncode, dumped.stderr) == (0, "")
     (tmp_path / "policy.yaml").write_bytes(as_yaml(strategy_policy("RemoveDuplicates")))
@@ -44,7 +44,12 @@ def test_what_kubectl_writes_is_one_file_that_tells_of_everything(own_plane: Con
         "json",
     ]
     ran = subprocess.run(
-        [*command, "--policy-config-file", "policy.yaml"], cwd=tmp_path, check=False, capture_output=True, text=True
+        [*command, "--policy-config-file", "policy.yaml"],
+        cwd=tmp_path,
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=300,
     )
     assert (ran.returncode, ran.stderr) == (0, "")
     assert json.loads(ran.stdout)["summary"]["moves"] == 2

@@ -56,7 +56,7 @@ def stage(cluster: ControlPlane) -> Iterator[ControlPlane]:
 @asynccontextmanager
 async def connected(kubeconfig: Path, **settings: float) -> AsyncIterator[tuple[LiveCluster, Execution]]:
     """The live cluster and an execution on it."""
-    async with connect(str(kubeconfig)) as api, live_cluster(api, tell=print) as live:
+    async with connect(str(kubeconfig)) as api, live_cluster(api, warn=print) as live:
         assert await live.wait_ready(asyncio.get_running_loop().time() + 30)
         evictions = ApiEvictions(api, always)
         yield live, Execution(live, evictions, always, Settings(**settings), Memory(), time.time)

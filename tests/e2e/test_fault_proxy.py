@@ -16,12 +16,14 @@ from e2e.faults import (
     AnswerLost,
     Fault,
     Forgotten,
+    Held,
     Mute,
     NeverSent,
     Paged,
     Refused,
     Slow,
     Truncated,
+    all_of,
     callers_with,
     calls,
     later_pages,
@@ -118,6 +120,17 @@ def test_a_mute_watch_tells_nothing_until_the_trouble_is_over(proxy: FaultProxy,
             with pytest.raises(TimeoutError):
                 watching.result(timeout=2.0)
         assert watching.exception(timeout=10.0) or not watching.result()
+
+
+def test_a_call_is_held_until_the_trouble_is_over(
+    plane: ControlPlane, proxy: FaultProxy, rest: Rest, namespace: str
+) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        with proxy.trouble(all_of(calls("create"), calls(resource="configmaps")), Held()) as trouble:
+            asking = pool.submit(rest.create, a_map("held", namespace))
+            wait_until("it is asked for", lambda: trouble.happened)
+            assert not plane.admin.find("ConfigMap", "held", namespace)
+        assert asking.result(timeout=10.0)["metadata"]["name"] == "held"
 
 
 def test_a_token_that_is_not_accepted(plane: ControlPlane, proxy: FaultProxy, namespace: str) -> None:

@@ -171,7 +171,9 @@ def test_a_plan_is_applied_behind_its_fence(uneven: ControlPlane, tmp_path: Path
 
 
 def run(directory: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*COMMAND, *arguments], cwd=directory, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [*COMMAND, *arguments], cwd=directory, capture_output=True, text=True, check=False, timeout=300
+    )
 
 
 def test_a_leader_that_is_killed_leaves_no_fence_while_a_standby_lives(uneven: ControlPlane, tmp_path: Path) -> None:
@@ -241,7 +243,7 @@ def test_what_another_process_has_left_is_removed_at_the_start_and_other_taints_
 
 def test_after_an_accident_fences_can_be_taken_off_by_hand(cluster: ControlPlane, left_behind: str) -> None:
     command = [*COMMAND, "release", "--kubeconfig", str(cluster.kubeconfig)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr
     assert f"1 node open again\n  {left_behind}\n" in done.stdout
     assert taints_of(cluster, left_behind) == ["mine"]

@@ -20,7 +20,7 @@ from client.open_sockets import needs_proc, sockets_to
 from e2e.control_plane import ControlPlane
 from e2e.snapshots import write_snapshot
 from e2e.workloads import budget, deployment, stateful_set, wait_for_ready
-from live.telling import told_of
+from live.contents import contents_of
 from restow.client.connection import connect
 from restow.client.transport import Api
 from restow.cluster.snapshot import Cluster, ClusterStore
@@ -42,7 +42,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     """``restow`` in a process of its own."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "COLUMNS": "80"}
     command = [sys.executable, "-c", _RESTOW, *arguments]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=300)
 
 
 async def listed(api: Api, kinds: tuple[str, ...] = READ) -> Cluster:
@@ -55,7 +55,7 @@ async def listed(api: Api, kinds: tuple[str, ...] = READ) -> Cluster:
 async def agrees(live: LiveCluster, api: Api) -> None:
     """Until the live cluster is what fresh lists say; they cannot be of the very same moment."""
     deadline = time.monotonic() + _PATIENCE
-    while (seen := told_of(live.snapshot())) != (wanted := told_of(await listed(api))):
+    while (seen := contents_of(live.snapshot())) != (wanted := contents_of(await listed(api))):
         if time.monotonic() > deadline:
             assert seen == wanted
         await asyncio.sleep(0.05)
@@ -99,7 +99,7 @@ def in_loop(body: Callable[[], object]) -> None:
 def test_after_random_changes_the_snapshot_is_a_fresh_list(plane: ControlPlane, namespace: str) -> None:
     async def body() -> None:
         said: list[str] = []
-        async with connect(str(plane.kubeconfig), qps=-1) as api, live_cluster(api, tell=said.append) as live:
+        async with connect(str(plane.kubeconfig), qps=-1) as api, live_cluster(api, warn=said.append) as live:
             assert await live.wait_ready(asyncio.get_running_loop().time() + _PATIENCE)
             for seed in range(3):
                 await asyncio.to_thread(disturb, plane, namespace, random.Random(seed), 8)
@@ -111,10 +111,10 @@ def test_after_random_changes_the_snapshot_is_a_fresh_list(plane: ControlPlane, 
 
 def test_a_snapshot_does_not_change_and_pods_can_be_asked_for_one_by_one(plane: ControlPlane, namespace: str) -> None:
     async def body() -> None:
-        async with connect(str(plane.kubeconfig), qps=-1) as api, live_cluster(api, tell=print) as live:
+        async with connect(str(plane.kubeconfig), qps=-1) as api, live_cluster(api, warn=print) as live:
             loop = asyncio.get_running_loop()
             assert await live.wait_ready(loop.time() + _PATIENCE)
-            before, content = live.snapshot(), told_of(live.snapshot())
+            before, content = live.snapshot(), contents_of(live.snapshot())
             plane.admin.create(deployment("web", 2, namespace=namespace))
             pods = await asyncio.to_thread(wait_for_ready, plane.admin, "web", 2, namespace)
             owner = pods[0]["metadata"]["ownerReferences"][0]["uid"]
@@ -123,8 +123,8 @@ def test_a_snapshot_does_not_change_and_pods_can_be_asked_for_one_by_one(plane: 
             found = live.pod(namespace, pods[0]["metadata"]["name"])
             assert found is not None
             assert (found.uid, found.node) == (pods[0]["metadata"]["uid"], pods[0]["spec"]["nodeName"])
-            assert told_of(before) == content
-            assert told_of(live.snapshot()) != content
+            assert contents_of(before) == content
+            assert contents_of(live.snapshot()) != content
             assert live.age("Pod") < _PATIENCE
 
     in_loop(body)
@@ -137,13 +137,13 @@ def test_an_api_server_that_dies_and_comes_back(own_plane: ControlPlane) -> None
 
     async def body() -> None:
         said: list[str] = []
-        async with connect(str(own_plane.kubeconfig), qps=-1) as api, live_cluster(api, tell=said.append) as live:
+        async with connect(str(own_plane.kubeconfig), qps=-1) as api, live_cluster(api, warn=said.append) as live:
             loop = asyncio.get_running_loop()
             assert await live.wait_ready(loop.time() + _PATIENCE)
             own_plane.kill("kube-apiserver")
-            known = told_of(live.snapshot())
+            known = contents_of(live.snapshot())
             assert await live.wait_for(lambda: bool(said), loop.time() + _PATIENCE)
-            assert told_of(live.snapshot()) == known
+            assert contents_of(live.snapshot()) == known
             await asyncio.to_thread(own_plane.restart, "kube-apiserver")
             await asyncio.to_thread(lambda: own_plane.admin.create(deployment("late", 1)))
             await asyncio.to_thread(wait_for_ready, own_plane.admin, "late", 1)
@@ -162,7 +162,7 @@ class TestTheEnd:
         others = len(sockets_to(port))
 
         async def body(seconds: float) -> None:
-            async with connect(str(own_plane.kubeconfig), qps=-1) as api, live_cluster(api, tell=print):
+            async with connect(str(own_plane.kubeconfig), qps=-1) as api, live_cluster(api, warn=print):
                 await asyncio.sleep(seconds)
             assert (seconds, len(sockets_to(port))) == (seconds, others)
 
@@ -174,7 +174,7 @@ class TestTheEnd:
         others = len(sockets_to(port))
 
         async def body() -> None:
-            async with connect(str(own_plane.kubeconfig), qps=-1) as api, live_cluster(api, tell=print) as live:
+            async with connect(str(own_plane.kubeconfig), qps=-1) as api, live_cluster(api, warn=print) as live:
                 assert await live.wait_ready(asyncio.get_running_loop().time() + _PATIENCE)
                 own_plane.pause("kube-apiserver")
             assert len(sockets_to(port)) == others
@@ -199,7 +199,7 @@ def test_kinds_that_may_not_be_listed_are_named_once_and_come_in_when_they_may(
 ) -> None:
     async def body() -> None:
         said: list[str] = []
-        async with connect(str(restricted), qps=-1) as api, live_cluster(api, tell=said.append) as live:
+        async with connect(str(restricted), qps=-1) as api, live_cluster(api, warn=said.append) as live:
             loop = asyncio.get_running_loop()
             assert await live.wait_ready(loop.time() + _PATIENCE)
             cluster = live.snapshot()
@@ -229,7 +229,7 @@ def test_a_kind_that_is_not_served_is_not_told_of(plane: ControlPlane) -> None:
         said: list[str] = []
         async with (
             connect(str(plane.kubeconfig), qps=-1) as api,
-            live_cluster(api, (*READ, *METRICS), tell=said.append) as live,
+            live_cluster(api, (*READ, *METRICS), warn=said.append) as live,
         ):
             assert await live.wait_ready(asyncio.get_running_loop().time() + _PATIENCE)
             assert not live.snapshot().has_list("NodeMetrics")

@@ -191,7 +191,7 @@ def kubectl(plane: ControlPlane, text: str) -> subprocess.CompletedProcess[str]:
     if not shutil.which("kubectl"):
         pytest.skip("kubectl is not installed")
     command = ["kubectl", f"--kubeconfig={plane.kubeconfig}", "apply", "-f", "-"]
-    return subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    return subprocess.run(command, input=text, capture_output=True, text=True, check=False, timeout=300)
 
 
 def test_removed_has_none_of_the_objects_and_unmanaged_touches_nothing(admin: Rest, running: Operator) -> None:

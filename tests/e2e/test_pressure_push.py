@@ -41,7 +41,7 @@ def push(*arguments: object) -> list[str]:
 
 
 def test_once_pushes_this_machines_memory(gateway: str) -> None:
-    subprocess.run(push("--gateway", gateway, "--instance", "10.0.0.7"), check=True)
+    subprocess.run(push("--gateway", gateway, "--instance", "10.0.0.7"), check=True, timeout=300)
     figure = samples(gateway)["10.0.0.7"]
     assert abs(figure - node_memory().available) < 4 * GIB
     assert 0 < figure <= node_memory().capacity
@@ -60,5 +60,7 @@ def test_again_and_again_and_nothing_is_left_behind(gateway: str, tmp_path: Path
 
 def test_a_gateway_that_refuses_is_a_sentence(gateway: str) -> None:
     """A path that is not the gateway's."""
-    ended = subprocess.run(push("--gateway", f"{gateway}/nowhere"), capture_output=True, text=True, check=False)
+    ended = subprocess.run(
+        push("--gateway", f"{gateway}/nowhere"), capture_output=True, text=True, check=False, timeout=300
+    )
     assert (ended.returncode, ended.stderr) == (1, f"restow failed: {gateway}/nowhere answered 404: Not Found\n")

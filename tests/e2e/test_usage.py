@@ -173,7 +173,12 @@ def planned(plane: ControlPlane, policy: Path) -> Any:
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-c", _RESTOW, "plan", f"--kubeconfig={plane.kubeconfig}", "-o", "json"]
     ran = subprocess.run(
-        [*command, f"--policy-config-file={policy}"], env=environment, capture_output=True, text=True, check=False
+        [*command, f"--policy-config-file={policy}"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
     )
     assert ran.returncode == 0, ran.stderr
     return json.loads(ran.stdout)

@@ -12,9 +12,8 @@ from typing import Any, TypeVar
 import looptime
 
 from restow.client import eviction
-from restow.client.leadership import always
-from restow.client.permitted_body import Permit
-from restow.cluster.pods import Flag, Phase
+from restow.client.leadership import Permit, always
+from restow.cluster.pod_values import Flag, Phase
 from restow.cluster.pods_now import PodNow
 from restow.descheduling.plan import Move, OwnerRef, PodRef
 from restow.executing.execution import Execution
@@ -81,7 +80,7 @@ def tasks(app: str, count: int, first: int = 0, **features: Any) -> list[Task]:
 
 @dataclass
 class Double:
-    """Has the pods that its tasks are about, all ready; a Sight and an Evicting."""
+    """Has the pods that its tasks are about, all ready; a ClusterView and an Evicting."""
 
     pods: dict[str, PodNow]
     #: Pods that have to stay ready, by budget.
@@ -103,7 +102,7 @@ class Double:
     made: int = 0
     interruptions: int = 0
     #: What namespaces say of evictions.
-    consents: dict[str, str] = field(default_factory=dict)
+    annotations: dict[str, str] = field(default_factory=dict)
     #: Kinds that are not known any more.
     hidden: set[str] = field(default_factory=set)
     #: Seconds since kinds were heard of.
@@ -129,7 +128,7 @@ class Double:
         return node not in self.closed
 
     def opt_out(self, namespace: str) -> str | None:
-        return self.consents.get(namespace)
+        return self.annotations.get(namespace)
 
     def has_room(self, budget: str) -> bool:
         """As far as is known: here nobody says before the API server does, unless ``counts`` is set."""

@@ -8,11 +8,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec import structs
+
+from builders.json_patches import patched_taints
 from client.test_leader_election import Store, Wire
-from restow.client.errors import BadRequest, Forbidden, NotFound
+from restow.client.errors import Forbidden, NotFound
 from restow.client.leader_election import Election
-from restow.client.leadership import always
-from restow.client.permitted_body import Permit
+from restow.client.leadership import Permit, always
 from restow.client.transport import Call
 from restow.cluster.fenced_nodes import FencedNode, fenced_nodes
 from restow.executing.fencing import TIMING, Fencing
@@ -107,20 +109,4 @@ class Nodes:
 
 
 def _patched(taints: Sequence[Taint], operations: list[Any]) -> list[Taint]:
-    """RFC 6902 as far as it is asked for; evanphx/json-patch takes a missing value to be null."""
-    left = list(taints)
-    for each in operations:
-        match each["op"], each["path"].removeprefix("/spec/taints").split("/"):
-            case "test", [""] if not left:
-                pass
-            case "test", ["", place, "key"] if int(place) < len(left) and left[int(place)].key == each["value"]:
-                pass
-            case "add", [""]:
-                left = [Taint(**taint) for taint in each["value"]]
-            case "add", ["", "-"] if left:
-                left.append(Taint(**each["value"]))
-            case "remove", ["", place]:
-                del left[int(place)]
-            case _:
-                raise BadRequest(422, "Invalid", "the server rejected our request due to an error in our request")
-    return left
+    return [Taint(**each) for each in patched_taints(map(structs.asdict, taints), operations)]

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import structs
 
 from executing.double import Double, a_task
-from restow.cluster.pods import Flag
+from restow.cluster.pod_values import Flag
 from restow.cluster.pods_now import PodNow
 from restow.executing.task import Task
 

@@ -1,4 +1,4 @@
-"""The agenda: the plan's order, held back only by what is on its way."""
+"""The queue: the plan's order, held back only by what is on its way."""
 
 from __future__ import annotations
 
@@ -268,7 +268,7 @@ def _shared(task: Task) -> Task:
 
 @dataclass(slots=True)
 class Model:
-    """What an execution does with an agenda, by the dice, and what has to hold at every start."""
+    """What an execution does with a queue, by the dice, and what has to hold at every start."""
 
     plan: list[Task]
     width: int

@@ -24,7 +24,7 @@ from executing.double import (
 )
 from restow.client import eviction
 from restow.client.errors import NotPermitted
-from restow.cluster.pods import Flag
+from restow.cluster.pod_values import Flag
 from restow.cluster.pods_now import PodNow
 from restow.executing.dry_running import DryRun
 from restow.executing.execution import LEADERSHIP_ENDED
@@ -174,7 +174,7 @@ def test_a_move_that_the_newest_state_forbids_is_dropped(change: Callable[[Doubl
 def test_a_namespace_that_opts_out_after_the_plan_was_made_keeps_its_pods(chosen: Any, value: str | None) -> None:
     plan = tasks("web", 2)
     double = Double.of(plan)
-    double.consents = {} if value is None else {"default": value}
+    double.annotations = {} if value is None else {"default": value}
     told = carry_out(double, plan, namespaces=chosen)
     assert {each.code for each in told if isinstance(each, Dropped)} == {"OptedOut"}
     assert not double.asked
@@ -182,7 +182,7 @@ def test_a_namespace_that_opts_out_after_the_plan_was_made_keeps_its_pods(chosen
 
 def test_a_namespace_that_opts_in_lets_its_pods_go() -> None:
     plan = tasks("web", 2)
-    double = Double.of(plan, consents={"default": "enabled"})
+    double = Double.of(plan, annotations={"default": "enabled"})
     assert set(endings(carry_out(double, plan, namespaces="annotated")).values()) == {"Settled"}
 
 
@@ -229,12 +229,12 @@ def test_outside_its_windows_nothing_is_evicted() -> None:
     ]
 
 
-def test_a_rehearsal_tells_the_moves_and_has_nobody_to_make_them() -> None:
+def test_a_dry_run_reports_the_moves_and_makes_none() -> None:
     plan = tasks("web", 3)
-    dry_running = DryRun(Settings(), Memory(), lambda: START)
+    dry_run = DryRun(Settings(), Memory(), lambda: START)
 
     async def told() -> list[Outcome]:
-        return [each async for each in dry_running.carry_out(plan)]
+        return [each async for each in dry_run.carry_out(plan)]
 
     assert endings(virtually(told())) == dict.fromkeys(["web-0", "web-1", "web-2"], "WouldEvict")
 

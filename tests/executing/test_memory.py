@@ -21,7 +21,7 @@ def pause(memory: Memory, now: float) -> float:
     return left
 
 
-def test_every_disappointment_doubles_the_pause_up_to_a_longest() -> None:
+def test_every_failed_prediction_doubles_the_pause_up_to_a_longest() -> None:
     memory, now, pauses = Memory(), 0.0, []
     for _ in range(8):
         memory.note_failed_prediction(TASK, now, "it came back")
@@ -39,7 +39,7 @@ def test_the_sentence_says_for_how_long_how_often_and_why() -> None:
     assert memory.reason_against(TASK, 420.0) == said
 
 
-def test_during_a_pause_only_the_first_disappointment_counts() -> None:
+def test_during_a_pause_only_the_first_failed_prediction_counts() -> None:
     memory = Memory()
     for now in (0.0, 1.0, 2.0):
         memory.note_failed_prediction(TASK, now, "it came back")
@@ -55,7 +55,7 @@ def test_a_prediction_that_comes_true_ends_the_row() -> None:
     assert pause(memory, 2.0) == FIRST_PAUSE
 
 
-def test_after_a_day_without_disappointment_the_row_is_forgotten() -> None:
+def test_after_a_day_without_a_failed_prediction_the_row_is_forgotten() -> None:
     memory = Memory()
     memory.note_failed_prediction(TASK, 0.0, "it came back")
     memory.note_failed_prediction(TASK, 100_000.0, "it came back")

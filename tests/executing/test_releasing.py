@@ -11,7 +11,7 @@ import pytest
 
 from client.double import Answer, Double, a_double, a_status, an_answer, an_api
 from executing.double import a_pod, a_task
-from restow.cluster.pods import Flag
+from restow.cluster.pod_values import Flag
 from restow.cluster.pods_now import PodNow
 from restow.executing.releasing import AWAITED, LEFT_BEHIND, PAUSE, REQUEST, UNAWAITED, Releasing
 

@@ -24,6 +24,7 @@ _COMMANDS = (
         "policy validate",
         "policy lint",
         "policy convert",
+        "simulate check",
         "snapshot",
         "generate",
         "run",

@@ -26,7 +26,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 async def _follow(kubeconfig: str) -> None:
-    async with connect(kubeconfig) as api, live_cluster(api, tell=lambda sentence: warn([sentence])) as live:
+    async with connect(kubeconfig) as api, live_cluster(api, warn=lambda sentence: warn([sentence])) as live:
         end = asyncio.get_running_loop().time() + _PATIENCE
         await live.wait_ready(end)
         while not is_told() and asyncio.get_running_loop().time() < end:  # noqa: ASYNC110 - the server has another loop

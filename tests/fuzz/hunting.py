@@ -16,6 +16,7 @@ from fuzz.command_lines import hostile_command_lines
 from fuzz.kubeconfigs import hostile_kubeconfigs
 from fuzz.policies import hostile_policies
 from fuzz.properties import Finding, findings
+from fuzz.scenarios import hostile_scenarios
 from fuzz.schedulers import hostile_scheduler_configurations
 from fuzz.tenants import tenants
 from fuzz.workers import Worker
@@ -24,6 +25,7 @@ KINDS: Mapping[str, Callable[[], st.SearchStrategy[Case]]] = {
     "cluster": hostile_clusters,
     "tenant": tenants,
     "policy": hostile_policies,
+    "scenario": hostile_scenarios,
     "scheduler": hostile_scheduler_configurations,
     "kubeconfig": hostile_kubeconfigs,
     "api-list": hostile_lists,

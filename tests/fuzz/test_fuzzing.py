@@ -16,6 +16,7 @@ _INPUTS = {
     "cluster": 150,
     "tenant": 100,
     "policy": 150,
+    "scenario": 150,
     "scheduler": 100,
     "kubeconfig": 150,
     "api-list": 100,

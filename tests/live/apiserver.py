@@ -176,8 +176,15 @@ def _refusal(status: int, kind: str) -> web.Response:
 async def an_api_server() -> AsyncIterator[tuple[ApiServer, Api]]:
     """One that runs, and a client of it."""
     server = ApiServer()
+    async with serving(server) as api:
+        yield server, api
+
+
+@asynccontextmanager
+async def serving(server: ApiServer) -> AsyncIterator[Api]:
+    """A client of a server that runs meanwhile."""
     app = web.Application()
-    app.router.add_route("GET", "/{path:.*}", server.handle)
+    app.router.add_route("*", "/{path:.*}", server.handle)
     runner = web.AppRunner(app, shutdown_timeout=0.01)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
@@ -185,6 +192,6 @@ async def an_api_server() -> AsyncIterator[tuple[ApiServer, Api]]:
     endpoint = Endpoint(server.url, Fixed(Identity()), origin="the test")
     try:
         async with open_session() as session:
-            yield server, Api(endpoint, session, None)
+            yield Api(endpoint, session, None)
     finally:
         await runner.cleanup()

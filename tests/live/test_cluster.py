@@ -10,7 +10,7 @@ import pytest
 
 from builders import Owner, a_namespace, a_node, a_pdb, a_pod, a_service
 from live.apiserver import ApiServer
-from live.telling import told_of
+from live.contents import contents_of
 from restow.client.transport import Api
 from restow.cluster.snapshot import Cluster, ClusterStore
 from restow.live.cluster import LiveCluster, live_cluster
@@ -34,8 +34,8 @@ async def fresh(api: Api, kinds: tuple[str, ...] = KINDS) -> Cluster:
 
 
 async def catches_up(live: LiveCluster, api: Api) -> None:
-    wanted = told_of(await fresh(api))
-    assert await live.wait_for(lambda: told_of(live.snapshot()) == wanted, now() + LONG), "it never caught up"
+    wanted = contents_of(await fresh(api))
+    assert await live.wait_for(lambda: contents_of(live.snapshot()) == wanted, now() + LONG), "it never caught up"
 
 
 def populate(server: ApiServer) -> None:
@@ -68,7 +68,7 @@ async def test_it_follows_random_changes_though_every_watch_is_cut_each_second(
     chance = random.Random(seed)
     populate(server)
     server.cut_after = 1.0
-    async with live_cluster(api, KINDS, tell=lambda _: None) as live:
+    async with live_cluster(api, KINDS, warn=lambda _: None) as live:
         for _ in range(60):
             change(server, chance)
             await asyncio.sleep(chance.random())
@@ -79,7 +79,7 @@ async def test_it_follows_random_changes_though_every_watch_is_cut_each_second(
 
 async def test_a_fresh_list_replaces_the_old_one_as_a_whole(server: ApiServer, api: Api) -> None:
     populate(server)
-    async with live_cluster(api, KINDS, tell=lambda _: None) as live:
+    async with live_cluster(api, KINDS, warn=lambda _: None) as live:
         assert await live.wait_ready(now() + LONG)
         sizes = []
         server.on_request = lambda: sizes.append((len(live.snapshot().nodes), len(live.snapshot().pods)))
@@ -94,7 +94,7 @@ async def test_a_fresh_list_replaces_the_old_one_as_a_whole(server: ApiServer, a
 
 async def test_what_was_deleted_while_nobody_listened_is_gone(server: ApiServer, api: Api) -> None:
     populate(server)
-    async with live_cluster(api, KINDS, tell=lambda _: None) as live:
+    async with live_cluster(api, KINDS, warn=lambda _: None) as live:
         assert await live.wait_ready(now() + LONG)
         server.die()
         await asyncio.sleep(5)
@@ -109,7 +109,7 @@ async def test_an_outage_is_told_once_and_its_end_too(server: ApiServer, api: Ap
     populate(server)
     server.cut_after, server.bookmark_after = 30.0, 10.0
     said: list[str] = []
-    async with live_cluster(api, KINDS, tell=said.append) as live:
+    async with live_cluster(api, KINDS, warn=said.append) as live:
         assert await live.wait_ready(now() + LONG)
         before = live.snapshot()
         assert not live.interruptions
@@ -136,7 +136,7 @@ async def test_the_end_of_an_outage_is_told_within_seconds_though_nothing_change
     populate(server)
     server.cut_after, server.bookmark_after, server.last_bookmark = 1e6, 1e6, last_bookmark
     said: list[str] = []
-    async with live_cluster(api, KINDS, tell=said.append) as live:
+    async with live_cluster(api, KINDS, warn=said.append) as live:
         assert await live.wait_ready(now() + LONG)
         lists = server.lists
         server.die()
@@ -155,7 +155,7 @@ async def test_while_watches_say_nothing_after_an_outage_the_state_is_not_told_t
     populate(server)
     server.cut_after, server.bookmark_after = 1e6, 1e6
     said: list[str] = []
-    async with live_cluster(api, KINDS, tell=said.append) as live:
+    async with live_cluster(api, KINDS, warn=said.append) as live:
         assert await live.wait_ready(now() + LONG)
         server.die()
         await asyncio.sleep(5)
@@ -168,7 +168,7 @@ async def test_while_watches_say_nothing_after_an_outage_the_state_is_not_told_t
 async def test_it_is_ready_when_every_list_is_in(server: ApiServer, api: Api) -> None:
     populate(server)
     server.refused["Pod"] = 500
-    async with live_cluster(api, KINDS, tell=lambda _: None) as live:
+    async with live_cluster(api, KINDS, warn=lambda _: None) as live:
         assert not await live.wait_ready(now() + 60)
         del server.refused["Pod"]
         assert await live.wait_ready(now() + LONG)
@@ -178,7 +178,7 @@ async def test_a_refused_kind_is_named_once_and_does_not_hold_up_the_others(serv
     populate(server)
     server.refused["Service"] = 403
     said: list[str] = []
-    async with live_cluster(api, KINDS, tell=said.append) as live:
+    async with live_cluster(api, KINDS, warn=said.append) as live:
         assert await live.wait_ready(now() + LONG)
         assert not live.snapshot().has_list("Service")
         await asyncio.sleep(2_000)
@@ -195,7 +195,7 @@ async def test_a_refused_kind_is_named_once_and_does_not_hold_up_the_others(serv
 async def test_a_right_that_is_taken_away_leaves_nothing_of_the_kind(server: ApiServer, api: Api) -> None:
     populate(server)
     server.cut_after = 1.0
-    async with live_cluster(api, KINDS, tell=lambda _: None) as live:
+    async with live_cluster(api, KINDS, warn=lambda _: None) as live:
         assert await live.wait_ready(now() + LONG)
         assert live.snapshot().has_list("Service")
         server.refused["Service"] = 403
@@ -207,7 +207,7 @@ async def test_a_right_that_is_taken_away_leaves_nothing_of_the_kind(server: Api
 async def test_without_nodes_or_pods_it_is_never_ready(server: ApiServer, api: Api, kind: str) -> None:
     populate(server)
     server.refused[kind] = 403
-    async with live_cluster(api, KINDS, tell=lambda _: None) as live:
+    async with live_cluster(api, KINDS, warn=lambda _: None) as live:
         assert not await live.wait_ready(now() + 600)
         assert "add the rule" in live.refused[kind]
 
@@ -219,7 +219,7 @@ async def test_metrics_that_are_not_served_are_not_told_of_until_they_are(
     populate(server)
     server.refused["NodeMetrics"] = status
     said: list[str] = []
-    async with live_cluster(api, (*KINDS, "NodeMetrics"), tell=said.append) as live:
+    async with live_cluster(api, (*KINDS, "NodeMetrics"), warn=said.append) as live:
         assert await live.wait_ready(now() + LONG)
         assert not live.snapshot().has_list("NodeMetrics")
         assert len(said) == 1
@@ -232,7 +232,7 @@ async def test_metrics_that_are_not_served_are_not_told_of_until_they_are(
 async def test_metrics_are_asked_for_again_and_again(server: ApiServer, api: Api) -> None:
     populate(server)
     server.put("NodeMetrics", {"metadata": {"name": "n1"}, "usage": {"cpu": "1"}})
-    async with live_cluster(api, (*KINDS, "NodeMetrics"), tell=lambda _: None) as live:
+    async with live_cluster(api, (*KINDS, "NodeMetrics"), warn=lambda _: None) as live:
         assert await live.wait_ready(now() + LONG)
         server.put("NodeMetrics", {"metadata": {"name": "n1"}, "usage": {"cpu": "2"}})
         await asyncio.sleep(20)
@@ -243,7 +243,7 @@ async def test_metrics_are_asked_for_again_and_again(server: ApiServer, api: Api
 async def test_an_object_that_cannot_be_read_is_left_out_and_told(server: ApiServer, api: Api) -> None:
     populate(server)
     said: list[str] = []
-    async with live_cluster(api, KINDS, tell=said.append) as live:
+    async with live_cluster(api, KINDS, warn=said.append) as live:
         assert await live.wait_ready(now() + LONG)
         server.put("Pod", a_pod("p1", node="n1", cpu="much"))
         server.put("Pod", a_pod("p9", node="n1"))
@@ -256,7 +256,7 @@ async def test_an_object_that_cannot_be_read_is_left_out_and_told(server: ApiSer
 async def test_an_object_is_told_to_be_left_out_once_as_long_as_it_is(server: ApiServer, api: Api) -> None:
     populate(server)
     said: list[str] = []
-    async with live_cluster(api, KINDS, tell=said.append) as live:
+    async with live_cluster(api, KINDS, warn=said.append) as live:
         assert await live.wait_ready(now() + LONG)
         for at in range(3):
             server.put("Pod", a_pod("huge", node="n1", memory="10E", labels={"at": str(at)}))
@@ -277,7 +277,7 @@ async def test_pods_that_only_together_are_too_large_are_told_once(server: ApiSe
     for name in ("big", "bigger"):
         server.put("Pod", a_pod(name, node="n1", memory="6Ei"))
     said: list[str] = []
-    async with live_cluster(api, KINDS, tell=said.append) as live:
+    async with live_cluster(api, KINDS, warn=said.append) as live:
         assert await live.wait_ready(now() + LONG)
         for at in range(3):
             server.put("Pod", a_pod(f"after{at}"))
@@ -305,7 +305,7 @@ async def test_an_object_of_a_wrong_type_is_left_out_and_pods_that_it_may_protec
     odd = _ODD[kind]
     if comes == "listed":
         server.put(kind, odd)
-    async with live_cluster(api, (*KINDS, kind), tell=said.append) as live:
+    async with live_cluster(api, (*KINDS, kind), warn=said.append) as live:
         assert await live.wait_ready(now() + LONG)
         if comes == "watched":
             server.put(kind, odd)
@@ -332,7 +332,7 @@ async def test_reading_once_leaves_out_what_cannot_be_read(server: ApiServer, ap
 async def test_pods_of_an_owner(server: ApiServer, api: Api) -> None:
     populate(server)
     server.put("Pod", a_pod("other", owner=Owner("ReplicaSet", "db")))
-    async with live_cluster(api, KINDS, tell=lambda _: None) as live:
+    async with live_cluster(api, KINDS, warn=lambda _: None) as live:
         assert await live.wait_ready(now() + LONG)
         web = live.pod("default", "p0")
         assert web is not None
@@ -344,7 +344,7 @@ async def test_pods_of_an_owner(server: ApiServer, api: Api) -> None:
 
 async def test_a_deadline_that_passes(server: ApiServer, api: Api) -> None:
     populate(server)
-    async with live_cluster(api, KINDS, tell=lambda _: None) as live:
+    async with live_cluster(api, KINDS, warn=lambda _: None) as live:
         before = now()
         assert not await live.wait_for(lambda: False, before + 30)
         assert now() == pytest.approx(before + 30, abs=0.1)

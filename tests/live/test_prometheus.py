@@ -17,7 +17,7 @@ from client.double import Answer as Reply
 from client.double import Double, a_status, an_answer, an_api
 from descheduling.harness import a_policy
 from restow.client.transport import Api
-from restow.cluster.usage_samples import QueryResult
+from restow.cluster.usage_samples import QueryResult, UsageQuery
 from restow.descheduling.registry import plugins
 from restow.live.prometheus import PrometheusUsage
 from restow.policies.load import load_policy
@@ -28,6 +28,7 @@ pytestmark = pytest.mark.asyncio
 ASKED = "/api/v1/query"
 SECRET = "/api/v1/namespaces/monitoring/secrets/token"
 QUERY = "instance:load"
+ASKED_OF_PROMETHEUS = UsageQuery("Prometheus", QUERY)
 IN_A_POD = {"KUBERNETES_SERVICE_HOST": "10.0.0.1"}
 
 
@@ -62,8 +63,8 @@ def authorization(double: Double) -> str | None:
 
 async def result(api: Api, asked: Policy, environ: Mapping[str, str] | None = None, **more: Any) -> QueryResult:
     found = await PrometheusUsage(api, environ or {}, **more).results(asked)
-    assert list(found) == [QUERY]
-    return found[QUERY]
+    assert list(found) == [ASKED_OF_PROMETHEUS]
+    return found[ASKED_OF_PROMETHEUS]
 
 
 async def test_the_newest_value_of_each_node_is_asked_for(double: Double, api: Api) -> None:
@@ -158,12 +159,3 @@ async def test_authorities_that_cannot_be_read_are_the_problem_too(double: Doubl
     found = await result(api, policy(double, usage={"caFile": str(tmp_path / "none.crt")}))
     assert found.problem.startswith("error initializing usage client: prometheus client not initialized: ")
     assert "none.crt: No such file" in found.problem
-
-
-async def test_the_cycles_before_come_with_a_result_as_far_as_they_are_asked_for(double: Double, api: Api) -> None:
-    double.answers("GET", ASKED, *(a_vector(n1=value) for value in (0.1, 0.2, 0.3, 0.4)))
-    source, asked = PrometheusUsage(api, {}), policy(double, usage={"cycles": 2, "ofCycles": 3})
-    for _ in range(4):
-        found = (await source.results(asked))[QUERY]
-    assert found.samples[0].values.tolist() == [0.4]
-    assert [each.samples[0].values.tolist() for each in found.earlier] == [[0.3], [0.2]]

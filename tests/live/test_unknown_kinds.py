@@ -106,7 +106,7 @@ async def test_the_last_state_is_kept_for_a_while_and_then_nobody_knows(
     a_town(server)
     server.cut_after = 300.0 if trouble is hanging_watch else 45.0
     said = Said()
-    async with live_cluster(api, KINDS, tell=said) as live:
+    async with live_cluster(api, KINDS, warn=said) as live:
         assert await live.wait_ready(now() + LONG)
         await asyncio.sleep(500)
         assert knows_namespaces(live)
@@ -136,7 +136,7 @@ async def test_the_last_state_is_kept_for_a_while_and_then_nobody_knows(
 
 async def test_an_annotation_that_was_put_on_meanwhile_is_known_afterwards(server: ApiServer, api: Api) -> None:
     a_town(server)
-    async with live_cluster(api, KINDS, tell=lambda _: None) as live:
+    async with live_cluster(api, KINDS, warn=lambda _: None) as live:
         assert await live.wait_ready(now() + LONG)
         hanging_watch(server)
         server.put("Namespace", a_namespace("a", annotations={"restow.dev/eviction": "disabled"}))
@@ -153,7 +153,7 @@ async def test_a_short_trouble_is_no_loss(server: ApiServer, api: Api) -> None:
     a_town(server)
     server.cut_after, server.bookmark_after = 10.0, 4.0
     said = Said()
-    async with live_cluster(api, KINDS, tell=said) as live:
+    async with live_cluster(api, KINDS, warn=said) as live:
         assert await live.wait_ready(now() + LONG)
         forbidden(server)
         for _ in range(80):
@@ -174,7 +174,7 @@ async def test_a_kind_that_was_never_to_be_had_is_unknown_from_the_start(
     a_town(server)
     server.refused[kind] = 403
     said = Said()
-    async with live_cluster(api, KINDS, tell=said) as live:
+    async with live_cluster(api, KINDS, warn=said) as live:
         assert await live.wait_ready(now() + LONG)
         assert live.snapshot().missing == {kind}
         why = live.unknown([kind])
@@ -189,7 +189,7 @@ async def test_a_kind_that_was_never_to_be_had_is_unknown_from_the_start(
 async def test_before_the_first_list_nothing_is_known(server: ApiServer, api: Api) -> None:
     a_town(server)
     server.refused["Namespace"] = 500
-    async with live_cluster(api, KINDS, tell=lambda _: None) as live:
+    async with live_cluster(api, KINDS, warn=lambda _: None) as live:
         await asyncio.sleep(100)
         assert live.unknown(KINDS) == "namespaces have not been listed yet"
 
@@ -197,7 +197,7 @@ async def test_before_the_first_list_nothing_is_known(server: ApiServer, api: Ap
 async def test_pods_that_are_not_heard_of_are_not_known_either(server: ApiServer, api: Api) -> None:
     """They stay in snapshots, for there is no cluster without them; whoever decides asks first."""
     a_town(server)
-    async with live_cluster(api, KINDS, tell=lambda _: None) as live:
+    async with live_cluster(api, KINDS, warn=lambda _: None) as live:
         assert await live.wait_ready(now() + LONG)
         server.hung.add("Pod")
         await asyncio.sleep(2 * TRUSTED)
@@ -212,7 +212,7 @@ async def test_a_task_that_has_ended_is_told_however_long_ago_that_was(
 ) -> None:
     """Not as a kind that is not known for now: only a new process can follow it again."""
     a_town(server)
-    async with live_cluster(api, KINDS, tell=lambda _: None) as live:
+    async with live_cluster(api, KINDS, warn=lambda _: None) as live:
         assert await live.wait_ready(now() + LONG)
         monkeypatch.setattr(live, "_take", None)
         server.put("Pod", a_pod("new", node="n1"))
@@ -227,7 +227,7 @@ async def test_one_watch_that_hangs_is_replaced_before_its_kind_is_lost(server: 
     a_town(server)
     server.cut_after, server.bookmark_after = LONG, 61.0
     said = Said()
-    async with live_cluster(api, KINDS, tell=said) as live:
+    async with live_cluster(api, KINDS, warn=said) as live:
         assert await live.wait_ready(now() + LONG)
         await asyncio.sleep(62)
         server.hung.add("Namespace")

@@ -13,8 +13,7 @@ import pytest
 from builders.kubedeschedulers import INSTALLED, an_object
 from builders.memory_api import MemoryApi
 from restow.client.errors import ServerTrouble
-from restow.client.leadership import always
-from restow.client.permitted_body import Permit
+from restow.client.leadership import Permit, always
 from restow.client.transport import Call
 from restow.operator import daemon
 from restow.operator.daemon import RESYNC, _Work

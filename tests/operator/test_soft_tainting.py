@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from builders.json_patches import patched_taints
 from builders.kubedeschedulers import INSTALLED, OPENSHIFT, a_kubedescheduler, an_object
 from client.double import Double, a_double, a_status, an_answer, an_api
 from restow.client.errors import ClientError
@@ -50,6 +51,7 @@ class Scene:
         log = Log(self.stream, "sentences")
         self.tainting = SoftTainting(api, NAMESPACE, str(self.policy), self._usage, log, self.health)
         self.asked = 0
+        self.before: dict[str, list[Any]] = {}
 
     def write_policy(self, *profiles: str) -> None:
         thing = a_kubedescheduler(*profiles, custom={"devLowNodeUtilizationThresholds": "Medium"})
@@ -63,6 +65,7 @@ class Scene:
             "GET", NODES, an_answer({"kind": "NodeList", "metadata": {"resourceVersion": "1"}, "items": [*nodes]})
         )
         for node in nodes:
+            self.before[node["metadata"]["name"]] = node["spec"].get("taints", [])
             self.double.answers("PATCH", f"{NODES}/{node['metadata']['name']}", an_answer({}))
 
     async def _usage(self, _policy: Any, _query: str) -> Mapping[str, float]:
@@ -73,11 +76,10 @@ class Scene:
 
     @property
     def patches(self) -> dict[str, Any]:
-        """The keys of the taints that each node was given."""
+        """The keys of the taints that each node has after its patch."""
+        patches = {asked.path.rpartition("/")[2]: asked.json for asked in self.double.asked if asked.method == "PATCH"}
         return {
-            asked.path.rpartition("/")[2]: [each["key"] for each in asked.json[-1].get("value") or ()]
-            for asked in self.double.asked
-            if asked.method == "PATCH"
+            node: [each["key"] for each in patched_taints(self.before[node], patch)] for node, patch in patches.items()
         }
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from copy import deepcopy
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from builders.json_patches import patched_taints
 from client.double import Double, a_status, an_answer
-from restow.client.errors import ClientError
+from restow.client.errors import BadRequest, ClientError
 from restow.operator.soft_taints import (
     APPROPRIATE,
     EFFECT,
@@ -41,21 +41,6 @@ def a_list(*nodes: dict[str, Any]) -> Any:
     return an_answer({"kind": "NodeList", "metadata": {"resourceVersion": "1"}, "items": [*nodes]})
 
 
-def patched(taints: list[Taint], patch: list[dict[str, Any]]) -> list[Taint]:
-    """The taints after the patch; the test in it has to hold."""
-    after = deepcopy(taints)
-    for operation in patch:
-        assert operation["path"] == "/spec/taints"
-        match operation["op"]:
-            case "test":
-                assert operation["value"] == (after or None)
-            case "add":
-                after = operation["value"]
-            case "remove":
-                after = []
-    return after
-
-
 _TAINTS = st.lists(
     st.builds(
         lambda key, value, effect: {"key": key, "value": value, "effect": effect},
@@ -70,35 +55,44 @@ _TAINTS = st.lists(
 class TestPatch:
     @given(taints=_TAINTS, keys=st.sets(st.sampled_from(KEYS)))
     def test_a_node_bears_what_it_is_to_bear_and_keeps_all_else_in_its_order(self, taints, keys):
-        after = patched(taints, taint_patch(taints, keys))
+        after = patched_taints(taints, taint_patch(taints, keys))
         assert [each for each in after if not is_soft_taint(each)] == [
             each for each in taints if not is_soft_taint(each)
         ]
         assert {each["key"] for each in after if is_soft_taint(each)} == keys
         assert taint_patch(after, keys) == []
 
-    def test_it_tests_all_taints_as_they_were(self):
-        test, change = taint_patch([FOREIGN], {OVERUTILIZED})
-        assert test == {"op": "test", "path": "/spec/taints", "value": [FOREIGN]}
-        assert change["value"] == [FOREIGN, OURS]
+    @given(before=_TAINTS, now=_TAINTS, keys=st.sets(st.sampled_from(KEYS)))
+    def test_after_a_change_it_does_not_fit_or_nobody_elses_taint_is_lost(self, before, now, keys):
+        try:
+            after = patched_taints(now, taint_patch(before, keys))
+        except BadRequest:
+            return
+        theirs = [each for each in now if not is_soft_taint(each)]
+        assert [each for each in after if not is_soft_taint(each)] == theirs
 
     def test_of_a_node_without_taints_it_tests_that_there_are_none(self):
         test, _ = taint_patch([], {OVERUTILIZED})
-        assert test["value"] is None
+        assert test == {"op": "test", "path": "/spec/taints", "value": None}
 
-    def test_the_last_taint_goes_with_its_list(self):
-        assert taint_patch([OURS], ())[-1] == {"op": "remove", "path": "/spec/taints"}
+    def test_both_may_be_added_to_a_node_without_taints(self):
+        assert patched_taints([], taint_patch([], KEYS)) == [FAIR, OURS]
 
     def test_one_with_another_value_counts(self):
         assert taint_patch([OURS | {"value": "wrong"}], {OVERUTILIZED}) == []
 
     def test_one_with_another_effect_is_somebody_elses(self):
         theirs = OURS | {"effect": "NoSchedule"}
-        assert patched([theirs, OURS], taint_patch([theirs, OURS], ())) == [theirs]
+        assert patched_taints([theirs, OURS], taint_patch([theirs, OURS], ())) == [theirs]
 
 
-def patches(double: Double) -> list[tuple[str, Any]]:
-    return [(asked.path, asked.json[-1].get("value")) for asked in double.asked if asked.method == "PATCH"]
+def patches(double: Double) -> list[tuple[str, list[str]]]:
+    """What the patches do beside their tests."""
+    return [
+        (asked.path, [f"{each['op']} {each['path']}" for each in asked.json if each["op"] != "test"])
+        for asked in double.asked
+        if asked.method == "PATCH"
+    ]
 
 
 @pytest.mark.asyncio
@@ -112,21 +106,24 @@ class TestNodes:
         written = await write_taints(api, await read_nodes(api), {"a": both, "b": both})
         assert written.changed == ("b", "c")
         assert written.problems == ()
-        assert sorted(patches(double), key=str) == [(f"{NODES}/b", [FAIR, OURS]), (f"{NODES}/c", None)]
+        assert sorted(patches(double), key=str) == [
+            (f"{NODES}/b", ["add /spec/taints", "add /spec/taints/-"]),
+            (f"{NODES}/c", ["remove /spec/taints/0"]),
+        ]
 
     async def test_all_are_removed_and_counted(self, api, double):
         double.answers("GET", NODES, a_list(a_node("a", OURS, FOREIGN), a_node("b", FOREIGN), a_node("c", FAIR)))
         for name in "ac":
             double.answers("PATCH", f"{NODES}/{name}", an_answer({}))
         assert await remove_taints(api) == 2
-        assert patches(double) == [(f"{NODES}/a", [FOREIGN]), (f"{NODES}/c", None)]
+        assert patches(double) == [(f"{NODES}/{name}", ["remove /spec/taints/0"]) for name in "ac"]
 
     async def test_a_node_that_has_changed_meanwhile_is_read_again(self, api, double):
         double.answers("GET", NODES, a_list(a_node("a", OURS)))
         double.answers("PATCH", f"{NODES}/a", UNFIT, an_answer({}))
         double.answers("GET", f"{NODES}/a", an_answer(a_node("a", FOREIGN, OURS)))
         assert await remove_taints(api) == 1
-        assert patches(double)[-1] == (f"{NODES}/a", [FOREIGN])
+        assert patches(double)[-1] == (f"{NODES}/a", ["remove /spec/taints/1"])
 
     async def test_a_node_that_is_gone_bears_nothing(self, api, double):
         double.answers("GET", NODES, a_list(a_node("a", OURS)))

@@ -25,7 +25,7 @@ from builders.metadata import Object
 from descheduling.harness import a_cluster
 from oracle.oracle_process import Answer, Eviction, OracleProcess, Outcome
 from oracle.policy_errors import unexplained
-from restow.cluster.usage_samples import QueryResult
+from restow.cluster.usage_samples import QueryResult, UsageQuery
 from restow.descheduling.cycle import Cycle, run_cycle
 from restow.descheduling.registry import plugins, strategies
 from restow.errors import InputError
@@ -55,7 +55,7 @@ class Case:
 
     cluster: list[Object]
     policy: str
-    usage: Mapping[str, QueryResult] = field(default_factory=dict)
+    usage: Mapping[UsageQuery, QueryResult] = field(default_factory=dict)
 
 
 @dataclass(slots=True, frozen=True)

@@ -27,7 +27,7 @@ from restow.scheduling.framework.verdicts import PluginRejection
 from restow.scheduling.loop.decision import Decision
 from restow.scheduling.loop.schedulers import Schedulers, schedule
 
-Reporter = dict[str, Any]
+PodReport = dict[str, Any]
 
 
 def scheduling_difference(
@@ -41,18 +41,18 @@ def scheduling_difference(
     if answer.error:
         return f"the oracle cannot answer: {answer.error}"
     names = [each["metadata"]["name"] for each in cluster if each["kind"] == "Node"]
-    expected = {outcome.pod: told_by(outcome, names) for outcome in answer.pods}
+    expected = {outcome.pod: report_of(outcome, names) for outcome in answer.pods}
     found = Restow(cluster, _profiles(config)).answers(validate=validate)
     if _queue(found) != _queue(expected) or set(found) != set(expected):
         return f"pods {list(expected)}, restow {list(found)}"
-    for pod, telling in expected.items():
-        for part, value in telling.items():
+    for pod, report in expected.items():
+        for part, value in report.items():
             if found[pod].get(part) != value:
                 return f"{pod}: {part}\n  expected {value}\n  restow   {found[pod].get(part)}"
     return ""
 
 
-def told_by(outcome: Outcome, nodes: Iterable[str]) -> Reporter:
+def report_of(outcome: Outcome, nodes: Iterable[str]) -> PodReport:
     """What the real scheduler says of a pod, as far as it is compared."""
     if outcome.gated:
         return {"gated": outcome.gated}
@@ -81,7 +81,7 @@ class Restow:
         self.scheduler = Schedulers(self.context, profiles)
         self._names = self.state.cluster.nodes.names
 
-    def answers(self, *, validate: bool = False) -> dict[str, Reporter]:
+    def answers(self, *, validate: bool = False) -> dict[str, PodReport]:
         """What becomes of each waiting pod, after those before it."""
         name = self.state.cluster.pods.full_name
         queue = self.scheduler.queue()
@@ -98,7 +98,7 @@ class Restow:
         self.state.validate()
         self.context.counts.validate()
 
-    def _tell(self, decision: Decision) -> Reporter:
+    def _tell(self, decision: Decision) -> PodReport:
         candidates = decision.preemption.candidates if decision.preemption else ()
         best = decision.preemption.best if decision.preemption else ()
         name = self.state.cluster.pods.full_name
@@ -154,8 +154,8 @@ def _cluster(objects: Iterable[Object]) -> Cluster:
     return store.snapshot()
 
 
-def _queue(answers: dict[str, Reporter]) -> list[str]:
-    return [pod for pod, telling in answers.items() if "gated" not in telling]
+def _queue(answers: dict[str, PodReport]) -> list[str]:
+    return [pod for pod, answer in answers.items() if "gated" not in answer]
 
 
 def _nonzero(scores: dict[str, dict[str, int]]) -> dict[str, dict[str, int]]:

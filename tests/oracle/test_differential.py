@@ -21,7 +21,7 @@ from oracle.comparison import Case, Run, disagreement, restow_run
 from oracle.oracle_process import OracleProcess
 from restow.descheduling.registry import plugins
 from restow.errors import InputError
-from restow.policies.convert import convert_policy
+from restow.policies.load import convert_policy
 
 pytestmark = pytest.mark.oracle
 

@@ -1,7 +1,7 @@
 """Proven plans replayed on the real kube-scheduler 1.36: every move lands where the plan says that it could.
 
 Step by step as ``replaying`` says. Of each move the nodes that could win are the plan's candidates; those of a certain
-move satisfy its obligation, all of them. Of a plan that moves nothing the refusals are compared too: the message,
+move satisfy its placement constraint, all of them. Of a plan that moves nothing the refusals are compared too: the message,
 whether others would be preempted, the node where the pod would be again.
 ``RESTOW_REPLAY_SEEDS=1000:2000`` replays other plans, or more.
 """

@@ -28,7 +28,7 @@ SEEDS = range(*map(int, os.environ.get("RESTOW_SCHEDULE_SEEDS", "0:300").split("
 CHUNK = 50
 CHUNKS = [SEEDS[start : start + CHUNK] for start in range(0, len(SEEDS), CHUNK)]
 
-Reporter = dict[str, Any]
+PodReport = dict[str, Any]
 
 CONFIGURATION = """
 apiVersion: kubescheduler.config.k8s.io/v1
@@ -81,7 +81,7 @@ def configuration(seed: int) -> str:
     return CONFIGURATION if seed % 5 == 3 else ""
 
 
-def theirs(outcome: Outcome, uids: dict[str, str]) -> Reporter:
+def theirs(outcome: Outcome, uids: dict[str, str]) -> PodReport:
     """What the real scheduler says of a pod, in the words of the document."""
     before = outcome.pre_filter
     victims = outcome.candidates[outcome.nominated_node].victims if outcome.nominated_node else ()
@@ -101,16 +101,16 @@ def theirs(outcome: Outcome, uids: dict[str, str]) -> Reporter:
     }
 
 
-def rejection(each: Rejection) -> Reporter:
+def rejection(each: Rejection) -> PodReport:
     return {"plugin": each.plugin, "reasons": sorted(each.reasons), "unresolvable": each.code == "UAU"}
 
 
-def reference(name: str, uids: dict[str, str]) -> Reporter:
+def reference(name: str, uids: dict[str, str]) -> PodReport:
     namespace, _, short = name.partition("/")
     return {"namespace": namespace, "name": short, "uid": uids[name]}
 
 
-def ours(pod: Reporter) -> Reporter:
+def ours(pod: PodReport) -> PodReport:
     """A pod of the document; the reasons of a plugin are in no order there."""
     told = [*pod["rejected"].values(), *filter(None, [pod["preFilter"]])]
     for each in told:
@@ -142,7 +142,7 @@ def difference(seed: int, scheduler: SchedulerProcess, restow: Any) -> str:
     return next((f"seed {seed}: {text}" for text in told if text), "")
 
 
-def compared(expected: Reporter, found: Reporter) -> str:
+def compared(expected: PodReport, found: PodReport) -> str:
     """The first field of a pod that differs; empty where none does."""
     assert set(found) == set(expected)
     for field, value in expected.items():

@@ -15,7 +15,7 @@ from functools import partial
 import pytest
 
 from builders import Object
-from oracle.scheduler_comparison import Reporter, Restow, scheduling_difference
+from oracle.scheduler_comparison import PodReport, Restow, scheduling_difference
 from oracle.scheduler_process import SchedulerProcess, scheduler_binary
 from oracle.scheduling_cases import NAMES, PREEMPTION, SEEDS, a_scheduling_case, write_scheduling_case
 
@@ -57,9 +57,9 @@ def cases_of(subject: str) -> Callable[[int], list[Object]]:
     return partial(a_scheduling_case, subject)
 
 
-def is_choosy(telling: Reporter, cluster: list[Object]) -> bool:
+def is_choosy(answer: PodReport, cluster: list[Object]) -> bool:
     """Whether some node is best for a pod, and some node is not."""
-    return 0 < len(telling.get("best", ())) < sum(each["kind"] == "Node" for each in cluster)
+    return 0 < len(answer.get("best", ())) < sum(each["kind"] == "Node" for each in cluster)
 
 
 def test_the_contests_are_won() -> None:

@@ -24,7 +24,7 @@ from restow.client.connection import open_session
 from restow.client.credentials import Endpoint, Fixed, Identity
 from restow.client.transport import Api
 from restow.cluster.usage import smoothed
-from restow.cluster.usage_samples import QueryResult
+from restow.cluster.usage_samples import QueryResult, UsageQuery
 from restow.descheduling.registry import plugins
 from restow.errors import InputError
 from restow.kube.objects import NodeMetrics
@@ -123,14 +123,14 @@ def a_value(chance: Chance) -> str:
     )
 
 
-def told(policy: str) -> Mapping[str, QueryResult]:
+def told(policy: str) -> Mapping[UsageQuery, QueryResult]:
     """What restow is told of the queries of a policy; nothing of one that it refuses."""
     try:
         loaded = load_policy(policy.encode(), "policy.json", plugins()).policy
     except InputError:
         return {}
 
-    async def results() -> Mapping[str, QueryResult]:
+    async def results() -> Mapping[UsageQuery, QueryResult]:
         async with open_session() as session:
             api = Api(Endpoint("http://127.0.0.1:1", Fixed(Identity())), session, None)
             return await PrometheusUsage(api, {}).results(loaded)

@@ -1,13 +1,13 @@
-"""The way in: versions, empty files, and errors as one sentence."""
+"""Versions, empty files, errors as one sentence, and the conversion to the newest version."""
 
 from __future__ import annotations
 
 import pytest
 
-from builders.policies import PLUGINS, as_json, as_yaml, strategy_policy
+from builders.policies import PLUGINS, an_old_policy, as_json, as_yaml, strategy_policy
 from restow.documents.findings import path_text
 from restow.errors import InputError
-from restow.policies.load import load_policy, validate_policy
+from restow.policies.load import convert_policy, load_policy, validate_policy
 from restow.policies.policy import Policy
 
 
@@ -112,3 +112,36 @@ def test_further_documents_are_not_read():
 def test_paths_are_written_as_people_write_them():
     assert path_text(("profiles", 0, "pluginConfig", 1, "args")) == "profiles[0].pluginConfig[1].args"
     assert path_text(()) == ""
+
+
+def test_the_old_format_becomes_the_new_one():
+    old = as_yaml(an_old_policy({"RemoveDuplicates": {"enabled": True}}))
+
+    text, findings = convert_policy(old, "old.yaml", PLUGINS)
+
+    assert text.startswith("apiVersion: descheduler/v1alpha2\nkind: DeschedulerPolicy\n")
+    assert load_policy(text.encode(), "new.yaml", PLUGINS).policy == load_policy(old, "old.yaml", PLUGINS).policy
+    assert findings == []
+
+
+def test_what_had_no_effect_is_told():
+    params = {"labelSelector": {"matchLabels": {"a": "b"}}}
+    old = as_yaml(an_old_policy({"RemoveDuplicates": {"enabled": True, "params": params}}))
+    (finding,) = convert_policy(old, "old.yaml", PLUGINS)[1]
+    assert finding.message == "labelSelector has no effect on RemoveDuplicates"
+
+
+def test_the_new_format_comes_back_as_it_is():
+    policy = strategy_policy("RemoveDuplicates", maxNoOfPodsToEvictTotal=5)
+    assert convert_policy(as_json(policy), "new.json", PLUGINS) == (as_yaml(policy).decode(), [])
+
+
+@pytest.mark.parametrize("text", [b"", b"profiles: []\n"])
+def test_without_a_version_there_is_nothing_to_convert(text):
+    with pytest.raises(InputError, match="add apiVersion: descheduler/v1alpha2"):
+        convert_policy(text, "p.yaml", PLUGINS)
+
+
+def test_what_upstream_refuses_is_not_converted():
+    with pytest.raises(InputError, match="unknown strategy name: Foo"):
+        convert_policy(as_yaml(an_old_policy({"Foo": {}})), "old.yaml", PLUGINS)

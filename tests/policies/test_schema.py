@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import Struct
 
 from builders.policies import PLUGINS, a_config, a_policy, a_profile, as_yaml
+from restow.cluster.usage_samples import UsageQuery
 from restow.documents.findings import Issue
 from restow.policies.arguments import PluginArgs
 from restow.policies.lint import lint_policy
@@ -43,7 +44,7 @@ FOREIGN = PluginSchema(
     renamed={"limit": "write limits: {most: ...}"},
     go_package="foreign.",
 )
-KNOWN = PLUGINS | {"Foreign": FOREIGN}
+KNOWN = {**PLUGINS, "Foreign": FOREIGN}
 PROMETHEUS = [{"source": "Prometheus", "prometheus": {"url": "http://prometheus"}}]
 
 
@@ -80,7 +81,7 @@ def test_a_key_that_it_once_had_gets_its_hint() -> None:
 def test_its_query_is_asked_of_prometheus() -> None:
     usage = {"metricsUtilization": {"source": "Prometheus", "prometheus": {"query": "up"}}}
     loaded = load_policy(policy(usage, metricsProviders=PROMETHEUS), "p.yaml", KNOWN)
-    assert queries_of(loaded.policy) == ("up",)
+    assert queries_of(loaded.policy) == (UsageQuery("Prometheus", "up"),)
 
 
 def test_a_provider_that_it_asks_and_that_nobody_configures_is_told() -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import replace
 from importlib.metadata import EntryPoint
 
 import pytest
 
+from builders.entry_points import entry_points
 from builders.plans import a_report
 from restow.errors import InputError
 from restow.reporting import forms
@@ -15,16 +17,10 @@ OWN = ("table", "wide", "json", "yaml", "html")
 
 
 @pytest.fixture
-def install(monkeypatch):
+def install():
     """Makes entry points those that are installed."""
-
-    def offer(*points: EntryPoint) -> None:
-        def found(*, name: str | None = None, **_group: str) -> list[EntryPoint]:
-            return [each for each in points if name in (None, each.name)]
-
-        monkeypatch.setattr(forms, "entry_points", found)
-
-    return offer
+    with ExitStack() as stack:
+        yield lambda *points: stack.enter_context(entry_points(*points))
 
 
 def point(name: str, value: str = "builtins:repr") -> EntryPoint:

@@ -12,8 +12,7 @@ from builders import HOSTNAME, NOW, Object, a_node, a_pod, ago
 from builders.policies import PLUGINS, as_json, strategy_policy
 from descheduling.proven import TOLD
 from executing.double import virtually
-from restow.client.leadership import always
-from restow.client.permitted_body import Permit
+from restow.client.leadership import Permit, always
 from restow.cluster.pods_now import PodNow
 from restow.descheduling.plan import Metadata
 from restow.descheduling.planning import decided, make_plan

@@ -11,12 +11,11 @@ from builders import HOSTNAME, Object, a_node, a_pod, ago
 from builders.policies import PLUGINS, as_json, strategy_policy
 from descheduling.proven import TOLD
 from executing.double import virtually
-from restow.client.leadership import always
-from restow.client.permitted_body import Permit
+from restow.client.leadership import Permit, always
 from restow.descheduling.limits import PriorEviction
 from restow.executing.memory import Memory
 from restow.executing.task import Task
-from restow.live.prometheus import UsageSource, no_usage
+from restow.live.usage import AskForUsage, no_usage
 from restow.policies.codes import SteeringMode
 from restow.policies.load import load_policy
 from restow.running.cycles import Cycles
@@ -56,7 +55,7 @@ class Run:
     permit: Permit = always
     memory: Memory = field(default_factory=Memory)
     in_background: bool = False
-    usage_source: UsageSource = no_usage
+    usage: AskForUsage = no_usage
     heard: Heard = field(default_factory=Heard)
     metrics: Metrics = field(default_factory=Metrics)
     recorded: Recorded = field(default_factory=Recorded)
@@ -76,7 +75,7 @@ class Run:
             tracing=NoTracing(),
             clock=time.time,
             in_background=self.in_background,
-            usage_source=self.usage_source,
+            usage=self.usage,
         )
 
     def perform(self, by: Rules, times: int = 1) -> Run:

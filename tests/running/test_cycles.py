@@ -12,7 +12,7 @@ from builders import a_pdb
 from builders.metadata import uid_of
 from executing.double import a_task
 from restow.client import eviction
-from restow.cluster.usage_samples import QueryResult
+from restow.cluster.usage_samples import QueryResult, UsageQuery
 from restow.descheduling.limits import PriorEviction
 from restow.executing.memory import Memory
 from restow.executing.task import Task
@@ -39,12 +39,12 @@ def test_a_plan_is_carried_out_and_told(decided: Decided) -> None:
 def test_usage_is_asked_for_once_a_cycle_however_often_it_is_decided(decided: Decided) -> None:
     asked: list[Policy] = []
 
-    async def source(policy: Policy) -> dict[str, QueryResult]:
+    async def source(policy: Policy) -> dict[UsageQuery, QueryResult]:
         asked.append(policy)
         return {}
 
     town = a_town(*crowd("web"), *crowd("api"), land=another_candidate_once())
-    run = Run(town, usage_source=source).perform(rules(), times=2)
+    run = Run(town, usage=source).perform(rules(), times=2)
     assert len(decided.moves) > 2
     assert asked == [rules().policy] * 2
     assert run.ended() == {"done": 2}

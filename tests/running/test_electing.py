@@ -8,9 +8,8 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from restow.client.errors import Conflict, Unreachable
-from restow.client.leadership import Timing
+from restow.client.leadership import Permit, Timing
 from restow.client.leases import Lease, LeaseSpec
-from restow.client.permitted_body import Permit
 from restow.running import electing
 from restow.running.settings import CycleSettings, LeaseSettings, Settings
 from restow.serving.metrics import Metrics

@@ -17,9 +17,9 @@ from executing.double import virtually
 from restow.client import eviction
 from restow.errors import InputError
 from restow.executing.task import Task
+from restow.off_loop import EndlessError, off_loop
 from restow.policies.load import load_policy
 from restow.running import cycles as module
-from restow.running.background import EndlessError, off_loop
 from restow.running.deciding import Decision, Rules, decide
 from running.cycling import DROPPED, Decided, Run, a_town, another_candidate_once, crowd, rules
 from running.hearing import sample

@@ -53,7 +53,7 @@ def a_read_policy(**settings: Any) -> Policy:
 
 
 class Told:
-    """A telling, and everything that is heard of it."""
+    """A reporter, and everything that it writes."""
 
     def __init__(self, policy: Policy | None = None, *, verbosity: int = 9, dry_run: bool = False) -> None:
         self.heard, self.metrics, self.recorded = Heard(verbosity), Metrics(), Recorded()

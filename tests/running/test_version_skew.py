@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from restow.client.errors import ApiError, ServerTrouble, TooManyRequests, Unauthorized
 from restow.running.version_skew import check_version
 from running.hearing import Heard
 
@@ -42,3 +43,26 @@ async def test_more_than_three_minor_versions_away_there_is_a_warning(version: s
     await check_version(Server(version), heard.log)  # type: ignore[arg-type]
     expected = f"descheduler version 0.36.0 may not be supported on your version of Kubernetes {version}."
     assert [each.startswith(expected) for each in heard.messages] == [True] * is_far
+
+
+class Refusing(Server):
+    """An API server that answers every question with an error."""
+
+    def __init__(self, error: ApiError) -> None:
+        self._error = error
+
+    async def read(self, path: str, params: Any, decode: Callable[[bytes], Any]) -> Any:
+        raise self._error
+
+
+@pytest.mark.parametrize("error", [TooManyRequests(429, "TooManyRequests", "later"), ServerTrouble(503, "", "later")])
+async def test_a_server_that_has_no_time_for_the_question_is_no_reason_to_end(error: ApiError) -> None:
+    heard = Heard(0)
+    await check_version(Refusing(error), heard.log)  # type: ignore[arg-type]
+    (told,) = heard.messages
+    assert told == f"The version of the API server is not known ({error}); restow goes on without checking it"
+
+
+async def test_who_is_not_let_in_is_told_so() -> None:
+    with pytest.raises(Unauthorized):
+        await check_version(Refusing(Unauthorized(401, "Unauthorized", "who?")), Heard(0).log)  # type: ignore[arg-type]

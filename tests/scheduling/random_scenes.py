@@ -41,7 +41,8 @@ from builders import (
     spread,
     uid_of,
 )
-from restow.cluster.pods import PENDING, Rules
+from restow.cluster.pod_values import Rules
+from restow.cluster.pods import PENDING
 from restow.cluster.state import ClusterState
 from restow.kube.objects import PodAffinity, PodAffinityTerm
 
@@ -94,7 +95,7 @@ class Scene(random.Random):
         """The cluster, in no order."""
         made = [self._node(name) for name in self.nodes]
         for number in range(self.randint(2, 5) if len(self.nodes) < 10 else 9):
-            made += self._workload(number)
+            made += self.workload(number)
         made += [a_namespace("default", labels={"team": "x"}), a_namespace("other", labels={"team": "y"})]
         made += [a_replica_set("rs", selector=selector(("app", "In", *self.sample(APPS, 2))))]
         if "services" in self.rules:
@@ -125,7 +126,7 @@ class Scene(random.Random):
             images={f"{app}:latest": self.randint(50, 900) << 20 for app in APPS if self.has("images", 0.5)} or None,
         )
 
-    def _workload(self, number: int) -> Iterator[Object]:
+    def workload(self, number: int) -> Iterator[Object]:
         """Pods that are alike, or differ in one thing, but for where they are and what becomes of them."""
         waits = number > 0 and self.has("waiting-claims", 0.4)
         template = self._template(waits=waits)

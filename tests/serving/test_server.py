@@ -39,6 +39,13 @@ async def test_health_in_more_words(name):
     assert (await page(f"/{name}?verbose")).text == f"[+]Descheduler ok\n{name} check passed\n"
 
 
+async def test_the_program_is_named():
+    named = Health(program="scheduler")
+    assert (await page("/healthz?verbose", health=named)).text == "[+]scheduler ok\nhealthz check passed\n"
+    assert (await page("/livez/scheduler", health=named)).text == "ok"
+    assert (await page("/livez/Descheduler", health=named)).status == 404
+
+
 async def test_whoever_is_stuck_should_be_started_anew():
     health = Health()
     health.watchdog.expect("cycle", "decision", -1)

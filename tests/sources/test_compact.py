@@ -9,7 +9,7 @@ import json
 import pytest
 
 from builders import a_container, a_list, a_node, a_pod, a_service
-from live.telling import told_of
+from live.contents import contents_of
 from restow.sources.compact import CompactCluster
 from restow.sources.documents import load_cluster, read_objects
 from restow.sources.synthetic import generate, write_list
@@ -35,7 +35,7 @@ def dumped(tmp_path):
 
 
 def loaded(path):
-    return told_of(load_cluster([str(path)])[0])
+    return contents_of(load_cluster([str(path)])[0])
 
 
 def synthetic(profile):

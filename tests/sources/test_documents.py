@@ -12,6 +12,7 @@ from builders import (
     a_deployment,
     a_list,
     a_node,
+    a_pdb,
     a_pod,
     a_replica_set,
     a_service,
@@ -123,6 +124,37 @@ def test_the_same_word_in_another_api_group_is_another_kind(load, kind, version,
     cluster = load(a_list(*BASICS, a_service("s", selector={"app": "a"}), {"kind": kind, "apiVersion": version}))
     assert load.report.unknown_kinds == {told: 1}
     assert list(cluster.kind("Service")) == [("default", "s")]
+
+
+def of_version(api_version, item):
+    return item | {"apiVersion": api_version}
+
+
+def budget_selector(cluster):
+    (budget,) = cluster.kind("PodDisruptionBudget").values()
+    return budget.spec.selector
+
+
+def test_controllers_of_old_versions_are_read_as_those_of_today(load):
+    old = of_version("extensions/v1beta1", a_replica_set("web", replicas=3, selector={"matchLabels": {"app": "web"}}))
+    found = load(a_list(*BASICS, old)).kind("ReplicaSet")
+    assert load.report.unknown_kinds == {}
+    assert found == load(a_list(*BASICS, of_version("apps/v1", old))).kind("ReplicaSet") != {}
+
+
+def test_a_budget_of_v1beta1_with_an_empty_selector_protects_nothing_and_that_is_told(load):
+    empty = of_version("policy/v1beta1", a_pdb("all", selector={}))
+    assert budget_selector(load(a_list(*BASICS, empty))) is None
+    assert load.report.notes() == (
+        f"{load.report.origin()}: objects read with the defaults of their old API versions: 1 PodDisruptionBudget of policy/v1beta1",
+    )
+    assert budget_selector(load(a_list(*BASICS, of_version("policy/v1", empty)))) is not None
+
+
+def test_items_of_an_old_list_are_of_its_version(load):
+    budgets = [without(a_pdb("all", selector={}), "kind", "apiVersion")]
+    listed = {"kind": "PodDisruptionBudgetList", "apiVersion": "policy/v1beta1", "items": budgets}
+    assert budget_selector(load(a_list(*BASICS, listed))) is None
 
 
 def test_pods_on_unknown_nodes_are_told(load):

@@ -19,7 +19,7 @@ TEXTS = [
     *sorted((ROOT / "src").rglob("*.py")),
 ]
 #: The texts that tell a person how a dump is made.
-TELLING = (
+NAMING_THE_COMMAND = (
     "README.md",
     "docs/how-to/plan-from-a-dump.md",
     "docs/how-to/find-out-why-a-pod-is-pending.md",
@@ -72,8 +72,8 @@ def test_a_part_of_the_command_adds_what_is_missing_into_one_file() -> None:
     )
 
 
-@pytest.mark.parametrize("name", TELLING)
-def test_who_tells_of_it_tells_all_of_it(name: str) -> None:
+@pytest.mark.parametrize("name", NAMING_THE_COMMAND)
+def test_a_text_with_the_command_has_all_of_it(name: str) -> None:
     assert DUMP in one_line((ROOT / name).read_text(encoding="utf-8"))
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from builders import a_node
 from descheduling.harness import a_cluster
-from restow.cluster.pods import Phase
+from restow.cluster.pod_values import Phase
 from restow.kube.node_selection import NodeSelection
 from restow.kube.objects import Toleration
 from restow.workloads.controlled_pods import ControlledPod

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from restow.cluster.pods import Phase
+from restow.cluster.pod_values import Phase
 from restow.kube.objects import Job
 from restow.workloads.controlled_pods import BURST, ControlledPod, NewPod
 from restow.workloads.jobs import action_on_eviction, failures_so_far, job, most_failures

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from restow.cluster.pods import NO_TIME, PENDING, Phase
+from restow.cluster.pod_values import NO_TIME, Phase
+from restow.cluster.pods import PENDING
 from restow.workloads.controlled_pods import BURST, ControlledPod, NewPod
 from restow.workloads.replica_sets import deletion_order, replica_set
 

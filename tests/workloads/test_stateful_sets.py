@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from restow.cluster.pods import Phase
+from restow.cluster.pod_values import Phase
 from restow.kube.objects import Workload
 from restow.workloads.controlled_pods import BURST, Actions, ControlledPod
 from restow.workloads.stateful_sets import stateful_set

@@ -21,6 +21,8 @@ from restow.cli import (
     release,
     run,
     schedule,
+    scheduler,
+    simulate,
     snapshot,
 )
 from restow.cli.help_pages import PlainPages
@@ -55,10 +57,12 @@ app.command(schedule.schedule, help_epilogue=schedule.EXAMPLES, sort_key=3)
 app.command(policy.app)
 app.command(apply.apply, help_epilogue=apply.EXAMPLES, sort_key=5)
 app.command(run.run, help_epilogue=run.EXAMPLES, sort_key=6)
+app.command(scheduler.scheduler, help_epilogue=scheduler.EXAMPLES, sort_key=6)
 app.command(snapshot.snapshot, help_epilogue=snapshot.EXAMPLES, sort_key=7)
 app.command(pressure.app)
 app.command(release.release, help_epilogue=release.EXAMPLES, sort_key=8)
 app.command(generate.generate, help_epilogue=generate.EXAMPLES, sort_key=9)
+app.command(simulate.app)
 operator.app.command(operator.soft_tainter, help_epilogue=operator.SOFT_TAINTER, sort_key=2)
 operator.app.command(operator.uninstall, help_epilogue=operator.UNINSTALL, sort_key=3)
 app.command(operator.app)
@@ -66,7 +70,7 @@ app.command(operator.app)
 #: A word that is longer than anybody reads, and its beginning; the library's sentences quote whatever was typed.
 _WORD = re.compile(r"(\S{200})\S+?([\"';,.:?]{0,3})(?=\s|$)")
 #: The commands that read a cluster.
-_READING = {("plan",), ("schedule",), ("explain", "pod"), ("explain", "node")}
+_READING = {("plan",), ("schedule",), ("simulate",), ("explain", "pod"), ("explain", "node")}
 
 
 def call(arguments: Sequence[str]) -> int:
@@ -82,6 +86,8 @@ def _canonical(arguments: Sequence[str]) -> list[str]:
     """The arguments as cyclopts takes them; those of daemons come from Deployments that were written for Go programs."""
     if arguments and arguments[0] == "run":
         return ["run", *run.canonical(arguments[1:])]
+    if arguments and arguments[0] == "scheduler":
+        return ["scheduler", *scheduler.canonical(arguments[1:])]
     if arguments and arguments[0] == "pressure":
         return ["pressure", *pressure_options.canonical(arguments[1:])]
     return list(arguments)

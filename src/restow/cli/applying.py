@@ -21,9 +21,8 @@ from restow.cli.progress import working
 from restow.cli.streams import warn, warn_of_libraries
 from restow.client.connection import connect
 from restow.client.errors import ClientError
-from restow.client.leadership import always
+from restow.client.leadership import Permit, always
 from restow.client.leases import LeaseLock
-from restow.client.permitted_body import Permit
 from restow.client.transport import Api
 from restow.errors import InputError
 from restow.executing.releasing import hurried
@@ -31,7 +30,7 @@ from restow.executing.surroundings import ApiEvictions
 from restow.kube.duration import SECOND
 from restow.kube.timestamps import parse_time
 from restow.live.cluster import LiveCluster, live_cluster
-from restow.live.prometheus import PrometheusUsage
+from restow.live.usage import QueriedUsage
 from restow.policies.codes import OutcomeCode
 from restow.reporting.apply_table import apply_result, print_promise, print_result
 from restow.reporting.json import indented_json
@@ -127,7 +126,7 @@ class _Session:
             warn(api.endpoint.warnings)
             # The lists would be waited for; here it shows at once whether there is anybody.
             await check_version(watching, log)
-            async with live_cluster(watching, kinds_of(self.order.policy), tell=log.caution) as live:
+            async with live_cluster(watching, kinds_of(self.order.policy), warn=log.caution) as live:
                 with working("reading the live cluster"):
                     await first_lists(live)
                 return await self._apply(self._application(live, api, log), api, log)
@@ -187,7 +186,7 @@ class _Session:
             not_offered=not_offered,
             steering=lambda permit: self._steering(permit, live, api, log),
             clock=api.server_time.now,
-            usage_source=PrometheusUsage(api, os.environ).results,
+            usage=QueriedUsage(api, os.environ).results,
         )
 
     @asynccontextmanager

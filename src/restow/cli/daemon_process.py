@@ -1,4 +1,4 @@
-"""What the commands that last have in common: their log, their event loop and their exit status."""
+"""What the commands of daemons have in common: their lease, their HTTPS server, their log, their event loop and their exit status."""
 
 from __future__ import annotations
 
@@ -6,15 +6,49 @@ import asyncio
 import gc
 import sys
 from collections.abc import Callable, Coroutine
+from pathlib import Path
 from typing import Any, Final
 
+from restow.cli.election_flags import ElectionFlags
+from restow.cli.flag_values import key_pair
+from restow.cli.server_flags import ServerFlags
 from restow.client.errors import ClientError
-from restow.running.background import EndlessError
+from restow.client.leadership import Timing
+from restow.kube.duration import SECOND
+from restow.off_loop import EndlessError
 from restow.running.log_lines import hear_libraries
 from restow.running.logs import Format, Log
+from restow.running.settings import HttpsSettings, LeaseSettings
+from restow.serving.server import Endpoint
+from restow.serving.tls import KeyPair, TlsSettings, ciphers, tls_version
 
 _DONE: Final = 0
 _FAILED: Final = 1
+
+
+def lease_of(flags: ElectionFlags) -> LeaseSettings | None:
+    """Return the lease that flags ask for; None without leader election."""
+    if not flags.leader_elect:
+        return None
+    timing = Timing(
+        flags.leader_elect_lease_duration / SECOND,
+        flags.leader_elect_renew_deadline / SECOND,
+        flags.leader_elect_retry_period / SECOND,
+    )
+    return LeaseSettings(name=flags.leader_elect_resource_name, timing=timing)
+
+
+def https_settings(flags: ServerFlags, *, metrics: bool = True) -> HttpsSettings:
+    """What the flags ask for; ``metrics`` is whether they are served."""
+    pairs = [KeyPair(*key_pair(text)) for text in flags.tls_sni_cert_key]
+    if flags.tls_cert_file:
+        pairs.insert(0, KeyPair(Path(flags.tls_cert_file), Path(flags.tls_private_key_file)))
+    return HttpsSettings(
+        endpoint=Endpoint(flags.bind_address, flags.secure_port, flags.permit_port_sharing),
+        tls=TlsSettings(tls_version(flags.tls_min_version), ciphers(flags.tls_cipher_suites)),
+        certificates=tuple(pairs),
+        metrics=metrics,
+    )
 
 
 def daemon_log(form: Format, verbosity: int) -> Log:

@@ -1,4 +1,4 @@
-"""``restow-descheduler``: ``restow run`` for whoever calls the Descheduler.
+"""``restow-descheduler``: ``restow run`` under the name of the Descheduler's program.
 
 The image has it as ``/bin/descheduler``, so that a Job, CronJob or Deployment made for the Descheduler runs restow when
 nothing but its image is changed. Source: Descheduler 0.36, cmd/descheduler.

@@ -18,6 +18,21 @@ _JITTER: Final = 1.2
 _REMOVED_LOCKS: Final = ("endpoints", "configmaps", "endpointsleases", "configmapsleases")
 
 
+LeaseDuration = Annotated[
+    int,
+    option.time_span(
+        ELECTION, "How long other replicas wait after the leader's last renewal before they take over.", duration
+    ),
+]
+RenewDeadline = Annotated[
+    int, option.time_span(ELECTION, "How long the leader keeps trying to renew the lease before it stops.", duration)
+]
+RetryPeriod = Annotated[
+    int, option.time_span(ELECTION, "Time between attempts to acquire or renew the lease.", duration)
+]
+LeaseName = Annotated[str, option.value(ELECTION, "NAME", "Name of the lease.")]
+
+
 @dataclass(frozen=True, kw_only=True)
 class ElectionFlags:
     """Names are the flags', with underscores; durations are nanoseconds."""
@@ -25,21 +40,11 @@ class ElectionFlags:
     leader_elect: Annotated[
         bool, option.switch(ELECTION, "Act only while holding a lease, so that several replicas can run.")
     ] = False
-    leader_elect_lease_duration: Annotated[
-        int,
-        option.time_span(
-            ELECTION, "How long other replicas wait after the leader's last renewal before they take over.", duration
-        ),
-    ] = 137 * SECOND
-    leader_elect_renew_deadline: Annotated[
-        int,
-        option.time_span(ELECTION, "How long the leader keeps trying to renew the lease before it stops.", duration),
-    ] = 107 * SECOND
-    leader_elect_retry_period: Annotated[
-        int, option.time_span(ELECTION, "Time between attempts to acquire or renew the lease.", duration)
-    ] = 26 * SECOND
+    leader_elect_lease_duration: LeaseDuration = 137 * SECOND
+    leader_elect_renew_deadline: RenewDeadline = 107 * SECOND
+    leader_elect_retry_period: RetryPeriod = 26 * SECOND
     leader_elect_resource_lock: Annotated[str, option.value(ELECTION, "KIND", "Kind of the lock object.")] = "leases"
-    leader_elect_resource_name: Annotated[str, option.value(ELECTION, "NAME", "Name of the lease.")] = "descheduler"
+    leader_elect_resource_name: LeaseName = "descheduler"
     leader_elect_resource_namespace: Annotated[str, option.value(ELECTION, "NAMESPACE", "Namespace of the lease.")] = (
         "kube-system"
     )

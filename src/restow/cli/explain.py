@@ -1,4 +1,4 @@
-"""``restow explain``: why a pod stays or moves, and what a plan has to do with a node."""
+"""``restow explain``: why a pod stays or moves, what a plan has to do with a node, and why a pod waits for a scheduler."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Annotated
 from cyclopts import App, Parameter
 
 from restow.cli.options import (
+    PATHS,
     Context,
     Filename,
     Kubeconfig,
@@ -21,7 +22,7 @@ from restow.policies.codes import Placement, SteeringMode
 
 app = App(
     name="explain",
-    help="Explain why a pod moves or stays, and what would have to change.",
+    help="Explain why a pod moves, stays or waits, and what would have to change.",
     help_epilogue="",
     sort_key=2,
 )
@@ -39,10 +40,23 @@ _NODE = """Examples:
   restow explain node node-2 -f cluster.json --policy-config-file policy.yaml
   restow explain node node-2 -f cluster.json -o json | jq .staying
 """
+_SCHEDULING = """Examples:
+  kubectl -n kube-system port-forward restow-scheduler-7f-x2k 10259 &
+  restow explain scheduling shop/db-0 --scheduler-url https://127.0.0.1:10259
+  restow explain scheduling shop/db-0 --scheduler-url https://127.0.0.1:10259 \\
+    --scheduler-token-file token -o json | jq .waitsFor
+"""
 
 _HOW = "As in restow plan: prove (the default) or upstream, which does not simulate scheduling."
 _STEER = "As in restow plan: nominate, fence, prefer or none; without it the policy decides."
 
+_URL = "The scheduler to ask, such as https://127.0.0.1:10259, the other end of kubectl port-forward."
+_TOKEN = "File with the bearer token to show it. Default: the token of the kubeconfig."  # noqa: S105
+_AUTHORITIES = "File with the authorities of its certificate, which is not checked on this machine without one."
+
+_Url = Annotated[str | None, Parameter(name="--scheduler-url", metavar="URL", help=_URL)]
+_Token = Annotated[str | None, PATHS, Parameter(name="--scheduler-token-file", metavar="FILE", help=_TOKEN)]
+_Authorities = Annotated[str | None, PATHS, Parameter(name="--scheduler-ca-file", metavar="FILE", help=_AUTHORITIES)]
 _Pod = Annotated[str, Parameter(name="NAMESPACE/NAME", help="The pod.")]
 _Node = Annotated[str, Parameter(name="NAME", help="The node.")]
 _Placement = Annotated[Placement | None, Parameter(metavar="HOW", help=_HOW)]
@@ -111,3 +125,27 @@ def node(
     where = ClusterSource(tuple(filename or ()), kubeconfig, context, no_size_limit)
     plan_request = PlanRequest(where, policy_config_file, placement, steering, scheduler_config, now, Fallbacks())
     explain_one_node(Request(plan_request, output, verbose), name)
+
+
+@app.command(usage="restow explain scheduling NAMESPACE/NAME [OPTIONS]", help_epilogue=_SCHEDULING, sort_key=3)
+def scheduling(
+    name: _Pod,
+    /,
+    *,
+    scheduler_url: _Url = None,
+    scheduler_token_file: _Token = None,
+    scheduler_ca_file: _Authorities = None,
+    output: TableOrJson = "table",
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+) -> None:
+    """Ask restow scheduler why a pod waits for it.
+
+    Shows the queue that the pod is in, what it waits for, how its last attempt ended, and which plugin objects to which
+    node. The scheduler has to run with --explain-pods, and the token needs the right to get /pods/NAMESPACE/NAME.
+    """
+    from restow.cli.explaining_scheduling import Request, explain_scheduling
+
+    explain_scheduling(
+        Request(name, scheduler_url, scheduler_token_file, scheduler_ca_file, kubeconfig, context, output)
+    )

@@ -11,16 +11,17 @@ from collections.abc import Callable, Iterator
 from typing import Final, TypeVar
 
 from restow.cli.election_flags import election_problems
-from restow.cli.feature_gates import gates_of
-from restow.cli.flag_values import key_pair
+from restow.cli.flag_values import gates_of, key_pair
 from restow.cli.run_flags import Flags
+from restow.cli.server_flags import ServerFlags
 from restow.errors import InputError
 from restow.kube.duration import format_duration
 from restow.serving.tls import ciphers, tls_version
 
 Given = TypeVar("Given")
 
-_HIGHEST_PORT: Final = 65535
+#: The highest that TCP has.
+HIGHEST_PORT: Final = 65535
 #: A namespace and a name.
 _NAMED: Final = re.compile(r"[a-z0-9.-]+/[a-z0-9.-]+")
 _FORMATS: Final = ("text", "json")
@@ -51,7 +52,7 @@ def check_flags(flags: Flags) -> None:
 
 def _problems(flags: Flags) -> Iterator[str]:
     yield from _general(flags)
-    yield from _server(flags)
+    yield from server_problems(flags)
     if flags.leader_elect:
         yield from _election(flags)
 
@@ -63,7 +64,7 @@ def _general(flags: Flags) -> Iterator[str]:
         yield f"--descheduling-interval {format_duration(flags.descheduling_interval)} is negative; 0 runs one cycle"
     if flags.publish_plan and not _NAMED.fullmatch(flags.publish_plan):
         yield f'--publish-plan "{flags.publish_plan}" does not name a ConfigMap: write NAMESPACE/NAME'
-    yield from _refused("feature-gates", gates_of, flags.feature_gates)
+    yield from refused("feature-gates", gates_of, flags.feature_gates)
     if flags.client_connection_qps > 0 and flags.client_connection_burst <= 0:
         yield (
             "--client-connection-burst: burst is required to be greater than 0 when RateLimiter is not set and QPS is "
@@ -73,16 +74,17 @@ def _general(flags: Flags) -> Iterator[str]:
         yield f"--max-pods-to-evict-per-node {flags.max_pods_to_evict_per_node} is negative; 0 is no limit"
 
 
-def _server(flags: Flags) -> Iterator[str]:
-    if flags.secure_port > _HIGHEST_PORT:
-        yield f"--secure-port {flags.secure_port}: invalid port; it must be between 0 and {_HIGHEST_PORT}"
-    yield from _refused("bind-address", ipaddress.ip_address, flags.bind_address)
+def server_problems(flags: ServerFlags) -> Iterator[str]:
+    """Yield what the flags ask of the HTTPS server and cannot be."""
+    if flags.secure_port > HIGHEST_PORT:
+        yield f"--secure-port {flags.secure_port}: invalid port; it must be between 0 and {HIGHEST_PORT}"
+    yield from refused("bind-address", ipaddress.ip_address, flags.bind_address)
     if bool(flags.tls_cert_file) != bool(flags.tls_private_key_file):
         yield "--tls-cert-file and --tls-private-key-file go together: one of them is missing"
-    yield from _refused("tls-min-version", tls_version, flags.tls_min_version)
-    yield from _refused("tls-cipher-suites", ciphers, flags.tls_cipher_suites)
+    yield from refused("tls-min-version", tls_version, flags.tls_min_version)
+    yield from refused("tls-cipher-suites", ciphers, flags.tls_cipher_suites)
     for pair in flags.tls_sni_cert_key:
-        yield from _refused("tls-sni-cert-key", key_pair, pair)
+        yield from refused("tls-sni-cert-key", key_pair, pair)
         if ":" not in pair:
             yield f'--tls-sni-cert-key "{pair}" does not say for which names: write cert,key:names'
 
@@ -93,7 +95,8 @@ def _election(flags: Flags) -> Iterator[str]:
     yield from election_problems(flags)
 
 
-def _refused(flag: str, read: Callable[[Given], object], given: Given) -> Iterator[str]:
+def refused(flag: str, read: Callable[[Given], object], given: Given) -> Iterator[str]:
+    """Yield why a value cannot be read, where it cannot."""
     try:
         read(given)
     except ValueError as error:

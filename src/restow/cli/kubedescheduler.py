@@ -12,6 +12,7 @@ from restow.cli.policy_files import PolicyFile
 from restow.cli.streams import warn
 from restow.cluster.snapshot import Cluster
 from restow.descheduling.registry import plugins
+from restow.descheduling.usage_sources import usage_schemas
 from restow.documents.writing import write_yaml
 from restow.errors import InputError
 from restow.operator.desired import Desired, desired
@@ -53,7 +54,9 @@ def policy_in(cluster: Cluster, resource: KubeDescheduler, path: str) -> PolicyF
         warn([f"{file_name(path)}: {told}"])
     # The lines of a text that nobody has seen help nobody: its warnings are among the notices.
     document = read_policy_document(done.policy.encode(), file_name(path))
-    return PolicyFile(file_name(path), bundled=False, document=document, loaded=load_document(document, plugins()))
+    return PolicyFile(
+        file_name(path), bundled=False, document=document, loaded=load_document(document, plugins(), usage_schemas())
+    )
 
 
 def outcome(

@@ -12,7 +12,7 @@ from restow.cli.streams import warn_of_libraries
 from restow.client.connection import connect
 from restow.cluster.left_out import left_out_notes
 from restow.cluster.snapshot import Cluster, ClusterStore
-from restow.cluster.usage_samples import QueryResult
+from restow.cluster.usage_samples import QueryResult, UsageQuery
 from restow.errors import InputError
 from restow.live.kinds import METRICS, READ, REQUIRED
 from restow.live.reading import ListSink, Unlisted, read_kinds
@@ -55,13 +55,13 @@ def ask_for_steering(kubeconfig: str | None, context: str | None) -> tuple[Steer
     return SteeringMode.NONE, f"replacements are not steered: {gate}"
 
 
-def read_usage(kubeconfig: str | None, context: str | None, policy: Policy) -> Mapping[str, QueryResult]:
-    """What the queries for usage come to that a policy asks of a Prometheus."""
-    from restow.live.prometheus import PrometheusUsage
+def read_usage(kubeconfig: str | None, context: str | None, policy: Policy) -> Mapping[UsageQuery, QueryResult]:
+    """What the queries for usage come to that a policy asks."""
+    from restow.live.usage import QueriedUsage
 
-    async def results() -> Mapping[str, QueryResult]:
+    async def results() -> Mapping[UsageQuery, QueryResult]:
         async with connect(kubeconfig, context) as api:
-            return await PrometheusUsage(api, os.environ).results(policy)
+            return await QueriedUsage(api, os.environ).results(policy)
 
     return asyncio.run(results())
 

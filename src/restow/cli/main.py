@@ -52,7 +52,7 @@ def run(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except (BrokenPipeError, SystemExit):
-        # Whoever read the output has seen enough; rich turns the one error into the other.
+        # The reader of the output has closed it; rich turns the one error into the other.
         return 0
     except Exception as error:  # noqa: BLE001 - no error, however unforeseen, ends in a traceback
         lines, status = _verdict(error, arguments)

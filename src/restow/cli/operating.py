@@ -1,4 +1,4 @@
-"""From the arguments of ``restow operator`` to its exit status."""
+"""From the arguments of ``restow operator`` and ``restow operator soft-tainter`` to their exit status."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from restow.client.leadership import Timing
 from restow.errors import InputError
 from restow.kube.duration import SECOND
 from restow.operator.facts import Installation
+from restow.operator.soft_tainting import read_policy, tainting_policy
+from restow.operator.tainter_daemon import TainterSettings, taint
 from restow.running.logs import Format
 from restow.running.settings import ApiSettings, HttpsSettings, LeaseSettings
 from restow.serving.server import Endpoint
 from restow.serving.tls import TlsSettings, ciphers, tls_version
 
 _EVERYWHERE = "0.0.0.0"  # noqa: S104 - the kubelet comes from outside
-
-
 #: A kernel that tells how long processes wait (PSI) has this directory, also in pods.
 _PRESSURE: Final = Path("/proc/pressure")
 
 
 @dataclass(slots=True, frozen=True)
 class Operating:
-    """What was asked for, as it was written; durations are nanoseconds."""
+    """The arguments of the operator; durations are nanoseconds."""
 
     kubeconfig: str | None
     installation: Installation
@@ -38,8 +38,20 @@ class Operating:
     verbosity: int
 
 
+@dataclass(slots=True, frozen=True)
+class TaintingRequest:
+    """The arguments of the soft tainter."""
+
+    policy_file: str
+    kubeconfig: str | None
+    namespace: str
+    port: int
+    logging_format: Format
+    verbosity: int
+
+
 def run_operator(asked: Operating) -> int:
-    """Do it; InputError for what cannot be used, else the exit status. What happens goes to the log."""
+    """Run the operator and return the exit status; InputError for arguments that cannot be used."""
     try:
         from restow.operator.daemon import LEASE, OperatorSettings, operate
     except ModuleNotFoundError as error:
@@ -74,3 +86,17 @@ def server_on(port: int) -> HttpsSettings | None:
         return None
     tls = TlsSettings(tls_version(""), ciphers(()))
     return HttpsSettings(endpoint=Endpoint(_EVERYWHERE, port), tls=tls)
+
+
+def keep_tainting(asked: TaintingRequest) -> int:
+    """Run the soft tainter and return the exit status; InputError for arguments that cannot be used."""
+    # A policy that cannot be used ends the command at once, and is not only a line of the log.
+    tainting_policy(read_policy(asked.policy_file))
+    settings = TainterSettings(
+        policy_file=asked.policy_file,
+        namespace=asked.namespace,
+        api=ApiSettings(kubeconfig=asked.kubeconfig),
+        https=server_on(asked.port),
+    )
+    log = daemon_log(asked.logging_format, asked.verbosity)
+    return run_daemon(taint(settings, log), partial(log.failure, "restow operator soft-tainter failed"))

@@ -7,8 +7,10 @@ from typing import Annotated, Literal
 from cyclopts import App, Group, Parameter
 
 from restow.cli import options as option
+from restow.cli.election_flags import LeaseDuration, RenewDeadline, RetryPeriod
 from restow.cli.flag_values import duration
-from restow.cli.options import ELECTION, LOGS, PATHS, SERVER, Context, Kubeconfig, TableOrJson, Verbosity
+from restow.cli.options import LOGS, PATHS, SERVER, Context, Kubeconfig, TableOrJson, Verbosity
+from restow.cli.server_flags import ServerPort
 from restow.kube.duration import SECOND
 
 _DAEMON = """Examples:
@@ -63,14 +65,6 @@ _NoPsi = Annotated[
         help=_PSI,
     ),
 ]
-_Port = Annotated[int, option.value(SERVER, "PORT", "Port for health checks and metrics; 0 disables the server.")]
-_Lease = Annotated[
-    int, option.time_span(ELECTION, "How long other replicas wait after the leader's last renewal.", duration)
-]
-_Renew = Annotated[
-    int, option.time_span(ELECTION, "How long the leader keeps trying to renew the lease before it stops.", duration)
-]
-_Retry = Annotated[int, option.time_span(ELECTION, "Time between attempts to acquire or renew the lease.", duration)]
 _Format = Annotated[Literal["text", "json"], option.value(LOGS, "FORM", "text or json.")]
 _LogVerbosity = Annotated[int, Parameter(name=["-v", "--v"], group=LOGS, metavar="N", help=_V)]
 
@@ -116,10 +110,10 @@ def operate(
     soft_tainter_image: _TainterImage = "",
     prometheus_url: _PrometheusURL = "",
     experimental_disable_psi_check: _NoPsi = False,
-    leader_elect_lease_duration: _Lease = 137 * SECOND,
-    leader_elect_renew_deadline: _Renew = 107 * SECOND,
-    leader_elect_retry_period: _Retry = 26 * SECOND,
-    secure_port: _Port = 8443,
+    leader_elect_lease_duration: LeaseDuration = 137 * SECOND,
+    leader_elect_renew_deadline: RenewDeadline = 107 * SECOND,
+    leader_elect_retry_period: RetryPeriod = 26 * SECOND,
+    secure_port: ServerPort = 8443,
     logging_format: _Format = "text",
     verbose: _LogVerbosity = 2,
 ) -> int:
@@ -200,7 +194,7 @@ def soft_tainter(
     taints stay as they are. They are taken off while the KubeDescheduler is in Predictive mode, lists no KubeVirt profile,
     or does not exist.
     """
-    from restow.cli.soft_tainting import TaintingRequest, keep_tainting
+    from restow.cli.operating import TaintingRequest, keep_tainting
 
     return keep_tainting(
         TaintingRequest(policy_config_file, kubeconfig, namespace, secure_port, logging_format, verbose)

@@ -11,8 +11,9 @@ import msgspec
 from restow.cli.named_files import file_name
 from restow.cli.options import STDIN
 from restow.descheduling.registry import plugins
-from restow.descheduling.replaying import check_turns
+from restow.descheduling.replaying import check_plugins_enabled
 from restow.descheduling.saved_plan import read_plan
+from restow.descheduling.usage_sources import usage_schemas
 from restow.errors import InputError
 from restow.policies.load import load_policy
 from restow.running.applying import Order
@@ -24,8 +25,8 @@ def read_order(path: str) -> Order:
     """The plan at a path; InputError where it cannot be read, or is no plan that this restow can carry out."""
     name = file_name(path)
     plan = read_plan(_content(path), name)
-    policy = load_policy(msgspec.json.encode(plan.policy), f"{name}: policy", plugins()).policy
-    check_turns(plan.moves, policy, name)
+    policy = load_policy(msgspec.json.encode(plan.policy), f"{name}: policy", plugins(), usage_schemas()).policy
+    check_plugins_enabled(plan.moves, policy, name)
     return Order(name, plan, policy, _profiles(plan.scheduler_configuration, name))
 
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from restow.cli.inputs import ClusterSource, LoadedCluster, check_inputs, instant, read_cluster
-from restow.cli.load_scoring import scores_by_usage, unmeasured_nodes
+from restow.cli.missing_usage import scores_by_usage, unmeasured_nodes
 from restow.cli.policy_files import PolicyFile, asked_policy, read_scheduler_config
 from restow.cli.progress import Timings, working
 from restow.cli.streams import warn
 from restow.descheduling.cycle import Cycle
 from restow.descheduling.planning import decided, placement_of, steering_of
 from restow.errors import InputError, problem_lines
+from restow.installed_packages import UnusablePackageError
 from restow.kube.timestamps import SECOND, format_time
 from restow.policies.codes import Placement, SteeringMode, SteeringSetting
 from restow.policies.fallbacks import Fallbacks
-from restow.policies.policy import Policy
+from restow.policies.policy import PROMETHEUS, Policy
 from restow.policies.usage_section import queries_of
-from restow.scheduling.configuration.installed_plugins import UnusablePluginError
 from restow.scheduling.configuration.load import SchedulerConfiguration
 from restow.scheduling.configuration.profiles import SchedulerProfile
 
@@ -59,7 +59,7 @@ class PlanContext:
         cluster, rules = self.found.cluster, self.policy.loaded.policy
         try:
             return decided(cluster, rules, self.placement, self.now, self.profiles, steering=self.steering)
-        except UnusablePluginError:
+        except UnusablePackageError:
             raise
         except InputError as error:
             # What only the cluster can show to be wrong in the policy: a priority class that is not there.
@@ -95,7 +95,7 @@ def _with_usage(found: LoadedCluster, where: ClusterSource, policy: Policy, now:
         return _with_stored_results(found, policy, now)
     from restow.cli.live_inputs import read_usage
 
-    with working("asking Prometheus for usage"):
+    with working("asking for usage"):
         usage = read_usage(where.kubeconfig, where.context, policy)
     return replace(found, cluster=replace(found.cluster, usage=usage))
 
@@ -104,7 +104,7 @@ def _with_stored_results(found: LoadedCluster, policy: Policy, now: int) -> Load
     from restow.cluster.stored_usage import stored_results
 
     cycles = policy.restow.usage.cycles_in_all if policy.restow.usage is not None else 1
-    usage = stored_results(found.cluster, queries_of(policy), now // SECOND, cycles)
+    usage = stored_results(found.cluster, queries_of(policy), now // SECOND, cycles, source=PROMETHEUS)
     if usage:
         newest = max(int(each.times[-1]) for result in usage.values() for each in result.samples)
         warn([f"the policy's queries come to what is stored, measured up to {format_time(newest * SECOND)}"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import Annotated
 
 from cyclopts import App, Parameter
@@ -15,14 +16,15 @@ app = App(name="policy", help="Validate, lint and convert DeschedulerPolicy file
 _FILE = "A DeschedulerPolicy, v1alpha1 or v1alpha2, or - for standard input."
 _File = Annotated[str, PATHS, Parameter(help=_FILE)]
 
-_SCHEMA = """
+_FINDINGS = "PolicyFindings"
+_SCHEMA = f"""
 The JSON document:
-  {"apiVersion": "restow.dev/v1alpha1", "kind": "PolicyFindings",
-   "findings": [{"file": "policy.yaml", "line": 14,
+  {{"apiVersion": "restow.dev/v1alpha1", "kind": "{_FINDINGS}",
+   "findings": [{{"file": "policy.yaml", "line": 14,
                  "severity": "error|warning|note",
                  "path": "profiles[0].pluginConfig[1].args", "message": "...",
-                 "hint": "..."}],
-   "summary": {"files": 1, "errors": 1, "warnings": 0, "notes": 0}}
+                 "hint": "..."}}],
+   "summary": {{"files": 1, "errors": 1, "warnings": 0, "notes": 0}}}}
 """
 
 _VALIDATE = f"""Examples:
@@ -40,12 +42,16 @@ def validate(*files: _File, output: TableOrJson = "table", verbose: Verbosity = 
     Each error comes with file, line and field. Also finds a policy inside a ConfigMap or Helm values. Exit status: 0 if
     every file would load, otherwise 2.
     """
-    from restow.cli import policy_findings
+    from restow.cli import file_findings
+    from restow.descheduling.registry import plugins
+    from restow.descheduling.usage_sources import usage_schemas
     from restow.policies.load import validate_policy
 
     with told("validate", verbose):
-        found = policy_findings.examine(files, validate_policy)
-    policy_findings.write(found, output, policy_findings.validity)
+        found = file_findings.examine(
+            files, partial(validate_policy, plugins=plugins(), sources=usage_schemas()), "policy"
+        )
+    file_findings.write(found, output, _FINDINGS, file_findings.validity)
     return found.status
 
 
@@ -62,12 +68,14 @@ def lint(*files: _File, output: TableOrJson = "table", verbose: Verbosity = 0) -
     Errors are what the Descheduler refuses, warnings what does not do what it says, notes what is seldom intended. Exit
     status: 2 if there are errors, otherwise 0.
     """
-    from restow.cli import policy_findings
+    from restow.cli import file_findings
+    from restow.descheduling.registry import plugins
+    from restow.descheduling.usage_sources import usage_schemas
     from restow.policies.lint import lint_policy
 
     with told("lint", verbose):
-        found = policy_findings.examine(files, lint_policy)
-    policy_findings.write(found, output, policy_findings.advice)
+        found = file_findings.examine(files, partial(lint_policy, plugins=plugins(), sources=usage_schemas()), "policy")
+    file_findings.write(found, output, _FINDINGS, file_findings.advice)
     return found.status
 
 
@@ -87,10 +95,11 @@ def convert(file: _File, /, *, verbose: Verbosity = 0) -> None:
     from restow.cli.named_files import file_bytes, file_name
     from restow.cli.streams import warn
     from restow.descheduling.registry import plugins
+    from restow.descheduling.usage_sources import usage_schemas
     from restow.errors import problem_lines
-    from restow.policies.convert import convert_policy
+    from restow.policies.load import convert_policy
 
     with told("convert", verbose):
-        text, findings = convert_policy(file_bytes(file), file_name(file), plugins())
+        text, findings = convert_policy(file_bytes(file), file_name(file), plugins(), usage_schemas())
     warn(problem_lines(findings))
     sys.stdout.write(text)

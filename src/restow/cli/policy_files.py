@@ -14,6 +14,7 @@ from restow.cli.named_files import file_bytes, file_name
 from restow.cli.streams import warn
 from restow.cluster.snapshot import Cluster
 from restow.descheduling.registry import plugins
+from restow.descheduling.usage_sources import usage_schemas
 from restow.documents.document import Document
 from restow.errors import InputError, problem_lines
 from restow.policies.enclosed import read_policy_document
@@ -54,7 +55,7 @@ def read_policy_file(path: str | None, fallbacks: Fallbacks) -> PolicyFile:
     text = files("restow.cli").joinpath(BUNDLED).read_bytes() if path is None else file_bytes(path)
     name = BUNDLED if path is None else file_name(path)
     document = with_fallbacks(read_policy_document(text, name), fallbacks)
-    return PolicyFile(name, path is None, document, load_document(document, plugins()))
+    return PolicyFile(name, path is None, document, load_document(document, plugins(), usage_schemas()))
 
 
 def policy_view(file: PolicyFile) -> PolicyView:

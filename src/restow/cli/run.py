@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -22,17 +21,11 @@ _DEFAULTS = Flags()
 
 def run(*, flags: Annotated[Flags, Parameter(name="*")] = _DEFAULTS) -> int:
     """Carry out a policy: evict pods once, or in every descheduling interval."""
-    from restow.cli.daemon import deschedule
+    from restow.cli.run_settings import deschedule
 
     return deschedule(flags)
 
 
 def canonical(arguments: Sequence[str]) -> list[str]:
     """Return the arguments after ``run`` as cyclopts takes them, whatever a Go program would make of them."""
-    kinds = {each.name.replace("_", "-"): each.default for each in fields(Flags)}
-    return last_ones(
-        arguments,
-        switches={"help", *(name for name, default in kinds.items() if isinstance(default, bool))},
-        lists={name for name, default in kinds.items() if isinstance(default, tuple)},
-        aliases={"kubeconfig": "client-connection-kubeconfig", "h": "help"},
-    )
+    return last_ones(arguments, Flags, {"kubeconfig": "client-connection-kubeconfig"})

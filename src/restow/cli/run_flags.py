@@ -8,7 +8,7 @@ Source: Descheduler 0.36, cmd/descheduler/app/options; descheduler-framework fla
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
@@ -17,6 +17,7 @@ from restow.cli import options as option
 from restow.cli.election_flags import ElectionFlags
 from restow.cli.flag_values import comma_list, duration
 from restow.cli.options import API_SERVER, CYCLES, LOGS, OLD, PLACEMENT, SERVER, TRACES, UNHEEDED
+from restow.cli.server_flags import ServerFlags
 from restow.kube.duration import SECOND
 from restow.policies.codes import Placement
 
@@ -33,7 +34,7 @@ _END = "--"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Flags(ElectionFlags):
+class Flags(ServerFlags, ElectionFlags):
     """What a run was started with. Names are the flags', with underscores; durations are nanoseconds."""
 
     descheduling_interval: Annotated[
@@ -77,32 +78,7 @@ class Flags(ElectionFlags):
     client_connection_burst: Annotated[
         int, option.value(API_SERVER, "N", "Burst of requests allowed above that limit; 0 means 300.")
     ] = 0
-    secure_port: Annotated[
-        int, option.value(SERVER, "PORT", "Port for health checks and metrics; 0 disables the server.")
-    ] = 10258
-    bind_address: Annotated[str, option.value(SERVER, "ADDRESS", "Address to listen on; :: is every IPv6 address.")] = (
-        "0.0.0.0"  # noqa: S104 - the kubelet and Prometheus come from outside
-    )
     disable_metrics: Annotated[bool, option.switch(SERVER, "Do not serve metrics.")] = False
-    tls_cert_file: Annotated[
-        str,
-        option.value(
-            SERVER,
-            "FILE",
-            "Certificate chain, reloaded when it changes. Default: a self-signed certificate.",
-        ),
-    ] = ""
-    tls_private_key_file: Annotated[str, option.value(SERVER, "FILE", "Private key of the certificate.")] = ""
-    tls_sni_cert_key: Annotated[
-        tuple[str, ...], option.items(SERVER, "CERT,KEY:NAMES", "Certificate for these server names. Repeatable.")
-    ] = ()
-    tls_cipher_suites: Annotated[
-        tuple[str, ...], option.items(SERVER, "NAMES", "TLS 1.2 cipher suites, by their IANA names.", comma_list)
-    ] = ()
-    tls_min_version: Annotated[
-        str, option.value(SERVER, "VERSION", "VersionTLS10 to VersionTLS13. Default: VersionTLS12.")
-    ] = ""
-    permit_port_sharing: Annotated[bool, option.switch(SERVER, "Let other processes listen on the same port.")] = False
     logging_format: Annotated[Literal["text", "json"], option.value(LOGS, "FORM", "text or json.")] = "text"
     v: Annotated[int, _V] = 0
     otel_collector_endpoint: Annotated[
@@ -144,16 +120,16 @@ class Flags(ElectionFlags):
 # A flag may be given again, and the last one counts; a value may begin with a hyphen; words may be joined by
 # underscores; a switch takes its value only after an equals sign. What is left after that, cyclopts reads by itself.
 # Source: pflag 1.0.
-def last_ones(
-    arguments: Sequence[str], *, switches: Collection[str], lists: Collection[str], aliases: Mapping[str, str]
-) -> list[str]:
+def last_ones(arguments: Sequence[str], flags: type[ElectionFlags], aliases: Mapping[str, str]) -> list[str]:
     """Return the arguments with each flag in one piece, ``--name=value``, and only its last value unless it is a list.
 
-    ``aliases`` are names for other flags. All names are without the hyphens.
+    ``aliases`` are names for other flags, without the hyphens.
     """
+    kinds = {each.name.replace("_", "-"): each.default for each in fields(flags)}
+    switches = {"help", *(name for name, default in kinds.items() if isinstance(default, bool))}
     kept: dict[str, str] = {}
-    for at, (name, text) in enumerate(_pieces(arguments, switches, aliases)):
-        key = f"{name} {at}" if not name or name in lists else name
+    for at, (name, text) in enumerate(_pieces(arguments, switches, {"h": "help", **aliases})):
+        key = f"{name} {at}" if not name or isinstance(kinds.get(name), tuple) else name
         kept.pop(key, None)
         kept[key] = text
     return list(kept.values())

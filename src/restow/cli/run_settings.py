@@ -1,29 +1,53 @@
-"""From the flags of ``restow run`` to the settings of a descheduler."""
+"""From the flags of ``restow run`` to the settings of a descheduler, and to its exit status."""
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from restow.cli.election_flags import ElectionFlags
-from restow.cli.feature_gates import is_open
-from restow.cli.flag_values import key_pair
+from restow.cli.daemon_process import daemon_log, https_settings, lease_of, run_daemon
+from restow.cli.flag_checks import check_flags, ignored_flags
+from restow.cli.flag_values import is_gate_open
 from restow.cli.run_flags import Flags
-from restow.client.leadership import Timing
+from restow.errors import problem_lines
 from restow.kube.duration import SECOND
 from restow.policies.fallbacks import Fallbacks
+from restow.running import log_lines
+from restow.running.descheduler import Descheduler
+from restow.running.logs import Log
 from restow.running.settings import (
     ApiSettings,
     CycleSettings,
-    HttpsSettings,
-    LeaseSettings,
     PlanConfigMap,
     Settings,
     TracesSettings,
 )
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerProfile
-from restow.serving.server import Endpoint
-from restow.serving.tls import KeyPair, TlsSettings, ciphers, tls_version
+
+
+def deschedule(flags: Flags) -> int:
+    """Run as flags say; InputError for what cannot be used, else the exit status. What happens goes to the log."""
+    check_flags(flags)
+    log = daemon_log(flags.logging_format, flags.v)
+    for sentence in ignored_flags(flags):
+        log.caution(sentence)
+    profiles, configuration = _schedulers(flags, log)
+    descheduler = Descheduler(settings_of(flags, profiles, configuration), log)
+    return run_daemon(descheduler.run(), partial(log_lines.failed, log))
+
+
+def _schedulers(flags: Flags, log: Log) -> tuple[tuple[SchedulerProfile, ...], dict[str, Any] | None]:
+    """The profiles of the cluster's schedulers, as the flag's file has them or as they are by default, and that file."""
+    if not flags.scheduler_config:
+        return (DEFAULT_PROFILE,), None
+    # Reading a configuration needs a tenth of all modules, and few clusters have one.
+    from restow.cli.policy_files import read_scheduler_config
+
+    configuration = read_scheduler_config(flags.scheduler_config)
+    for warning in problem_lines(configuration.warnings):
+        log.caution(warning)
+    return configuration.profiles, configuration.document
 
 
 def settings_of(
@@ -44,7 +68,7 @@ def settings_of(
         cycles=_cycles(flags, profiles, scheduler_configuration),
         namespace=flags.leader_elect_resource_namespace,
         lease=lease_of(flags),
-        https=_https(flags) if flags.secure_port > 0 else None,
+        https=https_settings(flags, metrics=not flags.disable_metrics) if flags.secure_port > 0 else None,
         traces=_traces(flags) if flags.otel_collector_endpoint else None,
         published_plan=PlanConfigMap(*flags.publish_plan.split("/")) if flags.publish_plan else None,
     )
@@ -62,31 +86,7 @@ def _cycles(
         placement=flags.placement,
         profiles=profiles,
         scheduler_configuration=scheduler_configuration,
-        in_background=is_open(flags.feature_gates, "EvictionsInBackground"),
-    )
-
-
-def lease_of(flags: ElectionFlags) -> LeaseSettings | None:
-    """Return the lease that is asked for, None for none."""
-    if not flags.leader_elect:
-        return None
-    timing = Timing(
-        flags.leader_elect_lease_duration / SECOND,
-        flags.leader_elect_renew_deadline / SECOND,
-        flags.leader_elect_retry_period / SECOND,
-    )
-    return LeaseSettings(name=flags.leader_elect_resource_name, timing=timing)
-
-
-def _https(flags: Flags) -> HttpsSettings:
-    pairs = [KeyPair(*key_pair(text)) for text in flags.tls_sni_cert_key]
-    if flags.tls_cert_file:
-        pairs.insert(0, KeyPair(Path(flags.tls_cert_file), Path(flags.tls_private_key_file)))
-    return HttpsSettings(
-        endpoint=Endpoint(flags.bind_address, flags.secure_port, flags.permit_port_sharing),
-        tls=TlsSettings(tls_version(flags.tls_min_version), ciphers(flags.tls_cipher_suites)),
-        certificates=tuple(pairs),
-        metrics=not flags.disable_metrics,
+        in_background=is_gate_open(flags.feature_gates, "EvictionsInBackground"),
     )
 
 

@@ -12,14 +12,15 @@ from rich.text import Text
 
 import restow
 from restow.cli.inputs import ClusterSource, LoadedCluster, check_inputs, instant, read_cluster
-from restow.cli.load_scoring import scores_by_usage, unmeasured_nodes
+from restow.cli.missing_usage import scores_by_usage, unmeasured_nodes
 from restow.cli.named_files import file_name
 from restow.cli.named_objects import find_pod
 from restow.cli.output import write_pieces
 from restow.cli.policy_files import read_scheduler_config
 from restow.cli.progress import Timings, working
 from restow.cli.streams import warn
-from restow.cluster.pods import PENDING, Flag, Phase, Pods
+from restow.cluster.pod_values import Flag, Phase
+from restow.cluster.pods import PENDING, Pods
 from restow.cluster.snapshot import Cluster
 from restow.cluster.state import ClusterState
 from restow.errors import InputError, problem_lines
@@ -129,7 +130,7 @@ def _schedulable(pods: Pods, name: str) -> int:
     pod = find_pod(pods, name, "--pod")
     if pods.terminal[pod]:
         raise InputError(f"--pod: {name} is {Phase(pods.phase[pod]).name.capitalize()}: it is not scheduled again")
-    if pods.flags[pod] & Flag.TERMINATING:
+    if pods.carries(pod, Flag.TERMINATING):
         raise InputError(f"--pod: {name} is being deleted: it is not scheduled again")
     return pod
 

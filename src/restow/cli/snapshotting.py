@@ -24,7 +24,7 @@ from restow.sources.compact import CompactCluster
 from restow.sources.documents import check_complete, garbage_collection_paused, read_objects
 
 if TYPE_CHECKING:
-    from restow.cli.usage_asking import UsageQuestion
+    from restow.cli.usage_asking import UsageRequest
 
 _PACKED = ".gz"
 
@@ -51,13 +51,13 @@ def write_snapshot(request: Request) -> None:
     """Read a cluster and write it; InputError and ClientError as ``read_cluster``, errors as ``write_file``."""
     where, output = request.where, request.output
     check_inputs(where, request.policy)
-    question = _usage_question(request)
+    wanted = _usage_request(request)
     if output is not None and output != STDIN:
         _check_target(output)
     with garbage_collection_paused(), working("reading the cluster"):
         cluster, origin = _read(where)
-    if question is not None:
-        _add_usage(cluster, question, where)
+    if wanted is not None:
+        _add_usage(cluster, wanted, where)
     with working("writing the snapshot"):
         if output is None or output == STDIN:
             sys.stdout.flush()
@@ -92,7 +92,7 @@ def _others(counts: Mapping[str, int]) -> int:
     return sum(counts.values()) - counts["Node"] - counts["Pod"] - counts.get(USAGE, 0)
 
 
-def _usage_question(request: Request) -> UsageQuestion | None:
+def _usage_request(request: Request) -> UsageRequest | None:
     """What Prometheus is asked; None if nothing."""
     options = {
         "--prometheus-url": request.url,
@@ -109,20 +109,20 @@ def _usage_question(request: Request) -> UsageQuestion | None:
         return None
     if request.url is None:
         raise InputError("--usage needs --prometheus-url: where to ask, such as http://prometheus:9090")
-    from restow.cli.usage_asking import CPU_QUERY, MEMORY_QUERY, usage_question
+    from restow.cli.usage_asking import CPU_QUERY, MEMORY_QUERY, usage_request
     from restow.client.prometheus import prometheus_endpoint
 
     queries = {"cpu": request.cpu_query or CPU_QUERY, "memory": request.memory_query or MEMORY_QUERY}
     prometheus = prometheus_endpoint(request.url, request.token_file, request.authorities, os.environ)
-    return usage_question(request.usage, prometheus, queries, request.policy)
+    return usage_request(request.usage, prometheus, queries, request.policy)
 
 
-def _add_usage(cluster: CompactCluster, question: UsageQuestion, where: ClusterSource) -> None:
+def _add_usage(cluster: CompactCluster, wanted: UsageRequest, where: ClusterSource) -> None:
     """Ask for usage and add it; InputError and ClientError as ``ask_for_usage``."""
     from restow.cli.usage_asking import ask_for_usage
 
     with working("asking Prometheus"):
-        answer = ask_for_usage(question, where, cluster.names("Node"))
+        answer = ask_for_usage(wanted, where, cluster.names("Node"))
     warn(answer.notes)
     cluster.add(USAGE, answer.series)
 

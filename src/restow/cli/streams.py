@@ -14,7 +14,7 @@ from io import TextIOWrapper
 
 from restow.redaction import public_line
 
-_PLAIN = str.maketrans("▁▂▃▄▅▆▇█…⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", "_.:-=+*#~..........")
+_PLAIN = str.maketrans("▁▂▃▄▅▆▇█…✓✗⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", "_.:-=+*#~+x..........")
 
 
 class _Lines(logging.Handler):

@@ -23,6 +23,7 @@ from restow.kube.excerpts import excerpt
 from restow.kube.objects import UsageSeries
 from restow.plain_text import some
 from restow.policies.fallbacks import Fallbacks
+from restow.policies.policy import PROMETHEUS
 from restow.policies.usage_section import queries_of
 from restow.pressure.nodes import index_of
 from restow.pressure.samples import NodeRanges, ranges
@@ -44,8 +45,8 @@ _NAMED: Final = 5
 
 
 @dataclass(slots=True, frozen=True)
-class UsageQuery:
-    """One query, as it is sent."""
+class RangeQuery:
+    """One query for a range of time, as it is sent."""
 
     resource: str
     promql: str
@@ -54,14 +55,14 @@ class UsageQuery:
 
 
 @dataclass(slots=True, frozen=True)
-class UsageQuestion:
-    """What Prometheus is asked."""
+class UsageRequest:
+    """What to ask Prometheus for."""
 
     prometheus: Endpoint
     #: Seconds back from now, and between two samples.
     seconds: int
     step: int
-    queries: Sequence[UsageQuery]
+    queries: Sequence[RangeQuery]
 
 
 @dataclass(slots=True, frozen=True)
@@ -72,30 +73,30 @@ class UsageAnswer:
     notes: Sequence[str]
 
 
-def usage_question(
+def usage_request(
     usage: str, prometheus: Endpoint, queries: Mapping[str, str], policy: str | None = None
-) -> UsageQuestion:
+) -> UsageRequest:
     """What the options ask for: queries by resource, and those of the policy at a path; InputError for one that cannot be used."""
     seconds = usage_seconds(usage)
     step = usage_step(seconds)
     window = f"{max(step, _LEAST_WINDOW)}s"
-    asked = [UsageQuery(each, query.replace(WINDOW, window), f"--{each}-query") for each, query in queries.items()]
+    asked = [RangeQuery(each, query.replace(WINDOW, window), f"--{each}-query") for each, query in queries.items()]
     asked += _policy_queries(policy)
-    return UsageQuestion(prometheus, seconds, step, asked)
+    return UsageRequest(prometheus, seconds, step, asked)
 
 
-def _policy_queries(path: str | None) -> list[UsageQuery]:
-    """The queries of a policy; InputError where it asks none."""
+def _policy_queries(path: str | None) -> list[RangeQuery]:
+    """The queries that a policy asks Prometheus; InputError where it asks none."""
     if path is None:
         return []
     file = read_policy_file(path, Fallbacks())
-    queries = queries_of(file.loaded.policy)
+    queries = [each for each in queries_of(file.loaded.policy) if each.source == PROMETHEUS]
     if not queries:
         raise InputError(f"{file.name}: no strategy asks Prometheus; leave --policy-config-file out")
-    return [UsageQuery(SHARE, each, f"{file.name}: metricsUtilization.prometheus.query") for each in queries]
+    return [RangeQuery(SHARE, each.text, f"{file.name}: metricsUtilization.prometheus.query") for each in queries]
 
 
-def ask_for_usage(question: UsageQuestion, where: ClusterSource, nodes: Sequence[str]) -> UsageAnswer:
+def ask_for_usage(wanted: UsageRequest, where: ClusterSource, nodes: Sequence[str]) -> UsageAnswer:
     """Ask Prometheus; InputError for a query that it refuses, ClientError where it does not answer.
 
     Samples belong to the nodes whose names and, in a live cluster, addresses their instance labels have.
@@ -103,24 +104,24 @@ def ask_for_usage(question: UsageQuestion, where: ClusterSource, nodes: Sequence
     warn_of_libraries()
     series: list[UsageSeries] = []
     notes: list[str] = []
-    for query, found in zip(question.queries, asyncio.run(_ask(question, where, nodes)), strict=True):
+    for query, found in zip(wanted.queries, asyncio.run(_ask(wanted, where, nodes)), strict=True):
         series += [packed(node, query.resource, _stored(query, each)) for node, each in found.series.items()]
         notes += _notes(query, found, len(nodes))
     return UsageAnswer(series, notes)
 
 
-def _stored(query: UsageQuery, series: Series) -> Series:
+def _stored(query: RangeQuery, series: Series) -> Series:
     """The series as it is kept: shares are compared with whole percents, so they are not rounded."""
     return series if query.resource == SHARE else rounded(series)
 
 
-async def _ask(question: UsageQuestion, where: ClusterSource, nodes: Sequence[str]) -> list[NodeRanges]:
+async def _ask(wanted: UsageRequest, where: ClusterSource, nodes: Sequence[str]) -> list[NodeRanges]:
     index = await _live_index(where, nodes) if where.is_live else {name: at for at, name in enumerate(nodes)}
     found = []
     async with open_session() as session:
-        prometheus = replace(Api(question.prometheus, session, None), time_out=_TIME_OUT)
-        for query in question.queries:
-            answer = await _history(prometheus, question, query)
+        prometheus = replace(Api(wanted.prometheus, session, None), time_out=_TIME_OUT)
+        for query in wanted.queries:
+            answer = await _history(prometheus, wanted, query)
             found.append(ranges(answer, index, nodes, per_unit=_PER_UNIT[query.resource], query=query.promql))
     return found
 
@@ -133,14 +134,14 @@ async def _live_index(where: ClusterSource, nodes: Sequence[str]) -> dict[str, i
     return {word: position[listed[at].name] for word, at in index_of(listed).items() if listed[at].name in position}
 
 
-async def _history(prometheus: Api, question: UsageQuestion, query: UsageQuery) -> Answer:
+async def _history(prometheus: Api, wanted: UsageRequest, query: RangeQuery) -> Answer:
     try:
-        return await query_history(prometheus, query.promql, question.seconds, question.step)
+        return await query_history(prometheus, query.promql, wanted.seconds, wanted.step)
     except QueryError as error:
         raise InputError(f"{query.origin}: {error}") from error
 
 
-def _notes(query: UsageQuery, found: NodeRanges, nodes: int) -> list[str]:
+def _notes(query: RangeQuery, found: NodeRanges, nodes: int) -> list[str]:
     notes, resource = [], query.resource
     if len(found.series) < nodes:
         without = counted(nodes - len(found.series), "node")

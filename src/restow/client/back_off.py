@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import Final, TypeVar
+
+from restow.client.errors import ServerTrouble, TooManyRequests, Unreachable
+
+T = TypeVar("T")
 
 #: Spreads retries, keeps no secret.
 _chance = random.Random()  # noqa: S311
@@ -11,6 +18,8 @@ _chance = random.Random()  # noqa: S311
 
 #: A server that asks for more than this (seconds) is not obeyed: somebody waits for the answer.
 _LONGEST = 120.0
+#: How often a request is tried in all that may pass.
+_TRIES: Final = 4
 
 
 @dataclass(slots=True, frozen=True)
@@ -34,3 +43,16 @@ class BackOff:
 REQUESTS = BackOff(first=0.25, cap=10.0)
 #: For lists and watches that go on for ever. Source: the reflector of client-go v0.36.
 STREAMS = BackOff(first=0.8, cap=30.0)
+
+
+async def patiently(attempt: Callable[[], Awaitable[T]]) -> T:
+    """What an attempt returns, repeated a few times where nobody answered or the server had no time.
+
+    Only for requests that may be carried out twice.
+    """
+    for failures in range(1, _TRIES):
+        try:
+            return await attempt()
+        except (Unreachable, TooManyRequests, ServerTrouble) as error:
+            await asyncio.sleep(REQUESTS.wait(failures, getattr(error, "retry_after", None)))
+    return await attempt()

@@ -21,8 +21,8 @@ import msgspec
 from msgspec import Struct
 
 from restow.client import objects
-from restow.client.back_off import REQUESTS
-from restow.client.errors import ApiError, NotFound, ServerTrouble, TooManyRequests, Unreachable
+from restow.client.back_off import patiently
+from restow.client.errors import NotFound, ServerTrouble, TooManyRequests, Unreachable
 from restow.client.leases import micro_time
 from restow.client.resources import EVENTS
 from restow.client.transport import Api
@@ -33,8 +33,7 @@ _SERIES_AGE = 360.0
 #: Events that wait to be written, and series that are remembered.
 _QUEUE = 1_000
 _REMEMBERED = 4_096
-#: How often one event is tried in all, and for how many seconds.
-_TRIES = 4
+#: Seconds for which one event is tried.
 _PATIENCE = 30.0
 #: Seconds for all that still waits at the end.
 FAREWELL: Final = 10.0
@@ -105,7 +104,7 @@ _Likeness = tuple[Regarding, str, str, str, Regarding | None]
 
 
 @dataclass(slots=True)
-class _Told:
+class _Written:
     """An event as it was written last."""
 
     event: Event
@@ -122,7 +121,7 @@ class Recorder:
     instance: str
     on_lost: OnLost
     _waiting: asyncio.Queue[Occurrence] = field(init=False, default_factory=lambda: asyncio.Queue(_QUEUE))
-    _told: OrderedDict[_Likeness, _Told] = field(init=False, default_factory=OrderedDict)
+    _written: OrderedDict[_Likeness, _Written] = field(init=False, default_factory=OrderedDict)
     _writer: asyncio.Task[None] | None = field(init=False, default=None)
     _named: int = field(init=False, default=0)
 
@@ -162,7 +161,7 @@ class Recorder:
             occurrence = await self._waiting.get()
             try:
                 async with asyncio.timeout(_PATIENCE):
-                    await self._tell(occurrence)
+                    await self._write_one(occurrence)
             except TimeoutError:
                 self.on_lost("unavailable", f"the API server did not accept it within {_PATIENCE:.0f} s", 1)
             except (Unreachable, TooManyRequests, ServerTrouble) as error:
@@ -172,17 +171,17 @@ class Recorder:
             finally:
                 self._waiting.task_done()
 
-    async def _tell(self, occurrence: Occurrence) -> None:
+    async def _write_one(self, occurrence: Occurrence) -> None:
         likeness = _likeness(occurrence)
         now = asyncio.get_running_loop().time()
-        told = self._told.pop(likeness, None)
-        if told is not None and now - told.at <= _SERIES_AGE:
-            event = await self._repeated(told.event)
+        written = self._written.pop(likeness, None)
+        if written is not None and now - written.at <= _SERIES_AGE:
+            event = await self._repeated(written.event)
         else:
             event = await self._patiently(self._first(occurrence), new=True)
-        self._told[likeness] = _Told(event, now)
-        if len(self._told) > _REMEMBERED:
-            self._told.popitem(last=False)
+        self._written[likeness] = _Written(event, now)
+        if len(self._written) > _REMEMBERED:
+            self._written.popitem(last=False)
 
     async def _repeated(self, event: Event) -> Event:
         count = event.series.count + 1 if event.series is not None else 2
@@ -196,18 +195,10 @@ class Recorder:
     async def _patiently(self, event: Event, *, new: bool) -> Event:
         """Write, again if the server had no time; the event itself, without what the server adds."""
         namespace, name = event.metadata["namespace"], event.metadata["name"]
-        for failures in range(1, _TRIES + 1):
-            try:
-                if new:
-                    await objects.create(self.api, EVENTS, namespace, event)
-                else:
-                    await objects.replace(self.api, EVENTS, namespace, name, event)
-            except (Unreachable, TooManyRequests, ServerTrouble) as error:
-                if failures == _TRIES:
-                    raise
-                await asyncio.sleep(REQUESTS.wait(failures, error.retry_after if isinstance(error, ApiError) else None))
-            else:
-                break
+        if new:
+            await patiently(lambda: objects.create(self.api, EVENTS, namespace, event))
+        else:
+            await patiently(lambda: objects.replace(self.api, EVENTS, namespace, name, event))
         return event
 
     def _first(self, occurrence: Occurrence) -> Event:

@@ -27,7 +27,7 @@ from restow.client.errors import (
     Untrusted,
     missing_right,
 )
-from restow.client.permitted_body import Permit
+from restow.client.leadership import Permit
 from restow.client.resources import RESOURCES
 from restow.client.transport import Api, Call
 from restow.kube.excerpts import excerpt

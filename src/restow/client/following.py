@@ -147,7 +147,7 @@ async def _once(api: Api, resource: Resource, selection: Selection, place: _Plac
         async for event in events:
             place.hear(event.resource_version)
             heard = True
-            yield _news(event)
+            yield _watch_event(event)
     if asyncio.get_running_loop().time() - started >= _TOO_SHORT:
         place.failures = 0
         if was_away and not heard:
@@ -156,7 +156,7 @@ async def _once(api: Api, resource: Resource, selection: Selection, place: _Plac
         raise Unreachable(f"the watch of {resource.plural} ended as soon as it started")
 
 
-def _news(event: Watched) -> WatchEvent:
+def _watch_event(event: Watched) -> WatchEvent:
     if isinstance(event, Bookmark):
         return Current()
     return Removed(event.object) if isinstance(event, Deleted) else Changed(event.object)

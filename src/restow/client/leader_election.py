@@ -21,8 +21,9 @@ from typing import Final, TypeVar
 import msgspec
 
 from restow.client.errors import ClientError
-from restow.client.leadership import DESCHEDULER, JITTER, Clock, Leadership, Timing, boot_clock
+from restow.client.leadership import DESCHEDULER, JITTER, Leadership, Timing
 from restow.client.leases import Lease, LeaseSpec, Lock, micro_time
+from restow.client.server_time import Clock, boot_clock
 
 T = TypeVar("T")
 

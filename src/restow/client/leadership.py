@@ -1,30 +1,27 @@
-"""The permission to write that leader election gives, with the moment at which it ends by itself.
+"""The permission to write that leader election gives, which ends by itself, and the requests that need it.
 
-Whoever evicts asks ``remaining`` just before the request goes out: a leader that was paused, cut off or starved finds
-that its time is over and stops, whatever else has not noticed yet. Others take the lease only ``lease`` seconds after
-they saw a renewal, which is after it was sent; the permission ends ``renew`` seconds after it was sent, and the
-difference is what a request in flight and clocks of unequal speed may use up.
+Every write asks ``remaining`` just before its request goes out: a leader that was paused or cut off finds that its time
+is over and stops, even if nothing else has noticed yet. Others take the lease only ``lease`` seconds after they saw a
+renewal, which is after it was sent; the permission ends ``renew`` seconds after it was sent. The difference is for
+requests in flight and for clocks of unequal speed.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from restow.errors import InputError
+from aiohttp import BytesPayload
+from aiohttp.abc import AbstractStreamWriter
 
-#: Seconds from anywhere, never set back, that also pass while the machine sleeps.
-Clock = Callable[[], float]
+from restow.client.errors import NotPermitted
+from restow.client.server_time import Clock
+from restow.errors import InputError
 
 #: client-go waits up to this much longer than the retry period before it tries to acquire again.
 JITTER = 1.2
-
-
-def boot_clock() -> float:
-    """Seconds since the machine started, asleep or not."""
-    # Linux only; elsewhere the monotonic clock is what there is.
-    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
+#: Seconds for which a write is still allowed; zero or less when it is not.
+Permit = Callable[[], float]
 
 
 @dataclass(slots=True, frozen=True)
@@ -54,7 +51,7 @@ DESCHEDULER = Timing()
 
 @dataclass(slots=True)
 class Leadership:
-    """Written by the election, asked by everybody who writes."""
+    """Until when we lead: the election sets it, and every write asks for it."""
 
     clock: Clock
     #: The moment on ``clock`` at which the permission ends; the past while somebody else leads.
@@ -75,6 +72,25 @@ class Leadership:
     def end(self) -> None:
         """Stop at once."""
         self.deadline = float("-inf")
+
+
+class PermittedBody(BytesPayload):
+    """The body of a request that needs a permission, which is checked again when the body is written.
+
+    Between the decision to send and the first byte, the event loop runs other tasks and perhaps a connection is made. A
+    process that was paused meanwhile would write as soon as it continues, before any timer ends the request. aiohttp
+    holds the headers back until the body comes, so nothing has been sent of a request that ends here.
+    """
+
+    def __init__(self, body: bytes, permit: Permit) -> None:
+        super().__init__(body)
+        self._permit = permit
+
+    async def write_with_length(self, writer: AbstractStreamWriter, content_length: int | None) -> None:
+        """Write the bytes; NotPermitted, and nothing is written, if the permission has ended."""
+        if self._permit() <= 0:
+            raise NotPermitted("the permission to write has expired; nothing was sent")
+        await super().write_with_length(writer, content_length)
 
 
 def always() -> float:

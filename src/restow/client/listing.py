@@ -99,9 +99,9 @@ async def all_objects(api: Api, resource: Resource, selection: Selection = EVERY
     return found
 
 
-async def readable_objects(api: Api, resource: Resource, selection: Selection = EVERYTHING) -> list[Any]:
+async def readable_objects(api: Api, resource: Resource) -> list[Any]:
     """Return the objects of one list, all in memory; ClientError also for one that is not what the API promises."""
-    found = await all_objects(api, resource, selection)
+    found = await all_objects(api, resource)
     for each in found:
         if isinstance(each, Unreadable):
             raise ClientError(f"{resource.kind} {each.metadata.name} cannot be read: {each.why}")

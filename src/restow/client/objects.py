@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from restow.client.errors import BadRequest, ClientError, Conflict
-from restow.client.permitted_body import Permit
+from restow.client.leadership import Permit
 from restow.client.resources import Resource
 from restow.client.transport import Api, Call, decoded
 from restow.kube import nulls
@@ -22,6 +22,8 @@ _APPLY: Final = "application/apply-patch+yaml"
 _TAINTS: Final = "/spec/taints"
 #: What the API server says of a JSON patch with a test that fails, or to a place that is not there.
 _DOES_NOT_FIT: Final = "the server rejected our request due to an error in our request"
+#: Of a patch that names the uid of an object which had the name before.
+_OTHER_UID: Final = "metadata.uid: Invalid value"
 
 
 class PatchKind(Enum):
@@ -86,7 +88,12 @@ async def patch(
     """The object after a change; a patch with ``metadata.resourceVersion`` or ``uid`` raises Conflict where these differ."""
     params = {"dryRun": "All"} if dry_run else {}
     path = resource.path(namespace, name, subresource)
-    return await api.send(Call("PATCH", path, params, msgspec.json.encode(change), kind.value), permit=permit)
+    try:
+        return await api.send(Call("PATCH", path, params, msgspec.json.encode(change), kind.value), permit=permit)
+    except BadRequest as error:
+        if _OTHER_UID in error.answer:
+            raise Conflict(error.status, error.reason, error.answer) from error
+        raise
 
 
 async def apply(
@@ -113,10 +120,19 @@ async def apply(
 
 
 async def delete(
-    api: Api, resource: Resource, namespace: str, name: str, *, uid: str = "", permit: Permit | None = None
+    api: Api,
+    resource: Resource,
+    namespace: str,
+    name: str,
+    *,
+    uid: str = "",
+    version: str = "",
+    permit: Permit | None = None,
 ) -> None:
-    """Ask for an object to be deleted, and what it owns after it; NotFound, or Conflict if its uid is another."""
-    options = {"propagationPolicy": "Background"} | ({"preconditions": {"uid": uid}} if uid else {})
+    """Ask for an object to be deleted, and what it owns after it; NotFound, or Conflict if its uid or version is another."""
+    wanted = {"uid": uid, "resourceVersion": version}
+    preconditions = {key: value for key, value in wanted.items() if value}
+    options = {"propagationPolicy": "Background"} | ({"preconditions": preconditions} if preconditions else {})
     call = Call("DELETE", resource.path(namespace, name), body=msgspec.json.encode(options))
     await api.send(call, permit=permit)
 
@@ -127,8 +143,8 @@ def _answer(body: bytes, like: T, call: Call) -> T:
     return decoded(body, lambda text: nulls.decode(decoder, text), call)
 
 
-# The list of taints is atomic for every other kind of patch, server-side apply included: whoever writes one taint
-# with it, writes all. A JSON patch adds one at the end, or removes the one at a place after it has tested which one
+# The list of taints is atomic for every other kind of patch, server-side apply included: to write one
+# taint is to write all. A JSON patch adds one at the end, or removes the one at a place after it has tested which one
 # that is. Source: the OpenAPI of Kubernetes 1.36, NodeSpec.taints.
 def adding_taint(taint: Mapping[str, str], *, is_tainted: bool) -> list[dict[str, Any]]:
     """Return the patch that adds a taint; BadRequest where the node has taints and ``is_tainted`` says that it has none."""
@@ -145,5 +161,5 @@ def removing_taint(place: int, known: Mapping[str, str]) -> list[dict[str, Any]]
 
 
 def is_outdated(error: ClientError) -> bool:
-    """Whether a JSON patch does not fit the object any more; whoever forbids it says so in other words."""
+    """Whether a JSON patch does not fit the object any more; an admission policy that forbids it answers in other words."""
     return isinstance(error, Conflict) or (isinstance(error, BadRequest) and error.answer == _DOES_NOT_FIT)

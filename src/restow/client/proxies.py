@@ -21,7 +21,7 @@ def proxy_for(server: str, environ: Mapping[str, str]) -> str | None:
     name = f"{scheme.upper()}_PROXY"
     proxy = environ.get(name) or environ.get(name.lower())
     host = urlsplit(server).hostname or ""
-    if not proxy or _is_local(host):
+    if not proxy or is_loopback(host):
         return None
     exceptions = environ.get("NO_PROXY") or environ.get("no_proxy") or ""
     if any(_excepts(each.strip().lower(), server) for each in exceptions.split(",") if each.strip()):
@@ -38,7 +38,8 @@ def checked_proxy(proxy: str, origin: str) -> str:
     return proxy
 
 
-def _is_local(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Whether a host, by name or address, is this machine."""
     if host == "localhost":
         return True
     try:

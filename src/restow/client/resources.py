@@ -109,3 +109,13 @@ ACCESS_REVIEWS = Resource(
     plural="selfsubjectaccessreviews",
     namespaced=False,
 )
+SUBJECT_ACCESS_REVIEWS = Resource(
+    kind="SubjectAccessReview",
+    group="authorization.k8s.io",
+    version="v1",
+    plural="subjectaccessreviews",
+    namespaced=False,
+)
+TOKEN_REVIEWS = Resource(
+    kind="TokenReview", group="authentication.k8s.io", version="v1", plural="tokenreviews", namespaced=False
+)

@@ -8,15 +8,23 @@ that nobody sets. Source of ``Date``: RFC 9110, section 6.6.1.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from typing import Final
 
-from restow.client.leadership import Clock, boot_clock
+#: Seconds since any moment; a clock that nobody sets, and that goes on while the machine sleeps.
+Clock = Callable[[], float]
 
 #: ``Date`` has whole seconds, and an answer may be a moment on its way: an earlier one within this (seconds) agrees.
 _AGREES: Final = 2.0
+
+
+def boot_clock() -> float:
+    """Seconds since the machine started, asleep or not."""
+    # Linux only; other systems only have the monotonic clock.
+    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
 
 
 @dataclass(slots=True)

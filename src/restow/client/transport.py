@@ -32,7 +32,7 @@ from restow.client.errors import (
     Untrusted,
     refusal,
 )
-from restow.client.permitted_body import Permit, PermittedBody
+from restow.client.leadership import Permit, PermittedBody
 from restow.client.rate_limit import TokenBucket
 from restow.client.server_time import ServerTime
 from restow.kube.excerpts import LONGEST, excerpt
@@ -90,7 +90,7 @@ class Api:
         return replace(self, time_out=min(self.time_out, seconds))
 
     def once(self) -> Api:
-        """The same server for reads that are not repeated, since whoever reads asks again later anyway."""
+        """The same server for reads that are not repeated, since the caller reads again later anyway."""
         return replace(self, tries=1)
 
     async def read(self, path: str, params: Mapping[str, str], decode: Callable[[bytes], T]) -> T:

@@ -1,4 +1,4 @@
-"""The nodes that carry restow's own taint at this moment, for whoever puts it there and takes it away."""
+"""The nodes that carry restow's own taint at this moment, for the code that adds and removes it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Interning: equal values get one small integer.
 
-Thousands of replicas carry the same tolerations, affinity and resources to the byte. The intake looks such a part up
+Thousands of replicas carry the same tolerations, affinity and resources to the byte. The store looks such a part up
 by its bytes and decodes it once for each distinct text; columns then hold integers, and rules are evaluated once per
 integer instead of once per pod.
 """

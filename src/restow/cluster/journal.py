@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from restow.cluster.nodes import NodeRow
 from restow.cluster.pods import PodRow
+from restow.cluster.snapshot import Key
 
 
 class Change(NamedTuple):
     """One change of a node."""
 
     node: int
+    #: NO_POD where the node itself changed.
     pod: int
     #: How many pods more are on the node: 1, -1, or 0 where a pod began or ceased to terminate.
     present: int
@@ -53,4 +56,31 @@ class Update(NamedTuple):
     terminating: bool
 
 
-Entry = Move | Creation | Deletion | Update
+class NodeCreation(NamedTuple):
+    """A node came."""
+
+    node: int
+
+
+class NodeUpdate(NamedTuple):
+    """What was known of a node before that changed."""
+
+    node: int
+    row: NodeRow
+
+
+class NodeDeletion(NamedTuple):
+    """A node went, and what was known of it."""
+
+    row: NodeRow
+
+
+class ObjectChange(NamedTuple):
+    """An object of a kind other than Node and Pod came, changed or went, and what it was before; None where it was not."""
+
+    kind: str
+    key: Key
+    before: Any
+
+
+Entry = Move | Creation | Deletion | Update | NodeCreation | NodeUpdate | NodeDeletion | ObjectChange

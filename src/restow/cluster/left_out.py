@@ -30,7 +30,7 @@ from restow.kube.objects import (
     Unreadable,
     WireQuantity,
 )
-from restow.kube.objects.jobs import JobSpec
+from restow.kube.objects.workloads import JobSpec
 from restow.kube.quantity import NANO_PER_UNIT, parse_quantity
 
 #: (kind, namespace, name).

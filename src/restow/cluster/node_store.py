@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from restow.cluster.amounts import LARGEST, parse_amounts
 from restow.cluster.interning import BoolArray, Interner
-from restow.cluster.nodes import BASIC_RESOURCES, Nodes
+from restow.cluster.nodes import BASIC_RESOURCES, NodeRow, Nodes
 from restow.cluster.pods import Pods
 from restow.errors import InputError
 from restow.kube.excerpts import title
@@ -20,19 +20,26 @@ from restow.kube.objects import Node, Taint, WireQuantity
 
 @dataclass(slots=True, frozen=True)
 class ReadNode:
-    """A wire node with its amounts."""
+    """A wire node, and the row that is made of it."""
 
     wire: Node
-    allocatable: dict[str, int]
-    capacity: dict[str, int]
+    row: NodeRow
 
 
 def read_node(node: Node) -> ReadNode:
-    """The node with its amounts; InputError names node and field of an amount that cannot be read."""
+    """The node with its row; InputError names node and field of an amount that cannot be read."""
     return ReadNode(
         node,
-        allocatable=_amounts(node, "allocatable", node.status.allocatable),
-        capacity=_amounts(node, "capacity", node.status.capacity),
+        NodeRow(
+            name=node.metadata.name,
+            labels=node.metadata.labels or {},
+            allocatable=_amounts(node, "allocatable", node.status.allocatable),
+            capacity=_amounts(node, "capacity", node.status.capacity),
+            unschedulable=node.spec.unschedulable,
+            ready=_is_ready(node),
+            taints=node.spec.taints or (),
+            images=node.status.images or (),
+        ),
     )
 
 
@@ -46,27 +53,26 @@ def node_columns(nodes: Mapping[str, ReadNode], index: Mapping[str, int], pod_re
 
     ``pod_resources`` are the resource names that pods request: a row is made for each name that either side uses.
     """
-    read = [nodes[name] for name in index]
-    ordered = [node.wire for node in read]
-    allocatable = [node.allocatable for node in read]
-    capacity = [node.capacity for node in read]
+    rows = [nodes[name].row for name in index]
+    allocatable = [row.allocatable for row in rows]
+    capacity = [row.capacity for row in rows]
     resources = _resource_names(allocatable, capacity, pod_resources)
     taint_sets: Interner[tuple[Taint, ...]] = Interner()
-    taints = taint_sets.ids(node.spec.taints or () for node in ordered)
+    taints = taint_sets.ids(row.taints for row in rows)
     return Nodes(
-        names=tuple(node.metadata.name for node in ordered),
+        names=tuple(row.name for row in rows),
         index=index,
-        labels=tuple(node.metadata.labels or {} for node in ordered),
+        labels=tuple(row.labels for row in rows),
         resources=resources,
         allocatable=_table(allocatable, resources),
         capacity=_table(capacity, resources),
         lists_allocatable=_listed(allocatable, resources),
         lists_capacity=_listed(capacity, resources),
-        unschedulable=np.array([node.spec.unschedulable for node in ordered], dtype=bool),
-        ready=np.array([_is_ready(node) for node in ordered], dtype=bool),
+        unschedulable=np.array([row.unschedulable for row in rows], dtype=bool),
+        ready=np.array([row.ready for row in rows], dtype=bool),
         taints=np.array(taints, dtype=np.int32),
         taint_sets=tuple(taint_sets.keys()),
-        images=tuple(node.status.images or () for node in ordered),
+        images=tuple(row.images for row in rows),
     )
 
 
@@ -98,7 +104,7 @@ def _listed(rows: Sequence[Mapping[str, int]], resources: Sequence[str]) -> Bool
 
 
 # Each amount fits, but kube-scheduler's sums wrap around there, and a node with two pods of 8 EiB looks empty. No
-# kubelet takes such a pod; whoever names the node in the pod itself gets it there for a moment.
+# kubelet takes such a pod; one that names the node itself is there for a moment.
 def beyond_sums(pods: Pods) -> dict[int, str]:
     """The pods to leave out, so that each sum over the pods of a node, or meant for it, fits; and the resource of each."""
     found: dict[int, str] = {}

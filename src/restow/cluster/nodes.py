@@ -1,5 +1,9 @@
 """Nodes as columns, in order of their names.
 
+The number of a row is the position of its node: it changes when a node comes or goes before it. Only ``cluster.state``
+adds rows, changes them and takes them out, in arrays of its own: what somebody else has does not change. Whoever keeps
+what follows from nodes says so (``follow``), and is told when it is no longer true.
+
 Amounts are ``int64[resource, node]``: CPU in milli, everything else in whole units, rounded up as Kubernetes'
 ``Quantity.Value`` does. Labels are read one key at a time: ``label_column`` gives each node a code for its value, so a
 selector costs one comparison of an array, not one look-up a node.
@@ -7,8 +11,10 @@ selector costs one comparison of an array, not one look-up a node.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import enum
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -20,9 +26,44 @@ from restow.kube.taints import FENCE
 #: Resources that every node is asked for, in the first rows of every amount array.
 CPU, MEMORY, PODS = 0, 1, 2
 BASIC_RESOURCES = ("cpu", "memory", "pods")
+#: The tables of resources by nodes.
+_AMOUNTS = ("allocatable", "capacity", "lists_allocatable", "lists_capacity")
 
 #: The code of a node that does not carry a label.
 NO_LABEL = -1
+
+
+class NodePart(enum.Flag):
+    """What of nodes may change."""
+
+    #: A node came or went: positions are others, and everything else may be too.
+    POSITION = enum.auto()
+    LABELS = enum.auto()
+    #: A label that somebody has asked for.
+    ASKED_LABELS = enum.auto()
+    #: Taints, or the cordon.
+    TAINTS = enum.auto()
+    AMOUNTS = enum.auto()
+    IMAGES = enum.auto()
+    READINESS = enum.auto()
+
+
+#: Anything.
+ANY_PART: Final = ~NodePart(0)
+
+
+@dataclass(slots=True, frozen=True)
+class NodeRow:
+    """Everything that is known of one node, by value."""
+
+    name: str
+    labels: Mapping[str, str]
+    allocatable: Mapping[str, int]
+    capacity: Mapping[str, int]
+    unschedulable: bool
+    ready: bool
+    taints: tuple[Taint, ...]
+    images: tuple[ContainerImage, ...]
 
 
 @dataclass(slots=True, frozen=True)
@@ -60,12 +101,132 @@ class Nodes:
     taint_sets: tuple[tuple[Taint, ...], ...]
     images: tuple[tuple[ContainerImage, ...], ...]
     _columns: dict[str, LabelColumn] = field(default_factory=dict)
+    #: Every row that was changed since the last one came or went, oldest first.
+    written: list[int] = field(default_factory=list, init=False)
+    _followers: list[tuple[NodePart, Callable[[], object]]] = field(default_factory=list, init=False)
 
     def __len__(self) -> int:
         return len(self.names)
 
+    def follow(self, parts: NodePart, forget: Callable[[], object]) -> None:
+        """Have ``forget`` called once one of these parts of some node has changed, from now on."""
+        self._followers.append((parts, forget))
+
+    def dismiss_followers(self) -> None:
+        """Tell nobody any more of those who follow so far."""
+        self._followers.clear()
+
+    def tell(self, parts: NodePart) -> None:
+        """Tell those who follow that some parts have changed."""
+        for followed, forget in self._followers:
+            if followed & parts:
+                forget()
+
+    def row(self, node: int) -> NodeRow:
+        """Everything that the columns know of a node."""
+        return NodeRow(
+            name=self.names[node],
+            labels=self.labels[node],
+            allocatable=_listed(self.resources, self.allocatable[:, node], self.lists_allocatable[:, node]),
+            capacity=_listed(self.resources, self.capacity[:, node], self.lists_capacity[:, node]),
+            unschedulable=bool(self.unschedulable[node]),
+            ready=bool(self.ready[node]),
+            taints=self.taint_sets[self.taints[node]],
+            images=self.images[node],
+        )
+
+    def insert(self, node: int, row: NodeRow) -> None:
+        """Have one node more, at a position that its name fits to."""
+        self._renamed((*self.names[:node], row.name, *self.names[node:]))
+        self.labels = (*self.labels[:node], row.labels, *self.labels[node:])
+        self.images = (*self.images[:node], row.images, *self.images[node:])
+        for name in _AMOUNTS:
+            setattr(self, name, np.insert(getattr(self, name), node, 0, axis=1))
+        self._write_amounts(node, row)
+        self.unschedulable = np.insert(self.unschedulable, node, row.unschedulable)
+        self.ready = np.insert(self.ready, node, row.ready)
+        self.taints = np.insert(self.taints, node, 0)
+        self._write_taints(node, row.taints)
+
+    def take_out(self, node: int) -> None:
+        """Have one node less."""
+        self._renamed((*self.names[:node], *self.names[node + 1 :]))
+        self.labels = (*self.labels[:node], *self.labels[node + 1 :])
+        self.images = (*self.images[:node], *self.images[node + 1 :])
+        for name in _AMOUNTS:
+            setattr(self, name, np.delete(getattr(self, name), node, axis=1))
+        for name in ("unschedulable", "ready", "taints"):
+            setattr(self, name, np.delete(getattr(self, name), node))
+
+    def write(self, node: int, row: NodeRow) -> NodePart:
+        """Change what is known of a node; returns what is different now."""
+        before = self.row(node)
+        changed = self._write_labels(node, before.labels, row.labels)
+        if row.taints != before.taints:
+            changed |= NodePart.TAINTS
+            self._write_taints(node, row.taints)
+        if row.unschedulable != before.unschedulable:
+            changed |= NodePart.TAINTS
+            self.unschedulable = _with(self.unschedulable, node, row.unschedulable)
+        if row.ready != before.ready:
+            changed |= NodePart.READINESS
+            self.ready = _with(self.ready, node, row.ready)
+        if (row.allocatable, row.capacity) != (before.allocatable, before.capacity):
+            changed |= NodePart.AMOUNTS
+            self._write_amounts(node, row)
+        if row.images != before.images:
+            changed |= NodePart.IMAGES
+            self.images = (*self.images[:node], row.images, *self.images[node + 1 :])
+        if changed:
+            self.written.append(node)
+        return changed
+
+    def validate(self) -> None:
+        """AssertionError where the columns do not fit together."""
+        assert list(self.names) == sorted(self.index), "nodes are not in order of their names"
+        assert self.index == {name: node for node, name in enumerate(self.names)}, "the index of the nodes differs"
+        for key, column in self._columns.items():
+            fresh = _label_column(self.labels, key)
+            assert np.array_equal(column.codes, fresh.codes), f"the column of the label {key} differs"
+            assert column.values == fresh.values, f"the values of the label {key} differ"
+
+    def _renamed(self, names: tuple[str, ...]) -> None:
+        self.names, self.index = names, {name: node for node, name in enumerate(names)}
+        self._columns = {}
+        self.written = []
+
+    def _write_labels(self, node: int, before: Mapping[str, str], labels: Mapping[str, str]) -> NodePart:
+        if labels == before:
+            return NodePart(0)
+        self.labels = (*self.labels[:node], labels, *self.labels[node + 1 :])
+        keys = {key for key, _ in labels.items() ^ before.items()}
+        kept = {key: column for key, column in self._columns.items() if key not in keys}
+        was_asked, self._columns = len(kept) < len(self._columns), kept
+        return NodePart.LABELS | NodePart.ASKED_LABELS if was_asked else NodePart.LABELS
+
+    def _write_amounts(self, node: int, row: NodeRow) -> None:
+        self._add_rows(sorted({*row.allocatable, *row.capacity}.difference(self.resources)))
+        amounts = [(row.allocatable.get(name, 0), row.capacity.get(name, 0)) for name in self.resources]
+        listed = [(name in row.allocatable, name in row.capacity) for name in self.resources]
+        columns = (*zip(*amounts, strict=True), *zip(*listed, strict=True))
+        for name, column in zip(_AMOUNTS, columns, strict=True):
+            setattr(self, name, _with(getattr(self, name), node, column))
+
+    def _write_taints(self, node: int, taints: tuple[Taint, ...]) -> None:
+        sets = self.taint_sets if taints in self.taint_sets else (*self.taint_sets, taints)
+        self.taints = _with(self.taints, node, sets.index(taints))
+        if len(sets) > len(self):
+            used, numbers = np.unique(self.taints, return_inverse=True)
+            sets, self.taints = tuple(sets[each] for each in used.tolist()), numbers.astype(np.int32)
+        self.taint_sets = sets
+
     def add_resources(self, names: Sequence[str]) -> None:
         """Have rows for resources that no node has, in arrays of our own."""
+        if names:
+            self._add_rows(names)
+            self.tell(NodePart.AMOUNTS)
+
+    def _add_rows(self, names: Sequence[str]) -> None:
         more = ((0, len(names)), (0, 0))
         self.resources = (*self.resources, *names)
         self.allocatable, self.capacity = np.pad(self.allocatable, more), np.pad(self.capacity, more)
@@ -108,3 +269,15 @@ def _label_column(labels: tuple[Mapping[str, str], ...], key: str) -> LabelColum
     codes = [NO_LABEL if value is None else interner.id(value) for value in values]
     found = tuple(interner.keys())
     return LabelColumn(found, np.array(codes, dtype=np.int32), {value: code for code, value in enumerate(found)})
+
+
+def _listed(resources: Iterable[str], amounts: IntArray, is_listed: BoolArray) -> dict[str, int]:
+    every = zip(resources, amounts.tolist(), is_listed.tolist(), strict=True)
+    return {name: amount for name, amount, listed in every if listed}
+
+
+def _with(array: npt.NDArray[Any], node: int, value: Any) -> npt.NDArray[Any]:
+    """A copy in which a node has another value, or column of values."""
+    changed = array.copy()
+    changed[..., node] = value
+    return changed

@@ -1,7 +1,7 @@
 """Pod classes: pods that are alike in everything that a rule looks at get the same answer, which is found once.
 
-This is the one list of what looks at which column. ``LOOKED_AT_BY`` declares it for every column of ``Pods``; whoever
-keeps an answer for pods alike names the aspects of a pod that the answer depends on, and gets the classes from
+This is the one list of which rule reads which column. ``LOOKED_AT_BY`` declares it for every column of ``Pods``; code
+that keeps an answer for pods alike names the aspects of a pod that the answer depends on, and gets the classes from
 ``pod_classes`` or ``ClassKeys``. A column that is added has to be declared here too.
 
 In classes, labels count only where a selector mentions their key (``cluster.mentioned_labels``): the names of pods and
@@ -107,13 +107,13 @@ def columns_of(aspects: Aspect) -> tuple[str, ...]:
 
 
 def pod_classes(cluster: Cluster, aspects: Aspect) -> PodGroups:
-    """The classes of pods that are alike in these aspects, for who asks about all pods again and again."""
+    """The classes of pods that are alike in these aspects, for code that asks about all pods again and again."""
     columns = columns_of(aspects)
     return PodGroups(cluster.pods, *columns, labels=MentionedLabels(cluster) if "labels" in columns else None)
 
 
 class ClassKeys:
-    """Pods that are alike in some aspects, for who asks about a few of them: nothing is kept for the others.
+    """Pods that are alike in some aspects, for code that asks about a few of them: nothing is kept for the others.
 
     All labels count, because plugins of other packages may look at any.
     """

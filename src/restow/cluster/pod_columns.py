@@ -93,8 +93,13 @@ class PodGroups(_Follower):
         new = self._new_rows()
         if new and self._labels is not None:
             self._follow(self._labels.catch_up())
-        for pod in new:
-            self._regroup(pod)
+        copied = self._pods.copied
+        if copied is not None and new == [copied.pod] and copied.changed.isdisjoint(self._columns):
+            # Nothing else was written since, so both are alike here.
+            self._join(copied.pod, self._group[copied.like])
+        else:
+            for pod in new:
+                self._regroup(pod)
         return self._group
 
     def of_pods(self, pods: IntArray) -> list[int]:
@@ -107,9 +112,7 @@ class PodGroups(_Follower):
 
     def of_groups(self, groups: Iterable[int]) -> IntArray:
         """The pods of some groups, in the order of their rows."""
-        if self.values and self._came:
-            self._settle()
-        runs = [self._members[group] for group in groups]
+        runs = [self._settled(group) for group in groups] if self.values else []
         if not runs:
             return np.zeros(0, dtype=np.int64)
         return runs[0] if len(runs) == 1 else np.sort(np.concatenate(runs))
@@ -125,7 +128,7 @@ class PodGroups(_Follower):
                 self._regroup(pod)
 
     def _regroup(self, pod: int) -> None:
-        row = [int(getattr(self._pods, name)[pod]) for name in self._columns]
+        row: list[int] = [getattr(self._pods, name).item(pod) for name in self._columns]
         if self._labels is not None:
             position = self._columns.index("labels")
             row[position] = int(self._labels.seen[row[position]])
@@ -136,23 +139,28 @@ class PodGroups(_Follower):
         if group == len(self.table):
             self.table.append(values)
             self._members.append(np.zeros(0, dtype=np.int64))
+        self._join(pod, group)
+
+    def _join(self, pod: int, group: int) -> None:
+        """Put a pod into a group, and take it out of the one that it was in."""
         if pod < len(self._group):
-            if self._group[pod] == group:
+            former = self._group[pod]
+            if former == group:
                 return
-            self._settle()
-            former = self._members[self._group[pod]]
-            self._members[self._group[pod]] = former[former != pod]
+            members = self._settled(former)
+            self._members[former] = members[members != pod]
             self._group[pod] = group
         else:
             # Rows come one after the other, and each is written when it comes.
             self._group.append(group)
         self._came.setdefault(group, []).append(pod)
 
-    def _settle(self) -> None:
-        """Put the pods that came among the members of their groups."""
-        for group, came in self._came.items():
+    def _settled(self, group: int) -> IntArray:
+        """The members of a group, with the pods that came to it."""
+        came = self._came.pop(group, None)
+        if came is not None:
             self._members[group] = np.sort(np.concatenate((self._members[group], came)))
-        self._came.clear()
+        return self._members[group]
 
 
 class PodIndex(_Follower, Generic[Key]):

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from restow.cluster.interning import BoolArray, IdArray, IntArray
-from restow.cluster.pods import NO_POD, Pods, ranks
+from restow.cluster.pods import NO_POD, PENDING, Pods, ranks
 
 #: (namespace, name).
 Key = tuple[str, str]
@@ -196,3 +196,18 @@ class Residents:
         """A pod has come."""
         if pod >= len(self._home) or self._home[pod] != node:
             self.arrived.setdefault(node, []).append(pod)
+
+    def insert(self, node: int) -> None:
+        """A node has come, without pods; those after it are one further."""
+        self._first = np.insert(self._first, node, self._first[node])
+        self._home = np.where(self._home >= node, self._home + 1, self._home)
+        self.arrived = {at + (at >= node): pods for at, pods in self.arrived.items()}
+
+    def take_out(self, node: int) -> None:
+        """A node has gone, and its pods before it."""
+        begin, end = self._first[node : node + 2].tolist()
+        self._settled = np.delete(self._settled, slice(begin, end))
+        self._first = np.delete(self._first, node)
+        self._first[node:] -= end - begin
+        self._home = np.where(self._home == node, PENDING, self._home - (self._home > node))
+        self.arrived = {at - (at > node): pods for at, pods in self.arrived.items() if at != node}

@@ -1,6 +1,6 @@
 """Decoding the parts that pods share: each function takes one distinct text and gives the value of its table.
 
-Errors are ``PartError`` with the path of the field inside the pod; the intake adds which pod.
+Errors are ``PartError`` with the path of the field inside the pod; the store adds which pod.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TypeVar
 import msgspec
 
 from restow.cluster.amounts import amounts, capped_amounts
-from restow.cluster.pods import ContainerResources, HostPort, Rules
+from restow.cluster.pod_values import ContainerResources, HostPort, Rules
 from restow.kube.node_selection import NodeSelection, compile_preferred
 from restow.kube.objects import (
     Affinity,

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from restow.cluster import pod_parts
 from restow.cluster.pod_holdings import held_key
-from restow.cluster.pods import NO_TIME, Flag, PodVolume
+from restow.cluster.pod_values import NO_TIME, Flag, PodVolume
 from restow.errors import InputError
 from restow.kube.excerpts import title
 from restow.kube.objects import ABSENT, Container, ContainerStatus, Pod, PodAnnotations, PodSpec, PodStatus, Volume
@@ -34,7 +34,7 @@ _NO_CLAIMS = (b"", b"null", b"[]")
 
 
 def keys_of(pod: Pod) -> tuple[Any, ...]:
-    """The keys of the parts that pods share, in the order in which the intake has them."""
+    """The keys of the parts that pods share, in the order of the store's columns."""
     meta, spec, status = pod.metadata, pod.spec, pod.status
     resources = _resources_key(spec)
     return (

@@ -1,6 +1,6 @@
 """From wire pods to columns, a page at a time.
 
-The intake takes what it needs of each page and keeps no wire object: numbers go into columns, shared parts are looked
+The store takes what it needs of each page and keeps no wire object: numbers go into columns, shared parts are looked
 up by their bytes. Only texts that were never seen before are decoded, while the page's pods are still at hand to be
 named in an error.
 
@@ -20,23 +20,12 @@ import numpy as np
 import numpy.typing as npt
 
 from restow.cluster import pod_parts
-from restow.cluster.interning import IdArray, Interner, by_appearance
+from restow.cluster.interning import IdArray, IntArray, Interner, by_appearance
 from restow.cluster.pod_holdings import Held, decode_held
 from restow.cluster.pod_order import Key, KeyOrder
 from restow.cluster.pod_reading import flags_of, keys_of, qos_code, times_of, title_of
-from restow.cluster.pods import (
-    NO_POD,
-    PENDING,
-    PHASES,
-    UNKNOWN_NODE,
-    ContainerResources,
-    Flag,
-    Phase,
-    Pods,
-    PodStates,
-    PodTables,
-    ranks,
-)
+from restow.cluster.pod_values import PHASES, ContainerResources, Flag, Phase, PodStates, PodTables
+from restow.cluster.pods import NO_POD, PENDING, UNKNOWN_NODE, Pods, ranks
 from restow.cluster.pods_now import PodNow
 from restow.errors import InputError
 from restow.kube.objects import ContainerStatus, Pod
@@ -180,6 +169,24 @@ class PodStore:
         row = self._last.get((namespace, name))
         return None if row is None else self._now(row)
 
+    def values(self, namespace: str, name: str) -> dict[str, Any] | None:
+        """What there is of a pod for each column of ``Pods``, with values and names for identifiers; None if there is none."""
+        row = self._last.get((namespace, name))
+        if row is None:
+            return None
+        found: dict[str, Any] = {each: column[row] for each, column in self._columns.items()}
+        found |= {each: numbers[row] for each, numbers in self._numbers.items()}
+        found |= {each: shared.values[shared.ids[row]] for each, shared in self._shared.items()}
+        found |= {each: self._names.known[found[each]] for each in _NAMES}
+        if found["qos"] < 0:
+            found["qos"] = found["resources"].qos
+        return found | {
+            "names": found.pop("name"),
+            "uids": found.pop("uid"),
+            "created": self._created[row],
+            "started": self._started[row],
+        }
+
     def pods_of(self, owner: str) -> list[PodNow]:
         """The pods that name an owner (a uid), in canonical order."""
         if self._by_owner is None:
@@ -240,7 +247,7 @@ class PodStore:
         shared = {name: each.column(order) for name, each in self._shared.items()}
         shared["held"] = _without_usual(*shared["held"])
         known = self._names.known
-        at = np.array([nodes.get(name, UNKNOWN_NODE) if name else PENDING for name in known], dtype=np.int32)
+        at, unknown_nodes = _places(known, nodes, numbers["node"], numbers["nominated"])
         return Pods(
             names=objects["name"],
             uids=objects["uid"],
@@ -264,11 +271,23 @@ class PodStore:
                 conditions=objects["conditions"],
                 **{name: table for name, (_, table) in shared.items()},
             ),
+            unknown_nodes=unknown_nodes,
             **{name: ids for name, (ids, _) in shared.items()},
         )
 
     def _key(self, row: int) -> Key:
         return self._names.known[self._numbers["namespace"][row]], self._columns["name"][row]
+
+
+def _places(known: Sequence[str], nodes: Mapping[str, int], *used: IntArray) -> tuple[IdArray, list[str]]:
+    """What stands for each name in the columns of nodes, and the names used there of nodes that are not there, in order."""
+    at = np.array([nodes.get(name, UNKNOWN_NODE) if name else PENDING for name in known], dtype=np.int32)
+    is_used = np.zeros(len(known), dtype=bool)
+    for numbers in used:
+        is_used[numbers] = True
+    unknown = sorted(np.flatnonzero(is_used & (at == UNKNOWN_NODE)).tolist(), key=known.__getitem__)
+    at[unknown] = UNKNOWN_NODE - np.arange(len(unknown))
+    return at, [known[each] for each in unknown]
 
 
 class _Names(dict[str, int]):

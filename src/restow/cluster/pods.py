@@ -8,8 +8,7 @@ namespace and name, and a replacement right after the pod that it replaces. Wher
 
 from __future__ import annotations
 
-import enum
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final, NamedTuple
 
@@ -18,174 +17,42 @@ import numpy.typing as npt
 
 from restow.cluster.growing import GrowingColumns
 from restow.cluster.interning import BoolArray, IdArray, IntArray, hashable
-from restow.kube.node_selection import NodeSelection, WeightedTerm
-from restow.kube.objects import (
-    AWSElasticBlockStore,
-    Condition,
-    ContainerStatus,
-    GCEPersistentDisk,
-    ISCSIVolume,
-    OwnerReference,
-    PodAffinity,
-    RBDVolume,
-    Toleration,
-    TopologySpreadConstraint,
-)
+from restow.cluster.pod_values import OVER, Flag, Phase, PodTables
 
-#: ``node`` of a pod without ``spec.nodeName``, and of a pod on a node that the input does not hold.
+#: ``node`` of a pod without ``spec.nodeName``, and of a pod on the first of the nodes that are not there
+#: (``Pods.unknown_nodes``); that of a pod on the next one is one less, and so on.
 PENDING, UNKNOWN_NODE = -1, -2
-
-#: A time that is absent (Go's zero time lies further back than int64 nanoseconds reach).
-NO_TIME = np.iinfo(np.int64).min
-
-
-class Phase(enum.IntEnum):
-    """``status.phase``; an absent phase is Pending-like for every rule that restow has."""
-
-    UNKNOWN = 0
-    PENDING = 1
-    RUNNING = 2
-    SUCCEEDED = 3
-    FAILED = 4
-
-
-_OVER = frozenset((int(Phase.SUCCEEDED), int(Phase.FAILED)))
-PHASES = {"Pending": Phase.PENDING, "Running": Phase.RUNNING, "Succeeded": Phase.SUCCEEDED, "Failed": Phase.FAILED}
-
-
-class Flag(enum.IntFlag):
-    """What annotations and metadata say about a pod, as bits of one column."""
-
-    EVICT = 1
-    PREFER_NO_EVICTION = 2
-    MIRROR = 4
-    STATIC = 8
-    TERMINATING = 16
-    LOCAL_STORAGE = 32
-    CLAIMS = 64
-    RESOURCE_CLAIMS = 128
-    NEVER_PREEMPTS = 256
-    REQUEST_EVICT_ONLY = 512
-    #: A pod of its index of a Job has failed before.
-    INDEX_FAILED = 1024
-    #: It waits behind the scheduling gate that steering holds new pods back with.
-    STEERING_GATE = 2048
-
-
-@dataclass(slots=True, frozen=True)
-class Rules:
-    """Where a pod may go: node selector and affinity of one distinct pair of texts."""
-
-    #: Required node affinity AND node selector.
-    selection: NodeSelection
-    #: Whether ``spec.nodeSelector`` names any label.
-    has_node_selector: bool = False
-    #: Whether ``affinity.nodeAffinity`` is present at all, even if only preferred.
-    has_node_affinity: bool = False
-    #: Whether required node affinity is present, even without terms.
-    has_required: bool = False
-    preferred: tuple[WeightedTerm, ...] = ()
-    pod_affinity: PodAffinity | None = None
-    pod_anti_affinity: PodAffinity | None = None
-
-
-class HostPort(NamedTuple):
-    """A port of the node that a pod takes; an empty address is 0.0.0.0."""
-
-    ip: str
-    protocol: str
-    port: int
-
-
-#: A disk that a pod names itself, without a claim.
-Disk = GCEPersistentDisk | AWSElasticBlockStore | ISCSIVolume | RBDVolume
-
-
-class PodVolume(NamedTuple):
-    """A volume that matters to scheduling: from a claim, or a disk."""
-
-    #: The name of the claim; a generic ephemeral volume has one of its own, ``<pod>-<volume>``.
-    claim: str = ""
-    ephemeral: bool = False
-    disk: Disk | None = None
-
-    @property
-    def is_named_claim(self) -> bool:
-        """Whether the pod names a claim (``persistentVolumeClaim``)."""
-        return self.disk is None and not self.ephemeral
-
-
-@dataclass(slots=True, frozen=True)
-class ContainerResources:
-    """Requests of one distinct set of containers."""
-
-    #: Effective request by resource name: cpu in milli, everything else in whole units, rounded up.
-    requests: Mapping[str, int]
-    #: Resource names that a regular or init container requests explicitly, even as 0.
-    named: frozenset[str]
-    #: QoS class that the containers imply when the status does not tell.
-    qos: int
-    #: What scores count for a pod on a node: containers that request no CPU or memory take 100m and 200Mi.
-    nonzero: Mapping[str, int]
-    #: The same for a pod that is being scheduled; requests of the pod itself do not count there.
-    scored: Mapping[str, int]
-
-
-@dataclass(slots=True, frozen=True)
-class PodStates:
-    """Phase, reason and container states of one distinct status."""
-
-    phase: str
-    reason: str
-    containers: tuple[ContainerStatus, ...]
-    init_containers: tuple[ContainerStatus, ...]
-    ephemeral_containers: tuple[ContainerStatus, ...]
-
-
-@dataclass(slots=True, frozen=True)
-class PodTables:
-    """The distinct values that the identifier columns of ``Pods`` point into."""
-
-    namespaces: list[str]
-    labels: list[Mapping[str, str]]
-    owners: list[tuple[OwnerReference, ...]]
-    resources: list[ContainerResources]
-    #: What pods hold that are being resized: requests and ``nonzero``, as in ContainerResources.
-    held: list[tuple[Mapping[str, int], Mapping[str, int]]]
-    tolerations: list[tuple[Toleration, ...]]
-    rules: list[Rules]
-    spread: list[tuple[TopologySpreadConstraint, ...]]
-    images: list[tuple[str, ...]]
-    init_images: list[tuple[str, ...]]
-    #: Images that are mounted as volumes.
-    volume_images: list[tuple[str, ...]]
-    ports: list[tuple[HostPort, ...]]
-    schedulers: list[str]
-    gates: list[tuple[str, ...]]
-    volumes: list[tuple[PodVolume, ...]]
-    states: list[PodStates]
-    conditions: list[tuple[Condition, ...]]
-
 
 #: Everything that is known of one pod, by name of the column.
 PodRow = dict[str, Any]
 #: ``replaces`` of a pod that replaces no other, and ``replaced_by`` of one that no other replaces.
 NO_POD: Final = -1
+#: Rows are added in so many at once.
+_STEP: Final = 64
 #: How far apart the ranks of pods are that were read together.
 _APART: Final = 1 << 32
+
+
+class CopiedRow(NamedTuple):
+    """A row that is like another but for some columns."""
+
+    pod: int
+    like: int
+    changed: frozenset[str]
 
 
 @dataclass(slots=True)
 class Pods:
     """All pods of a cluster; every array has one row a pod.
 
-    Rows of pods that are gone are used again, so they count only where a ``ClusterState`` says that their pod exists.
+    Rows of pods that are gone are used again, and there are some at the end that no pod has had yet. So a row counts only
+    where a ``ClusterState`` says that its pod exists.
     """
 
     names: list[str]
     uids: list[str]
     namespace: IdArray
-    #: Index of the node, or PENDING, or UNKNOWN_NODE.
+    #: Index of the node, or PENDING, or UNKNOWN_NODE and less.
     node: IdArray
     #: Index of the node that ``status.nominatedNodeName`` names, negative as in ``node``.
     nominated: IdArray
@@ -223,12 +90,18 @@ class Pods:
     #: What canonical order goes by.
     rank: IntArray
     tables: PodTables
+    #: The names of nodes that are not there, or were not once; what stands for them counts down from UNKNOWN_NODE.
+    unknown_nodes: list[str] = field(default_factory=list)
     #: Every row that was written since these columns are kept here, oldest first.
     written: list[int] = field(default_factory=list, init=False)
     #: What is kept of the rows as ``values``, and forgotten once one of them is written (``cluster.pod_columns``).
     followers: list[dict[str, Any]] = field(default_factory=list, init=False)
+    #: The row that was written last, if it was copied from another.
+    copied: CopiedRow | None = field(default=None, init=False)
     #: Rows that may be used again.
     _free: list[int] = field(default_factory=list, init=False)
+    #: Rows at the end that no pod has had yet.
+    _spare: int = field(default=0, init=False)
     #: None while others may have the same arrays and tables.
     _columns: GrowingColumns | None = field(default=None, init=False)
     #: Identifiers by value, of the tables that a value was put into.
@@ -243,13 +116,15 @@ class Pods:
         """The same pods for somebody else; whoever of the two writes first copies the columns."""
         self._columns = None
         other = replace(self)
-        other._free, other._rows_in_order = list(self._free), self._rows_in_order  # noqa: SLF001  of the same class
+        other._free, other._spare = list(self._free), self._spare  # noqa: SLF001  of the same class
+        other._rows_in_order = self._rows_in_order  # noqa: SLF001
         return other
 
     def read(self) -> BoolArray:
         """The pods that were read, and are no replacements, bool[pod]."""
         read: BoolArray = self.replaces == NO_POD
         read[self._free] = False
+        read[len(read) - self._spare :] = False
         return read
 
     def row(self, pod: int) -> PodRow:
@@ -270,6 +145,18 @@ class Pods:
             values.append(value)
         return identifier
 
+    def unknown_node(self, name: str) -> int:
+        """What stands in ``node`` and ``nominated`` for a node that is not there."""
+        if name not in self.unknown_nodes:
+            self.unknown_nodes = [*self.unknown_nodes, name]
+        return UNKNOWN_NODE - self.unknown_nodes.index(name)
+
+    def own_places(self) -> tuple[IdArray, IdArray]:
+        """``node`` and ``nominated``, which may be changed: their nodes have other positions from now on."""
+        if self._columns is None:
+            self._own()
+        return self.node, self.nominated
+
     @property
     def has_free_rows(self) -> bool:
         """Whether the next pod takes the row of one that is gone."""
@@ -284,15 +171,44 @@ class Pods:
         return pod
 
     def append(self, row: PodRow) -> int:
-        """Put a pod into a new row; returns which."""
+        """Put a pod into a row that no pod has had; returns which."""
+        pod, is_first = self._next_row()
+        self.write(pod, row)
+        if is_first:
+            self._fill_spare_rows(pod)
+        return pod
+
+    def append_like(self, pod: int, changed: PodRow) -> int:
+        """Put a pod that is like another but for some columns into a row that no pod has had; returns which."""
+        new, is_first = self._next_row()
+        for name in _COLUMNS:
+            column = getattr(self, name)
+            column[new] = changed[name] if name in changed else column[pod]
+        self._tell_followers(new)
+        self.copied = CopiedRow(new, pod, frozenset(changed))
+        if is_first:
+            self._fill_spare_rows(new)
+        return new
+
+    def _next_row(self) -> tuple[int, bool]:
+        """A row that no pod has had, and whether it is the first of some more."""
         if self._columns is None:
             self._own()
-        pod = len(self.names)
-        self.names.append("")
-        self.uids.append("")
-        self._resize(pod + 1)
-        self.write(pod, row)
-        return pod
+        is_first = not self._spare
+        if is_first:
+            self._spare = _STEP
+            self.names += [""] * _STEP
+            self.uids += [""] * _STEP
+            self._resize(len(self.names))
+        self._spare -= 1
+        return len(self.names) - self._spare - 1, is_first
+
+    def _fill_spare_rows(self, pod: int) -> None:
+        """Have rows that no pod has had yet say what one pod's says, so that nothing new is found in them."""
+        for name in _COLUMNS:
+            column = getattr(self, name)
+            if isinstance(column, np.ndarray):
+                column[pod + 1 :] = NO_POD if name in _ELSEWHERE else column[pod]
 
     def write(self, pod: int, row: PodRow) -> None:
         """Change everything that is known of a pod."""
@@ -300,10 +216,15 @@ class Pods:
             self._own()
         for name, value in row.items():
             getattr(self, name)[pod] = value
+        self._tell_followers(pod)
+
+    def _tell_followers(self, pod: int) -> None:
+        """A row is written."""
         self.written.append(pod)
         for kept in self.followers:
             kept.pop("values", None)
         self.followers.clear()
+        self.copied = None
         self._rows_in_order = False
 
     def free(self, pod: int) -> None:
@@ -333,7 +254,7 @@ class Pods:
 
     def is_over(self, pod: int) -> bool:
         """Whether a pod is Succeeded or Failed."""
-        return int(self.phase[pod]) in _OVER
+        return int(self.phase[pod]) in OVER
 
     def is_replacement(self, pod: int) -> bool:
         """Whether a pod is there in place of another one."""
@@ -362,13 +283,17 @@ class Pods:
         """``namespace/name`` of a pod."""
         return f"{self.tables.namespaces[self.namespace[pod]]}/{self.names[pod]}"
 
+    def carries(self, pod: int, flag: Flag) -> bool:
+        """Whether a pod carries a flag."""
+        return bool(int(self.flags[pod]) & int(flag))
+
     def has(self, flag: Flag) -> npt.NDArray[np.bool_]:
         """Which pods carry a flag, bool[pod]."""
         return np.bitwise_and(self.flags, int(flag)).astype(bool)
 
     def on_unknown_nodes(self) -> int:
         """How many pods are on nodes that the input does not hold."""
-        return int((self.node == UNKNOWN_NODE).sum())
+        return int((self.node <= UNKNOWN_NODE).sum())
 
     @property
     def terminal(self) -> npt.NDArray[np.bool_]:
@@ -381,4 +306,7 @@ def ranks(count: int) -> IntArray:
     return np.arange(count, dtype=np.int64) * _APART
 
 
-_COLUMNS: Final = tuple(each.name for each in fields(Pods) if each.init and each.name != "tables")
+#: Columns that name a node or another pod, where -1 is none.
+_ELSEWHERE: Final = frozenset({"node", "nominated", "replaces", "replaced_by"})
+_NOT_COLUMNS: Final = ("tables", "unknown_nodes")
+_COLUMNS: Final = tuple(each.name for each in fields(Pods) if each.init and each.name not in _NOT_COLUMNS)

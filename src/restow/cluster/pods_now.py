@@ -1,10 +1,10 @@
-"""One pod as it is at this moment, for whoever acts on it."""
+"""One pod as it is at this moment, for the code that acts on it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from restow.cluster.pods import Flag, Phase
+from restow.cluster.pod_values import Flag, Phase
 from restow.kube.objects import Condition, OwnerReference
 
 

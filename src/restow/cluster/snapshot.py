@@ -1,8 +1,8 @@
 """One cluster as it was observed: the part that never changes while a plan is made.
 
 ``ClusterStore`` takes wire objects in any order and ``snapshot`` makes the cluster of them; ``cluster.state`` lays over
-it what changes. Objects are keyed by name, so the last of two wins, as it does in the API server's own store. The intake
-goes on after a snapshot: objects may be replaced and removed, and a later snapshot tells of that.
+it what changes. Objects are keyed by name, so the last of two wins, as it does in the API server's own store. The store
+goes on after a snapshot: objects may be replaced and removed, and a later snapshot has these changes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from restow.cluster.pod_store import PodStore
 from restow.cluster.pods import Pods
 from restow.cluster.pods_now import PodNow
 from restow.cluster.usage_changes import UsageChange
-from restow.cluster.usage_samples import QueryResult
+from restow.cluster.usage_samples import QueryResult, UsageQuery
 from restow.kube.excerpts import title
 
 K = TypeVar("K")
@@ -43,7 +43,7 @@ class Cluster:
     #: that an input just does not hold that is not said.
     missing: frozenset[str] = frozenset()
     #: What the queries for usage came to that somebody asked for it.
-    usage: Mapping[str, QueryResult] = field(default_factory=dict)
+    usage: Mapping[UsageQuery, QueryResult] = field(default_factory=dict)
     #: What was moved lately, which figures of usage may not show yet.
     usage_changes: Sequence[UsageChange] = ()
 
@@ -146,7 +146,7 @@ class ClusterStore:
         self.take_over(kind, ClusterStore())
 
     def take_over(self, kind: str, other: ClusterStore) -> None:
-        """Have of a kind what another intake has, and nothing else; nothing is known of it if the other has no list."""
+        """Take the objects of a kind from another store instead of its own; the kind is unknown if the other has no list."""
         for key in [each for each in self.left_out if each[0] == kind]:
             del self.left_out[key]
         self.left_out.update((key, why) for key, why in other.left_out.items() if key[0] == kind)
@@ -169,6 +169,20 @@ class ClusterStore:
     def pods_of(self, owner: str) -> list[PodNow]:
         """The pods that name an owner (a uid), in canonical order."""
         return self._pods.pods_of(owner)
+
+    def pod_values(self, namespace: str, name: str) -> dict[str, Any] | None:
+        """Everything that is known of a pod, as ``PodStore.values``."""
+        return self._pods.values(namespace, name)
+
+    def node(self, name: str) -> ReadNode | None:
+        """A node as it is now; None if there is none."""
+        return self._nodes.get(name)
+
+    def keys(self, kind: str) -> set[Key]:
+        """Namespace and name of all objects of a kind."""
+        if kind == "Pod":
+            return set(self._pods.keys())
+        return {("", name) for name in self._nodes} if kind == "Node" else set(self._others.get(kind, ()))
 
     def gated(self) -> list[PodNow]:
         """The pods that wait behind the gate of steering, in canonical order."""

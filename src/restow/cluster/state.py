@@ -1,15 +1,15 @@
 """A cluster that changes: which pods are where, and what that leaves on each node.
 
 ``ClusterState`` has the columns of a ``Cluster`` and what follows from where its pods are. ``create``, ``update`` and
-``delete`` are for pods that come, change and go; ``remove``, ``place`` and ``terminate`` move pods that stay known. Each
-updates every derived count, notes what changed where (so that caches refresh just that) and writes a journal, so that
+``delete`` are for pods that come, change and go, ``create_node`` and so on for nodes (``cluster.changing_nodes``);
+``remove``, ``place`` and ``terminate`` move pods that stay known. Each updates every derived count, notes what changed where (so that caches refresh just that) and writes a journal, so that
 ``undo`` is exact. ``fork`` copies a few arrays and shares all columns until one of the two writes. ``validate`` recomputes
 every count from nothing and compares: tests and property tests call it after each step.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from copy import copy
 from dataclasses import replace
 from typing import Any
@@ -17,34 +17,33 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from restow.cluster.changing_nodes import ChangingNodes
 from restow.cluster.growing import GrowingColumns
 from restow.cluster.interning import BoolArray, IdArray, IntArray
-from restow.cluster.journal import Change, Creation, Deletion, Entry, Move, Update
+from restow.cluster.journal import Change, Creation, Deletion, Entry, Move, ObjectChange, Update
+from restow.cluster.other_objects import OtherObjects
 from restow.cluster.owners import OwnerCounts
 from restow.cluster.pod_order import PodOrder, Residents
-from restow.cluster.pods import NO_POD, PENDING, Flag, PodRow
+from restow.cluster.pod_values import Flag
+from restow.cluster.pods import NO_POD, PENDING, PodRow
 from restow.cluster.request_vectors import add_missing_resources, request_vectors_of, sums_by_node
 from restow.cluster.snapshot import Cluster, Key
+from restow.kube.objects import PersistentVolumeClaim
 
 #: The arrays of a state that have one entry a pod.
 _PER_POD = ("exists", "node", "terminating", "held", "holds")
-#: So many changes are looked through one by one.
-_FEW = 64
 
 
-class ClusterState:
+class ClusterState(ChangingNodes):
     """Where every pod is now, with the sums that follow from it."""
 
     __slots__ = (
-        "_changed",
         "_columns",
         "_journal",
         "_order",
         "_others",
-        "_own_kinds",
         "_owners",
         "_residents",
-        "_vectors",
         "before_rewriting",
         "births",
         "by_status",
@@ -54,16 +53,14 @@ class ClusterState:
         "held",
         "holds",
         "node",
-        "requested",
-        "running",
         "terminating",
     )
 
     def __init__(self, cluster: Cluster, *, by_status: bool = True) -> None:
         #: What was observed, and every pod that came since.
-        self._others = dict(cluster.others)
+        self._others = OtherObjects(cluster.others)
         self.cluster = cluster = replace(
-            cluster, nodes=replace(cluster.nodes), pods=cluster.pods.shared(), others=self._others
+            cluster, nodes=replace(cluster.nodes), pods=cluster.pods.shared(), others=self._others.kinds
         )
         pods, nodes = cluster.pods, cluster.nodes
         #: Which pods (still) exist, bool[pod].
@@ -76,11 +73,9 @@ class ClusterState:
         self.changes: list[Change] = []
         #: Every pod that began or ceased to exist, oldest first, wherever it is.
         self.births: list[int] = []
-        #: Called before the row of a pod is written that ``changes`` may tell of, for whoever has not read them yet.
+        #: Called before the row of a pod is written, or the place of a node is another, that ``changes`` may tell of.
         self.before_rewriting: list[Callable[[], object]] = []
         self._vectors = request_vectors_of(cluster)
-        #: Kinds whose objects are those of this state alone.
-        self._own_kinds: dict[str, dict[Key, Any]] = {}
         #: Whether pods that are being resized hold what kube-scheduler has them hold, else what they request.
         self.by_status = by_status
         #: What each pod takes of the node that it is on, as a row of ``request_vectors``.
@@ -93,8 +88,7 @@ class ClusterState:
         self._journal: list[Entry] = []
         #: Made when a pod first comes or goes by its name.
         self._order: PodOrder | None = None
-        #: The last question for changed nodes, and the answer.
-        self._changed: tuple[tuple[int, int], IntArray] = ((0, 0), np.zeros(0, dtype=np.int64))
+        self._changed = (0, 0), np.zeros(0, dtype=np.int64)
         self._residents = Residents(pods, len(nodes))
         #: The arrays of ``_PER_POD``; None before the first pod came.
         self._columns: GrowingColumns | None = None
@@ -137,31 +131,21 @@ class ClusterState:
         """Which pods count on their node: existing and not Succeeded or Failed, bool[pod]."""
         return self.holds & self.exists
 
-    def changed_nodes(self, since: int) -> IntArray:
-        """The nodes where pods have come or gone in all changes but the first ``since``, in order.
-
-        A pod that begins to terminate keeps its place. Whoever else asks for the same gets the same.
-        """
-        question = since, len(self.changes)
-        if self._changed[0] != question:
-            self._changed = question, self._changed_since(since)
-        return self._changed[1]
-
-    def _changed_since(self, since: int) -> IntArray:
-        nodes = [change.node for change in self.changes[since:] if change.present]
-        if len(nodes) < _FEW:
-            return np.array(sorted(set(nodes)), dtype=np.int64)
-        return np.flatnonzero(np.bincount(nodes, minlength=len(self.cluster.nodes)))
-
     def siblings(self, pods: IntArray) -> npt.NDArray[np.int64]:
         """How many existing pods name each pod's only owner, itself included; -1 without exactly one owner."""
         return self._owner_counts().siblings(pods)
 
-    def reserve(self, row: PodRow, replaces: int) -> int:
-        """A row for the replacement of a pod, which does not exist until it is placed."""
+    def reserve(self, replaces: int, changed: PodRow, claims: Iterable[tuple[Key, PersistentVolumeClaim]] = ()) -> int:
+        """A row for the replacement of a pod, which is like it but for some columns; it does not exist until it is placed.
+
+        Like its row, the claims that come with it stay when changes are undone.
+        """
+        for key, claim in claims:
+            self._others.replace("PersistentVolumeClaim", key, claim)
         pods = self.cluster.pods
+        changed |= {"replaces": replaces, "replaced_by": NO_POD, "rank": pods.rank[replaces] + 1}
         # A row of its own: whoever takes back that a pod is gone finds its row again.
-        pod = pods.append(row | {"replaces": replaces, "replaced_by": NO_POD, "rank": pods.rank[replaces] + 1})
+        pod = pods.append_like(replaces, changed)
         pods.replaced_by[replaces] = pod
         self._admit(pod)
         return pod
@@ -190,13 +174,15 @@ class ClusterState:
         """A pod that exists is as its row says from now on, on the node that it names; its name stays."""
         pods = self.cluster.pods
         self._journal.append(Update(pod, pods.row(pod), int(self.node[pod]), bool(self.terminating[pod])))
-        self._rewrite(pod, row, int(row["node"]), terminating=bool(row["flags"] & Flag.TERMINATING))
+        self._rewrite(pod, row, int(row["node"]), terminating=bool(int(row["flags"]) & int(Flag.TERMINATING)))
 
     def put(self, kind: str, key: Key, changed: Any) -> None:
-        """An object of a kind other than Node and Pod that came with a pod."""
-        if kind not in self._own_kinds:
-            self._own_kinds[kind] = self._others[kind] = dict(self._others.get(kind, {}))
-        self._own_kinds[kind][key] = changed
+        """An object of a kind other than Node and Pod comes, changes, or is gone (None)."""
+        self._journal.append(ObjectChange(kind, key, self._others.replace(kind, key, changed)))
+
+    def version(self, kind: str) -> int:
+        """Another number whenever objects of a kind other than Node and Pod may be others than before."""
+        return self._others.version(kind)
 
     def remove(self, pod: int) -> None:
         """The pod is gone; it must exist."""
@@ -222,6 +208,10 @@ class ClusterState:
             self._note(pod)
             self._mark(pod, terminating=True)
 
+    def commit(self) -> None:
+        """Nothing that has happened so far will be taken back."""
+        self._journal.clear()
+
     def checkpoint(self) -> int:
         """A mark for ``undo``."""
         return len(self._journal)
@@ -244,6 +234,10 @@ class ClusterState:
                     self._appear(pod, undone=True)
                 case Update(pod, row, node, terminating):
                     self._rewrite(pod, row, node, terminating=terminating, undone=True)
+                case ObjectChange(kind, key, before):
+                    self._others.replace(kind, key, before)
+                case entry:
+                    self._take_back(entry)
 
     @property
     def order(self) -> PodOrder:
@@ -255,14 +249,13 @@ class ClusterState:
     def fork(self) -> ClusterState:
         """An independent copy that shares every column; costs a few array copies."""
         fork = copy(self)
-        fork._others = dict(self._others)  # noqa: SLF001  a fork is made inside the class
+        fork._others = self._others.shared()  # noqa: SLF001  a fork is made inside the class
         fork.cluster = replace(
             self.cluster,
             nodes=replace(self.cluster.nodes),
             pods=self.cluster.pods.shared(),
-            others=fork._others,  # noqa: SLF001
+            others=fork._others.kinds,  # noqa: SLF001
         )
-        fork._own_kinds, self._own_kinds = {}, {}  # noqa: SLF001
         # It counts its own pods when it is asked.
         fork._columns = fork._owners = None  # noqa: SLF001
         for name in (*_PER_POD, "requested", "running"):
@@ -276,6 +269,7 @@ class ClusterState:
     def validate(self) -> None:
         """Recompute every derived count from where the pods are; AssertionError where one differs."""
         requested, running = self._sums()
+        self.validate_nodes()
         assert np.array_equal(requested, self.requested), "requested differs from the sum over the pods"
         assert np.array_equal(running, self.running), "running differs from the count of the pods"
         self._owner_counts().validate(self.exists)
@@ -328,10 +322,6 @@ class ClusterState:
         self.terminating[pod], self.node[pod] = terminating, node
         self._appear(pod, undone=undone)
 
-    def _let_readers_catch_up(self) -> None:
-        for read in self.before_rewriting:
-            read()
-
     def _admit(self, pod: int) -> None:
         """Keep for a row what is kept for each: its pod does not exist yet."""
         pods = self.cluster.pods
@@ -339,10 +329,11 @@ class ClusterState:
             if self._columns is None:
                 self._columns = GrowingColumns({name: getattr(self, name) for name in _PER_POD})
             for name, column in self._columns.resized(len(pods)).items():
+                column[pod:] = PENDING if name == "node" else 0
                 setattr(self, name, column)
         self.exists[pod] = False
         self.node[pod] = pods.node[pod]
-        self.terminating[pod] = bool(pods.flags[pod] & Flag.TERMINATING)
+        self.terminating[pod] = pods.carries(pod, Flag.TERMINATING)
         self._refresh(pod)
 
     def _refresh(self, pod: int) -> None:

@@ -13,7 +13,7 @@ from restow.cluster.snapshot import Cluster, Key
 from restow.cluster.usage import StoredMetrics
 from restow.cluster.usage_columns import KIND, PER_SHARE, RESOURCES, SHARE, unpacked
 from restow.cluster.usage_history import Sample, Series, UsageHistory, latest
-from restow.cluster.usage_samples import NodeSamples, QueryResult
+from restow.cluster.usage_samples import NodeSamples, QueryResult, UsageQuery
 from restow.kube.objects import ContainerMetrics, ObjectMeta, PodMetrics, WireQuantity
 from restow.kube.timestamps import SECOND, format_time
 
@@ -80,17 +80,21 @@ def _metrics(node: str, samples: Mapping[str, Sample]) -> StoredMetrics:
 
 # A series that is of no query, as those of CSV, stands for any. Each step of the history before counts as one cycle,
 # so that what has to last for several cycles can be told.
-def stored_results(cluster: Cluster, queries: Iterable[str], now: int, cycles: int = 1) -> dict[str, QueryResult]:
+def stored_results(
+    cluster: Cluster, queries: Iterable[UsageQuery], now: int, cycles: int = 1, *, source: str
+) -> dict[UsageQuery, QueryResult]:
     """The results of the queries that are stored, at a time in seconds, with those of the cycles before.
 
-    Nodes without a sample by then have none; a query without nodes has no result.
+    What is stored with the text of a query is the answer of ``source``. Nodes without a sample by then have none; a query
+    without nodes has no result.
     """
     shares = [each for each in cluster.kind(KIND).values() if each.resource == SHARE]
     series = [(each.query, each.node, unpacked(each)) for each in sorted(shares, key=lambda each: each.query)]
     found = {}
     for query in queries:
         # The exact query sorts behind the empty one, so it replaces that.
-        of_node = {node: each for own, node, each in series if own in ("", query)}
+        texts = ("", query.text) if query.source == source else ("",)
+        of_node = {node: each for own, node, each in series if own in texts}
         result = _result(of_node, now)
         if result.samples:
             earlier = tuple(_result(of_node, now - back * _step(of_node)) for back in range(1, cycles))

@@ -1,7 +1,7 @@
 """What moves have changed about the usage of nodes, for figures that are from before.
 
-A pod that was just evicted still counts in the last figure of its old node, and its replacement in no figure yet. Whoever
-decides again meanwhile would take more pods off the one, and bring more to the other.
+A pod that was just evicted still counts in the last figure of its old node, and its replacement in no figure yet. A plan
+that is made meanwhile would take more pods off the one, and bring more to the other.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a query for usage came to: samples of nodes over time, and the figure that they come to.
 
-Whoever answers - a Prometheus, a history that was stored - hands over the same: for each query the samples of each
-node. All that decides works on these.
+Every source - a Prometheus, a stored history - hands over the same: for each query, the samples of each node.
+All that decides works on these.
 """
 
 from __future__ import annotations
@@ -13,14 +13,26 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-#: How a ``problem`` begins: nobody could ask, or what was asked has no answer. The words are upstream's.
-NO_CLIENT: Final = "error initializing usage client: prometheus client not initialized"
+#: How a ``problem`` begins where what was asked has no answer. The words are upstream's.
 NO_USAGE: Final = "error getting node usage"
 
 #: What a straight line through equal values may fall by, as a share of them, since the fit rounds.
 _ROUNDING: Final = 1e-9
 
 Series = npt.NDArray[np.float64]
+
+
+@dataclass(slots=True, frozen=True)
+class UsageQuery:
+    """A query, and the source of usage that it is asked of, by its name in policies."""
+
+    source: str
+    text: str
+
+
+def no_client(source: str) -> str:
+    """How a ``problem`` begins where a source could not be asked. The words are upstream's."""
+    return f"error initializing usage client: {source.lower()} client not initialized"
 
 
 @dataclass(slots=True, frozen=True, eq=False)

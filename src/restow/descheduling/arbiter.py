@@ -143,8 +143,8 @@ class Arbiter:
         pods = [each.pod for each in suggestions]
         if not self._state.exists[pods].all():
             # Limits are asked before anybody notices that the pod is gone.
-            spent = self._limits.refusal(self._state, pods[0])
-            return spent[0] if spent else Verdict.REFUSED
+            limit = self._limits.refusal(self._state, pods[0])
+            return limit[0] if limit else Verdict.REFUSED
         obstacle, verdict = self._protected(suggestions, evictor), Verdict.REFUSED
         if obstacle is None:
             obstacle, verdict = self._beyond_limits(pods)

@@ -1,9 +1,8 @@
 """How probable the success of a move must be, and how probable harm may be.
 
-A move has a probability: that its replacement lands where the strategy gains by it. Where it lands elsewhere, it was
-*in vain* - one hot node for another - or did *harm*: the node that takes it is worse off than the one it left was, or
-another strategy would move it on, so that a cycle begins. The policy says how probable success must be. Harm is not
-a matter of taste.
+A move succeeds if its replacement lands where the strategy gains by it. If it lands elsewhere, the move was *in vain* (one
+hot node for another) or did *harm*: its new node is worse off than the old one was, or another strategy would move it again
+from there. The policy says how probable success must be; how improbable harm must be is fixed.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import numpy.typing as npt
 
-from restow.cluster.pods import NO_TIME, PodStates
+from restow.cluster.pod_values import NO_TIME, PodStates
 from restow.kube.duration import SECOND
 from restow.kube.objects import ContainerStatus
 
@@ -60,7 +60,7 @@ def restarts(statuses: Iterable[ContainerStatus]) -> int:
     return sum(status.restart_count for status in statuses)
 
 
-# A time that is absent lies, as Go's zero time does, further back than any duration can tell: 292 years.
+# An absent time is as long ago as the longest duration of Go, 292 years: Go's zero time is even older.
 def elapsed_since(times: npt.NDArray[np.int64], now: int) -> npt.NDArray[np.int64]:
     """Nanoseconds from each time (nanoseconds since the epoch, or NO_TIME) until now, at most LONGEST_DURATION."""
     earliest, latest = max(now - _LONGEST_DURATION, NO_TIME), min(now + _LONGEST_DURATION, _LONGEST_DURATION)

@@ -32,7 +32,7 @@ from restow.policies.codes import Placement, SteeringMode
 from restow.policies.policy import Policy, Profile, collects_kubernetes_metrics
 from restow.policies.schema import DEFAULT_EVICTOR, ExtensionPoint
 
-#: Fewer nodes than this and an evicted pod could only come back.
+#: With fewer nodes, an evicted pod could only come back.
 FEWEST_NODES = 2
 
 
@@ -50,9 +50,11 @@ class Cycle:
     record: Record
     state: ClusterState
     nodes: IntArray
-    #: Kinds that the input does not tell of and that evictions or landing places depended on.
+    #: Finds the pods of the state that a selector matches.
+    labels: LabelGroups
+    #: Kinds that the input lacks although evictions or landing places depend on them.
     missing: frozenset[str] = frozenset()
-    #: The fence that the moves count on, by index; None where there is none.
+    #: The fence with which the moves were proven, by index; None if there is none.
     fence: Fence | None = None
 
     @property
@@ -72,15 +74,15 @@ def run_cycle(
 ) -> Cycle:
     """Decide for one cluster at one time (nanoseconds since the epoch) as the Descheduler would.
 
-    Where a cycle is decided anew in its middle, ``prior_evictions`` is what it has evicted already, and ``excluded`` why pods (by
-    uid) stay that it could not evict. InputError for what only the cluster can show to be wrong in the policy: a
-    priority class that is not there.
+    If a cycle is decided again in its middle, ``prior_evictions`` are those that it has made already, and ``excluded`` are the
+    pods (by uid) that it could not evict, with the reasons. InputError if the policy names a priority class that the cluster
+    does not have.
     """
     state = ClusterState(cluster, by_status=False)
     runner = StrategyRunner.of(state, policy, strategies, now, placement=Placement.UPSTREAM)
     arbiter = Arbiter(state, runner.limits(prior_evictions), EvictOnly(state, excluded_pods(cluster, excluded)))
     runner.run(arbiter)
-    return Cycle(arbiter.record(), state, runner.nodes, runner.missing())
+    return Cycle(arbiter.record(), state, runner.nodes, runner.labels, runner.missing())
 
 
 def limits_of(policy: Policy) -> Limits:
@@ -97,7 +99,7 @@ class StrategyRunner:
     """Runs the strategies of a policy on one state, any number of times."""
 
     state: ClusterState
-    #: Those handed to strategies.
+    #: The nodes that strategies see.
     nodes: IntArray
     labels: LabelGroups
     _policy: Policy

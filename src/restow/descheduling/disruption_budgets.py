@@ -1,9 +1,9 @@
-"""Disruption budgets as the eviction API asks them, for the evictions of one plan; and the failures that Jobs bear.
+"""Disruption budgets, as the eviction API checks them, for the evictions of one plan; and the failures that Jobs allow.
 
-A plan may use what ``status.disruptionsAllowed`` says now: what replacements give back once they are ready belongs to
-the next plan. Two budgets over one pod forbid its eviction altogether. A pod that is over, or has not started, needs no
-budget, and one that is not ready needs none where its budget says so. A Job has a budget of its own
-(``descheduling.disruption_budgets``). Source: policy/v1 eviction, Kubernetes 1.36.
+A plan may use what ``status.disruptionsAllowed`` says now: what becomes free when replacements are ready is for the next
+plan. Two budgets over one pod forbid its eviction altogether. A pod that has ended, or has not started, needs no budget,
+and one that is not ready needs none if its budget says so. A Job allows a number of failures (``JobFailures``).
+Source: policy/v1 eviction, Kubernetes 1.36.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 from restow.cluster.budgets import covered_pods
 from restow.cluster.label_groups import LabelGroups
 from restow.cluster.left_out import UnreadableBudget
-from restow.cluster.pods import Flag, Phase
+from restow.cluster.pod_values import Flag, Phase
 from restow.cluster.snapshot import Cluster, Key
 from restow.kube.excerpts import title
 from restow.kube.objects import Job, PodDisruptionBudget
@@ -40,7 +40,7 @@ _KIND = "PodDisruptionBudget"
 #: Phases in which a pod is deleted without any budget.
 _UNBUDGETED = frozenset((Phase.SUCCEEDED, Phase.FAILED, Phase.PENDING))
 
-#: Why a Job does not bear the loss of a pod.
+#: Why the eviction of a pod would end its Job.
 OF_JOBS = (RefusalCode.JOB_BACKOFF_LIMIT, RefusalCode.JOB_FAILURE_POLICY)
 #: Namespace and owners of a pod, as in their columns.
 _Workload = tuple[int, int]
@@ -148,12 +148,12 @@ class DisruptionBudgets:
         pods = self._cluster.pods
         conditions = pods.tables.conditions[pods.conditions[pod]]
         ready = next((each for each in conditions if each.type == "Ready"), None)
-        # A dump without conditions says nothing; what counts is what protects.
+        # Without conditions in the dump it is unknown; then the budget protects the pod.
         return ready is None or ready.status == "True"
 
 
-# What an eviction counts for is the Job's to say (``workloads.jobs``). A plan may cause as many failures as a Job
-# still allows; they are never given back.
+# Whether an eviction counts as a failure depends on the Job (``workloads.jobs``). A plan may cause as many failures as a
+# Job still allows; a failure counts for ever.
 @dataclass(slots=True, frozen=True)
 class JobFailures:
     """How many more failures the Jobs of a cluster allow, and how many a plan causes."""
@@ -189,14 +189,14 @@ class JobFailures:
             return None
         if action != COUNT:
             return RefusalCode.JOB_FAILURE_POLICY, f"the podFailurePolicy of {name} has {action} for an evicted pod"
-        return self._spent(pod, job, name) or self._index_spent(pod, job, name)
+        return self._at_limit(pod, job, name) or self._index_at_limit(pod, job, name)
 
     def count(self, pod: int) -> None:
         """Count the eviction of a pod."""
         if self._job(pod) is not None:
             self._used[self._workload(pod)] += 1
 
-    def _spent(self, pod: int, job: Job, name: str) -> tuple[RefusalCode, str] | None:
+    def _at_limit(self, pod: int, job: Job, name: str) -> tuple[RefusalCode, str] | None:
         limit = most_failures(job)
         if limit is None:
             return None
@@ -210,12 +210,12 @@ class JobFailures:
         message = f"{name} has backoffLimit {limit} and has had {failed}{planned}: the eviction would count and end it"
         return RefusalCode.JOB_BACKOFF_LIMIT, message
 
-    def _index_spent(self, pod: int, job: Job, name: str) -> tuple[RefusalCode, str] | None:
+    def _index_at_limit(self, pod: int, job: Job, name: str) -> tuple[RefusalCode, str] | None:
         limit = job.spec.backoff_limit_per_index
         if limit is None:
             return None
         # How often an index has failed is not kept, only whether it has.
-        if limit > 0 and not self._cluster.pods.flags[pod] & Flag.INDEX_FAILED:
+        if limit > 0 and not self._cluster.pods.carries(pod, Flag.INDEX_FAILED):
             return None
         had = "; this one has failed before" if limit > 0 else ""
         return RefusalCode.JOB_BACKOFF_LIMIT, f"{name} has backoffLimitPerIndex {limit}{had}: the eviction would count"

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.label_groups import LabelGroups
 from restow.cluster.pod_columns import PodColumn, by_value
-from restow.cluster.pods import Flag
+from restow.cluster.pod_values import Flag
 from restow.cluster.state import ClusterState
 from restow.descheduling.evictor_args import DefaultEvictorArgs
 from restow.descheduling.node_fit import NodeFit
@@ -29,7 +29,7 @@ from restow.policies.codes import RefusalCode, Stage
 #: Stage, code and message of a refusal.
 Reason = tuple[Stage, RefusalCode, str]
 
-#: Code and text for a pod that upstream passes over without a word.
+#: Code and text for a pod that upstream leaves out without a log line.
 _ASKS_TO_STAY = (RefusalCode.PREFER_NO_EVICTION, "pod asks not to be evicted and noEvictionPolicy is Mandatory")
 _NAMESPACE_CODE = RefusalCode.NAMESPACE_LABEL_SELECTOR
 _NAMESPACE = "pod namespace do not match the namespaceLabelSelector filter in the policy parameter"
@@ -63,7 +63,7 @@ class DefaultEvictor:
         self._args = args
         self._state = state
         self._fit = fit
-        #: What namespaces say (``descheduling.protections``); no annotation of a pod overrides it.
+        #: The checks of namespaces (``descheduling.namespace_opt_out``); no annotation of a pod overrides them.
         self._opt_out = opt_out
         self._checks = static_checks(args, threshold, state.cluster, labels, now)
         #: The annotation that overrides every other check, whatever its value.
@@ -74,6 +74,7 @@ class DefaultEvictor:
         self._patterns: dict[bytes, list[tuple[RefusalCode, str]]] = {}
         self._unprotected = PodColumn(pods, self._are_unprotected)
         self._fit_nodes = _ready_nodes(state, args.node_selector) if args.node_fit else None
+        self._asks_namespaces = args.namespace_label_selector is not None
         self._late = _namespace_check(args, state)
         self._namespace_ok = PodColumn(pods, lambda rows: ~self._late.fails.of(rows))
         #: The kinds that the input lacks and because of which pods are protected.
@@ -104,9 +105,9 @@ class DefaultEvictor:
 
     def passes_late(self, pod: int) -> bool:
         """Whether one pod passes PreEvictionFilter now."""
-        if self._fit_nodes is None:
-            return bool(self._namespace_ok.values[pod])
-        return bool(self._namespace_ok.values[pod]) and self._fit.fits_any_other(pod, self._fit_nodes)
+        if self._asks_namespaces and not self._namespace_ok.values[pod]:
+            return False
+        return self._fit_nodes is None or self._fit.fits_any_other(pod, self._fit_nodes)
 
     def refusals(self, pods: IntArray) -> list[Reason]:
         """Why each of these pods is rejected: the code of the first check that fails, and the texts of all that fail."""
@@ -151,9 +152,9 @@ class DefaultEvictor:
         return other
 
     def _find_failing(self, rows: IntArray) -> npt.NDArray[np.uint8]:
-        """Which checks of Filter that no move changes hold some pods back, a bit for each check, uint8[pod, byte].
+        """Which checks of Filter fail for some pods, of those that no move changes; a bit for each check, uint8[pod, byte].
 
-        First come those that hold whatever the annotation says.
+        The first bits are for checks that the annotation does not override.
         """
         holds = ~self._always.of(rows)
         failing = [
@@ -164,7 +165,7 @@ class DefaultEvictor:
         return np.packbits(np.stack(failing, axis=1), axis=1)
 
     def _are_unprotected(self, rows: IntArray) -> BoolArray:
-        """Which pods no check of Filter holds back, as far as that does not change with each eviction."""
+        """Which pods pass all checks of Filter whose results do not change with each eviction."""
         unprotected: BoolArray = ~np.logical_or.reduce(self._failing.values[rows], axis=1)
         return unprotected
 
@@ -196,7 +197,7 @@ class DefaultEvictor:
         wanted = self._args.min_replicas
         if 0 <= siblings < wanted and wanted > 1 and _ASKS_TO_STAY not in failing:
             text = _few(siblings, wanted)
-            # Upstream asks for the age last.
+            # Upstream checks the age last.
             ages = [each for each in failing if each[0] == RefusalCode.MIN_POD_AGE]
             failing = [*failing[: len(failing) - len(ages)], (RefusalCode.MIN_REPLICAS, text), *ages]
         return Stage.EVICTOR, failing[0][0], "; ".join(message for _, message in failing)
@@ -214,7 +215,7 @@ class DefaultEvictor:
 
 
 def _or_this(column: PodColumn[np.bool_], pod: int, rows: IntArray) -> BoolArray:
-    """What holds of some pods, and of one whatever the column says."""
+    """The values of a column for some pods; true for ``pod``, whatever the column says."""
     holds: BoolArray = column.of(rows) | (rows == pod)
     return holds
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta, Struct, field
 
-from restow.documents.field_types import Duration, Uint
 from restow.documents.findings import Issue
+from restow.documents.shapes import Duration, Uint
 from restow.kube.labels import parse_selector, selector_from
 from restow.kube.objects import LabelSelector
 from restow.policies.arguments import PluginArgs, PriorityThreshold

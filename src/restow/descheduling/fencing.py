@@ -1,10 +1,10 @@
 """Which nodes a plan fences, so that no replacement lands there.
 
-A fence is a taint of restow's own on a node for as long as the plan is carried out. The strategies are asked for all they
-would suggest on the cluster as it is. A node is fenced if some strategy has suggestions that want a better place for the
-pod, and none of them finds it here: the overused nodes for LowNodeUtilization, those that are to be emptied for
-HighNodeUtilization, the full domains for topology spread. Nodes that the policy leaves out and cordoned ones are not fenced, and never
-more than the policy's share. The plan is then proven on the fenced cluster like any other.
+A fence is a taint of restow's own on a node for as long as the plan is carried out. All strategies run once on the cluster as
+it is. A node is fenced if no suggestion of some strategy accepts it as a better place: the overused nodes for
+LowNodeUtilization, the nodes to be emptied for HighNodeUtilization, the full domains for topology spread. Nodes that the
+policy leaves out and cordoned ones are not fenced, and never more than the policy's share. The plan is then proven on the
+fenced cluster like any other.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from restow.descheduling.placement import Landing, Obstacle, PluginRef
 from restow.policies.codes import PlacementConstraint, RefusalCode, Stage
 from restow.policies.restow_section import share_of
 
-#: Suggestions of one strategy for one node that stand for all: pods of a node want about the same.
+#: How many suggestions of one strategy for one node are looked at: pods of a node accept about the same nodes.
 _ASKED: Final = 8
-#: Nobody is told of it.
+#: The refusal of every move; it is never shown.
 _NOT_NOW: Reason = (Stage.PLACEMENT, RefusalCode.NO_GAIN, "nothing is moved here")
 
 
@@ -41,7 +41,7 @@ def fenced_nodes(runner: StrategyRunner, share: int | str) -> IntArray:
     survey = _Survey(state, runner.nodes[~state.cluster.nodes.unschedulable[runner.nodes]])
     runner.run(Arbiter(state, Limits(), survey))
     unwanted = survey.unwanted()
-    # If there are too many: first those that give pods, and of them those that the scheduler would like best.
+    # If there are too many: first the nodes that pods leave, and of them those that the scheduler would score best.
     order = np.lexsort((_fullness(state)[unwanted], ~survey.gives[unwanted]))
     return np.sort(unwanted[order][: share_of(share, len(runner.nodes))])
 
@@ -52,9 +52,9 @@ class _Survey:
     def __init__(self, state: ClusterState, nodes: IntArray) -> None:
         self._state = state
         self._nodes = nodes
-        #: From which nodes pods should go for a better place.
+        #: The nodes from which pods should move to a better place.
         self.gives: BoolArray = np.zeros(len(state.cluster.nodes), dtype=bool)
-        #: The nodes that no suggestion of a strategy has found good so far.
+        #: Of each strategy, the nodes that none of its suggestions has accepted so far.
         self._left: dict[PluginRef, IntArray] = {}
         self._asked: Counter[tuple[PluginRef, int]] = Counter()
 

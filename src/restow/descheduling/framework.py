@@ -1,4 +1,4 @@
-"""What a strategy is: it suggests moves and is told the verdicts; it never evicts anything itself.
+"""What a strategy is: it suggests moves and gets the verdicts; it never evicts anything itself.
 
 A strategy is a generator. It looks at a ``View``, yields a ``Suggestion`` for each pod it would move and is sent back
 the ``Verdict``, so it can adapt: leave a node whose limit is reached, lower the load it still sees. Accepted
@@ -47,7 +47,7 @@ class Verdict(enum.Enum):
     """What became of a suggestion."""
 
     EVICTED = "evicted"
-    #: Refused for a reason that concerns this pod alone; go on with the next.
+    #: Refused for a reason that applies only to this pod; go on with the next.
     REFUSED = "refused"
     #: The limit of the pod's node is reached.
     NODE_LIMIT = "node limit"
@@ -66,10 +66,10 @@ class Suggestion(Struct, frozen=True, gc=False):
 
     ``constraint`` and ``accepts`` say on which nodes the replacement may land; without ``accepts`` the constraint alone does.
     ``worse`` says on which of the other nodes a landing would do harm, because they are worse off by the strategy's measure
-    than the node that the pod leaves; None: on none. ``cost`` ranks the nodes for a replacement that can be steered, the
-    least is the best; None: all are as good. ``by_plan`` is for messages: a saved plan wants the move, not the strategy. ``used``
-    is what the pod was measured to use (nano-units), if the strategy goes by that: later figures of nodes show the move only
-    in time.
+    than the node that the pod leaves; None: on none. ``cost`` ranks the nodes for a replacement that can be steered: the
+    lowest is the best; None: all are equal. ``by_plan`` is for messages: a saved plan wants the move, not the strategy. ``used``
+    is the measured usage of the pod (nano-units), if the strategy works with usage: it corrects measurements of nodes that
+    were made before the move.
     """
 
     pod: int
@@ -108,17 +108,17 @@ class StrategyError(Exception):
 
 
 class NodeClass(Struct, frozen=True):
-    """Where a strategy that sorts nodes puts one, by percentages of capacity."""
+    """The class that a strategy gives a node, by percentages of capacity."""
 
     name: Literal["over", "under", "between"]
     #: Whether the strategy takes pods off such a node.
     gives: bool
     load: dict[str, float]
-    #: Up to where a node counts as underused.
+    #: The bounds up to which a node counts as underused.
     low: dict[str, float]
-    #: From where on it counts as overused, up to where it may be filled; empty where there is no such bound.
+    #: The bounds from which it counts as overused, and up to which it may be filled; empty if there are none.
     high: dict[str, float]
-    #: Where the load was measured and how old it is; empty where it is what pods request.
+    #: Where the load was measured and how old it is; empty if the load is what pods request.
     origin: str = ""
 
 
@@ -133,8 +133,8 @@ class Strategy(Struct, frozen=True):
     check that objects to landings of other strategies' moves. It saves time only: without it, a proven plan notices in the
     next round that the strategy would move the replacement again, forbids the first move and starts over.
 
-    ``by_parts``: a landing place that does for a pod does for every other with the same requests, rules and tolerations,
-    whosever it is; the strategy looks at neither labels nor owners.
+    ``by_parts``: the strategy looks at neither labels nor owners, so a node that is good for a pod is good for every other
+    pod with the same requests, rules and tolerations.
     """
 
     schema: PluginSchema
@@ -157,7 +157,7 @@ class EvictionFilter(Protocol):
 
 
 class View:
-    """What a strategy may look at: the cluster as it is now, and the questions it may ask of the evictor."""
+    """What a strategy may use: the cluster as it is now, and the filters of the evictor."""
 
     def __init__(
         self,
@@ -191,7 +191,7 @@ class View:
         self.now = now
         #: Upstream's nodeFit on the state as it is.
         self.fit = fit
-        #: Which pods a selector matches.
+        #: Finds the pods that a selector matches.
         self.labels = labels
         #: Whether the policy has a metrics server asked for usage; without, metrics objects of the input do not count.
         self.collects_metrics = collects_metrics
@@ -199,7 +199,7 @@ class View:
         self.usage = usage
         self._evictor = evictor
         self._refuse = refuse
-        #: Says why the strategy finds nothing to do, in one sentence for people.
+        #: Takes the reason why the strategy finds nothing to do, one sentence for people.
         self.note = note
         #: The node where the replacement of a pod that this strategy just moved has landed; negative if not known.
         self.landing_of = landing_of

@@ -1,10 +1,10 @@
-"""Judges where a replacement lands: where the scheduler would put it, or where it is steered.
+"""Decides whether a landing is good: where the scheduler would put the replacement, or where it is steered.
 
-Foreseen: kube-scheduler chooses. So every node that could win is judged by what the strategy accepts, and has a probability
-(``scheduling.sampling.landing_odds``). Together, the nodes that the strategy accepts must be probable enough, and those where the
-landing would do harm must be improbable enough (``descheduling.certainty``).
+Foreseen landings: kube-scheduler chooses. Every node that could win has a probability
+(``scheduling.sampling.landing_odds``). Together, the nodes that the strategy accepts must be probable enough, and those
+where the landing would do harm must be improbable enough (``descheduling.certainty``).
 
-Steered: the replacement is nominated for a node before kube-scheduler sees it. Then that node wins if it passes the
+Steered landings: the replacement is nominated for a node before kube-scheduler sees it. Then that node wins if it passes the
 filters, whatever scores and samples say. So the plan chooses: among the nodes that fit and that the strategy accepts, it takes
 the one with the least ``cost``. Source: evaluateNominatedNode, Kubernetes 1.36.
 """
@@ -36,24 +36,26 @@ _NAMED = 3
 MOST_CANDIDATES = 512
 #: Candidates of a certain move up to which each has its probability in a plan: more are not worth the time.
 _MANY = 16
-#: Of probabilities in a plan.
+#: Digits of the probabilities in a plan.
 _DIGITS = 4
+#: How many nodes with the same cost are looked at, at most.
+_ENOUGH = 128
 
 
 class PlacementPrediction(NamedTuple):
     """Where a replacement could land if nobody steers it."""
 
     odds: LandingOdds
-    #: Those that win if all nodes are looked at.
+    #: The nodes that win if the scheduler looks at all nodes.
     best: IntArray
     #: Whether it is scheduled only once the old pod is gone.
     afterwards: bool
-    #: What keeps it from all other nodes, where it would come back to its own.
+    #: Why it fits on no other node, if it would come back to its own.
     elsewhere: str = ""
 
 
 class Landings:
-    """Judges the landings of one plan. Call it while the state is the one on which the replacement is scheduled."""
+    """Decides about the landings of one plan. Call it while the state is the one on which the replacement is scheduled."""
 
     def __init__(
         self,
@@ -72,7 +74,7 @@ class Landings:
         #: The same integers for all moves.
         self._indices = np.arange(len(cluster.nodes)).astype(object)
         self._everywhere: IntArray = np.arange(len(cluster.nodes))
-        #: Who objects to landings, in this round.
+        #: The landing checks of this round.
         self.watchers: list[tuple[PluginRef, LandingCheck]] = []
 
     def foreseen(
@@ -93,12 +95,13 @@ class Landings:
         return self._unknown_eviction(suggestion.pod) or self._landing(odds, good, target, probability)
 
     def steered(self, ref: PluginRef, suggestion: Suggestion, source: int) -> Landing | Reason | None:
-        """Return the landing on the best node, else why none will do; None if the replacement fits on no node now.
+        """Return the landing on the best node, else why there is none; None if the replacement fits on no node now.
 
-        The filters first see only the nodes with the least cost, and all nodes only if none of those fits: that saves time.
+        The filters first see only nodes with the least cost, and all nodes only if none of those fits: that saves time.
+        Of nodes with the same cost, the scheduler's scores decide.
         """
         replacement = self._replacements.of(suggestion.pod)
-        wanted = self._everywhere[accepted(suggestion, source, self._everywhere)]
+        wanted = np.flatnonzero(accepted(suggestion, source, self._everywhere))
         best = _cheapest(suggestion, wanted)
         found = self._undisturbed(ref, replacement, best[self._schedulers.passing(replacement, best)])
         if not isinstance(found, np.ndarray):
@@ -220,7 +223,7 @@ class Landings:
         bad = odds.nodes[~good]
         unknown = self._missing_data.scoring(pod)
         if unknown and (unproven := self._unknown_eviction(pod)):
-            # Whoever adds the kinds that scores depend on would be asked for these next.
+            # With the kinds that scores depend on added, these would be missing next.
             return unproven
         since = f", as far as can be told without {missing_kinds(unknown)}" if unknown else ""
         chance = f"it would land well with a probability of {probability_text(probability)}" if odds.is_known else ""
@@ -236,15 +239,9 @@ class Landings:
 
 
 def accepted(suggestion: Suggestion, source: int, nodes: IntArray) -> BoolArray:
-    """Which of some nodes would do as landing places for a suggestion, bool[len(nodes)]."""
-    elsewhere = suggestion.constraint is not PlacementConstraint.ANYWHERE
-    good = nodes != source if elsewhere else np.ones(len(nodes), dtype=bool)
-    if suggestion.accepts is None:
-        return good
-    if good.all():
-        return suggestion.accepts(nodes)
-    good[good] = suggestion.accepts(nodes[good])
-    return good
+    """Which of some nodes a suggestion accepts as landing places, bool[len(nodes)]."""
+    good = np.ones(len(nodes), dtype=bool) if suggestion.accepts is None else suggestion.accepts(nodes)
+    return good if suggestion.constraint is PlacementConstraint.ANYWHERE else good & (nodes != source)
 
 
 def _gain(ref: PluginRef, suggestion: Suggestion) -> str:
@@ -258,12 +255,15 @@ def _no_gain(ref: PluginRef, suggestion: Suggestion) -> str:
 
 
 def _cheapest(suggestion: Suggestion, nodes: IntArray) -> IntArray:
-    """The nodes with the least cost for the strategy; all of them if it has no costs."""
+    """Nodes with the least cost for the strategy, at most ``_ENOUGH`` of them; all nodes if it has no costs.
+
+    They are evenly spaced, since neighbours by name are often in the same zone.
+    """
     if suggestion.cost is None or len(nodes) == 0:
         return nodes
     costs = suggestion.cost(nodes)
     cheapest: IntArray = nodes[costs == costs.min()]
-    return cheapest
+    return cheapest[:: -(-len(cheapest) // _ENOUGH)]
 
 
 def only(candidates: IntArray, source: int) -> bool:
@@ -286,7 +286,7 @@ def missing_kinds(kinds: Kinds) -> str:
 
 
 def some(names: Sequence[str], count: int) -> str:
-    """The first of so many names, for a sentence."""
+    """The first few names, and how many more of the ``count`` there are, for a sentence."""
     first = ", ".join(names[:_NAMED])
     return first if count <= _NAMED else f"{first} and {count - _NAMED} more"
 

@@ -1,6 +1,6 @@
 """Eviction limits of one cycle, counted per node, per namespace and in total.
 
-A limit of 0 refuses everything; an absent one nothing. The total is asked first, then the node, then the namespace.
+A limit of 0 refuses everything; an absent one nothing. The total is checked first, then the node, then the namespace.
 Source: Descheduler 0.36, evictions.PodEvictor.
 """
 
@@ -58,7 +58,7 @@ class Limits:
     total: int | None = None
     _on_node: Counter[int] = field(default_factory=Counter)
     _in_namespace: Counter[int] = field(default_factory=Counter)
-    _by_turn: Counter[tuple[int, int]] = field(default_factory=Counter)
+    _by_ref: Counter[tuple[int, int]] = field(default_factory=Counter)
     _all: int = 0
 
     def refusal(self, state: ClusterState, pod: int) -> LimitRefusal | None:
@@ -91,7 +91,7 @@ class Limits:
             self,
             _on_node=self._on_node.copy(),
             _in_namespace=self._in_namespace.copy(),
-            _by_turn=self._by_turn.copy(),
+            _by_ref=self._by_ref.copy(),
         )
 
     def spend(self, prior_evictions: Iterable[PriorEviction], state: ClusterState, refs: Sequence[PluginRef]) -> None:
@@ -103,16 +103,16 @@ class Limits:
             self._in_namespace[namespaces.get(each.namespace, -1)] += 1
             if (node := nodes.get(each.node)) is not None:
                 self._on_node[node] += 1
-                self._by_turn[refs.index(PluginRef(each.profile, each.plugin)), node] += 1
+                self._by_ref[refs.index(PluginRef(each.profile, each.plugin)), node] += 1
 
     def moved(self, ref: int, node: int) -> int:
         """How many pods of a node the n-th strategy has evicted."""
-        return self._by_turn[ref, node]
+        return self._by_ref[ref, node]
 
     def count(self, state: ClusterState, pod: int, node: int, ref: int) -> None:
         """Count the eviction of a pod from a node by the n-th strategy."""
         self._all += 1
-        self._by_turn[ref, node] += 1
+        self._by_ref[ref, node] += 1
         if self.per_node is not None:
             self._on_node[node] += 1
         if self.per_namespace is not None:

@@ -1,11 +1,11 @@
-"""Which namespaces let their pods be evicted: those who own one say so by an annotation on it.
+"""Which namespaces let their pods be evicted: an annotation on the namespace says so.
 
-``restow.dev/eviction: disabled`` keeps every pod of a namespace in place, whatever annotation the pod has: who may
-change a namespace has more say than who may change a pod. ``enabled`` is what a policy with ``namespaces: annotated``
-asks for. Any other value is a mistake of somebody who wanted to say something, and counts as ``disabled``.
+``restow.dev/eviction: disabled`` keeps every pod of a namespace in place, whatever annotation the pod has: the owner of a
+namespace decides before the owner of a pod. ``enabled`` is what a policy with ``namespaces: annotated`` requires. Any other
+value is a mistake, and counts as ``disabled`` because its author wanted to set something.
 
-A dump may hold no Namespaces. Then no annotation is known: nobody opts out, and whether somebody opts in is unknown.
-Where an API server does not show them, somebody may have opted out, so nothing may be evicted.
+If a dump has no Namespaces, no annotation is known: then no namespace opts out, and whether one opts in is unknown. If an
+API server does not show them, some namespace may have opted out, so nothing may be evicted.
 """
 
 from __future__ import annotations

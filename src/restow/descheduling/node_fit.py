@@ -2,11 +2,11 @@
 
 Checked: unschedulable, node selector and required node affinity, NoSchedule and NoExecute taints, the pod's own
 required anti-affinity against pods on that very node, and requests. Not checked, as upstream: other pods' anti-affinity,
-other nodes of the same topology domain, pod affinity, spread, ports, volumes. Nothing is reserved: each pod is judged
+other nodes of the same topology domain, pod affinity, spread, ports, volumes. Nothing is reserved: each pod is checked
 alone. Source: Descheduler 0.36, node.NodeFit.
 
 Verdicts are kept per class of pods (requests, tolerations, node affinity) as bool[node]; when pods leave, only the nodes
-that changed since are judged again. Anti-affinity depends on which pods are where, so it is counted when it is asked.
+that changed since are checked again. Anti-affinity depends on which pods are where, so it is counted each time.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from restow.cluster.label_groups import LabelGroups
 from restow.cluster.nodes import BASIC_RESOURCES, NO_LABEL, PODS
 from restow.cluster.pod_classes import Aspect, columns_of, pod_classes
 from restow.cluster.pod_columns import PodColumn, PodGroups, PodIndex, by_value
-from restow.cluster.pods import Rules
+from restow.cluster.pod_values import Rules
 from restow.cluster.state import ClusterState
 from restow.descheduling.steering import OpenNodes
 from restow.kube.labels import selector_from
 from restow.kube.objects import PodAffinityTerm
 
-#: Where the identifiers of a class stand.
+#: The positions of these columns in a class.
 _RESOURCES, _TOLERATIONS, _RULES = map(columns_of(Aspect.NODE_FIT).index, ("resources", "tolerations", "rules"))
 
 
@@ -63,7 +63,7 @@ class _Explanation:
 
 
 class NodeFit:
-    """Answers for one state, which may change between questions."""
+    """Whether pods fit on nodes of one state, which may change between calls."""
 
     def __init__(self, state: ClusterState, labels: LabelGroups) -> None:
         self._state = state
@@ -96,31 +96,31 @@ class NodeFit:
 
     def _fits_witness(self, pod: int, among: BoolArray, own: int) -> bool:
         """Whether the node on which such a pod fitted last is in the mask, not the pod's own, and still has room."""
-        verdict = self._verdicts.get(self._classes.values[pod])
+        verdict = self._verdicts.get(self.classes.values[pod])
         if verdict is None or self._has_terms.values[pod]:
             return False
         node = verdict.witness
-        return node not in {-1, own} and bool(among[node]) and bool(self._has_room(self._classes.values[pod], node))
+        return node not in {-1, own} and bool(among[node]) and bool(self._has_room(self.classes.values[pod], node))
 
     def _remember(self, pod: int, fits: BoolArray) -> bool:
         node = int(fits.argmax())
         found = bool(fits[node])
-        self._verdicts[self._classes.values[pod]].witness = node if found else -1
+        self._verdicts[self.classes.values[pod]].witness = node if found else -1
         return found
 
     def static(self, pod: int) -> BoolArray:
         """Nodes that fit by the rules that no move changes: unschedulable, selector, taints. bool[node]."""
-        known = self._verdicts.get(self._classes.values[pod])
-        return (known or self._verdict(self._classes.values[pod])).static
+        known = self._verdicts.get(self.classes.values[pod])
+        return (known or self._verdict(self.classes.values[pod])).static
 
     def explain(self, pod: int, among: BoolArray) -> str:
         """Why no other node of the mask fits, counted by the first rule that fails.
 
         For example ``3 insufficient memory, 2 untolerated taint``; empty where there is no other node.
         """
-        explanation = self._explanations.get(self._classes.values[pod])
+        explanation = self._explanations.get(self.classes.values[pod])
         if explanation is None or explanation.read != self._now() or self._has_terms.values[pod]:
-            explanation = self._explanations[self._classes.values[pod]] = self._explanation(pod)
+            explanation = self._explanations[self.classes.values[pod]] = self._explanation(pod)
         return explanation.text(among, int(self._state.node[pod]))
 
     def _explanation(self, pod: int) -> _Explanation:
@@ -131,7 +131,8 @@ class NodeFit:
         return _Explanation(tuple(reason for reason, _ in failures), first, self._now())
 
     @cached_property
-    def _classes(self) -> PodGroups:
+    def classes(self) -> PodGroups:
+        """The classes of pods that nodeFit does not tell apart, except for their anti-affinity."""
         return pod_classes(self._state.cluster, Aspect.NODE_FIT)
 
     @cached_property
@@ -146,7 +147,7 @@ class NodeFit:
         return PodIndex(pods, np.arange(len(pods)), lambda rows: [(pods.names[each],) for each in rows])
 
     def _fitting(self, pod: int) -> BoolArray:
-        fits = self._verdict(self._classes.values[pod]).fits
+        fits = self._verdict(self.classes.values[pod]).fits
         if self._has_terms.values[pod]:
             return fits & ~self._repels(pod)
         return fits
@@ -179,11 +180,11 @@ class NodeFit:
         return schedulable & self._selected(pod_class) & self._tolerated(pod_class)
 
     def _selected(self, pod_class: int) -> BoolArray:
-        rules = self._classes.table[pod_class][_RULES]
+        rules = self.classes.table[pod_class][_RULES]
         return self._open.selected(self._state.cluster.pods.tables.rules[rules].selection)
 
     def _tolerated(self, pod_class: int) -> BoolArray:
-        tolerations = self._classes.table[pod_class][_TOLERATIONS]
+        tolerations = self.classes.table[pod_class][_TOLERATIONS]
         return self._open.tolerated(self._state.cluster.pods.tables.tolerations[tolerations])
 
     def _has_room(self, pod_class: int, nodes: IntArray | int) -> BoolArray:
@@ -196,8 +197,8 @@ class NodeFit:
         cluster, state = self._state.cluster, self._state
         slots = cluster.nodes.allocatable[PODS, nodes] - state.running[nodes]
         lacking = [("insufficient pods", slots <= 0)]
-        # Explicit zeros count: they do not fit where more is requested than the node has.
-        for name, request in cluster.pods.tables.resources[self._classes.table[pod_class][_RESOURCES]].requests.items():
+        # A request of 0 counts too: it does not fit on a node with more requests than it has.
+        for name, request in cluster.pods.tables.resources[self.classes.table[pod_class][_RESOURCES]].requests.items():
             row = cluster.nodes.resources.index(name)
             free = cluster.nodes.allocatable[row, nodes] - state.requested[row, nodes]
             unlisted = ~cluster.nodes.lists_allocatable[row, nodes] if name not in BASIC_RESOURCES else False
@@ -206,7 +207,7 @@ class NodeFit:
 
     def _failures(self, pod: int) -> list[tuple[str, BoolArray]]:
         """Every rule in upstream's order with the nodes that fail it."""
-        pod_class = self._classes.values[pod]
+        pod_class = self.classes.values[pod]
         everywhere = np.arange(len(self._state.cluster.nodes))
         return [
             ("unschedulable", self._state.cluster.nodes.unschedulable),

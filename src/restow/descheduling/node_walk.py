@@ -1,7 +1,7 @@
 """The loop of most strategies: for each node, list the wanted pods, then suggest them one after the other.
 
-The evictor is asked while a node's pods are listed, before the first of them goes, because that is when upstream asks:
-a limit on replicas then sees only what earlier nodes lost. Source: Descheduler 0.36, the strategies that combine Filter
+The evictor's filters run while a node's pods are listed, before the first of them goes, because upstream does it then:
+a limit on replicas sees only what earlier nodes lost. Source: Descheduler 0.36, the strategies that combine Filter
 and PreEvictionFilter in their listing.
 """
 
@@ -13,7 +13,8 @@ from functools import partial
 import numpy as np
 
 from restow.cluster.interning import BoolArray, IntArray
-from restow.cluster.pods import Flag, Pods
+from restow.cluster.pod_values import Flag
+from restow.cluster.pods import Pods
 from restow.descheduling.framework import Suggestion, Suggestions, Verdict, View
 from restow.policies.codes import PlacementConstraint
 
@@ -31,9 +32,8 @@ def suggest_by_node(
 ) -> Suggestions:
     """Suggest the pods that have a reason, node by node.
 
-    ``listing`` drops or orders the pods of one node when it is their turn; ``accepts(pod, nodes)`` tells the landing
-    places that satisfy the strategy. A node whose limit is reached is left; the
-    total limit ends the walk.
+    ``listing`` drops or orders the pods of one node when it is their turn; ``accepts(pod, nodes)`` says which
+    nodes satisfy the strategy. A node whose limit is reached is left; the total limit ends the loop.
     """
     wanted = np.zeros(len(view.pods), dtype=bool)
     wanted[list(reasons)] = True

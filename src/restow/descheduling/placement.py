@@ -1,23 +1,26 @@
 """What a placement is, and ``upstream``, the one that does not predict where pods land.
 
-A placement is told to make one move after the other, each on the state that the moves before left, and answers with the
-landing or with the reason why the pod has to stay. Moves that belong together are made or refused as one. ``upstream``
-placement is the Descheduler's: evict, and let it land where it may. It asks no budget, as the Descheduler's own dry run never does, and nodeFit only where the policy
-says so, through the evictor. ``descheduling.proof`` is the other one.
+A placement makes one move after the other, each on the state that the moves before left, and returns the landing, or the
+reason why the pod has to stay. Moves that belong together are made or refused as one. ``upstream`` placement is the
+Descheduler's: it evicts, and the replacement lands somewhere. Like the Descheduler's own dry run, it checks no budget, and
+nodeFit only if the policy says so, through the evictor. ``descheduling.proof`` is the other one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from restow.cluster.pods import PENDING
 from restow.cluster.snapshot import Cluster
 from restow.cluster.state import ClusterState
 from restow.descheduling.evictor import Reason
 from restow.descheduling.framework import Suggestion
-from restow.policies.codes import Certainty, SteeringMode
+from restow.policies.codes import Certainty, RefusalCode, Stage, SteeringMode
+
+#: Why a pod stays that an earlier plan of the same cycle could not evict.
+GIVEN_UP: Final[Reason] = (Stage.PLACEMENT, RefusalCode.GIVEN_UP, "the cycle has already tried to evict it")
 
 
 class PluginRef(NamedTuple):
@@ -30,9 +33,9 @@ class PluginRef(NamedTuple):
 class Landing(NamedTuple):
     """Where a replacement lands, by index."""
 
-    #: PENDING where that is not known, or where nothing lands.
+    #: PENDING if it is not known, or if nothing lands.
     target: int = PENDING
-    #: None where nobody asked.
+    #: None if the placement does not predict it.
     certainty: Certainty | None = None
     #: The nodes that could win, in order of their names; of very many only the first, and the target.
     candidates: tuple[int, ...] = ()
@@ -66,7 +69,7 @@ class Placing(Protocol):
     """Makes moves on a state."""
 
     def move(self, ref: PluginRef, suggestions: Sequence[Suggestion]) -> tuple[Landing, ...] | Obstacle:
-        """Make all suggested moves, or say why not and change nothing; the pods exist and have nodes."""
+        """Make all suggested moves, or return why not and change nothing; the pods exist and have nodes."""
         ...
 
 

@@ -168,6 +168,8 @@ class MeasuredNode(Struct, frozen=True, rename="camel"):
 class MeasuredUsage(Struct, frozen=True):
     """The result of a query for usage; nodes without a usable figure are left out."""
 
+    #: Who was asked, as the policy has it.
+    source: str
     query: str
     #: None: the newest value counts.
     percentile: float | None
@@ -177,7 +179,7 @@ class MeasuredUsage(Struct, frozen=True):
 
 
 class Plan(Struct, frozen=True, rename="camel"):
-    """The whole answer; ``fence`` only where nodes are to be fenced, ``usage`` only where a Prometheus was asked."""
+    """The whole answer; ``fence`` only where nodes are to be fenced, ``usage`` only where a source of usage was asked."""
 
     metadata: Metadata
     moves: tuple[Move, ...]

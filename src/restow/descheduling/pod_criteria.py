@@ -9,7 +9,8 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from restow.cluster.interning import IdArray, IntArray
-from restow.cluster.pods import Pods, PodStates
+from restow.cluster.pod_values import PodStates
+from restow.cluster.pods import Pods
 from restow.descheduling.container_states import exit_codes, statuses_of
 from restow.errors import InputError
 from restow.kube.excerpts import excerpt
@@ -18,16 +19,15 @@ from restow.kube.objects import OwnerReference
 T = TypeVar("T")
 
 
-# A criterion answers with the few words that tell people why it holds, so that the reason of a suggestion is made of
-# the criteria it met, and never made again for the next pod alike.
+# A criterion returns a few words that say why it is met. The reason of a suggestion consists of these, and is made only
+# once for all pods with the same values.
 @dataclass(slots=True, frozen=True)
 class Criterion(Generic[T]):
-    """A question about a column of ``Pods`` and its table."""
+    """A condition on the values of a column of ``Pods``."""
 
     ids: IdArray
     table: Sequence[T]
-    #: Why a value meets it, empty where there is nothing to say; None where it does not. ValueError where the value
-    #: cannot be read.
+    #: Why a value meets it, empty if that needs no words; None if it does not. ValueError if the value cannot be read.
     why: Callable[[T], str | None]
 
 

@@ -1,13 +1,13 @@
 """``prove`` placement: a move is made only if the scheduler's own rules find a good place for the replacement.
 
 For each suggestion the replacement is scheduled on the state as it would be then: while the old pod still terminates and,
-only if it fits nowhere then, once the old pod is gone. ``descheduling.landings`` judges whether the landing is good. If it
+only if it fits nowhere then, once the old pod is gone. ``descheduling.landings`` decides whether the landing is good. If it
 is not, or if nothing fits, the pod stays and the state is restored. An accepted replacement keeps its place from then on.
 
 If a replacement can be steered (``descheduling.steering``) and fits somewhere as soon as it is created, it lands on the node
 that the plan chooses, and only the filters matter.
 
-The moves of a proposal are judged in order, each on the state that those before it leave. If one cannot be made, none is.
+The moves of a proposal are proven in order, each on the state that those before it leave. If one cannot be made, none is.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from restow.cluster.pods import NO_POD, PENDING, Flag
+from restow.cluster.pod_values import Flag
+from restow.cluster.pods import NO_POD, PENDING
 from restow.cluster.state import ClusterState
 from restow.descheduling.disruption_budgets import DisruptionBudgets
 from restow.descheduling.evictor import Reason
@@ -146,7 +147,7 @@ class Prover:
             for each in waiting:
                 landings[each] = self._land_late(ref, suggestions[each], sources[each])
             if len(suggestions) > 1:
-                # What is known of pods alike holds only while nothing moves.
+                # What is known of alike pods holds only until something moves.
                 self._memory.forget()
             for each in (*waiting, position):
                 landing = landings[each]
@@ -278,7 +279,7 @@ class Prover:
             name = self._pods.tables.schedulers[self._pods.schedulers[pod]]
             message = f'it uses scheduler "{name}", which restow does not know; add its profile with --scheduler-config'
             return Stage.PLACEMENT, RefusalCode.UNKNOWN_SCHEDULER, message
-        if self._pods.flags[pod] & Flag.RESOURCE_CLAIMS:
+        if self._pods.carries(pod, Flag.RESOURCE_CLAIMS):
             return Stage.PLACEMENT, RefusalCode.UNKNOWN, "it claims dynamic resources, which restow does not model"
         unknown = self._missing_data.decisive(pod)
         if unknown:
@@ -306,12 +307,12 @@ class Prover:
         self._state.place(self._replacements.of(pod), PENDING)
 
     def _signature(self, pod: int) -> Hashable:
-        """What tells a pod apart from others with the same parts, on the state as it is."""
+        """In what a pod differs from others with the same columns, on the state as it is."""
         when, missing = self._replacement_policies.of(pod), self._missing_data.signature(pod)
         return when, missing, self._schedulers.signature(pod)
 
     def _comes_with_volumes(self, pod: int) -> bool:
-        """Whether the pod has ephemeral volumes: then nobody can prove where the replacement of its replacement lands."""
+        """Whether the pod has ephemeral volumes: then it cannot be proven where the replacement of its replacement lands."""
         return any(volume.ephemeral for volume in self._pods.tables.volumes[self._pods.volumes[pod]])
 
     def _workload(self, pod: int) -> tuple[int, int]:

@@ -16,7 +16,8 @@ from restow.cluster.budgets import covered
 from restow.cluster.interning import BoolArray, IntArray, Interner
 from restow.cluster.label_groups import LabelGroups
 from restow.cluster.pod_columns import PodColumn, by_value
-from restow.cluster.pods import NO_TIME, Flag, Phase, Pods
+from restow.cluster.pod_values import NO_TIME, Flag, Phase
+from restow.cluster.pods import Pods
 from restow.cluster.snapshot import Cluster
 from restow.descheduling.container_states import elapsed_since
 from restow.descheduling.evictor_args import DEFAULT_PROTECTIONS, DefaultEvictorArgs

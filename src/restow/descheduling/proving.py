@@ -160,7 +160,8 @@ class _Proof:
     def cycle(self) -> Cycle:
         """The plan, and the state it leaves."""
         record = self._found()
-        return Cycle(record, self._state, self._runner.nodes, self._runner.missing() | self._missing_data.missed)
+        missing = self._runner.missing() | self._missing_data.missed
+        return Cycle(record, self._state, self._runner.nodes, self._runner.labels, missing)
 
     def _found(self) -> Record:
         """Search again with more moves forbidden until none is useless, not even in view of the plans that would follow."""

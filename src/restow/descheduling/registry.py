@@ -1,17 +1,18 @@
 """The plugins that a policy may name.
 
 To add a strategy: one file in ``descheduling/plugins`` and one line here, or an entry point of the group
-``restow.strategies`` in another package (``docs/how-to/write-a-strategy.md``).
+``restow.strategies`` in another package (``docs/how-to/write-a-strategy.md``), which is imported when a policy names the
+strategy.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
-from importlib.metadata import entry_points
+from typing import Final
 
 from restow.descheduling import evictor_args
 from restow.descheduling.framework import Strategy
+from restow.descheduling.installed_strategies import ENTRY_POINTS, strategy_of_a_package
 from restow.descheduling.plugins import (
     high_node_utilization,
     inter_pod_anti_affinity,
@@ -24,11 +25,8 @@ from restow.descheduling.plugins import (
     too_many_restarts,
     topology_spread,
 )
-from restow.errors import InputError
+from restow.installed_packages import Extensible
 from restow.policies.schema import PluginSchema
-
-#: Other packages register a ``Strategy`` object under this entry point group.
-ENTRY_POINTS = "restow.strategies"
 
 _BUILT_IN = (
     high_node_utilization.STRATEGY,
@@ -44,21 +42,20 @@ _BUILT_IN = (
 )
 
 
-@cache
+_OWN_IS: Final = "a plugin of restow itself"
+
+
 def strategies() -> Mapping[str, Strategy]:
-    """Every strategy by name; InputError where an installed package offers something else under the entry point."""
-    found = [*_BUILT_IN, *(_load(each.name, each.load()) for each in entry_points(group=ENTRY_POINTS))]
-    return {strategy.schema.name: strategy for strategy in found}
+    """Every strategy by name; looking one up raises UnusablePackageError where its package is at fault."""
+    own = {each.schema.name: each for each in _BUILT_IN}
+    return Extensible(ENTRY_POINTS, own, _OWN_IS, strategy_of_a_package)
 
 
-@cache
 def plugins() -> Mapping[str, PluginSchema]:
-    """What a policy may name and configure: the strategies and DefaultEvictor."""
-    schemas = [evictor_args.SCHEMA, *(strategy.schema for strategy in strategies().values())]
-    return {schema.name: schema for schema in schemas}
+    """What a policy may name and configure: the strategies and DefaultEvictor; looked up as ``strategies``."""
+    own = [evictor_args.SCHEMA, *(each.schema for each in _BUILT_IN)]
+    return Extensible(ENTRY_POINTS, {each.name: each for each in own}, _OWN_IS, _schema_of_a_package)
 
 
-def _load(name: str, offered: object) -> Strategy:
-    if not isinstance(offered, Strategy):
-        raise InputError(f"entry point {ENTRY_POINTS}: {name} is no restow.descheduling.framework.Strategy")
-    return offered
+def _schema_of_a_package(name: str, offered: object) -> PluginSchema:
+    return strategy_of_a_package(name, offered).schema

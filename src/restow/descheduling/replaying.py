@@ -1,12 +1,12 @@
 """Decides the moves of a saved plan again on the cluster as it is now: each is made or refused, in the plan's order.
 
-To the arbiter the plan is one more strategy: its moves are suggestions, and the evictor of their profile, the limits, the
-budgets and the placement judge them as they judge any other. The plan says
-which landing places its strategy accepts: the candidates that are not in vain. So a move is made if its replacement lands on
-one of them with sufficient probability, and any other landing counts as harm. A steered replacement goes to the plan's
-target if it fits there. A candidate from which the strategy now takes pods off is not accepted any more.
+To the arbiter the plan is one more strategy: its moves are suggestions, which pass the evictor of their profile, the limits,
+the budgets and the placement like any others. The strategy accepts the candidates of a move that are not in vain. So a move
+is made if its replacement lands on one of these with sufficient probability, and any other landing counts as harm. A
+steered replacement goes to the plan's target if it fits there. A candidate that the strategy now takes pods off is not
+accepted any more.
 
-Whether the strategy would suggest the move again does not matter: whoever applies a plan has decided that.
+Whether the strategy would suggest the move again does not matter: who applies a plan wants its moves.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Replay:
     refused: tuple[RefusedMove, ...]
 
 
-def check_turns(moves: Iterable[Move], policy: Policy, name: str) -> None:
+def check_plugins_enabled(moves: Iterable[Move], policy: Policy, name: str) -> None:
     """Raise InputError if a move of a plan, a file of this name, is of a strategy that its policy does not enable."""
     known = {ref for *_, ref in plugins_in_order(policy)}
     for index, move in enumerate(moves):
@@ -106,7 +106,7 @@ def replay(
     fence: Fenced | None = None,
     changed: Mapping[str, ChangeFound] = MappingProxyType({}),
 ) -> Replay:
-    """Decide moves that ``check_turns`` has accepted, at a time (nanoseconds since the epoch).
+    """Decide moves that ``check_plugins_enabled`` has accepted, at a time (nanoseconds since the epoch).
 
     ``changed`` says by uid why some pods must stay. ``profiles`` are those of the cluster's schedulers. ``steering`` is how
     replacements are brought to their targets; if by a fence, on the nodes of ``fence`` that still exist. InputError if the
@@ -159,7 +159,7 @@ class _Replaying:
     _moves: Sequence[Move]
     _missing_data: MissingData
     _changed: Mapping[str, ChangeFound]
-    #: Of strategies to landings; none where nothing is proven.
+    #: The landing checks of the strategies; none where nothing is proven.
     _landing_checks: Mapping[PluginRef, LandingCheck]
     _state: ClusterState = field(init=False)
     _refs: dict[PluginRef, tuple[Profile, DefaultEvictor]] = field(init=False)
@@ -188,10 +188,10 @@ class _Replaying:
         reasons |= self._unjudged(record, reasons)
         missing = self._runner.missing() | self._missing_data.missed
         refused = tuple(RefusedMove(each, *reasons[each.pod.uid]) for each in self._moves if each.pod.uid in reasons)
-        return Replay(Cycle(record, self._state, self._runner.nodes, missing), refused)
+        return Replay(Cycle(record, self._state, self._runner.nodes, self._runner.labels, missing), refused)
 
     def _unjudged(self, record: Record, reasons: Collection[str]) -> dict[str, ChangeFound]:
-        """Refuse the moves that were not judged because their strategy could not work."""
+        """Refuse the moves that were not decided because their strategy could not work."""
         judged = {self._state.cluster.pods.uids[each.pod] for each in record.evictions} | set(reasons)
         problems = {(ref.profile, ref.plugin): message for ref, message in record.problems}
         return {
@@ -204,7 +204,7 @@ class _Replaying:
         }
 
     def _stale(self, move: Move) -> ChangeFound | None:
-        """Why a move is out of date, so that it need not be judged; None if it is not."""
+        """Why a move is out of date and need not be decided; None if it is not."""
         if move.pod.uid in self._changed:
             return self._changed[move.pod.uid]
         pod = self._pods.get(move.pod.uid)

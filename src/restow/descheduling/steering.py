@@ -50,7 +50,7 @@ class Steerable:
 
 # Nothing else is checked: the node may be full, cordoned or not among those handed to strategies.
 class OpenNodes:
-    """Answers for the nodes of one cluster, kept for the next pod alike."""
+    """Which nodes of one cluster are open to a pod; kept for further pods with the same rules."""
 
     def __init__(self, nodes: Nodes) -> None:
         self._nodes = nodes

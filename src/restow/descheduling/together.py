@@ -22,16 +22,16 @@ from restow.scheduling.framework.recent import Recent
 
 #: Refusals of replacements that fit on no node.
 FITS_NOWHERE: Final = frozenset({RefusalCode.NO_FIT, RefusalCode.NEEDS_PREEMPTION})
-#: Of probabilities in a plan.
+#: Digits of the probabilities in a plan.
 _DIGITS = 4
-#: What sums of probabilities may be off.
+#: The largest rounding error of a sum of probabilities.
 _ROUNDING = 1e-6
 
 _Key = tuple[Hashable, ...]
 _Answer = PlacementPrediction | Reason
-#: What a pod may have alone: the signature says what comes of it.
+#: Columns that may be different for every pod: the signature says what they come to.
 _OWN = ("namespace", "labels", "owners", "images", "init_images", "volume_images")
-#: What decides where a replacement lands, beside that.
+#: The other columns that decide where a replacement lands.
 _SEEN = tuple(column for column in columns_of(Aspect.LANDING) if column not in _OWN)
 #: Pods alike of one node come soon after one another; a prediction on 5,000 nodes takes 0.1 MB.
 _CAPACITY = 1024
@@ -43,46 +43,46 @@ class Together(NamedTuple):
     purpose: str
     #: How many moves it has.
     moves: int
-    #: How sure it is that all of them succeed; None where nobody asked.
+    #: How sure it is that all of them succeed; None if the placement does not predict it.
     certainty: Certainty | None
     #: The least probability that all of them succeed; None where that is not known.
     probability: float | None
 
 
-# An overfull node has dozens of pods of a few kinds, and where the first of them cannot go the others cannot go
-# either. Pods are alike if a scheduler sees no difference between them and they leave the same node. It sees the same
-# resources, rules, tolerations and so on by their identifiers. Namespace, labels, owners and images are the pod's
-# own; what they come to is the same for many: who selects a pod, and where the pods are that it is spread with
-# (``Schedulers.signature``). Pods with volumes are never alike: their claims are their own. Whether the nodes that
-# could win would do is asked for each pod: what it uses, and which constraint wants it gone, is its own too.
+# An overfull node has dozens of pods of a few kinds, and where the first of a kind cannot go, the others cannot go
+# either. Pods are alike if they leave the same node and a scheduler sees no difference between them. Resources, rules,
+# tolerations and so on are compared by their identifiers. Namespace, labels, owners and images may differ, because
+# only their effect counts: which selectors match the pod, and where the pods are that it is spread with
+# (``Schedulers.signature``). Pods with volumes are never alike: each has its own claims. Whether the strategy accepts
+# the nodes that could win is asked for each pod, since that depends on its usage and on the constraint.
 class RefusalMemory:
-    """What was found out since the last move."""
+    """Predictions and refusals for alike pods, kept until something moves."""
 
     def __init__(self, pods: Pods, signature: Callable[[int], Hashable]) -> None:
         self._pods = pods
-        #: What else tells pods apart, on the state as it is.
+        #: In what else pods differ, on the state as it is.
         self._signature = signature
         self._known: Recent[_Key, _Answer] = Recent(_CAPACITY)
         self._learnt: tuple[int, int, _Answer] | None = None
 
     def recall(self, pod: int, source: int) -> _Answer | None:
-        """Where a pod alike could land, or why it cannot land anywhere."""
+        """Where an alike pod could land, or why it cannot land anywhere; None if none has been tried."""
         return self._known.get(self._key(pod, source)) if self._known else None
 
     def learn(self, pod: int, source: int, answer: _Answer) -> None:
-        """Take in what was said of a pod; its replacement was tried for that, so ``keep`` follows when that is undone."""
+        """Note the answer for a pod. Its replacement is still in the state, so ``keep`` follows when that is undone."""
         has_volumes = bool(self._pods.tables.volumes[self._pods.volumes[pod]])
         self._learnt = None if has_volumes else (pod, source, answer)
 
     def keep(self) -> None:
-        """Remember what was learnt last, now that the state is as it was before."""
+        """Keep the last answer, now that the state is as it was before."""
         if self._learnt is not None:
             pod, source, answer = self._learnt
             self._known.put(self._key(pod, source), answer)
             self._learnt = None
 
     def forget(self) -> None:
-        """Something has moved."""
+        """Forget all answers, because something has moved."""
         self._known = Recent(_CAPACITY)
         self._learnt = None
 

@@ -14,9 +14,8 @@ from typing import Any, Final, Generic, TypeVar
 import msgspec
 from msgspec import Struct, inspect
 
-from restow.documents.field_types import DURATION
 from restow.documents.findings import Issue, Path
-from restow.documents.shapes import Shape, fits, misfit, remedy, shape_of, shape_of_struct, words_of, zero
+from restow.documents.shapes import DURATION, Shape, fits, misfit, remedy, shape_of, shape_of_struct, words_of, zero
 from restow.kube.duration import parse_duration
 from restow.kube.excerpts import did_you_mean, excerpt
 

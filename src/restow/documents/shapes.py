@@ -1,16 +1,32 @@
-"""What a field may hold, in words: its type, whether a value fits, and what to write instead."""
+"""What a field may hold: its type, whether a value fits, and both in words.
+
+Types of Go that Python does not have are annotated ones here. ``Meta(extra={"go": ...})`` names the type of Go: the
+decoder (``documents.decoding``) looks at it to see what may be written, and messages may quote it.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
-from msgspec import Struct, inspect
+from msgspec import Meta, Struct, inspect
 
-from restow.documents.field_types import DURATION, INT_OR_STRING, RANGES
 from restow.documents.nodes import resolve
 from restow.kube.excerpts import excerpt
+
+DURATION: Final = "v1.Duration"
+_INT_OR_STRING: Final = "intstr.IntOrString"
+
+Uint = Annotated[int, Meta(extra={"go": "uint"})]
+Int = Annotated[int, Meta(extra={"go": "int"})]
+#: Written as a Go duration ("1h30m"), decoded to nanoseconds.
+Duration = Annotated[int, Meta(extra={"go": DURATION})]
+#: A number, or text such as "25%".
+IntOrString = Annotated[int | str, Meta(extra={"go": _INT_OR_STRING})]
+
+#: The range of integer types that do not declare one; the same on every platform that Kubernetes is built for.
+RANGES: Final = {"uint": (0, 2**64 - 1), "int": (-(2**63), 2**63 - 1)}
 
 
 @dataclass(slots=True, frozen=True)
@@ -43,7 +59,7 @@ _KINDS: Final[dict[type[inspect.Type], _Kind]] = {
     inspect.StructType: _MAPPING,
 }
 #: Types of a name of their own that take something else than their Python type says.
-_NAMED: Final = {DURATION: "a duration such as 1h30m", INT_OR_STRING: "a whole number, or text such as 25%"}
+_NAMED: Final = {DURATION: "a duration such as 1h30m", _INT_OR_STRING: "a whole number, or text such as 25%"}
 _FOUND: Final = {
     "bool": "true or false",
     "number": "a number",

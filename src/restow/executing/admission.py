@@ -1,8 +1,8 @@
-"""A mutating webhook: whether a new pod waits behind the gate of steering, as the steering that is announced has it.
+"""A mutating webhook: adds the scheduling gate of steering to new pods of controllers that steering has announced.
 
-For clusters whose API server has no admission policies that change objects. The API server asks about each new pod of a
-controller (``AdmissionReview``, admission.k8s.io/v1), and the answer is the pod as it is, or with an additional scheduling gate.
-If a question is malformed, the answer admits the pod unchanged, as if nobody had answered.
+It is for clusters whose API server has no admission policies that change objects. The API server sends each new pod of a
+controller (``AdmissionReview``, admission.k8s.io/v1), and the response admits it as it is, or with the gate added. A
+malformed request is answered by admitting the pod unchanged, as if the webhook were not there.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from restow.kube.objects import ConfigMap, OwnerReference, SchedulingGate
 from restow.kube.objects.metadata import ABSENT
 from restow.kube.objects.unreadable import DECODING_ERRORS
 
-#: Where the API server asks.
+#: The path to which the API server sends reviews.
 PATH: Final = "/admission/steer"
 
 _VERBS: Final = ("list", "watch")
@@ -39,14 +39,14 @@ _PAUSE: Final = 10.0
 
 
 class _Kind(Struct, frozen=True):
-    """The kind of object that the question is about."""
+    """The kind of the object under review."""
 
     group: str = ""
     kind: str = ""
 
 
 class _Request(Struct, frozen=True, rename="camel"):
-    """The question."""
+    """The request of a review."""
 
     uid: str = ""
     kind: _Kind = _Kind()
@@ -56,7 +56,7 @@ class _Request(Struct, frozen=True, rename="camel"):
 
 
 class _Question(Struct, frozen=True):
-    """An AdmissionReview with a question."""
+    """An AdmissionReview with a request."""
 
     request: _Request
 
@@ -71,14 +71,14 @@ class _Spec(Struct, frozen=True, rename="camel"):
 
 
 class _Pod(Struct, frozen=True):
-    """The parts of a pod that the answer depends on."""
+    """The parts of a pod that the response depends on."""
 
     metadata: _Metadata = _Metadata()
     spec: _Spec = _Spec()
 
 
 class _Response(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """The answer."""
+    """The response of a review."""
 
     uid: str
     allowed: Literal[True]
@@ -88,7 +88,7 @@ class _Response(Struct, frozen=True, rename="camel", omit_defaults=True):
 
 
 class _Answered(Struct, frozen=True, rename="camel"):
-    """An AdmissionReview with an answer."""
+    """An AdmissionReview with a response."""
 
     response: _Response
     api_version: str = "admission.k8s.io/v1"
@@ -106,12 +106,12 @@ class Answer(NamedTuple):
     is_gating: bool
 
 
-# The leader knows what it has just announced. But the API server asks any replica (``admission``), and those that do
-# not lead read what the leader writes, as an admission policy does. An entry that has not come yet leaves a
-# replacement ungated, which then lands where the scheduler wants.
+# The leader knows what it has just announced. But the API server sends reviews to any replica, and those that do not lead
+# read what the leader writes, as an admission policy does. If an entry has not arrived yet, the replacement is not gated
+# and lands where the scheduler wants.
 @dataclass(slots=True)
 class Announced:
-    """The controllers in the ConfigMap, which is watched from the first question on."""
+    """The controllers in the ConfigMap, which is watched from the first request on."""
 
     api: Api
     #: Where the ConfigMap is.
@@ -119,8 +119,8 @@ class Announced:
     #: Takes a sentence for people.
     warn: Callable[[str], None]
     _owners: frozenset[str] = field(default=frozenset(), init=False)
-    #: Why it cannot be followed, as told last.
-    _told: str = field(default="", init=False)
+    #: The last warning why it cannot be watched.
+    _warned: str = field(default="", init=False)
     _asked: asyncio.Event = field(default_factory=asyncio.Event, init=False)
 
     def awaits(self, owner: str) -> bool:
@@ -129,7 +129,7 @@ class Announced:
         return owner in self._owners
 
     async def run(self) -> None:
-        """Watch for ever, beginning with the first question: on most clusters there is none."""
+        """Watch for ever, from the first request on: on most clusters there is none."""
         await self._asked.wait()
         while True:
             try:
@@ -141,8 +141,8 @@ class Announced:
     def _refuse(self, error: ClientError) -> None:
         self._owners = frozenset()
         why = missing_right(error, CONFIG_MAPS, _VERBS) if isinstance(error, Forbidden) else str(error)
-        if why != self._told:
-            self._told = why
+        if why != self._warned:
+            self._warned = why
             self.warn(f"it is not known which replacements wait behind the gate: {why}")
 
     async def _follow(self) -> None:
@@ -170,7 +170,7 @@ def _response(request: _Request, awaits: Callable[[str], bool]) -> _Response:
 
 
 def _new_pod(request: _Request) -> _Pod | None:
-    """The pod that is to be created; None if the question is about anything else or cannot be read."""
+    """The pod that is to be created; None if the request is about anything else or cannot be read."""
     if request.kind != _Kind("", "Pod") or request.operation != "CREATE" or request.sub_resource:
         return None
     try:

@@ -14,7 +14,7 @@ from restow.policies.codes import OutcomeCode
 
 @dataclass(slots=True, frozen=True)
 class DryRun:
-    """Tells which moves would be made, and makes none."""
+    """Reports which moves would be made, and makes none."""
 
     settings: Settings
     memory: Memory

@@ -4,8 +4,8 @@ A task that starts claims its workload until it ends, and its budgets until the 
 assumes the landings of all moves before it, so it also waits for those. There are two exceptions: a move before it that lands
 only after it, and two moves whose steered landings do not depend on each other (``Task.goes_beside``), which run at the same
 time, up to the pace. Moves whose landings are not known run at the same time too. Tasks with the same claim wait in one lane
-in the plan's order, and are looked at again only when a claim is released or when their turn may have come. There is no clock and
-no I/O: the time is an argument, in seconds.
+in the plan's order, and are looked at again only when a claim is released or when
+their turn may have come. There is no clock and no I/O: the time is an argument, in seconds.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from restow.executing.task import Task
 Claim = tuple[Literal["workload", "budget"], str]
 _Lane = deque[Task]
 
-#: Evictions at a time: at first and at least, and at most.
+#: The least number of evictions at a time, which is also the first, and the most.
 _LEAST: Final = 4
 _MOST: Final = 16
-#: Seconds: an answer that came as quickly as the tick allows, and one that had to wait for more than that.
+#: Seconds: below the first, an answer was as quick as the tick allows; above the second, it was late.
 _QUICK: Final = 0.12
 _LATE: Final = 0.2
 
 
 class EvictionQueue:
-    """The tasks of one plan; at most ``pace.width`` of them are being asked of the API server at a time."""
+    """The tasks of one plan; at most ``pace.width`` evictions are requested at a time."""
 
     def __init__(self, tasks: Iterable[Task], pace: Pace) -> None:
         self._pace = pace
@@ -44,7 +44,7 @@ class EvictionQueue:
         self._again: list[tuple[float, int, Task]] = []
         #: When a task was put off for the first time.
         self._since: dict[int, float] = {}
-        #: Lanes that may go, by the number of their first task, and those that wait for a claim.
+        #: Lanes whose first task may start, by its number, and those that wait for a claim.
         self._open: list[tuple[int, _Lane]] = []
         self._parked: defaultdict[Claim, list[_Lane]] = defaultdict(list)
         #: Lanes whose turn has not come yet, by the number of their first task.
@@ -176,21 +176,21 @@ class EvictionQueue:
             heappush(self._open, (lane[0].number, lane))
 
 
-# An eviction waits for the API server's tick of 0.1 s, so some at a time are faster than one after another. A server
-# that has no processor left answers later instead, and what comes in bursts may break the watches of others. So a few
-# are asked for at first, one more whenever as many answers came quickly, and one less for each that took long.
+# The API server answers an eviction after a tick of 0.1 s, so several at a time are faster than one after another. A server
+# without free processors answers later instead, and bursts of requests may break the watches of others. So a few are
+# requested at first, one more whenever as many answers came quickly, and one less for each answer that took long.
 # Measured on kube-apiserver 1.36 with all of its control plane on two processors: 600 evictions took 25 s with 4 at a
 # time, 41 s with 8 and 47 s with 16.
 @dataclass(slots=True)
 class Pace:
-    """Of one plan."""
+    """How many evictions of one plan are requested at a time."""
 
     width: int = _LEAST
     #: Quick answers since the last change.
     _quick: int = field(init=False, default=0)
 
     def answered(self, seconds: float) -> None:
-        """An answer took so long."""
+        """Adjust the number to how long an answer took."""
         if seconds > _LATE:
             self._set(self.width - 1)
         elif seconds < _QUICK:

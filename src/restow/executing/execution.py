@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 from restow.client import eviction
 from restow.client.back_off import BackOff
 from restow.client.errors import NotPermitted
-from restow.client.permitted_body import Permit
+from restow.client.leadership import Permit
 from restow.descheduling.namespace_opt_out import withheld
 from restow.executing.eviction_queue import EvictionQueue, Pace
 from restow.executing.following import Following
@@ -45,18 +45,18 @@ from restow.workloads.replacement_policy import ReplacementPolicy
 
 #: Between two requests for the same pod (seconds).
 _ASK_AGAIN = BackOff(first=0.25, cap=8.0, jitter=0.25)
-#: After these, later moves do not find the cluster as the plan has it.
+#: After these, the cluster is not as the plan assumes for later moves.
 _ASTRAY = (Waiting, *UNFULFILLED)
-#: What a webhook says that does not let a pod be evicted and moves it instead. Source: Descheduler 0.36, evictions.
+#: The answer of a webhook that does not allow the eviction but moves the pod itself. Source: Descheduler 0.36, evictions.
 _IN_BACKGROUND = "Eviction triggered evacuation"
-#: Between two looks whether a budget has room (seconds), and after how many it is told that a pod waits for it.
+#: Between two looks whether a budget has room (seconds), and after how many looks a waiting pod is reported.
 _LOOK_AGAIN = BackOff(first=0.05, cap=0.5, factor=1.5, jitter=0.1)
-_TELLING_LOOKS = 10
+_LOOKS_BEFORE_REPORT = 10
 LEADERSHIP_ENDED = "leadership has ended"
-#: Timers may end a moment (seconds) early; what is due then is due, or it would be waited for without a pause.
+#: Timers may end slightly early (seconds): what is due within this time counts as due, or the loop would spin.
 _TICK = 0.001
-#: Seconds within which a request that was sent is carried out, if it ever is; a webhook may take 30. For so long an answer
-#: is waited for after a stop, and the end of a pod where the answer was lost.
+#: Seconds within which a request that was sent takes effect, if at all; a webhook may take 30. This long, an answer is
+#: waited for after a stop, and the end of a pod after its answer was lost.
 LAST_ANSWERS: Final = 30.0
 
 
@@ -97,7 +97,7 @@ class _Rejection(NamedTuple):
 
 
 class _Run:
-    """One plan on its way."""
+    """One plan that is being carried out."""
 
     def __init__(self, execution: Execution, tasks: Iterable[Task]) -> None:
         self._with = execution
@@ -107,24 +107,24 @@ class _Run:
         self._following = Following(
             execution.view, execution.memory, execution.settings, execution.steering, Places(tasks)
         )
-        self._told: asyncio.Queue[Outcome | BaseException] = asyncio.Queue()
+        self._outcomes: asyncio.Queue[Outcome | BaseException] = asyncio.Queue()
         self._changed = asyncio.Event()
         self._coroutines: set[asyncio.Task[None]] = set()
-        #: How often each task was asked for, and since when no answer has come to those of which one was lost.
+        #: How often each eviction was requested, and since when an answer is missing.
         self._asked: Counter[int] = Counter()
         self._unsure: dict[int, float] = {}
-        #: Tasks of which it was told that they wait.
+        #: Tasks that were reported as waiting.
         self._waiting: set[int] = set()
-        #: Budgets that had no room until a task was given up: others under them are asked for, and not waited for.
+        #: Budgets that had no room until a task was given up: other tasks under them do not wait for room.
         self._full: set[str] = set()
         #: Budgets under which something was evicted.
         self._used: set[str] = set()
-        #: Tasks under way, or of which nobody knows whether their pods go.
+        #: Tasks that have begun, and those of which it is unknown whether their pods will go.
         self._open: dict[int, Task] = {}
-        #: How often it was looked whether a task's budgets have room.
+        #: How often the budgets of each task were checked for room.
         self._looks: Counter[int] = Counter()
         self._stopped: _Rejection | None = None
-        #: Of the requests that are out: no end, unless it is stopped.
+        #: The timeouts of requests that were sent; they have no deadline until a stop.
         self._patience: set[asyncio.Timeout] = set()
 
     async def outcomes(self) -> AsyncGenerator[Outcome, None]:
@@ -133,14 +133,14 @@ class _Run:
                 self._changed.clear()
                 while (task := self._queue.start(elapsed() + _TICK)) is not None:
                     self._begin(task)
-                while not self._told.empty():
-                    told = self._told.get_nowait()
-                    if isinstance(told, BaseException):
-                        raise told
-                    yield told
+                while not self._outcomes.empty():
+                    outcome = self._outcomes.get_nowait()
+                    if isinstance(outcome, BaseException):
+                        raise outcome
+                    yield outcome
                 if self._queue.is_finished:
                     return
-                await self._news()
+                await self._wait_for_change()
         finally:
             for each in self._coroutines:
                 each.cancel()
@@ -164,7 +164,7 @@ class _Run:
         self._queue.hurry()
         self._changed.set()
 
-    async def _news(self) -> None:
+    async def _wait_for_change(self) -> None:
         """Wait until something has changed, or a task is to be asked again."""
         try:
             async with asyncio.timeout_at(self._queue.wakes_at()):
@@ -180,11 +180,11 @@ class _Run:
     def _ended(self, coroutine: asyncio.Task[None]) -> None:
         self._coroutines.discard(coroutine)
         if not coroutine.cancelled() and (error := coroutine.exception()) is not None:
-            self._told.put_nowait(error)
+            self._outcomes.put_nowait(error)
         self._changed.set()
 
-    def _tell(self, outcome: Outcome) -> None:
-        self._told.put_nowait(outcome)
+    def _report(self, outcome: Outcome) -> None:
+        self._outcomes.put_nowait(outcome)
         if isinstance(outcome, _ASTRAY):
             self._following.stray(outcome.task)
         if isinstance(outcome, ENDINGS):
@@ -217,14 +217,14 @@ class _Run:
         elif unsure:
             self._leave(task, reason_against)
         else:
-            self._tell(Dropped(task, *reason_against))
+            self._report(Dropped(task, *reason_against))
 
     def _leave(self, task: Task, reason_against: _Rejection) -> None:
         """Do not repeat a request that may have succeeded: wait and see whether the pod goes."""
         ending = Failed(task, f"the API server did not answer; no retry: {reason_against.message}")
         is_over = self._stopped is not None and self._stopped.code != OutcomeCode.REPLANNED
         if is_over or self._has_stayed(task):
-            self._tell(ending)
+            self._report(ending)
         else:
             self._put_off(task, ending, reason_against.message, None)
 
@@ -260,7 +260,7 @@ class _Run:
         self._following.expect(task)
         self._asked[task.number] += 1
         if (problem := await self._announce(task)) is not None:
-            self._tell(Dropped(task, problem, OutcomeCode.UNSTEERED))
+            self._report(Dropped(task, problem, OutcomeCode.UNSTEERED))
             return
         began = elapsed()
         try:
@@ -278,21 +278,21 @@ class _Run:
             case eviction.Evicted():
                 await self._follow(task)
             case eviction.AlreadyGone(message) if task.number not in self._unsure:
-                self._tell(Dropped(task, message, OutcomeCode.GONE))
+                self._report(Dropped(task, message, OutcomeCode.GONE))
             case eviction.AlreadyGone():
                 await self._follow(task)
             case eviction.Blocked(message, budget, pause):
                 self._wait_for_room(task, budget or message, pause)
             case eviction.Busy(message, _) if self._is_request(task, message):
                 self._with.memory.request(task, elapsed())
-                self._tell(Requested(task))
+                self._report(Requested(task))
             case eviction.Busy(message, pause):
                 self._put_off(task, Failed(task, message), message, pause)
             case eviction.Unanswered(message):
                 self._unsure.setdefault(task.number, elapsed())
                 self._put_off(task, Failed(task, message), message, None)
             case eviction.Misconfigured(message) | eviction.Denied(message) | eviction.Failed(message):
-                self._tell(Failed(task, message))
+                self._report(Failed(task, message))
 
     async def _announce(self, task: Task) -> str | None:
         """Have the replacement gated if it is to be steered; return why if that fails."""
@@ -323,8 +323,8 @@ class _Run:
         pause = _LOOK_AGAIN.wait(self._looks[task.number])
         if not self._queue.postpone(task, elapsed(), pause, self._with.settings.budget):
             return False
-        if self._looks[task.number] >= _TELLING_LOOKS:
-            self._tell_once(Waiting(task, f"The disruption budget {full[0]} allows no more disruptions"))
+        if self._looks[task.number] >= _LOOKS_BEFORE_REPORT:
+            self._report_once(Waiting(task, f"The disruption budget {full[0]} allows no more disruptions"))
         self._changed.set()
         return True
 
@@ -334,7 +334,7 @@ class _Run:
     def _wait_for_room(self, task: Task, message: str, pause: float | None) -> None:
         given_up = Blocked(task, f"{message}; restow has stopped retrying")
         if task.budgets & self._full:
-            self._tell(given_up)
+            self._report(given_up)
         elif not self._put_off(task, given_up, message, pause):
             self._full |= task.budgets
 
@@ -342,27 +342,27 @@ class _Run:
         """Ask again later. After the deadline, report the ending and return False."""
         wait = _ASK_AGAIN.wait(self._asked[task.number], pause)
         if not self._queue.postpone(task, elapsed(), wait, self._with.settings.budget):
-            self._tell(ending)
+            self._report(ending)
             return False
-        self._tell_once(Waiting(task, message))
+        self._report_once(Waiting(task, message))
         if self._stopped is not None and self._stopped.code == OutcomeCode.STOPPED:
             self._queue.hurry()
         self._changed.set()
         return True
 
-    def _tell_once(self, waiting: Waiting) -> None:
+    def _report_once(self, waiting: Waiting) -> None:
         if waiting.task.number not in self._waiting:
             self._waiting.add(waiting.task.number)
-            self._tell(waiting)
+            self._report(waiting)
 
     async def _follow(self, task: Task) -> None:
-        self._tell(Evicted(task))
+        self._report(Evicted(task))
         self._full -= task.budgets
         self._used |= task.budgets
         self._queue.answered(task)
         if task.replacement_policy in (ReplacementPolicy.NOT_NEEDED, ReplacementPolicy.NONE):
-            self._tell(Cleared(task))
+            self._report(Cleared(task))
             return
         async for outcome in self._following.follow(task):
             self._queue.landed(task)
-            self._tell(outcome)
+            self._report(outcome)

@@ -1,11 +1,9 @@
 """Fences: while a plan is carried out, the nodes where no replacement should land carry restow's taint.
 
-Whoever fences holds the Lease ``restow-fence`` and renews it as long as a fence stands. So there is one fence at a time, and
-every replica of restow can see whether it is still somebody's: ``unfencing.Unfencing`` takes away what is nobody's any
-more. The fence is set before the first eviction and awaited in our own watch; kube-scheduler, which has a watch of its
-own, gets a moment more.
-
-Nobody else's taints are lost (``client.objects``).
+The process that fences holds the Lease ``restow-fence`` and renews it as long as its fence stands. So there is one fence at
+a time, and every replica of restow can see whether a fence is still held: ``unfencing.Unfencing`` removes those that are
+not. The fence is set before the first eviction; evictions begin when our own watch shows it, and a moment later, because
+kube-scheduler has its own watch. Patches keep all other taints (``client.objects``).
 """
 
 from __future__ import annotations
@@ -20,9 +18,8 @@ from typing import Any, Final, Protocol
 from restow.client import objects
 from restow.client.errors import ClientError, NotFound
 from restow.client.leader_election import Election
-from restow.client.leadership import Timing
+from restow.client.leadership import Permit, Timing
 from restow.client.objects import PatchKind, adding_taint, is_outdated, removing_taint
-from restow.client.permitted_body import Permit
 from restow.client.resources import RESOURCES
 from restow.client.transport import Api
 from restow.cluster.fenced_nodes import FencedNode
@@ -30,14 +27,14 @@ from restow.executing.settings import Clock, elapsed
 from restow.kube.taints import FENCE
 
 LEASE: Final = "restow-fence"
-#: Of that lease (seconds): a fence whose holder is dead for so long is nobody's.
+#: The durations of that lease (seconds): a fence counts as abandoned when its holder has been dead for so long.
 TIMING: Final = Timing(lease=5.0, renew=3.0, retry=1.0)
-#: Seconds for which somebody else's fence is waited for before a plan goes without.
+#: Seconds to wait for the end of another fence; after that, the plan is carried out without one.
 _PATIENCE: Final = TIMING.lease + 4.0
-#: How many nodes are written at a time, and how often one is tried.
+#: How many nodes are patched at a time, and how often a patch is tried.
 _AT_A_TIME: Final = 16
 _TRIES: Final = 3
-#: Seconds until our own watch has to show what was written, and what the scheduler's gets on top.
+#: Seconds within which our own watch has to show the taints, and the additional time for the scheduler's watch.
 _SEEN: Final = 10.0
 _SETTLING: Final = 0.25
 _TOLD: Final = "it is to stop"
@@ -80,7 +77,7 @@ class Fencing:
     value: str = field(default="", init=False)
     #: When the fence that stands was begun, in the event loop's time.
     since: float = field(default=0.0, init=False)
-    #: The nodes that were asked for it.
+    #: The nodes that were to be fenced.
     _nodes: frozenset[str] = field(default=frozenset(), init=False)
     _election: Election | None = field(default=None, init=False)
     _holding: asyncio.Task[None] | None = field(default=None, init=False)
@@ -243,7 +240,7 @@ def taint_value(holder: str, now: float) -> str:
 
 
 async def _for_each(things: Iterable[Any], do: Callable[[Any], Any]) -> list[str]:
-    """Do something for each, a few at a time; return the problems."""
+    """Do something for each fence or node, a few at a time; return the problems."""
     limit = asyncio.Semaphore(_AT_A_TIME)
 
     async def one(thing: Any) -> str | None:

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 
-from restow.cluster.pods import Phase
+from restow.cluster.pod_values import Phase
 from restow.cluster.pods_now import PodNow
 from restow.executing.memory import Awaited, Memory
 from restow.executing.outcomes import Landed, Match, Missing, Outcome, Settled, Unready, Unverified, match_of
@@ -43,7 +43,7 @@ class Following:
         self._stopped: str | None = None
         #: The interruptions before each eviction that is followed, by the task's number.
         self._interruptions: dict[int, int] = {}
-        #: Whether every proven move so far has done what the later ones count on.
+        #: Whether every proven move so far has done what the proofs of later ones assume.
         self._on_track = True
 
     def stop(self, why: str) -> None:
@@ -57,7 +57,7 @@ class Following:
             self._interruptions[task.number] = self._view.interruptions
 
     def stray(self, task: Task) -> None:
-        """A move does not do, or not yet, what the proofs of later moves assume."""
+        """Note that a move has not done what the proofs of later moves assume, or not yet."""
         self._on_track = self._on_track and not task.is_proven
 
     def forget(self, task: Task) -> None:
@@ -67,7 +67,7 @@ class Following:
 
     async def follow(self, task: Task) -> AsyncIterator[Outcome]:
         """Yield the landing, if there is one, and then the ending."""
-        # What comes after the old pod has to wait for its end first.
+        # A replacement that comes after the old pod can only come once that has ended.
         waits = 2 if task.replacement_policy is ReplacementPolicy.AFTERWARDS else 1
         deadline = elapsed() + waits * self._settings.ready
         pod: PodNow | None = None
@@ -110,7 +110,7 @@ class Following:
         return self._replacements.find(task, self._view.pods_of(task.owner.uid))
 
     def _landed(self, task: Task, pod: str, node: str) -> Landed:
-        # Whoever cuts us off may cut the scheduler off: it places pods late then, on another cluster than the proof's.
+        # What cut us off may have cut the scheduler off too: then it places pods late, on another cluster than the proof's.
         is_seen = self._view.interruptions == self._interruptions[task.number]
         has_place = self._places.take(task, node)
         match = match_of(task, node, has_place=has_place, on_track=self._on_track and is_seen)
@@ -164,14 +164,13 @@ class Following:
         return Unready(task, f"{pod.name}, the replacement of {task.move.pod}, {what}")
 
 
-# A replacement is a pod of the same controller that was not there when the eviction was asked for. A StatefulSet's
-# has the same name. Where several pods of one controller are on their way, each new pod is the replacement of one of
-# them.
+# A replacement is a pod of the same controller that was not there when the eviction was requested. That of a StatefulSet
+# has the same name. If several evictions of one controller are under way, each new pod is the replacement of one pod.
 @dataclass(slots=True)
 class Replacements:
     """The replacements of all evictions under way."""
 
-    #: By the controller's uid: the pods that were there before, and those that are somebody's replacement.
+    #: By the controller's uid: the pods that were there before, and those that were found to be replacements.
     _known: dict[str, set[str]] = field(default_factory=dict)
     _expecting: dict[str, set[int]] = field(default_factory=dict)
 

@@ -33,7 +33,7 @@ from restow.policies.codes import AppliedResult, OutcomeCode, SteeringMode
 
 #: Landings with which a promise is kept.
 _AS_PLANNED: Final = (Match.PREDICTED, Match.UNFORETOLD)
-#: Dropped with one of these, a move is tried once more: the rest of the plan was decided anew, or is made unsteered.
+#: A move that was dropped with one of these codes is tried once more: the rest of the plan is decided anew or unsteered.
 _OPEN: Final = (OutcomeCode.REPLANNED, OutcomeCode.UNSTEERED)
 #: The codes of endings that have no code of their own.
 _CODES: Final[Mapping[type[Outcome], OutcomeCode]] = {
@@ -43,7 +43,7 @@ _CODES: Final[Mapping[type[Outcome], OutcomeCode]] = {
     Blocked: OutcomeCode.BLOCKED,
     Failed: OutcomeCode.FAILED,
 }
-#: Landings with which it is broken, and what is said of them.
+#: Landings with which it is broken, and what is reported.
 ELSEWHERE: Final = {
     Match.IN_VAIN: "where its strategy gains nothing",
     Match.ELSEWHERE: "which the plan does not name",

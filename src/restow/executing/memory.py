@@ -15,17 +15,17 @@ from restow.kube.duration import SECOND, format_duration
 #: The first pause and the longest (seconds).
 FIRST_PAUSE = 300.0
 LONGEST_PAUSE = 4 * 3600.0
-#: After so long without another one, failed predictions are forgotten (seconds).
+#: Failed predictions are forgotten after this time without another one (seconds).
 _FORGET = 24 * 3600.0
 #: If its strategy wants to move a replacement again within this time (seconds), the first move was useless.
 _SOON = 3600.0
-#: A request that nobody has fulfilled within this time is forgotten (seconds); the Descheduler's takes 10 to 20 minutes.
+#: A request that is not fulfilled within this time is forgotten (seconds); in the Descheduler after 10 to 20 minutes.
 _FULFILLED = 900.0
 
 
 @dataclass(slots=True, frozen=True)
 class Pause:
-    """Why a workload is left alone, and until when."""
+    """Why restow backs off from a workload, and until when."""
 
     whose: str
     why: str
@@ -46,7 +46,7 @@ class Awaited:
 
 @dataclass(slots=True)
 class Memory:
-    """Kept by a process over all its cycles."""
+    """What one process remembers over all its cycles."""
 
     _pauses: dict[str, Pause] = field(default_factory=dict)
     _awaited: dict[str, Awaited] = field(default_factory=dict)

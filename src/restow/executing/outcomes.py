@@ -15,9 +15,9 @@ from restow.policies.codes import OutcomeCode
 class Match(Enum):
     """How a landing compares with the plan."""
 
-    #: On one of the candidates, or in the place that the plan had for a pod alike.
+    #: On one of the candidates, or in the place that the plan has for an interchangeable pod.
     PREDICTED = "predicted"
-    #: The same, but on one where the strategy gains nothing.
+    #: On a candidate where the strategy gains nothing.
     IN_VAIN = "in vain"
     #: On another node.
     ELSEWHERE = "elsewhere"
@@ -52,7 +52,7 @@ class Landed:
     pod: str
     node: str
     match: Match
-    #: Whether later proofs count on something else.
+    #: Whether the proofs of later moves assume another landing.
     leads_astray: bool = False
 
 
@@ -135,13 +135,16 @@ class Unverified:
 
 Ending = Settled | Cleared | WouldEvict | Dropped | Requested | Blocked | Failed | Unready | Missing | Unverified
 ENDINGS = (Settled, Cleared, WouldEvict, Dropped, Requested, Blocked, Failed, Unready, Missing, Unverified)
-#: Endings after which the proofs of later moves count on what has not come about.
+#: Endings after which the cluster is not as the proofs of later moves assume.
 UNFULFILLED = (Dropped, Requested, Blocked, Failed, Missing, Unready)
 Outcome = Waiting | Evicted | Landed | Ending
 
 
 def match_of(task: Task, node: str, *, has_place: bool, on_track: bool) -> Match:
-    """How a replacement's node compares with the plan, which may have a place there; ``on_track`` while all is as it counts on."""
+    """How the node of a replacement compares with the plan.
+
+    ``has_place``: the plan has a place for it there. ``on_track``: all moves before did what the proof of this one assumes.
+    """
     move = task.move
     if node in move.in_vain:
         return Match.IN_VAIN

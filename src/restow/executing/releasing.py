@@ -20,10 +20,10 @@ from restow.cluster.pod_reading import STEERING_GATE
 from restow.cluster.pods_now import PodNow
 from restow.executing.settings import elapsed
 
-#: Seconds that a request of steering may take; the pod that it is about waits for it.
+#: Seconds that a request of steering may take: a pod waits for it.
 REQUEST: Final = 3.0
-#: Seconds after which a gated pod is let go that nobody awaits, that is awaited, and that a leader should have let go. With a
-#: pause and a request, each is less than ten.
+#: Seconds after which a gated pod is released: one that is not awaited, one that is awaited, and one that the leader should
+#: have released. With a pause and a request, each takes less than ten seconds.
 UNAWAITED, AWAITED, LEFT_BEHIND = 0.5, 5.0, 6.0
 #: Seconds between two looks at the gated pods.
 PAUSE: Final = 0.5
@@ -58,7 +58,7 @@ class Awaits(Protocol):
 
 
 class Counts(Protocol):
-    """Takes the figures; ``serving.steering_metrics.SteeringMetrics`` is one."""
+    """Metrics of gated pods; ``serving.steering_metrics.SteeringMetrics`` has them."""
 
     def gate_released(self) -> None:
         """Count a pod that was released without a nomination."""
@@ -82,7 +82,7 @@ class Releasing:
     steering: Awaits | None = None
     #: When each pod behind the gate was first seen, by uid.
     _seen: dict[str, float] = field(default_factory=dict, init=False)
-    #: Why pods could not be let go at the last look, by uid.
+    #: Why pods could not be released at the last check, by uid.
     _failed: dict[str, str] = field(default_factory=dict, init=False)
 
     async def run(self) -> None:
@@ -119,7 +119,7 @@ class Releasing:
         return AWAITED if any(self.steering.awaits(owner.uid) for owner in pod.owners) else UNAWAITED
 
     async def let_go(self, pods: Iterable[PodNow]) -> None:
-        """Release these pods now, whoever awaits them."""
+        """Release these pods now, even those that a plan still waits for."""
         for problem in await self._release_all(pods):
             if problem is not None:
                 self.warn(problem)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from restow.cluster.pods import Phase
+from restow.cluster.pod_values import Phase
 from restow.cluster.pods_now import PodNow
 from restow.descheduling.plan import Move
 from restow.executing.memory import Memory

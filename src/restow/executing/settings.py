@@ -24,16 +24,16 @@ def elapsed() -> float:
 
 @dataclass(slots=True, frozen=True)
 class Settings:
-    """Taken from the policy's ``restow:`` section."""
+    """How a plan is carried out, from the policy's ``restow:`` section."""
 
     #: How long a replacement may take until it is ready.
     ready: float = 300.0
     #: How long an eviction waits for its budget.
     budget: float = 300.0
     windows: tuple[Window, ...] = ()
-    #: Whose pods may be evicted at all.
+    #: The namespaces whose pods may be evicted at all.
     namespaces: Namespaces = "all"
-    #: Whether a pod that asks for it may be evicted by somebody else, later (feature gate EvictionsInBackground).
+    #: Whether a pod may be evicted later by another program if it asks for that (feature gate EvictionsInBackground).
     in_background: bool = False
 
     @staticmethod

@@ -1,12 +1,11 @@
 """Steering: replacements wait behind a gate, are nominated for their target, and are released.
 
 A pod that may be scheduled at once is bound within milliseconds, before anybody can say where it should go. So an admission
-policy of the cluster, or restow's own webhook (``admission``), gives new pods of some controllers a scheduling gate; which
-controllers, by uid, stands in a ConfigMap that restow writes just before it asks for an eviction, and clears as soon as no
-replacement is awaited any more. The gated
-replacement is nominated (``status.nominatedNodeName``), and then its gate is taken off: kube-scheduler tries the nominated
-node before any other, and goes on as always where it does not fit. Source: evaluateNominatedNode and
-NominatedNodeNameForExpectation, Kubernetes 1.36.
+policy of the cluster, or restow's own webhook (``admission``), gives new pods of some controllers a scheduling gate. The uids
+of these controllers are in a ConfigMap that restow writes just before it requests an eviction, and clears as soon as no
+replacement is awaited any more. The gated replacement is nominated (``status.nominatedNodeName``), and then its gate is
+removed: kube-scheduler tries the nominated node before any other, and goes on as always if the pod does not fit there.
+Source: evaluateNominatedNode and NominatedNodeNameForExpectation, Kubernetes 1.36.
 
 No pod waits for ever: every replica of restow, not only the leader, releases pods behind the gate that are not awaited
 (``releasing.Releasing``).
@@ -21,8 +20,8 @@ from typing import Final, Protocol
 
 from restow.client import objects
 from restow.client.errors import ClientError, Conflict, NotFound, NotPermitted
+from restow.client.leadership import Permit
 from restow.client.objects import PatchKind
-from restow.client.permitted_body import Permit
 from restow.client.resources import CONFIG_MAPS, RESOURCES
 from restow.client.transport import Api
 from restow.cluster.pods_now import PodNow
@@ -30,7 +29,7 @@ from restow.executing.releasing import release
 from restow.executing.settings import elapsed
 from restow.executing.task import Task
 
-#: Which is installed beforehand.
+#: It is installed beforehand.
 CONFIG_MAP: Final = "restow-steering"
 
 
@@ -64,9 +63,9 @@ class Steering:
     _awaited: dict[str, dict[int, str]] = field(default_factory=dict, init=False)
     #: When replacements were last given up before they were nominated, by namespace.
     _given_up: dict[str, float] = field(default_factory=dict, init=False)
-    #: The controllers whose entries are not in the ConfigMap as they should be.
+    #: The controllers whose entries in the ConfigMap are not up to date.
     _changed: set[str] = field(default_factory=set, init=False)
-    #: The request that takes what has changed by then; one is out at a time.
+    #: The next request, which writes all changes up to then; there is one at a time.
     _next: asyncio.Task[ClientError | None] | None = field(default=None, init=False)
     _writing: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
 
@@ -113,7 +112,7 @@ class Steering:
             return
         del self._awaited[task.owner.uid]
         problem = await self._bring(task.owner.uid)
-        # Without the ConfigMap nothing is gated; and whoever may not write any more clears it, which needs no permission.
+        # Without the ConfigMap nothing is gated. Without permission it is cleared at the end, which needs none.
         if problem is not None and not isinstance(problem, NotFound | NotPermitted):
             self.warn(
                 f"new pods of {task.owner.kind}/{task.owner.name} are still gated; restow releases them: {problem}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from restow.client import eviction
-from restow.client.permitted_body import Permit
+from restow.client.leadership import Permit
 from restow.client.transport import Api
 from restow.cluster.pods_now import PodNow
 from restow.executing.task import Task
@@ -63,7 +63,7 @@ class ApiEvictions:
     """Evictions through an API server."""
 
     api: Api
-    #: Asked just before each request goes out.
+    #: Checked just before each request is sent.
     permit: Permit
     #: Seconds; None for each pod's own.
     grace_period: int | None = None

@@ -30,13 +30,13 @@ class Task:
     #: The disruption budgets over the pod, as namespace/name.
     budgets: frozenset[str] = field(default_factory=frozenset)
 
-    #: Whether an eviction of the pod may be a request that somebody else fulfils later.
+    #: Whether the eviction may be a request that another program fulfils later.
     request_only: bool = False
-    #: Whether no rule of the pod makes the places of other pods decide where its replacement may go.
+    #: Whether the places of other pods do not matter for where the replacement may go, by the rules of the pod.
     is_independent: bool = False
-    #: The same for all moves of a plan whose replacements may change places; None if this one's has its own place only.
+    #: Equal for moves of a plan whose replacements may change places; None if this one's may not.
     interchangeable: Hashable | None = None
-    #: What the pod was measured to use, in nano-units by resource; empty where nobody goes by that.
+    #: The measured usage of the pod, in nano-units by resource; empty if it is not used.
     used: Mapping[str, int] = field(default_factory=dict)
 
     @property
@@ -46,14 +46,14 @@ class Task:
 
     @property
     def is_steered(self) -> bool:
-        """Whether the replacement is to be brought to its target."""
+        """Whether the replacement is to be steered to its target."""
         return self.move.steering is not None
 
     def goes_beside(self, before: Task) -> bool:
         """Whether it need not wait for the landing of an earlier move.
 
-        Both are brought to their targets, or both are certain to land in a place that the other may take as well; no rule
-        connects the two, and it does not go where the other leaves first.
+        Both are steered, or both are certain to land in places that the other may take as well; no rule connects the two, and
+        this one does not go to the node that the other leaves.
         """
         pair = (self, before)
         is_beside = all(each.is_steered for each in pair) or all(each.shares_places for each in pair)

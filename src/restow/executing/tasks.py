@@ -9,36 +9,39 @@ from typing import Final
 from restow.cluster.budgets import covered_pods
 from restow.cluster.label_groups import LabelGroups
 from restow.cluster.owners import OwnerCounts, owner_of, workload_of
-from restow.cluster.pods import Flag, Pods
+from restow.cluster.pod_values import Flag
+from restow.cluster.pods import Pods
 from restow.cluster.snapshot import Cluster
 from restow.cluster.usage import container_usage, pod_metrics
 from restow.descheduling.arbiter import Eviction
 from restow.descheduling.cycle import Cycle
 from restow.descheduling.planning import named_move
-from restow.executing.interchange import Interchange
+from restow.executing.places import Interchange
 from restow.executing.task import Task
 from restow.policies.policy import Policy
 from restow.policies.restow_section import share_of
 from restow.workloads.replacement_policy import ReplacementPolicies
 
-#: Of topology spread constraints.
+#: ``whenUnsatisfiable`` of soft topology spread constraints.
 _ONLY_SCORES: Final = "ScheduleAnyway"
 
 
 def tasks_of(cycle: Cycle, policy: Policy) -> tuple[Task, ...]:
     """The moves of a cycle by a policy, in order."""
-    tasks = _Tasks(cycle.state.cluster, policy)
+    if not cycle.record.evictions:
+        return ()
+    tasks = _Tasks(cycle, policy)
     return tuple(tasks.task(number, eviction) for number, eviction in enumerate(cycle.record.evictions))
 
 
 class _Tasks:
     """Tasks on one cluster."""
 
-    def __init__(self, cluster: Cluster, policy: Policy) -> None:
-        self._cluster = cluster
+    def __init__(self, cycle: Cycle, policy: Policy) -> None:
+        self._cluster = cluster = cycle.state.cluster
         self._share = policy.restow.per_workload
         self._sizes = _Sizes(cluster)
-        self._budgets = _budgets(cluster)
+        self._budgets = _budgets(cluster, cycle.labels)
         self._replacement_policies = ReplacementPolicies(cluster)
         self._interchange = Interchange(cluster, policy)
 
@@ -53,7 +56,7 @@ class _Tasks:
             replacement_policy=self._replacement_policies.of(pod),
             limit=share_of(self._share, self._sizes.of(pod)) or 1,
             budgets=self._budgets.get(pod, frozenset()),
-            request_only=bool(pods.flags[pod] & Flag.REQUEST_EVICT_ONLY),
+            request_only=pods.carries(pod, Flag.REQUEST_EVICT_ONLY),
             is_independent=_is_independent(pods, pod),
             interchangeable=self._interchange.kind(eviction) if _is_independent(pods, pod) else None,
             used=eviction.used or _measured(self._cluster, pod),
@@ -86,9 +89,8 @@ def _is_independent(pods: Pods, pod: int) -> bool:
     return not terms and all(each.when_unsatisfiable == _ONLY_SCORES for each in spread)
 
 
-def _budgets(cluster: Cluster) -> dict[int, frozenset[str]]:
+def _budgets(cluster: Cluster, labels: LabelGroups) -> dict[int, frozenset[str]]:
     """The budgets over each pod that has any."""
-    labels = LabelGroups(cluster.pods)
     found: defaultdict[int, list[str]] = defaultdict(list)
     for key, budget in cluster.kind("PodDisruptionBudget").items():
         for pod in covered_pods(budget, cluster, labels).tolist():

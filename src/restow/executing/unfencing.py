@@ -19,13 +19,13 @@ from restow.cluster.fenced_nodes import FencedNode
 from restow.executing.fencing import Fencing, NodesNow, remove
 from restow.executing.settings import elapsed
 
-#: Seconds between two looks at the nodes, and for which others get to lift their fence themselves.
+#: Seconds between two checks of the nodes, and the time that another process has to remove its fence itself.
 PAUSE: Final = 0.5
 _GRACE: Final = 1.0
 
 
 class Counts(Protocol):
-    """Takes the figures; ``serving.steering_metrics.SteeringMetrics`` is one."""
+    """Metrics of fences; ``serving.steering_metrics.SteeringMetrics`` has them."""
 
     def fences_stand(self, nodes: int, seconds: float) -> None:
         """Set how many nodes are fenced, and for how many seconds the longest has been."""
@@ -51,7 +51,7 @@ class Unfencing:
     fencing: Fencing | None = None
     #: When each fenced node was first seen.
     _seen: dict[str, float] = field(default_factory=dict, init=False)
-    #: Applies for the lease, and removes what stands once it has it.
+    #: Applies for the lease, and removes the fences once it has it.
     _applying: asyncio.Task[None] | None = field(default=None, init=False)
 
     async def run(self) -> None:

@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Final
 
+from restow.redaction import without_secrets
+
 #: Characters of a value that a message quotes.
 LONGEST = 200
 _LONG_WORD = re.compile(rf"\S{{{LONGEST + 1},}}")
@@ -20,8 +22,8 @@ _NEARLY_THE_SAME: Final = 0.85
 
 
 def described(error: BaseException) -> str:
-    """What somebody else's code raised, on one line."""
-    text = " ".join(str(error).split())
+    """What somebody else's code raised, on one line and without secrets: plans hold it, and are shared."""
+    text = without_secrets(" ".join(str(error).split()))
     return excerpt(f"{type(error).__name__}: {text}" if text else type(error).__name__)
 
 

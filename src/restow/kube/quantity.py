@@ -2,7 +2,7 @@
 
 A quantity is a fixed-point number with a suffix: SI (``250m``, ``2``, ``5G``), binary (``1.5Gi``) or an exponent
 (``1e3``). It is kept as an integer count of nano-units, the finest step that Kubernetes knows: finer values are
-rounded away from zero, so that whoever asks for something gets something. The style of the suffix is remembered for
+rounded away from zero, so that no request becomes 0. The style of the suffix is remembered for
 printing but takes no part in comparison. Source: ``resource.Quantity``, apimachinery 0.36.
 """
 
@@ -74,7 +74,7 @@ def _parse(text: str) -> Quantity:
         raise _not_a_quantity(text)
     whole, part = match["whole"].lstrip("0"), match["part"] or ""
     if not (match["whole"] or part):
-        # Upstream reads most such texts ("m", "-") as zero; whoever wrote one meant something else.
+        # Upstream reads most such texts ("m", "-") as zero; but they are surely mistakes.
         raise _not_a_quantity(text)
     up, down, style = _multiplier(match["suffix"], text)
     if len(whole) > _MOST_DIGITS:

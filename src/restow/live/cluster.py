@@ -24,12 +24,11 @@ from restow.client.transport import Api
 from restow.cluster.fenced_nodes import FencedNode
 from restow.cluster.left_out import ObjectKey, add_page, sentence
 from restow.cluster.pods_now import PodNow
-from restow.cluster.snapshot import Cluster, ClusterStore
+from restow.cluster.snapshot import Cluster, ClusterStore, Key
 from restow.cluster.usage import INTERVAL, smoothed
 from restow.kube.objects import NodeMetrics
 from restow.live.kinds import METRICS, PERMITTING, PROTECTING, READ, REQUIRED, refusal_sentence
-from restow.live.outages import Outages, Tell
-from restow.live.reflector import REFUSED, Reflector
+from restow.live.reflector import REFUSED, Outages, Reflector, Warn
 
 #: Seconds between two looks at metrics.k8s.io. Source: Descheduler 0.36 for nodes, whose mean counts on it; the metrics
 #: server measures every 15 s.
@@ -38,27 +37,41 @@ METRICS_INTERVALS = {"NodeMetrics": INTERVAL, "PodMetrics": 15.0}
 _LOOK = 15.0
 
 
+#: Is told a kind and the objects of it (namespace and name) that may have changed, each time some have.
+Touch = Callable[[str, Iterable[Key]], None]
+
+
 class WatchEndedError(Exception):
     """A task that follows a kind has ended, which none ever should: what is known will never be up to date again."""
 
 
 class LiveCluster:
-    """The state of a cluster as the API server last told it.
+    """The state of a cluster as the API server last reported it.
 
-    ``kinds`` are the kinds to keep; those of metrics.k8s.io are asked for again and again instead of being watched, and
-    the usage of nodes is the mean of what came so far (``cluster.usage``). ``tell`` is handed a sentence when a kind
-    is refused, when it is not any more, when news stop coming, when a kind is not known any more and when it is again, and
-    for objects that cannot be read.
+    ``kinds`` are the kinds to keep; those of metrics.k8s.io are read in intervals instead of being watched, and the usage
+    of nodes is the mean of what came so far (``cluster.usage``). ``warn`` gets a sentence when a kind cannot be listed,
+    when updates stop, when a kind is not known any more, when any of these is over, and for objects that cannot be read.
+    ``touch`` gets what may have changed, for code that keeps something of its own. ``done`` is what is not done to pods
+    that depend on what is not known.
     """
 
-    def __init__(self, api: Api, kinds: Sequence[str] = READ, *, tell: Tell) -> None:
+    def __init__(
+        self,
+        api: Api,
+        kinds: Sequence[str] = READ,
+        *,
+        warn: Warn,
+        touch: Touch = lambda _kind, _keys: None,
+        done: str = "evicted",
+    ) -> None:
         self._api = api
-        self._tell = tell
+        self._warn = warn
+        self._touch = touch
         self._reflectors = {kind: Reflector(kind) for kind in kinds}
         self._store = ClusterStore()
         self._tasks: list[asyncio.Task[None]] = []
         self._waiting: set[asyncio.Future[None]] = set()
-        self._outages = Outages(tell)
+        self._outages = Outages(warn, done)
         self._interruptions = 0
         #: What the last snapshot left out beside what cannot be read.
         self._beyond: Mapping[ObjectKey, str] = {}
@@ -116,6 +129,11 @@ class LiveCluster:
         """How often the news of nodes or pods have broken off so far, be it for a moment."""
         return self._interruptions
 
+    def is_interrupted(self, kind: str) -> bool:
+        """Whether the news of a kind have broken off, and nothing has come since."""
+        reflector = self._reflectors[kind]
+        return reflector.broken > reflector.heard
+
     def age(self, kind: str) -> float:
         """Seconds since what is known of a kind was up to date: the API server also says that nothing has changed."""
         return _now() - self._reflectors[kind].heard
@@ -148,6 +166,11 @@ class LiveCluster:
             self._snapshot = self._store.snapshot().without(missing)
             self._warn_beyond(self._snapshot.left_out)
         return self._snapshot
+
+    @property
+    def store(self) -> ClusterStore:
+        """What is known at this moment, to be read and not to be kept."""
+        return self._store
 
     def pod(self, namespace: str, name: str) -> PodNow | None:
         """A pod as it is now, without a snapshot; None if it is gone."""
@@ -251,9 +274,11 @@ class LiveCluster:
                 self._list(reflector, news)
             case Changed(changed):
                 self._put(reflector.kind, [changed], self._store)
+                self._touch(reflector.kind, [(changed.metadata.namespace, changed.metadata.name)])
                 self._wake()
             case Removed(removed):
                 self._store.remove(reflector.kind, removed.metadata.namespace, removed.metadata.name)
+                self._touch(reflector.kind, [(removed.metadata.namespace, removed.metadata.name)])
                 self._wake()
             case Current():
                 pass
@@ -279,27 +304,29 @@ class LiveCluster:
         self._put(reflector.kind, page.objects, reflector.coming)
         if not page.last:
             return
+        before = self._store.keys(reflector.kind)
         self._store.take_over(reflector.kind, reflector.coming)
+        self._touch(reflector.kind, before | self._store.keys(reflector.kind))
         reflector.coming = ClusterStore()
         if reflector.refused is not None:
-            self._tell(f"{RESOURCES[reflector.kind].plural} can be listed now")
+            self._warn(f"{RESOURCES[reflector.kind].plural} can be listed now")
         reflector.listed, reflector.refused, reflector.refusals = True, None, 0
         self._wake()
 
     def _put(self, kind: str, objects: Sequence[Any], store: ClusterStore) -> None:
-        add_page(_Reporting(store, self._store.left_out, self._tell), kind, objects)
+        add_page(_Reporting(store, self._store.left_out, self._warn), kind, objects)
 
     def _warn_beyond(self, left_out: Mapping[ObjectKey, str]) -> None:
         """Say once what only the snapshot leaves out."""
         beyond = {key: why for key, why in left_out.items() if key not in self._store.left_out}
         for key in sorted(beyond.keys() - self._beyond.keys()):
-            self._tell(sentence(key[0], beyond[key]))
+            self._warn(sentence(key[0], beyond[key]))
         self._beyond = beyond
 
     def _refuse(self, reflector: Reflector, why: str) -> None:
         """A kind cannot be listed; what was known of it is kept, and trusted for a while."""
         if reflector.refused is None:
-            self._tell(why)
+            self._warn(why)
         reflector.refused = why
         reflector.refusals += 1
         self._wake()
@@ -312,7 +339,7 @@ class LiveCluster:
             # Usage comes from somebody else, who may be down for good.
             self._refuse(reflector, trouble)
         elif reflector.refusals == 1:
-            self._tell(trouble)
+            self._warn(trouble)
 
     def _doubt(self, kinds: Iterable[str]) -> str | None:
         reflectors = (self._reflectors.get(kind) or Reflector(kind) for kind in kinds)
@@ -341,7 +368,7 @@ class _Reporting:
 
     store: ClusterStore
     known: Mapping[ObjectKey, str]
-    warn: Tell
+    warn: Warn
 
     def add(self, kind: str, wire: Sequence[Any]) -> None:
         self.store.add(kind, wire)
@@ -357,9 +384,11 @@ def _now() -> float:
 
 
 @asynccontextmanager
-async def live_cluster(api: Api, kinds: Sequence[str] = READ, *, tell: Tell) -> AsyncIterator[LiveCluster]:
+async def live_cluster(
+    api: Api, kinds: Sequence[str] = READ, *, warn: Warn, touch: Touch = lambda _kind, _keys: None
+) -> AsyncIterator[LiveCluster]:
     """A started ``LiveCluster``, stopped at the end."""
-    live = LiveCluster(api, kinds, tell=tell)
+    live = LiveCluster(api, kinds, warn=warn, touch=touch)
     await live.start()
     try:
         yield live

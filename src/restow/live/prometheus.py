@@ -1,4 +1,4 @@
-"""Usage from the Prometheus that a policy names: its queries, asked once for each cycle.
+"""Usage from the Prometheus that a policy names.
 
 Whatever goes wrong becomes the ``problem`` of a result, in upstream's words: a strategy that goes by it cannot work then,
 and all others do. Without a token of its own a pod shows that of its service account, and trusts the authorities that
@@ -11,10 +11,10 @@ from __future__ import annotations
 import asyncio
 import base64
 import binascii
-from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import aiohttp
 from msgspec import Struct
@@ -27,11 +27,11 @@ from restow.client.prometheus import Answer, Authorities, WrongFormError, query,
 from restow.client.proxies import is_http
 from restow.client.resources import SECRETS
 from restow.client.transport import Api
-from restow.cluster.usage_samples import NO_CLIENT, NO_USAGE, QueryResult, query_result
+from restow.cluster.usage_samples import NO_USAGE, QueryResult, UsageQuery, no_client, query_result
 from restow.errors import InputError
 from restow.kube.duration import SECOND
 from restow.kube.excerpts import excerpt
-from restow.policies.policy import Policy, Prometheus, SecretReference, UsageSettings, prometheus_of
+from restow.policies.policy import PROMETHEUS, Policy, Prometheus, SecretReference, UsageSettings, prometheus_of
 from restow.policies.usage_section import queries_of
 
 #: Seconds for all queries of a cycle, and for one try of one.
@@ -40,49 +40,41 @@ _TRY: Final = 15.0
 _ORIGIN: Final = "metricsProviders, Prometheus"
 _KEY: Final = "prometheusAuthToken"
 
-#: What each query of a policy comes to at the moment; it never fails, a result says what is wrong.
-UsageSource = Callable[[Policy], Coroutine[Any, Any, Mapping[str, QueryResult]]]
-
 
 class _Secret(Struct, frozen=True):
     data: dict[str, str] | None = None
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, frozen=True)
 class PrometheusUsage:
-    """Asks what policies want to know, and remembers what it was told in the cycles before."""
+    """Asks what policies want to know of it."""
 
     #: Of the cluster, for secrets.
     api: Api
     environ: Mapping[str, str]
     service_account: Path = SERVICE_ACCOUNT
-    _before: dict[str, QueryResult] = field(default_factory=dict)
 
-    async def results(self, policy: Policy) -> Mapping[str, QueryResult]:
+    async def results(self, policy: Policy) -> Mapping[UsageQuery, QueryResult]:
         """What each query of a policy comes to now; empty where it asks no Prometheus."""
-        queries, prometheus = queries_of(policy), prometheus_of(policy)
+        queries = tuple(each for each in queries_of(policy) if each.source == PROMETHEUS)
+        prometheus = prometheus_of(policy)
         if not queries or prometheus is None:
-            self._before = {}
             return {}
-        settings = policy.restow.usage
-        found = await self._asked(prometheus, queries, settings)
-        cycles = settings.cycles_in_all if settings is not None else 1
-        self._before = {each: result.after(self._before.get(each), cycles) for each, result in found.items()}
-        return self._before
+        return await self._asked(prometheus, queries, policy.restow.usage)
 
     async def _asked(
-        self, prometheus: Prometheus, queries: tuple[str, ...], settings: UsageSettings | None
-    ) -> dict[str, QueryResult]:
+        self, prometheus: Prometheus, queries: tuple[UsageQuery, ...], settings: UsageSettings | None
+    ) -> Mapping[UsageQuery, QueryResult]:
         try:
             async with asyncio.timeout(_PATIENCE), open_session() as session:
                 endpoint = await self._endpoint(prometheus, settings)
                 server = Api(endpoint, session, None, time_out=_TRY)
-                results = await asyncio.gather(*(_result(server, each, settings) for each in queries))
+                results = await asyncio.gather(*(_result(server, each.text, settings) for each in queries))
                 return dict(zip(queries, results, strict=True))
         except TimeoutError:
             problem = f"{NO_USAGE}: unable to capture prometheus metrics: no answer within {_PATIENCE:.0f} s"
         except (ClientError, InputError) as error:
-            problem = f"{NO_CLIENT}: {error}"
+            problem = f"{no_client(PROMETHEUS)}: {error}"
         return dict.fromkeys(queries, QueryResult(self.api.server_time.now(), problem=problem))
 
     async def _endpoint(self, prometheus: Prometheus, settings: UsageSettings | None) -> Endpoint:
@@ -130,10 +122,3 @@ async def _answer(server: Api, promql: str, settings: UsageSettings | None) -> A
     if settings is None or not settings.reach:
         return await query(server, promql)
     return await query_history(server, promql, settings.reach // SECOND, settings.spacing // SECOND)
-
-
-# The results go into ``Cluster.usage``, so that what decides asks nobody. ``prometheus`` is one source; a dump may
-# bring results along as well.
-async def no_usage(_: Policy) -> Mapping[str, QueryResult]:
-    """Nobody answers."""
-    return {}

@@ -1,14 +1,17 @@
-"""One kind of a live cluster: how far its list is, and when it was heard of last.
+"""One kind of a live cluster: how much of it is known, how recent that is, and the warnings about kinds without updates.
 
-What was heard of a kind is kept when no more comes, be it that the right is taken away, that lists fail or that a watch
-hangs. It is trusted for a while, for most of that passes; then nobody knows what there is of the kind.
+What is known of a kind is kept when updates stop, because the right was taken away, lists fail or a watch hangs. It is
+trusted for a while, because most of these end soon; after that the state of the kind is unknown.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import Final
 
 from restow.client.back_off import BackOff
+from restow.client.errors import ClientError
 from restow.client.resources import RESOURCES
 from restow.cluster.snapshot import ClusterStore
 from restow.live.kinds import REQUIRED
@@ -17,6 +20,11 @@ from restow.live.kinds import REQUIRED
 REFUSED = BackOff(first=1.0, cap=300.0, factor=4.0, jitter=0.1)
 #: Seconds for which what was heard of a kind is trusted; the API server says each minute that nothing is missing.
 TRUSTED = 180.0
+#: A connection that breaks again within so many seconds could not be made in between.
+_SOON: Final = 30.0
+
+#: Takes a warning: a sentence for people.
+Warn = Callable[[str], None]
 
 
 @dataclass(slots=True)
@@ -53,3 +61,54 @@ class Reflector:
         if not self.listed:
             return self.refused or f"{RESOURCES[self.kind].plural} have not been listed yet"
         return f"the API server has not reported on {RESOURCES[self.kind].plural} for {now - self.heard:.0f} s"
+
+
+class Outages:
+    """Warns of kinds that are not updated any more: once when it begins, and once when it is over.
+
+    There are two stages. A connection that breaks again and again is reported at once. A kind that has had no update
+    for longer than it is trusted is reported by name, with the consequence for pods that depend on it.
+    """
+
+    def __init__(self, warn: Warn, done: str) -> None:
+        self._warn = warn
+        self._done = done
+        #: Kinds without updates at present.
+        self._silent: set[str] = set()
+        #: Kinds that were reported as not known any more.
+        self._lost: set[str] = set()
+
+    def interrupted(self, reflector: Reflector, error: ClientError, now: float) -> None:
+        """A connection broke. One that is cut and made again is no outage, and all kinds fail together."""
+        again, reflector.broken = now - reflector.broken < _SOON, now
+        if again:
+            if not self._silent:
+                self._warn(f"cannot update {_plural(reflector.kind)} for now: {error}")
+            self._silent.add(reflector.kind)
+
+    def heard(self, reflector: Reflector) -> None:
+        """A kind is up to date."""
+        if reflector.kind in self._silent:
+            self._silent.discard(reflector.kind)
+            if not self._silent:
+                self._warn("the cluster state is up to date again")
+
+    def look(self, reflectors: Iterable[Reflector], now: float) -> None:
+        """Warn of kinds that are not known any more, and say which are known again."""
+        lost = {each.kind for each in reflectors if each.listed and not each.is_known(now)}
+        if new := lost - self._lost:
+            self._warn(
+                f"the API server has not reported on {_listed(new)} for {TRUSTED:.0f} s: their current state is unknown, "
+                f"and pods that depend on it are not {self._done}"
+            )
+        if back := self._lost - lost:
+            self._warn(f"{_listed(back)} are known again")
+        self._lost = lost
+
+
+def _listed(kinds: Iterable[str]) -> str:
+    return ", ".join(sorted(map(_plural, kinds)))
+
+
+def _plural(kind: str) -> str:
+    return RESOURCES[kind].plural

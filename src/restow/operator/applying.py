@@ -14,8 +14,8 @@ from typing import Any, Final, TypeAlias
 
 from restow.client import objects
 from restow.client.errors import BadRequest, NotFound
+from restow.client.leadership import Permit
 from restow.client.listing import Selection, all_objects
-from restow.client.permitted_body import Permit
 from restow.client.resources import Resource
 from restow.client.transport import Api
 from restow.operator.objects import DEPLOYMENTS, JOBS, SELECTOR, WRITTEN, Object, resource_for
@@ -164,7 +164,7 @@ async def _applied(writing: Writing, wanted: Object) -> Object:
         metadata["name"],
         wanted,
         manager=MANAGER,
-        # Whoever changed a field by hand loses it again.
+        # A field that somebody changed by hand is changed back.
         force=True,
         permit=writing.permit,
     )

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Final
 
 from restow.client.back_off import STREAMS
-from restow.client.permitted_body import Permit
+from restow.client.leadership import Permit
 from restow.client.transport import Api
 from restow.operator.applying import Writing
 from restow.operator.facts import Installation
@@ -53,7 +53,7 @@ class OperatorSettings:
 
 async def operate(settings: OperatorSettings, log: Log) -> None:
     """Return when told to stop, or when the lease is lost; InputError, ClientError or OSError for what keeps it from working."""
-    stopping, health, metrics = told_to_stop(log), Health(), OperatorMetrics()
+    stopping, health, metrics = told_to_stop(log), Health(program="operator"), OperatorMetrics()
     heed = partial(heed_signals, stopping, log)
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(watched(health.watchdog, log))

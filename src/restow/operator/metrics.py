@@ -5,18 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, Literal
 
-from prometheus_client import (
-    CollectorRegistry,
-    Counter,
-    Gauge,
-    GCCollector,
-    Histogram,
-    PlatformCollector,
-    ProcessCollector,
-)
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from restow.operator.objects import Object
-from restow.serving.exposition import exposition
+from restow.serving.exposition import add_process_metrics, exposition
 
 #: What becomes of a sync.
 SyncResult = Literal["done", "failed"]
@@ -26,7 +18,7 @@ _RESULTS: Final[tuple[SyncResult, ...]] = ("done", "failed")
 
 
 class OperatorMetrics:
-    """Everything that ``/metrics`` tells."""
+    """Everything that ``/metrics`` has."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -44,8 +36,7 @@ class OperatorMetrics:
         )
         for result in _RESULTS:
             self._syncs.labels(result)
-        for process_wide in (ProcessCollector, PlatformCollector, GCCollector):
-            process_wide(registry=self.registry)
+        add_process_metrics(self.registry)
 
     def text(self) -> str:
         """Return all of it in Prometheus' text format."""

@@ -71,7 +71,7 @@ def _document(spec: KubeDeschedulerSpec, facts: Facts, installation: Installatio
 
 
 def _namespaces(facts: Facts, installation: Installation) -> tuple[str, ...]:
-    """Return the namespaces that there are; that of the operator is one, whoever read the others."""
+    """Return the namespaces of the cluster; that of the operator is always one of them."""
     return (*facts.namespaces, installation.namespace)
 
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from restow.documents.field_types import Duration
+from restow.documents.shapes import Duration
 from restow.kube.objects import Int32, Int64
 
 API_VERSION = "operator.openshift.io/v1"
@@ -73,7 +73,7 @@ class ProfileCustomizations(Struct, frozen=True, rename="camel", kw_only=True):
     dev_low_node_utilization_thresholds: Level | None = None
     dev_high_node_utilization_thresholds: PackingLevel | None = None
     dev_deviation_thresholds: DeviationLevel | None = None
-    #: A name of ``prometheus.QUERIES``, or ``query:`` and PromQL.
+    #: A name of ``facts.QUERIES``, or ``query:`` and PromQL.
     dev_actual_utilization_profile: str = ""
     dev_enable_evictions_in_background: bool = False
     #: Deprecated; nobody reads it.

@@ -21,6 +21,7 @@ from restow.descheduling.node_utilization.queried import whole_percents
 from restow.descheduling.node_utilization.thresholds import is_above, is_below
 from restow.descheduling.plugins.low_node_utilization import LowNodeUtilizationArgs, limits
 from restow.descheduling.registry import plugins
+from restow.descheduling.usage_sources import usage_schemas
 from restow.errors import InputError
 from restow.kube.labels import parse_selector
 from restow.operator.objects import KUBEDESCHEDULERS
@@ -159,7 +160,7 @@ def read_policy(path: str) -> Policy:
         text = read_small_file(path)
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error} (--policy-config-file)") from error
-    return load_document(read_policy_document(text, path), plugins()).policy
+    return load_document(read_policy_document(text, path), plugins(), usage_schemas()).policy
 
 
 def tainting_policy(policy: Policy) -> TaintingPolicy | None:

@@ -1,7 +1,7 @@
 """The soft taints of busy nodes: which nodes bear them, and the one patch that makes it so.
 
-kube-scheduler prefers nodes without them. A patch tests the whole list of taints before it writes a new one, because the
-list is atomic: whatever somebody else has changed meanwhile makes the patch fail, and the node is read again.
+kube-scheduler prefers nodes without them. A patch changes only these taints, and tests each that it removes: if somebody
+else has moved them in the list meanwhile, the patch fails, and the node is read again.
 Source of the names: cluster-kube-descheduler-operator 5.4.
 """
 
@@ -15,9 +15,9 @@ from typing import Any, Final
 from msgspec import Struct, structs
 
 from restow.client import objects
-from restow.client.errors import ClientError, NotFound
+from restow.client.errors import BadRequest, ClientError, Conflict, NotFound
 from restow.client.listing import readable_objects
-from restow.client.objects import PatchKind, is_outdated
+from restow.client.objects import PatchKind, adding_taint, removing_taint
 from restow.client.resources import RESOURCES
 from restow.client.transport import Api
 
@@ -32,7 +32,6 @@ EFFECT: Final = "PreferNoSchedule"
 #: How many nodes are written at a time, and how often one is tried.
 _AT_A_TIME: Final = 20
 _TRIES: Final = 3
-_PATH: Final = "/spec/taints"
 
 #: A taint with all that the API server says of it.
 RawTaint = dict[str, Any]
@@ -93,15 +92,15 @@ def taint_patch(taints: Sequence[RawTaint], keys: Collection[str]) -> list[dict[
 
     Empty if it does already. All other taints stay, in their order.
     """
-    kept = [each for each in taints if not is_soft_taint(each) or each["key"] in keys]
-    present = {each["key"] for each in kept if is_soft_taint(each)}
-    missing = [{"key": key, "value": VALUE, "effect": EFFECT} for key in sorted(set(keys) - present)]
-    after = [*kept, *missing]
-    if after == [*taints]:
-        return []
-    # A test for null holds where there is no list.
-    test = {"op": "test", "path": _PATH, "value": [*taints] or None}
-    return [test, {"op": "add", "path": _PATH, "value": after} if after else {"op": "remove", "path": _PATH}]
+    present = {taint["key"]: place for place, taint in enumerate(taints) if is_soft_taint(taint)}
+    # From the end, so that the places before stay what they are.
+    obsolete = sorted((place for key, place in present.items() if key not in keys), reverse=True)
+    patch = [operation for place in obsolete for operation in removing_taint(place, taints[place])]
+    is_tainted = bool(taints)
+    for key in sorted(set(keys) - present.keys()):
+        patch += adding_taint({"key": key, "value": VALUE, "effect": EFFECT}, is_tainted=is_tainted)
+        is_tainted = True
+    return patch
 
 
 async def read_nodes(api: Api) -> list[TaintedNode]:
@@ -136,7 +135,7 @@ async def remove_taints(api: Api) -> int:
 
 
 async def _write(api: Api, node: TaintedNode, keys: Collection[str]) -> bool:
-    """Whether a node had to be changed; it is read again after each patch that did not fit."""
+    """Whether a node had to be changed; it is read again after each patch that did not fit any more."""
     for attempt in range(1, _TRIES + 1):
         patch = taint_patch(node.taints, keys)
         if not patch:
@@ -145,8 +144,9 @@ async def _write(api: Api, node: TaintedNode, keys: Collection[str]) -> bool:
             await objects.patch(api, _NODES, "", node.name, patch, kind=PatchKind.JSON)
         except NotFound:
             return False
-        except ClientError as error:
-            if attempt == _TRIES or not is_outdated(error):
+        except (Conflict, BadRequest):
+            # The list has changed, or another tainter has added the same taint.
+            if attempt == _TRIES:
                 raise
             node = await objects.get(api, _NODES, "", node.name, TaintedNode)
         else:

@@ -49,12 +49,12 @@ async def sync(operator: Operator) -> None:
     for each in await _resources(operator):
         if any(check_name(_metadata(each), operator.installation.namespace)):
             misplaced = _misplaced(operator, each)
-            await _tell(operator, each, misplaced, _status(operator, each, misplaced, {}))
+            await _write_status(operator, each, misplaced, _status(operator, each, misplaced, {}))
         else:
             ours = each
     if ours is None:
         operator.metrics.conditions(())
-        # Whoever took the finalizer away by force has left objects that belong to no namespace.
+        # If the finalizer was removed by force, objects that belong to no namespace are left.
         await _remove(operator.writing)
     elif not ours["metadata"].get("deletionTimestamp") and FINALIZER in ours["metadata"].get("finalizers", ()):
         # Without the finalizer nothing may be made: nobody would remove it. Kopf is about to write it.
@@ -104,7 +104,7 @@ async def _reconcile(operator: Operator, thing: Object) -> None:
         trouble, wanted = error, failed(wanted, _problem(error))
     status = _status(operator, thing, wanted, there)
     operator.metrics.conditions(status["conditions"])
-    await _tell(operator, thing, wanted, status)
+    await _write_status(operator, thing, wanted, status)
     if trouble is not None:
         raise trouble
 
@@ -152,7 +152,7 @@ def _status(operator: Operator, thing: Object, wanted: Desired, there: dict[Key,
     return status_of(thing.get("status") or {}, generation, wanted, there, plan=summary_in(there), now=now)
 
 
-async def _tell(operator: Operator, thing: Object, wanted: Desired, status: Object) -> None:
+async def _write_status(operator: Operator, thing: Object, wanted: Desired, status: Object) -> None:
     """Write the status where it says something else."""
     writing, metadata = operator.writing, thing["metadata"]
     if is_told(thing.get("status") or {}, status):

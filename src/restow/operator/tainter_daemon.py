@@ -12,12 +12,13 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from restow.client.errors import ClientError
+from restow.cluster.usage_samples import UsageQuery
 from restow.descheduling.framework import StrategyError
 from restow.descheduling.node_utilization.queried import figures_of
 from restow.live.prometheus import PrometheusUsage
 from restow.operator.resource import NAMESPACE
 from restow.operator.soft_tainting import SoftTainting
-from restow.policies.policy import Policy
+from restow.policies.policy import PROMETHEUS, Policy
 from restow.running.background import background, told_to_stop
 from restow.running.connecting import connected
 from restow.running.https import https
@@ -40,7 +41,7 @@ class TainterSettings:
 
 async def taint(settings: TainterSettings, log: Log) -> None:
     """Return when told to stop; InputError or OSError for what keeps it from working."""
-    stopping, health = told_to_stop(log), Health()
+    stopping, health = told_to_stop(log), Health(program="soft-tainter")
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(watched(health.watchdog, log))
         await stack.enter_async_context(https(settings.https, health, None, {}, log))
@@ -54,7 +55,7 @@ async def taint(settings: TainterSettings, log: Log) -> None:
 
 async def node_usage(prometheus: PrometheusUsage, policy: Policy, query: str) -> Mapping[str, float]:
     """Return what a query of a policy comes to, 0 to 1 by node; ClientError where it cannot be had or is no such share."""
-    result = (await prometheus.results(policy)).get(query)
+    result = (await prometheus.results(policy)).get(UsageQuery(PROMETHEUS, query))
     if result is None:
         raise ClientError("the policy names no Prometheus (metricsProviders)")
     if result.problem:

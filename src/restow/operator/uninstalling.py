@@ -1,7 +1,7 @@
 """Removes an operator and all that it made, step by step.
 
-Every step looks what is there, removes it, and looks again until nothing is there or its time is over. So each can be
-repeated: whoever was interrupted begins anew. What fails is noted, and the next step goes on. A resource whose operator
+Every step reads what is there, removes it, and reads again until nothing is there or its time is over. So each can be
+repeated: after an interruption, all begins anew. What fails is noted, and the next step goes on. A resource whose operator
 does not let it go is freed once everything is removed that its finalizer stands for.
 """
 

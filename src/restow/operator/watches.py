@@ -59,7 +59,7 @@ class Session:
         return self._api.session.closed
 
     async def close(self) -> None:
-        """Do nothing: whoever opened the session closes it."""
+        """Do nothing: the session is closed where it was opened."""
 
     async def request(
         self, *, method: str, url: str, headers: dict[str, str] | None, **rest: Any

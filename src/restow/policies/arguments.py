@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta, Struct
 
-from restow.documents.field_types import Uint
 from restow.documents.findings import Issue
+from restow.documents.shapes import Uint
 from restow.errors import InputError
 from restow.kube.excerpts import excerpt
 from restow.kube.labels import selector_from

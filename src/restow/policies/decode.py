@@ -15,9 +15,8 @@ from msgspec import Struct, inspect
 
 from restow.documents import decoding
 from restow.documents.decoding import Decoded, Place
-from restow.documents.field_types import DURATION
 from restow.documents.findings import Path
-from restow.documents.shapes import Shape, json_kind, shape_of
+from restow.documents.shapes import DURATION, Shape, json_kind, shape_of
 from restow.kube.excerpts import excerpt
 from restow.policies.schema import PluginSchema
 

@@ -11,7 +11,7 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from restow.documents.field_types import RANGES
+from restow.documents.shapes import RANGES
 from restow.errors import InputError
 from restow.kube.excerpts import excerpt
 from restow.kube.labels import parse_selector

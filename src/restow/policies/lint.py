@@ -17,9 +17,10 @@ from restow.policies.building import implements
 from restow.policies.decode import decode
 from restow.policies.enclosed import read_policy_document
 from restow.policies.load import read_policy
-from restow.policies.policy import KUBERNETES_METRICS, PROMETHEUS, collects_kubernetes_metrics, prometheus_of
+from restow.policies.policy import KUBERNETES_METRICS, PROMETHEUS, collects_kubernetes_metrics, provider_of
 from restow.policies.schema import DEFAULT_EVICTOR
 from restow.policies.usage_section import queries_of, usage_in, usage_of
+from restow.policies.usage_sources import NO_SOURCES, UsageSources
 from restow.policies.wire import DeschedulerPolicy, dropped_filters
 
 if TYPE_CHECKING:
@@ -38,24 +39,24 @@ _HONOURED = "preevictionfilter"
 _DOCUMENTED: Final = "preEvictionFilter"
 
 
-def lint_policy(text: bytes, filename: str, plugins: Plugins) -> list[Finding]:
+def lint_policy(text: bytes, filename: str, plugins: Plugins, sources: UsageSources = NO_SOURCES) -> list[Finding]:
     """Return what is wrong or odd in a policy file, by line.
 
     A policy with errors is not examined further. Raises InputError if the file is not even YAML or JSON.
     """
     document = read_policy_document(text, filename)
-    reading = read_policy(document, plugins)
+    reading = read_policy(document, plugins, sources)
     issues = list(reading.issues)
     if reading.policy is not None and document.data.get("apiVersion"):
-        issues += _advice(document, reading.policy, plugins)
+        issues += _advice(document, reading.policy, plugins, sources)
     return sorted(to_findings(document, issues), key=lambda finding: finding.line)
 
 
-def _advice(document: Document, policy: Policy, plugins: Plugins) -> list[Issue]:
+def _advice(document: Document, policy: Policy, plugins: Plugins, sources: UsageSources) -> list[Issue]:
     if document.data["apiVersion"] != v1alpha1.API_VERSION:
-        return list(_lint(document.data, policy, plugins))
+        return list(_lint(document.data, policy, plugins, sources))
     converted = v1alpha1.convert(document)
-    issues = [issue for issue in _lint(converted, policy, plugins) if not _is_conversion(issue)]
+    issues = [issue for issue in _lint(converted, policy, plugins, sources) if not _is_conversion(issue)]
     return [v1alpha1.in_strategies(issue, converted) for issue in issues]
 
 
@@ -64,10 +65,11 @@ def _is_conversion(issue: Issue) -> bool:
     return issue.path[2:4] == ("pluginConfig", 0)
 
 
-def _lint(data: dict[str, Any], policy: Policy, plugins: Plugins) -> Iterator[Issue]:
+def _lint(data: dict[str, Any], policy: Policy, plugins: Plugins, sources: UsageSources) -> Iterator[Issue]:
     """Yield the advice on a sound v1alpha2 document and the policy it became."""
     wire = decode(data, DeschedulerPolicy, ()).value or DeschedulerPolicy()
-    yield from _lint_globals(data, wire)
+    known = (*_PROVIDERS, *sources)
+    yield from _lint_globals(data, wire, known)
     yield from _lint_profile_names(policy)
     for index, (written, profile) in enumerate(zip(wire.profiles, policy.profiles, strict=True)):
         path = ("profiles", index)
@@ -76,7 +78,7 @@ def _lint(data: dict[str, Any], policy: Policy, plugins: Plugins) -> Iterator[Is
             args = profile.args[name]
             issues = [*plugins[name].lint(args), *_missing_provider(args, policy)]
             yield from (replace(issue, path=(*path, "pluginConfig", position, "args", *issue.path)) for issue in issues)
-    yield from _unused_providers(policy)
+    yield from _unused_providers(policy, known)
     if policy.restow.usage is not None and not queries_of(policy):
         text = "it has no effect: no strategy goes by what a Prometheus tells"
         yield Issue(("restow", "usage"), text, "warning", "write metricsUtilization.source: Prometheus")
@@ -91,7 +93,7 @@ def _first_entries(profile: DeschedulerProfile) -> Iterator[tuple[int, str]]:
         seen.add(entry.name)
 
 
-def _lint_globals(data: dict[str, Any], wire: DeschedulerPolicy) -> Iterator[Issue]:
+def _lint_globals(data: dict[str, Any], wire: DeschedulerPolicy, known: Sequence[str]) -> Iterator[Issue]:
     for key in _LIMITS:
         if data.get(key) == 0:
             yield Issue((key,), f"{key}: 0 allows no eviction at all", "warning", "leave the key out for no limit")
@@ -101,9 +103,9 @@ def _lint_globals(data: dict[str, Any], wire: DeschedulerPolicy) -> Iterator[Iss
         hint = "write metricsProviders: [{source: KubernetesMetrics}]"
         yield Issue(("metricsCollector",), "metricsCollector is deprecated", "note", hint)
     for index, provider in enumerate(wire.metrics_providers):
-        if provider.source not in _PROVIDERS:
+        if provider.source not in known:
             text = f'metrics source "{excerpt(provider.source)}" is ignored'
-            yield Issue(("metricsProviders", index), text, "warning", did_you_mean(provider.source, _PROVIDERS))
+            yield Issue(("metricsProviders", index), text, "warning", did_you_mean(provider.source, known))
 
 
 def _lint_profile_names(policy: Policy) -> Iterator[Issue]:
@@ -122,14 +124,14 @@ def _missing_provider(args: Any, policy: Policy) -> Iterator[Issue]:
     text = f"the strategy fails in every cycle without metricsProviders: [{{source: {source}}}]"
     if source == KUBERNETES_METRICS and not collects_kubernetes_metrics(policy):
         yield Issue(("metricsUtilization",), f"{text}: metrics client not initialized", "warning")
-    if source == PROMETHEUS and prometheus_of(policy) is None:
-        yield Issue(("metricsUtilization",), f"{text}: prometheus client not initialized", "warning")
+    if usage is not None and usage.usage_query is not None and provider_of(policy, source) is None:
+        yield Issue(("metricsUtilization",), f"{text}: {source.lower()} client not initialized", "warning")
 
 
-def _unused_providers(policy: Policy) -> Iterator[Issue]:
+def _unused_providers(policy: Policy, known: Sequence[str]) -> Iterator[Issue]:
     used = {usage.provider for _, usage in usage_in(policy)}
     for index, provider in enumerate(policy.metrics_providers):
-        if provider.source in _PROVIDERS and provider.source not in used:
+        if provider.source in known and provider.source not in used:
             text = f"no strategy asks {provider.source} for usage: metricsUtilization.source"
             yield Issue(("metricsProviders", index), text, "note")
 
@@ -153,9 +155,9 @@ def _lint_profile(
 def _lint_conflicts(policy: Policy, plugins: Plugins) -> Iterator[Issue]:
     """Yield a note for each pair of enabled strategies that pull in opposite directions."""
     runs = [set(profile.deschedule + profile.balance) for profile in policy.profiles]
-    for schema in plugins.values():
-        for other, how in schema.conflicts.items():
-            yield from _conflict(runs, (schema.name, other), how)
+    for name in (each for each in plugins if any(each in names for names in runs)):
+        for other, how in plugins[name].conflicts.items():
+            yield from _conflict(runs, (name, other), how)
 
 
 def _conflict(runs: Sequence[Collection[str]], pair: tuple[str, str], how: str) -> Iterator[Issue]:

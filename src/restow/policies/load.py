@@ -1,4 +1,4 @@
-"""Reads policy files of any version.
+"""Reads policy files of any version, and converts them to the newest.
 
 A file without ``apiVersion``, and an empty one, is a policy that does nothing: upstream starts happily with it. It
 loads here too, with a warning that says so.
@@ -12,10 +12,13 @@ from typing import TYPE_CHECKING, Any
 from restow.documents.document import further_documents
 from restow.documents.findings import Issue, errors_in, refusal, to_findings
 from restow.documents.shapes import json_kind
+from restow.documents.writing import write_yaml
+from restow.errors import InputError
 from restow.kube.excerpts import excerpt
 from restow.policies import v1alpha1, v1alpha2
 from restow.policies.enclosed import read_policy_document, where_to_look
 from restow.policies.policy import Policy
+from restow.policies.usage_sources import NO_SOURCES, UsageSources
 from restow.policies.v1alpha2 import KIND, Reading
 
 if TYPE_CHECKING:
@@ -28,42 +31,43 @@ _VERSIONS = {v1alpha2.API_VERSION: v1alpha2.read, v1alpha1.API_VERSION: v1alpha1
 
 @dataclass(slots=True, frozen=True)
 class LoadedPolicy:
-    """A policy, the ``apiVersion`` it was written in ("" if none), and what to tell whoever wrote it."""
+    """A policy, the ``apiVersion`` it was written in ("" if none), and the warnings about it."""
 
     policy: Policy
     version: str
     warnings: tuple[Finding, ...] = ()
 
 
-def load_policy(text: bytes, filename: str, plugins: Plugins) -> LoadedPolicy:
+def load_policy(text: bytes, filename: str, plugins: Plugins, sources: UsageSources = NO_SOURCES) -> LoadedPolicy:
     """Return the policy of a file.
 
-    Raises InputError with every reason why upstream would refuse the policy, one a line, with file, line and field.
+    ``plugins`` and ``sources`` of usage are those that a policy may name. Raises InputError with every reason why upstream
+    would refuse the policy, one a line, with file, line and field.
     """
-    return load_document(read_policy_document(text, filename), plugins)
+    return load_document(read_policy_document(text, filename), plugins, sources)
 
 
-def load_document(document: Document, plugins: Plugins) -> LoadedPolicy:
+def load_document(document: Document, plugins: Plugins, sources: UsageSources = NO_SOURCES) -> LoadedPolicy:
     """Return the policy of a document; raises InputError as `load_policy` does."""
-    reading = read_policy(document, plugins)
+    reading = read_policy(document, plugins, sources)
     if reading.policy is None:
         raise refusal(document, errors_in(reading.issues))
     return LoadedPolicy(reading.policy, _version(document), tuple(to_findings(document, reading.issues)))
 
 
-def validate_policy(text: bytes, filename: str, plugins: Plugins) -> list[Finding]:
+def validate_policy(text: bytes, filename: str, plugins: Plugins, sources: UsageSources = NO_SOURCES) -> list[Finding]:
     """Return every reason why upstream would refuse the policy, in the order in which it would find them.
 
     A file without a version, with which upstream does nothing, is no error but the warning that says so. Raises
     InputError if the file is not even YAML or JSON.
     """
     document = read_policy_document(text, filename)
-    reading = read_policy(document, plugins)
+    reading = read_policy(document, plugins, sources)
     found = errors_in(reading.issues)
     return to_findings(document, found if found or _version(document) else reading.issues)
 
 
-def read_policy(document: Document, plugins: Plugins) -> Reading:
+def read_policy(document: Document, plugins: Plugins, sources: UsageSources = NO_SOURCES) -> Reading:
     """Return what a document of any version says."""
     for key in ("apiVersion", "kind"):
         value = document.data.get(key)
@@ -74,7 +78,7 @@ def read_policy(document: Document, plugins: Plugins) -> Reading:
         return Reading(Policy(), (_without_version(document),))
     if version not in _VERSIONS or kind != KIND:
         return Reading(None, (_not_registered(version, kind, document),))
-    reading = _VERSIONS[version](document, plugins)
+    reading = _VERSIONS[version](document, plugins, sources)
     return Reading(reading.policy, (*_enclosed(document), *reading.issues, *further_documents(document)))
 
 
@@ -105,3 +109,22 @@ def _without_version(document: Document) -> Issue:
     what = "no apiVersion" if document.data else "an empty file"
     version = v1alpha1.API_VERSION if "strategies" in document.data else v1alpha2.API_VERSION
     return Issue((), f"{what}: upstream runs nothing with it and says nothing", "warning", f"add apiVersion: {version}")
+
+
+def convert_policy(
+    text: bytes, filename: str, plugins: Plugins, sources: UsageSources = NO_SOURCES
+) -> tuple[str, list[Finding]]:
+    """Return the policy as descheduler/v1alpha2 YAML, and what of the file had no effect and is not in it.
+
+    A file that is v1alpha2 already comes back as it is, without its comments. Raises InputError if upstream would
+    refuse the policy, and if it has no version.
+    """
+    loaded = load_policy(text, filename, plugins, sources)
+    if not loaded.version:
+        raise InputError(f"{loaded.warnings[0]}")
+    document = read_policy_document(text, filename)
+    if loaded.version != v1alpha1.API_VERSION:
+        return write_yaml(document.data), list(loaded.warnings)
+    # That the format is old is why it is being converted.
+    warnings = [finding for finding in loaded.warnings if finding.path != "apiVersion"]
+    return write_yaml(v1alpha1.convert(document)), warnings

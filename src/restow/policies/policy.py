@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct
 
-from restow.documents.field_types import Duration, Int, IntOrString
+from restow.documents.shapes import Duration, Int, IntOrString
 from restow.kube.duration import HOUR, MINUTE, SECOND
 from restow.policies.codes import Certainty, Placement, SteeringSetting
 from restow.policies.schema import ExtensionPoint
@@ -64,10 +64,12 @@ class Prometheus(Struct, frozen=True, rename="camel"):
 
 
 class MetricsProvider(Struct, frozen=True):
-    """A source of usage; sources other than KubernetesMetrics and Prometheus are accepted and ignored."""
+    """A source of usage; sources that nobody knows are accepted and ignored."""
 
     source: Annotated[str, Meta(extra={"go": "v1alpha2.MetricsSource"})] = ""
     prometheus: Prometheus | None = None
+    #: Of a source of an installed package, of the type that its schema names. Upstream has no such key.
+    args: Any = UNSET
 
 
 class Window(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
@@ -182,9 +184,12 @@ def collects_kubernetes_metrics(policy: Policy) -> bool:
     return policy.metrics_collector_enabled or KUBERNETES_METRICS in sources
 
 
+def provider_of(policy: Policy, source: str) -> MetricsProvider | None:
+    """Return what the policy says of a source, if it names it."""
+    return next((each for each in policy.metrics_providers if each.source == source), None)
+
+
 def prometheus_of(policy: Policy) -> Prometheus | None:
     """Return the Prometheus server of the policy, if it names one."""
-    for provider in policy.metrics_providers:
-        if provider.source == PROMETHEUS:
-            return provider.prometheus
-    return None
+    provider = provider_of(policy, PROMETHEUS)
+    return None if provider is None else provider.prometheus

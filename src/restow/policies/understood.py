@@ -12,14 +12,14 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, get_args
 
 import yaml
-from msgspec import Struct
+from msgspec import UNSET, Struct
 from msgspec.structs import FieldInfo, fields, replace
 
-from restow.documents.field_types import Duration
+from restow.documents.shapes import Duration
 from restow.documents.writing import write_yaml
 from restow.kube.duration import format_duration
 from restow.policies import v1alpha1, v1alpha2
-from restow.redaction import without_password
+from restow.redaction import HIDDEN, names_a_secret, without_password, without_secrets
 
 if TYPE_CHECKING:
     from restow.documents.document import Document
@@ -67,11 +67,25 @@ def decided_document(
 
 
 def _provider(provider: MetricsProvider) -> dict[str, Any]:
-    """Return a provider as it is written, without a password in its URL, because plans and pages are shared."""
+    """Return a provider as it is written, without passwords and tokens, because plans and pages are shared."""
     plain: dict[str, Any] = _plain(provider)
     if provider.prometheus is not None:
         plain["prometheus"]["url"] = without_password(provider.prometheus.url)
+    if "args" in plain:
+        plain["args"] = _public(plain["args"])
     return plain
+
+
+def _public(value: Any) -> Any:
+    """Return arguments of which nobody knows the meaning with everything hidden that looks like a secret."""
+    match value:
+        case dict():
+            return {key: HIDDEN if inner and names_a_secret(key) else _public(inner) for key, inner in value.items()}
+        case list():
+            return [_public(inner) for inner in value]
+        case str():
+            return without_secrets(value)
+    return value
 
 
 def _full_profile(profile: Profile) -> dict[str, Any]:
@@ -98,8 +112,9 @@ def _plain(value: Any) -> Any:
     match value:
         case Struct():
             return {
-                field.encode_name: _plain_field(getattr(value, field.name), field.type)
+                field.encode_name: _plain_field(inner, field.type)
                 for field in _fields(type(value))
+                if (inner := getattr(value, field.name)) is not UNSET
             }
         case dict():
             return {key: _plain(inner) for key, inner in value.items()}

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Any, Final
 
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct, UnsetType
 
+from restow.cluster.usage_samples import UsageQuery
 from restow.documents.findings import Issue
 from restow.kube.duration import SECOND, format_duration
-from restow.policies.policy import KUBERNETES_METRICS, PROMETHEUS, Policy, RestowSettings, UsageSettings, prometheus_of
+from restow.policies.policy import KUBERNETES_METRICS, PROMETHEUS, Policy, RestowSettings, UsageSettings, provider_of
 
 #: Values of one node that are kept of a window.
 _MOST: Final = 2000
@@ -30,6 +31,8 @@ class MetricsUtilization(Struct, frozen=True, rename="camel", forbid_unknown_fie
     metrics_server: bool = False
     source: Annotated[str, Meta(extra={"go": "api.MetricsSource"})] = ""
     prometheus: Prometheus | None = None
+    #: Of a source of an installed package. Upstream has no such key.
+    query: str | UnsetType = UNSET
 
     @property
     def provider(self) -> str:
@@ -37,17 +40,22 @@ class MetricsUtilization(Struct, frozen=True, rename="camel", forbid_unknown_fie
         return KUBERNETES_METRICS if self.metrics_server else self.source
 
     @property
-    def query(self) -> str:
-        """What is asked of Prometheus; empty where usage comes from elsewhere."""
-        asks = self.provider == PROMETHEUS and self.prometheus is not None
-        return self.prometheus.query if asks and self.prometheus is not None else ""
+    def is_queried(self) -> bool:
+        """Whether the source that is named answers queries, each with one figure for a node."""
+        return self.source == PROMETHEUS or bool(self.query)
+
+    @property
+    def usage_query(self) -> UsageQuery | None:
+        """What is asked; None where usage comes from a source that answers no queries."""
+        of_prometheus = self.prometheus.query if self.prometheus is not None else ""
+        text = of_prometheus if self.source == PROMETHEUS else self.query
+        return UsageQuery(self.source, text) if text and self.provider == self.source and self.is_queried else None
 
 
-def queries_of(policy: Policy) -> tuple[str, ...]:
-    """The queries that enabled strategies ask, each once; none if the policy names no Prometheus."""
-    if prometheus_of(policy) is None:
-        return ()
-    return tuple(dict.fromkeys(usage.query for _, usage in usage_in(policy) if usage.query))
+def queries_of(policy: Policy) -> tuple[UsageQuery, ...]:
+    """The queries that enabled strategies ask, each once; none of a source that is not among the policy's providers."""
+    asked = (usage.usage_query for _, usage in usage_in(policy))
+    return tuple(dict.fromkeys(each for each in asked if each is not None and provider_of(policy, each.source)))
 
 
 def check_usage(settings: RestowSettings) -> Iterator[Issue]:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from restow.documents.findings import Path
     from restow.policies.schema import Plugins
+    from restow.policies.usage_sources import UsageSources
     from restow.policies.v1alpha1_strategies import DeschedulerStrategy
 
 API_VERSION = "descheduler/v1alpha1"
@@ -46,12 +47,12 @@ def convert(document: Document) -> dict[str, Any]:
     return _converted(wire)
 
 
-def read(document: Document, plugins: Plugins) -> Reading:
+def read(document: Document, plugins: Plugins, sources: UsageSources) -> Reading:
     """Return the policy of a descheduler/v1alpha1 document, or every reason why there is none, and the warnings."""
     wire, issues = _decode(document)
     issues = [_deprecated(), *issues, *(duplicate_key(path) for path in document.duplicates)]
     converted = _converted(wire)
-    reading = v1alpha2.read(Document(document.filename, converted), plugins)
+    reading = v1alpha2.read(Document(document.filename, converted), plugins, sources)
     broken = {issue.path[:2] for issue in issues if issue.severity == "error"}
     translated = [in_strategies(issue, converted) for issue in reading.issues]
     issues += [issue for issue in translated if issue.path[:2] not in broken]

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from restow.documents.field_types import Int, Uint
+from restow.documents.shapes import Int, Uint
 from restow.kube.objects import Int32, LabelSelector
 from restow.policies.arguments import Namespaces, Thresholds
 from restow.policies.schema import no_errors

@@ -11,6 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from restow.documents import decoding
 from restow.documents.document import DocumentKind
 from restow.documents.findings import Issue, errors_in
@@ -22,7 +24,8 @@ from restow.policies.policy import Policy, Profile, RestowSettings
 from restow.policies.restow_section import check_restow
 from restow.policies.schema import DEFAULT_EVICTOR
 from restow.policies.spelling import duplicate_key, first_configs, ignored_key, read_configs, unknown_field
-from restow.policies.usage_section import check_usage
+from restow.policies.usage_section import check_usage, usage_of
+from restow.policies.usage_sources import check_query, read_providers
 from restow.policies.wire import DeschedulerPolicy, dropped_filters
 
 if TYPE_CHECKING:
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
     from restow.documents.findings import Path
     from restow.policies.schema import Plugins
     from restow.policies.spelling import Config
+    from restow.policies.usage_sources import UsageSources
     from restow.policies.wire import DeschedulerProfile
 
 API_VERSION = "descheduler/v1alpha2"
@@ -51,10 +55,10 @@ class Reading:
     issues: tuple[Issue, ...] = ()
 
 
-def read(document: Document, plugins: Plugins) -> Reading:
+def read(document: Document, plugins: Plugins, sources: UsageSources) -> Reading:
     """Return the policy of a descheduler/v1alpha2 document, or every reason why there is none, and the warnings.
 
-    ``plugins`` must include DefaultEvictor, which every profile has.
+    ``plugins`` must include DefaultEvictor, which every profile has; ``sources`` are those of installed packages.
     """
     top = decode(document.data, DeschedulerPolicy, ())
     restow = decoding.decode(document.data.get("restow"), RestowSettings, ("restow",))
@@ -67,10 +71,21 @@ def read(document: Document, plugins: Plugins) -> Reading:
     configs = [read_configs(profile, ("profiles", index), plugins) for index, profile in enumerate(wire.profiles)]
     issues += check_restow(settings)
     issues += check_usage(settings)
+    issues += _queries(configs, sources)
+    providers, unusable = read_providers(wire.metrics_providers, sources)
+    issues += unusable
     issues += _problems(wire, configs, plugins, {path[:2] for path in faults})
     if errors_in(issues):
         return Reading(None, tuple(issues))
+    wire = structs.replace(wire, metrics_providers=providers)
     return Reading(_policy(wire, configs, settings, plugins), tuple(issues))
+
+
+def _queries(configs: list[tuple[Config, ...]], sources: UsageSources) -> Iterator[Issue]:
+    for index, profile_configs in enumerate(configs):
+        for position, config in enumerate(profile_configs):
+            path = ("profiles", index, "pluginConfig", position, "args")
+            yield from check_query(usage_of(config.args), config.name, path, sources)
 
 
 def _duplicates(document: Document) -> Iterator[Issue]:

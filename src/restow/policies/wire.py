@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from restow.documents.field_types import Uint
+from restow.documents.shapes import Uint
 from restow.kube.objects import Int64
 from restow.policies.decode import decode
 from restow.policies.policy import MetricsProvider

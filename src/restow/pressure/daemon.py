@@ -57,7 +57,7 @@ class PressureDaemon:
         settings, log = self.settings, self.log
         stopping = told_to_stop(log)
         status = Status(settings.interval)
-        health = Health(status.trouble)
+        health = Health(status.trouble, program="pressure")
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(watched(health.watchdog, log))
             api = await stack.enter_async_context(connect(settings.api.kubeconfig))

@@ -13,8 +13,8 @@ from typing import Final
 
 import numpy as np
 
-from restow.client.leadership import boot_clock
-from restow.client.permitted_body import Permit
+from restow.client.leadership import Permit
+from restow.client.server_time import boot_clock
 from restow.client.transport import Api
 from restow.kube.duration import SECOND
 from restow.pressure.evaluation import BoolArray

@@ -15,8 +15,8 @@ import msgspec
 from msgspec import Struct
 
 from restow.client import objects
+from restow.client.leadership import Permit
 from restow.client.objects import PatchKind, adding_taint, removing_taint
-from restow.client.permitted_body import Permit
 from restow.client.resources import RESOURCES
 from restow.client.transport import Api
 from restow.kube.objects import Taint
@@ -58,7 +58,7 @@ def is_labelled(node: MarkedNode, mark: Mark) -> bool:
 
 
 def is_tainted(node: MarkedNode, mark: Mark) -> bool:
-    """Whether a node bears the taint, whoever wrote it."""
+    """Whether a node bears the taint; it does not matter who wrote it."""
     return bears_taint(node, mark.key, mark.value)
 
 

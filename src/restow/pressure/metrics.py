@@ -5,19 +5,11 @@ from __future__ import annotations
 from collections import Counter as Tally
 from typing import Final, Literal
 
-from prometheus_client import (
-    CollectorRegistry,
-    Counter,
-    Gauge,
-    GCCollector,
-    Histogram,
-    PlatformCollector,
-    ProcessCollector,
-)
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from restow.pressure.samples import Asked, reasons_by_node
 from restow.pressure.situation import Criteria, Situation
-from restow.serving.exposition import exposition
+from restow.serving.exposition import add_process_metrics, exposition
 
 #: Which mark is written.
 MarkKind = Literal["label", "taint"]
@@ -28,7 +20,7 @@ _SECONDS: Final = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 50)
 
 
 class PressureMetrics:
-    """Everything that ``/metrics`` tells."""
+    """Everything that ``/metrics`` has."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -56,8 +48,7 @@ class PressureMetrics:
             buckets=_SECONDS,
             registry=self.registry,
         )
-        for process_wide in (ProcessCollector, PlatformCollector, GCCollector):
-            process_wide(registry=self.registry)
+        add_process_metrics(self.registry)
 
     def text(self) -> str:
         """Return all of it in Prometheus' format."""

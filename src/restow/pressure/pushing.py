@@ -1,7 +1,7 @@
 """A node's memory as the kubelet sees it, handed to a Pushgateway, where Prometheus and its rules find it.
 
-A pushed figure stays until somebody deletes it. So whoever pushes again and again deletes its figure at the end: a node
-that nobody measures any more has no sample, rather than an old one. Source: Pushgateway 1.11.
+A pushed figure stays until somebody deletes it. So a program that pushes in intervals deletes its figure at
+the end: a node that is not measured any more has no sample, rather than an old one. Source: Pushgateway 1.11.
 """
 
 from __future__ import annotations

@@ -15,8 +15,8 @@ from msgspec import Struct, field
 
 from restow.documents.decoding import decode, unknown_key
 from restow.documents.document import Document, DocumentKind, further_documents, read_document, repeated_keys
-from restow.documents.field_types import Duration
 from restow.documents.findings import Finding, Issue, Path, errors_in, refusal, to_findings
+from restow.documents.shapes import Duration
 from restow.errors import InputError
 
 _RULES: Final = "Rulename"
@@ -69,7 +69,7 @@ class Rule:
 
 @dataclass(slots=True, frozen=True)
 class RuleFile:
-    """The rules of a file in its order, and what to tell whoever wrote it."""
+    """The rules of a file in its order, and the warnings about it."""
 
     document: Document
     rules: tuple[Rule, ...]

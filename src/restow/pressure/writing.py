@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from restow.client.errors import ClientError, Conflict, NotFound
+from restow.client.leadership import Permit
 from restow.client.objects import is_outdated
-from restow.client.permitted_body import Permit
 from restow.client.transport import Api
 from restow.pressure.known_nodes import refusal
 from restow.pressure.marking import (
@@ -87,13 +87,13 @@ class Writer:
     #: The version that each node (uid) has had since it was written.
     _versions: dict[str, int] = field(default_factory=dict, init=False)
     #: What was told in a dry run, by node and mark.
-    _told: dict[tuple[str, MarkKind], bool] = field(default_factory=dict, init=False)
+    _logged: dict[tuple[str, MarkKind], bool] = field(default_factory=dict, init=False)
 
     async def write(self, found: Iterable[Difference], permit: Permit, reasons: Callable[[str], str]) -> dict[str, str]:
         """Write all of it; returns why some could not be, by node. ``reasons`` tells why a node (name) is marked."""
         due = list(found)
         if self.dry_run:
-            self._tell(due, reasons)
+            self._log_changes(due, reasons)
             return {}
         limit = asyncio.Semaphore(_AT_A_TIME)
         by_node: dict[str, list[Difference]] = {}
@@ -136,12 +136,12 @@ class Writer:
         there = {node.uid for node in nodes}
         self._versions = {uid: version for uid, version in self._versions.items() if uid in there}
 
-    def _tell(self, due: list[Difference], reasons: Callable[[str], str]) -> None:
+    def _log_changes(self, due: list[Difference], reasons: Callable[[str], str]) -> None:
         now = {(each.node.uid, each.kind): each.wanted for each in due}
         for each in due:
-            if self._told.get((each.node.uid, each.kind)) != each.wanted:
+            if self._logged.get((each.node.uid, each.kind)) != each.wanted:
                 self._log(each, reasons)
-        self._told = now
+        self._logged = now
 
     def _log(self, due: Difference, reasons: Callable[[str], str]) -> None:
         message = _MESSAGES[due.wanted, self.dry_run]

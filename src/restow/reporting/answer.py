@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 UPSTREAM_MEANS: Final = "placement: upstream - restow does not predict where they land"
 _FEW_MOVES: Final = 20
-#: From how much on a fall of the fullest node, a fraction of what it has, is worth the headline.
-_TELLING: Final = 0.05
-#: What holds a pod back, for one pod and for several, in the order of telling.
+#: The smallest fall of the fullest node's usage, as a share of its capacity, that the headline mentions.
+_NOTABLE: Final = 0.05
+#: What holds a pod back, for one pod and for several, in the order of the output.
 _MEANINGS: Final = {
     Stage.EVICTOR: ("is protected", "are protected"),
     Stage.LIMIT: ("is blocked by the policy's limits", "are blocked by the policy's limits"),
@@ -119,7 +119,7 @@ def _lower_peak(plan: Plan) -> str | None:
     before, after = plan.summary.utilisation.before, plan.summary.utilisation.after
     shared = sorted(before.keys() & after.keys(), key=resource_order)
     resource = max(shared, key=lambda each: before[each].max - after[each].max, default=None)
-    if resource is None or before[resource].max - after[resource].max < _TELLING:
+    if resource is None or before[resource].max - after[resource].max < _NOTABLE:
         return None
     change = f"from {percent(before[resource].max)} to {percent(after[resource].max)}"
     return f"{counted(len(plan.moves), 'move')} lower {resource_title(resource)} on the fullest node {change}"

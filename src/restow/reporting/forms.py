@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from typing import TYPE_CHECKING, Any, Final
 
-from restow.errors import InputError
+from restow.installed_packages import FAULTS, installed, load, taken, unusable
 from restow.kube.excerpts import described
 
 if TYPE_CHECKING:
@@ -40,43 +40,32 @@ def form_names() -> tuple[str, ...]:
 
 def installed_names() -> tuple[str, ...]:
     """The names of the forms that other packages add."""
-    return tuple(sorted({each.name for each in entry_points(group=ENTRY_POINTS)} - _BUILT_IN.keys()))
+    return tuple(name for name in installed(ENTRY_POINTS) if name not in _BUILT_IN)
 
 
 def form_named(name: str) -> Form:
-    """Import the form of a known name; InputError where a package is at fault."""
-    offered = {each.value: each for each in entry_points(group=ENTRY_POINTS, name=name)}
-    if name in _BUILT_IN:
-        if offered:
-            raise _refusal(name, "is a form of restow itself; uninstall the package or choose another name in it")
-        own: Form = EntryPoint(name, _BUILT_IN[name], ENTRY_POINTS).load()
-        return own
-    if len(offered) > 1:
-        raise _refusal(name, "is registered by two packages; uninstall one")
-    (point,) = offered.values()
-    return _form_of_a_package(point)
+    """Import the form of a known name; UnusablePackageError where a package is at fault."""
+    if name not in _BUILT_IN:
+        return _form_of_a_package(name)
+    if name in installed(ENTRY_POINTS):
+        raise taken(ENTRY_POINTS, name, "a form of restow itself")
+    own: Form = EntryPoint(name, _BUILT_IN[name], ENTRY_POINTS).load()
+    return own
 
 
-def _form_of_a_package(point: EntryPoint) -> Form:
-    try:
-        offered = point.load()
-    except (Exception, SystemExit) as error:
-        raise _refusal(point.name, f"cannot be imported: {described(error)}") from error
+def _form_of_a_package(name: str) -> Form:
+    offered = load(ENTRY_POINTS, name)
     if not callable(offered):
-        raise _refusal(point.name, f"is no function of a report, but {type(offered).__name__}")
-    return partial(_document, point.name, offered)
+        raise unusable(ENTRY_POINTS, name, f"is no function of a report, but {type(offered).__name__}")
+    return partial(_document, name, offered)
 
 
 def _document(name: str, offered: Callable[[Report], Any], report: Report) -> tuple[bytes]:
-    """What a package makes of a report, in UTF-8; InputError where it makes no text of it."""
+    """What a package makes of a report, in UTF-8; UnusablePackageError where it makes no text of it."""
     try:
         text = offered(report)
-    except (Exception, SystemExit) as error:
-        raise _refusal(name, f"raised {described(error)}") from error
+    except FAULTS as error:
+        raise unusable(ENTRY_POINTS, name, f"raised {described(error)}") from error
     if not isinstance(text, str):
-        raise _refusal(name, f"gave {type(text).__name__} instead of text")
+        raise unusable(ENTRY_POINTS, name, f"gave {type(text).__name__} instead of text")
     return (text.encode(errors="replace"),)
-
-
-def _refusal(name: str, why: str) -> InputError:
-    return InputError(f"entry point {ENTRY_POINTS}: {name} {why}")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from restow.cluster.snapshot import Cluster
     from restow.scheduling.framework.extension_points import Scores
     from restow.scheduling.framework.scoring import Ranking
-    from restow.scheduling.framework.verdicts import PluginRejection, Verdicts
+    from restow.scheduling.framework.verdicts import Verdicts
     from restow.scheduling.loop.decision import Decision
 
 _MOST_NODES, _MOST_VICTIMS, _MOST_CANDIDATES = 10, 8, 5
@@ -62,7 +62,7 @@ def explanation(cluster: Cluster, decision: Decision, aside: Aside, width: int) 
 def gated(cluster: Cluster, pod: int, why: str, width: int) -> list[list[Text]]:
     """Why a pod may not be scheduled yet, in sections."""
     headline = Text(f"{printable(cluster.pods.full_name(pod))} is gated", style="bold")
-    return [list(_pod_line(cluster, pod, 0, width)), [headline, *_dim_lines(printable(why), width)]]
+    return [list(_pod_line(cluster, pod, 0, width)), [headline, *dim_lines(printable(why), width)]]
 
 
 def _pod_line(cluster: Cluster, pod: int, ahead: int, width: int) -> Iterator[Text]:
@@ -85,7 +85,7 @@ def _answer_lines(cluster: Cluster, decision: Decision, aside: Aside, width: int
     name = printable(cluster.pods.full_name(decision.pod))
     if decision.ranking is None:
         yield Text(f"{name} finds no node", style="bold")
-        yield from _dim_lines(printable(decision.message), width)
+        yield from dim_lines(printable(decision.message), width)
         return
     node = cluster.nodes.names[decision.node]
     verb = "stays on" if decision.node == cluster.pods.node[decision.pod] else "goes to"
@@ -94,7 +94,7 @@ def _answer_lines(cluster: Cluster, decision: Decision, aside: Aside, width: int
         yield from score_lines(cluster.nodes.names, decision.ranking, width)
     if aside.could_win > len(decision.best):
         nodes = counted(aside.could_win, "node")
-        yield from _dim_lines(f"{nodes} could win: kube-scheduler scores only a sample of this many nodes", width)
+        yield from dim_lines(f"{nodes} could win: kube-scheduler scores only a sample of this many nodes", width)
 
 
 def _preemption_lines(cluster: Cluster, decision: Decision, width: int) -> Iterator[Text]:
@@ -105,20 +105,21 @@ def _preemption_lines(cluster: Cluster, decision: Decision, width: int) -> Itera
     victims = counted(len(first.victims), "pod")
     yield Text(f"It would preempt {victims} on {printable(nodes[first.node])}", style="bold yellow")
     names = [cluster.pods.full_name(pod) for pod in first.victims]
-    yield from _dim_lines(some(names, _MOST_VICTIMS), width)
+    yield from dim_lines(some(names, _MOST_VICTIMS), width)
     if first.violations:
-        yield from _dim_lines(f"this violates the disruption budgets of {first.violations:,} of them", width)
+        yield from dim_lines(f"this violates the disruption budgets of {first.violations:,} of them", width)
     others = [printable(nodes[each.node]) for each in decision.preemption.candidates if each.node != first.node]
     if others:
         more = ", ..." if len(others) > _MOST_CANDIDATES else ""
-        yield from _dim_lines(f"it could also preempt on {', '.join(others[:_MOST_CANDIDATES])}{more}", width)
+        yield from dim_lines(f"it could also preempt on {', '.join(others[:_MOST_CANDIDATES])}{more}", width)
 
 
 def _rejection_lines(cluster: Cluster, verdicts: Verdicts, width: int) -> Iterator[Text]:
     """Yield who rejects how many nodes and why, the most nodes first, and which nodes these are."""
     if verdicts.prefilter is not None:
         yield Text("No node was checked", style="bold")
-        yield from _reason_lines(verdicts.prefilter, "", [], width)
+        first = verdicts.prefilter
+        yield from reason_lines(first.plugin, first.outcome.reasons, "", "", width)
         return
     groups, not_asked = _grouped(verdicts)
     out = sum(map(len, groups.values()))
@@ -126,10 +127,10 @@ def _rejection_lines(cluster: Cluster, verdicts: Verdicts, width: int) -> Iterat
         yield Text(f"{counted(out, 'node')} {'does' if out == 1 else 'do'} not fit", style="bold")
     digits = len(f"{max(map(len, groups.values()), default=0):,}")
     for category, nodes in sorted(groups.items(), key=lambda each: (-len(each[1]), each[1])):
-        names = [printable(cluster.nodes.names[node]) for node in nodes]
-        yield from _reason_lines(verdicts.rejections[category], f"{len(nodes):>{digits},}{GAP}", names, width)
+        each, names = verdicts.rejections[category], some([cluster.nodes.names[node] for node in nodes], _MOST_NODES)
+        yield from reason_lines(each.plugin, each.outcome.reasons, f"{len(nodes):>{digits},}{GAP}", names, width)
     if not_asked:
-        yield from _dim_lines(
+        yield from dim_lines(
             f"{counted(not_asked, 'node')} not checked: the pod is nominated to a node that fits", width
         )
 
@@ -143,15 +144,17 @@ def _grouped(verdicts: Verdicts) -> tuple[dict[int, list[int]], int]:
     return {category: nodes for category, nodes in groups.items() if category >= 0}, not_asked
 
 
-def _reason_lines(rejection: PluginRejection, count: str, names: list[str], width: int) -> Iterator[Text]:
+def reason_lines(plugin: str, reasons: Sequence[str], count: str, nodes: str, width: int) -> Iterator[Text]:
+    """Yield what a plugin (empty for several together) has against some nodes; ``count`` and ``nodes`` may be empty."""
     start = f"{_INDENT}{count}"
-    said = printable(f"{rejection.plugin or _PREFILTER}{GAP}{'; '.join(rejection.outcome.reasons)}")
+    said = printable(f"{plugin or _PREFILTER}{GAP}{'; '.join(reasons)}")
     yield from map(Text, wrapped(f"{start}{said}", width, subsequent_indent=" " * (len(start) + 2)))
-    if names:
-        yield from _dim_lines(some(names, _MOST_NODES), width, len(start))
+    if nodes:
+        yield from dim_lines(nodes, width, len(start))
 
 
-def _dim_lines(text: str, width: int, indent: int = 1) -> Iterator[Text]:
+def dim_lines(text: str, width: int, indent: int = 1) -> Iterator[Text]:
+    """Yield a text of little weight, wrapped below an indent."""
     space = " " * indent
     for line in wrapped(text, width, initial_indent=space, subsequent_indent=space):
         yield Text(line, style="dim")
@@ -167,14 +170,14 @@ def score_lines(names: Sequence[str], ranking: Ranking, width: int) -> Iterator[
     """Yield the table of a ranking; ``names`` are those of all nodes."""
     order = (-ranking.total).argsort(kind="stable").tolist()
     shown = order[:_MOST_SCORED]
-    telling = {name: each for name, each in ranking.by_plugin.items() if each.min() != each.max()}
-    columns = {"total": ranking.total} | telling
+    differing = {name: each for name, each in ranking.by_plugin.items() if each.min() != each.max()}
+    columns = {"total": ranking.total} | differing
     nodes = [printable(names[ranking.nodes[at]]) for at in shown]
     cells = [[str(int(each[at])) for each in columns.values()] for at in shown]
     yield from _table(list(map(_heading, columns)), nodes, cells, width)
     if len(order) > len(shown):
         yield Text(f"{_INDENT}... and {counted(len(order) - len(shown), 'more node')} that fit", style="dim")
-    yield from _same_everywhere(ranking.by_plugin, telling, width)
+    yield from _same_everywhere(ranking.by_plugin, differing, width)
 
 
 def _table(headings: list[list[str]], nodes: list[str], cells: list[list[str]], width: int) -> Iterator[Text]:
@@ -208,8 +211,8 @@ def _heading(name: str) -> list[str]:
     return [line for line in lines if line]
 
 
-def _same_everywhere(every: Mapping[str, Scores], telling: Mapping[str, Scores], width: int) -> Iterator[Text]:
-    same = ", ".join(f"{name} {int(each[0])}" for name, each in every.items() if name not in telling)
+def _same_everywhere(every: Mapping[str, Scores], differing: Mapping[str, Scores], width: int) -> Iterator[Text]:
+    same = ", ".join(f"{name} {int(each[0])}" for name, each in every.items() if name not in differing)
     if same:
         text = f"{_INDENT}the same on every node: {same}"
         yield from (Text(line, style="dim") for line in wrapped(text, width, subsequent_indent=_INDENT * 3))

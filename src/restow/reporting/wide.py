@@ -119,9 +119,9 @@ def _refusal_cells(refusal: Refusal) -> Sequence[str]:
 
 
 def usage_title(usage: MeasuredUsage) -> str:
-    """Return what was asked of Prometheus, and what counts of the answer."""
+    """Return who was asked what, and what counts of the answer."""
     figure = "newest value" if usage.percentile is None else f"p{usage.percentile:g}"
-    return printable(f"Usage by Prometheus, {figure} of {usage.query}")
+    return printable(f"Usage by {usage.source}, {figure} of {usage.query}")
 
 
 def _usage_rows(usage: MeasuredUsage) -> Iterator[Sequence[str]]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
-from restow.client.permitted_body import Permit
+from restow.client.leadership import Permit
 from restow.cluster.snapshot import Cluster
 from restow.descheduling.plan import Fenced, Move, Plan, PodRef
 from restow.descheduling.planning import fence_notes, fenced, make_plan
@@ -33,18 +33,19 @@ from restow.executing.steering import NoSteering
 from restow.executing.surroundings import Evicting
 from restow.executing.task import Task
 from restow.executing.tasks import tasks_of
+from restow.installed_packages import UnusablePackageError
 from restow.kube.duration import SECOND
 from restow.live.cluster import LiveCluster
 from restow.live.kinds import PERMITTING
-from restow.live.prometheus import UsageSource, no_usage
+from restow.live.usage import AskForUsage, no_usage
+from restow.off_loop import off_loop
 from restow.policies.codes import OutcomeCode, Placement, SteeringMode, SteeringSetting
 from restow.policies.policy import Policy
 from restow.running import fences
-from restow.running.background import LONGEST_DECISION, off_loop
+from restow.running.background import LONGEST_DECISION
 from restow.running.offering import UNSTEERED, Choice
 from restow.running.replanning import ANEW, SEEN, carried_out
 from restow.running.usage_changes import UsageChanges
-from restow.scheduling.configuration.installed_plugins import UnusablePluginError
 from restow.scheduling.configuration.profiles import SchedulerProfile
 
 _INTERRUPTED: Final = "restow apply was interrupted"
@@ -116,7 +117,7 @@ class Application:
 
     order: Order
     live: LiveCluster
-    #: With a permission, whoever evicts.
+    #: Makes what evicts, given a permission.
     evictions: Callable[[Permit], Evicting]
     #: Why nothing is steered; None where the cluster offers it.
     not_offered: Callable[[], Awaitable[str | None]]
@@ -125,7 +126,7 @@ class Application:
     #: What time it is in the cluster.
     clock: Clock
     #: Answers the queries of the policy.
-    usage_source: UsageSource = no_usage
+    usage: AskForUsage = no_usage
     ledger: Ledger = field(init=False)
     #: Set when it is to end early.
     interrupted: asyncio.Event = field(init=False, default_factory=asyncio.Event)
@@ -187,7 +188,7 @@ class Application:
         now = int(self.clock() * SECOND)
         cluster = replace(
             self.live.snapshot(),
-            usage=await self.usage_source(self.order.policy),
+            usage=await self.usage(self.order.policy),
             usage_changes=self._usage_changes.now(),
         )
         compute = partial(self._replayed, cluster, moves, changed, now, steering)
@@ -215,7 +216,7 @@ class Application:
                 fence=order.plan.fence,
                 changed=changed,
             )
-        except UnusablePluginError:
+        except UnusablePackageError:
             raise
         except InputError as error:
             # What only the cluster can show to be wrong in the policy: a priority class that is not there.

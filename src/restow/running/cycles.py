@@ -19,8 +19,8 @@ from functools import partial
 from typing import Any, Final, TypeVar
 
 from restow.client.events import Recorder
-from restow.client.permitted_body import Permit
-from restow.cluster.usage_samples import QueryResult
+from restow.client.leadership import Permit
+from restow.cluster.usage_samples import QueryResult, UsageQuery
 from restow.descheduling.limits import PriorEviction
 from restow.executing.dry_running import DryRun
 from restow.executing.execution import Execution
@@ -34,11 +34,12 @@ from restow.executing.task import Task
 from restow.kube.duration import SECOND
 from restow.live.cluster import LiveCluster
 from restow.live.kinds import METRICS, REQUIRED
-from restow.live.prometheus import UsageSource, no_usage
+from restow.live.usage import AskForUsage, no_usage
+from restow.off_loop import off_loop
 from restow.policies.codes import OutcomeCode, RefusalCode, Stage, SteeringMode
 from restow.policies.policy import collects_kubernetes_metrics
 from restow.running import log_lines
-from restow.running.background import LONGEST_DECISION, off_loop
+from restow.running.background import LONGEST_DECISION
 from restow.running.cycle_figures import cycle_figures
 from restow.running.deciding import Before, Decision, Rules, decide
 from restow.running.fences import fenced
@@ -86,11 +87,11 @@ class Cycles:
     #: None where replacements are never steered.
     offer: Offer | None = None
     #: Answers the queries of the policy.
-    usage_source: UsageSource = no_usage
+    usage: AskForUsage = no_usage
     #: None where nobody reads plans.
     publish: Publish | None = None
     #: What it answered in this cycle.
-    _usage: Mapping[str, QueryResult] = field(init=False, default_factory=dict)
+    _usage: Mapping[UsageQuery, QueryResult] = field(init=False, default_factory=dict)
     #: What moves have changed about it since.
     _usage_changes: UsageChanges = field(init=False)
     #: How they are in this cycle.
@@ -179,7 +180,7 @@ class Cycles:
             self.live.add(METRICS)
             await self._unless_stopped(self.live.wait_ready(elapsed() + _COMING))
         self.watchdog.expect(_WHO, "usage", _LOOKING)
-        self._usage = await self._unless_stopped(self.usage_source(rules.policy)) or {}
+        self._usage = await self._unless_stopped(self.usage(rules.policy)) or {}
 
     async def _decide(self, rules: Rules, part: _Part) -> Decision | None:
         """What is to be done on the cluster as it is now; None if told to stop before that is known.
@@ -229,7 +230,7 @@ class Cycles:
 
         self.watchdog.expect(_WHO, "outcome of a move", patience)
         if self.evicting is None:
-            await self._rehearse(settings, decision, on_outcome)
+            await self._dry_run(settings, decision, on_outcome)
             return False
         before, in_vain, was_unsteered = part.progress, len(part.given_up), part.is_unsteered
         astray = await self._make(
@@ -248,8 +249,8 @@ class Cycles:
         more = astray or makes_room or part.is_unsteered > was_unsteered
         return more and part.progress > before and self.permit() > 0
 
-    async def _rehearse(self, settings: Settings, decision: Decision, on_outcome: Callable[[Outcome], None]) -> None:
-        """Tell what would be done; what a plan after it would find is not known, for nothing has moved."""
+    async def _dry_run(self, settings: Settings, decision: Decision, on_outcome: Callable[[Outcome], None]) -> None:
+        """Report what would be done. No further plan is made, since nothing has moved."""
         async with aclosing(DryRun(settings, self.memory, self.clock).carry_out(decision.tasks)) as outcomes:
             async for outcome in outcomes:
                 on_outcome(outcome)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
 from restow.cluster.owners import pods_of_workloads
 from restow.cluster.snapshot import Cluster
 from restow.descheduling.cycle import Cycle
 from restow.descheduling.evictor import Reason
 from restow.descheduling.limits import PriorEviction
+from restow.descheduling.placement import GIVEN_UP
 from restow.descheduling.plan import Fenced, Utilisation
 from restow.descheduling.planning import decided, fenced, placement_of, utilisation
 from restow.executing.task import Task
@@ -19,8 +20,6 @@ from restow.executing.tasks import tasks_of
 from restow.policies.codes import Placement, RefusalCode, Stage, SteeringMode
 from restow.policies.policy import Policy
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerProfile
-
-_GIVEN_UP: Final[Reason] = (Stage.PLACEMENT, RefusalCode.GIVEN_UP, "the cycle has already tried to evict it")
 
 
 @dataclass(slots=True, frozen=True)
@@ -91,7 +90,7 @@ def decide(
 
 def _excluded(cluster: Cluster, before: Before) -> dict[str, Reason]:
     """Why pods (uids) stay, whatever the strategies say."""
-    excluded: dict[str, Reason] = dict.fromkeys(before.given_up, _GIVEN_UP)
+    excluded: dict[str, Reason] = dict.fromkeys(before.given_up, GIVEN_UP)
     if before.resting:
         for pod, workload in pods_of_workloads(cluster, before.resting):
             excluded[cluster.pods.uids[pod]] = (Stage.PLACEMENT, RefusalCode.BACK_OFF, before.resting[workload])

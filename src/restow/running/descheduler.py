@@ -17,7 +17,7 @@ from typing import Final
 
 from restow.client.connection import connect
 from restow.client.errors import ClientError
-from restow.client.permitted_body import Permit
+from restow.client.leadership import Permit
 from restow.client.transport import Api
 from restow.executing.admission import PATH as STEER
 from restow.executing.memory import Memory
@@ -26,7 +26,7 @@ from restow.executing.surroundings import ApiEvictions, Evicting
 from restow.executing.unfencing import Unfencing
 from restow.live.cluster import LiveCluster, live_cluster
 from restow.live.kinds import METRICS, READ
-from restow.live.prometheus import PrometheusUsage
+from restow.live.usage import QueriedUsage
 from restow.policies.policy import Policy, collects_kubernetes_metrics
 from restow.running.background import told_to_stop
 from restow.running.connecting import connected
@@ -105,7 +105,7 @@ class Descheduler:
             stack.enter_context(tracing.span(RUN))
             watching = await stack.enter_async_context(connect(api.kubeconfig))
             await check_version(watching, log)
-            live = await stack.enter_async_context(live_cluster(watching, kinds_of(policies.current), tell=log.caution))
+            live = await stack.enter_async_context(live_cluster(watching, kinds_of(policies.current), warn=log.caution))
             writing = await stack.enter_async_context(connected(api, log))
             # One server, and the watches hear of it first.
             writing.server_time = watching.server_time
@@ -164,7 +164,7 @@ class _Work:
                 in_background=settings.in_background,
                 watchdog=self.health.watchdog,
                 offer=offer,
-                usage_source=PrometheusUsage(self.api, os.environ).results,
+                usage=QueriedUsage(self.api, os.environ).results,
                 publish=self._publish(permit),
             )
             rules = Rules(

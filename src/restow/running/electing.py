@@ -1,7 +1,7 @@
 """Leads by a lease: of a daemon for as long as it runs, of a command for as long as it writes.
 
-Whoever loses the lease ends, as the Descheduler does, with exit status 0: the kubelet starts it anew, and it applies
-again. Whoever is told to stop while it waits for the lease just goes. Source of a request's time: client-go v0.36,
+A process that loses the lease ends with exit status 0, as the Descheduler does: the kubelet starts it anew, and it
+waits for the lease again. One that is stopped while it waits ends at once. Source of a request's time: client-go v0.36,
 resourcelock.NewFromKubeconfig.
 """
 
@@ -15,9 +15,8 @@ from typing import Final
 
 from restow.client.errors import ClientError
 from restow.client.leader_election import Election, lead, new_identity
-from restow.client.leadership import Leadership, Timing, always
+from restow.client.leadership import Leadership, Permit, Timing, always
 from restow.client.leases import Lease, LeaseLock
-from restow.client.permitted_body import Permit
 from restow.client.transport import Api
 from restow.kube.duration import SECOND
 from restow.kube.timestamps import nearest_time
@@ -102,9 +101,8 @@ def _election(lease: LeaseSettings, namespace: str, api: Api, log: Log) -> Elect
     )
 
 
-# A replica of ``restow run`` that holds the lease evicts by its own plans and lets go whatever waits behind the gate
-# of steering and is not its own. So whoever finds the lease held does not begin, and while it is taken no replica
-# begins.
+# A replica of ``restow run`` that holds the lease evicts by its own plans, and releases gated pods that are not its
+# own. So an apply that finds the lease held does not begin, and while apply holds it, no replica begins.
 def lease_lock(api: Api, namespace: str, name: str) -> LeaseLock:
     """The lease of a name; requests about it do not wait behind evictions."""
     return LeaseLock(api.without_limit().within(_REQUEST), namespace, name)

@@ -15,8 +15,8 @@ from typing import Final
 from restow.client import objects
 from restow.client.errors import ClientError, NotFound
 from restow.client.leader_election import Election, new_identity
+from restow.client.leadership import Permit
 from restow.client.leases import LeaseLock
-from restow.client.permitted_body import Permit
 from restow.client.resources import LEASES, RESOURCES, VALIDATING_POLICY_BINDINGS
 from restow.client.transport import Api
 from restow.descheduling.plan import Fenced
@@ -31,15 +31,15 @@ from restow.serving.steering_metrics import SteeringMetrics
 
 #: What holds restow to one taint: it is installed with the rights, so who may do everything anyway fences no nodes.
 GUARD: Final = "restow-fencing"
-#: What fencing does, beside evicting; whoever may do this with the lease may create it.
+#: What fencing does, beside evicting; a role with these rights on the lease may also create it.
 _RIGHTS: Final = (
     Right(VALIDATING_POLICY_BINDINGS, GUARD, "", "get"),
     Right(RESOURCES["Node"], "", "", "patch"),
     Right(LEASES, LEASE, "", "get"),
     Right(LEASES, LEASE, "", "update"),
 )
-#: Seconds between two looks at a fence that stands, and for which one stands at most: whoever waits for the nodes gets a
-#: turn between two plans.
+#: Seconds between two looks at a fence that stands, and for which one stands at most: other pods that wait for the
+#: nodes get them between two plans.
 _LOOK: Final = 0.5
 LONGEST: Final = 600.0
 
@@ -108,7 +108,7 @@ def fencing_by(keeper: Unfencing, namespace: str, permit: Permit) -> Iterator[Fe
 async def unfencing(
     api: Api, namespace: str, cluster: NodesNow, log: Log, metrics: SteeringMetrics
 ) -> AsyncIterator[Unfencing]:
-    """Remove fences that nobody holds, as long as the context lasts; whoever leads or not."""
+    """Remove fences that nobody holds, as long as the context lasts, with or without the lease."""
     warn = once_each(log.caution)
 
     def candidate() -> Election:

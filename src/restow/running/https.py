@@ -7,12 +7,15 @@ import ssl
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from types import MappingProxyType
+
+from aiohttp.typedefs import Middleware
 
 from restow.running import log_lines
 from restow.running.logs import Log
 from restow.running.settings import HttpsSettings
 from restow.serving.health import Health
-from restow.serving.pages import Reviewer, pages
+from restow.serving.pages import Handler, Reviewer, add_page, pages
 from restow.serving.server import serving
 from restow.serving.tls import context_of_files, context_of_pem, self_signed
 
@@ -24,8 +27,11 @@ async def https(
     metrics: Callable[[], str] | None,
     webhooks: Mapping[str, Reviewer],
     log: Log,
+    *,
+    more: Mapping[str, Handler] = MappingProxyType({}),
+    guard: Middleware | None = None,
 ) -> AsyncIterator[int | None]:
-    """Serve health, metrics and webhooks while the block runs; gives the port, which is logged, None where nothing is to be served.
+    """Serve health, metrics, webhooks and ``more`` pages while the block runs, to those whom ``guard`` lets pass; gives the port, which is logged, None where nothing is to be served.
 
     InputError for a certificate that cannot be used or made, OSError where it is not possible to listen.
     """
@@ -33,6 +39,10 @@ async def https(
         yield None
         return
     application = pages(health, metrics if settings.metrics else None, webhooks)
+    if guard is not None:
+        application.middlewares.append(guard)
+    for path, handler in more.items():
+        add_page(application, path, handler)
     async with serving(application, settings.endpoint, _tls_context(settings, log.caution)) as port:
         log_lines.serving(log, settings.endpoint.address, port)
         yield port

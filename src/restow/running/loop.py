@@ -13,14 +13,15 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from restow.descheduling.registry import plugins
+from restow.descheduling.usage_sources import usage_schemas
 from restow.errors import InputError, problem_lines
 from restow.kube.excerpts import excerpt
 from restow.live.cluster import WatchEndedError
+from restow.off_loop import EndlessError
 from restow.policies.enclosed import read_policy_document
 from restow.policies.fallbacks import Fallbacks, with_fallbacks
 from restow.policies.load import LoadedPolicy, load_document
 from restow.policies.policy import Policy
-from restow.running.background import EndlessError
 from restow.running.cycles import Cycles
 from restow.running.deciding import Rules
 from restow.running.logs import Log
@@ -134,7 +135,9 @@ class PolicySource:
             self.log.caution(warning)
 
     def _loaded(self, text: bytes) -> LoadedPolicy:
-        return load_document(with_fallbacks(read_policy_document(text, self.path), self.fallbacks), plugins())
+        return load_document(
+            with_fallbacks(read_policy_document(text, self.path), self.fallbacks), plugins(), usage_schemas()
+        )
 
 
 def _text(path: str) -> bytes:

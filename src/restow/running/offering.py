@@ -81,7 +81,7 @@ class Offer:
     #: Who gives the gate, where there is one.
     _gate: str = field(default="", init=False)
     #: What was told last.
-    _told: str = field(default="", init=False)
+    _reported: str = field(default="", init=False)
 
     async def now(self, policy: Policy) -> Choice:
         """How replacements are steered; to be asked before each cycle, and told when it has changed."""
@@ -91,15 +91,15 @@ class Offer:
             choice = await self.choice(kind)
             if isinstance(choice, Choice):
                 why = f" ({'; '.join(lacking)})" if lacking else ""
-                self._tell(self.log.say, f"replacements are steered: {_STEERED[kind]}{self._gate}{why}")
+                self._report(self.log.say, f"replacements are steered: {_STEERED[kind]}{self._gate}{why}")
                 return choice
             lacking.append(choice)
         if not lacking:
-            self._told = ""
+            self._reported = ""
             return UNSTEERED
         # Who leaves it to the cluster need not hear of each way that this one does not offer.
-        tell = self.log.say if wanted == SteeringSetting.AUTO else self.log.caution
-        self._tell(tell, f"replacements are not steered: {lacking[0]}")
+        write = self.log.say if wanted == SteeringSetting.AUTO else self.log.caution
+        self._report(write, f"replacements are not steered: {lacking[0]}")
         return UNSTEERED
 
     async def choice(self, kind: SteeringMode) -> Choice | str:
@@ -132,7 +132,7 @@ class Offer:
         missing = await missing_for_fences(self.api, self.namespace)
         return f"{missing}; {_TO_INSTALL}" if missing else Choice(kind, fencing=self.fencing)
 
-    def _tell(self, tell: Callable[[str], None], sentence: str) -> None:
-        if sentence != self._told:
-            self._told = sentence
-            tell(sentence)
+    def _report(self, write: Callable[[str], None], sentence: str) -> None:
+        if sentence != self._reported:
+            self._reported = sentence
+            write(sentence)

@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from restow.client import objects
 from restow.client.errors import ClientError
-from restow.client.permitted_body import Permit
+from restow.client.leadership import Permit
 from restow.client.resources import CONFIG_MAPS
 from restow.client.transport import Api
 from restow.descheduling.cycle import plugins_in_order
@@ -27,10 +27,10 @@ from restow.descheduling.plan import Plan
 from restow.descheduling.planning import make_plan
 from restow.kube.duration import SECOND
 from restow.kube.timestamps import format_time
+from restow.off_loop import off_loop
 from restow.policies.codes import Prediction
 from restow.policies.policy import Policy
 from restow.policies.understood import decided_document
-from restow.running.background import off_loop
 from restow.running.deciding import Decision, Rules
 from restow.running.logs import Log
 from restow.running.reporter import Reporter

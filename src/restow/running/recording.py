@@ -6,7 +6,7 @@ import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 from restow.client import eviction
 from restow.client.events import Loss, Recorder
@@ -16,7 +16,6 @@ from restow.executing.task import Task
 from restow.running.logs import Log
 from restow.running.reporter import CONTROLLER
 from restow.running.tracing import EVICTION, Tracing
-from restow.serving.metrics import Metrics
 
 #: Seconds that one request may take.
 _REQUEST: Final = 10.0
@@ -40,9 +39,19 @@ class TracedEvictions:
             return answer
 
 
+class CountsLosses(Protocol):
+    """Takes the figure; ``serving.metrics.Metrics`` is one."""
+
+    def events_lost(self, reason: Loss, number: int, /) -> None:
+        """Count events that could not be written."""
+        ...
+
+
 @asynccontextmanager
-async def recording(api: Api, *, log: Log, metrics: Metrics) -> AsyncIterator[Recorder]:
-    """A recorder, whose last events are written at the end."""
+async def recording(
+    api: Api, *, log: Log, metrics: CountsLosses, controller: str = CONTROLLER
+) -> AsyncIterator[Recorder]:
+    """A recorder, whose last events are written at the end; ``controller`` is whose events they are."""
     warned: set[Loss] = set()
 
     def lost(reason: Loss, why: str, events: int) -> None:
@@ -53,5 +62,5 @@ async def recording(api: Api, *, log: Log, metrics: Metrics) -> AsyncIterator[Re
 
     # Events wait for nobody, and nobody waits for them.
     unhurried = api.without_limit().within(_REQUEST)
-    async with Recorder(unhurried, CONTROLLER, f"{CONTROLLER}-{socket.gethostname()}", on_lost=lost) as recorder:
+    async with Recorder(unhurried, controller, f"{controller}-{socket.gethostname()}", on_lost=lost) as recorder:
         yield recorder

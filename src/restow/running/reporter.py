@@ -39,7 +39,7 @@ from restow.running import log_lines
 from restow.running.logs import Log, Ref
 from restow.serving.metrics import EvictedPod, EvictionResult, Metrics
 
-#: As the Descheduler's, so that whoever looks for its events finds them.
+#: The Descheduler's name, so that people who look for its events find these.
 CONTROLLER: Final = "sigs.k8s.io.descheduler"
 _ACTION: Final = "Descheduled"
 _FAILED: Final = "EvictionFailed"

@@ -1,7 +1,7 @@
 """What a descheduler is started with, for each of its parts.
 
-The command line makes settings from flags; whoever starts a descheduler otherwise makes them directly. They are checked
-by whoever makes them. Durations are seconds.
+The command line makes settings from flags; tests and other programs make them directly, and check them themselves.
+Durations are seconds.
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager, nullcontext, suppress
 from typing import Final
 
 from restow.client.errors import ClientError, NotFound
+from restow.client.leadership import Permit
 from restow.client.listing import Selection
-from restow.client.permitted_body import Permit
 from restow.client.transport import Api
 from restow.cluster.snapshot import ClusterStore
 from restow.executing.fencing import Fencing
@@ -30,7 +30,7 @@ _RECENTLY: Final = 10.0
 
 @asynccontextmanager
 async def releasing(api: Api, cluster: Gated, log: Log, metrics: SteeringMetrics) -> AsyncIterator[Releasing]:
-    """Let go what waits behind the gate for too long, as long as the context lasts; whoever leads or not."""
+    """Release pods that are gated for too long, as long as the context lasts, with or without the lease."""
     keeper = Releasing(hurried(api), cluster, once_each(log.caution), metrics)
     async with background(keeper.run(), "release gates"):
         yield keeper
@@ -59,7 +59,7 @@ async def steering(
     finally:
         repairing.cancel()
         keeper.steering = None
-        # Whoever leads after us begins a while after our permission has ended: it is not in their way.
+        # The next leader begins some time after our permission has ended, so this does not disturb it.
         ends = [_leave(found, keeper, log)] if offer.was_made else []
         with suppress(TimeoutError):
             async with asyncio.timeout(REQUEST):

@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from restow.client.errors import ServerTrouble, TooManyRequests
 from restow.client.transport import Api
 from restow.running import log_lines
 from restow.running.logs import Log
@@ -24,8 +25,15 @@ class _Version(Struct, rename="camel"):
 
 
 async def check_version(api: Api, log: Log) -> None:
-    """Ask for the server's version and warn where it is far away; ClientError where there is no answer."""
-    version = await api.read("/version", {}, msgspec.json.Decoder(_Version).decode)
+    """Ask for the server's version and warn where it is far away; ClientError where nobody answers or restow is refused.
+
+    A server that has no time for this question is no reason to end: the lists wait until it has.
+    """
+    try:
+        version = await api.read("/version", {}, msgspec.json.Decoder(_Version).decode)
+    except (TooManyRequests, ServerTrouble) as error:
+        log.caution(f"The version of the API server is not known ({error}); restow goes on without checking it")
+        return
     found = _VERSION.match(version.git_version)
     if found is None or abs(int(found[1]) - _MINOR) > _ALLOWED:
         log_lines.version_skew(log, FOLLOWS.removeprefix("v"), version.git_version)

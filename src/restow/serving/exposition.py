@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
-from prometheus_client import CollectorRegistry, Metric
+from prometheus_client import CollectorRegistry, GCCollector, Metric, PlatformCollector, ProcessCollector
 from prometheus_client.samples import Sample
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -21,6 +21,12 @@ _CREATED = "_created"
 _EXACT = 2**53
 _IN_HELP = str.maketrans({"\\": r"\\", "\n": r"\n"})
 _IN_LABEL = str.maketrans({"\\": r"\\", "\n": r"\n", '"': r"\""})
+
+
+def add_process_metrics(registry: CollectorRegistry) -> None:
+    """Add what every program of Python can say of its process: memory, processor time, open files, garbage."""
+    for collector in (ProcessCollector, PlatformCollector, GCCollector):
+        collector(registry=registry)
 
 
 def exposition(registry: CollectorRegistry) -> str:

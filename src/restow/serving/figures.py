@@ -37,7 +37,7 @@ class CycleFigures:
 
 
 class FormerName(Collector):
-    """A metric under the name that it had before: counted once, told twice."""
+    """A metric under the name that it had before: counted once, exported twice."""
 
     def __init__(self, metric: MetricWrapperBase, now: str, former: str) -> None:
         self._metric = metric
@@ -47,11 +47,11 @@ class FormerName(Collector):
     def collect(self) -> Iterator[Metric]:
         """Return the one family."""
         for family in self._metric.collect():
-            twin = Metric(self._former, f"The former name of {self._now}.", family.type)
-            twin.samples = [
+            former = Metric(self._former, f"The former name of {self._now}.", family.type)
+            former.samples = [
                 each._replace(name=each.name.replace(self._now, self._former, 1)) for each in series(family)
             ]
-            yield twin
+            yield former
 
 
 class LastCycle(Collector):

@@ -10,11 +10,13 @@ from typing import NamedTuple
 class Health:
     """Ready only once told so; alive as long as nobody is stuck.
 
-    ``lost`` is asked each time: why pods cannot be protected now, None if they can.
+    ``lost`` is asked each time: why the program cannot do its work now, None if it can. ``program`` is what its pages call
+    it, the Descheduler's own name by default.
     """
 
-    def __init__(self, lost: Callable[[], str | None] = lambda: None) -> None:
+    def __init__(self, lost: Callable[[], str | None] = lambda: None, *, program: str = "Descheduler") -> None:
         self._lost = lost
+        self.program = program
         self._reason = "it is starting"
         self.watchdog = Watchdog()
 

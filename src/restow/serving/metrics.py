@@ -11,19 +11,11 @@ import platform
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final, Literal, NamedTuple
 
-from prometheus_client import (
-    CollectorRegistry,
-    Counter,
-    Gauge,
-    GCCollector,
-    Histogram,
-    PlatformCollector,
-    ProcessCollector,
-)
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 import restow
 from restow.policies.codes import SURENESS, LoopCause, MoveResult, Prediction, RefusalCode
-from restow.serving.exposition import exposition
+from restow.serving.exposition import add_process_metrics, exposition
 from restow.serving.figures import CycleFigures, FormerName, LastCycle, OfKinds
 from restow.serving.steering_metrics import SteeringMetrics
 
@@ -75,8 +67,7 @@ class Metrics:
         self._count_cycles()
         self.registry.register(self._last_cycle)
         self._tell_of_kinds(ages, known)
-        for process_wide in (ProcessCollector, PlatformCollector, GCCollector):
-            process_wide(registry=self.registry)
+        add_process_metrics(self.registry)
 
     def _tell_of_kinds(self, ages: Callable[[], Mapping[str, float]], known: Callable[[], Mapping[str, bool]]) -> None:
         heard = "Seconds since the API server last reported on a kind."

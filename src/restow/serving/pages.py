@@ -17,7 +17,6 @@ from aiohttp import web
 from restow.serving.exposition import CONTENT_TYPE
 from restow.serving.health import Health
 
-_CHECK: Final = "Descheduler"
 #: Answers a GET.
 Handler = Callable[[web.Request], web.Response]
 #: Answers the body of a request with that of the response, both JSON.
@@ -36,9 +35,9 @@ def pages(
     """Return the application; without metrics there is no such page. Webhooks have a path each."""
     application = web.Application(middlewares=[_plain_errors], client_max_size=_LONGEST)
     application.on_response_prepare.append(_no_server_name)
-    add_page(application, "/healthz", lambda request: _passed(request, "healthz"))
-    add_page(application, f"/healthz/{_CHECK}", lambda _: plain_text("ok"))
-    for path in ("/livez", f"/livez/{_CHECK}"):
+    add_page(application, "/healthz", lambda request: _passed(request, "healthz", health.program))
+    add_page(application, f"/healthz/{health.program}", lambda _: plain_text("ok"))
+    for path in ("/livez", f"/livez/{health.program}"):
         add_page(application, path, lambda request: _alive(request, health))
     add_page(application, "/readyz", lambda request: _ready(request, health))
     if metrics is not None:
@@ -73,20 +72,24 @@ def _asked(reviewer: Reviewer) -> Callable[[web.Request], Awaitable[web.Response
 
 def _alive(request: web.Request, health: Health) -> web.Response:
     stuck = health.watchdog.stuck()
-    return _failed("livez", f"stuck: {stuck}") if stuck else _passed(request, "livez")
+    if stuck:
+        return _failed("livez", health.program, f"stuck: {stuck}")
+    return _passed(request, "livez", health.program)
 
 
 def _ready(request: web.Request, health: Health) -> web.Response:
     waiting_for = health.waiting_for
-    return _failed("readyz", f"not ready: {waiting_for}") if waiting_for else _passed(request, "readyz")
+    if waiting_for:
+        return _failed("readyz", health.program, f"not ready: {waiting_for}")
+    return _passed(request, "readyz", health.program)
 
 
-def _passed(request: web.Request, name: str) -> web.Response:
-    return plain_text(f"[+]{_CHECK} ok\n{name} check passed\n" if "verbose" in request.query else "ok")
+def _passed(request: web.Request, name: str, program: str) -> web.Response:
+    return plain_text(f"[+]{program} ok\n{name} check passed\n" if "verbose" in request.query else "ok")
 
 
-def _failed(name: str, why: str) -> web.Response:
-    return plain_text(f"[-]{_CHECK} {why}\n{name} check failed\n", HTTPStatus.SERVICE_UNAVAILABLE)
+def _failed(name: str, program: str, why: str) -> web.Response:
+    return plain_text(f"[-]{program} {why}\n{name} check failed\n", HTTPStatus.SERVICE_UNAVAILABLE)
 
 
 def _metrics(text: str) -> web.Response:

@@ -172,7 +172,7 @@ class Connections:
 
     async def _shake_hands(self, accepted: socket.socket) -> None:
         loop = asyncio.get_running_loop()
-        # Whoever does not speak TLS, or not with us, has gone.
+        # A client that does not speak TLS, or refuses our certificate, has gone.
         with suppress(OSError):
             self._transports[accepted], _ = await loop.connect_accepted_socket(
                 self._make, accepted, ssl=self._tls, ssl_handshake_timeout=_SECONDS_TO_ASK if self._tls else None

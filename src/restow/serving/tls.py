@@ -140,8 +140,8 @@ def context_of_pem(pem: str, settings: TlsSettings) -> ssl.SSLContext:
     return context
 
 
-# It encrypts and proves nothing: whoever scrapes restow without a certificate of its own has to skip verification, as
-# with the Descheduler. A process of its own makes it, for the library that does would stay in memory as long as
+# It encrypts and proves nothing: scrapers of a restow without a certificate of its own have to skip verification, as
+# with the Descheduler. Another process makes it, because the library for it would stay in memory as long as
 # restow runs: measured with cryptography 50, 9.6 MiB more (37.5 MiB become 47.1), and nothing more this way.
 def self_signed(common_name: str, hosts: Sequence[str]) -> str:
     """Return a certificate and its key, both as PEM, for names and addresses; InputError where none can be made."""

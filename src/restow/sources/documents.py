@@ -25,6 +25,7 @@ from restow.kube import nulls
 from restow.kube.excerpts import excerpt
 from restow.kube.kinds import GROUPS, KINDS
 from restow.kube.objects.unreadable import DECODING_ERRORS, name_of, path_first
+from restow.kube.old_versions import CONVERSIONS, convert
 from restow.sources.kubectl import DUMP, printing
 from restow.sources.reading import (
     Data,
@@ -66,6 +67,8 @@ class LoadReport:
     origins: list[str] = field(default_factory=list)
     #: Objects of kinds that restow does not read, by kind.
     unknown_kinds: Counter[str] = field(default_factory=Counter)
+    #: Objects of old API versions that mean something else there (``kube.old_versions``), by kind and version.
+    old_versions: Counter[tuple[str, str]] = field(default_factory=Counter)
     #: Objects that were given more than once; the last one counts.
     replaced: int = 0
     #: Pods on nodes that the input does not hold.
@@ -82,9 +85,11 @@ class LoadReport:
         kinds = sorted(self.unknown_kinds.items())[:_KINDS_TOLD]
         unknown = ", ".join(f"{count} {excerpt(kind)}" for kind, count in kinds)
         more = len(self.unknown_kinds) - _KINDS_TOLD
+        old = ", ".join(f"{count} {kind} of {version}" for (kind, version), count in sorted(self.old_versions.items()))
         parts = [
             f"objects that restow does not read: {unknown}{f' and {more} more kinds' if more > 0 else ''}"
             * bool(unknown),
+            f"objects read with the defaults of their old API versions: {old}" * bool(old),
             f"objects given more than once (the last one counts): {self.replaced}" * bool(self.replaced),
             f"pods on nodes that the input does not hold: {self.on_unknown_nodes}" * bool(self.on_unknown_nodes),
         ]
@@ -150,13 +155,14 @@ def _load_file(name: str, sink: Sink, report: LoadReport, sizes: Sizes) -> None:
 
 def _take(document: Document, sink: Sink, report: LoadReport) -> None:
     by_kind: dict[str, list[Data | Raw]] = {}
-    for kind, item in _items(document.data, document.origin, "", ""):
-        if kind in KINDS:
-            of_kind = by_kind.setdefault(kind, [])
+    for kind, version, item in _items(document.data, document.origin, "", ""):
+        known = _qualified(kind, version, document.origin)
+        if known in KINDS:
+            of_kind = by_kind.setdefault(known, [])
             if item is not None:
-                of_kind.append(item)
+                of_kind.append(_current(kind, version, item, report))
         else:
-            report.unknown_kinds[kind] += 1
+            report.unknown_kinds[known] += 1
     for kind, items in by_kind.items():
         # A list of a kind without items still tells that there are none.
         sink.add(kind, ())
@@ -169,8 +175,8 @@ def _take(document: Document, sink: Sink, report: LoadReport) -> None:
                 raise InputError(f"{document.origin}: {error}") from error
 
 
-def _items(data: Data | Raw, origin: str, kind: str, api_version: str) -> Iterator[tuple[str, Data | Raw | None]]:
-    """Each object below an envelope with its kind; kinds of foreign API groups are written ``Kind.group``.
+def _items(data: Data | Raw, origin: str, kind: str, api_version: str) -> Iterator[tuple[str, str, Data | Raw | None]]:
+    """Each object below an envelope with its kind and API version.
 
     A list of one known kind comes first with None: what is not in it does not exist.
     """
@@ -178,20 +184,20 @@ def _items(data: Data | Raw, origin: str, kind: str, api_version: str) -> Iterat
     own_kind, own_version = envelope.kind or kind, envelope.api_version or api_version
     if envelope.items is None:
         if not _is_list(own_kind):
-            yield _qualified(own_kind, own_version, origin), data
+            yield own_kind, own_version, data
         return
     item_kind = own_kind.removesuffix("List")
-    if item_kind and (listed := _qualified(item_kind, own_version, origin)) in KINDS:
-        yield listed, None
+    if item_kind and _qualified(item_kind, own_version, origin) in KINDS:
+        yield item_kind, own_version, None
     headers = HeaderReader()
     for item in envelope.items:
         found = _header(headers, item, origin)
         if not found.kind:
-            yield _qualified(item_kind, found.api_version or own_version, origin), item
+            yield item_kind, found.api_version or own_version, item
         elif found.kind.endswith("List"):
             yield from _items(item, origin, item_kind, own_version)
         else:
-            yield _qualified(found.kind, found.api_version or "", origin), item
+            yield found.kind, found.api_version or "", item
 
 
 def _is_list(kind: str) -> bool:
@@ -216,8 +222,24 @@ def _qualified(kind: str, api_version: str, origin: str) -> str:
     """The kind of an object as ``KINDS`` has it, ``Kind.group`` where another API group has the same word."""
     if not kind:
         raise InputError(f"{origin}: holds an object without kind; kubectl get ... -o json prints one")
+    if (old := CONVERSIONS.get((api_version, kind))) is not None:
+        return old.kind
     group = api_version.rpartition("/")[0]
     return kind if not api_version or group == GROUPS.get(kind, "") else f"{kind}.{group or 'core'}"
+
+
+def _current(kind: str, api_version: str, item: Data | Raw, report: LoadReport) -> Data | Raw:
+    """The object as one of a current API version; whoever decodes it says what is wrong with one that is no JSON."""
+    old = CONVERSIONS.get((api_version, kind))
+    if old is None:
+        return item
+    try:
+        made = convert(msgspec.json.decode(item), old)
+    except DECODING_ERRORS:
+        return item
+    if made.changes:
+        report.old_versions[kind, api_version] += 1
+    return msgspec.json.encode(made.manifest)
 
 
 def _header(headers: HeaderReader, item: Raw, origin: str) -> Header:

@@ -7,8 +7,6 @@ They become the same objects that a snapshot stores, so that whatever reads one 
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -23,6 +21,7 @@ from restow.kube.excerpts import excerpt
 from restow.kube.objects import UsageSeries
 from restow.kube.quantity import NANO_PER_UNIT, Quantity, parse_quantity
 from restow.kube.timestamps import SECOND, parse_time
+from restow.sources.csv_rows import read_rows
 
 COLUMNS: Final = ("node", "time", "resource", "value")
 
@@ -55,20 +54,12 @@ def read_trace(text: str, origin: str) -> list[UsageSeries]:
 
 
 def _rows(text: str, origin: str) -> Iterator[tuple[int, Mapping[str, str]]]:
-    """The rows that are not empty, each with the number of its line."""
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    try:
-        header = [name.strip() for name in next(reader, [])]
-        if sorted(header) != sorted(COLUMNS):
-            found = excerpt(",".join(header))
-            raise InputError(f'{origin}:1: the first line must be {",".join(COLUMNS)}, not "{found}"')
-        for row in reader:
-            if len(row) not in (0, len(header)):
-                raise InputError(f"{origin}:{reader.line_num}: has {len(row)} columns, not {len(header)}")
-            if row:
-                yield reader.line_num, dict(zip(header, map(str.strip, row), strict=True))
-    except csv.Error as error:
-        raise InputError(f"{origin}:{reader.line_num}: not valid CSV: {error}") from error
+    """The rows of a text that has the columns of a trace."""
+    read = read_rows(text, origin)
+    if sorted(read.header) != sorted(COLUMNS):
+        found = excerpt(",".join(read.header))
+        raise InputError(f'{origin}:1: the first line must be {",".join(COLUMNS)}, not "{found}"')
+    return read.rows
 
 
 def _take(row: Mapping[str, str], samples: _Samples) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from restow.cluster.pods import NO_TIME, Phase
+from restow.cluster.pod_values import NO_TIME, Phase
 
 #: How many pods a controller creates or deletes at a time, however many somebody has asked for.
 BURST: Final = 500

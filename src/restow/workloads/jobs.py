@@ -39,12 +39,31 @@ def job(wire: Job, pods: Sequence[ControlledPod], now: int) -> Actions:
     if _is_finishing(wire) or wire.spec.suspend:
         return Actions(delete=active[:BURST])
     wanted = _wanted(wire, len(active))
-    surplus = len(active) - wanted
-    if surplus > 0:
-        return Actions(delete=deletion_order(active, now)[: min(surplus, BURST)])
+    unwanted = _unwanted(wire, active, len(active) - wanted, now)
+    if unwanted:
+        return Actions(delete=unwanted[:BURST])
     terminating = [pod for pod in pods if pod.terminating and not pod.is_over]
     taken = [*active, *terminating] if replaces_only_ended(wire) else active
     return Actions(create=list(islice(_missing(wire, taken), min(max(wanted - len(taken), 0), BURST))))
+
+
+def is_indexed(wire: Job) -> bool:
+    """Whether each pod of a Job has an index."""
+    return wire.spec.completion_mode == _INDEXED
+
+
+def _unwanted(wire: Job, active: Sequence[ControlledPod], surplus: int, now: int) -> list[ControlledPod]:
+    """The active pods that are deleted: those whose index is not wanted or is taken, and as many more as are too many."""
+    ordered, unwanted = deletion_order(active, now), []
+    if is_indexed(wire):
+        # Of several pods of an index the last one in the order of deletion stays.
+        last = {pod.index: pod for pod in ordered}
+        completions = wire.spec.completions or 0
+        unwanted = [
+            pod for pod in ordered if pod.index is None or pod.index >= completions or last[pod.index] is not pod
+        ]
+    left = [pod for pod in ordered if pod not in unwanted]
+    return [*unwanted, *left[: max(0, surplus - len(unwanted))]]
 
 
 def _is_finishing(wire: Job) -> bool:
@@ -83,17 +102,17 @@ def _wanted(wire: Job, active: int) -> int:
 
 def _missing(wire: Job, taken: Iterable[ControlledPod]) -> Iterator[NewPod]:
     """The pods that could be created, the first one first; of a Job without indexes there is no end of them."""
-    if wire.spec.completion_mode != _INDEXED:
+    if not is_indexed(wire):
         yield from repeat(NewPod())
     completions, free = wire.spec.completions or 0, 0
-    ended = (*_ranges(wire.status.completed_indexes), *_ranges(wire.status.failed_indexes))
+    ended = (*index_ranges(wire.status.completed_indexes), *index_ranges(wire.status.failed_indexes))
     for first, last in sorted((*ended, *((pod.index, pod.index) for pod in taken if pod.index is not None))):
         yield from (NewPod(index) for index in range(free, min(first, completions)))
         free = max(free, last + 1)
     yield from (NewPod(index) for index in range(free, completions))
 
 
-def _ranges(text: str | None) -> Iterator[tuple[int, int]]:
+def index_ranges(text: str | None) -> Iterator[tuple[int, int]]:
     """The first and last of indexes as a status has them, ``0,2-5``."""
     for part in (text or "").split(","):
         found = _RANGE.fullmatch(part)

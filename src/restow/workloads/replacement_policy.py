@@ -19,7 +19,7 @@ from msgspec import structs
 
 from restow.cluster.interning import BoolArray
 from restow.cluster.owners import owner_of
-from restow.cluster.pods import Phase
+from restow.cluster.pod_values import Phase
 from restow.cluster.snapshot import Cluster
 from restow.kube.objects import Job, ObjectMeta, OwnerReference, ReplicationController, Workload
 from restow.kube.objects.workloads import WorkloadSpec

@@ -13,7 +13,8 @@ from functools import cached_property
 
 from msgspec import structs
 
-from restow.cluster.pods import NO_POD, PENDING, Flag, Phase, PodRow, PodStates, PodVolume
+from restow.cluster.pod_values import Flag, Phase, PodStates, PodVolume
+from restow.cluster.pods import NO_POD, PENDING, PodRow
 from restow.cluster.snapshot import Key
 from restow.cluster.state import ClusterState
 from restow.kube.objects import (
@@ -26,7 +27,6 @@ from restow.kube.objects import (
 
 #: Ends the uid of a replacement, and the name of what belongs to it alone.
 _MARK = "+replacement"
-_CLAIM = "PersistentVolumeClaim"
 _HEALTHY = PodStates(phase="Running", reason="", containers=(), init_containers=(), ephemeral_containers=())
 _READY = (Condition(type="Ready", status="True"),)
 #: What is said of a pod itself, and not of its template.
@@ -56,14 +56,12 @@ class Replacements:
         return known if known != NO_POD else self._create(pod)
 
     def _create(self, pod: int) -> int:
-        for key, claim in list(self._own_claims(pod)):
-            self._state.put(_CLAIM, key, claim)
-        return self._state.reserve(self._template(pod), replaces=pod)
+        return self._state.reserve(pod, self._anew(pod), list(self._own_claims(pod)))
 
-    def _template(self, pod: int) -> PodRow:
-        """The row of a pod as its controller would create it anew."""
-        uid = self._pods.uids[pod]
-        return self._pods.row(pod) | {
+    def _anew(self, pod: int) -> PodRow:
+        """What is different of a pod that its controller creates anew."""
+        uid, volumes = self._pods.uids[pod], int(self._pods.volumes[pod])
+        changed: PodRow = {
             "uids": uid and uid + _MARK,
             "held": -1,
             "node": PENDING,
@@ -73,9 +71,10 @@ class Replacements:
             "phase": Phase.RUNNING,
             "states": self._states,
             "conditions": self._conditions,
-            "volumes": self._volumes(int(self._pods.volumes[pod])),
-            "flags": self._pods.flags[pod] & ~int(_OF_THE_OLD_POD),
+            "flags": int(self._pods.flags[pod]) & ~int(_OF_THE_OLD_POD),
         }
+        own = self._volumes(volumes)
+        return changed if own == volumes else changed | {"volumes": own}
 
     def _volumes(self, volumes: int) -> int:
         """The same volumes, where a replacement names the claims of its own generic ephemeral ones."""
@@ -87,7 +86,7 @@ class Replacements:
     def _own_claims(self, pod: int) -> Iterator[tuple[Key, PersistentVolumeClaim]]:
         """The claims that come with a replacement: those of the old pod's ephemeral volumes, not bound yet."""
         namespace = self._pods.tables.namespaces[self._pods.namespace[pod]]
-        claims, uid = self._state.cluster.kind(_CLAIM), self._pods.uids[pod]
+        claims, uid = self._state.cluster.kind("PersistentVolumeClaim"), self._pods.uids[pod]
         for volume in self._pods.tables.volumes[self._pods.volumes[pod]]:
             old = claims.get((namespace, volume.claim)) if volume.ephemeral else None
             if old is not None:

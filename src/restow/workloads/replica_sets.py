@@ -12,7 +12,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cmp_to_key, partial
 
-from restow.cluster.pods import NO_TIME, PENDING, Phase
+from restow.cluster.pod_values import NO_TIME, Phase
+from restow.cluster.pods import PENDING
 from restow.workloads.controlled_pods import BURST, Actions, ControlledPod, NewPod
 
 #: Pods in other phases are deleted before those that run.

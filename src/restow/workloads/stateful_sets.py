@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
-from restow.cluster.pods import Phase
+from restow.cluster.pod_values import Phase
 from restow.kube.objects import Workload
 from restow.workloads.controlled_pods import BURST, NOTHING, Actions, ControlledPod, NewPod
 

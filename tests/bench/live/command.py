@@ -1,4 +1,4 @@
-"""restow and the Descheduler side by side on a real control plane.
+"""restow, the Descheduler and kube-scheduler side by side on a real control plane.
 
 Prints each table row by row as it is measured. What is measured on is made once and kept below build/bench/live, which
 takes some minutes.
@@ -12,22 +12,25 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from bench.documents import line, markdown, put
-from bench.live import endurance, landings, loops, one_shots, outages, rehearsals, steering
+from bench.live import dry_runs, endurance, landings, loops, one_shots, outages, scheduling, steering
 from bench.live.parts import Part, Row
 from bench.table import machine
 
-_PARTS = tuple(each.PART for each in (one_shots, rehearsals, loops, outages, landings, endurance))
+_PARTS = tuple(each.PART for each in (one_shots, dry_runs, loops, outages, landings, endurance))
 #: Of the clusters with steered moves, unless told otherwise: nodes, moves, and pods of a full node.
 _NODES, _MOVES, _PODS = 40, 60, 47
 _STEERED = [part.name for part in steering.parts(_NODES, _MOVES, _PODS)]
-_NAMES = [*(part.name for part in _PARTS), *_STEERED]
+#: Of the cluster that is scheduled, unless told otherwise.
+_SCHEDULED = 5_000
+_NAMES = [*(part.name for part in _PARTS), *_STEERED, scheduling.part(_SCHEDULED).name]
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Exit status: 0; 1 where a run failed or took too long, 2 where something that is needed is not there."""
     given = _parser().parse_args(arguments)
     try:
-        for part in (*_PARTS, *steering.parts(given.nodes, given.moves, given.pods_per_node)):
+        steered = steering.parts(given.nodes, given.moves, given.pods_per_node)
+        for part in (*_PARTS, *steered, scheduling.part(given.pods)):
             if given.part and part.name not in given.part:
                 continue
             rows = _measured(part)
@@ -49,6 +52,7 @@ def _parser() -> argparse.ArgumentParser:
     sized.add_argument("--nodes", type=int, default=_NODES)
     sized.add_argument("--moves", type=int, default=_MOVES, help="how many pods are on the wrong nodes")
     sized.add_argument("--pods-per-node", type=int, default=_PODS, help="of a full node")
+    parser.add_argument("--pods", type=int, default=_SCHEDULED, help="of the part scheduling, five for each node")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="put each table between the markers of its name")
     return parser
 

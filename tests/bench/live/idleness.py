@@ -29,10 +29,11 @@ def wait_until_idle(plane: ControlPlane) -> None:
 
 def _seconds(plane: ControlPlane) -> float:
     """Processor time of all programs until now."""
-    return sum(map(_processor_time, map(plane.pid, COMPONENTS)))
+    return sum(map(processor_time, map(plane.pid, COMPONENTS)))
 
 
-def _processor_time(pid: int) -> float:
+def processor_time(pid: int) -> float:
+    """Seconds of processor time that a process has used, its own and the system's."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     user, system = fields[11:13]
     return (int(user) + int(system)) / _TICK

@@ -18,6 +18,8 @@ def a_call(at: int, verb: str, pod: str, part: str, *, user: str = "restow", cod
     when = (_START + timedelta(seconds=at)).isoformat()
     return json.dumps(
         {
+            "kind": "Event",
+            "apiVersion": "audit.k8s.io/v1",
             "verb": verb,
             "requestURI": "",
             "user": {"username": user},
@@ -26,7 +28,8 @@ def a_call(at: int, verb: str, pod: str, part: str, *, user: str = "restow", cod
             "stageTimestamp": when,
             "objectRef": {"resource": "pods", "subresource": part, "name": pod},
             "responseStatus": {"code": code},
-        }
+        },
+        separators=(",", ":"),
     )
 
 

@@ -12,7 +12,7 @@ from builders import HOSTNAME, Object, a_node, a_pod, node_metrics, pod_metrics,
 from builders import NOW as NOW_TEXT
 from descheduling.harness import a_cluster, a_policy, cycle
 from descheduling.proven import TOLD, read_policy
-from restow.cluster.usage_samples import QueryResult, query_result
+from restow.cluster.usage_samples import QueryResult, UsageQuery, query_result
 from restow.descheduling.cycle import Cycle
 from restow.descheduling.explaining.nodes import explain_node
 from restow.descheduling.explaining.what_if import Setting
@@ -56,7 +56,7 @@ def decided(result: QueryResult, usage: Object | None, pods: Sequence[Object] = 
         LIMITS,
         nodes=[std_node("n1", 4000, 3000, 100), std_node("n2", 4000, 3000, 100), std_node("n3", 4000, 3000, 100)],
         pods=pods or pods_on("n1", *(f"p{index}" for index in range(6)), cpu="500m", owner=OWNER),
-        usage={QUERY: result},
+        usage={UsageQuery("Prometheus", QUERY): result},
         restow=None if usage is None else {"usage": usage},
         **more,
     )
@@ -180,7 +180,10 @@ class TestProof:
             a_pod(f"p{number}", node="n1", owner=OWNER, cpu="500m", labels={"app": "web"}, phase="Running")
             for number in range(6)
         ]
-        cluster = replace(a_cluster(*nodes, *pods, *TOLD), usage={QUERY: told({"n1": HOT, "n2": CALM, "n3": CALM})})
+        cluster = replace(
+            a_cluster(*nodes, *pods, *TOLD),
+            usage={UsageQuery("Prometheus", QUERY): told({"n1": HOT, "n2": CALM, "n3": CALM})},
+        )
         rules, now, profiles = read_policy(policy), parse_time(NOW_TEXT), (DEFAULT_PROFILE,)
         done = prove_cycle(cluster, rules, strategies(), now, profiles)
         return Setting(done, cluster, rules, strategies(), now, "prove", "none", profiles)

@@ -18,8 +18,8 @@ from descheduling.harness import a_cluster, a_policy
 from descheduling.proven import TOLD, read_policy
 from restow.cluster.snapshot import Cluster
 from restow.cluster.usage_changes import UsageChange
-from restow.cluster.usage_samples import query_result
-from restow.descheduling.node_utilization.capacity import capacity_of, ceilings, percentages, total
+from restow.cluster.usage_samples import UsageQuery, query_result
+from restow.descheduling.node_utilization.capacity import capacities, ceilings, percentages, total
 from restow.descheduling.proving import prove_cycle
 from restow.descheduling.registry import strategies
 from restow.kube.duration import MINUTE, SECOND
@@ -113,8 +113,11 @@ def test_capacity_counts_only_where_allocatable_is_empty() -> None:
         a_node("n2", cpu=None, memory=None, pods=None, capacity={"cpu": "4", "memory": "8"}),
     )
     metric = {"MetricResource": 100 * UNIT}
-    assert capacity_of(cluster.nodes, 0) == cpu(2000) | metric
-    assert capacity_of(cluster.nodes, 1) == cpu(4000) | {"memory": 8 * UNIT} | metric
+    assert capacities(cluster.nodes, (0, 1)) == {
+        0: cpu(2000) | metric,
+        1: cpu(4000) | {"memory": 8 * UNIT} | metric,
+    }
+    assert capacities(cluster.nodes, ()) == {}
 
 
 def left(seconds_before: float, node: str = "n1", milli: int = -1000) -> UsageChange:
@@ -191,7 +194,9 @@ def queried(settings: UsageSettings) -> tuple[Cluster, Policy]:
     policy["metricsProviders"] = [{"source": "Prometheus", "prometheus": {"url": "http://p"}}]
     read = read_policy(policy)
     read = structs.replace(read, restow=structs.replace(read.restow, usage=settings))
-    return replace(cluster, usage={"q": query_result(sorted(samples, key=lambda each: each[1]), at)}), read
+    return replace(
+        cluster, usage={UsageQuery("Prometheus", "q"): query_result(sorted(samples, key=lambda each: each[1]), at)}
+    ), read
 
 
 def share(seconds_before: float, node: str = "n1", percents: int = -25) -> UsageChange:

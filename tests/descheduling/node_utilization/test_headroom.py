@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from restow.descheduling.node_utilization.headroom import Headroom
+from restow.descheduling.node_utilization.headroom import Fullness, Headroom
 from restow.descheduling.node_utilization.usage import Usage
 
 NAMES = ("cpu", "memory")
@@ -31,3 +31,16 @@ def test_a_node_takes_a_pod_that_leaves_it_at_or_below_its_ceilings(nodes, pod, 
     usage.changes.append(changed)
     assert headroom.takes(pod, every[::-1]).tolist() == [False, *expected(pod)[::-1]]
     assert headroom.takes(None, every).tolist() == [*expected({}), False]
+
+
+@given(st.lists(st.tuples(PAIRS, PAIRS), min_size=1, max_size=9), PAIRS, st.data())
+def test_a_node_is_as_full_alone_as_among_all(nodes, pod, data) -> None:
+    usage = Usage(NAMES, {node: dict(used) for node, (used, _) in enumerate(nodes)}, of_pod=None)
+    capacities = {node: capacity for node, (_, capacity) in enumerate(nodes)}
+    fullness, every = Fullness(usage, capacities, NAMES, len(nodes)), np.arange(len(nodes))
+    fullness.emptiest_with(pod, every)
+    changed = data.draw(st.integers(0, len(nodes) - 1))
+    usage.by_node[changed]["cpu"] += data.draw(st.integers(-5, 5))
+    usage.changes.append(changed)
+    fresh = Fullness(usage, capacities, NAMES, len(nodes)).emptiest_with(pod, every)
+    assert fullness.emptiest_with(pod, every).tolist() == fresh.tolist()

@@ -23,76 +23,71 @@ def utilisation(thresholds, targets, **more):
     return {"thresholds": thresholds, "targetThresholds": targets} | more
 
 
+def of_low(name, low, high, *expected, **more):
+    """A case of LowNodeUtilization: its thresholds, and what is found about them."""
+    return pytest.param(utilisation(low, high, **more), expected, id=name)
+
+
 class TestThresholds:
     @pytest.mark.parametrize(
         ("args", "expected"),
         [
-            pytest.param(
-                utilisation({"cpu": 0}, {"cpu": 50}),
-                ["warning: thresholds.cpu: thresholds.cpu 0: only a node that uses none is ever underutilised"],
-                id="low 0",
+            of_low(
+                "low 0",
+                {"cpu": 0},
+                {"cpu": 50},
+                "warning: thresholds.cpu: thresholds.cpu 0: only a node that uses none is ever underutilised",
             ),
-            pytest.param(
-                utilisation({"cpu": 20}, {"cpu": 100}),
-                [
-                    (
-                        "warning: targetThresholds: targetThresholds of 100: no node is ever above them, so nothing is ever "
-                        "evicted"
-                    )
-                ],
-                id="every target 100",
+            of_low(
+                "every target 100",
+                {"cpu": 20},
+                {"cpu": 100},
+                "warning: targetThresholds: targetThresholds of 100: no node is ever above them, so nothing is ever evicted",
             ),
-            pytest.param(
-                utilisation({"cpu": 20, "memory": 20}, {"cpu": 50, "memory": 100}),
-                ["note: targetThresholds.memory: targetThresholds.memory 100: memory never makes a node overutilised"],
-                id="one target 100",
+            of_low(
+                "one target 100",
+                {"cpu": 20, "memory": 20},
+                {"cpu": 50, "memory": 100},
+                "note: targetThresholds.memory: targetThresholds.memory 100: memory never makes a node overutilised",
             ),
-            pytest.param(
-                utilisation({"cpu": 50}, {"cpu": 50}),
-                [
-                    (
-                        "note: thresholds.cpu: thresholds.cpu equals targetThresholds.cpu: no node is just right, "
-                        "pods may go back"
-                    )
-                ],
-                id="no band",
+            of_low(
+                "no band",
+                {"cpu": 50},
+                {"cpu": 50},
+                "note: thresholds.cpu: thresholds.cpu equals targetThresholds.cpu: no node is just right, pods may go back",
             ),
-            pytest.param(
-                utilisation({"cpu": 0.2}, {"cpu": 50}),
-                ["warning: thresholds.cpu: thresholds.cpu 0.2 is 0.2 %, not 20 %: thresholds are percentages"],
-                id="fraction",
+            of_low(
+                "fraction",
+                {"cpu": 0.2},
+                {"cpu": 50},
+                "warning: thresholds.cpu: thresholds.cpu 0.2 is 0.2 %, not 20 %: thresholds are percentages",
             ),
-            pytest.param(
-                utilisation({"memroy": 20}, {"memroy": 50}),
-                [
-                    'warning: thresholds.memroy: "memroy" is no resource that Kubernetes knows; did you mean "memory"?',
-                    (
-                        'warning: targetThresholds.memroy: "memroy" is no resource that Kubernetes knows; '
-                        'did you mean "memory"?'
-                    ),
-                ],
-                id="misspelt resource",
+            of_low(
+                "misspelt resource",
+                {"memroy": 20},
+                {"memroy": 50},
+                'warning: targetThresholds.memroy: "memroy" is no resource that Kubernetes knows; did you mean "memory"?',
+                'warning: thresholds.memroy: "memroy" is no resource that Kubernetes knows; did you mean "memory"?',
             ),
-            pytest.param(
-                utilisation({"cpu": 100}, {"cpu": 10}, useDeviationThresholds=True),
-                [
-                    (
-                        "warning: thresholds.cpu: thresholds.cpu 100 below the mean: "
-                        "only a node that uses none is ever underutilised"
-                    )
-                ],
-                id="deviation 100",
+            of_low(
+                "deviation 100",
+                {"cpu": 100},
+                {"cpu": 10},
+                "warning: thresholds.cpu: thresholds.cpu 100 below the mean: "
+                "only a node that uses none is ever underutilised",
+                useDeviationThresholds=True,
             ),
-            pytest.param(utilisation({"cpu": 10}, {"cpu": 10}, useDeviationThresholds=True), [], id="deviation"),
-            pytest.param(utilisation({"nvidia.com/gpu": 20}, {"nvidia.com/gpu": 50}), [], id="extended resource"),
-            pytest.param(utilisation({"hugepages-2Mi": 20}, {"hugepages-2Mi": 50}), [], id="huge pages"),
-            pytest.param(
-                utilisation({"cpu": 20}, {"cpu": 50}, numberOfNodes=-1, evictionLimits={"node": 0}),
-                [
-                    "note: numberOfNodes: a negative number of nodes is the same as 0",
-                    "warning: evictionLimits.node: a limit of 0 allows no eviction at all",
-                ],
-                id="numbers",
+            of_low("deviation", {"cpu": 10}, {"cpu": 10}, useDeviationThresholds=True),
+            of_low("extended resource", {"nvidia.com/gpu": 20}, {"nvidia.com/gpu": 50}),
+            of_low("huge pages", {"hugepages-2Mi": 20}, {"hugepages-2Mi": 50}),
+            of_low(
+                "numbers",
+                {"cpu": 20},
+                {"cpu": 50},
+                "note: numberOfNodes: a negative number of nodes is the same as 0",
+                "warning: evictionLimits.node: a limit of 0 allows no eviction at all",
+                numberOfNodes=-1,
+                evictionLimits={"node": 0},
             ),
         ],
     )

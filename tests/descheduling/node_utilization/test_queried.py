@@ -13,7 +13,7 @@ from rich.console import Console
 from builders import std_node
 from builders.plans import small_report
 from descheduling.harness import a_cluster, a_policy
-from restow.cluster.usage_samples import QueryResult, query_result
+from restow.cluster.usage_samples import QueryResult, UsageQuery, query_result
 from restow.descheduling.node_utilization.queried import measured_usage
 from restow.descheduling.plan import MeasuredNode, MeasuredUsage
 from restow.descheduling.registry import plugins
@@ -24,7 +24,7 @@ from restow.reporting.json import document
 from restow.reporting.wide import print_wide
 
 QUERY = "<b>load</b>"
-USAGE = MeasuredUsage(QUERY, 90.0, "", (MeasuredNode("n1", 0.9512, 12.0, 240),))
+USAGE = MeasuredUsage("Prometheus", QUERY, 90.0, "", (MeasuredNode("n1", 0.9512, 12.0, 240),))
 
 
 def a_prometheus_policy() -> Policy:
@@ -39,16 +39,18 @@ def a_prometheus_policy() -> Policy:
 
 
 def told(result: QueryResult) -> tuple[MeasuredUsage, ...]:
-    return measured_usage(replace(a_cluster(std_node("n1")), usage={QUERY: result}), a_prometheus_policy())
+    return measured_usage(
+        replace(a_cluster(std_node("n1")), usage={UsageQuery("Prometheus", QUERY): result}), a_prometheus_policy()
+    )
 
 
 def test_each_node_of_the_cluster_has_its_figure_and_its_age() -> None:
     result = query_result([("n1", 90.0, 0.5), ("stranger", 90.0, 0.7)], 100.0)
-    assert told(result) == (MeasuredUsage(QUERY, None, "", (MeasuredNode("n1", 0.5, 10.0, 1),)),)
+    assert told(result) == (MeasuredUsage("Prometheus", QUERY, None, "", (MeasuredNode("n1", 0.5, 10.0, 1),)),)
 
 
 def test_what_nobody_answered_has_its_problem() -> None:
-    assert told(QueryResult(1.0, problem="down")) == (MeasuredUsage(QUERY, None, "down", ()),)
+    assert told(QueryResult(1.0, problem="down")) == (MeasuredUsage("Prometheus", QUERY, None, "down", ()),)
     assert measured_usage(a_cluster(std_node("n1")), a_prometheus_policy()) == ()
 
 

@@ -12,20 +12,21 @@ import pytest
 from builders import std_node
 from descheduling.harness import a_cluster
 from restow.cluster.state import ClusterState
-from restow.cluster.usage_samples import query_result
+from restow.cluster.usage_samples import UsageQuery, query_result
 from restow.descheduling.framework import StrategyError
 from restow.descheduling.node_utilization.queried import queried
 from restow.descheduling.node_utilization.usage import Usage
 
+LOAD = UsageQuery("Prometheus", "q")
 NAMES = ("ip-10-0-17-165", "ip-10-0-51-101", "ip-10-0-94-25")
 
 
 def sampled(samples: dict[str, float]) -> Usage:
     cluster = a_cluster(*(std_node(name) for name in NAMES))
     result = query_result(((name, 0.0, value) for name, value in samples.items()), 0.0)
-    state = ClusterState(replace(cluster, usage={"q": result}))
+    state = ClusterState(replace(cluster, usage={LOAD: result}))
     view: Any = SimpleNamespace(state=state, nodes=np.arange(len(NAMES)), usage=None)
-    return queried(view, "q")
+    return queried(view, LOAD)
 
 
 SAMPLES = {
@@ -46,11 +47,11 @@ def test_only_the_newest_sample_of_a_history_counts() -> None:
     cluster = a_cluster(*(std_node(name) for name in NAMES))
     samples = [(name, at, value) for name in NAMES for at, value in ((1.0, 1.5), (2.0, 0.5))]
     view: Any = SimpleNamespace(
-        state=ClusterState(replace(cluster, usage={"q": query_result(samples, 2.0)})),
+        state=ClusterState(replace(cluster, usage={LOAD: query_result(samples, 2.0)})),
         nodes=np.arange(len(NAMES)),
         usage=None,
     )
-    assert {each["MetricResource"] for each in queried(view, "q").by_node.values()} == {50 * 10**9}
+    assert {each["MetricResource"] for each in queried(view, LOAD).by_node.values()} == {50 * 10**9}
 
 
 def test_a_listed_node_without_a_sample_is_an_error() -> None:

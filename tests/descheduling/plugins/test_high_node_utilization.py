@@ -32,7 +32,7 @@ from descheduling.explained import explained, node_explained
 from descheduling.harness import a_policy, cycle, evictions
 from descheduling.proven import TOLD, landings, moved, plans, prove, reasons
 from oracle.moving_cases import a_moving_case
-from restow.cluster.pods import Flag
+from restow.cluster.pod_values import Flag
 from restow.descheduling.cycle import Cycle
 from restow.descheduling.protections import of_daemon_sets
 

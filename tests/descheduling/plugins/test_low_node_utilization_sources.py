@@ -26,7 +26,7 @@ from descheduling.utilisation_rows import (
     hot,
     limits,
 )
-from restow.cluster.usage_samples import query_result
+from restow.cluster.usage_samples import UsageQuery, query_result
 
 QUERY = "instance:node_cpu:rate:sum"
 AT = 1_795_219_200.0
@@ -52,7 +52,7 @@ def test_by_samples_one_pod_goes_unless_a_limit_says_how_many(
     args: Object, samples: dict[str, float], expected: list[str]
 ) -> None:
     """Nobody knows what a pod adds to a sample, so the load is not judged again after the first eviction."""
-    usage = {QUERY: query_result(((node, AT, value) for node, value in samples.items()), AT)}
+    usage = {UsageQuery("Prometheus", QUERY): query_result(((node, AT, value) for node, value in samples.items()), AT)}
     assert evictions(NAME, args, nodes=LP_NODES, pods=[*FIVE, *Q, P9], usage=usage) == expected
 
 

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from builders import a_node, a_pod
+from builders.entry_points import entry_points, offering
+from cluster.test_state import node_row
 from descheduling.harness import a_cluster
 from restow.cluster.state import ClusterState
 from restow.errors import InputError
@@ -15,7 +17,6 @@ from restow.scheduling.framework.extension_points import PROCEED, FilterResult, 
 from restow.scheduling.framework.post_filtering import Preemption
 from restow.scheduling.loop.decision import Scheduler
 from scheduling.configurations import a_configuration, a_profile, a_set, loaded
-from scheduling.installing import entry_points, offering
 
 NODES = ("n1", "n2", "n3")
 FULL = Outcome(("full",))
@@ -288,3 +289,50 @@ def test_no_two_pods_are_alike_to_a_plugin_of_which_nobody_knows_what_it_looks_a
     assert scheduler.signature(0) != scheduler.signature(1)
     state = ClusterState(a_cluster(*(a_node(name) for name in NODES), a_pod("p"), a_pod("q")))
     assert Scheduler(Context.of(state)).signature(0) == Scheduler(Context.of(state)).signature(1)
+
+
+class OfItsNodes:
+    """A plugin that keeps the names of the nodes that it was made for; it cannot be made where one has a bad name."""
+
+    def __init__(self, context, _args):
+        self._names = context.state.cluster.nodes.names
+        if "bad" in self._names:
+            raise KeyError("bad")
+        self.added = []
+
+    def add_pod(self, pod, node):
+        self.added.append((pod, self._names[node]))
+
+    def remove_pod(self, pod, node):
+        self.added.remove((pod, self._names[node]))
+
+    def filter(self, _pod, nodes):
+        assert len(nodes) == len(self._names)
+        return one_outcome(np.array([bool(self.added)] * len(nodes)), FULL)
+
+    def post_filter(self, _pod, _verdicts):
+        return Preemption(message=" ".join(self._names))
+
+
+def test_a_plugin_is_made_anew_when_nodes_are_others():
+    """It counts the pods that are there then; as long as it cannot be made, no node passes."""
+    declared = SchedulerPlugin(
+        "Own",
+        ("filter", "postFilter"),
+        OfItsNodes,
+        make_post_filter=lambda handle, args: OfItsNodes(handle.context, args),
+    )
+    with entry_points(offering("Own", declared)):
+        (profile,) = loaded(a_configuration(a_profile(multiPoint=a_set("Own")))).profiles
+        state = ClusterState(a_cluster(a_node("n1"), a_pod("old", node="n1"), a_pod("p")))
+        scheduler, pod = Scheduler(Context.of(state), profile), state.cluster.pods.names.index("p")
+        assert scheduler.decide(pod).message.startswith("0/1 nodes are available: 1 full.")
+        state.create_node(node_row(a_node("n0")))
+        assert scheduler.decide(pod).message.endswith("n0 n1")
+        state.delete_node(1)
+        assert scheduler.decide(pod).node == 0
+        state.create_node(node_row(a_node("bad")))
+        why = "it cannot be made for the nodes as they are: KeyError: 'bad'"
+        assert f'2 plugin "Own" failed: {why}' in scheduler.decide(pod).message
+        state.delete_node(0)
+        assert scheduler.decide(pod).node == 0

@@ -7,13 +7,13 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
+from builders.entry_points import entry_points, offering
 from restow.documents.findings import Issue
 from restow.errors import InputError
 from restow.scheduling.configuration import registry
 from restow.scheduling.configuration.installed_plugins import ENTRY_POINTS
 from restow.scheduling.framework.declaration import PluginArgs, SchedulerPlugin
 from scheduling.configurations import a_configuration, a_profile, a_set, loaded
-from scheduling.installing import entry_points, offering
 
 
 class Args(PluginArgs, frozen=True):
@@ -46,6 +46,7 @@ def test_a_plugin_of_a_package_runs_where_a_configuration_enables_it():
         pytest.param(replace(GOOD, points=()), "must run at some of the points preFilter, filter,", id="no point"),
         pytest.param(replace(GOOD, args=dict), "has args that are no subclass of", id="args"),
         pytest.param(replace(GOOD, make=None), "has no make, which makes what filters and scores", id="make"),
+        pytest.param(replace(GOOD, interests=("Node",)), "has interests that are no tuple of", id="interests"),
         pytest.param(replace(GOOD, points=("postFilter",)), "needs make_post_filter if it runs", id="post filter"),
     ],
 )
@@ -70,7 +71,10 @@ def test_a_broken_package_that_no_configuration_names_does_no_harm():
 @pytest.mark.parametrize("name", ["NodeAffinity", "EBSLimits"])
 def test_a_package_cannot_take_the_name_of_another_plugin(name):
     taken = offering(name, replace(GOOD, name=name))
-    with entry_points(taken), pytest.raises(InputError, match=f"{name} is a plugin of kube-scheduler; choose another"):
+    with (
+        entry_points(taken),
+        pytest.raises(InputError, match=f"{name} is a plugin of kube-scheduler; uninstall the package"),
+    ):
         loaded(a_configuration())
 
 

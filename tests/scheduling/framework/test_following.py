@@ -9,6 +9,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from builders.entry_points import entry_points, offering
 from descheduling.harness import a_cluster
 from restow.cluster.state import ClusterState
 from restow.scheduling.framework.context import Context
@@ -16,7 +17,6 @@ from restow.scheduling.framework.declaration import SchedulerPlugin
 from restow.scheduling.framework.extension_points import FilterResult
 from restow.scheduling.loop.decision import Scheduler
 from scheduling.configurations import a_configuration, a_profile, a_set, loaded
-from scheduling.installing import entry_points, offering
 from scheduling.random_scenes import Changes, Scene
 
 

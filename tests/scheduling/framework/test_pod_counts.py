@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 from builders import HOSTNAME, ZONE, a_node, a_pod
 from descheduling.harness import a_cluster
 from restow.cluster.pod_columns import PodGroups
+from restow.cluster.pods import PENDING
 from restow.cluster.state import ClusterState
 from restow.scheduling.framework import pod_counts
 from restow.scheduling.framework.pod_counts import PodCounts, Tracker
@@ -29,6 +32,7 @@ def track(counts: PodCounts, state: ClusterState, pods: range) -> Tracker:
 @pytest.mark.parametrize("capacity", [1, 14, 10_000], ids=["one-count", "a-few", "all"])
 def test_counts_follow_the_state_whether_kept_or_not(state, monkeypatch, capacity) -> None:
     monkeypatch.setattr(pod_counts, "_CAPACITY", capacity)
+    monkeypatch.setattr(pod_counts, "_FEW", 0)
     counts, topologies = PodCounts(state), Topologies(state.cluster.nodes)
     trackers = [track(counts, state, range(number, 6)) for number in range(3)]
     for pod, node in ((0, 1), (5, 3), (2, 0), (0, 2)):
@@ -51,3 +55,27 @@ def test_terminating_pods_are_present_but_do_not_stay(state) -> None:
     state.terminate(0)
     count = counts.count(tracker, domains)
     assert (count.present.tolist(), count.staying.tolist()) == ([0, 3, 3], [0, 2, 3])
+
+
+def test_some_nodes_are_counted_alone_as_they_are_among_all(state) -> None:
+    counts, topologies = PodCounts(state), Topologies(state.cluster.nodes)
+    tracker = track(counts, state, range(1, 6))
+    changes = [partial(state.terminate, 2), partial(state.remove, 3), partial(state.place, 4, PENDING)]
+    for change in (*changes, partial(state.undo, 0), partial(state.place, 4, 3)):
+        change()
+        of_all = counts.count(tracker, topologies.nodes).staying[1:]
+        for nodes in ([0, 1, 2, 3], [1, 3], [2], []):
+            asked = np.array(nodes, dtype=np.int64)
+            assert counts.staying_on(tracker, asked).tolist() == of_all[asked].tolist()
+        counts.validate()
+    assert of_all.tolist() == [0, 2, 1, 2]
+
+
+def test_pods_of_a_group_that_is_new_are_counted_on_some_nodes(state) -> None:
+    counts, pods = PodCounts(state), state.cluster.pods
+    by_priority = PodGroups(pods, "priority")
+    tracker = counts.tracker("all", by_priority, lambda: list(range(len(by_priority))), lambda _: True)
+    every = np.arange(4)
+    assert counts.staying_on(tracker, every).tolist() == [2, 2, 1, 1]
+    state.update(5, pods.row(5) | {"priority": 7, "node": 3})
+    assert counts.staying_on(tracker, every).tolist() == [2, 1, 1, 2]

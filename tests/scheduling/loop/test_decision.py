@@ -4,22 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from builders import (
-    HOSTNAME,
-    a_node,
-    a_pod,
-    a_pv,
-    a_pvc,
-    a_storage_class,
-    ago,
-    claim_volume,
-    node_affinity,
-    node_term,
-    pod_affinity,
-    pod_anti_affinity,
-    pod_term,
-    selector,
-)
+from builders import HOSTNAME, a_node, a_pod, a_pv, a_pvc, a_storage_class, ago, claim_volume, selector
+from builders.affinity import node_affinity, node_term, pod_affinity, pod_anti_affinity, pod_term
 from descheduling.harness import a_cluster
 from restow.cluster.state import ClusterState
 from restow.scheduling.framework.context import Context

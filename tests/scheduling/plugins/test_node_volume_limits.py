@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from builders import a_node, a_pod, a_pv, a_pvc, a_storage_class
 from restow.scheduling.plugins.node_volume_limits import NodeVolumeLimits
 from scheduling.plugins.asking import INCOMING, a_context, codes, pod_index, statuses
 from scheduling.plugins.volume_world import attachment, bound, csi_node, incoming, with_claims, with_disk
+from scheduling.random_scenes import Changes, Scene
 
 DRIVER = "csi.example.com"
 EBS = "ebs.csi.aws.com"
@@ -89,3 +94,19 @@ def test_counts_follow_the_state():
 def test_pods_are_skipped_that_attach_nothing(pod):
     _, plugin, index = asked(pod)
     assert plugin.prefilter(index).skip
+
+
+@given(seed=st.integers(0, 2**32))
+@settings(max_examples=25, deadline=None)
+def test_all_nodes_at_once_are_counted_as_one_after_the_other(seed):
+    """Pods that are gone, over or elsewhere count nowhere, and a volume that is attached to a node counts there once."""
+    names = ("free0", "free1", "of-p0-1", "default-s1")
+    attached = [attachment(f"a{number}", f"n{number % 4 + 1}", name, DRIVER) for number, name in enumerate(names)]
+    context = a_context(*Scene(seed).objects(), *attached)
+    state = context.state
+    plugin, changes = NodeVolumeLimits(context), Changes(state, Random(seed), list(range(len(state.exists))))
+    for _ in range(20):
+        changes.once()
+    for driver in (DRIVER, "pd.csi.storage.gke.io"):
+        expected = [len(plugin._volumes_on(node, driver)) for node in range(len(state.cluster.nodes))]
+        assert plugin._count_everywhere(driver).tolist() == expected

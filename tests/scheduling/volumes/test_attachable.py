@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from builders import ZONE, a_node, a_pv, node_term
+from cluster.test_state import node_row
 from restow.kube.kinds import KINDS
 from restow.scheduling.plugins.volume_binding import VolumeBinding
 from restow.scheduling.volumes.attachable import translated
@@ -71,3 +72,14 @@ def test_only_nodes_where_the_driver_was_replaced_go_by_its_label() -> None:
         *nodes, csi_node("n1", "kubernetes.io/gce-pd"), a_disk((ZONE, "In", "a")), bound("c", "v"), incoming("c")
     )
     assert codes(context, VolumeBinding(context), pod_index(context)) == "n1:UAU n2:OK n3:UAU"
+
+
+def test_where_drivers_were_replaced_is_known_of_nodes_that_come() -> None:
+    """A node that comes first moves the others; its own CSINode counts once it is there."""
+    nodes = [a_node(name, labels={ZONE: "a"}) for name in ("n1", "n2")]
+    replaced = [csi_node(name, "kubernetes.io/gce-pd") for name in ("n0", "n2")]
+    context = a_context(*nodes, *replaced, a_disk((ZONE, "In", "a")), bound("c", "v"), incoming("c"))
+    plugin, pod = VolumeBinding(context), pod_index(context)
+    assert codes(context, plugin, pod) == "n1:OK n2:UAU"
+    context.state.create_node(node_row(a_node("n0", labels={ZONE: "a"})))
+    assert codes(context, plugin, pod) == "n0:UAU n1:OK n2:UAU"

@@ -16,10 +16,10 @@ from restow.descheduling.explaining.changed_clusters import with_object, with_ow
 from restow.descheduling.explaining.explanation import ChangeKind, Step
 from restow.descheduling.explaining.gates import OWN_LIMIT
 from restow.descheduling.explaining.trials import PLENTY, Edit, Inputs, Remedy
-from restow.descheduling.explaining.what_if import Heard, WhatIf
+from restow.descheduling.explaining.what_if import Response, WhatIf
 from restow.descheduling.limits import LimitUse
 from restow.kube.objects import Job, PodDisruptionBudget, PodFailurePolicy, PodFailureRule
-from restow.kube.objects.jobs import PodConditionPattern
+from restow.kube.objects.workloads import PodConditionPattern
 from restow.policies.codes import Certainty, RefusalCode
 from restow.policies.policy import CertaintySetting, Policy
 from restow.workloads.jobs import job_of
@@ -37,13 +37,13 @@ _LIMITS: dict[str, tuple[str, str]] = {
 class Allowing:
     """Finds what would lift the refusals of one pod and one strategy."""
 
-    def __init__(self, what_if: WhatIf, heard: Heard) -> None:
+    def __init__(self, what_if: WhatIf, response: Response) -> None:
         self._what_if = what_if
         self._cluster = what_if.state.cluster
         self._policy = what_if.setting.policy
-        self._heard = heard
-        self._pod = heard.pod
-        self._ref = heard.ref
+        self._response = response
+        self._pod = response.pod
+        self._ref = response.ref
 
     def after(self, refusal: Reason) -> Remedy | None:
         """What would lift a refusal; None if nothing would."""
@@ -109,9 +109,9 @@ class Allowing:
         )
 
     def _less_certain(self) -> Remedy:
-        """A lower certainty. The amount is 100 less the certainty in percent, so more of it allows more."""
+        """A lower certainty. The amount is 100 minus the certainty in percent, so a higher amount allows more."""
         asked = _PERCENT - round(_PERCENT * least_probability(self._policy.restow.certainty))
-        answer = self._heard.answer
+        answer = self._response.answer
         found = answer.odds.of(answer.accepts[answer.odds.nodes]) if answer else 0.0
 
         def at(amounts: tuple[int, ...]) -> Remedy:

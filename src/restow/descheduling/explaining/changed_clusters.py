@@ -1,6 +1,6 @@
 """A cluster with one thing changed, as if the input had been different. All but ``without_pods`` keep every row in place.
 
-Clusters here are as they were observed, without replacements: a plan is made of them anew.
+The clusters are observed ones, without replacements: new plans are made of them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from restow.policies.schema import DEFAULT_EVICTOR
 #: The taint that goes with ``spec.unschedulable``.
 CORDON = "node.kubernetes.io/unschedulable"
 _ZONE, _REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
-#: The labels of volumes that tell where they are, and the label of nodes that each is compared with.
+#: The labels of volumes that say where they are, and the label of nodes that each is compared with.
 _PLACES = {
     _ZONE: _ZONE,
     _REGION: _REGION,
@@ -43,7 +43,7 @@ _PLACES = {
 
 
 def enlarged(cluster: Cluster, node: int, more: Mapping[int, int]) -> Cluster:
-    """More of some resources (rows of ``Nodes.allocatable``) on a node."""
+    """A cluster with more of some resources (rows of ``Nodes.allocatable``) on a node."""
     nodes = cluster.nodes
     allocatable, capacity = nodes.allocatable.copy(), nodes.capacity.copy()
     lists_allocatable, lists_capacity = nodes.lists_allocatable.copy(), nodes.lists_capacity.copy()
@@ -62,7 +62,7 @@ def enlarged(cluster: Cluster, node: int, more: Mapping[int, int]) -> Cluster:
 
 
 def uncordoned(cluster: Cluster, node: int) -> Cluster:
-    """A node that may be scheduled to."""
+    """A cluster in which a node is not cordoned."""
     nodes = cluster.nodes
     unschedulable = nodes.unschedulable.copy()
     unschedulable[node] = False
@@ -74,7 +74,7 @@ def uncordoned(cluster: Cluster, node: int) -> Cluster:
 
 
 def relabelled(cluster: Cluster, node: int, labels: Mapping[str, str], without: Collection[str]) -> Cluster:
-    """A node with some labels more and some less."""
+    """A cluster with labels of a node added and removed."""
     nodes = cluster.nodes
     changed = list(nodes.labels)
     changed[node] = {key: value for key, value in nodes.labels[node].items() if key not in without} | dict(labels)
@@ -82,7 +82,7 @@ def relabelled(cluster: Cluster, node: int, labels: Mapping[str, str], without: 
 
 
 def tolerating(cluster: Cluster, pod: int, taints: Iterable[Taint]) -> Cluster:
-    """A pod that tolerates some taints more."""
+    """A cluster in which a pod tolerates some additional taints."""
     pods = cluster.pods
     more = [Toleration(key=each.key, operator="Equal", value=each.value, effect=each.effect) for each in taints]
     known = pods.tables.tolerations
@@ -122,7 +122,7 @@ def with_object(cluster: Cluster, kind: str, key: Key, changed: Any) -> Cluster:
 
 
 def without_objects(cluster: Cluster, kind: str, gone: Collection[Key]) -> Cluster:
-    """A cluster without some objects of a kind; it tells of the kind even if none is left."""
+    """A cluster without some objects of a kind; it has a list of the kind even if none is left."""
     left = {key: each for key, each in cluster.kind(kind).items() if key not in gone}
     return replace(cluster, others={**cluster.others, kind: left})
 
@@ -186,7 +186,7 @@ def without_protection(policy: Policy, profile: str, name: str) -> Policy:
 
 
 def with_own_limit(policy: Policy, ref: PluginRef, limit: int) -> Policy:
-    """A policy with which a strategy may take so many pods off a node."""
+    """A policy with which a strategy may take this many pods off a node."""
     profile = next(each for each in policy.profiles if each.name == ref.profile)
     own = structs.replace(profile.args[ref.plugin].eviction_limits, node=limit)
     return _with_args(policy, ref.profile, ref.plugin, {"eviction_limits": own})

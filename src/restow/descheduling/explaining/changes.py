@@ -19,7 +19,7 @@ from restow.descheduling.explaining.gates import PLAN_WIDE, Gates
 from restow.descheduling.explaining.lifting import Lifting, Search, Together
 from restow.descheduling.explaining.options import Option, Options, without
 from restow.descheduling.explaining.trials import Inputs, Remedy, Trials, TrialsUsedUpError
-from restow.descheduling.explaining.what_if import Answer, Heard, WhatIf
+from restow.descheduling.explaining.what_if import Answer, Response, WhatIf
 from restow.descheduling.placement import Landing
 from restow.descheduling.steering import FOR_STEERING
 from restow.policies.codes import RefusalCode, Stage, SteeringMode
@@ -31,9 +31,9 @@ _TRIES = 2
 _MOST_OTHERS = 3
 _MOST_VICTIMS = 5
 _KINDS: tuple[ChangeKind, ...] = ("resources", "uncordon", "toleration", "label", "volume", "pod")
-#: In a sentence, before what is changed about nodes and the pod.
+#: The words of a sentence before what is changed about nodes and the pod.
 _ORDER = {"protection": 0, "limit": 1, "budget": 2, "input": 3}
-#: Codes of placement that a change of the cluster can answer.
+#: Codes of placement that a change of the cluster can lift.
 _CHANGEABLE = (
     RefusalCode.NO_FIT,
     RefusalCode.NEEDS_PREEMPTION,
@@ -48,16 +48,16 @@ class Changes:
     """Looks for changes for one pod and the strategy that wants it to move."""
 
     def __init__(
-        self, what_if: WhatIf, heard: Heard, profile: Profile, bounds: Mapping[str, float], trials: Trials
+        self, what_if: WhatIf, response: Response, profile: Profile, bounds: Mapping[str, float], trials: Trials
     ) -> None:
         self._what_if = what_if
-        self._pod = heard.pod
-        self._heard = heard
+        self._pod = response.pod
+        self._response = response
         self._bounds = bounds
         self._trials = trials
-        self._lifting = Lifting(what_if, heard.pod, heard.ref, profile)
-        self._allowing = Allowing(what_if, heard)
-        self._search = Search(trials, self._allowing, heard.ref)
+        self._lifting = Lifting(what_if, response.pod, response.ref, profile)
+        self._allowing = Allowing(what_if, response)
+        self._search = Search(trials, self._allowing, response.ref)
 
     def of(self, gates: Gates) -> tuple[Change, ...]:
         """The changes that would help, the best of each kind; empty if none is known."""
@@ -68,7 +68,7 @@ class Changes:
         found: list[Change] = []
         with suppress(TrialsUsedUpError):
             for change in self._found(first):
-                # Of two attempts the same may be left once what they do not take is left out.
+                # Two attempts may be the same once the steps that they do not need are left out.
                 if all(change.steps != other.steps for other in found):
                     found.append(change)
         return tuple(found)
@@ -80,7 +80,7 @@ class Changes:
                 yield self._allowing.higher(each)
 
     def _found(self, first: Together) -> Iterator[Change]:
-        answer = self._heard.answer
+        answer = self._response.answer
         if answer is None or isinstance(answer.landing, Landing):
             yield from self._tried(first)
             return
@@ -110,7 +110,7 @@ class Changes:
                 yield _untried(*(each.step for each in first), Step("input", f"if the input included {plural(kinds)}"))
         if code in FOR_STEERING and self._what_if.setting.steering != SteeringMode.NOMINATE:
             yield from self._tried((*first, _STEERED))
-        options = Options(self._what_if, self._heard, answer, self._bounds).all()
+        options = Options(self._what_if, self._response, answer, self._bounds).all()
         for kind in _KINDS:
             ranked = sorted((each for each in options if each.remedy.step.kind == kind), key=lambda each: each.cost)
             yield from islice(self._of_kind(first, ranked), 1)
@@ -155,7 +155,7 @@ class Changes:
         return Change(steps, outcome.target, tuple(others), outcome.move.landing.certainty, verified=exact)
 
 
-#: The replacement is brought to the node that the plan chooses.
+#: Steers the replacement to the node that the plan chooses.
 _STEERED = Remedy(
     Step("steering", "with --steering nominate"), lambda inputs: replace(inputs, steering=SteeringMode.NOMINATE)
 )
@@ -171,7 +171,7 @@ def _without_name(option: Option) -> str:
 
 
 def _told_of(kinds: Sequence[str]) -> Iterator[Remedy]:
-    """For kinds that the input lacks, the best case: there are no objects of them."""
+    """For kinds that the input lacks, the change in the best case: that there are no such objects."""
     if kinds:
 
         def edit(inputs: Inputs) -> Inputs:

@@ -65,7 +65,7 @@ class Rejected(Struct, frozen=True):
     plugin: str
     reasons: tuple[str, ...]
     nodes: tuple[str, ...]
-    #: What is to be said of the nodes beyond the scheduler's words, such as amounts; by node.
+    #: Details about the nodes in addition to the scheduler's words, such as amounts; by node.
     details: dict[str, str]
 
 
@@ -73,7 +73,7 @@ class Places(Struct, frozen=True, rename="camel"):
     """Where the replacement could go, as the scheduler sees it once the plan is carried out."""
 
     fitting: tuple[str, ...]
-    #: The nodes that could win, and how probable each of them is; empty where that is not known.
+    #: The nodes that could win, with their probabilities; empty if these are not known.
     candidates: tuple[str, ...]
     probabilities: tuple[float, ...]
     rejected: tuple[Rejected, ...]
@@ -84,7 +84,7 @@ class Step(Struct, frozen=True):
 
     kind: ChangeKind
     message: str
-    #: The node that it is about; null where it is about none.
+    #: The node that it changes; null if it changes none.
     node: str | None = None
     #: How much more of which resources; CPU in milli, bytes, or whole units.
     amounts: dict[str, int] = {}
@@ -110,13 +110,13 @@ class StrategyView(Struct, frozen=True):
     profile: str
     plugin: str
     wanted: bool
-    #: Whether it is the cluster before the plan that the rest is about: afterwards the strategy wants no more.
+    #: Whether the other fields are about the cluster before the plan, because the strategy wants nothing after it.
     before: bool
-    #: Why the strategy wants it to move, or why not; empty where it does not say.
+    #: Why the strategy wants it to move, or why not; empty if the strategy gives no reason.
     reason: str
-    #: Why the plan leaves the pod where it is, where the strategy asked for it.
+    #: Why the plan leaves the pod where it is, if the strategy wanted to move it.
     refusal: Reason | None = None
-    #: In the arbiter's order; empty where the strategy does not want the pod to move.
+    #: In the arbiter's order; empty if the strategy does not want to move the pod.
     gates: tuple[Gate, ...] = ()
     checks: tuple[Check, ...] = ()
     #: The candidates that would satisfy the strategy.
@@ -161,7 +161,7 @@ class NodeView(Struct, frozen=True, rename="camel"):
 
     profile: str
     plugin: str
-    #: over, under or between the thresholds; null where the strategy does not see the node or could not work.
+    #: over, under or between the thresholds; null if the strategy does not see the node or could not work.
     before: str | None
     after: str | None
     gives: bool
@@ -170,7 +170,7 @@ class NodeView(Struct, frozen=True, rename="camel"):
     low: dict[str, float]
     high: dict[str, float]
     message: str = ""
-    #: Where the load was measured and how old it is; empty where it is what pods request.
+    #: Where the load was measured and how old it is; empty if the load is what pods request.
     origin: str = ""
 
 
@@ -193,7 +193,7 @@ class NodeExplanation(Struct, frozen=True, rename="camel"):
     node: str
     zone: str
     ready: bool
-    #: Whether the policy's nodeSelector leaves it.
+    #: Whether the policy's nodeSelector matches it.
     selected: bool
     unschedulable: bool
     taints: tuple[str, ...]

@@ -12,7 +12,7 @@ from restow.descheduling.certainty import probability_text
 from restow.descheduling.disruption_budgets import OF_JOBS, BudgetUse
 from restow.descheduling.evictor import CheckResult, DefaultEvictor
 from restow.descheduling.explaining.explanation import Gate, Reason
-from restow.descheduling.explaining.what_if import Heard, WhatIf
+from restow.descheduling.explaining.what_if import Response, WhatIf
 from restow.descheduling.limits import LimitUse
 from restow.descheduling.placement import Landing, PluginRef
 from restow.kube.objects import PersistentVolume, PersistentVolumeClaim
@@ -52,24 +52,26 @@ class Gates:
 
 @dataclass(slots=True, frozen=True)
 class MountedClaim:
-    """A claim that a pod mounts, its volume, and the zones of that; no zones where it does not say."""
+    """A claim that a pod mounts, its volume, and the zones of the volume; no zones if it names none."""
 
     name: str
     volume: str
     zones: tuple[str, ...]
 
 
-def gates_of(what_if: WhatIf, heard: Heard, cast: tuple[Profile, DefaultEvictor], refusal: Reason | None) -> Gates:
-    """Ask every stage about a pod that a strategy wants to move."""
-    pod = heard.pod
+def gates_of(
+    what_if: WhatIf, response: Response, cast: tuple[Profile, DefaultEvictor], refusal: Reason | None
+) -> Gates:
+    """Check every stage for a pod that a strategy wants to move."""
+    pod = response.pod
     checks = tuple(_checks(what_if, pod, cast[1]))
-    limits = tuple(_limits(what_if, pod, heard.ref, cast[0]))
+    limits = tuple(_limits(what_if, pod, response.ref, cast[0]))
     budgets = what_if.budgets()
     return Gates(
         evictor=_evictor(checks),
         limit=_limit(what_if, pod, limits),
         budget=_budget(what_if, pod, budgets.uses(pod), budgets.refusal(pod)),
-        placement=_placement(what_if, heard, refusal),
+        placement=_placement(what_if, response, refusal),
         checks=checks,
         limits=limits,
         missing=what_if.missing_data.evicting(pod),
@@ -132,8 +134,8 @@ def _budget(what_if: WhatIf, pod: int, uses: Sequence[BudgetUse], refusal: tuple
     return Gate(Stage.BUDGET, refusal is None, message, refusal[0] if refusal else "")
 
 
-def _placement(what_if: WhatIf, heard: Heard, refusal: Reason | None) -> Gate:
-    answer = heard.answer
+def _placement(what_if: WhatIf, response: Response, refusal: Reason | None) -> Gate:
+    answer = response.answer
     if answer is None:
         return Gate(Stage.PLACEMENT, None, _NOT_PREDICTED)
     if answer.decision is None and not isinstance(answer.landing, Landing):
@@ -144,10 +146,10 @@ def _placement(what_if: WhatIf, heard: Heard, refusal: Reason | None) -> Gate:
             return Gate(Stage.PLACEMENT, False, refusal.message, refusal.code)
         return Gate(Stage.PLACEMENT, True, _landing(what_if, answer.landing))
     stage, code, message = answer.landing
-    fitting = _fitting(heard)
+    fitting = _fitting(response)
     if stage == Stage.BUDGET:
         return Gate(Stage.PLACEMENT, True, fitting)
-    # What is wrong with the other nodes is told node by node.
+    # The reasons for the other nodes are listed node by node.
     told = "" if code == RefusalCode.NO_FIT else f"; {message.partition('; the other nodes:')[0]}"
     return Gate(Stage.PLACEMENT, False, f"{fitting}{told}", code)
 
@@ -163,12 +165,12 @@ def _landing(what_if: WhatIf, landing: Landing) -> str:
     return f"would land on {node}, {landing.certainty} ({probability_text(landing.probability)})"
 
 
-def _fitting(heard: Heard) -> str:
+def _fitting(response: Response) -> str:
     """How many nodes fit, not counting the pod's own."""
-    assert heard.answer is not None
-    passes = np.array([not each for each in heard.answer.rejections_by_node], dtype=bool)
+    assert response.answer is not None
+    passes = np.array([not each for each in response.answer.rejections_by_node], dtype=bool)
     others = len(passes) - 1
-    fitting = int(passes.sum()) - int(passes[heard.source])
+    fitting = int(passes.sum()) - int(passes[response.source])
     nodes = "other node fits" if others == 1 else f"other nodes {'fits' if fitting == 1 else 'fit'}"
     return f"{fitting} of {others} {nodes}"
 

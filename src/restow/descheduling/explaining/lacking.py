@@ -64,7 +64,7 @@ class Lacking:
         return int(self.state.cluster.nodes.allocatable[row, node]) - self._used(row, node)
 
     def arrived(self, row: int, node: int) -> int:
-        """How much more of a resource is used on a node than before the plan; negative where it is less."""
+        """How much more of a resource is used on a node than before the plan; negative if it is less."""
         before = ClusterState(self.state.cluster)
         used = before.running[node] if row == PODS else before.requested[row, node]
         return self._used(row, node) - int(used)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from msgspec import structs
 
-from restow.cluster.pods import NO_TIME
+from restow.cluster.pod_values import NO_TIME
 from restow.cluster.snapshot import Cluster
 from restow.descheduling.evictor import CheckResult
 from restow.descheduling.explaining.allowing import Allowing

@@ -16,7 +16,7 @@ from restow.descheduling.explaining.explanation import Step
 from restow.descheduling.explaining.gates import mounted_claims
 from restow.descheduling.explaining.lacking import InTheWay, Lacking
 from restow.descheduling.explaining.trials import Edit, Inputs, Remedy
-from restow.descheduling.explaining.what_if import Answer, Heard, WhatIf
+from restow.descheduling.explaining.what_if import Answer, Response, WhatIf
 from restow.kube.node_selection import NodeSelection, SelectorTerm
 from restow.kube.objects import Taint
 from restow.kube.taints import FENCE, HARD_EFFECTS
@@ -33,7 +33,7 @@ from restow.scheduling.plugins import (
 )
 from restow.scheduling.plugins.tolerations import scheduler_tolerates
 
-#: Pods that are asked to leave for one.
+#: How many pods may have to leave for one, at most.
 _MOST_LEAVING = 3
 _VOLUMES = frozenset((volume_binding.NAME, volume_zone.NAME))
 _FAR = frozenset(("node(s) didn't match PersistentVolume's node affinity", "node(s) had no available volume zone"))
@@ -53,27 +53,27 @@ class Option:
 class Options:
     """The options of one pod that a strategy wants to move."""
 
-    def __init__(self, what_if: WhatIf, heard: Heard, answer: Answer, bounds: Mapping[str, float]) -> None:
+    def __init__(self, what_if: WhatIf, response: Response, answer: Answer, bounds: Mapping[str, float]) -> None:
         self._what_if = what_if
         self._state = what_if.state
         self._cluster = what_if.state.cluster
         self._nodes = what_if.state.cluster.nodes
-        self._pod = heard.pod
-        self._heard = heard
+        self._pod = response.pod
+        self._response = response
         self._answer = answer
         self._bounds = bounds
-        self._lacking = Lacking(what_if.state, heard.pod, answer)
-        self._in_the_way = InTheWay(what_if.state, what_if.replacements.of(heard.pod))
+        self._lacking = Lacking(what_if.state, response.pod, answer)
+        self._in_the_way = InTheWay(what_if.state, what_if.replacements.of(response.pod))
 
     def all(self) -> list[Option]:
         """Every option, in the order of nodes; none where a plugin rules out every node at once.
 
-        Nodes that the strategy does not welcome now come last: the change may make them welcome.
+        Nodes that the strategy does not accept now come last: the change may make it accept them.
         """
         if self._answer.decision is not None and self._answer.decision.verdicts.prefilter is not None:
             return []
-        elsewhere = self._heard.suggestion.constraint is not PlacementConstraint.ANYWHERE
-        nodes = [node for node in range(len(self._nodes)) if not (elsewhere and node == self._heard.source)]
+        elsewhere = self._response.suggestion.constraint is not PlacementConstraint.ANYWHERE
+        nodes = [node for node in range(len(self._nodes)) if not (elsewhere and node == self._response.source)]
         accepts = self._answer.accepts.tolist()
         ranked = sorted(nodes, key=lambda node: not accepts[node])
         return [option for node in ranked for option in self._on(node)]
@@ -137,7 +137,7 @@ class Options:
     def _tolerated(self, node: int) -> Iterator[Option]:
         taints = self._untolerated(node)
         if any(each.key == FENCE for each in taints):
-            # It is gone before anybody could change the pod.
+            # The pod is gone before it could be changed.
             return
         message = f"with a toleration of {' and '.join(map(taint_text, taints))} ({self._name(node)})"
         edit = _on_cluster(partial(changed.tolerating, pod=self._cluster.pods.original(self._pod), taints=taints))
@@ -221,7 +221,7 @@ def taint_text(taint: Taint) -> str:
 def missing_labels(
     selection: NodeSelection, labels: Mapping[str, str]
 ) -> tuple[dict[str, str], tuple[str, ...]] | None:
-    """The fewest labels to set and to take away so that a node is selected; None where labels cannot do it."""
+    """The fewest labels to set and to remove so that a node is selected; None if labels cannot do it."""
     wanted = {key: value for key, value in selection.labels if labels.get(key) != value}
     if selection.terms is None:
         return wanted, ()

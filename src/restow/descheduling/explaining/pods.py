@@ -28,7 +28,7 @@ from restow.descheduling.explaining.lacking import Lacking
 from restow.descheduling.explaining.options import taint_text
 from restow.descheduling.explaining.strategy_views import Classes
 from restow.descheduling.explaining.trials import Trials
-from restow.descheduling.explaining.what_if import Answer, Heard, Responses, Setting, WhatIf
+from restow.descheduling.explaining.what_if import Answer, Response, Responses, Setting, WhatIf
 from restow.descheduling.placement import PluginRef
 from restow.descheduling.plan import Metadata, OwnerRef, PodRef
 from restow.descheduling.planning import named_move
@@ -39,7 +39,7 @@ from restow.scheduling.framework.verdicts import PluginRejection
 from restow.scheduling.plugins import node_resources_fit, taint_toleration, volume_binding, volume_zone
 from restow.scheduling.plugins.tolerations import scheduler_tolerates
 
-#: Of shares and of probabilities.
+#: Digits of shares and of probabilities.
 _DIGITS = 4
 
 
@@ -98,10 +98,10 @@ def _shares(state: ClusterState, node: int) -> dict[str, float]:
 
 @dataclass(slots=True, frozen=True)
 class _Asked:
-    """What-if questions on one state, and the strategies' responses."""
+    """What-if evaluations on one state, and the strategies' responses."""
 
     what_if: WhatIf
-    hearing: Responses
+    responses: Responses
     classes: Classes
 
 
@@ -125,59 +125,59 @@ class _Views:
         answers: list[Answer] = []
         views = []
         for ref, profile, evictor in self._after.what_if.runner.refs():
-            asked, heard = self._suggested(ref)
-            views.append(self._view(ref, profile, evictor, asked, heard))
-            if heard is not None and heard.answer is not None:
-                answers.append(heard.answer)
+            asked, response = self._suggested(ref)
+            views.append(self._view(ref, profile, evictor, asked, response))
+            if response is not None and response.answer is not None:
+                answers.append(response.answer)
         return tuple(views), answers[0] if answers else None
 
     def _ask(self, what_if: WhatIf) -> _Asked:
-        return _Asked(what_if, what_if.hear(self._pod), Classes(what_if))
+        return _Asked(what_if, what_if.ask(self._pod), Classes(what_if))
 
     def _before(self) -> _Asked:
         if self._first is None:
             self._first = self._ask(WhatIf(self._setting, ()))
         return self._first
 
-    def _suggested(self, ref: PluginRef) -> tuple[_Asked, Heard | None]:
+    def _suggested(self, ref: PluginRef) -> tuple[_Asked, Response | None]:
         """What a strategy wants once the plan is carried out; else what it wanted before and the plan refused."""
-        heard = self._after.hearing.suggested.get(ref)
-        if heard is None and ref in self._refusals and self._after.what_if.moves:
-            before = self._before().hearing.suggested.get(ref)
+        response = self._after.responses.suggested.get(ref)
+        if response is None and ref in self._refusals and self._after.what_if.moves:
+            before = self._before().responses.suggested.get(ref)
             if before is not None:
                 return self._before(), before
-        return self._after, heard
+        return self._after, response
 
     def _view(
-        self, ref: PluginRef, profile: Profile, evictor: DefaultEvictor, asked: _Asked, heard: Heard | None
+        self, ref: PluginRef, profile: Profile, evictor: DefaultEvictor, asked: _Asked, response: Response | None
     ) -> StrategyView:
         refusal = self._refusals.get(ref)
-        if heard is None:
-            reason = "" if refusal else asked.classes.why_not(ref, self._pod, asked.hearing)
+        if response is None:
+            reason = "" if refusal else asked.classes.why_not(ref, self._pod, asked.responses)
             return StrategyView(*ref, wanted=refusal is not None, before=False, reason=reason, refusal=refusal)
         if asked is not self._after:
             evictor = next(each for other, _, each in asked.what_if.runner.refs() if other == ref)
-        gates = gates_of(asked.what_if, heard, (profile, evictor), refusal)
+        gates = gates_of(asked.what_if, response, (profile, evictor), refusal)
         bounds = asked.classes.of(ref)
-        own = bounds.get(heard.source)
-        changes = Changes(asked.what_if, heard, profile, own.high if own else {}, self._trials)
+        own = bounds.get(response.source)
+        changes = Changes(asked.what_if, response, profile, own.high if own else {}, self._trials)
         return StrategyView(
             *ref,
             wanted=True,
             before=asked is not self._after,
-            reason=heard.suggestion.reason,
+            reason=response.suggestion.reason,
             refusal=refusal,
             gates=gates.all(),
             checks=tuple(Check(each.code, each.passes, "" if each.passes else each.message) for each in gates.checks),
-            welcome=self._welcome(heard),
+            welcome=self._welcome(response),
             changes=changes.of(gates),
         )
 
-    def _welcome(self, heard: Heard) -> tuple[str, ...]:
-        if heard.answer is None:
+    def _welcome(self, response: Response) -> tuple[str, ...]:
+        if response.answer is None:
             return ()
-        names, accepts = self._setting.cluster.nodes.names, heard.answer.accepts
-        return tuple(names[node] for node in heard.answer.odds.nodes.tolist() if accepts[node])
+        names, accepts = self._setting.cluster.nodes.names, response.answer.accepts
+        return tuple(names[node] for node in response.answer.odds.nodes.tolist() if accepts[node])
 
 
 def _places(setting: Setting, pod: int, answer: Answer) -> Places:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from restow.cluster.nodes import Nodes
-from restow.cluster.pods import PENDING, Phase
+from restow.cluster.pod_values import Phase
+from restow.cluster.pods import PENDING
 from restow.descheduling.arbiter import Arbiter
 from restow.descheduling.explaining.what_if import Responses, WhatIf
 from restow.descheduling.framework import NodeClass, StrategyError, View
@@ -46,14 +47,14 @@ class Classes:
         except StrategyError:
             return {}
 
-    def why_not(self, ref: PluginRef, pod: int, hearing: Responses) -> str:
+    def why_not(self, ref: PluginRef, pod: int, responses: Responses) -> str:
         """Why a strategy does not want a pod to move; empty if finding out would take long."""
         view, args = self._views[ref]
         return (
             _unseen(self._what_if, pod)
             or _not_chosen(view, args, pod)
             or self._not_giving(ref, pod)
-            or hearing.remarks.get(ref, "")
+            or responses.remarks.get(ref, "")
         )
 
     def _not_giving(self, ref: PluginRef, pod: int) -> str:

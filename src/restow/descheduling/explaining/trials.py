@@ -1,4 +1,4 @@
-"""Trials: plans made again with something changed. ``explain`` knows only from them what would help.
+"""Trials: plans made again with something changed. What ``explain`` says would help has been tried like this.
 
 A trial changes the inputs of the plan - cluster, policy, steering, time - and decides from the beginning, as a new
 ``restow plan`` on that input would. So the result includes what the change does to other pods.
@@ -95,7 +95,7 @@ class Trials:
     """The trials about one pod. The same set of changes is tried only once."""
 
     _setting: Setting
-    #: Row in the cluster of the plan.
+    #: The row of the pod in the cluster of the plan.
     _pod: int
     _known: dict[tuple[object, ...], Outcome] = field(default_factory=dict)
 

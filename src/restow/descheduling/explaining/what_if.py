@@ -1,4 +1,4 @@
-"""The cluster as a plan leaves it, where strategies can be asked about one pod once more.
+"""The cluster as a plan leaves it, on which the strategies run once more for one pod.
 
 The strategies run as in any plan, with the same arbiter, but with evictors that let the pod pass, without limits, and
 with a placement that makes no move and only examines the pod. So every stage can be asked, also those after the first
@@ -37,7 +37,7 @@ from restow.scheduling.loop.schedulers import Schedulers
 from restow.scheduling.sampling.landing_odds import LandingOdds
 from restow.workloads.replacements import Replacements
 
-#: What strategies are told while they are only listened to.
+#: The refusal that strategies get while their suggestions are only collected.
 _NOT_NOW: Reason = (Stage.PLACEMENT, RefusalCode.NO_GAIN, "nothing is moved here")
 
 
@@ -48,7 +48,7 @@ class Setting:
     cycle: Cycle
     #: The cluster as it was observed.
     observed: Cluster
-    #: As its placement asks it (``descheduling.planning``).
+    #: The policy as its placement uses it (``descheduling.planning``).
     policy: Policy
     strategies: Mapping[str, Strategy]
     now: int
@@ -80,13 +80,13 @@ class Answer:
     """What the scheduler says about a pod's replacement, and the strategy about the nodes; nodes by index."""
 
     landing: Landing | Reason
-    #: None where nobody asked the scheduler: nothing would replace the pod, or its scheduler is not known.
+    #: None if nothing would replace the pod, or if its scheduler is not known.
     decision: Decision | None
     #: The nodes that could win, with their probabilities.
     odds: LandingOdds
-    #: Which nodes would do as landing places, bool[node].
+    #: Which nodes the strategy accepts as landing places, bool[node].
     accepts: BoolArray
-    #: Everyone who objects to each node.
+    #: Every plugin that rejects a node, by node.
     rejections_by_node: Sequence[tuple[PluginRejection, ...]]
     #: What is requested, int64[resource, node], and how many pods run, int64[node], when the replacement comes.
     requested: npt.NDArray[np.int64]
@@ -94,7 +94,7 @@ class Answer:
 
 
 @dataclass(slots=True, frozen=True)
-class Heard:
+class Response:
     """A strategy that wants to move the pod; ``answer`` is None if landing places are not predicted."""
 
     ref: PluginRef
@@ -112,13 +112,13 @@ class Heard:
 class Responses:
     """What all strategies responded."""
 
-    suggested: Mapping[PluginRef, Heard]
-    #: What strategies say of themselves: why they found nothing to do, or could not work.
+    suggested: Mapping[PluginRef, Response]
+    #: Remarks of strategies: why they found nothing to do, or could not work.
     remarks: Mapping[PluginRef, str]
 
 
 class WhatIf:
-    """One state in which questions are asked; it is left as it was."""
+    """One state on which strategies run without changing it."""
 
     def __init__(self, setting: Setting, moves: Iterable[Eviction]) -> None:
         self.setting = setting
@@ -157,7 +157,7 @@ class WhatIf:
             budgets.count(each.pod)
         return budgets
 
-    def hear(self, pod: int) -> Responses:
+    def ask(self, pod: int) -> Responses:
         """Run all strategies and return what they want of one pod."""
         listener = _Listener(self.state, pod, self._proof)
         arbiter = Arbiter(self.state, Limits(), listener)
@@ -173,7 +173,7 @@ class _Listener:
     _state: ClusterState
     _pod: int
     _proof: _Proof | None
-    suggested: dict[PluginRef, Heard] = field(default_factory=dict)
+    suggested: dict[PluginRef, Response] = field(default_factory=dict)
 
     def move(self, ref: PluginRef, suggestions: Sequence[Suggestion]) -> tuple[Landing, ...] | Obstacle:
         """Examine what is suggested for the pod, and refuse every move."""
@@ -181,7 +181,7 @@ class _Listener:
             if suggestion.pod == self._pod and ref not in self.suggested:
                 source = int(self._state.node[self._pod])
                 answer = self._proof.answer(ref, suggestion) if self._proof else None
-                self.suggested[ref] = Heard(ref, suggestion, source, answer)
+                self.suggested[ref] = Response(ref, suggestion, source, answer)
         return Obstacle(0, _NOT_NOW)
 
 

@@ -7,8 +7,10 @@ Descheduler 0.36, plugins/nodeutilization.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
+
+import numpy as np
 
 from restow.cluster.nodes import Nodes
 from restow.cluster.usage import Amounts
@@ -16,16 +18,16 @@ from restow.cluster.usage_changes import UsageChange
 from restow.descheduling.framework import View
 from restow.kube.quantity import NANO_PER_MILLI, NANO_PER_UNIT
 
-#: The only resource that goes with Prometheus: the query's result, of which every node has 100.
+#: The only resource with Prometheus: the result of the query, of which every node has 100.
 METRIC_RESOURCE = "MetricResource"
 
 #: Resource name to percent of capacity.
 Percentages = dict[str, float]
 
-#: Which share of a change the figure of its node does not show yet, 0 to 1.
+#: The share of a change that the figure of its node does not include yet, 0 to 1.
 ShareUnseen = Callable[[UsageChange], float]
 
-#: Never measured: how many pods there are is known at any time.
+#: It is never measured: the number of pods is always known.
 _COUNTED: Final = "pods"
 
 
@@ -39,24 +41,36 @@ def steps(resource: str, nano: int) -> int:
     return -(-nano // step(resource))
 
 
-def capacity_of(nodes: Nodes, node: int) -> Amounts:
-    """What a node can hold: its allocatable, or its capacity where allocatable is empty."""
-    listed, amounts = nodes.lists_allocatable[:, node], nodes.allocatable[:, node]
-    if not listed.any():
-        listed, amounts = nodes.lists_capacity[:, node], nodes.capacity[:, node]
-    held = zip(nodes.resources, listed.tolist(), amounts.tolist(), strict=True)
-    capacity = {name: amount * step(name) for name, is_listed, amount in held if is_listed}
+def capacities(nodes: Nodes, chosen: Iterable[int]) -> dict[int, Amounts]:
+    """What each of these nodes can hold: its allocatable, or its capacity where allocatable is empty."""
+    at = np.fromiter(chosen, dtype=np.int64)
+    listed, amounts = nodes.lists_allocatable[:, at], nodes.allocatable[:, at]
+    lists_any = listed.any(axis=0)
+    listed = np.where(lists_any, listed, nodes.lists_capacity[:, at])
+    amounts = np.where(lists_any, amounts, nodes.capacity[:, at])
+    resources = [(name, step(name)) for name in nodes.resources]
+    return {
+        node: _capacity(resources, *of_node)
+        for node, *of_node in zip(at.tolist(), listed.T.tolist(), amounts.T.tolist(), strict=True)
+    }
+
+
+def _capacity(resources: Sequence[tuple[str, int]], listed: Sequence[bool], amounts: Sequence[int]) -> Amounts:
+    """What one node can hold of the resources that it lists, each with its step."""
+    held = zip(resources, listed, amounts, strict=True)
+    capacity = {name: amount * size for (name, size), is_listed, amount in held if is_listed}
     capacity[METRIC_RESOURCE] = 100 * NANO_PER_UNIT
     return capacity
 
 
 def percentages(usage: Amounts, capacity: Amounts) -> Percentages:
     """Usage in percent of capacity; a resource that the node does not have is left out, an empty one is 0 %."""
-    return {name: _percentage(name, used, capacity[name]) for name, used in usage.items() if name in capacity}
+    return {name: percentage(name, used, capacity) for name, used in usage.items() if name in capacity}
 
 
-def _percentage(resource: str, used: int, capacity: int) -> float:
-    total = steps(resource, capacity)
+def percentage(resource: str, used: int, capacity: Amounts) -> float:
+    """Usage of one resource in percent of capacity; 0 if that is empty, or if the node does not have the resource."""
+    total = steps(resource, capacity.get(resource, 0))
     return steps(resource, used) / total * 100 if total > 0 else 0.0
 
 
@@ -77,7 +91,7 @@ def total(usage: Amounts) -> int:
 
 
 def add_unseen(view: View, by_node: Mapping[int, Amounts], share_unseen: ShareUnseen) -> None:
-    """Count pods that have left or come since the figures of nodes were taken, as far as those do not show it."""
+    """Add pods that came since the nodes were measured, and subtract those that left, as far as the figures lack them."""
     cluster = view.state.cluster
     if not cluster.usage_changes:
         return

@@ -36,15 +36,15 @@ class Transfer:
     destinations: Sequence[int]
     #: What the destinations can still take, in nano-units; lowered as pods go.
     room: Amounts
-    #: Why a source must still give up pods, None when it need not.
+    #: Why a source must still give up pods; None if it need not.
     why: Callable[[int], str | None]
-    #: Which pods come into question at all.
+    #: Which pods may be suggested at all.
     movable: PodColumn[np.bool_]
-    #: Which of some nodes would do as landing places for a pod that uses so much (None where nobody knows how much).
+    #: Which of some nodes are accepted as landing places for a pod with this usage (None if its usage is not known).
     takes: Callable[[Mapping[str, int] | None, IntArray], BoolArray]
-    #: On which of some nodes a pod of a source would do harm, since they are worse off than the source was.
+    #: On which of some nodes a pod of a source would do harm, because they are fuller than the source was.
     worse: Callable[[int, IntArray], BoolArray]
-    #: What it costs to put a pod on each of some nodes, the least first.
+    #: The cost of one more pod on each of some nodes: the strategy prefers the lowest.
     cost: Callable[[Mapping[str, int] | None, IntArray], Figures]
     #: Evictions from one source, unlimited if None.
     limit: int | None = None
@@ -61,7 +61,7 @@ def room_on(destinations: Iterable[int], usage: Usage, ceilings: dict[int, Amoun
 
 
 def evictable_in(view: View, namespaces: Namespaces | None) -> PodColumn[np.bool_]:
-    """Which pods are outside the namespaces that a policy excludes; what it includes is ignored, as upstream."""
+    """Which pods are outside the namespaces that a policy excludes; those that it includes are ignored, as upstream does."""
     excluded = frozenset(namespaces.exclude if namespaces else ())
     return by_value(view.pods, "namespace", "namespaces", lambda names: [name not in excluded for name in names])
 
@@ -124,7 +124,7 @@ def lower_room(task: Transfer, used: Mapping[str, int], times: int) -> None:
 
 
 def add(usage: Usage, node: int, used: Mapping[str, int], times: int) -> None:
-    """Count a pod that comes to a node, or that leaves it (-1); nothing where the usage of the node is not known."""
+    """Count a pod that comes to a node, or leaves it (-1); does nothing if the usage of the node is not known."""
     amounts = usage.by_node.get(node)
     if amounts is not None:
         for name in usage.names:

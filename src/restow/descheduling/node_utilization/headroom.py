@@ -7,6 +7,7 @@ and the parts are compared one after the other: thousands of nodes take a few ar
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from math import nan
 
 import numpy as np
 import numpy.typing as npt
@@ -19,11 +20,11 @@ from restow.scheduling.framework.per_node import PerNode
 
 #: One figure a node.
 Figures = npt.NDArray[np.float64]
-#: How many different pods are remembered with what they would leave of all nodes.
+#: For how many different pods the result for all nodes is kept.
 _CAPACITY = 256
-#: So many nodes are faster looked at one by one.
+#: Up to so many nodes are faster one by one.
 _FEW = 4
-#: More units than there are of anything.
+#: More units than a node has of any resource.
 _PLENTY = 1 << 62
 
 
@@ -42,26 +43,28 @@ class Headroom:
 
     def takes(self, used: Mapping[str, int] | None, nodes: IntArray) -> BoolArray:
         """Which of some nodes stay at or below their ceilings with one more pod; None if the pod's usage is not known."""
-        fits: BoolArray = self._fits.of(_amounts(used, self._usage.names))[nodes]
+        fits: BoolArray = self._fits.at(_amounts(used, self._usage.names), nodes)
         return fits
 
-    def _compare(self, used: tuple[int, ...] | None, nodes: IntArray) -> BoolArray:
+    def _compare(self, more: tuple[int, ...], nodes: IntArray) -> BoolArray:
         if len(nodes) <= _FEW:
-            return np.array([self._fits_on(node, used) for node in nodes.tolist()], dtype=bool)
+            return np.array([self._fits_on(node, more) for node in nodes.tolist()], dtype=bool)
         self._measure(self._usage.changes[self._read :])
         self._read = len(self._usage.changes)
-        whole, rest = (part[:, None] for part in _parts(used or [0] * len(self._usage.names)))
+        whole, rest = (part[:, None] for part in _parts(more))
         left, beyond = self._whole[:, nodes], self._rest[:, nodes]
         fits: BoolArray = ((left > whole) | (left == whole) & (beyond >= rest)).all(axis=0)
         return fits
 
-    def _fits_on(self, node: int, more: tuple[int, ...] | None) -> bool:
+    def _fits_on(self, node: int, more: tuple[int, ...]) -> bool:
         ceiling = self._ceilings.get(node)
         if ceiling is None:
             return False
         used = self._usage.by_node[node]
-        added = more or [0] * len(self._usage.names)
-        return all(used[name] + each <= ceiling[name] for name, each in zip(self._usage.names, added, strict=True))
+        for name, added in zip(self._usage.names, more, strict=True):  # noqa: SIM110 - a generator takes twice the time
+            if used[name] + added > ceiling[name]:
+                return False
+        return True
 
     def _measure(self, nodes: Iterable[int]) -> None:
         for node in set(nodes):
@@ -80,6 +83,7 @@ class Fullness:
 
     def __init__(self, usage: Usage, capacities: Mapping[int, Amounts], names: Iterable[str], nodes: int) -> None:
         self._usage = usage
+        self._capacities = capacities
         self._names = tuple(names)
         self._read = len(usage.changes)
         self._capacity = np.full((len(self._names), nodes), np.nan)
@@ -94,50 +98,62 @@ class Fullness:
 
     def fuller(self, than: int, nodes: IntArray) -> BoolArray:
         """Which of some nodes are fuller than a given node."""
-        shares = self._shares.of(None)
+        shares = self._shares.of(_amounts(None, self._names))
         fuller: BoolArray = shares[nodes] > shares[than]
         return fuller
 
     def emptier(self, than: int, nodes: IntArray) -> BoolArray:
         """Which of some nodes are emptier than a given node."""
-        shares = self._shares.of(None)
+        shares = self._shares.of(_amounts(None, self._names))
         emptier: BoolArray = shares[nodes] < shares[than]
         return emptier
 
     def emptiest_with(self, used: Mapping[str, int] | None, nodes: IntArray) -> Figures:
-        """The cost of one more pod on each of some nodes: the least for the emptiest."""
-        figures: Figures = self._emptiest.of(_amounts(used, self._names))[nodes]
+        """The cost of one more pod on each of some nodes: the lowest for the emptiest."""
+        figures: Figures = self._emptiest.at(_amounts(used, self._names), nodes)
         return figures
 
     def fullest_with(self, used: Mapping[str, int] | None, nodes: IntArray) -> Figures:
-        """The cost of one more pod on each of some nodes: the least for the fullest."""
-        figures: Figures = self._fullest.of(_amounts(used, self._names))[nodes]
+        """The cost of one more pod on each of some nodes: the lowest for the fullest."""
+        figures: Figures = self._fullest.at(_amounts(used, self._names), nodes)
         return figures
 
-    def _share(self, more: tuple[int, ...] | None, nodes: IntArray) -> Figures:
+    def _share(self, more: tuple[int, ...], nodes: IntArray) -> Figures:
+        if len(nodes) <= _FEW:
+            return np.array([self._share_of(node, more) for node in nodes.tolist()], dtype=float)
         self._measure(self._usage.changes[self._read :])
         self._read = len(self._usage.changes)
-        used = self._used[:, nodes]
-        if more is not None:
-            used = used + np.array(more, dtype=float)[:, None]
-        shares = used / self._capacity[:, nodes]
+        shares = (self._used[:, nodes] + np.array(more, dtype=float)[:, None]) / self._capacity[:, nodes]
         known = np.isfinite(shares)
         highest = np.where(known, shares, -np.inf).max(axis=0, initial=-np.inf)
         return np.where(known.any(axis=0), highest, np.nan)
+
+    def _share_of(self, node: int, more: tuple[int, ...]) -> float:
+        used, capacity = self._usage.by_node.get(node), self._capacities.get(node)
+        if used is None or capacity is None:
+            return nan
+        # Floats as in the arrays, so that a node has the same share alone and among others.
+        shares = [
+            (float(used.get(name, 0)) + float(added)) / most
+            for name, added in zip(self._names, more, strict=True)
+            if (most := capacity.get(name, 0))
+        ]
+        return max(shares, default=nan)
 
     def _measure(self, nodes: Iterable[int]) -> None:
         for node in set(nodes):
             self._used[:, node] = [self._usage.by_node[node].get(name, 0) for name in self._names]
 
 
-def _amounts(used: Mapping[str, int] | None, names: Iterable[str]) -> tuple[int, ...] | None:
-    """What a pod uses of some resources; None where nobody knows."""
-    return None if used is None else tuple([used[name] for name in names])
+def _amounts(used: Mapping[str, int] | None, names: tuple[str, ...]) -> tuple[int, ...]:
+    """What a pod uses of some resources; nothing if that is not known."""
+    return (0,) * len(names) if used is None else tuple([used[name] for name in names])
 
 
 def _unknown_last(figures: Figures) -> Figures:
-    """The same figures, with unknown ones replaced by the highest possible."""
-    return np.where(np.isnan(figures), np.inf, figures)
+    """Replace unknown figures by the highest possible."""
+    figures[np.isnan(figures)] = np.inf
+    return figures
 
 
 def _parts(amounts: Sequence[int]) -> tuple[IntArray, IntArray]:

@@ -110,18 +110,18 @@ def _metrics(args: Any) -> Iterator[Issue]:
     metrics, path = args.metrics_utilization, ("metricsUtilization",)
     if metrics.metrics_server:
         yield Issue((*path, "metricsServer"), "metricsServer is deprecated; write source: KubernetesMetrics", "note")
-        if metrics.source == PROMETHEUS:
-            text = "source Prometheus is ignored: metricsServer is tested first and means KubernetesMetrics"
+        if metrics.is_queried:
+            text = f"source {metrics.source} is ignored: metricsServer is tested first and means KubernetesMetrics"
             yield Issue((*path, "source"), text, "warning")
     elif not metrics.source:
         yield Issue(path, "the strategy fails in every cycle: metrics source is empty", "warning")
-    elif metrics.source not in {KUBERNETES_METRICS, PROMETHEUS}:
+    elif not metrics.is_queried and metrics.source != KUBERNETES_METRICS:
         hint = did_you_mean(metrics.source, (KUBERNETES_METRICS, PROMETHEUS))
         yield Issue(
             (*path, "source"), "the strategy fails in every cycle: unrecognized metrics source", "warning", hint
         )
-    elif metrics.source == PROMETHEUS and not (args.eviction_limits and args.eviction_limits.node is not None):
-        text = "with Prometheus one pod is evicted per node and cycle; set evictionLimits.node for more"
+    elif metrics.is_queried and not (args.eviction_limits and args.eviction_limits.node is not None):
+        text = f"with {metrics.source} one pod is evicted per node and cycle; set evictionLimits.node for more"
         yield Issue((*path, "source"), text, "note")
     if metrics.provider == KUBERNETES_METRICS:
         yield from _unmeasured(args)

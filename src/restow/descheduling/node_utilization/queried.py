@@ -19,7 +19,7 @@ from restow.cluster.pods import NO_POD
 from restow.cluster.snapshot import Cluster
 from restow.cluster.usage import Amounts, age_text, container_usage, pod_metrics
 from restow.cluster.usage_changes import UsageChange
-from restow.cluster.usage_samples import NO_CLIENT, NO_USAGE, Figure, NodeSamples, QueryResult, figure_of
+from restow.cluster.usage_samples import NO_USAGE, Figure, NodeSamples, QueryResult, UsageQuery, figure_of, no_client
 from restow.descheduling.framework import StrategyError, View
 from restow.descheduling.node_utilization.capacity import METRIC_RESOURCE, add_unseen, step
 from restow.descheduling.node_utilization.usage import PodUsage, Usage
@@ -32,17 +32,17 @@ from restow.policies.policy import Policy, UsageSettings
 from restow.policies.usage_section import queries_of
 
 
-def result_of(view: View, query: str) -> QueryResult:
+def result_of(view: View, query: UsageQuery) -> QueryResult:
     """The result of a query; StrategyError with upstream's text if it was not asked or has no usable result."""
     result = view.state.cluster.usage.get(query)
     if result is None:
-        raise StrategyError(NO_CLIENT)
+        raise StrategyError(no_client(query.source))
     if result.problem:
         raise StrategyError(result.problem)
     return result
 
 
-def queried(view: View, query: str) -> Usage:
+def queried(view: View, query: UsageQuery) -> Usage:
     """Usage from a query, cut to whole percents; StrategyError with upstream's text if it cannot be used."""
     result, settings = result_of(view, query), view.usage
     figures = figures_of(result, settings)
@@ -76,9 +76,9 @@ def figures_of(result: QueryResult, settings: UsageSettings | None) -> Mapping[s
     return figures
 
 
-def origin(query: str, figure: Figure, settings: UsageSettings | None) -> str:
+def origin(query: UsageQuery, figure: Figure, settings: UsageSettings | None) -> str:
     """Where a figure comes from and how old it is, for people."""
-    asked = f"Prometheus {excerpt(' '.join(query.split()))}"
+    asked = f"{query.source} {excerpt(' '.join(query.text.split()))}"
     if settings is None or settings.percentile is None:
         return f"{asked}, {age_text(figure.age)}"
     window = format_duration(settings.window)
@@ -123,7 +123,7 @@ def _figure(series: NodeSamples, at: float, settings: UsageSettings) -> Figure |
 def _share_unseen(
     figures: Mapping[str, Figure], at: float, settings: UsageSettings | None, change: UsageChange
 ) -> float:
-    """A figure shows a change once a sample came after it; a percentile, once enough of them did."""
+    """A figure includes a change once there is a later sample; a percentile, once there are enough later samples."""
     since = at - change.at / SECOND
     if settings is None or settings.percentile is None:
         return float(since <= figures[change.node].age)
@@ -149,7 +149,7 @@ def _note_unknown(view: View, figures: Mapping[str, Figure]) -> None:
 
 
 def _number(value: float) -> str:
-    """As upstream prints a value."""
+    """A value as upstream prints it."""
     if not math.isfinite(value):
         return {"nan": "NaN", "inf": "+Inf"}.get(str(value), "-Inf")
     return np.format_float_positional(value, trim="-")
@@ -161,7 +161,7 @@ def _number(value: float) -> str:
 def _shares_of(view: View, resource: Literal["cpu", "memory"], by_node: dict[int, Amounts]) -> PodUsage:
     """Return what each pod contributes to the figure of its node; the figures themselves are not changed.
 
-    The figures of ``by_node`` are corrected by what has moved since they were: a replacement counts where it is.
+    The figures of ``by_node`` are corrected by later moves: a replacement counts on its new node.
     """
     told = {node: amounts[METRIC_RESOURCE] for node, amounts in by_node.items()}
     pods = view.pods
@@ -222,17 +222,21 @@ def measured_usage(cluster: Cluster, policy: Policy) -> tuple[MeasuredUsage, ...
     )
 
 
-def _measured_usage(query: str, result: QueryResult, settings: UsageSettings | None, cluster: Cluster) -> MeasuredUsage:
+def _measured_usage(
+    query: UsageQuery, result: QueryResult, settings: UsageSettings | None, cluster: Cluster
+) -> MeasuredUsage:
     percentile = settings.percentile if settings is not None else None
     nodes = tuple(_nodes(result, settings, cluster)) if not result.problem else ()
-    return MeasuredUsage(query=query, percentile=percentile, problem=result.problem, nodes=nodes)
+    return MeasuredUsage(
+        source=query.source, query=query.text, percentile=percentile, problem=result.problem, nodes=nodes
+    )
 
 
 def _nodes(result: QueryResult, settings: UsageSettings | None, cluster: Cluster) -> Iterator[MeasuredNode]:
     try:
         figures = figures_of(result, settings)
     except StrategyError:
-        # The problems of the plan say it.
+        # It is among the problems of the plan already.
         return
     for name in cluster.nodes.names:
         if name in figures:

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from restow.cluster.nodes import Nodes
 from restow.cluster.usage import Amounts
-from restow.cluster.usage_samples import QueryResult, falls_to
+from restow.cluster.usage_samples import QueryResult, UsageQuery, falls_to
 from restow.descheduling.framework import StrategyError, View
 from restow.descheduling.node_utilization.capacity import (
     METRIC_RESOURCE,
     Percentages,
-    capacity_of,
+    capacities,
     ceilings,
     percentages,
     total,
@@ -23,7 +23,7 @@ from restow.kube.duration import SECOND, format_duration
 from restow.plain_text import some
 from restow.policies.policy import UsageSettings
 
-#: The names of the overused among some nodes, by their percentages.
+#: Finds the overused ones among some nodes, by their percentages.
 Overused = Callable[[Mapping[str, Percentages]], Iterable[str]]
 
 
@@ -41,9 +41,9 @@ class Survey:
     def of(view: View, usage: Usage) -> Survey:
         """The survey of the nodes whose usage is known."""
         nodes = view.state.cluster.nodes
-        capacities = {node: capacity_of(nodes, node) for node in usage.by_node}
-        loads = {node: percentages(used, capacities[node]) for node, used in usage.by_node.items()}
-        return Survey(nodes, usage, capacities, loads)
+        held = capacities(nodes, usage.by_node)
+        loads = {node: percentages(used, held[node]) for node, used in usage.by_node.items()}
+        return Survey(nodes, usage, held, loads)
 
     def ceilings(self, chosen: Iterable[int], thresholds: Mapping[str, float]) -> dict[int, Amounts]:
         """The usage that each of these nodes may reach."""
@@ -54,13 +54,13 @@ class Survey:
         return sorted(chosen, key=lambda node: total(self.usage.by_node[node]))
 
     def fullest_first(self, chosen: Iterable[int]) -> list[int]:
-        """The same, from the other end; ties again in canonical order."""
+        """These nodes by their total usage, the highest first; ties in canonical order."""
         return sorted(chosen, key=lambda node: -total(self.usage.by_node[node]))
 
 
-# Both need more than one figure of a node. Those of earlier cycles, judged by the same thresholds, and the trend come
-# from the samples of a query. Requests and metrics.k8s.io have no history, so neither guard applies to them.
-def held_back(view: View, query: str, over: Sequence[int], target: float, overused: Overused) -> list[int]:
+# Both guards need more than one figure of a node: earlier figures, which are compared with the same thresholds, and the
+# trend come from the samples of a query. Requests and metrics.k8s.io have no history, so neither guard applies to them.
+def held_back(view: View, query: UsageQuery, over: Sequence[int], target: float, overused: Overused) -> list[int]:
     """The overused nodes that give up pods; the view notes why the others do not."""
     settings = view.usage
     if settings is None:
@@ -97,7 +97,7 @@ def _too_short(result: QueryResult, settings: UsageSettings) -> str:
 
 
 def _falling(result: QueryResult, settings: UsageSettings, names: set[str], target: float) -> set[str]:
-    """The nodes whose usage will soon be at the target if it goes on falling as it did."""
+    """The nodes whose usage will soon be at the target if it continues to fall."""
     if not settings.trend_guard:
         return set()
     falling = set()

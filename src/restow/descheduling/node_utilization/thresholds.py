@@ -16,7 +16,7 @@ Rule = Callable[[int, Percentages, Percentages], bool]
 
 
 def mean(loads: Iterable[Percentages]) -> Percentages:
-    """The mean of each resource over the loads that have it, added up in their order."""
+    """The mean of each resource over the loads that have it, summed in their order."""
     sums: Percentages = {}
     counts: dict[str, int] = {}
     for load in loads:
@@ -53,7 +53,7 @@ def is_above(load: Percentages, limit: Percentages) -> bool:
 def classify(loads: Mapping[int, Percentages], limits: Sequence[Percentages], rules: Sequence[Rule]) -> list[list[int]]:
     """The nodes of each class, in the order of ``loads``: a node belongs to the first class whose rule holds.
 
-    The n-th rule is asked with the n-th limit; a rule without a limit holds for no node.
+    The n-th rule gets the n-th limit; a rule without a limit holds for no node.
     """
     classes: list[list[int]] = [[] for _ in rules]
     for node, load in loads.items():
@@ -86,7 +86,7 @@ def criteria(limits: Mapping[str, float]) -> str:
 
 
 def why_idle(under: int, nodes: int, number_of_nodes: int, threshold: str) -> str | None:
-    """Why there is nothing to balance, in upstream's words with the figures; None where there may be."""
+    """Why there is nothing to balance, in upstream's words with the figures; None if there may be."""
     if under == 0:
         advice = "you might tune your thresholds further"
         return f"No node is underutilized, nothing to do here, {advice} (threshold: {threshold})"

@@ -1,4 +1,4 @@
-"""Where usage comes from: what pods request, or what metrics say; ``queried`` has what a query comes to.
+"""Where usage comes from: what pods request, or what metrics say; ``queried`` has the usage of a query.
 
 Each source gives the same ``Usage``, taken once at the start: the strategies lower it as pods go. Source: Descheduler
 0.36, the usage clients of plugins/nodeutilization.
@@ -33,7 +33,7 @@ from restow.descheduling.node_utilization.capacity import add_unseen, step
 from restow.kube.duration import SECOND
 from restow.kube.quantity import NANO_PER_UNIT
 
-#: What a pod uses, or None where the source should know and does not.
+#: The usage of a pod; None if the source should know it and does not.
 PodUsage = Callable[[int], Mapping[str, int] | None]
 
 
@@ -44,9 +44,9 @@ class Usage:
     #: The resources that are tracked.
     names: tuple[str, ...]
     by_node: dict[int, Amounts]
-    #: None for a source that knows nothing of pods.
+    #: None for a source that has no usage of pods.
     of_pod: PodUsage | None
-    #: For people, by node: where its figures were measured, and how old they are. Empty for what pods request.
+    #: For people, by node: where its figures were measured, and how old they are. Empty for requests.
     origins: Mapping[int, str] = field(default_factory=dict)
     #: The nodes whose usage was lowered or raised since it was taken.
     changes: list[int] = field(default_factory=list)
@@ -97,7 +97,7 @@ def _requests(state: ClusterState, names: tuple[str, ...], known: dict[int, Amou
 
 
 def measured(view: View, names: tuple[str, ...]) -> Usage:
-    """What the metrics objects of the input say; StrategyError with upstream's text where one is missing."""
+    """What the metrics objects of the input say; StrategyError with upstream's text if one is missing."""
     if not view.collects_metrics:
         raise StrategyError("error initializing usage client: metrics client not initialized")
     cluster = view.state.cluster
@@ -110,7 +110,7 @@ def measured(view: View, names: tuple[str, ...]) -> Usage:
 
 
 def _share_unseen(view: View, change: UsageChange) -> float:
-    """Nothing of what came after the newest sample is in the mean, and not all of what came before it."""
+    """The share of a change that the mean does not include: all if it is after the newest sample, else a part."""
     taken = time_of(view.state.cluster, change.node)
     return share_before(((view.now if taken is None else taken) - change.at) / SECOND)
 

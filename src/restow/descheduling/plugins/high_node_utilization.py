@@ -2,8 +2,8 @@
 
 A node is underused if every resource with a threshold is at or below it, whether or not it may take new pods. All
 underused nodes are emptied, emptiest first, while the other schedulable nodes have room; usage is what pods request.
-Source: Descheduler 0.36, pkg/framework/plugins/nodeutilization. Where the plan chooses the targets, a node is emptied
-completely or left alone (``node_utilization.emptying``).
+If the plan chooses the targets, a node is emptied completely or left alone.
+Source: Descheduler 0.36, pkg/framework/plugins/nodeutilization.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from msgspec import Meta, field, structs
 from restow.cluster.interning import IntArray
 from restow.cluster.nodes import BASIC_RESOURCES
 from restow.cluster.pod_columns import PodColumn, by_value
-from restow.cluster.pods import Flag, Pods
+from restow.cluster.pod_values import Flag
+from restow.cluster.pods import Pods
 from restow.descheduling.framework import (
     NodeClass,
     PendingFilters,
@@ -47,7 +48,7 @@ from restow.descheduling.node_utilization.thresholds import classify, criteria, 
 from restow.descheduling.node_utilization.usage import requested
 from restow.descheduling.node_walk import low_to_high
 from restow.descheduling.protections import flagged, of_daemon_sets
-from restow.documents.field_types import Int
+from restow.documents.shapes import Int
 from restow.policies.arguments import (
     Namespaces,
     PluginArgs,
@@ -68,14 +69,14 @@ class HighNodeUtilizationArgs(PluginArgs, frozen=True, rename="camel", forbid_un
     """``pluginConfig[].args`` of HighNodeUtilization."""
 
     thresholds: Thresholds = field(default_factory=dict)
-    #: Acts only when more nodes than this are underused.
+    #: The strategy acts only if more nodes than this are underused.
     number_of_nodes: Int = 0
     eviction_modes: tuple[EvictionMode, ...] = ()
     evictable_namespaces: Namespaces | None = None
 
 
 def validate_high_node_utilization(args: HighNodeUtilizationArgs) -> list[str]:
-    """Return upstream's validation texts, in upstream's order, of which upstream itself stops at the first."""
+    """Return upstream's validation texts, in upstream's order; upstream itself stops at the first."""
     problems = check_evictable_namespaces(args.evictable_namespaces)
     problems += check_thresholds(args.thresholds)
     problems += [f"invalid eviction mode {mode}" for mode in args.eviction_modes if mode != ONLY_THRESHOLDING_RESOURCES]

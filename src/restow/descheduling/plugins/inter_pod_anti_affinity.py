@@ -13,7 +13,7 @@ import numpy as np
 
 from restow.cluster.interning import BoolArray
 from restow.cluster.nodes import NO_LABEL, Nodes
-from restow.cluster.pods import Rules
+from restow.cluster.pod_values import Rules
 from restow.descheduling.framework import PendingFilters, Strategy, Suggestion, Suggestions, Verdict, View
 from restow.descheduling.node_walk import low_to_high
 from restow.kube.labels import Selector, selector_from
@@ -44,7 +44,7 @@ class RepulsionDomains:
     key: str
     #: The domain of each node.
     of_node: list[int]
-    #: The label's value by domain, as far as there is one.
+    #: The label's value by domain; domains of nodes without the label have none.
     values: tuple[str, ...]
 
     @staticmethod
@@ -171,7 +171,7 @@ SCHEMA = PluginSchema(
 def suggest(view: View, args: RemovePodsViolatingInterPodAntiAffinityArgs) -> Suggestions:
     """Pods of each node, lowest priority first, whose own required anti-affinity a pod that has not left violates.
 
-    The evictor is asked only when a pod's turn has come, so pods that may not be evicted are counterparts too.
+    The evictor's filters run only when a pod is about to be suggested, so pods that may not be evicted are counterparts too.
     """
     repulsion = Repulsion(view, view.running_pods(args.namespaces, args.label_selector))
     for _, pods in view.by_node(repulsion.carriers()):

@@ -15,7 +15,7 @@ from msgspec import field, structs
 from restow.cluster.nodes import BASIC_RESOURCES
 from restow.cluster.usage import Amounts
 from restow.descheduling.framework import NodeClass, Strategy, StrategyError, Suggestions, View
-from restow.descheduling.node_utilization.capacity import METRIC_RESOURCE, Percentages, percentages
+from restow.descheduling.node_utilization.capacity import METRIC_RESOURCE, Percentages, percentage
 from restow.descheduling.node_utilization.eviction import Transfer, evictable_in, room_on, transfer
 from restow.descheduling.node_utilization.headroom import Fullness, Headroom
 from restow.descheduling.node_utilization.lint import lint_low_node_utilization
@@ -32,7 +32,7 @@ from restow.descheduling.node_utilization.thresholds import (
     why_idle,
 )
 from restow.descheduling.node_utilization.usage import Usage, measured, requested
-from restow.documents.field_types import Int
+from restow.documents.shapes import Int
 from restow.policies.arguments import (
     EvictionLimits,
     Namespaces,
@@ -52,7 +52,7 @@ class LowNodeUtilizationArgs(PluginArgs, frozen=True, rename="camel", forbid_unk
     use_deviation_thresholds: bool = False
     thresholds: Thresholds = field(default_factory=dict)
     target_thresholds: Thresholds = field(default_factory=dict)
-    #: Acts only when more nodes than this are underused.
+    #: The strategy acts only if more nodes than this are underused.
     number_of_nodes: Int = 0
     metrics_utilization: MetricsUtilization | None = None
     evictable_namespaces: Namespaces | None = None
@@ -60,7 +60,7 @@ class LowNodeUtilizationArgs(PluginArgs, frozen=True, rename="camel", forbid_unk
 
 
 def validate_low_node_utilization(args: LowNodeUtilizationArgs) -> list[str]:
-    """Return upstream's validation texts, in upstream's order, of which upstream itself stops at the first."""
+    """Return upstream's validation texts, in upstream's order; upstream itself stops at the first."""
     levels = [f"thresholds config is not valid: {error}" for error in check_thresholds(args.thresholds)]
     levels += [f"targetThresholds config is not valid: {error}" for error in check_thresholds(args.target_thresholds)]
     return (
@@ -95,8 +95,8 @@ def _check_metrics(metrics: MetricsUtilization | None) -> list[str]:
 
 
 def construct_low_node_utilization(args: LowNodeUtilizationArgs) -> list[str]:
-    """Upstream's errors if Prometheus is asked for anything but its one resource."""
-    if args.metrics_utilization is None or args.metrics_utilization.source != PROMETHEUS:
+    """Upstream's errors if a source that answers queries is asked for anything but its one resource."""
+    if args.metrics_utilization is None or not args.metrics_utilization.is_queried:
         return []
     sets = (("thresholds", args.thresholds), ("targetThresholds", args.target_thresholds))
     return [
@@ -123,7 +123,7 @@ SCHEMA = PluginSchema(
 
 
 def suggest(view: View, args: LowNodeUtilizationArgs) -> Suggestions:
-    """Pods of overused nodes; StrategyError where usage is not known."""
+    """Pods of overused nodes; StrategyError if usage is not known."""
     yield from level(view, args, _usage(view, args))
 
 
@@ -133,8 +133,8 @@ def _usage(view: View, args: LowNodeUtilizationArgs) -> Usage:
         return requested(view, _tracked(args))
     if metrics.provider == KUBERNETES_METRICS:
         return measured(view, _tracked(args))
-    if metrics.provider == PROMETHEUS:
-        return queried(view, metrics.query)
+    if metrics.usage_query is not None:
+        return queried(view, metrics.usage_query)
     problem = "unrecognized metrics source" if metrics.source else "metrics source is empty"
     raise StrategyError(f"error initializing usage client: {problem}")
 
@@ -142,12 +142,12 @@ def _usage(view: View, args: LowNodeUtilizationArgs) -> Usage:
 def _tracked(args: LowNodeUtilizationArgs) -> tuple[str, ...]:
     """The resources with a threshold and, unless a query stands for all of them, the basic ones."""
     metrics = args.metrics_utilization
-    basic = () if metrics and metrics.source == PROMETHEUS else BASIC_RESOURCES
+    basic = () if metrics and metrics.is_queried else BASIC_RESOURCES
     return tuple(dict.fromkeys((*sorted(args.thresholds), *basic)))
 
 
 def level(view: View, args: LowNodeUtilizationArgs, usage: Usage) -> Suggestions:
-    """Pods of overused nodes by this usage, which is lowered as they leave."""
+    """Suggest pods of nodes that are overused by this usage, which is lowered as they leave."""
     survey = Survey.of(view, usage)
     low, high = limits(args, survey.loads.values())
     under, over = _classified(survey, low, high)
@@ -177,7 +177,7 @@ def level(view: View, args: LowNodeUtilizationArgs, usage: Usage) -> Suggestions
 
 
 def sort_nodes(view: View, args: LowNodeUtilizationArgs) -> Mapping[int, NodeClass]:
-    """Overused nodes give pods to underused ones; StrategyError where usage is not known."""
+    """Overused nodes give pods to underused ones; StrategyError if usage is not known."""
     survey = Survey.of(view, _usage(view, args))
     low, high = limits(args, survey.loads.values())
     under, over = _classified(survey, low, high)
@@ -192,8 +192,8 @@ def sort_nodes(view: View, args: LowNodeUtilizationArgs) -> Mapping[int, NodeCla
 
 def _giving(view: View, args: LowNodeUtilizationArgs, over: list[int], high: Percentages) -> list[int]:
     """The overused nodes that give up pods."""
-    query = args.metrics_utilization.query if args.metrics_utilization else ""
-    if not query:
+    query = args.metrics_utilization.usage_query if args.metrics_utilization else None
+    if query is None:
         return over
 
     def overused(loads: Mapping[str, Percentages]) -> list[str]:
@@ -231,11 +231,11 @@ def limits(args: LowNodeUtilizationArgs, loads: Collection[Percentages]) -> tupl
 
 
 def _excess(survey: Survey, ceiling: Amounts, targets: Percentages, node: int) -> str | None:
-    """The first resource that is above its ceiling, for people; None where none is."""
+    """The first resource that is above its ceiling, for people; None if none is."""
     used = survey.usage.by_node[node]
     for name in survey.usage.names:
         if used[name] > ceiling[name]:
-            load = percentages({name: used[name]}, survey.capacities[node]).get(name)
+            load = percentage(name, used[name], survey.capacities[node])
             if not load:
                 return f"{survey.nodes.names[node]} has no {name} but pods that need it"
             figure = f"{survey.nodes.names[node]} at {name} {load:.0f} %"

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.node_matching import matches, preferred_weights
-from restow.cluster.pods import Rules
+from restow.cluster.pod_values import Rules
 from restow.descheduling.framework import Strategy, Suggestions, View
 from restow.descheduling.node_walk import suggest_by_node
 from restow.descheduling.steering import OpenNodes
@@ -63,7 +63,7 @@ SCHEMA = PluginSchema(
 def suggest(view: View, args: RemovePodsViolatingNodeAffinityArgs) -> Suggestions:
     """For each type in turn, pods of each node that would be better placed on another node and fit somewhere.
 
-    The total limit ends only the type at hand, as upstream does.
+    The total limit ends only the current type, as upstream does.
     """
     for kind in args.node_affinity_type:
         violations = _VIOLATIONS.get(kind)
@@ -78,7 +78,7 @@ def suggest(view: View, args: RemovePodsViolatingNodeAffinityArgs) -> Suggestion
 def _fitting(view: View, pods: IntArray) -> IntArray:
     """The pods of one node that fit some listed node. Upstream checks this whether or not the policy sets nodeFit.
 
-    Pods that agree in everything that decides are judged once, unless they have anti-affinity, which depends on names.
+    The answer is found once for pods that are alike, unless they have anti-affinity, which depends on names.
     """
     columns = (view.pods.resources, view.pods.tolerations, view.pods.rules)
     answers: dict[tuple[int, ...], bool] = {}
@@ -159,9 +159,9 @@ def _preferable(view: View) -> _Accepts:
 class _Kind(NamedTuple):
     """One type of node affinity."""
 
-    #: What violates it: pods and why.
+    #: Finds the pods that violate it, with reasons.
     find: Callable[[View, IntArray], dict[int, str]]
-    #: Where a pod would be better off.
+    #: Finds the nodes where a pod would be better off.
     accepts: Callable[[View], _Accepts]
 
 

@@ -78,7 +78,7 @@ def suggest(view: View, args: RemovePodsViolatingNodeTaintsArgs) -> Suggestions:
 def _untolerated(
     view: View, args: RemovePodsViolatingNodeTaintsArgs, counting: Sequence[tuple[Taint, ...]]
 ) -> dict[int, str]:
-    """Which taint each pod does not tolerate, judged once for each pair of tolerations and taints."""
+    """Which taint each pod does not tolerate, found once for each pair of tolerations and taints."""
     pods, nodes = view.pods, view.state.cluster.nodes
     is_tainted = np.array([bool(taints) for taints in counting], dtype=bool)[nodes.taints]
     candidates = view.pods.where(view.running_pods(args.namespaces, args.label_selector))

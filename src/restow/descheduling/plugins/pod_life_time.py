@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
-from restow.cluster.pods import Pods, PodStates
+from restow.cluster.pod_values import PodStates
+from restow.cluster.pods import Pods
 from restow.descheduling import container_states
 from restow.descheduling.container_states import age_text, seconds_since, short_duration
 from restow.descheduling.framework import Strategy, Suggestion, Suggestions, Verdict, View
 from restow.descheduling.pod_criteria import Criterion, exit_code_among, meeting, owner_among, owner_not_among
-from restow.documents.field_types import Uint
 from restow.documents.findings import Issue
+from restow.documents.shapes import Uint
 from restow.kube.duration import SECOND
 from restow.kube.objects import Condition, Int32
 from restow.kube.timestamps import nearest_time
@@ -158,7 +159,7 @@ def _criteria(view: View, args: PodLifeTimeArgs) -> Iterator[Criterion[Any]]:
 
 
 def _state_among(pods: Pods, args: PodLifeTimeArgs) -> Criterion[PodStates]:
-    """The phase, the reason of the status, or why a container waits or ended is one of the states."""
+    """Matches if one of the states is the phase, the reason of the status, or why a container waits or ended."""
 
     def why(states: PodStates) -> str | None:
         statuses = container_states.statuses_of(
@@ -171,7 +172,7 @@ def _state_among(pods: Pods, args: PodLifeTimeArgs) -> Criterion[PodStates]:
 
 
 def _any_condition(pods: Pods, filters: tuple[PodConditionFilter, ...], now: int) -> Criterion[tuple[Condition, ...]]:
-    """Some condition agrees with some filter."""
+    """Matches if a condition of the pod matches one of the filters."""
 
     def why(conditions: tuple[Condition, ...]) -> str | None:
         agreeing = (each for wanted in filters for each in conditions if _agrees(each, wanted, now))

@@ -2,8 +2,8 @@
 
 Pods are replicas of one another if they have the same owners and the same images. The first replica on a node is
 never touched; of the others, a node keeps as many as make up its fair share: the replicas on all nodes, divided by the
-nodes that the duplicates could run on, rounded up. Pods that the evictor protects do not exist here: they are neither
-first nor counted. Source: Descheduler 0.36, pkg/framework/plugins/removeduplicates.
+nodes that the duplicates could run on, rounded up. Pods that the evictor protects are ignored: they are neither first nor
+counted. Source: Descheduler 0.36, pkg/framework/plugins/removeduplicates.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
-from typing import NamedTuple
+from functools import cache, lru_cache, partial
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -48,8 +48,12 @@ SCHEMA = PluginSchema(
 )
 
 
+#: So many families are remembered from one look at the cluster to the next: a cycle takes several, a daemon many.
+_FAMILIES: Final = 1 << 16
+
+
 class OwnerKey(NamedTuple):
-    """A workload's replicas that run the same images; orders as upstream's texts do."""
+    """Names a workload's replicas that run the same images; sorts like upstream's texts."""
 
     namespace: str
     kind: str
@@ -65,7 +69,7 @@ class Replicas:
     #: The family of each pod: namespace, owners and images.
     family: IdArray
     #: The owners of each family; an owner that is named twice counts twice.
-    owners: list[list[OwnerKey]]
+    owners: list[tuple[OwnerKey, ...]]
     #: Families with the same signature are replicas of one another.
     signature: IntArray
 
@@ -76,7 +80,7 @@ class Duplicates:
 
     #: Replicas on all listed nodes.
     replicas: list[int] = field(default_factory=list)
-    #: Those that are not the first of their node, by node.
+    #: The replicas that are not the first on their node, by node.
     by_node: dict[int, list[int]] = field(default_factory=dict)
 
 
@@ -175,17 +179,24 @@ def _replicas(view: View, args: RemoveDuplicatesArgs) -> Replicas:
     family, table = combine(pods.namespace[chosen], pods.owners[chosen], pods.images[chosen])
     interner: Interner[tuple[str, ...]] = Interner()
     owners, signatures = [], []
-    for namespace, owner_list, images in table.tolist():
-        names = sorted(pods.tables.images[images])
-        references = pods.tables.owners[owner_list]
-        space = pods.tables.namespaces[namespace]
-        owners.append([OwnerKey(space, each.kind, each.name, "#".join(names)) for each in references])
-        signatures.append(interner.id(_signature(space, references, names)))
+    tables = pods.tables
+    for namespace, references, images in table.tolist():
+        named, signature = _family(tables.namespaces[namespace], tables.owners[references], tables.images[images])
+        owners.append(named)
+        signatures.append(interner.id(signature))
     return Replicas(chosen, family, owners, np.array(signatures, dtype=np.int64))
 
 
-def _signature(namespace: str, owners: Iterable[OwnerReference], images: list[str]) -> tuple[str, ...]:
-    return tuple(sorted(f"{namespace}/{owner.kind}/{owner.name}/{image}" for owner in owners for image in images))
+@lru_cache(maxsize=_FAMILIES)
+def _family(
+    namespace: str, references: tuple[OwnerReference, ...], images: tuple[str, ...]
+) -> tuple[tuple[OwnerKey, ...], tuple[str, ...]]:
+    """The owners of a family, and its signature."""
+    names = sorted(images)
+    owners = tuple(OwnerKey(namespace, each.kind, each.name, "#".join(names)) for each in references)
+    return owners, tuple(
+        sorted(f"{namespace}/{each.kind}/{each.name}/{image}" for each in references for image in names)
+    )
 
 
 def _admitted(view: View, replicas: Replicas) -> Replicas:
@@ -221,8 +232,8 @@ def _first_on_node(view: View, replicas: Replicas) -> BoolArray:
 class _TargetNodes:
     """Counts the listed nodes that duplicates could run on.
 
-    Only taints and node selection decide, so full and cordoned nodes count. A pod that only one node is open to adds no
-    node, because it could not move. A selection that cannot be parsed matches every node, as upstream does.
+    Only taints and node selection decide, so full and cordoned nodes count. A pod with only one such node adds none, because
+    it could not move. A selection that cannot be parsed matches every node, as upstream does.
     """
 
     def __init__(self, view: View) -> None:

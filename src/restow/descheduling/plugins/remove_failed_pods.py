@@ -11,14 +11,15 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from restow.cluster.pods import Phase, Pods, PodStates
+from restow.cluster.pod_values import Phase, PodStates
+from restow.cluster.pods import Pods
 from restow.descheduling import container_states
 from restow.descheduling.container_states import age_text, seconds_since
 from restow.descheduling.framework import Strategy, Suggestions, View
 from restow.descheduling.node_walk import suggest_by_node
 from restow.descheduling.pod_criteria import Criterion, exit_code_among, meeting, owner_not_among
-from restow.documents.field_types import Uint
 from restow.documents.findings import Issue
+from restow.documents.shapes import Uint
 from restow.kube.objects import Int32
 from restow.policies.arguments import PodSelectionArgs, check_pod_selection, lint_needs
 from restow.policies.codes import PlacementConstraint

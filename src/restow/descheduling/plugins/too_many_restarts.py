@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from restow.cluster.interning import IntArray
-from restow.cluster.pods import PodStates
+from restow.cluster.pod_values import PodStates
 from restow.descheduling import container_states
 from restow.descheduling.container_states import statuses_of
 from restow.descheduling.framework import Strategy, Suggestions, View

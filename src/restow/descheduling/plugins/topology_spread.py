@@ -1,8 +1,8 @@
 """RemovePodsViolatingTopologySpreadConstraint: pods that make their topology domains uneven.
 
 Each constraint is balanced by itself, on the cluster as it is before this strategy evicts anything; then every pod
-that some constraint wants gone is suggested once. Only pods that the evictor lets pass are counted. A pod that fits no
-node of the domains below the average uses up the move that it stands for: no other is tried in its place.
+that some constraint wants gone is suggested once. Only pods that the evictor lets pass are counted. If a chosen pod
+fits no node of the domains below the average, it stays, and no other pod is chosen instead.
 Source: Descheduler 0.36, pkg/framework/plugins/removepodsviolatingtopologyspreadconstraint.
 """
 

@@ -1,1 +1,1 @@
-"""Topology spread constraints as the Descheduler reads them: which there are, whom they count, how many must leave."""
+"""Topology spread constraints as the Descheduler reads them: which there are, which pods they count, how many must leave."""

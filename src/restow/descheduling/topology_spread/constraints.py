@@ -1,8 +1,8 @@
 """The topology spread constraints of a cluster, each once for its namespace.
 
-What makes two constraints the same is what they ask for: skew, topology key, selector, and - where the inclusion
-policies honour them - node selection and tolerations of the pod that carries them. Whether the constraint is hard or
-soft is no part of it, nor is ``minDomains``. Source: Descheduler 0.36,
+Two constraints are the same if they agree in skew, topology key, selector, and - if the inclusion policies honour them -
+node selection and tolerations of the pod that carries them. Whether they are hard or soft does not count, nor does
+``minDomains``. Source: Descheduler 0.36,
 plugins/removepodsviolatingtopologyspreadconstraint.
 """
 
@@ -44,7 +44,7 @@ class _Carrier(NamedTuple):
 
     namespace: int
     spread: int
-    #: 0 where no constraint of the pod looks at its labels.
+    #: 0 if no constraint of the pod reads its labels.
     labels: int
     rules: int
     tolerations: int
@@ -53,7 +53,8 @@ class _Carrier(NamedTuple):
 def spread_constraints(pods: Pods, chosen: IntArray, actions: Collection[str]) -> list[SpreadConstraint]:
     """The distinct constraints of these pods whose ``whenUnsatisfiable`` is among the actions.
 
-    They come namespace by namespace, in the order in which the pods first bring them. A constraint whose selector cannot be compiled is left out, as upstream does.
+    They come by namespace, in the order of the first pods that have them. A constraint whose selector cannot be compiled is
+    left out, as upstream does.
     """
     relevant = [[each for each in listed if each.when_unsatisfiable in actions] for listed in pods.tables.spread]
     carries = np.array([bool(each) for each in relevant], dtype=bool)

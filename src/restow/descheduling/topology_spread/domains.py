@@ -2,8 +2,8 @@
 
 A domain is a value of the topology label. It exists if an eligible node carries it, or if a counted pod is on a node
 that does, eligible or not. All constraints are balanced on the same, unchanged state, so what depends on the nodes
-alone is kept from one constraint to the next, and domains without pods are only counted: with one constraint for each
-of 15,000 workloads and one domain for each of 5,000 nodes there is no time to touch them. Source: Descheduler 0.36,
+alone is kept from one constraint to the next, and domains without pods are only counted: with 15,000 workloads that have
+a constraint each, and 5,000 nodes that are a domain each, there is no time to look at every domain. Source: Descheduler 0.36,
 plugins/removepodsviolatingtopologyspreadconstraint.
 """
 
@@ -12,15 +12,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from math import ceil
 
 import numpy as np
 import numpy.typing as npt
 
-from restow.cluster.interning import BoolArray, IntArray
+from restow.cluster.interning import BoolArray, IntArray, combine
 from restow.cluster.nodes import NO_LABEL, LabelColumn
-from restow.cluster.pods import Flag
+from restow.cluster.pod_values import Flag
 from restow.descheduling.framework import PendingFilters, Suggestion, View
 from restow.descheduling.steering import OpenNodes
 from restow.descheduling.topology_spread.constraints import SpreadConstraint
@@ -54,11 +54,17 @@ class Balancer:
         self._counted = np.zeros(len(view.pods), dtype=bool)
         self._counted[counted] = True
         self._counted &= ~view.pods.has(Flag.TERMINATING)
-        self._rank = _ranks(view)
-        self._ranked = _ranked(view) if view.proves else []
         self._open = OpenNodes(view.state.cluster.nodes)
         self._domains: dict[_Place, SpreadDomains] = {}
         self._of_pod: dict[str, list[int]] = {}
+
+    @cached_property
+    def _rank(self) -> list[int]:
+        return _ranks(self._view)
+
+    @cached_property
+    def _ranked(self) -> list[int]:
+        return _ranked(self._view)
 
     def leaving(self, constraint: SpreadConstraint) -> Iterator[Suggestion]:
         """The pods that must leave their domain, each with the reason and the nodes it should move to."""
@@ -73,7 +79,7 @@ class Balancer:
         values = domains.column.values
         pods = np.array([pod for of_domain in members.values() for pod in of_domain])
         accepts = partial(self._below_share, domains, pods, ceil(sum(sizes) / len(sizes)))
-        cost = partial(self._crowd, domains, pods)
+        cost = partial(self._cost, domains, pods)
         occupied = sorted(members, key=lambda code: (len(members[code]), values[code]))
         left: dict[int, list[int]] = {}
         for position, count in surrenders(sizes, constraint.max_skew):
@@ -138,7 +144,7 @@ class Balancer:
         as_many: BoolArray = (codes != NO_LABEL) & (codes != source) & (counts[codes] >= counts[source] + leaving)
         return as_many
 
-    def _crowd(self, domains: SpreadDomains, pods: IntArray, nodes: IntArray) -> npt.NDArray[np.float64]:
+    def _cost(self, domains: SpreadDomains, pods: IntArray, nodes: IntArray) -> npt.NDArray[np.float64]:
         """The cost of one more pod on each node: how many of these pods its domain has."""
         return self._counts(domains, pods)[domains.column.codes[nodes]].astype(np.float64)
 
@@ -174,19 +180,20 @@ class Balancer:
 
 
 class _Fits:
-    """Whether a pod fits some node below the average; judged once for identical pods."""
+    """Whether a pod fits some node below the average; found once for pods that are alike."""
 
     def __init__(self, view: View, below: BoolArray) -> None:
         self._view = view
         self._below = below
-        self._known: dict[tuple[int, int, int], bool] = {}
+        self._class_of = view.fit.classes.values
+        self._known: dict[int, bool] = {}
 
     def __call__(self, pod: int) -> bool:
         """Return whether some node fits; pods of full domains have no node of their own among them."""
         pods = self._view.pods
         if pods.tables.rules[pods.rules[pod]].pod_anti_affinity is not None:
             return self._view.fit.fits_any_other(pod, self._below)
-        alike = (int(pods.resources[pod]), int(pods.tolerations[pod]), int(pods.rules[pod]))
+        alike = self._class_of[pod]
         known = self._known.get(alike)
         if known is None:
             known = self._known[alike] = self._view.fit.fits_any_other(pod, self._below)
@@ -210,9 +217,9 @@ def _ranks(view: View) -> list[int]:
 
 def _ranked(view: View) -> list[int]:
     """The same ranks, but equal for pods that only differ in node and name."""
-    keys = np.stack((_free(view), view.pods.has_priority, view.pods.priority))
-    standings: list[int] = np.unique(keys, axis=1, return_inverse=True)[1].ravel().tolist()
-    return standings
+    pods = view.pods
+    ranks: list[int] = combine(_free(view).view(np.int8), pods.has_priority.view(np.int8), pods.priority)[0].tolist()
+    return ranks
 
 
 def _free(view: View) -> BoolArray:
@@ -222,9 +229,9 @@ def _free(view: View) -> BoolArray:
     return free
 
 
-# Domains are sorted by size. A pointer at the emptiest and one at the fullest close in on each other: the fullest
-# gives the emptiest as many pods as lie above the average, as the emptiest lacks to the average, or as half of what
-# their difference exceeds the allowed skew by, whichever is least. Source: Descheduler 0.36,
+# Domains are sorted by size. One pointer goes from the emptiest upwards, one from the fullest downwards. The fuller domain
+# gives the emptier one the least of three numbers of pods: what it has above the average, what the other lacks to the
+# average, and half of what their difference exceeds the allowed skew by. Source: Descheduler 0.36,
 # plugins/removepodsviolatingtopologyspreadconstraint, balanceDomains.
 def surrenders(sizes: Sequence[int], max_skew: int) -> Iterator[tuple[int, int]]:
     """Return how many pods each domain gives up, in the order in which upstream finds them; ``sizes`` is ascending.

@@ -12,7 +12,6 @@ affinity, spread constraints, labels): the loader interns those bytes and decode
 
 from __future__ import annotations
 
-from restow.kube.objects.jobs import Job, PodFailurePolicy, PodFailureRule
 from restow.kube.objects.metadata import (
     ABSENT,
     Annotations,
@@ -79,7 +78,16 @@ from restow.kube.objects.volumes import (
     RBDVolume,
     Volume,
 )
-from restow.kube.objects.workloads import ReplicationController, Service, Workload
+from restow.kube.objects.workloads import (
+    Job,
+    PodFailurePolicy,
+    PodFailureRule,
+    ReplicationController,
+    Service,
+    SuccessPolicy,
+    SuccessRule,
+    Workload,
+)
 
 __all__ = [
     "ABSENT",
@@ -135,6 +143,8 @@ __all__ = [
     "SchedulingGate",
     "Service",
     "StorageClass",
+    "SuccessPolicy",
+    "SuccessRule",
     "Taint",
     "Toleration",
     "TopologySelectorTerm",

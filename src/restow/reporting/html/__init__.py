@@ -1,1 +1,1 @@
-"""The plan as one self-contained page: readable without a network and without JavaScript."""
+"""Plans, simulations and node pressure as self-contained pages: readable without a network and without JavaScript."""

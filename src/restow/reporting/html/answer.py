@@ -18,6 +18,7 @@ from restow.reporting.answer import (
     stays,
 )
 from restow.reporting.html.elements import EMPTY, Markup, joined, tag, text
+from restow.reporting.html.frame import figure, origin
 from restow.reporting.purpose import balance, less_even, levels, made_together, not_done, wanted
 from restow.reporting.refusal_groups import group_refusals, staying_pods
 from restow.reporting.wording import counted, resource_title
@@ -33,10 +34,10 @@ if TYPE_CHECKING:
 def answer(report: Report) -> Markup:
     """Write the page's header."""
     plan = report.plan
-    origin = (f"restow plan, {plan.metadata.placement} placement", report.sources, plan.metadata.generated_at)
+    made = (f"restow plan, {plan.metadata.placement} placement", report.sources, plan.metadata.generated_at)
     return tag(
         "header",
-        tag("p", joined((tag("span", text(each)) for each in origin), " · "), class_="origin"),
+        origin(made),
         tag("h1", text(_sentence(report))),
         tag("p", text(_second_sentence(report)), class_="lead"),
         tag("dl", *_figures(plan), class_="figures"),
@@ -73,35 +74,31 @@ def _second_sentence(report: Report) -> str:
 def _figures(plan: Plan) -> Iterator[Markup]:
     strategies = len({each.plugin for each in plan.moves})
     moves = "Moves" if predicts(plan) else "Evictions"
-    yield _figure(moves, text(f"{len(plan.moves):,}"), f"by {counted(strategies, 'strategy', 'strategies')}")
+    yield figure(moves, text(f"{len(plan.moves):,}"), f"by {counted(strategies, 'strategy', 'strategies')}")
     yield _certainty(plan)
     reasons = counted(len(group_refusals(plan.refusals)), "reason")
-    yield _figure("Refused", text(f"{staying_pods(plan):,}"), f"{counted(len(plan.refusals), 'refusal')}, {reasons}")
+    yield figure("Refused", text(f"{staying_pods(plan):,}"), f"{counted(len(plan.refusals), 'refusal')}, {reasons}")
     yield _imbalance(plan)
-
-
-def _figure(title: str, value: Markup, meaning: str) -> Markup:
-    return tag("div", tag("dt", text(title)), tag("dd", value), tag("dd", text(meaning), class_="meaning"))
 
 
 def _certainty(plan: Plan) -> Markup:
     if not predicts(plan):
-        return _figure("Certain", text("-"), "targets are not predicted")
+        return figure("Certain", text("-"), "targets are not predicted")
     steered = sum(each.steering is not None for each in plan.moves)
     meaning = f"of {counted(len(plan.moves), 'move')}{f', {steered:,} of them steered' if steered else ''}"
-    return _figure("Certain", text(f"{certain_moves(plan):,}"), meaning)
+    return figure("Certain", text(f"{certain_moves(plan):,}"), meaning)
 
 
 def _imbalance(plan: Plan) -> Markup:
     worst = imbalance(plan)
     if worst is None:
-        return _figure("Imbalance", text("-"), "load unknown")
+        return figure("Imbalance", text("-"), "load unknown")
     title = f"{resource_title(worst.resource)} imbalance"
     meaning = "standard deviation over the nodes"
     if not predicts_load(plan):
-        return _figure(title, text(f"{worst.before:.2f}"), meaning)
+        return figure(title, text(f"{worst.before:.2f}"), meaning)
     change = joined([text(f"{worst.before:.2f}"), tag("span", text(" → "), class_="dim"), text(f"{worst.after:.2f}")])
-    return _figure(title, change, f"{meaning}, {_compared(worst)}")
+    return figure(title, change, f"{meaning}, {_compared(worst)}")
 
 
 def _compared(found: Imbalance) -> str:

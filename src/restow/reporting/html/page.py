@@ -1,14 +1,10 @@
 """``-o html``: the whole page in one file.
 
-Style and script are inlined from the package, and the plan itself travels in the page as JSON, so nothing is ever
-fetched; a content security policy that names the hashes of both holds the page to that.
+The plan itself travels in the page as JSON, for the page's script.
 """
 
 from __future__ import annotations
 
-from base64 import b64encode
-from hashlib import sha256
-from importlib import resources
 from typing import TYPE_CHECKING
 
 from msgspec import UNSET
@@ -19,14 +15,13 @@ from restow.reporting.answer import headline, predicts
 from restow.reporting.html.answer import answer
 from restow.reporting.html.cluster import MOST_CARDS, cluster
 from restow.reporting.html.elements import EMPTY, Markup, row, section, tag, text
+from restow.reporting.html.frame import contents, facts, whole_page
 from restow.reporting.html.heat_map import heat_data
 from restow.reporting.html.moves import moves, refusals
 from restow.reporting.json import compact_json, document
 from restow.reporting.wide import usage_title
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from restow.descheduling.plan import MeasuredUsage, Plan
     from restow.reporting.report import PolicyView, Report
 
@@ -40,45 +35,23 @@ def form(report: Report) -> tuple[bytes]:
 
 def render_html(report: Report) -> str:
     """Return the page; the same report gives the same text."""
-    style, script = _packaged("style.css"), _packaged("script.js")
-    head = tag("head", *_meta(report, style, script), tag("style", style))
-    return f"<!doctype html>\n{tag('html', head, _body(report, script), lang='en')}\n"
+    title = f"{headline(report.plan)} - restow plan"
+    return whole_page(title, _content(report), ["style.css"], "script.js")
 
 
-def _packaged(name: str) -> Markup:
-    return Markup(resources.files(__package__).joinpath(name).read_text(encoding="utf-8"))
-
-
-def _meta(report: Report, style: str, script: str) -> tuple[Markup, ...]:
-    allowed = f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'"
-    return (
-        tag("meta", charset="utf-8"),
-        Markup(f'<meta http-equiv="Content-Security-Policy" content="{allowed}">'),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", name="color-scheme", content="light dark"),
-        tag("title", text(f"{headline(report.plan)} - restow plan")),
-    )
-
-
-def _hash(source: str) -> str:
-    return f"'sha256-{b64encode(sha256(source.encode()).digest()).decode()}'"
-
-
-def _body(report: Report, script: Markup) -> Markup:
+def _content(report: Report) -> tuple[Markup, ...]:
     decided = (cluster(report), moves(report.plan), refusals(report.plan), _usage(report.plan))
     main = (*decided, _policy(report.policy), _versions(report))
     data = _data("plan", compact_json(document(report.plan)))
     heat = _data("heat", heat_data(report)) if len(report.loads) > MOST_CARDS else EMPTY
-    return tag("body", answer(report), _contents(report), tag("main", *main), data, heat, tag("script", script))
+    return answer(report), contents(_places(report)), tag("main", *main), data, heat
 
 
-def _contents(report: Report) -> Markup:
+def _places(report: Report) -> dict[str, str]:
     moving = "Moves" if predicts(report.plan) else "Evictions"
     places = {"cluster": "Cluster", "moves": moving, "stays": "Refusals"}
     places |= {"usage": "Usage"} if report.plan.usage else {}
-    places |= {"policy": "Policy", "versions": "Versions"}
-    links = (tag("a", text(title), href=f"#{name}") for name, title in places.items())
-    return tag("nav", *links, aria_label="Contents")
+    return places | {"policy": "Policy", "versions": "Versions"}
 
 
 def _data(name: str, data: bytes) -> Markup:
@@ -124,12 +97,12 @@ def _policy_line(line: str) -> Markup:
 
 def _versions(report: Report) -> Markup:
     """Write what made the page, and from what."""
-    return section("versions", "Versions", tag("dl", *_facts(report), class_="versions"))
+    return section("versions", "Versions", facts(_facts(report)))
 
 
-def _facts(report: Report) -> Iterator[Markup]:
+def _facts(report: Report) -> dict[str, str]:
     plan = report.plan
-    facts = {
+    known = {
         "restow": plan.metadata.restow_version,
         "made at": plan.metadata.generated_at,
         "cluster": report.sources,
@@ -137,7 +110,5 @@ def _facts(report: Report) -> Iterator[Markup]:
         "document": f"{plan.kind} {plan.api_version}",
     }
     if plan.metadata.timings is not UNSET:
-        facts["seconds"] = ", ".join(f"{phase} {each:.2f}" for phase, each in plan.metadata.timings.items())
-    for term, value in facts.items():
-        yield tag("dt", text(term))
-        yield tag("dd", text(value))
+        known["seconds"] = ", ".join(f"{phase} {each:.2f}" for phase, each in plan.metadata.timings.items())
+    return known

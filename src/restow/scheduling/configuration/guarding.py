@@ -8,18 +8,20 @@ tell, and none is moved there. What such a plugin looks at nobody knows, so it i
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.journal import Change
+from restow.cluster.nodes import ANY_PART
 from restow.cluster.state import ClusterState
+from restow.installed_packages import FAULTS, UnusablePackageError
 from restow.kube.excerpts import described
 from restow.scheduling.configuration import answers
 from restow.scheduling.configuration.answers import PluginError
-from restow.scheduling.configuration.installed_plugins import UnusablePluginError
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.declaration import SchedulerPlugin
 from restow.scheduling.framework.extension_points import (
@@ -34,7 +36,7 @@ from restow.scheduling.framework.extension_points import (
     one_outcome,
 )
 from restow.scheduling.framework.following import Follower
-from restow.scheduling.framework.post_filtering import Handle, PostFilterPlugin, Preemption
+from restow.scheduling.framework.post_filtering import Handle, Preemption
 from restow.scheduling.framework.verdicts import Verdicts
 from restow.scheduling.sampling.relative_scores import Ranged, RelativeScores
 
@@ -43,53 +45,92 @@ _METHODS = {"preFilter": "prefilter", "filter": "filter", "score": "score"}
 
 
 def guarded(declaration: SchedulerPlugin, context: Context, args: Any) -> Guarded:
-    """The plugin of another package, made for one state; UnusablePluginError where it cannot be made or lacks a method."""
+    """The plugin of another package, made for one state; UnusablePackageError where it cannot be made or lacks a method."""
     assert declaration.make is not None, "a plugin that filters or scores can be made"
     try:
         made = declaration.make(context, args)
-    except Exception as error:  # whatever a package raises
+    except FAULTS as error:
         raise _cannot_be_made(declaration, error) from error
     for point in declaration.points:
         if point in _METHODS and not callable(getattr(made, _METHODS[point], None)):
-            raise UnusablePluginError(f'scheduler plugin "{declaration.name}": no method {_METHODS[point]} for {point}')
-    is_local = isinstance(getattr(made, "scope", None), Scope)
-    if is_local and "preFilter" in declaration.points:
-        raise UnusablePluginError(
+            raise UnusablePackageError(
+                f'scheduler plugin "{declaration.name}": no method {_METHODS[point]} for {point}'
+            )
+    scope = getattr(made, "scope", None)
+    if isinstance(scope, Scope) and "preFilter" in declaration.points:
+        raise UnusablePackageError(
             f'scheduler plugin "{declaration.name}": a plugin with a scope cannot run at preFilter'
         )
-    return (GuardedLocal if is_local else Guarded)(declaration.name, made, context.state)
+    renewed = Renewed(made, partial(declaration.make, context, args), context.state)
+    if isinstance(scope, Scope):
+        return GuardedLocal(declaration.name, renewed, scope, context.state)
+    return Guarded(declaration.name, renewed, context.state)
 
 
 def guarded_post_filter(declaration: SchedulerPlugin, handle: Handle, args: Any) -> GuardedPostFilter:
     """The same for what runs at postFilter."""
     assert declaration.make_post_filter is not None, "a plugin at postFilter can be made"
+    make = partial(declaration.make_post_filter, handle, args)
     try:
-        return GuardedPostFilter(declaration.name, declaration.make_post_filter(handle, args))
-    except Exception as error:  # whatever a package raises
+        return GuardedPostFilter(declaration.name, Renewed(make(), make, handle.context.state))
+    except FAULTS as error:
         raise _cannot_be_made(declaration, error) from error
 
 
-def _cannot_be_made(declaration: SchedulerPlugin, error: Exception) -> UnusablePluginError:
-    return UnusablePluginError(
+def _cannot_be_made(declaration: SchedulerPlugin, error: BaseException) -> UnusablePackageError:
+    return UnusablePackageError(
         f'scheduler plugin "{declaration.name}" cannot be made for this cluster: {described(error)}'
     )
+
+
+class Renewed:
+    """What a package has made for one state; made anew when a node has come, changed or gone, because it may keep nodes."""
+
+    def __init__(self, made: Any, make: Callable[[], Any], state: ClusterState) -> None:
+        self._made = made
+        self._make = make
+        #: Whether nodes are others than those that it was made for.
+        self.is_outdated = False
+        state.cluster.nodes.follow(ANY_PART, self._outdate)
+
+    def has(self, method: str) -> bool:
+        """Whether it has a method."""
+        return hasattr(self._made, method)
+
+    def call(self, method: str, *arguments: object) -> Any:
+        """What a method answers; PluginError where it fails, or cannot be made anew."""
+        if self.is_outdated:
+            self.renew()
+        try:
+            return getattr(self._made, method)(*arguments)
+        except FAULTS as error:
+            raise PluginError(f"{method} raised {described(error)}") from error
+
+    def renew(self) -> None:
+        """Have it made for the nodes as they are."""
+        try:
+            self._made = self._make()
+        except FAULTS as error:
+            raise PluginError(f"it cannot be made for the nodes as they are: {described(error)}") from error
+        self.is_outdated = False
+
+    def _outdate(self) -> None:
+        self.is_outdated = True
 
 
 class Guarded:
     """A plugin of another package, of which nobody knows what it looks at."""
 
-    def __init__(self, name: str, made: Any, state: ClusterState) -> None:
+    def __init__(self, name: str, made: Renewed, state: ClusterState) -> None:
         self.name = name
         self._made = made
         self._state = state
-        self._normalises = hasattr(made, "normalize_score")
+        self._normalises = made.has("normalize_score")
         #: What went wrong when it was told of a pod: what it counts is of no use then.
         self._lost: PluginError | None = None
-        self._follower = Follower(state, self._tell) if hasattr(made, "add_pod") else None
+        self._follower = Follower(state, self._tell) if made.has("add_pod") else None
         if self._follower is not None:
-            placed = state.holds_resources() & (state.node >= 0)
-            for pod in state.cluster.pods.where(placed).tolist():
-                self._tell(Change(int(state.node[pod]), pod, 1, 1))
+            self._tell_of_all()
 
     def applies_to(self, _pod: int) -> bool:
         """Every pod; what it has nothing to say of it skips in ``prefilter``."""
@@ -101,7 +142,7 @@ class Guarded:
 
     def prefilter(self, pod: int) -> PreFiltered:
         """Its answer; no node is right for the pod where it fails."""
-        if not hasattr(self._made, "prefilter"):
+        if not self._made.has("prefilter"):
             return PROCEED
         try:
             return answers.prefiltered(self._ask("prefilter", pod), len(self._state.cluster.nodes))
@@ -110,7 +151,7 @@ class Guarded:
 
     def affecting_pods(self, pod: int) -> IntArray | None:
         """Its answer; all pods where it has none."""
-        if not hasattr(self._made, "affecting_pods"):
+        if not self._made.has("affecting_pods"):
             return None
         try:
             return answers.some_pods(self._ask("affecting_pods", pod), len(self._state.exists))
@@ -161,16 +202,30 @@ class Guarded:
     def _ask(self, method: str, *arguments: object) -> Any:
         """What a method answers, on the state as it is."""
         if self._follower is not None:
+            if self._made.is_outdated:
+                self._begin_again(self._follower)
             self._follower.catch_up()
         if self._lost is not None:
             raise self._lost
-        return _called(self._made, method, *arguments)
+        return self._made.call(method, *arguments)
+
+    def _begin_again(self, follower: Follower) -> None:
+        """Have it count all pods on the nodes as they are."""
+        self._made.renew()
+        follower.skip()
+        self._lost = None
+        self._tell_of_all()
+
+    def _tell_of_all(self) -> None:
+        placed = self._state.holds_resources() & (self._state.node >= 0)
+        for pod in self._state.cluster.pods.where(placed).tolist():
+            self._tell(Change(int(self._state.node[pod]), pod, 1, 1))
 
     def _tell(self, change: Change) -> None:
         """Tell it that a pod came or went; pods that are over hold nothing wherever they are."""
-        if self._lost is None and self._state.holds[change.pod]:
+        if self._lost is None and not self._made.is_outdated and self._state.holds[change.pod]:
             try:
-                _called(self._made, "add_pod" if change.present > 0 else "remove_pod", change.pod, change.node)
+                self._made.call("add_pod" if change.present > 0 else "remove_pod", change.pod, change.node)
             except PluginError as fault:
                 self._lost = fault
 
@@ -184,9 +239,9 @@ class Guarded:
 class GuardedLocal(Guarded):
     """One that looks at a node (and the pods on it), and of the incoming pod at its key."""
 
-    def __init__(self, name: str, made: Any, state: ClusterState) -> None:
+    def __init__(self, name: str, made: Renewed, scope: Scope, state: ClusterState) -> None:
         super().__init__(name, made, state)
-        self.scope: Scope = made.scope
+        self.scope = scope
 
     def key(self, pod: int) -> int:
         """What it looks at; one that nobody else has where it fails."""
@@ -215,7 +270,7 @@ class GuardedLocal(Guarded):
 class GuardedPostFilter:
     """A plugin of another package that runs at postFilter."""
 
-    def __init__(self, name: str, made: PostFilterPlugin) -> None:
+    def __init__(self, name: str, made: Renewed) -> None:
         self._name = name
         self._made = made
 
@@ -226,16 +281,9 @@ class GuardedPostFilter:
     def post_filter(self, pod: int, verdicts: Verdicts) -> Preemption:
         """Its answer; nothing can be done for the pod where it fails."""
         try:
-            return answers.preemption(_called(self._made, "post_filter", pod, verdicts))
+            return answers.preemption(self._made.call("post_filter", pod, verdicts))
         except PluginError as fault:
             return Preemption(message=_failed(self._name, fault))
-
-
-def _called(made: object, method: str, *arguments: object) -> Any:
-    try:
-        return getattr(made, method)(*arguments)
-    except Exception as error:  # whatever a package raises
-        raise PluginError(f"{method} raised {described(error)}") from error
 
 
 def _failed(name: str, fault: PluginError) -> str:

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, partial
-from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Final
 
 from restow.documents.findings import Issue
-from restow.errors import InputError
+from restow.installed_packages import FAULTS, UnusablePackageError, load, unusable
 from restow.kube.excerpts import described
 from restow.scheduling.framework.declaration import PluginArgs, Point, SchedulerPlugin
+from restow.scheduling.framework.requeueing import Interest
 
 #: Other packages register a ``SchedulerPlugin`` under this entry point group, by the plugin's name.
 ENTRY_POINTS: Final = "restow.scheduler_plugins"
@@ -22,43 +22,20 @@ ENTRY_POINTS: Final = "restow.scheduler_plugins"
 POINTS: Final[tuple[Point, ...]] = ("preFilter", "filter", "postFilter", "preScore", "score", "reserve")
 
 
-class UnusablePluginError(InputError):
-    """A package is at fault, and not what somebody wrote; each sentence names the plugin."""
-
-
 @cache
-def installed() -> dict[str, EntryPoint]:
-    """The entry points by name; UnusablePluginError where two packages have the same."""
-    found: dict[str, EntryPoint] = {}
-    for each in entry_points(group=ENTRY_POINTS):
-        if found.setdefault(each.name, each) != each:
-            raise UnusablePluginError(
-                f"entry point {ENTRY_POINTS}: {each.name} is registered by two packages; uninstall one"
-            )
-    return found
-
-
-@cache
-def load(name: str) -> SchedulerPlugin:
-    """The plugin of an entry point; UnusablePluginError where it cannot be imported or is none."""
-    try:
-        offered = installed()[name].load()
-    except Exception as error:  # whatever a package raises when it is imported
-        raise _refusal(name, f"cannot be imported: {described(error)}") from error
+def plugin_of_a_package(name: str) -> SchedulerPlugin:
+    """The plugin of an entry point; UnusablePackageError where it cannot be imported or is none."""
+    offered = load(ENTRY_POINTS, name)
     if not isinstance(offered, SchedulerPlugin):
-        raise _refusal(name, "is no restow.scheduling.framework.declaration.SchedulerPlugin")
+        raise unusable(ENTRY_POINTS, name, "is no restow.scheduling.framework.declaration.SchedulerPlugin")
     problem = _problem(name, offered)
     if problem:
-        raise _refusal(name, problem)
+        raise unusable(ENTRY_POINTS, name, problem)
     return replace(
         offered,
         check=partial(_checked, offered),
         with_defaults=partial(_with_defaults, offered),
     )
-
-
-def _refusal(name: str, why: str) -> UnusablePluginError:
-    return UnusablePluginError(f"entry point {ENTRY_POINTS}: {name} {why}")
 
 
 def _problem(name: str, plugin: SchedulerPlugin) -> str:
@@ -74,14 +51,20 @@ def _problem(name: str, plugin: SchedulerPlugin) -> str:
         return "has no make, which makes what filters and scores"
     if ("postFilter" in plugin.points) != (plugin.make_post_filter is not None):
         return "needs make_post_filter if it runs at postFilter, and only then"
-    return ""
+    return _problem_of_interests(plugin.interests)
+
+
+def _problem_of_interests(interests: Any) -> str:
+    if interests is None or (isinstance(interests, tuple) and all(isinstance(each, Interest) for each in interests)):
+        return ""
+    return "has interests that are no tuple of restow.scheduling.framework.requeueing.Interest"
 
 
 def _checked(plugin: SchedulerPlugin, args: Any) -> list[Issue]:
-    """What the plugin finds wrong with arguments; UnusablePluginError where it cannot tell."""
+    """What the plugin finds wrong with arguments; UnusablePackageError where it cannot tell."""
     found = _called(plugin, lambda given: list(plugin.check(given)), args)
     if not all(isinstance(each, Issue) for each in found):
-        raise UnusablePluginError(
+        raise UnusablePackageError(
             f'scheduler plugin "{plugin.name}": check must give restow.documents.findings.Issue objects'
         )
     issues: list[Issue] = found
@@ -91,7 +74,7 @@ def _checked(plugin: SchedulerPlugin, args: Any) -> list[Issue]:
 def _with_defaults(plugin: SchedulerPlugin, args: PluginArgs) -> PluginArgs:
     filled = _called(plugin, plugin.with_defaults, args)
     if type(filled) is not plugin.args:
-        raise UnusablePluginError(
+        raise UnusablePackageError(
             f'scheduler plugin "{plugin.name}": with_defaults must give what it gets, changed or not'
         )
     return filled
@@ -100,7 +83,7 @@ def _with_defaults(plugin: SchedulerPlugin, args: PluginArgs) -> PluginArgs:
 def _called(plugin: SchedulerPlugin, function: Callable[[Any], Any], args: Any) -> Any:
     try:
         return function(args)
-    except Exception as error:  # whatever a package raises
-        raise UnusablePluginError(
+    except FAULTS as error:
+        raise UnusablePackageError(
             f'scheduler plugin "{plugin.name}": its arguments cannot be checked: {described(error)}'
         ) from error

@@ -7,7 +7,7 @@ silence is told as a warning.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from restow.cluster.pod_reading import DEFAULT_SCHEDULER
@@ -37,12 +37,14 @@ _BEFORE: Final[dict[Point, Point]] = {
 
 @dataclass(slots=True, frozen=True)
 class SchedulerConfiguration:
-    """The profiles of a file, and what to tell whoever wrote it."""
+    """The profiles of a file, and the warnings about it."""
 
     profiles: tuple[SchedulerProfile, ...]
     warnings: tuple[Finding, ...] = ()
     #: The file as plain data, without tokens; None where there is none.
     document: dict[str, Any] | None = None
+    #: What it says beside profiles, and how profiles are written.
+    written: KubeSchedulerConfiguration = field(default_factory=KubeSchedulerConfiguration)
 
 
 def load_scheduler_configuration(text: bytes, name: str) -> SchedulerConfiguration:
@@ -65,7 +67,7 @@ def load_scheduler_configuration(text: bytes, name: str) -> SchedulerConfigurati
     if errors := errors_in(issues):
         raise refusal(document, errors)
     warnings = tuple(to_findings(document, issues))
-    return SchedulerConfiguration(tuple(profile for profile, _ in read), warnings, _without_tokens(document.data))
+    return SchedulerConfiguration(tuple(profile for profile, _ in read), warnings, _without_tokens(document.data), wire)
 
 
 def _without_tokens(value: Any) -> Any:

@@ -35,30 +35,33 @@ from restow.scheduling.framework.extension_points import (
 from restow.scheduling.framework.post_filtering import Handle, PostFilterPlugin
 from restow.scheduling.framework.scoring import WeightedPlugin
 from restow.scheduling.sampling.relative_scores import RelativePlugin, RelativeScores
+from restow.scheduling.volumes.reservations import ReservingPlugin
 
 _MAKING_POINTS: tuple[Point, ...] = ("preFilter", "filter", "preScore", "score")
 
 
 @dataclass(slots=True, frozen=True)
 class ProfilePlugins:
-    """What filters and what scores, in order, and what tells pods apart by more than their parts."""
+    """What filters and what scores, in order, what tells pods apart by more than their parts, and what reserves volumes."""
 
     filters: tuple[FilterPlugin, ...]
     scores: tuple[WeightedPlugin, ...]
     signing: tuple[SigningPlugin, ...]
+    reserving: tuple[ReservingPlugin, ...]
 
 
 # A profile lists preFilter and filter apart, and preScore and score. restow's plugins do both at once; these wrappers
-# make two of one where a configuration takes them apart.
+# make two of one where a configuration takes them apart. Many do: who turns a score off at score alone leaves its
+# preScore running.
 class PreFilterPart:
-    """A plugin that rules out the pod or nodes beforehand, and judges no node."""
+    """Only the preFilter of a plugin: it may reject the pod or rule out nodes, and filters no node."""
 
     def __init__(self, plugin: FilterPlugin) -> None:
         self.name = plugin.name
         self._plugin = plugin
 
     def applies_to(self, pod: int) -> bool:
-        """Those that the plugin concerns."""
+        """The same as the plugin's own answer."""
         return self._plugin.applies_to(pod)
 
     def prefilter(self, pod: int) -> PreFiltered:
@@ -71,7 +74,7 @@ class PreFilterPart:
         return NO_PODS
 
     def filter(self, _pod: int, nodes: IntArray) -> FilterResult:
-        """No objection."""
+        """Every node passes."""
         return FilterResult(np.full(len(nodes), PASSES), ())
 
 
@@ -86,7 +89,7 @@ class FilterPart:
         self._lenient = lenient
 
     def applies_to(self, pod: int) -> bool:
-        """Those that the plugin concerns; all where it does not know beforehand."""
+        """The same as the plugin's own answer; every pod if its preFilter does not run."""
         return not self._prepared or self._plugin.applies_to(pod)
 
     def prefilter(self, pod: int) -> PreFiltered:
@@ -145,7 +148,9 @@ def plugins_of(profile: SchedulerProfile, context: Context) -> ProfilePlugins:
     filters = {name: each for name, each in made.items() if isinstance(each, FilterPlugin)}
     scores = {name: each for name, each in made.items() if isinstance(each, ScorePlugin)}
     signing = tuple(each for each in made.values() if isinstance(each, SigningPlugin))
-    return ProfilePlugins(_filters(profile, filters), _scores(profile, scores), signing)
+    prepared = (each for name, each in made.items() if profile.runs(name, "preBind"))
+    reserving = tuple(each for each in prepared if isinstance(each, ReservingPlugin))
+    return ProfilePlugins(_filters(profile, filters), _scores(profile, scores), signing, reserving)
 
 
 def post_filters_of(profile: SchedulerProfile, handle: Handle) -> Sequence[PostFilterPlugin]:
@@ -157,16 +162,16 @@ def post_filters_of(profile: SchedulerProfile, handle: Handle) -> Sequence[PostF
 def _made(plugin: SchedulerPlugin, context: Context, profile: SchedulerProfile) -> object:
     assert plugin.make is not None, "only plugins that can be made are"
     make = plugin.make if plugin.name in IN_TREE else partial(guarded, plugin)
-    return make(context, _arguments(profile, plugin))
+    return make(context, arguments_of(profile, plugin))
 
 
 def _post_filter(plugin: SchedulerPlugin, handle: Handle, profile: SchedulerProfile) -> PostFilterPlugin:
     assert plugin.make_post_filter is not None, "only plugins that can be made are"
     make = plugin.make_post_filter if plugin.name in IN_TREE else partial(guarded_post_filter, plugin)
-    return make(handle, _arguments(profile, plugin))
+    return make(handle, arguments_of(profile, plugin))
 
 
-def _arguments(profile: SchedulerProfile, plugin: SchedulerPlugin) -> Any:
+def arguments_of(profile: SchedulerProfile, plugin: SchedulerPlugin) -> Any:
     """What a profile sets a plugin to; None for a plugin without arguments."""
     return profile.arguments.get(plugin.name) or (plugin.args() if plugin.args else None)
 

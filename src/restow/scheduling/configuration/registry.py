@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from restow.scheduling.configuration.installed_plugins import ENTRY_POINTS, UnusablePluginError, installed, load
+from restow.installed_packages import installed, taken
+from restow.scheduling.configuration.installed_plugins import ENTRY_POINTS, plugin_of_a_package
 from restow.scheduling.framework.declaration import SchedulerPlugin
 from restow.scheduling.plugins import (
     balanced_allocation,
@@ -71,24 +72,22 @@ REMOVED: Final = frozenset({"AzureDiskLimits", "CinderLimits", "EBSLimits", "GCE
 
 
 def check_installed() -> None:
-    """UnusablePluginError where a package offers a plugin by a name that is taken: plugins of kube-scheduler stay what they are."""
-    for name in installed():
+    """UnusablePackageError where a package offers a plugin by a name that is taken: plugins of kube-scheduler stay what they are."""
+    for name in installed(ENTRY_POINTS):
         if name in IN_TREE or name in REMOVED:
-            raise UnusablePluginError(
-                f"entry point {ENTRY_POINTS}: {name} is a plugin of kube-scheduler; choose another name"
-            )
+            raise taken(ENTRY_POINTS, name, "a plugin of kube-scheduler")
 
 
 def names() -> tuple[str, ...]:
     """Every name that a configuration may use."""
-    return (*IN_TREE, *installed())
+    return (*IN_TREE, *installed(ENTRY_POINTS))
 
 
 def find(name: str) -> SchedulerPlugin | None:
-    """The plugin of a name; None where nobody has one, UnusablePluginError where that of an installed package is of no use."""
+    """The plugin of a name; None where nobody has one, UnusablePackageError where that of an installed package is of no use."""
     known = IN_TREE.get(name)
-    if known is None and name in installed():
-        return load(name)
+    if known is None and name in installed(ENTRY_POINTS):
+        return plugin_of_a_package(name)
     return known
 
 

@@ -18,6 +18,7 @@ from restow.documents.findings import Issue
 if TYPE_CHECKING:
     from restow.scheduling.framework.context import Context
     from restow.scheduling.framework.post_filtering import Handle, PostFilterPlugin
+    from restow.scheduling.framework.requeueing import Interest, PreEnqueue
 
 #: A point at which plugins run. Each is a key of ``plugins`` in a configuration.
 Point = Literal[
@@ -100,3 +101,7 @@ class SchedulerPlugin:
     is_lenient: bool = False
     #: Whether it keeps pods with scheduling gates out of the queue.
     holds_gated_pods: bool = False
+    #: Why a pod may not be tried at all now; None where the plugin has nothing to say of that.
+    pre_enqueue: PreEnqueue | None = None
+    #: Which events can help a pod that it rejected; None where it does not say, and any event may.
+    interests: tuple[Interest, ...] | None = None

@@ -14,6 +14,7 @@ from itertools import takewhile
 import numpy as np
 
 from restow.cluster.interning import BoolArray, IntArray
+from restow.cluster.nodes import NodePart
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.extension_points import (
     NO_PODS,
@@ -41,6 +42,7 @@ class Filters:
         self.state = context.state
         self._nominations = nominations
         self._everywhere: IntArray = np.arange(len(context.state.cluster.nodes))
+        context.state.cluster.nodes.follow(NodePart.POSITION, self._count_nodes)
         leading = list(takewhile(lambda plugin: isinstance(plugin, LocalPlugin), plugins))
         self._pods = context.state.cluster.pods
         #: Plugins that look at nodes only, whatever pods are there.
@@ -56,7 +58,7 @@ class Filters:
         self._by_usage = {each.name: each for each in leading if isinstance(each, UsagePlugin)}
         #: The nodes with what is kept of them for nominated pods.
         self.kept_nodes = KeptNodes(context.state, nominations)
-        self._with_nominated = PerNode(self.kept_nodes, len(self._everywhere), self._filter_with_nominated)
+        self._with_nominated = PerNode.following(self.kept_nodes, self._filter_with_nominated)
         self._sample: dict[tuple[int, int], tuple[UsagePlugin, int]] = {}
         self._prefilters = PreFilters(context, plugins)
         #: What the categories of verdicts stand for; it only ever grows.
@@ -144,6 +146,9 @@ class Filters:
         """Whether a plugin looks at nodes only, whatever pods are there."""
         return plugin.name in self._static
 
+    def _count_nodes(self) -> None:
+        self._everywhere = np.arange(len(self.state.cluster.nodes))
+
     def _run_everywhere(self, asked: Asked, blamed: Sequence[str]) -> Verdicts:
         by_usage = self.only_usage(asked) if self._nominations else None
         layers = [
@@ -163,7 +168,7 @@ class Filters:
         excluded = None if asked.allowed is None else (~asked.allowed, self._id(_excluded(blamed)))
 
         def tell() -> Categories:
-            verdict = merged(layers, len(self._everywhere))
+            verdict = merged(layers, len(passes))
             if excluded is not None:
                 verdict[excluded[0]] = excluded[1]
             for nodes, categories in told:
@@ -247,5 +252,6 @@ class Filters:
 
 def _excluded(plugins: Sequence[str]) -> PluginRejection:
     """The objection to nodes that a PreFilter result leaves out. Source: findNodesThatFitPod, Kubernetes 1.36."""
-    names = " ".join(sorted(set(plugins)))
-    return PluginRejection("", Outcome((f"node(s) didn't satisfy plugin(s) [{names}]",), unresolvable=True))
+    blamed = tuple(sorted(set(plugins)))
+    text = f"node(s) didn't satisfy plugin(s) [{' '.join(blamed)}]"
+    return PluginRejection("", Outcome((text,), unresolvable=True), blamed)

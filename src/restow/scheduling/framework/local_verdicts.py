@@ -7,11 +7,13 @@ its verdicts hold until a node changes - or for good, where it looks at the node
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
 from restow.cluster.interning import IntArray
+from restow.cluster.nodes import NodePart
 from restow.cluster.state import ClusterState
 from restow.scheduling.framework.extension_points import (
     PASSES,
@@ -54,7 +56,7 @@ class _Following:
         self._number = number
         #: The pod of each kind that was asked about last; to the plugin all of them are the same.
         self._sample: dict[int, int] = {}
-        self._kept = PerNode(state, len(state.cluster.nodes), self._filter)
+        self._kept = PerNode.following(state, self._filter)
 
     def of(self, pod: int) -> Categories:
         key = self._plugin.key(pod)
@@ -70,22 +72,43 @@ class _Following:
         return self._number(self._plugin, self._plugin.filter(self._sample[key], nodes))
 
 
+@dataclass(slots=True)
+class _Judged:
+    """The verdict on every node, and how many changes of nodes it knows."""
+
+    categories: Categories
+    read: int
+
+
 class _Lasting:
-    """Verdicts that nothing on the nodes can change."""
+    """Verdicts that nothing on the nodes can change: they hold until the nodes themselves do."""
 
     def __init__(self, state: ClusterState, plugin: LocalPlugin, number: Numbering) -> None:
         self._plugin = plugin
         self._number = number
-        self._everywhere: IntArray = np.arange(len(state.cluster.nodes))
-        self._known: Recent[int, Categories] = Recent()
+        self._nodes = state.cluster.nodes
+        self._known: Recent[int, _Judged] = Recent()
+        self._nodes.follow(NodePart.POSITION, self._forget)
 
     def of(self, pod: int) -> Categories:
         key = self._plugin.key(pod)
         known = self._known.get(key)
         if known is None:
-            known = self._number(self._plugin, self._plugin.filter(pod, self._everywhere))
+            categories = self._judge(pod, np.arange(len(self._nodes)))
+            known = _Judged(categories, len(self._nodes.written))
             self._known.put(key, known)
-        return known
+        elif known.read != len(self._nodes.written):
+            changed = np.unique(self._nodes.written[known.read :])
+            known.categories = known.categories.copy()
+            known.categories[changed] = self._judge(pod, changed)
+            known.read = len(self._nodes.written)
+        return known.categories
+
+    def _judge(self, pod: int, nodes: IntArray) -> Categories:
+        return self._number(self._plugin, self._plugin.filter(pod, nodes))
+
+    def _forget(self) -> None:
+        self._known = Recent()
 
     def at(self, pod: int, nodes: IntArray) -> Categories:
         categories: Categories = self.of(pod)[nodes]

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from restow.cluster.amounts import capped_sum
 from restow.cluster.interning import IntArray
+from restow.cluster.nodes import NodePart
 from restow.cluster.pods import PENDING
 from restow.cluster.snapshot import Cluster
 from restow.cluster.state import ClusterState
@@ -28,11 +29,16 @@ class Nominations:
         self._state = state
         self._pods = state.cluster.pods
         self._node: dict[int, int] = {}
+        #: The names of the nodes of those that are nominated for one that is not there any more.
+        self._away: dict[int, str] = {}
         #: The pods that each node is kept for.
         self.by_node: dict[int, set[int]] = {}
         #: The node of every nomination that came or went, oldest first.
         self.events: list[int] = []
         state.before_rewriting.append(self._drop_those_gone)
+        #: The nodes that positions are of.
+        self._names = state.cluster.nodes.names
+        state.cluster.nodes.follow(NodePart.POSITION, self._renumber)
         nominated = state.cluster.pods.nominated
         if np.any(nominated >= 0):
             for pod in waiting_pods(state, schedulers, ignores_gates).pods:
@@ -67,8 +73,15 @@ class Nominations:
                 self.drop(other)
         self._add(pod, node)
 
+    def note(self, pod: int, node: int) -> None:
+        """A pod is nominated for a node, or for none (PENDING); others keep their nominations."""
+        self.drop(pod)
+        if node >= 0:
+            self._add(pod, node)
+
     def drop(self, pod: int) -> None:
         """Keep no node for a pod any longer."""
+        self._away.pop(pod, None)
         node = self._node.pop(pod, PENDING)
         if node >= 0:
             self.by_node[node].discard(pod)
@@ -81,8 +94,20 @@ class Nominations:
         self.by_node.setdefault(node, set()).add(pod)
         self.events.append(node)
 
+    def _renumber(self) -> None:
+        """Nodes have other positions; one that is gone is kept again when it comes back."""
+        names = self._away | {pod: self._names[node] for pod, node in self._node.items()}
+        self._node, self.by_node, self._away = {}, {}, {}
+        nodes = self._state.cluster.nodes
+        for pod, name in names.items():
+            if name in nodes.index:
+                self._add(pod, nodes.index[name])
+            else:
+                self._away[pod] = name
+        self._names = nodes.names
+
     def _drop_those_gone(self) -> None:
-        for pod in [each for each in self._node if not self._state.exists[each]]:
+        for pod in [each for each in (*self._node, *self._away) if not self._state.exists[each]]:
             self.drop(pod)
 
     def _waits(self, pod: int) -> bool:

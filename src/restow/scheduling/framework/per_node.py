@@ -15,9 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from restow.cluster.interning import BoolArray, IntArray
+from restow.cluster.nodes import NodePart
+from restow.cluster.snapshot import Cluster
 from restow.scheduling.framework.recent import CAPACITY, Recent
 
 Array = npt.NDArray[Any]
+#: From this part of the nodes on, it takes no longer to bring an array up to date than to find out what is old of it.
+_MANY = 4
 
 
 @dataclass(slots=True)
@@ -45,6 +49,15 @@ class Watched(Protocol):
         ...
 
 
+class WatchedCluster(Watched, Protocol):
+    """The same, where nodes come and go."""
+
+    @property
+    def cluster(self) -> Cluster:
+        """The cluster as it is."""
+        ...
+
+
 class PerNode:
     """Arrays by key, kept up to date with one state; ``compute(key, nodes)`` gives the values of these nodes.
 
@@ -56,11 +69,46 @@ class PerNode:
     ) -> None:
         self._state = state
         self._compute = compute
-        self._kept: Recent[Hashable, _Kept] = Recent(capacity)
+        self._capacity = capacity
+        self._begin(count)
+
+    def _begin(self, count: int) -> None:
+        self._kept: Recent[Hashable, _Kept] = Recent(self._capacity)
         self._everywhere: IntArray = np.arange(count)
+
+    @staticmethod
+    def following(
+        state: WatchedCluster, compute: Callable[[Any, IntArray], Array], capacity: int = CAPACITY
+    ) -> PerNode:
+        """The same over the nodes that a state has at any time: when they have other positions, all begins anew."""
+        nodes = state.cluster.nodes
+        kept = PerNode(state, len(nodes), compute, capacity)
+        nodes.follow(NodePart.POSITION, lambda: kept._begin(len(nodes)))
+        return kept
 
     def of(self, key: Hashable) -> Array:
         """The up-to-date values of a key for all nodes; not to be changed by the caller."""
+        kept = self._up_to_date(key)
+        kept.is_shared = True
+        return kept.values
+
+    def at(self, key: Hashable, nodes: IntArray) -> Array:
+        """The up-to-date values of a key for some nodes; what has changed elsewhere is left for later if these are few."""
+        if _MANY * len(nodes) > len(self._everywhere):
+            of_many: Array = self._up_to_date(key).values.take(nodes, axis=-1)
+            return of_many
+        kept = self._find(key)
+        if kept.stale is None and kept.read != len(self._state.changes):
+            kept.stale = np.zeros(len(self._everywhere), dtype=bool)
+        if kept.stale is not None:
+            self._note_changes(kept, kept.stale)
+            late = nodes[kept.stale.take(nodes)]
+            self._update(key, kept, late)
+            kept.stale[late] = False
+        values: Array = kept.values.take(nodes, axis=-1)
+        return values
+
+    def _up_to_date(self, key: Hashable) -> _Kept:
         kept = self._find(key)
         now = len(self._state.changes)
         if kept.stale is not None:
@@ -70,21 +118,7 @@ class PerNode:
         elif kept.read != now:
             self._update(key, kept, self._state.changed_nodes(kept.read))
             kept.read = now
-        kept.is_shared = True
-        return kept.values
-
-    def at(self, key: Hashable, nodes: IntArray) -> Array:
-        """The up-to-date values of a key for some nodes; what has changed elsewhere is left for later."""
-        kept = self._find(key)
-        if kept.stale is None and kept.read != len(self._state.changes):
-            kept.stale = np.zeros(len(self._everywhere), dtype=bool)
-        if kept.stale is not None:
-            self._note_changes(kept, kept.stale)
-            late = nodes[kept.stale[nodes]]
-            self._update(key, kept, late)
-            kept.stale[late] = False
-        values: Array = kept.values[..., nodes]
-        return values
+        return kept
 
     def _find(self, key: Hashable) -> _Kept:
         kept = self._kept.get(key)

@@ -4,12 +4,13 @@ Spread constraints and affinity terms ask one question over and over: how many p
 are in each zone, or on each node? A *tracker* is the set of those pods, as groups of pods alike that are found once
 through an index. It is counted over a topology when somebody asks, and follows the state's log of changes from then on.
 A change costs as much as there are trackers that its pod belongs to, so 15,000 trackers are as cheap as one; of counts
-over many domains only those that were asked for last are kept. A group that is new is shown to every tracker once.
+over many domains only those that were asked for last are kept. Who asks about some nodes gets what is kept of the nodes
+that have any of the pods, which are few. A group that is new is shown to every tracker once.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict, defaultdict
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
 
@@ -17,14 +18,19 @@ import numpy as np
 import numpy.typing as npt
 
 from restow.cluster.interning import IntArray
+from restow.cluster.journal import Change
+from restow.cluster.nodes import NodePart
 from restow.cluster.pod_columns import PodGroups
+from restow.cluster.pods import NO_POD
 from restow.cluster.state import ClusterState
 from restow.scheduling.framework.topology import NO_DOMAIN, Domains
 
 Counts = npt.NDArray[np.int32]
 
-#: How many numbers all counts together may have: 100 MB.
+#: How many numbers all counts over many domains may have together: 100 MB.
 _CAPACITY = 25_000_000
+#: So many domains are few.
+_FEW = 64
 
 
 @dataclass(slots=True)
@@ -51,11 +57,26 @@ class Tracker:
     has: Callable[[int], bool]
     #: What is kept of it, by topology.
     counts: dict[Domains, Count] = field(default_factory=dict)
+    #: How many of them each node has that are not terminating, where it has any; None before somebody asks about some nodes.
+    staying: dict[int, int] | None = None
 
     @property
     def members(self) -> IntArray:
         """All pods of the set, wherever they are, and those that are over."""
         return self.scope.of_groups(self.groups)
+
+    def take_in(self, change: Change) -> None:
+        """Follow one of its pods."""
+        for count in self.counts.values():
+            domain = count.of_node[change.node]
+            if domain != NO_DOMAIN:
+                count.present[domain] += change.present
+                count.staying[domain] += change.staying
+                count.version += 1
+        if self.staying is not None and change.staying:
+            left = self.staying.pop(change.node, 0) + change.staying
+            if left:
+                self.staying[change.node] = left
 
 
 @dataclass(slots=True)
@@ -89,6 +110,11 @@ class PodCounts:
         self._kept: OrderedDict[tuple[Tracker, Domains], None] = OrderedDict()
         self._size = 0
         state.before_rewriting.append(self._catch_up)
+        state.cluster.nodes.follow(NodePart.POSITION | NodePart.ASKED_LABELS, self._forget_all)
+
+    def known(self, key: Hashable) -> Tracker | None:
+        """The tracker of a key, if somebody has asked for it."""
+        return self._trackers.get(key)
 
     def tracker(
         self, key: Hashable, scope: PodGroups, groups: Callable[[], list[int]], has: Callable[[int], bool]
@@ -106,15 +132,36 @@ class PodCounts:
         known = tracker.counts.get(domains)
         if known is None:
             known = tracker.counts[domains] = self._counted(tracker, domains)
-            self._keep(tracker, domains)
-        else:
+            if domains.count > _FEW:
+                self._keep(tracker, domains)
+        elif domains.count > _FEW:
             self._kept.move_to_end((tracker, domains))
         return known
+
+    def staying_on(self, tracker: Tracker, nodes: IntArray) -> Counts:
+        """How many pods of a tracker each of some nodes has that are not terminating, int[len(nodes)]."""
+        state = self._state
+        if self._read != len(state.changes):
+            self._catch_up()
+        if tracker.staying is None:
+            tracker.staying = self._staying(tracker)
+        found = np.zeros(len(state.running), dtype=np.int32)
+        found[list(tracker.staying)] = list(tracker.staying.values())
+        return found[nodes]
 
     def counts(self, pod: int) -> bool:
         """Whether a pod belongs to any tracker, so that it matters to those who count where it is."""
         self._catch_up()
         return bool(self._state.holds[pod]) and any(map(bool, self._trackers_of(pod)))
+
+    def forget(self, gone: set[Domains]) -> None:
+        """Follow no counts over some topologies any more."""
+        for tracker in self._trackers.values() if gone else ():
+            for domains in gone.intersection(tracker.counts):
+                del tracker.counts[domains]
+                if (tracker, domains) in self._kept:
+                    del self._kept[tracker, domains]
+                    self._size -= 2 * domains.count
 
     def validate(self) -> None:
         """Recount every tracker from nothing and compare; AssertionError where one differs."""
@@ -124,6 +171,15 @@ class PodCounts:
                 fresh = self._counted(tracker, domains)
                 assert np.array_equal(fresh.present, count.present), f"present of {key} differs from the pods"
                 assert np.array_equal(fresh.staying, count.staying), f"staying of {key} differs from the pods"
+            if tracker.staying is not None:
+                assert tracker.staying == self._staying(tracker), f"staying of {key} by node differs from the pods"
+
+    def _forget_all(self) -> None:
+        for tracker in self._trackers.values():
+            tracker.counts.clear()
+            tracker.staying = None
+        self._kept.clear()
+        self._size = 0
 
     def _track(self, tracker: Tracker) -> Tracker:
         scope = self._scopes.get(id(tracker.scope))
@@ -148,6 +204,11 @@ class PodCounts:
         present[NO_DOMAIN] = staying[NO_DOMAIN] = 0
         return Count(domains.listed, present, staying)
 
+    def _staying(self, tracker: Tracker) -> dict[int, int]:
+        state, members = self._state, tracker.members
+        on = state.node[members]
+        return Counter(on[state.holding(members) & ~state.terminating[members] & (on >= 0)].tolist())
+
     def _keep(self, tracker: Tracker, domains: Domains) -> None:
         """Make room for a count; those that were not asked for longest are forgotten."""
         self._kept[tracker, domains] = None
@@ -159,7 +220,8 @@ class PodCounts:
 
     def _catch_up(self) -> None:
         # Pods that are over hold nothing wherever they are, though the log tells when they come and go.
-        changes = [each for each in self._state.changes[self._read :] if self._state.holds[each.pod]]
+        holds = self._state.holds
+        changes = [each for each in self._state.changes[self._read :] if each.pod != NO_POD and holds[each.pod]]
         self._read = len(self._state.changes)
         for scope in self._scopes.values():
             group_of = scope.groups.values
@@ -167,9 +229,4 @@ class PodCounts:
                 scope.show_new_groups()
             for change in changes:
                 for tracker in scope.of_group.get(group_of[change.pod], ()):
-                    for count in tracker.counts.values():
-                        domain = count.of_node[change.node]
-                        if domain != NO_DOMAIN:
-                            count.present[domain] += change.present
-                            count.staying[domain] += change.staying
-                            count.version += 1
+                    tracker.take_in(change)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from restow.cluster.interning import BoolArray
+from restow.cluster.nodes import NodePart
 from restow.cluster.pod_classes import Aspect, pod_classes
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.extension_points import FilterPlugin, LocalPlugin, Outcome, PreFiltered
@@ -57,6 +58,8 @@ class PreFilters:
         self._kinds: Recent[int, _Kind] = Recent(_CAPACITY)
         #: Whose terms may concern pods of any kind, and how many there were when the kinds were met.
         self._carriers, self._met = context.carriers, len(context.carriers)
+        # Answers may name nodes.
+        context.state.cluster.nodes.follow(NodePart.POSITION, self._forget)
 
     def ask(self, pod: int) -> Asked:
         """What is left to be done for a pod.
@@ -74,6 +77,9 @@ class PreFilters:
             return _asked(pod, kind.plugins)
         known = kind.asked
         return Asked(pod, known.plugins, known.allowed, known.restricting, known.failure)
+
+    def _forget(self) -> None:
+        self._kinds = Recent(_CAPACITY)
 
     def _meet(self, pod: int) -> _Kind:
         """Sort the plugins by what they make of a kind of pods."""
@@ -109,6 +115,5 @@ def _asked(pod: int, plugins: Sequence[tuple[FilterPlugin, PreFiltered | None]])
 def _conflict(plugins: Sequence[str]) -> PluginRejection:
     """The objection to all nodes where the results of several plugins have none in common."""
     names = " ".join(plugins)
-    return PluginRejection(
-        "", Outcome((f"node(s) didn't satisfy plugin(s) [{names}] simultaneously",), unresolvable=True)
-    )
+    text = f"node(s) didn't satisfy plugin(s) [{names}] simultaneously"
+    return PluginRejection("", Outcome((text,), unresolvable=True), tuple(plugins))

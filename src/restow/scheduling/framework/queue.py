@@ -44,8 +44,13 @@ def waiting_pods(
         gates = {pod: () if ignored[pod] else names for pod, names in gates.items()}
     return Queue(
         pods=tuple(pod for pod in ordered if not gates[pod]),
-        gated={pod: f"waiting for scheduling gates: [{' '.join(names)}]" for pod, names in gates.items() if names},
+        gated={pod: why for pod, names in gates.items() if (why := held_by_gates(names)) is not None},
     )
+
+
+def held_by_gates(gates: Collection[str]) -> str | None:
+    """Why a pod with these scheduling gates may not be scheduled yet; None where it has none."""
+    return f"waiting for scheduling gates: [{' '.join(gates)}]" if gates else None
 
 
 def waiting_for_others(state: ClusterState, schedulers: Collection[str]) -> list[int]:

@@ -25,6 +25,10 @@ class Recent(Generic[K, V]):
     def __bool__(self) -> bool:
         return bool(self._values)
 
+    def values(self) -> list[V]:
+        """All of them."""
+        return list(self._values.values())
+
     def get(self, key: K) -> V | None:
         """The value of a key, if it is still there."""
         value = self._values.get(key)

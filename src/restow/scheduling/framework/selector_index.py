@@ -83,6 +83,9 @@ def _labels(requirement: Requirement) -> list[tuple[str, str]]:
 
 def selected(context: Context, *selections: Selection) -> Tracker:
     """The count of the pods that match all of some selections (at least one) and are not over."""
+    known = context.counts.known(selections)
+    if known is not None:
+        return known
     labels = context.labels
 
     def is_meant(group: int) -> bool:

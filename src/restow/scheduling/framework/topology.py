@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from restow.cluster.interning import BoolArray, IntArray
-from restow.cluster.nodes import NO_LABEL, Nodes
+from restow.cluster.nodes import NO_LABEL, NodePart, Nodes
 
 #: The domain of nodes that are in none.
 NO_DOMAIN = 0
@@ -32,11 +32,6 @@ class Domains:
         """The domain of each node, to be looked up one by one."""
         listed: list[int] = self.of_node.tolist()
         return listed
-
-    @cached_property
-    def inhabited(self) -> int:
-        """How many domains have a node; NO_DOMAIN counts where some node is in none."""
-        return int(np.count_nonzero(np.bincount(self.of_node)))
 
     def totals(self, per_node: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
         """Sum over the nodes of each domain, int64[domain]; 0 for NO_DOMAIN."""
@@ -61,6 +56,7 @@ class Topologies:
         self._nodes = nodes
         self._domains: dict[str, Domains] = {}
         self._complete: dict[str, Domains] = {}
+        nodes.follow(NodePart.POSITION | NodePart.ASKED_LABELS, self._forget)
 
     @cached_property
     def nodes(self) -> Domains:
@@ -75,6 +71,10 @@ class Topologies:
             column = self._nodes.label_column(key)
             known = self._domains[key] = Domains(column.codes.astype(np.int64) + 1, len(column.values) + 1)
         return known
+
+    def _forget(self) -> None:
+        self._domains, self._complete = {}, {}
+        self.__dict__.pop("nodes", None)
 
     def complete(self, key: str) -> Domains:
         """The same, but a node without the label counts as one with an empty value."""

@@ -21,8 +21,11 @@ from restow.scheduling.framework.extension_points import NOT_ASKED, PASSES, Cate
 class PluginRejection:
     """A plugin and its outcome, by which nodes can be grouped."""
 
+    #: Empty where several plugins reject together.
     plugin: str
     outcome: Outcome
+    #: All of those.
+    together: tuple[str, ...] = ()
 
 
 class Verdicts:
@@ -85,6 +88,16 @@ class LateVerdicts(Verdicts):
         if self._verdict is None:
             self._verdict = self._tell()
         return self._verdict
+
+
+def rejecting_plugins(verdicts: Verdicts) -> frozenset[str]:
+    """The plugins that reject some node; of each node the first that does. A pod without a node waits for their events."""
+    if verdicts.prefilter is not None:
+        found = [verdicts.prefilter]
+    else:
+        categories = np.unique(verdicts.verdict).tolist()
+        found = [verdicts.rejections[each] for each in categories if each not in (PASSES, NOT_ASKED)]
+    return frozenset(name for each in found for name in each.together or (each.plugin,))
 
 
 # Each reason counts the nodes that gave it; a node with two reasons counts in both. Entries are sorted as texts, so

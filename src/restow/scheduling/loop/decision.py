@@ -18,6 +18,7 @@ from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerP
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.extension_points import CycleError, SigningPlugin
 from restow.scheduling.framework.filtering import Filters
+from restow.scheduling.framework.laps import Laps, untimed
 from restow.scheduling.framework.nominations import Nominations
 from restow.scheduling.framework.post_filtering import Handle, Preemption, run_post_filters
 from restow.scheduling.framework.queue import Queue, waiting_pods
@@ -25,6 +26,7 @@ from restow.scheduling.framework.scoring import Ranking, best_of, rank
 from restow.scheduling.framework.verdicts import PluginRejection, Verdicts, fit_error
 from restow.scheduling.sampling.landing_odds import LandingOdds
 from restow.scheduling.sampling.winners import Sampling
+from restow.scheduling.volumes.reservations import Reservation
 
 
 @dataclass(slots=True, frozen=True)
@@ -92,6 +94,7 @@ class Scheduler:
         handle = Handle(context, self._filters, self._nominations, profile.plugins["preFilter"])
         self._post_filters = post_filters_of(profile, handle)
         self._scores = plugins.scores
+        self._reserving = plugins.reserving
         asked_last = (each for each in self._post_filters if isinstance(each, SigningPlugin))
         self._signing = (*plugins.signing, *asked_last)
         self._sampling = Sampling(context.state.cluster.nodes, self._scores, profile.percentage_of_nodes_to_score)
@@ -100,24 +103,31 @@ class Scheduler:
         """The pods that wait for this scheduler now."""
         return waiting_pods(self._state, self._schedulers, self._ignores_gates)
 
-    def decide(self, pod: int) -> Decision:
+    def decide(self, pod: int, laps: Laps = untimed) -> Decision:
         """Filter and score every node for a pod; where none is feasible, look for pods to preempt."""
         try:
             verdicts = self._filters.run(pod)
         except CycleError as error:
+            laps("Filter", status="Error")
             unasked = self._filters.unasked()
             return Decision(pod, unasked, None, error=str(error) if len(unasked.verdict) else "")
+        laps("Filter")
         if verdicts.passes.any():
-            return self._ranked(pod, verdicts)
+            return self._ranked(pod, verdicts, laps)
         if len(verdicts.verdict) == 0:
             return Decision(pod, verdicts, None)
-        return Decision(pod, verdicts, None, run_post_filters(self._post_filters, pod, verdicts))
+        preemption = run_post_filters(self._post_filters, pod, verdicts)
+        laps("PostFilter", status=_status(preemption))
+        return Decision(pod, verdicts, None, preemption)
 
-    def _ranked(self, pod: int, verdicts: Verdicts) -> Decision:
+    def _ranked(self, pod: int, verdicts: Verdicts, laps: Laps) -> Decision:
         """The best of the feasible nodes; a single one is taken whatever scores have to say."""
         try:
-            return Decision(pod, verdicts, rank(pod, verdicts.passes, self._scores))
+            ranking = rank(pod, verdicts.passes, self._scores, laps)
+            laps("Score")
+            return Decision(pod, verdicts, ranking)
         except CycleError as error:
+            laps("Score", status="Error")
             if np.count_nonzero(verdicts.passes) == 1:
                 return Decision(pod, verdicts, rank(pod, verdicts.passes, ()))
             return Decision(pod, verdicts, None, error=str(error))
@@ -171,6 +181,25 @@ class Scheduler:
         except CycleError:
             return LandingOdds.unknown(decision.ranking.nodes)
 
+    def search(self, decision: Decision, start: int) -> tuple[IntArray, int]:
+        """The best of the nodes that a search finds which begins at ``start``, and where the next search begins.
+
+        For a decision for some node, on the state on which it was made.
+        """
+        assert decision.ranking is not None
+        passes = decision.verdicts.passes
+        if self._nominations.node(decision.pod) >= 0 and np.count_nonzero(passes) == 1:
+            # The node that it is nominated for, most likely, and nobody searched.
+            return decision.best, start
+        found, following = self._sampling.found(passes, decision.verdicts.allowed, start)
+        if len(found) == np.count_nonzero(passes):
+            return decision.best, following
+        return self.best_of(decision.pod, found), following
+
+    def reservation(self, pod: int, node: int) -> Reservation | None:
+        """The volumes that a pod takes on a node, and those that are to be made there first; None where it needs none."""
+        return next((found for each in self._reserving if (found := each.reservation(pod, node)) is not None), None)
+
     def settle(self, decision: Decision) -> None:
         """Place the pod on the decision's node, or nominate it where it preempts others."""
         if decision.node >= 0:
@@ -180,3 +209,9 @@ class Scheduler:
             self._nominations.give(decision.pod, decision.nominated_node)
         elif decision.preemption is None or not decision.preemption.keeps_nomination:
             self._nominations.drop(decision.pod)
+
+
+def _status(preemption: Preemption) -> str:
+    if preemption.is_final:
+        return "Error"
+    return "Unschedulable" if preemption.chosen is None else "Success"

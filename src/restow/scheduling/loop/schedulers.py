@@ -11,11 +11,13 @@ from collections.abc import Hashable, Iterable, Iterator
 from restow.cluster.interning import BoolArray, IntArray
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerProfile
 from restow.scheduling.framework.context import Context
+from restow.scheduling.framework.laps import Laps, untimed
 from restow.scheduling.framework.nominations import Nominations
 from restow.scheduling.framework.queue import Queue, waiting_for_others, waiting_pods
 from restow.scheduling.framework.verdicts import Verdicts
 from restow.scheduling.loop.decision import Decision, Scheduler
 from restow.scheduling.sampling.landing_odds import LandingOdds
+from restow.scheduling.volumes.reservations import Reservation
 
 
 class Schedulers:
@@ -26,8 +28,9 @@ class Schedulers:
         self._state = context.state
         self._names = frozenset(by_name)
         self._ignores_gates = frozenset(name for name, profile in by_name.items() if profile.ignores_gates)
-        nominations = Nominations(context.state, self._names, self._ignores_gates)
-        self._schedulers = {name: Scheduler(context, profile, nominations) for name, profile in by_name.items()}
+        #: Which nodes are kept for pods of any profile.
+        self.nominations = Nominations(context.state, self._names, self._ignores_gates)
+        self._schedulers = {name: Scheduler(context, profile, self.nominations) for name, profile in by_name.items()}
 
     def queue(self) -> Queue:
         """The pods that wait for one of the schedulers now, in the one order in which they are taken."""
@@ -37,9 +40,9 @@ class Schedulers:
         """The scheduler that a pod names; KeyError where the configuration does not have it."""
         return self._schedulers[self._asked(pod)]
 
-    def decide(self, pod: int) -> Decision:
+    def decide(self, pod: int, laps: Laps = untimed) -> Decision:
         """What the pod's scheduler says of it; KeyError where the configuration does not have it."""
-        return self.scheduler_of(pod).decide(pod)
+        return self.scheduler_of(pod).decide(pod, laps)
 
     def knows(self, pod: int) -> bool:
         """Whether one of the schedulers is the one that a pod names."""
@@ -68,6 +71,10 @@ class Schedulers:
     def odds(self, decision: Decision) -> LandingOdds:
         """Every node that could win, and how probable each is; to be asked before the state changes."""
         return self.scheduler_of(decision.pod).odds(decision)
+
+    def reservation(self, pod: int, node: int) -> Reservation | None:
+        """The volumes that a pod takes on a node, and those that are to be made there first; None where it needs none."""
+        return self.scheduler_of(pod).reservation(pod, node)
 
     def settle(self, decision: Decision) -> None:
         """Place the pod on the decision's node, or nominate it where it preempts others."""

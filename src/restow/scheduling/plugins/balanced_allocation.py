@@ -12,6 +12,7 @@ from msgspec import structs
 
 from restow.cluster.amounts import capped_sum
 from restow.cluster.interning import BoolArray, IntArray
+from restow.cluster.nodes import NodePart
 from restow.documents.findings import Issue
 from restow.scheduling.framework.argument_problems import duplicate, invalid
 from restow.scheduling.framework.context import Context
@@ -53,13 +54,19 @@ class BalancedAllocation:
 
     def __init__(self, context: Context, resources: tuple[str, ...] = ("cpu", "memory")) -> None:
         self._state = context.state
-        names = context.state.cluster.nodes.resources
-        self._rows = [names.index(name) for name in resources if name in names]
+        self._resources = resources
+        self._scores = PerNode.following(context.state, self._compute)
+        self._find_rows()
+        context.state.cluster.nodes.follow(NodePart.AMOUNTS | NodePart.POSITION, self._find_rows)
+
+    def _find_rows(self) -> None:
+        """Find the rows of the resources that some node or pod names by now."""
+        names = self._state.cluster.nodes.resources
+        self._rows = [names.index(name) for name in self._resources if name in names]
         self._always = [names.index(name) for name in _BASIC if name in names]
         self._columns: dict[int, tuple[IntArray, IntArray]] = {}
         #: Which distinct requests ask for any of the resources.
         self._asking: dict[int, bool] = {}
-        self._scores = PerNode(context.state, len(context.state.cluster.nodes), self._compute)
 
     def score(self, pod: int, nodes: IntArray) -> Scores | None:
         """50 to 100, 75 where the pod changes nothing; None for pods that request none of the resources."""

@@ -8,18 +8,21 @@ Source: DefaultPreemption, Kubernetes 1.36.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
 import numpy as np
 
 from restow.cluster.interning import BoolArray
-from restow.cluster.pods import Flag
+from restow.cluster.pod_values import Flag
 from restow.documents.findings import Issue
 from restow.kube.objects import Condition, Int32
 from restow.scheduling.framework.argument_problems import invalid, out_of_range
+from restow.scheduling.framework.cluster_events import Action, Resource
 from restow.scheduling.framework.declaration import PluginArgs, SchedulerPlugin
+from restow.scheduling.framework.facts import PodFacts
 from restow.scheduling.framework.post_filtering import FoundCandidates, Handle, Preemption
 from restow.scheduling.framework.prefiltering import Asked
+from restow.scheduling.framework.requeueing import Interest
 from restow.scheduling.framework.verdicts import Verdicts, histogram
 from restow.scheduling.preemption.candidates import KnownCandidates, RankedCandidates
 from restow.scheduling.preemption.dry_runs import DryRuns
@@ -103,7 +106,7 @@ class DefaultPreemption:
 
     def _ineligible(self, pod: int, verdicts: Verdicts) -> str:
         """Why a pod may not preempt; empty where it may."""
-        if self._pods.flags[pod] & Flag.NEVER_PREEMPTS:
+        if self._pods.carries(pod, Flag.NEVER_PREEMPTS):
             return _NEVER
         node = self._nominations.node(pod)
         if node < 0:
@@ -137,10 +140,18 @@ def _failure(total: int, reasons: Mapping[str, int]) -> str:
     return f"preemption: 0/{total} nodes are available:{histogram(given)}"
 
 
+def _waits_for_victims(pod: PodFacts, preempting: Container[str]) -> str | None:
+    """A pod is not tried while its victims are still being deleted; those are to go before it looks again."""
+    return "waiting for the preemption for this pod to be finished" if pod.uid in preempting else None
+
+
 PLUGIN = SchedulerPlugin(
     NAME,
     ("preEnqueue", "postFilter"),
     make_post_filter=lambda handle, _args: DefaultPreemption(handle),
     args=DefaultPreemptionArgs,
     check=check,
+    pre_enqueue=_waits_for_victims,
+    # Whether that helps say the plugins that rejected the pod.
+    interests=(Interest(Resource.POD, Action.DELETE, lambda *_: False, "its victims are gone"),),
 )

@@ -49,5 +49,7 @@ PLUGIN = SchedulerPlugin(
     make_post_filter=lambda handle, _args: DynamicResources(handle),
     args=DynamicResourcesArgs,
     weight=2,
+    # Of a scheduler that refuses pods with resource claims: nothing helps them.
+    interests=(),
     not_modelled="pods with resource claims are scheduled as if they had none",
 )

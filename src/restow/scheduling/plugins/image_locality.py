@@ -1,17 +1,18 @@
 """ImageLocality: prefer nodes that have the pod's images, the more so the larger and the more widespread they are.
 
-Nothing of it changes while pods are placed, so each distinct list of images is scored once. Source: Kubernetes 1.36.
+Nothing of it changes while pods are placed, so each distinct list of images is scored once; a node with other images
+is taken out of those that had the old ones. Source: Kubernetes 1.36.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from restow.cluster.interning import BoolArray, IntArray
+from restow.cluster.nodes import NodePart
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.declaration import SchedulerPlugin
 from restow.scheduling.framework.extension_points import MAX_SCORE, Scores
@@ -45,6 +46,12 @@ class ImageLocality:
         self._nodes = context.state.cluster.nodes
         self._pods = context.state.cluster.pods
         self._scores: Recent[tuple[int, int, int], Scores | int] = Recent()
+        #: By image the size that each node says that has it; None before anybody asked.
+        self._sizes: dict[str, dict[int, int]] | None = None
+        #: What of the images was asked for.
+        self._known: dict[str, _Image | None] = {}
+        self._nodes.follow(NodePart.POSITION, self._forget)
+        self._nodes.follow(NodePart.IMAGES, self._follow)
 
     def score(self, pod: int, nodes: IntArray) -> Scores | int:
         """0 to 100 by the summed size of the images that a node already has."""
@@ -81,7 +88,7 @@ class ImageLocality:
         One number where all nodes get the same.
         """
         names = map(full_name, (*containers, *volumes))
-        found = [image for name in names if (image := self._images.get(name)) is not None]
+        found = [image for name in names if (image := self._image(name)) is not None]
         if not found:
             return 0
         nodes = np.unique(np.concatenate([image.holders for image in found]))
@@ -96,20 +103,43 @@ class ImageLocality:
         scores[nodes] = some
         return scores
 
-    @cached_property
-    def _images(self) -> dict[str, _Image]:
-        """Every image that some node has; its size is what the first node that has it says."""
-        sizes: dict[str, int] = {}
-        holders: dict[str, set[int]] = {}
-        for node, listed in enumerate(self._nodes.images):
-            for image in listed:
-                for name in image.names or ():
-                    sizes.setdefault(name, image.size_bytes)
-                    holders.setdefault(name, set()).add(node)
-        return {name: self._image(sizes[name], found) for name, found in holders.items()}
+    def _image(self, name: str) -> _Image | None:
+        """An image, if some node has it; its size is what the first node that has it says."""
+        if self._sizes is None:
+            self._sizes, self._read, self._images = {}, len(self._nodes.written), list(self._nodes.images)
+            for node in range(len(self._nodes)):
+                self._enter(node)
+        if name not in self._known:
+            sizes = self._sizes.get(name)
+            self._known[name] = self._spread(sizes) if sizes else None
+        return self._known[name]
 
-    def _image(self, size: int, holders: set[int]) -> _Image:
-        return _Image(min(int(size * (len(holders) / len(self._nodes))), _LARGEST), np.array(sorted(holders)))
+    def _spread(self, sizes: Mapping[int, int]) -> _Image:
+        holders = sorted(sizes)
+        spread_size = int(sizes[holders[0]] * (len(holders) / len(self._nodes)))
+        return _Image(min(spread_size, _LARGEST), np.array(holders))
+
+    def _enter(self, node: int) -> None:
+        assert self._sizes is not None
+        for image in self._images[node]:
+            for name in image.names or ():
+                self._sizes.setdefault(name, {}).setdefault(node, image.size_bytes)
+
+    def _follow(self) -> None:
+        """Some nodes have other images than before."""
+        if self._sizes is None:
+            return
+        for node in set(self._nodes.written[self._read :]):
+            for image in self._images[node]:
+                for name in image.names or ():
+                    self._sizes[name].pop(node, None)
+            self._images[node] = self._nodes.images[node]
+            self._enter(node)
+        self._read = len(self._nodes.written)
+        self._known, self._scores = {}, Recent()
+
+    def _forget(self) -> None:
+        self._sizes, self._known, self._scores = None, {}, Recent()
 
 
 def full_name(image: str) -> str:

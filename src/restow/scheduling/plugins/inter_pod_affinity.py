@@ -14,7 +14,7 @@ from functools import reduce
 import numpy as np
 
 from restow.cluster.interning import BoolArray, IntArray
-from restow.cluster.pods import Rules
+from restow.cluster.pod_values import Rules
 from restow.documents.findings import Issue
 from restow.kube.objects import Int32
 from restow.scheduling.framework.argument_problems import out_of_range
@@ -35,6 +35,7 @@ from restow.scheduling.framework.extension_points import (
 from restow.scheduling.framework.pod_counts import Counts, Tracker
 from restow.scheduling.framework.selector_index import Selection, selected
 from restow.scheduling.framework.topology import NO_DOMAIN, Topologies
+from restow.scheduling.plugins.affinity.requeueing import INTERESTS
 from restow.scheduling.plugins.affinity.terms import (
     AffinityTerm,
     CarriedTerm,
@@ -332,4 +333,5 @@ PLUGIN = SchedulerPlugin(
     check=check,
     weight=2,
     dependent=("filter", "score"),
+    interests=INTERESTS,
 )

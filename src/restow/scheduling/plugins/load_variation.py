@@ -18,6 +18,7 @@ import numpy.typing as npt
 from msgspec import Struct, structs
 
 from restow.cluster.interning import BoolArray, IntArray
+from restow.cluster.nodes import NodePart
 from restow.cluster.pod_columns import PodColumn
 from restow.documents.findings import Issue
 from restow.kube.objects import Int64
@@ -77,7 +78,17 @@ class LoadVariationRiskBalancing:
 
     def __init__(self, context: Context, args: LoadVariationRiskBalancingArgs) -> None:
         self._state = context.state
+        self._args = args
         cluster = context.state.cluster
+        end = self._measure()
+        self._recent = None if args.guard_seconds is None else _recent(context, end, args.guard_seconds)
+        self._unseen = PerNode.following(context.state, self._requests_of_recent, capacity=1)
+        self._scores = PerNode.following(context.state, self._compute)
+        cluster.nodes.follow(NodePart.POSITION | NodePart.AMOUNTS, self._measure)
+
+    def _measure(self) -> int | None:
+        """Find what the nodes use, and of how much; returns when that was measured."""
+        args, cluster = self._args, self._state.cluster
         measured = measured_usage(cluster, args.window_seconds)
         allocatable = cluster.nodes.allocatable[list(MEASURED)].astype(np.float64)
         self._known: BoolArray = ~np.isnan(measured.mean)
@@ -85,9 +96,7 @@ class LoadVariationRiskBalancing:
         self._has_none: BoolArray = allocatable <= 0
         self._mean: _Floats = np.clip(np.where(self._known, measured.mean, 0.0), 0.0, self._capacity)
         self._spread = _spread(measured.std / self._capacity, args.safe_variance_margin, args.safe_variance_sensitivity)
-        self._recent = None if args.guard_seconds is None else _recent(context, measured.end, args.guard_seconds)
-        self._unseen = PerNode(context.state, len(cluster.nodes), self._requests_of_recent, capacity=1)
-        self._scores = PerNode(context.state, len(cluster.nodes), self._compute)
+        return measured.end
 
     def score(self, pod: int, nodes: IntArray) -> Scores:
         """0 to 100."""

@@ -13,7 +13,8 @@ import numpy.typing as npt
 
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.node_matching import matches, preferred_weights
-from restow.cluster.pods import Rules
+from restow.cluster.nodes import NodePart
+from restow.cluster.pod_values import Rules
 from restow.documents.findings import Issue, Path
 from restow.kube.node_selection import (
     NAME_FIELD,
@@ -25,6 +26,7 @@ from restow.kube.node_selection import (
 )
 from restow.kube.objects import NodeAffinity as WireNodeAffinity
 from restow.kube.objects import NodeSelector, PreferredSchedulingTerm
+from restow.scheduling.framework.cluster_events import Action, ClusterEvent, Resource
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.declaration import PluginArgs, SchedulerPlugin
 from restow.scheduling.framework.extension_points import (
@@ -40,7 +42,9 @@ from restow.scheduling.framework.extension_points import (
     Scores,
     scaled,
 )
+from restow.scheduling.framework.facts import NodeFacts, PodFacts
 from restow.scheduling.framework.recent import Recent
+from restow.scheduling.framework.requeueing import Interest
 from restow.scheduling.sampling.relative_scores import Peaked, RelativeScores
 
 NAME = "NodeAffinity"
@@ -78,9 +82,14 @@ class NodeAffinity:
     def __init__(self, context: Context, added: WireNodeAffinity | None = None) -> None:
         self._nodes = context.state.cluster.nodes
         self._pods = context.state.cluster.pods
-        self._enforced = matches(NodeSelection.compile(None, added.required if added else None), self._nodes)
+        self._added_required = NodeSelection.compile(None, added.required if added else None)
         self._added_preferred = compile_preferred(added.preferred if added else None)
         self._has_added = added is not None
+        self._look_at_nodes()
+        self._nodes.follow(NodePart.POSITION | NodePart.ASKED_LABELS, self._look_at_nodes)
+
+    def _look_at_nodes(self) -> None:
+        self._enforced = matches(self._added_required, self._nodes)
         self._matching: Recent[int, BoolArray] = Recent()
         self._weights: Recent[int, npt.NDArray[np.int64]] = Recent()
         #: By rules and the highest weight.
@@ -197,6 +206,17 @@ def _term_problems(term: SelectorTerm, prefix: str, path: Path) -> Iterator[Issu
     return (Issue(path, problem.removeprefix(prefix)) for problem in term.problems)
 
 
+def _matches_now(pod: PodFacts, event: ClusterEvent, args: NodeAffinityArgs) -> bool:
+    """Hint: the node is what the pod requires, and was not before."""
+    old: NodeFacts | None = event.old
+    new: NodeFacts = event.new
+    added = args.added_affinity
+    if added is not None and not NodeSelection.compile(None, added.required).matches(new.name, new.labels):
+        return False
+    selection = pod.rules.selection
+    return selection.matches(new.name, new.labels) and (old is None or not selection.matches(old.name, old.labels))
+
+
 PLUGIN = SchedulerPlugin(
     NAME,
     ("preFilter", "filter", "preScore", "score"),
@@ -205,4 +225,12 @@ PLUGIN = SchedulerPlugin(
     check=check,
     weight=2,
     is_lenient=True,
+    interests=(
+        Interest(
+            Resource.NODE,
+            Action.ADD | Action.UPDATE_NODE_LABEL,
+            _matches_now,
+            "a node is added, or gets labels, that matches its node selector and affinity",
+        ),
+    ),
 )

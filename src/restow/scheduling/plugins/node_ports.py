@@ -7,12 +7,14 @@ ports; those that do are found through an index by protocol and number. Source: 
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from restow.cluster.interning import IntArray
 from restow.cluster.pod_columns import PodIndex, by_value
-from restow.cluster.pods import HostPort
+from restow.cluster.pod_values import HostPort
+from restow.scheduling.framework.cluster_events import Action, ClusterEvent, Resource
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.declaration import SchedulerPlugin
 from restow.scheduling.framework.extension_points import (
@@ -25,6 +27,8 @@ from restow.scheduling.framework.extension_points import (
     Scope,
     one_outcome,
 )
+from restow.scheduling.framework.facts import PodFacts
+from restow.scheduling.framework.requeueing import Interest
 
 NAME = "NodePorts"
 
@@ -77,8 +81,7 @@ class NodePorts:
         return np.array([pod for pod in with_number if self._conflicts(pod, port)], dtype=np.int64)
 
     def _conflicts(self, pod: int, port: HostPort) -> bool:
-        addresses = (each.ip for each in self._wanted(pod) if (each.protocol, each.port) == (port.protocol, port.port))
-        return any(ip == port.ip or _ANY_ADDRESS in (ip, port.ip) for ip in addresses)
+        return any(_conflict(port, each) for each in self._wanted(pod))
 
     @cached_property
     def _by_number(self) -> PodIndex[tuple[str, int]]:
@@ -90,6 +93,26 @@ class NodePorts:
         )
 
 
+def _conflict(one: HostPort, other: HostPort) -> bool:
+    """Whether two pods with these ports cannot be on one node."""
+    if (one.protocol, one.port) != (other.protocol, other.port):
+        return False
+    return one.ip == other.ip or _ANY_ADDRESS in (one.ip, other.ip)
+
+
+def _frees_a_port(pod: PodFacts, event: ClusterEvent, _args: Any) -> bool:
+    """Hint: a pod is gone that held, or was to hold, a port that the pod wants."""
+    old: PodFacts = event.old
+    return old.counts_somewhere and any(_conflict(mine, theirs) for mine in pod.ports for theirs in old.ports)
+
+
 PLUGIN = SchedulerPlugin(
-    NAME, ("preFilter", "filter"), lambda context, _args: NodePorts(context), dependent=("filter",)
+    NAME,
+    ("preFilter", "filter"),
+    lambda context, _args: NodePorts(context),
+    dependent=("filter",),
+    interests=(
+        Interest(Resource.POD, Action.DELETE, _frees_a_port, "a pod goes that holds one of its host ports"),
+        Interest(Resource.NODE, Action.ADD, words="a node is added"),
+    ),
 )

@@ -18,8 +18,8 @@ from msgspec import structs
 
 from restow.cluster.amounts import capped_sum
 from restow.cluster.interning import BoolArray, IntArray
-from restow.cluster.nodes import CPU, MEMORY, PODS
-from restow.cluster.pods import ContainerResources
+from restow.cluster.nodes import CPU, MEMORY, PODS, NodePart
+from restow.cluster.pod_values import ContainerResources
 from restow.documents.findings import Issue
 from restow.scheduling.framework.argument_problems import invalid, not_a_label
 from restow.scheduling.framework.context import Context
@@ -34,7 +34,9 @@ from restow.scheduling.framework.extension_points import (
     Scores,
 )
 from restow.scheduling.framework.per_node import PerNode
+from restow.scheduling.plugins.resources.accounted import BASIC, accounted, is_extended
 from restow.scheduling.plugins.resources.arguments import ScoringStrategy, strategy_problems, weighted
+from restow.scheduling.plugins.resources.requeueing import INTERESTS
 from restow.scheduling.plugins.resources.scoring import (
     NonzeroUsage,
     ResourceRoom,
@@ -52,7 +54,6 @@ Amounts = npt.NDArray[np.int64]
 _TOO_MANY_PODS = "Too many pods"
 #: Of an int64 that is not negative.
 _BITS = 63
-_BASIC = ("cpu", "memory", "ephemeral-storage")
 
 
 class NodeResourcesFitArgs(PluginArgs, frozen=True):
@@ -125,7 +126,9 @@ class NodeResourcesFit:
         self._usage = NonzeroUsage(context.state)
         self._known: dict[int, _Wanted] = {}
         self._scoring: dict[int, _Scored] = {}
-        self._scores = PerNode(context.state, len(context.state.cluster.nodes), self._compute)
+        self._scores = PerNode.following(context.state, self._compute)
+        # A resource that is scored may be there only now.
+        self._nodes.follow(NodePart.AMOUNTS | NodePart.POSITION, self._scoring.clear)
 
     def applies_to(self, _pod: int) -> bool:
         """Every pod."""
@@ -186,19 +189,17 @@ class NodeResourcesFit:
         known = self._known.get(key)
         if known is None:
             requests = self._state.cluster.pods.tables.resources[key].requests
-            named = [name for name, amount in requests.items() if amount > 0 and self._filters(name)]
-            ordered = sorted(named, key=lambda name: (_BASIC.index(name) if name in _BASIC else len(_BASIC), name))
+            named = [name for name in accounted(requests) if not self._ignores(name)]
+            ordered = sorted(named, key=lambda name: (BASIC.index(name) if name in BASIC else len(BASIC), name))
             rows = np.array([[self._nodes.resources.index(name)] for name in ordered], dtype=np.int64).reshape(-1, 1)
             reasons = (_TOO_MANY_PODS, *(f"Insufficient {name}" for name in ordered))
             bits = _bits(len(reasons), len(rows))
             known = self._known[key] = _Wanted(rows, self._state.request_vectors()[key][rows], reasons, bits)
         return known
 
-    def _filters(self, name: str) -> bool:
-        if name in _BASIC:
-            return True
+    def _ignores(self, name: str) -> bool:
         ignored = name in self._ignored or name.partition("/")[0] in self._ignored_groups
-        return is_scalar(name) and not (is_extended(name) and ignored)
+        return is_extended(name) and ignored
 
     def _compute(self, resources: int, nodes: IntArray) -> Scores:
         scored = self._scored(resources)
@@ -220,28 +221,13 @@ class NodeResourcesFit:
         counted = [
             (row, container.scored.get(name, 0), weight)
             for name, weight in self._weights.items()
-            if (row := self._nodes.resource(name)) is not None and (name in _BASIC or container.scored.get(name, 0))
+            if (row := self._nodes.resource(name)) is not None and (name in BASIC or container.scored.get(name, 0))
         ]
         nonzero = [each for each in counted if each[0] in (CPU, MEMORY)]
         plain = [each for each in counted if each[0] not in (CPU, MEMORY)]
         columns = np.array([*nonzero, *plain], dtype=np.int64).reshape(-1, 3)
         rows = columns[:, :1]
         return _Scored(rows[: len(nonzero)], rows[len(nonzero) :], rows, columns[:, 1:2], columns[:, 2:])
-
-
-@cache
-def is_extended(name: str) -> bool:
-    """Whether a resource is an extended one: with a domain that is not Kubernetes' own."""
-    return "/" in name and not name.partition("/")[0].endswith("kubernetes.io") and not name.startswith("requests.")
-
-
-@cache
-def is_scalar(name: str) -> bool:
-    """Whether the scheduler keeps account of a resource beside CPU, memory and ephemeral storage.
-
-    Extended resources, huge pages, attachable volumes and native resources with a prefix; others are dropped.
-    """
-    return is_extended(name) or name.startswith(("hugepages-", "attachable-volumes-")) or "kubernetes.io/" in name
 
 
 def _bits(reasons: int, rows: int) -> IntArray:
@@ -301,4 +287,5 @@ PLUGIN = SchedulerPlugin(
     # kube-scheduler validates them when it makes the plugin.
     is_checked_when_idle=False,
     dependent=("filter",),
+    interests=INTERESTS,
 )

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from restow.cluster.interning import IntArray
 from restow.kube.objects import Taint
+from restow.scheduling.framework.cluster_events import Action, ClusterEvent, Resource
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.declaration import SchedulerPlugin
 from restow.scheduling.framework.extension_points import (
@@ -18,6 +21,8 @@ from restow.scheduling.framework.extension_points import (
     Scope,
     one_outcome,
 )
+from restow.scheduling.framework.facts import NodeFacts, PodFacts
+from restow.scheduling.framework.requeueing import Interest
 from restow.scheduling.plugins.tolerations import scheduler_tolerates
 
 NAME = "NodeUnschedulable"
@@ -61,4 +66,25 @@ class NodeUnschedulable:
         return one_outcome(cordoned, _CORDONED)
 
 
-PLUGIN = SchedulerPlugin(NAME, ("filter",), lambda context, _args: NodeUnschedulable(context))
+def _opens(_pod: PodFacts, event: ClusterEvent, _args: Any) -> bool:
+    """Hint: the node takes pods, and did not before."""
+    old: NodeFacts | None = event.old
+    new: NodeFacts = event.new
+    return not new.unschedulable and (old is None or old.unschedulable)
+
+
+def _tolerates_cordon(pod: PodFacts, event: ClusterEvent, _args: Any) -> bool:
+    """Hint: the pod itself tolerates the cordon now."""
+    new: PodFacts = event.new
+    return new.uid == pod.uid and scheduler_tolerates(new.tolerations, _CORDON)
+
+
+PLUGIN = SchedulerPlugin(
+    NAME,
+    ("filter",),
+    lambda context, _args: NodeUnschedulable(context),
+    interests=(
+        Interest(Resource.NODE, Action.ADD | Action.UPDATE_NODE_TAINT, _opens, "a node is added or uncordoned"),
+        Interest(Resource.POD, Action.UPDATE_POD_TOLERATION, _tolerates_cordon, "it is changed to tolerate the cordon"),
+    ),
+)

@@ -10,24 +10,32 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from restow.cluster.interning import BoolArray, IntArray
+from restow.cluster.nodes import NodePart
 from restow.cluster.pod_columns import PodIndex
 from restow.cluster.snapshot import Key
 from restow.kube.objects import CSINode, VolumeAttachment
+from restow.scheduling.framework.cluster_events import Action, ClusterEvent, Resource
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.declaration import SchedulerPlugin
 from restow.scheduling.framework.extension_points import PROCEED, SKIP, FilterResult, Outcome, PreFiltered, one_outcome
+from restow.scheduling.framework.facts import PodFacts
 from restow.scheduling.framework.per_node import PerNode
-from restow.scheduling.volumes.attachable import Attachable, attachables, is_migratable
+from restow.scheduling.framework.requeueing import Interest
+from restow.scheduling.volumes.attachable import Attachable, attachables, driver_of, is_migratable
+from restow.scheduling.volumes.requeueing import has_claim
 from restow.scheduling.volumes.storage import Storage
 
 NAME = "NodeVolumeLimits"
 
 _UNLIMITED = np.iinfo(np.int64).max
+#: The volumes of so many nodes are counted node by node.
+_FEW = 64
 _EXCEEDED = Outcome(("node(s) exceed max volume count",))
 
 Counts = npt.NDArray[np.int64]
@@ -43,8 +51,13 @@ class NodeVolumeLimits:
         self._nodes = context.state.cluster.nodes
         self._cluster = context.state.cluster
         self._storage = context.shared(Storage)
-        self._attached = PerNode(context.state, len(context.state.cluster.nodes), self._count_attached)
+        self._attached = PerNode.following(context.state, self._count_attached)
         self._limits: dict[str, Counts] = {}
+        self._nodes.follow(NodePart.POSITION, self._forget)
+
+    def _forget(self) -> None:
+        self._limits = {}
+        self.__dict__.pop("_observed", None)
 
     def applies_to(self, pod: int) -> bool:
         """Pods with volumes."""
@@ -80,10 +93,31 @@ class NodeVolumeLimits:
     def _count_attached(self, driver: str, nodes: IntArray) -> Counts:
         """How many volumes of a driver each node has attached; 0 where there is no limit."""
         limited = self._limits_of(driver)[nodes] != _UNLIMITED
+        if np.count_nonzero(limited) > _FEW:
+            return np.where(limited, self._count_everywhere(driver)[nodes], 0)
         counts = np.zeros(len(nodes), dtype=np.int64)
         for position in np.flatnonzero(limited).tolist():
             counts[position] = len(self._volumes_on(int(nodes[position]), driver))
         return counts
+
+    def _count_everywhere(self, driver: str) -> Counts:
+        """How many volumes of a driver each node has attached."""
+        volumes = [(volume, pods) for volume, pods in self._holders.values.items() if volume.driver == driver]
+        number = {volume.handle: place for place, (volume, _) in enumerate(volumes)}
+        users: IntArray = np.array([pod for _, pods in volumes for pod in pods], dtype=np.int64)
+        used = np.repeat(np.arange(len(volumes)), [len(pods) for _, pods in volumes])
+        counted = self._state.holding(users) & (self._state.node[users] >= 0)
+        observed = [
+            (node, number.setdefault(handle, len(number)))
+            for node, found in self._observed.items()
+            for name, handle in found
+            if name == driver
+        ]
+        nodes, attached = np.array(observed, dtype=np.int64).reshape(-1, 2).T
+        nodes = np.concatenate((nodes, self._state.node[users[counted]]))
+        attached = np.concatenate((attached, used[counted]))
+        distinct = np.unique(nodes * max(len(number), 1) + attached)
+        return np.bincount(distinct // max(len(number), 1), minlength=len(self._nodes))
 
     def _volumes_on(self, node: int, driver: str) -> set[str]:
         """The handles of the volumes of a driver that are attached to a node."""
@@ -147,4 +181,38 @@ def _limit(csi_node: CSINode, driver: str) -> int | None:
     return counts[-1] if counts else None
 
 
-PLUGIN = SchedulerPlugin(NAME, ("preFilter", "filter"), lambda context, _args: NodeVolumeLimits(context))
+def _detaches(_pod: PodFacts, event: ClusterEvent, _args: Any) -> bool:
+    """Hint: a pod is gone that had, or was to have, volumes which count."""
+    old: PodFacts = event.old
+    return old.counts_somewhere and any(each.disk is None or is_migratable(each.disk) for each in old.volumes)
+
+
+def _is_detached(pod: PodFacts, event: ClusterEvent, _args: Any) -> bool:
+    """Hint: a volume is detached, and the pod has a claim or a disk of its driver."""
+    attachment: VolumeAttachment = event.old
+    return any(
+        each.is_named_claim or (each.disk is not None and driver_of(each.disk) == attachment.spec.attacher)
+        for each in pod.volumes
+    )
+
+
+def _raises_limit(_pod: PodFacts, event: ClusterEvent, _args: Any) -> bool:
+    """Hint: the node may attach more volumes of some driver."""
+    old: CSINode = event.old
+    new: CSINode = event.new
+    names = [each.name for each in new.spec.drivers or ()]
+    return any((_limit(new, name) or 0) > (_limit(old, name) or 0) for name in names)
+
+
+PLUGIN = SchedulerPlugin(
+    NAME,
+    ("preFilter", "filter"),
+    lambda context, _args: NodeVolumeLimits(context),
+    interests=(
+        Interest(Resource.CSI_NODE, Action.ADD, words="a CSINode is added"),
+        Interest(Resource.CSI_NODE, Action.UPDATE, _raises_limit, "a node may attach more volumes of a driver"),
+        Interest(Resource.POD, Action.DELETE, _detaches, "a pod with volumes goes"),
+        Interest(Resource.PERSISTENT_VOLUME_CLAIM, Action.ADD, has_claim, "one of its claims is added"),
+        Interest(Resource.VOLUME_ATTACHMENT, Action.DELETE, _is_detached, "a volume is detached"),
+    ),
+)

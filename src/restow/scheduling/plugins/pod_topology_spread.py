@@ -13,6 +13,7 @@ import numpy as np
 from msgspec import structs
 
 from restow.cluster.interning import BoolArray, IntArray
+from restow.cluster.nodes import NodePart
 from restow.documents.findings import Issue, Path
 from restow.kube.labels import EVERYTHING, Selector
 from restow.kube.objects import TopologySpreadConstraint
@@ -43,9 +44,10 @@ from restow.scheduling.framework.pod_counts import Counts, Tracker
 from restow.scheduling.framework.selector_index import selected
 from restow.scheduling.framework.topology import NO_DOMAIN, Domains, Topologies
 from restow.scheduling.plugins.spreading.domains import SpreadDomains
+from restow.scheduling.plugins.spreading.requeueing import INTERESTS
 from restow.scheduling.plugins.spreading.score_classes import ConstraintCounts, SpreadClassScores, SpreadScoreClasses
 from restow.scheduling.plugins.spreading.terms import HOSTNAME, Defaulting, SpreadCompiler, SpreadTerm, SpreadTerms
-from restow.scheduling.plugins.spreading.windowed import Crowd, WindowedSpread, crowding, normalised
+from restow.scheduling.plugins.spreading.windowed import ScoredConstraint, WindowedSpread, normalised, raw_scores
 from restow.scheduling.sampling.relative_scores import RelativeScores
 
 NAME = "PodTopologySpread"
@@ -108,12 +110,16 @@ class PodTopologySpread:
         self._pods = context.state.cluster.pods
         self._compiler = SpreadCompiler(context.state.cluster, defaulting, default_constraints)
         self._topologies = Topologies(self._nodes)
-        self._domains = SpreadDomains(context.state.cluster, self._topologies)
+        self._domains = SpreadDomains(context.state.cluster, self._topologies, context.counts)
         #: What a hard constraint with an empty selector found when the cycle began, int64[node] by namespace.
         self._before: dict[int, Counts] = {}
-        self._crowd_scores = SpreadClassScores()
+        self._class_scores = SpreadClassScores()
         #: The pod that was scored last, the numbers of rows written and of changes then, and what its soft constraints found.
         self._kinds: tuple[tuple[int, int, int], SpreadScoreClasses | None] = ((-1, -1, -1), None)
+        self._nodes.follow(NodePart.POSITION, self._forget)
+
+    def _forget(self) -> None:
+        self._before, self._kinds = {}, ((-1, -1, -1), None)
 
     def applies_to(self, pod: int) -> bool:
         """Pods with hard constraints, or with constraints that cannot be read."""
@@ -162,9 +168,9 @@ class PodTopologySpread:
         """Fewer pods in the domains of a node are better; nodes that lack a topology key get nothing."""
         terms = self._compiler.terms(pod)
         if len(nodes) and terms.soft and self._are_everywhere(terms):
-            kinds = self._crowd_scores.kinds([self._found(pod, term).at(nodes) for term in terms.soft])
+            kinds = self._class_scores.kinds([self._found_at(pod, term, nodes) for term in terms.soft])
             if kinds is not None:
-                return kinds.score_all(np.ones(len(nodes), dtype=bool))
+                return kinds.score()
         return among(self, pod, nodes, len(self._nodes))
 
     def score_all(self, pod: int, feasible: BoolArray) -> Scores | int | None:
@@ -174,7 +180,7 @@ class PodTopologySpread:
             raise CycleError(f"{_SOFT_ERROR}obtaining pod's soft topology spread constraints: {terms.soft_problem}")
         if not terms.soft:
             return None
-        kinds = self._told_apart(pod, terms)
+        kinds = self._score_classes(pod, terms)
         if kinds is not None:
             return kinds.score_all(feasible)
         keys = _required(terms)
@@ -183,8 +189,8 @@ class PodTopologySpread:
         number = int(np.count_nonzero(scored))
         if number == 0:
             return 0
-        crowds = [self._crowd(pod, term, keys) for term in terms.soft]
-        raw = crowding(crowds, [_size(crowd, scored, number) for crowd in crowds])
+        constraints = [self._scored_constraint(pod, term, keys) for term in terms.soft]
+        raw = raw_scores(constraints, [_size(constraint, scored, number) for constraint in constraints])
         lowest, highest = int(np.where(scored, raw, _NO_MINIMUM).min()), int((raw * scored).max())
         scores = normalised(raw, lowest, highest)
         return scores if labelled.all() else scores * labelled
@@ -194,14 +200,14 @@ class PodTopologySpread:
         terms = self._compiler.terms(pod)
         if not terms.soft:
             return None
-        kinds = self._told_apart(pod, terms)
+        kinds = self._score_classes(pod, terms)
         if kinds is not None:
             return kinds.relative(nodes)
         keys = _required(terms)
         scored = self._domains.with_all(keys)[nodes]
         counted = nodes if scored.all() else nodes[scored]
-        crowds = [self._crowd(pod, term, keys) for term in terms.soft]
-        return WindowedSpread.of([crowd.at(counted) for crowd in crowds], scored)
+        constraints = [self._scored_constraint(pod, term, keys) for term in terms.soft]
+        return WindowedSpread.of([constraint.at(counted) for constraint in constraints], scored)
 
     def _violations(self, pod: int, term: SpreadTerm, keys: tuple[str, ...], nodes: IntArray) -> Categories:
         """What one constraint says of some nodes."""
@@ -217,12 +223,12 @@ class PodTopologySpread:
         verdict[NO_DOMAIN] = _UNLABELLED
         return verdict[self._topologies.domains(term.topology_key).of_node[nodes]]
 
-    def _told_apart(self, pod: int, terms: SpreadTerms) -> SpreadScoreClasses | None:
+    def _score_classes(self, pod: int, terms: SpreadTerms) -> SpreadScoreClasses | None:
         """The nodes by kind, where all have the labels and are of few kinds; asked for twice where not all are scored."""
         question = pod, len(self._pods.written), len(self._context.state.changes)
         if self._kinds[0] != question:
             complete = self._are_everywhere(terms)
-            kinds = self._crowd_scores.kinds([self._found(pod, term) for term in terms.soft]) if complete else None
+            kinds = self._class_scores.kinds([self._found(pod, term) for term in terms.soft]) if complete else None
             self._kinds = question, kinds
         return self._kinds[1]
 
@@ -230,23 +236,36 @@ class PodTopologySpread:
         """Whether all nodes have the labels that soft constraints ask for."""
         return all(self._domains.everywhere(term.topology_key) for term in terms.soft)
 
+    def _found_at(self, pod: int, term: SpreadTerm, nodes: IntArray) -> ConstraintCounts:
+        """What one constraint finds at some nodes of a cluster whose nodes all have the topology key."""
+        if term.topology_key != HOSTNAME:
+            of_node = self._topologies.domains(term.topology_key).of_node[nodes]
+            return ConstraintCounts(term.max_skew, self._in_domains(pod, term), of_node)
+        if not term.selector.requirements:
+            return ConstraintCounts(term.max_skew, np.zeros(len(nodes), dtype=np.int32), None)
+        counts = self._context.counts.staying_on(self._selected(pod, term.selector), nodes)
+        return ConstraintCounts(term.max_skew, counts, None)
+
     def _found(self, pod: int, term: SpreadTerm) -> ConstraintCounts:
         """What one constraint finds in a cluster whose nodes all have the topology key."""
         if term.topology_key == HOSTNAME:
             return ConstraintCounts(term.max_skew, self._count(pod, term, self._topologies.nodes)[1:], None)
-        domains = self._domains.counted(pod, term, (term.topology_key,)).domains
         of_node = self._topologies.domains(term.topology_key).of_node
-        return ConstraintCounts(term.max_skew, self._count(pod, term, domains), of_node)
+        return ConstraintCounts(term.max_skew, self._in_domains(pod, term), of_node)
 
-    def _crowd(self, pod: int, term: SpreadTerm, keys: tuple[str, ...]) -> Crowd:
+    def _in_domains(self, pod: int, term: SpreadTerm) -> Counts:
+        """How many pods each domain has of a topology whose key all nodes have."""
+        return self._count(pod, term, self._domains.counted(pod, term, (term.topology_key,)).domains)
+
+    def _scored_constraint(self, pod: int, term: SpreadTerm, keys: tuple[str, ...]) -> ScoredConstraint:
         """What one constraint finds at each node."""
         labelled = self._domains.with_all((term.topology_key,))
         if term.topology_key == HOSTNAME:
-            return Crowd(term.max_skew, self._count(pod, term, self._topologies.nodes)[1:], labelled, None)
+            return ScoredConstraint(term.max_skew, self._count(pod, term, self._topologies.nodes)[1:], labelled, None)
         counted = self._domains.counted(pod, term, keys)
         topology = self._topologies.domains if keys else self._topologies.complete
         domain = topology(term.topology_key).of_node
-        return Crowd(term.max_skew, self._count(pod, term, counted.domains)[domain], labelled, domain)
+        return ScoredConstraint(term.max_skew, self._count(pod, term, counted.domains)[domain], labelled, domain)
 
     def _count(self, pod: int, term: SpreadTerm, domains: Domains) -> Counts:
         """How many pods each domain has that the constraint counts; a selector that asks for nothing counts nothing."""
@@ -277,11 +296,11 @@ def _required(terms: SpreadTerms) -> tuple[str, ...]:
     return tuple(term.topology_key for term in terms.soft) if terms.requires_all_keys else ()
 
 
-def _size(crowd: Crowd, scored: BoolArray, number: int) -> int:
+def _size(constraint: ScoredConstraint, scored: BoolArray, number: int) -> int:
     """How many domains the scored nodes have, of which there are so many."""
-    if crowd.domain is None:
+    if constraint.domain is None:
         return number
-    return int(np.count_nonzero(np.bincount(crowd.domain if number == len(scored) else crowd.domain[scored])))
+    return int(np.count_nonzero(np.bincount(constraint.domain if number == len(scored) else constraint.domain[scored])))
 
 
 def _is_empty(term: SpreadTerm) -> bool:
@@ -322,4 +341,5 @@ PLUGIN = SchedulerPlugin(
     with_defaults=_with_defaults,
     weight=2,
     dependent=("filter", "score"),
+    interests=INTERESTS,
 )

@@ -7,11 +7,14 @@ judged once. Source: Kubernetes 1.36.
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from restow.cluster.interning import BoolArray, IntArray
+from restow.cluster.nodes import NodePart
 from restow.kube.objects import Taint, Toleration
+from restow.scheduling.framework.cluster_events import Action, ClusterEvent, Resource
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.declaration import SchedulerPlugin
 from restow.scheduling.framework.extension_points import (
@@ -27,7 +30,9 @@ from restow.scheduling.framework.extension_points import (
     one_outcome,
     scaled,
 )
+from restow.scheduling.framework.facts import NodeFacts, PodFacts
 from restow.scheduling.framework.recent import Recent
+from restow.scheduling.framework.requeueing import Interest, about_itself
 from restow.scheduling.plugins.tolerations import scheduler_tolerates
 from restow.scheduling.sampling.relative_scores import Peaked, RelativeScores
 
@@ -52,6 +57,7 @@ class TaintToleration:
         self._soft: dict[int, Scores | None] = {}
         #: By tolerations and the highest number of soft taints.
         self._scores: Recent[tuple[int, int], Scores] = Recent()
+        self._nodes.follow(NodePart.POSITION | NodePart.TAINTS, self._forget)
 
     def applies_to(self, _pod: int) -> bool:
         """Every pod."""
@@ -94,6 +100,9 @@ class TaintToleration:
         raw = self._unwelcoming(pod)
         return None if raw is None else Peaked.of(raw[nodes], partial(scaled, reverse=True))
 
+    def _forget(self) -> None:
+        self._untolerated, self._soft, self._scores = {}, {}, Recent()
+
     def _unwelcoming(self, pod: int) -> Scores | None:
         """The soft taints of each node that are not tolerated; None where there are none."""
         key = self.key(pod)
@@ -119,10 +128,28 @@ def _untolerated(tolerations: tuple[Toleration, ...], taints: tuple[Taint, ...])
     return hard, soft
 
 
+def _becomes_tolerable(pod: PodFacts, event: ClusterEvent, _args: Any) -> bool:
+    """Hint: the pod tolerates the node's hard taints, and did not before."""
+    old: NodeFacts | None = event.old
+    new: NodeFacts = event.new
+    return not _untolerated(pod.tolerations, new.taints)[0] and (
+        old is None or bool(_untolerated(pod.tolerations, old.taints)[0])
+    )
+
+
 PLUGIN = SchedulerPlugin(
     NAME,
     ("filter", "preScore", "score"),
     lambda context, _args: TaintToleration(context),
     weight=3,
     dependent=("score",),
+    interests=(
+        Interest(
+            Resource.NODE,
+            Action.ADD | Action.UPDATE_NODE_TAINT,
+            _becomes_tolerable,
+            "a node is added, or loses taints, so that it tolerates those that are left",
+        ),
+        Interest(Resource.POD, Action.UPDATE_POD_TOLERATION, about_itself, "it gets another toleration"),
+    ),
 )

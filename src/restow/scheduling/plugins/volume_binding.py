@@ -14,7 +14,8 @@ import numpy.typing as npt
 
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.node_matching import matches
-from restow.cluster.pods import PodVolume
+from restow.cluster.nodes import NodePart
+from restow.cluster.pod_values import PodVolume
 from restow.cluster.snapshot import Key
 from restow.documents.findings import Issue
 from restow.kube.node_selection import NodeSelection
@@ -34,6 +35,7 @@ from restow.scheduling.framework.extension_points import (
 from restow.scheduling.plugins.resources.arguments import UtilizationShapePoint
 from restow.scheduling.volumes.attachable import Migration
 from restow.scheduling.volumes.matching import NO_VOLUME, Match, Offer, Provisioning, match_claims
+from restow.scheduling.volumes.requeueing import BINDING
 from restow.scheduling.volumes.reservations import Reservation, Reservations
 from restow.scheduling.volumes.storage import (
     WAIT_FOR_FIRST_CONSUMER,
@@ -103,6 +105,10 @@ class VolumeBinding:
         self._reach: dict[NodeSelector, BoolArray] = {}
         #: The last answer: pod, rows written, version of the reservations, and the category of every node.
         self._last: tuple[tuple[int, int, int], Categories] | None = None
+        self._nodes.follow(NodePart.POSITION | NodePart.ASKED_LABELS, self._forget)
+
+    def _forget(self) -> None:
+        self._reach, self._last = {}, None
 
     def applies_to(self, pod: int) -> bool:
         """Pods with volumes."""
@@ -131,6 +137,11 @@ class VolumeBinding:
         if self._last is None or self._last[0] != key:
             self._last = key, self._categories(pod)
         return FilterResult(self._last[1][nodes], _OUTCOMES)
+
+    def reservation(self, pod: int, node: int) -> Reservation | None:
+        """What a pod that is feasible there would take if it were placed on a node now; None where it needs nothing."""
+        self._reservations.refresh()
+        return self._reserve(pod, node)
 
     def _problem(self, pod: int, volume: PodVolume) -> Outcome | None:
         """What is wrong with the claim of a volume."""
@@ -280,4 +291,5 @@ PLUGIN = SchedulerPlugin(
     args=VolumeBindingArgs,
     check=check,
     dependent=("filter", "reserve", "preBind"),
+    interests=BINDING,
 )

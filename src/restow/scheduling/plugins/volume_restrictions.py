@@ -8,17 +8,22 @@ rejects every node. Source: Kubernetes 1.36.
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from restow.cluster.interning import IntArray
 from restow.cluster.pod_columns import PodIndex
-from restow.cluster.pods import Disk, PodVolume
+from restow.cluster.pod_values import Disk, PodVolume
 from restow.cluster.snapshot import Key
 from restow.kube.objects import AWSElasticBlockStore, GCEPersistentDisk, ISCSIVolume
+from restow.scheduling.framework.cluster_events import Action, ClusterEvent, Resource
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.declaration import SchedulerPlugin
 from restow.scheduling.framework.extension_points import PASSES, PROCEED, SKIP, FilterResult, Outcome, PreFiltered
+from restow.scheduling.framework.facts import PodFacts
+from restow.scheduling.framework.requeueing import Interest
+from restow.scheduling.volumes.requeueing import names_claim
 from restow.scheduling.volumes.storage import Storage, not_found
 
 NAME = "VolumeRestrictions"
@@ -133,6 +138,29 @@ def _conflict(one: Disk, other: Disk) -> bool:
     return isinstance(one, GCEPersistentDisk | ISCSIVolume) or not set(mine or ()).isdisjoint(theirs or ())
 
 
+def _frees_volume(pod: PodFacts, event: ClusterEvent, _args: Any) -> bool:
+    """Hint: a pod of the namespace is gone that had a disk which conflicts with one of the pod's, or the same claim.
+
+    Whether the claim is for one pod at a time is not asked.
+    """
+    old: PodFacts = event.old
+    if old.namespace != pod.namespace:
+        return False
+    claims = {each.claim for each in pod.volumes if each.is_named_claim}
+    if any(each.claim in claims for each in old.volumes if each.is_named_claim):
+        return True
+    mine, theirs = ([each.disk for each in one.volumes if each.disk is not None] for one in (pod, old))
+    return any(_identity(disk) == _identity(other) and _conflict(disk, other) for disk in mine for other in theirs)
+
+
 PLUGIN = SchedulerPlugin(
-    NAME, ("preFilter", "filter"), lambda context, _args: VolumeRestrictions(context), dependent=("filter",)
+    NAME,
+    ("preFilter", "filter"),
+    lambda context, _args: VolumeRestrictions(context),
+    dependent=("filter",),
+    interests=(
+        Interest(Resource.POD, Action.DELETE, _frees_volume, "a pod goes that uses one of its disks or claims"),
+        Interest(Resource.NODE, Action.ADD, words="a node is added"),
+        Interest(Resource.PERSISTENT_VOLUME_CLAIM, Action.ADD, names_claim, "one of its claims is added"),
+    ),
 )

@@ -8,15 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from restow.cluster.interning import BoolArray, IntArray
-from restow.cluster.nodes import NO_LABEL
-from restow.kube.objects import PersistentVolume, PersistentVolumeClaim
+from restow.cluster.nodes import NO_LABEL, NodePart
+from restow.kube.objects import PersistentVolume, PersistentVolumeClaim, StorageClass
+from restow.scheduling.framework.cluster_events import Action, ClusterEvent, Resource
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.declaration import SchedulerPlugin
 from restow.scheduling.framework.extension_points import PROCEED, SKIP, FilterResult, Outcome, PreFiltered, one_outcome
+from restow.scheduling.framework.facts import PodFacts
+from restow.scheduling.framework.requeueing import Interest
+from restow.scheduling.volumes.requeueing import names_claim
 from restow.scheduling.volumes.storage import WAIT_FOR_FIRST_CONSUMER, Storage, class_of_claim, not_found
 
 NAME = "VolumeZone"
@@ -38,6 +43,7 @@ class VolumeZone:
     def __init__(self, context: Context) -> None:
         self._nodes = context.state.cluster.nodes
         self._storage = context.shared(Storage)
+        self._nodes.follow(NodePart.POSITION | NodePart.ASKED_LABELS, lambda: self.__dict__.pop("_placed", None))
 
     def applies_to(self, pod: int) -> bool:
         """Pods with volumes."""
@@ -119,4 +125,42 @@ def _places(volume: PersistentVolume) -> Iterator[tuple[str, frozenset[str]]]:
                 yield key, values
 
 
-PLUGIN = SchedulerPlugin(NAME, ("preFilter", "filter"), lambda context, _args: VolumeZone(context))
+def _waits_for_consumer(_pod: PodFacts, event: ClusterEvent, _args: Any) -> bool:
+    """Hint: volumes of the class are chosen when their pod is scheduled."""
+    new: StorageClass = event.new
+    return new.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER
+
+
+def _is_elsewhere(_pod: PodFacts, event: ClusterEvent, _args: Any) -> bool:
+    """Hint: the volume is new, or its labels tell another place than before."""
+    old: PersistentVolume | None = event.old
+    new: PersistentVolume = event.new
+    return old is None or list(_places(old)) != list(_places(new))
+
+
+PLUGIN = SchedulerPlugin(
+    NAME,
+    ("preFilter", "filter"),
+    lambda context, _args: VolumeZone(context),
+    interests=(
+        Interest(
+            Resource.STORAGE_CLASS,
+            Action.ADD,
+            _waits_for_consumer,
+            "a storage class with WaitForFirstConsumer is added",
+        ),
+        Interest(Resource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL, words="a node is added or gets other labels"),
+        Interest(
+            Resource.PERSISTENT_VOLUME_CLAIM,
+            Action.ADD | Action.UPDATE,
+            names_claim,
+            "one of its claims is added or changes",
+        ),
+        Interest(
+            Resource.PERSISTENT_VOLUME,
+            Action.ADD | Action.UPDATE,
+            _is_elsewhere,
+            "a persistent volume is added or gets other zone labels",
+        ),
+    ),
+)

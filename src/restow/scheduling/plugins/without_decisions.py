@@ -5,15 +5,33 @@ restow does their work elsewhere (the queue), leaves it to others (binding), or 
 
 from __future__ import annotations
 
+from restow.scheduling.framework.cluster_events import Action, Resource
 from restow.scheduling.framework.declaration import Availability, SchedulerPlugin
+from restow.scheduling.framework.queue import held_by_gates
+from restow.scheduling.framework.requeueing import Interest, about_itself
 
 _GANGS = "pods are scheduled one by one, whatever group they are in"
 
-SCHEDULING_GATES = SchedulerPlugin("SchedulingGates", ("preEnqueue",), holds_gated_pods=True)
+SCHEDULING_GATES = SchedulerPlugin(
+    "SchedulingGates",
+    ("preEnqueue",),
+    holds_gated_pods=True,
+    pre_enqueue=lambda pod, _preempting: held_by_gates(pod.gates),
+    interests=(
+        Interest(
+            Resource.POD,
+            Action.UPDATE_POD_SCHEDULING_GATES_ELIMINATED,
+            about_itself,
+            "the last of its scheduling gates is removed",
+        ),
+    ),
+)
 #: The only order of the queue that there is.
 PRIORITY_SORT = SchedulerPlugin("PrioritySort", ("queueSort",))
 #: No pod in the queue names a node.
-NODE_NAME = SchedulerPlugin("NodeName", ("filter",))
+NODE_NAME = SchedulerPlugin(
+    "NodeName", ("filter",), interests=(Interest(Resource.NODE, Action.ADD, words="a node is added"),)
+)
 DEFAULT_BINDER = SchedulerPlugin("DefaultBinder", ("bind",))
 NODE_DECLARED_FEATURES = SchedulerPlugin(
     "NodeDeclaredFeatures",

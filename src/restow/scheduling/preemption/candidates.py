@@ -16,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from restow.cluster.interning import BoolArray, IntArray
-from restow.cluster.pods import NO_TIME, Pods
+from restow.cluster.pod_values import NO_TIME
+from restow.cluster.pods import Pods
 from restow.scheduling.framework.extension_points import NO_PODS
 from restow.scheduling.framework.post_filtering import Candidate, FoundCandidates
 

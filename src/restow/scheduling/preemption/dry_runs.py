@@ -1,7 +1,7 @@
 """Dry runs of preemption: which pods a node would have to let go for another one.
 
 A node is tried out without any of its potential victims; where the pod fits then, they come back one by one, and those
-that do not fit beside it are the victims. What they take of the node is arithmetic. Only *rivals*, the pods that some
+that do not fit beside it are the victims. What they take of the node is arithmetic. Only *affecting pods*, which some
 other plugin looks at, really leave the state and come back; most nodes have none, and those are tried out all at once.
 Source: SelectVictimsOnNode, Kubernetes 1.36.
 """
@@ -66,7 +66,7 @@ class DryRuns:
         return affecting_pods
 
     def _try_out_all(self, potential: PotentialVictims, reasons: Counter[str]) -> BoolArray:
-        """Try out nodes without rivals, where the others' verdicts stay what they are."""
+        """Try out nodes without affecting pods, where the verdicts of the other plugins do not change."""
         pod, nodes = self._asked.pod, potential.nodes
         victims = np.zeros(len(potential.pods), dtype=bool)
         layers: list[Categories] = []
@@ -87,7 +87,7 @@ class DryRuns:
         return victims
 
     def _try_out(self, node: int, pods: IntArray) -> tuple[list[bool], int]:
-        """Try out a node with rivals, or one that is kept for other pods: there, everything is asked of the state."""
+        """Try out a node with affecting pods, or one that is kept for other pods: all filters run on the state."""
         asked, state, filters = self._asked, self._state, self._filters
         everyone: list[int] = pods.tolist()
         if filters.is_kept(asked.pod, node):
@@ -104,7 +104,7 @@ class DryRuns:
         return all(bool(plugin.filter(self._asked.pod, nodes).passes[0]) for plugin in self._others)
 
     def _filter(self, node: int, leaving: IntArray) -> int:
-        """The first objection to a node that some pods leave without leaving the state."""
+        """The category of the first rejection of a node that some pods leave without leaving the state."""
         nodes: IntArray = np.array([node])
         running = self._state.running[nodes] - len(leaving)
         requested = self._state.requested[:, nodes]
@@ -121,14 +121,14 @@ class DryRuns:
 
 
 class Trial:
-    """One node under trial: rivals leave the state and come back, other pods only take room."""
+    """One node under trial: affecting pods leave the state and come back, other pods only take room."""
 
     def __init__(self, state: ClusterState, node: int, room: Room | None, passes: Callable[[], bool]) -> None:
         self._state = state
         self._node = node
         #: None where the state alone tells whether there is room.
         self._room = room
-        #: Whether the pod passes with the rivals that are there.
+        #: Whether the pod passes with the affecting pods that are there.
         self._passes = passes
 
     def run(
@@ -141,8 +141,8 @@ class Trial:
         category = filter()
         fits = category == PASSES
         victims = [
-            fits and not self._returns(each, is_affecting=rival)
-            for each, rival in zip(pods, affecting_pods, strict=True)
+            fits and not self._returns(each, is_affecting=is_affecting)
+            for each, is_affecting in zip(pods, affecting_pods, strict=True)
         ]
         for pod in pods:
             if not self._state.exists[pod]:

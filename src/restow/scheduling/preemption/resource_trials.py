@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from restow.cluster.interning import BoolArray, IntArray
+from restow.cluster.nodes import NodePart
 from restow.cluster.state import ClusterState
 from restow.scheduling.framework.extension_points import PASSES, Categories, FilterResult, UsagePlugin
 from restow.scheduling.framework.nominations import KeptNodes
@@ -43,6 +44,8 @@ class _Kept:
 
     ranked_candidates: RankedCandidates
     read: int
+    #: The nodes where budgets have changed since, bool[node].
+    stale: BoolArray
 
 
 class ResourceTrials:
@@ -60,10 +63,11 @@ class ResourceTrials:
         self._search = search
         self._number = number
         self._sample: dict[Size, tuple[UsagePlugin, int]] = {}
-        self._everywhere: IntArray = np.arange(len(state.cluster.nodes))
         self._known = KnownCandidates()
         self._kept: Recent[Size, _Kept] = Recent(_SIZES)
-        self._ends = PerNode(kept_nodes, len(kept_nodes.cluster.nodes), self._filter_without_victims, _SIZES)
+        self._ends = PerNode.following(kept_nodes, self._filter_without_victims, _SIZES)
+        state.cluster.nodes.follow(NodePart.POSITION, self._forget)
+        search.follow(self._expire)
 
     def run(self, plugin: UsagePlugin, pod: int, wanted: BoolArray) -> FoundCandidates:
         """The candidates among some nodes, bool[node]."""
@@ -84,13 +88,19 @@ class ResourceTrials:
     def ranked_candidates(self, size: Size) -> RankedCandidates:
         """The candidates for pods of a size that was asked about before, on the state as it is."""
         if len(self._known) > _CAPACITY:
-            self._known, self._kept = KnownCandidates(), Recent(_SIZES)
+            self._forget()
+        self._search.catch_up()
         now = len(self._kept_nodes.changes)
         kept = self._kept.get(size)
         if kept is None:
-            nodes = self._everywhere
-            kept = _Kept(RankedCandidates(self._state.cluster.pods, len(nodes), self._known), now)
+            nodes = np.arange(len(self._state.cluster.nodes))
+            ranked_candidates = RankedCandidates(self._state.cluster.pods, len(nodes), self._known)
+            kept = _Kept(ranked_candidates, now, np.zeros(len(nodes), dtype=bool))
             self._kept.put(size, kept)
+        elif kept.stale.any():
+            kept.stale[self._kept_nodes.changed_nodes(kept.read)] = True
+            nodes = np.flatnonzero(kept.stale)
+            kept.stale[:] = False
         elif kept.read == now:
             return kept.ranked_candidates
         else:
@@ -98,6 +108,14 @@ class ResourceTrials:
         kept.read = now
         self._try_out(size, nodes, kept.ranked_candidates)
         return kept.ranked_candidates
+
+    def _forget(self) -> None:
+        self._known, self._kept = KnownCandidates(), Recent(_SIZES)
+
+    def _expire(self, nodes: IntArray) -> None:
+        """Candidates on some nodes violate other budgets than before, so other nodes may be better ones."""
+        for kept in self._kept.values():
+            kept.stale[nodes] = True
 
     def _size(self, plugin: UsagePlugin, pod: int) -> Size:
         size = int(self._state.cluster.pods.priority[pod]), plugin.key(pod)

@@ -8,9 +8,9 @@ among equals. Source: SelectVictimsOnNode and MoreImportantPod, Kubernetes 1.36.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -19,11 +19,13 @@ from restow.cluster.budgets import covered_groups
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.pods import Pods
 from restow.cluster.state import ClusterState
-from restow.kube.objects import LabelSelector
+from restow.kube.objects import LabelSelector, PodDisruptionBudget
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.extension_points import NO_PODS, UsagePlugin
 from restow.scheduling.preemption.candidates import NO_CANDIDATES, Candidates, starts
 
+_BUDGET: Final = "PodDisruptionBudget"
+_NO_NODES: Final[IntArray] = np.zeros(0, dtype=np.int64)
 #: The pods of so many nodes are looked up node by node.
 _FEW = 64
 
@@ -58,18 +60,35 @@ class PotentialVictims:
 # Pods that would exceed ``status.disruptionsAllowed`` are *violating*: they are spared first, but not at any price.
 # Source: filterPodsWithPDBViolation, Kubernetes 1.36.
 class Disruption:
-    """The budgets of one cluster, by pod."""
+    """The budgets of one state, by pod."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
         self._pods = context.state.cluster.pods
-        budgets = context.state.cluster.kind("PodDisruptionBudget").values()
-        self._counting = [each for each in budgets if _asks_for_something(each.spec.selector)]
+        #: The version of the budgets below; they are none before they are first looked at.
+        self._version = -1
+        self._counting: list[PodDisruptionBudget] = []
         #: How many pods of each budget may go.
-        self._allowed: IntArray = np.array([each.status.disruptions_allowed for each in self._counting], dtype=np.int64)
+        self._allowed: IntArray = np.zeros(0, dtype=np.int64)
         #: Budgets by group of pods that are labelled alike.
         self._of_group: defaultdict[int, list[int]] = defaultdict(list)
         self._known_groups = 0
+
+    def catch_up(self) -> IntArray:
+        """Go by the budgets as they are now; returns the nodes with pods for which that makes a difference."""
+        state = self._context.state
+        if state.version(_BUDGET) == self._version:
+            return _NO_NODES
+        self._version = state.version(_BUDGET)
+        before, budgets = self._counting, state.cluster.kind(_BUDGET).values()
+        self._counting = [each for each in budgets if _asks_for_something(each.spec.selector)]
+        self._allowed = np.array([each.status.disruptions_allowed for each in self._counting], dtype=np.int64)
+        if list(map(_selection, before)) != list(map(_selection, self._counting)):
+            self._of_group.clear()
+            self._known_groups = 0
+            return np.arange(len(state.cluster.nodes))
+        pairs = enumerate(zip(before, self._counting, strict=True))
+        return self._nodes_under({number for number, (old, new) in pairs if _said(old) != _said(new)})
 
     def violating(self, pods: IntArray, group: IntArray) -> BoolArray:
         """Which pods exceed a budget if all of their group go, in this order; groups are numbered in ascending order."""
@@ -88,6 +107,13 @@ class Disruption:
         before = np.arange(len(place)) - np.repeat(begins, np.diff(begins, append=len(place)))
         violating[place[before >= self._allowed[budget]]] = True
         return violating
+
+    def _nodes_under(self, budgets: set[int]) -> IntArray:
+        """The nodes with pods that count in some budgets."""
+        groups = [group for group, numbers in self._of_group.items() if not budgets.isdisjoint(numbers)]
+        pods = self._context.labels.groups.of_groups(groups)
+        nodes = self._context.state.node[pods[self._context.state.exists[pods]]]
+        return np.unique(nodes[nodes >= 0])
 
     def _budgets_of(self, pod: int) -> Iterator[int]:
         """The budgets that a pod counts in."""
@@ -113,19 +139,28 @@ def by_importance(pods: Pods, some: IntArray, group: IntArray) -> IntArray:
 
 
 class VictimSearch:
-    """Finds the potential victims on one state."""
+    """Finds the potential victims on one state, by its budgets at each moment."""
 
     def __init__(self, context: Context) -> None:
-        self._context = context
         self._state = context.state
         self._pods = context.state.cluster.pods
+        self._disruption = Disruption(context)
+        self._followers: list[Callable[[IntArray], object]] = []
 
-    @cached_property
-    def _disruption(self) -> Disruption:
-        return Disruption(self._context)
+    def follow(self, follower: Callable[[IntArray], object]) -> None:
+        """Have somebody told, whenever budgets have changed, on which nodes other potential victims violate them."""
+        self._followers.append(follower)
+
+    def catch_up(self) -> None:
+        """Look whether budgets have changed, for those who keep what was found."""
+        nodes = self._disruption.catch_up()
+        if len(nodes):
+            for follower in self._followers:
+                follower(nodes)
 
     def potential(self, priority: int, nodes: IntArray) -> PotentialVictims:
         """The pods of less than a priority on some nodes (in order of their names)."""
+        self.catch_up()
         lower, group = self._below(priority, nodes)
         order = by_importance(self._pods, lower, group)
         lower, group = lower[order], group[order]
@@ -170,6 +205,16 @@ class VictimSearch:
 
 def _asks_for_something(selector: LabelSelector | None) -> bool:
     return selector is not None and bool(selector.match_labels or selector.match_expressions)
+
+
+def _selection(budget: PodDisruptionBudget) -> tuple[str, LabelSelector | None]:
+    """What says which pods count in a budget."""
+    return budget.metadata.namespace, budget.spec.selector
+
+
+def _said(budget: PodDisruptionBudget) -> tuple[int, Mapping[str, object]]:
+    """What a budget says of these pods now."""
+    return budget.status.disruptions_allowed, budget.status.disrupted_pods or {}
 
 
 # All potential victims leave, and in each turn one of each node comes back if the pod still fits beside it. Source:

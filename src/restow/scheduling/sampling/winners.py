@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from restow.cluster.interning import BoolArray, IntArray, Interner
-from restow.cluster.nodes import Nodes
+from restow.cluster.nodes import NodePart, Nodes
 from restow.scheduling.framework.extension_points import Scores
 from restow.scheduling.framework.recent import Recent
 from restow.scheduling.framework.scoring import Ranking, WeightedPlugin
@@ -76,6 +76,19 @@ class Sampling:
         self._percentage = percentage
         #: By the feasible nodes, of which sets recur.
         self._feasible: Recent[bytes, _Visited] = Recent(_CAPACITY)
+        nodes.follow(NodePart.POSITION | NodePart.LABELS, self._forget)
+
+    def found(self, feasible: BoolArray, allowed: BoolArray | None, start: int) -> tuple[IntArray, int]:
+        """The feasible nodes that a search finds which begins at a place in visiting order, and where the next one begins.
+
+        ``allowed`` are the nodes that PreFilter plugins left (None: all): only those are visited.
+        """
+        order = self._order if allowed is None else self._order[allowed[self._order]]
+        size = feasible_to_find(len(order), self._percentage)
+        visited = np.roll(order, -start)
+        places = np.flatnonzero(feasible[visited])
+        seen = int(places[size - 1]) + 1 if len(places) > size else len(order)
+        return np.sort(visited[places[:size]]), (start + seen) % max(len(self._nodes), 1)
 
     def odds(self, pod: int, ranking: Ranking, allowed: BoolArray | None = None) -> LandingOdds:
         """The nodes that have the best score in some window, ties included, and how probable each is.
@@ -91,6 +104,11 @@ class Sampling:
         if allowed is not None:
             return LandingOdds.unknown(self._in_any_order(pod, ranking, size))
         return self._in_windows(pod, ranking, size)
+
+    def _forget(self) -> None:
+        self._feasible = Recent(_CAPACITY)
+        for name in ("_order", "_place"):
+            self.__dict__.pop(name, None)
 
     def _in_any_order(self, pod: int, ranking: Ranking, size: int) -> IntArray:
         """A node wins if there are enough others that are no better."""
@@ -108,24 +126,15 @@ class Sampling:
         fixed = windows.narrow(ranking.without([plugin for plugin, _, scores in asked if scores is not None])[visited])
         added = AddedScores.of(relative, kinds) if relative else None
         count = len(visited) - size + 1
-        won = self._by_node(visited[:count], _winners(fixed, added, size), np.logical_or)
+        everywhere = len(self._nodes)
+        won = _by_node(visited[:count], _winners(fixed, added, size), np.logical_or, everywhere)
         nodes = np.flatnonzero(won)
 
         def estimate() -> Estimate:
             probability, missed = shares(fixed, added, found.weights, size)
-            return self._by_node(visited[:count], probability, np.add)[nodes], missed
+            return _by_node(visited[:count], probability, np.add, everywhere)[nodes], missed
 
         return LandingOdds(nodes, estimate)
-
-    def _by_node(self, visited: IntArray, entries: npt.NDArray[Any], join: np.ufunc) -> npt.NDArray[Any]:
-        """What is said of entries in visiting order, by node; the first ones stand there twice."""
-        count = len(visited)
-        once = entries[:count].copy()
-        again = entries[count:]
-        once[: len(again)] = join(once[: len(again)], again)
-        by_node = np.zeros(len(self._nodes), dtype=entries.dtype)
-        by_node[visited] = once
-        return by_node
 
     def _visited(self, feasible: BoolArray, size: int) -> _Visited:
         key = feasible.tobytes()
@@ -146,6 +155,17 @@ class Sampling:
     def _place(self) -> IntArray:
         """Where each node stands in visiting order."""
         return np.argsort(self._order)
+
+
+def _by_node(visited: IntArray, entries: npt.NDArray[Any], join: np.ufunc, nodes: int) -> npt.NDArray[Any]:
+    """What is said of entries in visiting order, by node; the first ones stand there twice."""
+    count = len(visited)
+    once = entries[:count].copy()
+    again = entries[count:]
+    once[: len(again)] = join(once[: len(again)], again)
+    by_node = np.zeros(nodes, dtype=entries.dtype)
+    by_node[visited] = once
+    return by_node
 
 
 def _winners(fixed: Scores, added: AddedScores | None, size: int) -> BoolArray:

@@ -6,14 +6,16 @@ it. Source: NodeVolumeLimits, csi-translation-lib, Kubernetes 1.36.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from msgspec import structs
 
 from restow.cluster.interning import BoolArray
-from restow.cluster.pods import Disk, PodVolume
+from restow.cluster.nodes import NodePart
+from restow.cluster.pod_values import Disk, PodVolume
 from restow.cluster.snapshot import Cluster
 from restow.kube.objects import (
     AWSElasticBlockStore,
@@ -66,11 +68,21 @@ class Migration:
     """On which nodes of a cluster which built-in drivers are replaced."""
 
     def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
         self._nodes = cluster.nodes
         self._known: dict[str, BoolArray] = {}
-        self._replaced: dict[int, frozenset[str]] = {
+        self._nodes.follow(NodePart.POSITION, self._forget)
+
+    def _forget(self) -> None:
+        self._known = {}
+        self.__dict__.pop("_replaced", None)
+
+    @cached_property
+    def _replaced(self) -> Mapping[int, frozenset[str]]:
+        """The built-in drivers that are replaced on each node."""
+        return {
             self._nodes.index[node.metadata.name]: _replaced(node)
-            for node in cluster.kind("CSINode").values()
+            for node in self._cluster.kind("CSINode").values()
             if node.metadata.name in self._nodes.index
         }
 
@@ -103,7 +115,13 @@ def attachables(storage: Storage, pod: int) -> Iterator[Attachable]:
 
 def is_migratable(disk: Disk) -> bool:
     """Whether a disk that a pod names itself has a CSI driver."""
-    return _of_disk(disk) is not None
+    return driver_of(disk) is not None
+
+
+def driver_of(disk: Disk) -> str | None:
+    """The CSI driver that attaches a disk which a pod names itself; None where none does."""
+    found = _of_disk(disk)
+    return None if found is None else found.driver
 
 
 def _of_disk(disk: Disk) -> Attachable | None:

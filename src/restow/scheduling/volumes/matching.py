@@ -15,7 +15,7 @@ import numpy as np
 
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.node_matching import matches
-from restow.cluster.nodes import Nodes
+from restow.cluster.nodes import NodePart, Nodes
 from restow.cluster.snapshot import Cluster, Key
 from restow.kube.labels import NOTHING, Requirement, Selector, selector_from
 from restow.kube.node_selection import NodeSelection, SelectorTerm
@@ -82,6 +82,10 @@ class Provisioning:
         self._storage = storage
         self._allowed: dict[str, BoolArray] = {}
         self._reach: dict[tuple[str, str], BoolArray] = {}
+        self._nodes.follow(NodePart.POSITION | NodePart.ASKED_LABELS, self._forget)
+
+    def _forget(self) -> None:
+        self._allowed, self._reach = {}, {}
 
     def allowed(self, claim: PersistentVolumeClaim) -> BoolArray:
         """Where the class makes volumes at all, bool[node]."""
@@ -234,5 +238,11 @@ def _says_size(claim: PersistentVolumeClaim) -> bool:
 
 def _is_enough(capacity: CSIStorageCapacity, claim: PersistentVolumeClaim) -> bool:
     """Whether a volume of the claim's size, rounded up to bytes, can still be made."""
+    limit = size_limit(capacity)
+    return limit is not None and limit >= -(-requested(claim) // 10**9)
+
+
+def size_limit(capacity: CSIStorageCapacity) -> int | None:
+    """How many bytes a volume can have that is made of it; None where it does not say."""
     limit = capacity.capacity if capacity.maximum_volume_size is None else capacity.maximum_volume_size
-    return limit is not None and parse_quantity(limit).value() >= -(-requested(claim) // 10**9)
+    return None if limit is None else parse_quantity(limit).value()

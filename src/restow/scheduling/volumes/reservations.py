@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
 
 from restow.cluster.journal import Change
 from restow.cluster.snapshot import Key
@@ -27,6 +28,15 @@ class Reservation:
     selected: dict[Key, str] = field(default_factory=dict)
     #: The later it was made the higher; where two contradict each other the later one counts.
     number: int = 0
+
+
+@runtime_checkable
+class ReservingPlugin(Protocol):
+    """A plugin that knows what a pod takes of the storage of the cluster."""
+
+    def reservation(self, pod: int, node: int) -> Reservation | None:
+        """What a pod that is feasible there would take if it were placed on a node now; None where it needs nothing."""
+        ...
 
 
 class Reservations:

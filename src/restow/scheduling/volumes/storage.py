@@ -11,9 +11,9 @@ import numpy as np
 
 from restow.cluster.interning import IntArray
 from restow.cluster.pod_columns import by_value
-from restow.cluster.pods import PodVolume
+from restow.cluster.pod_values import PodVolume
 from restow.cluster.snapshot import Key
-from restow.kube.objects import Annotations, PersistentVolume, PersistentVolumeClaim, StorageClass
+from restow.kube.objects import Annotations, CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.extension_points import Outcome
 
@@ -85,8 +85,8 @@ class Storage:
         return found
 
 
-def annotations_of(described: PersistentVolumeClaim | PersistentVolume) -> Annotations:
-    """The annotations of a claim or a volume that mean something."""
+def annotations_of(described: PersistentVolumeClaim | PersistentVolume | CSINode) -> Annotations:
+    """The annotations of a claim, a volume or a CSINode that mean something."""
     return described.metadata.annotations or _NO_ANNOTATIONS
 
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from restow.scheduling.plugins.spreading.score_classes import ConstraintCounts, SpreadClassScores
-from restow.scheduling.plugins.spreading.windowed import Crowd, crowding, normalised
+from restow.scheduling.plugins.spreading.windowed import ScoredConstraint, normalised, raw_scores
 
 #: Shared by all examples, so that much of what they ask has been asked before.
 SHARED = SpreadClassScores()
@@ -34,8 +34,8 @@ def constraints(draw: st.DrawFn) -> tuple[list[ConstraintCounts], np.ndarray]:
 
 def by_node(found: list[ConstraintCounts], nodes: np.ndarray) -> list[int]:
     """The scores of some nodes, and of no others."""
-    crowds = [
-        Crowd(
+    constraints = [
+        ScoredConstraint(
             each.max_skew,
             each.pods[nodes] if each.domain is None else each.pods[each.domain[nodes]],
             np.ones(len(nodes), dtype=bool),
@@ -44,7 +44,7 @@ def by_node(found: list[ConstraintCounts], nodes: np.ndarray) -> list[int]:
         for each in found
     ]
     sizes = [len(nodes) if each.domain is None else len(set(each.domain[nodes].tolist())) for each in found]
-    raw = crowding(crowds, sizes)
+    raw = raw_scores(constraints, sizes)
     scores: list[int] = normalised(raw, int(raw.min()), int(raw.max())).tolist()
     return scores
 

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from restow.cluster.pods import Rules
+from restow.cluster.pod_values import Rules
 from restow.kube.field_errors import aggregate
 from restow.kube.labels import NOTHING, Selector, selector_from
 from restow.kube.objects import PodAffinity, PodAffinityTerm, WeightedPodAffinityTerm

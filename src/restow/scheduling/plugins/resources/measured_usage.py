@@ -1,4 +1,4 @@
-"""What nodes are measured to use: mean and standard deviation over the last minutes of what the input has stored.
+"""What nodes are measured to use: mean and standard deviation over the last minutes of what is watched or stored.
 
 The history of the cluster ends with its newest sample, and a window reaches back from there: it is judged as it was
 then, whenever that is. A node without samples in the window uses what its metrics (metrics.k8s.io) say, of which nobody
@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from restow.cluster.amounts import LARGEST
 from restow.cluster.nodes import BASIC_RESOURCES, CPU, MEMORY, Nodes
+from restow.cluster.recent_usage import recent_usage
 from restow.cluster.snapshot import Cluster
 from restow.cluster.stored_usage import stored_history
 from restow.cluster.usage import node_usage
@@ -39,7 +40,10 @@ class MeasuredUsage:
 
 
 def measured_usage(cluster: Cluster, window: int) -> MeasuredUsage:
-    """What the input says, the history of so many seconds first."""
+    """What is watched now, or else what the input says, the history of so many seconds first."""
+    recent = recent_usage(cluster)
+    if recent is not None:
+        return MeasuredUsage(*recent.figures(cluster.nodes.names, window), recent.end)
     history, nodes = stored_history(cluster), cluster.nodes
     means, stds = np.full((len(MEASURED), len(nodes)), np.nan), np.zeros((len(MEASURED), len(nodes)))
     _take_metrics(cluster, means)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from restow.cluster.amounts import percent_of
 from restow.cluster.interning import IntArray
-from restow.cluster.nodes import CPU, MEMORY, PODS
+from restow.cluster.nodes import CPU, MEMORY, PODS, NodePart
 from restow.cluster.state import ClusterState
 from restow.scheduling.framework.extension_points import MAX_SCORE, Scores
 
@@ -26,6 +26,8 @@ Strategy = Callable[[Table, Table, Table], Scores]
 Shape = Sequence[tuple[int, int]]
 
 _ROWS = {CPU: "cpu", MEMORY: "memory"}
+#: No sum is known.
+_NOTHING = -1
 
 
 # Only scoring asks for it, so it follows the state's log of changes from here instead of weighing on every change.
@@ -37,21 +39,32 @@ class NonzeroUsage:
         self._state = state
         self._read = len(state.changes)
         self._requested = self._sums()
-        state.before_rewriting.append(self.requested)
+        state.before_rewriting.append(self._catch_up)
+        state.cluster.nodes.follow(NodePart.POSITION, self._forget)
 
     def requested(self) -> npt.NDArray[np.int64]:
         """The sums over the pods that hold resources, int64[CPU and MEMORY, node]; not to be changed."""
-        changes, tables = self._state.changes, self._state.cluster.pods.tables
-        if self._read != len(changes):
-            with np.errstate(over="ignore"):
-                for change in changes[self._read :]:
-                    if change.present and self._state.holds[change.pod]:
-                        held = int(self._state.held[change.pod])
-                        amounts = tables.resources[held].nonzero if held >= 0 else tables.held[-1 - held][1]
-                        for row, name in _ROWS.items():
-                            self._requested[row, change.node] += change.present * amounts.get(name, 0)
-            self._read = len(changes)
+        if self._read == _NOTHING:
+            self._requested, self._read = self._sums(), len(self._state.changes)
+        elif self._read != len(self._state.changes):
+            self._catch_up()
         return self._requested
+
+    def _catch_up(self) -> None:
+        changes, tables = self._state.changes, self._state.cluster.pods.tables
+        if self._read == _NOTHING:
+            return
+        with np.errstate(over="ignore"):
+            for change in changes[self._read :]:
+                if change.present and self._state.holds[change.pod]:
+                    held = int(self._state.held[change.pod])
+                    amounts = tables.resources[held].nonzero if held >= 0 else tables.held[-1 - held][1]
+                    for row, name in _ROWS.items():
+                        self._requested[row, change.node] += change.present * amounts.get(name, 0)
+        self._read = len(changes)
+
+    def _forget(self) -> None:
+        self._read = _NOTHING
 
     def _sums(self) -> npt.NDArray[np.int64]:
         state = self._state

@@ -14,8 +14,10 @@ import numpy as np
 
 from restow.cluster.interning import BoolArray, IntArray, Interner
 from restow.cluster.node_matching import matches
+from restow.cluster.nodes import NodePart
 from restow.cluster.snapshot import Cluster
 from restow.kube.node_selection import NodeSelection
+from restow.scheduling.framework.pod_counts import PodCounts
 from restow.scheduling.framework.recent import Recent
 from restow.scheduling.framework.topology import NO_DOMAIN, Domains, Topologies
 from restow.scheduling.plugins.spreading.terms import SpreadTerm
@@ -46,16 +48,28 @@ class _Question(NamedTuple):
 class SpreadDomains:
     """The counted domains of one cluster's pods."""
 
-    def __init__(self, cluster: Cluster, topologies: Topologies) -> None:
+    def __init__(self, cluster: Cluster, topologies: Topologies, counts: PodCounts) -> None:
         self._nodes = cluster.nodes
         self._pods = cluster.pods
         self._topologies = topologies
+        self._counts = counts
         #: The distinct node selections of pods, and which of them each set of rules has.
         self._selections: Interner[NodeSelection] = Interner()
         self._selection_of: list[int] = []
+        self._forget()
+        self._nodes.follow(NodePart.POSITION | NodePart.ASKED_LABELS, self._forget)
+        self._nodes.follow(NodePart.TAINTS, self._forget_tainted)
+
+    def _forget(self) -> None:
         self._known: Recent[_Question, CountedDomains] = Recent()
+        #: Those that depend on taints.
+        self._tainted: Recent[_Question, CountedDomains] = Recent()
         self._with_all: dict[tuple[str, ...], BoolArray] = {}
         self._everywhere: dict[str, bool] = {}
+
+    def _forget_tainted(self) -> None:
+        self._counts.forget({known.domains for known in self._tainted.values()})
+        self._tainted = Recent()
 
     def counted(self, pod: int, term: SpreadTerm, required_keys: tuple[str, ...]) -> CountedDomains:
         """Where a constraint of a pod counts. Without required keys an absent label is like an empty one."""
@@ -65,10 +79,11 @@ class SpreadDomains:
             self._selection(int(self._pods.rules[pod])) if term.honors_affinity else None,
             int(self._pods.tolerations[pod]) if term.honors_taints else None,
         )
-        known = self._known.get(question)
+        kept = self._known if question.tolerations is None else self._tainted
+        known = kept.get(question)
         if known is None:
             known = self._count(question)
-            self._known.put(question, known)
+            kept.put(question, known)
         return known
 
     def _selection(self, rules: int) -> int:

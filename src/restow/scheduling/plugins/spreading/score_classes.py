@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from restow.cluster.interning import BoolArray, IntArray
 from restow.scheduling.framework.extension_points import MAX_SCORE, Scores
 from restow.scheduling.framework.pod_counts import Counts
 from restow.scheduling.framework.recent import Recent
-from restow.scheduling.plugins.spreading.windowed import Crowd, crowding, normalised
+from restow.scheduling.plugins.spreading.windowed import ScoredConstraint, normalised, raw_scores
 from restow.scheduling.sampling import windows
 from restow.scheduling.sampling.relative_scores import WindowScores
 from restow.scheduling.sampling.windows import Integers, Runs
@@ -30,8 +31,7 @@ _CAPACITY = 512
 _SETS = 64
 
 
-@dataclass(slots=True, frozen=True)
-class ConstraintCounts:
+class ConstraintCounts(NamedTuple):
     """What one constraint finds in a cluster whose nodes all have its topology key."""
 
     max_skew: int
@@ -39,12 +39,6 @@ class ConstraintCounts:
     pods: Counts
     #: The domain of each node; None where each node counts as one.
     domain: IntArray | None
-
-    def at(self, nodes: IntArray) -> ConstraintCounts:
-        """The same for some of the nodes."""
-        if self.domain is None:
-            return ConstraintCounts(self.max_skew, self.pods[nodes], None)
-        return ConstraintCounts(self.max_skew, self.pods, self.domain[nodes])
 
 
 #: All that scores depend on but the nodes: of each constraint its skew, the number of values that tell nodes apart, and
@@ -61,11 +55,16 @@ class SpreadScoreClasses:
         self.scores = scores
         self._bits: Integers = scores.bits[of_node]
 
+    def score(self) -> Scores:
+        """0..100 for each node if all are scored."""
+        return self.scores.of(len(self._bits), int(np.bitwise_or.reduce(self._bits)))[self.of_node]
+
     def score_all(self, scored: BoolArray) -> Scores:
         """0..100 for each node, right for those that are scored, at least one of bool[node]."""
         number = int(np.count_nonzero(scored))
-        bits = self._bits if number == len(scored) else self._bits * scored
-        return self.scores.of(number, int(np.bitwise_or.reduce(bits)))[self.of_node]
+        if number == len(scored):
+            return self.score()
+        return self.scores.of(number, int(np.bitwise_or.reduce(self._bits * scored)))[self.of_node]
 
     def relative(self, nodes: IntArray) -> RelativeKinds | None:
         """The same for windows of some nodes; None where all of those are alike to all constraints."""
@@ -93,9 +92,9 @@ class RelativeKinds:
 class KindScores:
     """What some constraints give the kinds of nodes that they find."""
 
-    def __init__(self, crowds: Sequence[Crowd]) -> None:
-        self._crowds = crowds
-        self.bits: Integers = windows.bits(len(crowds[0].pods))
+    def __init__(self, constraints: Sequence[ScoredConstraint]) -> None:
+        self._scored_constraints = constraints
+        self.bits: Integers = windows.bits(len(constraints[0].pods))
         self._known: Recent[tuple[int, int], Scores] = Recent(_SETS)
         self._alike: Recent[int, bool] = Recent(_SETS)
         self._windows: Recent[tuple[int, tuple[int, ...]], tuple[Scores, IntArray]] = Recent(_SETS)
@@ -121,13 +120,16 @@ class KindScores:
         known = self._alike.get(present)
         if known is None:
             kinds = ((self.bits & present) != 0).nonzero()[0]
-            known = all(np.ptp(each.pods[kinds]) == 0 for each in self._crowds) if len(kinds) else True
+            known = all(np.ptp(each.pods[kinds]) == 0 for each in self._scored_constraints) if len(kinds) else True
             self._alike.put(present, known)
         return known
 
     def _scores(self, number: int, present: BoolArray) -> Scores:
-        sizes = [number if each.domain is None else len(set(each.domain[present].tolist())) for each in self._crowds]
-        raw = crowding(self._crowds, sizes)
+        sizes = [
+            number if each.domain is None else len(set(each.domain[present].tolist()))
+            for each in self._scored_constraints
+        ]
+        raw = raw_scores(self._scored_constraints, sizes)
         scores = normalised(raw, int(raw[present].min()), int(raw[present].max()))
         return np.minimum(np.maximum(scores, 0), MAX_SCORE).astype(np.int16)
 
@@ -147,32 +149,29 @@ class SpreadClassScores:
 
     def kinds(self, constraints: Sequence[ConstraintCounts]) -> SpreadScoreClasses | None:
         """The kinds of some constraints, at least one; None where there are too many."""
-        columns = [each.pods if each.domain is None else each.domain for each in constraints]
         widths = [int(each.pods.max()) + 1 if each.domain is None else len(each.pods) for each in constraints]
         if prod(widths) > _MOST:
             return None
-        kinds = columns[0].astype(np.int64)
-        for column, width in zip(columns[1:], widths[1:], strict=True):
-            kinds *= width
-            kinds += column
-        signature = tuple(
-            (each.max_skew, width, None if each.domain is None else each.pods.tobytes())
-            for each, width in zip(constraints, widths, strict=True)
-        )
-        known = self._known.get(signature)
+        kinds: IntArray = np.zeros(1, dtype=np.int64)
+        signature: list[tuple[int, int, bytes | None]] = []
+        for (max_skew, pods, domain), width in zip(constraints, widths, strict=True):
+            kinds = kinds * width + (pods if domain is None else domain)
+            signature.append((max_skew, width, None if domain is None else pods.tobytes()))
+        key = tuple(signature)
+        known = self._known.get(key)
         if known is None:
-            known = KindScores(_crowds(constraints, widths))
-            self._known.put(signature, known)
+            known = KindScores(_scored_constraints(constraints, widths))
+            self._known.put(key, known)
         return SpreadScoreClasses(kinds, known)
 
 
-def _crowds(constraints: Sequence[ConstraintCounts], widths: Sequence[int]) -> list[Crowd]:
+def _scored_constraints(constraints: Sequence[ConstraintCounts], widths: Sequence[int]) -> list[ScoredConstraint]:
     """What each constraint finds at a node of each kind."""
     labelled = np.ones(prod(widths), dtype=bool)
     values = np.unravel_index(np.arange(len(labelled)), tuple(widths))
     return [
-        Crowd(each.max_skew, value.astype(np.int32), labelled, None)
+        ScoredConstraint(each.max_skew, value.astype(np.int32), labelled, None)
         if each.domain is None
-        else Crowd(each.max_skew, each.pods[value], labelled, value)
+        else ScoredConstraint(each.max_skew, each.pods[value], labelled, value)
         for each, value in zip(constraints, values, strict=True)
     ]

@@ -7,7 +7,7 @@ behind it (``scheduling.plugins.spreading.terms``), or nothing where nothing doe
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Literal
 
@@ -86,7 +86,7 @@ class SpreadCompiler:
         key = int(self._pods.spread[pod]), merged
         known = self._own.get(key)
         if known is None:
-            known = self._own[key] = _compile(constraints, labels)
+            known = self._own[key] = own_terms(constraints, labels)
         return known
 
     def _default_terms(self, pod: int) -> SpreadTerms:
@@ -100,11 +100,8 @@ class SpreadCompiler:
     def _selected_by(self, selector: Selector) -> SpreadTerms:
         known = self._default.get(selector)
         if known is None:
-            known = self._default[selector] = SpreadTerms(
-                hard=tuple(_term(each, selector) for each in self._defaults if each.when_unsatisfiable == _HARD),
-                soft=tuple(_term(each, selector) for each in self._defaults if each.when_unsatisfiable == _SOFT),
-                requires_all_keys=not self._system,
-            )
+            terms = default_terms(self._defaults, selector)
+            known = self._default[selector] = replace(terms, requires_all_keys=not self._system)
         return known
 
 
@@ -162,7 +159,16 @@ class DefaultSelectors:
         return found
 
 
-def _compile(constraints: Sequence[TopologySpreadConstraint], labels: Mapping[str, str]) -> SpreadTerms:
+def default_terms(constraints: Sequence[TopologySpreadConstraint], selector: Selector) -> SpreadTerms:
+    """What the constraints of a profile say of a pod with this default selector."""
+    return SpreadTerms(
+        hard=tuple(_term(each, selector) for each in constraints if each.when_unsatisfiable == _HARD),
+        soft=tuple(_term(each, selector) for each in constraints if each.when_unsatisfiable == _SOFT),
+    )
+
+
+def own_terms(constraints: Sequence[TopologySpreadConstraint], labels: Mapping[str, str]) -> SpreadTerms:
+    """What constraints say of the pod with these labels that has them."""
     hard, hard_problem = _compile_some([each for each in constraints if each.when_unsatisfiable == _HARD], labels)
     soft, soft_problem = _compile_some([each for each in constraints if each.when_unsatisfiable == _SOFT], labels)
     return SpreadTerms(hard, soft, hard_problem=hard_problem, soft_problem=soft_problem)

@@ -1,8 +1,8 @@
-"""Soft spread constraints on nodes in visiting order, where only a window of them is scored at a time.
+"""Scores of soft spread constraints on nodes in visiting order, where only a window of the nodes is scored at a time.
 
-A window decides how many domains there are, hence how much the pods of one weigh, hence what speaks against each node
-before that is normalised. This is for nodes of many kinds, or of which some are not scored (``scheduling.plugins.spreading.score_classes``
-has the others). Sizes that differ by little often come to the same whole numbers; they are one scale then.
+The window decides how many domains there are, and with that the weight of the pods in one, and the raw score of each
+node. This is for nodes of many kinds, or some of which are not scored (``scheduling.plugins.spreading.score_classes``
+has the others). Numbers of domains that differ by little often give the same raw scores; these are computed once.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ Floats = npt.NDArray[np.float64]
 class WindowedSpread:
     """The scores of soft spread constraints; see ``scheduling.sampling.relative_scores``."""
 
-    #: What each constraint finds at a node of each kind.
-    crowds: Sequence[Crowd]
+    #: What each constraint counts at a node of each kind.
+    constraints: Sequence[ScoredConstraint]
     #: The domain of each node for each constraint; None where each node counts as one.
     domains: Sequence[IntArray | None]
     kinds: IntArray
     #: Which nodes are scored; the others are the last kind, get nothing and do not count.
     scored: BoolArray
-    #: All that speaks against each kind; different sizes may come to the same.
-    _crowdings: dict[bytes, int] = field(default_factory=dict)
+    #: The numbers of the raw scores of kinds that occur; different sizes may have the same.
+    _numbers: dict[bytes, int] = field(default_factory=dict)
     _raw: list[Scores] = field(default_factory=list)
 
     @staticmethod
-    def of(crowds: Sequence[Crowd], scored: BoolArray) -> WindowedSpread | None:
-        """``crowds`` are of the nodes that are scored. None where all of those are of one kind."""
-        places = _told_apart(crowds)
+    def of(constraints: Sequence[ScoredConstraint], scored: BoolArray) -> WindowedSpread | None:
+        """``constraints`` are on the nodes that are scored. None if all of those are of one kind."""
+        places = _kinds_of_nodes(constraints)
         if places.min(initial=0) == places.max(initial=0):
             return None
         if places.max() > _FEW:
@@ -52,8 +52,11 @@ class WindowedSpread:
         count = int(places.max()) + 1
         example = np.zeros(count, dtype=np.int64)
         example[places] = np.arange(len(places))
-        found = [crowd.at(example) for crowd in crowds]
-        domains = [None if crowd.domain is None else _scattered(crowd.domain, scored, 0) for crowd in crowds]
+        found = [constraint.at(example) for constraint in constraints]
+        domains = [
+            None if constraint.domain is None else _scattered(constraint.domain, scored, 0)
+            for constraint in constraints
+        ]
         return WindowedSpread(found, domains, _scattered(places, scored, count), scored)
 
     def scores(self, size: int) -> WindowScores:
@@ -65,7 +68,7 @@ class WindowedSpread:
         return clipped(scores, of_window)
 
     def _scales(self, size: int) -> IntArray:
-        """What speaks against each kind, by number, and the lowest and the highest of that."""
+        """Of each window: the number of its raw scores, and the lowest and the highest raw score in it."""
         sizes = [self._sizes(domain, size) for domain in self.domains]
         if all(each.min() == each.max() for each in sizes):
             number = self._number([int(each[0]) for each in sizes])
@@ -81,7 +84,7 @@ class WindowedSpread:
         return rows
 
     def _extremes(self, number: int, kinds: IntArray, size: int) -> tuple[Scores, Scores]:
-        """The lowest and the highest that speaks against a node of each window."""
+        """The lowest and the highest raw score of a node in each window."""
         raw = windows.narrow(self._raw[number])
         lowest = np.append(raw, raw.max())[kinds]
         highest = lowest if self.scored.all() else np.append(raw, raw.dtype.type(0))[kinds]
@@ -91,50 +94,50 @@ class WindowedSpread:
         return windows.count(self.scored, size) if domain is None else windows.distinct(domain, self.scored, size)
 
     def _number(self, sizes: Sequence[int]) -> int:
-        raw = crowding(self.crowds, sizes)
-        number = self._crowdings.setdefault(raw.tobytes(), len(self._raw))
+        raw = raw_scores(self.constraints, sizes)
+        number = self._numbers.setdefault(raw.tobytes(), len(self._raw))
         if number == len(self._raw):
             self._raw.append(raw)
         return number
 
 
-# The pods in a node's domains speak against it. Each constraint weighs its pods by how many domains the scored nodes
-# have, so that topologies with few domains are not drowned out by those with many. Source: PodTopologySpread,
-# Kubernetes 1.36.
+# A raw score is higher the more pods a node's domains have, and the highest raw score becomes the lowest score. Each
+# constraint weighs its pods by how many domains the scored nodes have, so that topologies with few domains count as much
+# as those with many. Source: PodTopologySpread, Kubernetes 1.36.
 @dataclass(slots=True, frozen=True)
-class Crowd:
-    """What one constraint finds at each of some scored nodes."""
+class ScoredConstraint:
+    """What one constraint counts at each of some scored nodes."""
 
     max_skew: int
     #: Matching pods in the node's domain, int32[node].
     pods: Counts
-    #: Whether the node has the topology key; the constraint has nothing against one that has not.
+    #: Whether the node has the topology key; one without has the raw score 0.
     labelled: BoolArray
     #: The domain of each node; None where each node counts as one.
     domain: IntArray | None
 
-    def speaks_against(self, size: int) -> Floats:
-        """How much the constraint has against each node, with so many domains in all."""
-        against: Floats = self.pods * np.float64(math.log(size + 2)) + (self.max_skew - 1)
+    def raw_score(self, size: int) -> Floats:
+        """The raw score of each node if there are so many domains."""
+        raw: Floats = self.pods * np.float64(math.log(size + 2)) + (self.max_skew - 1)
         if not self.labelled.all():
-            against[~self.labelled] = 0
-        return against
+            raw[~self.labelled] = 0
+        return raw
 
-    def at(self, nodes: IntArray) -> Crowd:
+    def at(self, nodes: IntArray) -> ScoredConstraint:
         """The same for some of the nodes."""
         domain = None if self.domain is None else self.domain[nodes]
-        return Crowd(self.max_skew, self.pods[nodes], self.labelled[nodes], domain)
+        return ScoredConstraint(self.max_skew, self.pods[nodes], self.labelled[nodes], domain)
 
 
-def _told_apart(crowds: Sequence[Crowd]) -> IntArray:
-    """Numbers that are equal where all constraints find the same."""
+def _kinds_of_nodes(constraints: Sequence[ScoredConstraint]) -> IntArray:
+    """Numbers of kinds of nodes: equal for nodes where all constraints count the same."""
     columns: list[npt.NDArray[np.integer | np.bool]] = []
-    for crowd in crowds:
+    for constraint in constraints:
         # Fewer numbers are told apart faster, and what is found at a node follows from its domain.
-        by_domain = crowd.domain is not None and crowd.domain.max(initial=0) < crowd.pods.max(initial=0)
-        columns.append(crowd.domain if crowd.domain is not None and by_domain else crowd.pods)
-        if not crowd.labelled.all():
-            columns.append(crowd.labelled)
+        by_domain = constraint.domain is not None and constraint.domain.max(initial=0) < constraint.pods.max(initial=0)
+        columns.append(constraint.domain if constraint.domain is not None and by_domain else constraint.pods)
+        if not constraint.labelled.all():
+            columns.append(constraint.labelled)
     places: IntArray = columns[0].astype(np.int64)
     for column in columns[1:]:
         if places.max(initial=0) > len(places):
@@ -152,12 +155,12 @@ def _scattered(values: IntArray, scored: BoolArray, others: int) -> IntArray:
     return everywhere
 
 
-def crowding(crowds: Sequence[Crowd], sizes: Sequence[int]) -> Scores:
-    """What all constraints together have against each node."""
-    against = np.zeros(len(crowds[0].pods))
-    for crowd, size in zip(crowds, sizes, strict=True):
-        against += crowd.speaks_against(size)
-    return _rounded(against)
+def raw_scores(constraints: Sequence[ScoredConstraint], sizes: Sequence[int]) -> Scores:
+    """The raw scores of nodes: the sum over all constraints."""
+    raw = np.zeros(len(constraints[0].pods))
+    for constraint, size in zip(constraints, sizes, strict=True):
+        raw += constraint.raw_score(size)
+    return _rounded(raw)
 
 
 def normalised(raw: Scores, lowest: int, highest: int) -> Scores:

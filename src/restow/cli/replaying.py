@@ -1,0 +1,134 @@
+"""The cluster as it was at a moment of a run, as a dump: the run is made again until then."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from shlex import quote
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+import restow
+from restow.cli.named_files import file_name
+from restow.cli.output import write_pieces
+from restow.cli.progress import Timings, working
+from restow.cli.simulation_inputs import Asked, Inputs, Staging, collect_garbage, read_inputs, staging_of
+from restow.cli.simulation_progress import simulating
+from restow.cli.simulation_record import check_unchanged
+from restow.cli.streams import warn
+from restow.errors import InputError
+from restow.kube.timestamps import SECOND, format_time
+from restow.reporting.simulation_document import MadeEviction, SimulationInputs, SimulationMetadata
+from restow.reporting.simulation_result import made_eviction
+from restow.reporting.simulation_wording import time_text
+from restow.reporting.wording import counted
+from restow.simulating.dumping import dump
+from restow.simulating.scenarios.playing import Play, begin
+from restow.simulating.scenarios.running import advance
+from restow.sources.reading import read_text
+from restow.sources.sizes import Sizes
+
+_KIND: Final = "SimulationResult"
+
+
+@dataclass(slots=True, frozen=True)
+class ReplayRequest:
+    """What was asked for, as it was written."""
+
+    result: str
+    #: Nanoseconds since the start of the run.
+    at: int | None
+    verbose: int
+
+
+class _Headed(Struct, frozen=True):
+    """What any document says of itself."""
+
+    kind: str = ""
+
+
+class _Recorded(Struct, frozen=True, rename="camel"):
+    """Of the result of a run what says how to make it again, and whether it is the same."""
+
+    metadata: SimulationMetadata
+    inputs: SimulationInputs
+    evictions: tuple[MadeEviction, ...]
+
+
+def replay(request: ReplayRequest) -> None:
+    """Make a run again and write the cluster as it was; InputError where that is not the same run any more."""
+    clock = Timings()
+    name = file_name(request.result)
+    with clock.phase("load"), working("reading the scenario"):
+        recorded = _recorded(request.result, name)
+        at = _moment(request.at, recorded, name)
+        check_unchanged(recorded.inputs, name)
+        inputs, staging = _read(recorded, at)
+    collect_garbage()
+    with clock.phase("simulate"), simulating(at) as tick:
+        play = begin(staging.scenario, staging.cast, inputs.now)
+        # What happens at that moment has not happened yet.
+        for now in advance(play, inputs.now + at - 1):
+            tick(now - inputs.now)
+    _check_same(play, recorded, at, name)
+    write_pieces(dump(play.simulation.store))
+    warn(_advice(play, staging, recorded.inputs.policy, at))
+    if request.verbose:
+        warn(clock.lines())
+
+
+def _recorded(path: str, name: str) -> _Recorded:
+    text = read_text(path, Sizes())
+    try:
+        if msgspec.json.decode(text, type=_Headed).kind != _KIND:
+            raise InputError(f"{name} is not what restow simulate -o json writes: its kind is not {_KIND}")
+        return msgspec.json.decode(text, type=_Recorded)
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise InputError(f"{name} is not what restow simulate -o json writes: {error}") from error
+
+
+def _moment(at: int | None, recorded: _Recorded, name: str) -> int:
+    seconds = recorded.metadata.seconds
+    if at is None:
+        raise InputError("--replay needs --at: a moment of the run, such as --at 3h")
+    if not 0 <= at <= seconds * SECOND:
+        raise InputError(f"--at must be from 0s to {time_text(seconds)}, the end of the run in {name}")
+    return at
+
+
+def _read(recorded: _Recorded, at: int) -> tuple[Inputs, Staging]:
+    metadata, made = recorded.metadata, recorded.inputs
+    inputs = read_inputs(Asked(made.filenames, max(at, 1), False, metadata.begins, metadata.seed))
+    return inputs, staging_of(inputs, made.policy)
+
+
+def _check_same(play: Play, recorded: _Recorded, at: int, name: str) -> None:
+    """Raise InputError where other pods were evicted than in the recorded run: another restow decides otherwise."""
+    play.observer.finish()
+    now = _evicted(map(made_eviction, play.recorder.finish(at).evictions), at)
+    if now != _evicted(recorded.evictions, at):
+        versions = f"it was made by restow {recorded.metadata.restow_version}, and this is {restow.__version__}"
+        raise InputError(
+            f"the run in {name} cannot be made again, other pods are evicted now: {versions}; simulate again"
+        )
+
+
+def _evicted(made: Iterable[MadeEviction], at: int) -> list[tuple[float, str, str, str]]:
+    """What was evicted before a moment, when and by whom; results have times in milliseconds."""
+    limit = at / SECOND - 0.001
+    return [(each.at, each.pod, each.by, each.node) for each in made if each.at < limit]
+
+
+def _advice(play: Play, staging: Staging, policy: str | None, at: int) -> list[str]:
+    """What the dump is, and how to ask what the descheduler made of it."""
+    store, scenario = play.simulation.store, staging.scenario
+    size = f"{counted(len(store.list('Node')), 'node')}, {counted(len(store.list('Pod')), 'pod')}"
+    told = f"the cluster at {time_text(at / SECOND)} of the run: {size}"
+    if scenario.descheduling is None:
+        return [told]
+    bundled = policy is None and scenario.descheduling.policy is None
+    flags = ["restow plan -f FILE", *([] if bundled else [f"--policy-config-file {quote(staging.policy)}"])]
+    flags += [f"--placement {scenario.descheduling.placement}", f"--now {format_time(play.simulation.agenda.now + 1)}"]
+    return [told, f"what the descheduler decides then: {' '.join(flags)}"]

@@ -1,0 +1,34 @@
+"""``restow scheduler``: a scheduler that pods choose by name, beside the cluster's own, with kube-scheduler's flags."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from restow.cli.run_flags import last_ones
+from restow.cli.scheduler_flags import SchedulerFlags
+
+EXAMPLES = """Examples:
+  restow scheduler --leader-elect=false
+  restow scheduler --kubeconfig admin.conf --config scheduler.yaml
+  restow scheduler --profile random --seed 1 --v 2
+"""
+
+_DEFAULTS = SchedulerFlags()
+
+
+def scheduler(*, flags: Annotated[SchedulerFlags, Parameter(name="*")] = _DEFAULTS) -> int:
+    """Schedule the pods that name this scheduler, by kube-scheduler's rules, until it is stopped.
+
+    A pod chooses it with spec.schedulerName: my-scheduler. Pods of other schedulers are never touched, and always counted.
+    """
+    from restow.cli.scheduler_run import schedule
+
+    return schedule(flags)
+
+
+def canonical(arguments: Sequence[str]) -> list[str]:
+    """Return the arguments after ``scheduler`` as cyclopts takes them, whatever a Go program would make of them."""
+    return last_ones(arguments, SchedulerFlags, {})

@@ -1,0 +1,173 @@
+"""``restow simulate``: scenarios, in which a cluster, its controllers and a policy run in virtual time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import App, Group, Parameter
+
+from restow.cli.flag_values import duration
+from restow.cli.options import PATHS, Now, PolicyConfigFile, TableOrJson, Verbosity, time_span
+from restow.cli.progress import told
+from restow.errors import InputError
+
+if TYPE_CHECKING:
+    from restow.cli.simulation_inputs import Asked
+
+_SIMULATE = """Examples:
+  restow simulate -f scenario.yaml
+  restow simulate -f scenario.yaml --policy-config-file policy.yaml
+  restow simulate -f cluster.json --policy-config-file policy.yaml \\
+    --until stable
+  restow simulate -f scenario.yaml -f cluster.json --for 24h --seed 7
+  restow simulate -f scenario.yaml -o html > run.html
+  restow simulate -f scenario.yaml -o json | jq .summary
+  restow simulate -f scenario.yaml --compare today.yaml proposed.yaml
+  restow simulate --replay run.json --at 3h > then.json
+  restow simulate check -f scenario.yaml
+"""
+
+app = App(name="simulate", usage="restow simulate -f PATH [OPTIONS]", help_epilogue=_SIMULATE, sort_key=10)
+
+_FINDINGS = "ScenarioFindings"
+_CHECK = f"""Examples:
+  restow simulate check -f scenario.yaml
+  restow simulate check -f node-fails.yaml -f rollout.yaml -o json
+
+The JSON document:
+  {{"apiVersion": "restow.dev/v1alpha1", "kind": "{_FINDINGS}",
+   "findings": [{{"file": "scenario.yaml", "line": 14,
+                 "severity": "error|warning|note",
+                 "path": "events[0].scale", "message": "...",
+                 "hint": "..."}}],
+   "summary": {{"files": 1, "errors": 1, "warnings": 0, "notes": 0}}}}
+"""
+
+_FILES = (
+    "A scenario, or - for one on standard input; or a dump of a cluster, a file or a directory, whose objects are there "
+    "at the start. Repeatable, with one scenario at most."
+)
+_POLICY = (
+    "DeschedulerPolicy of the descheduler in the simulation, in place of the scenario's. Default: the scenario's; of a "
+    "dump without a scenario a bundled policy."
+)
+_FOR = "Virtual time to simulate, such as 24h. Default: the scenario's."
+_UNTIL = (
+    "stable ends the run as soon as nothing has changed for 10 minutes and two cycles of the descheduler, at the latest "
+    "after --for, or else 24h."
+)
+_NOW = "When the virtual time begins, such as 2026-11-21T00:00:00Z. Default: as the scenario says, or now."
+_SEED = "What is random follows from it. Default: the scenario's, or 1."
+_COMPARE = (
+    "Compare two policies or more: run each in the same futures, on all cores, and say which is better in what. The first "
+    "is the one that the others are held against."
+)
+_SEEDS = "How many futures there are for --compare: seeds from --seed on. Default: 20."
+_REPLAY = (
+    "Write the cluster as it was at a moment of a run, as a dump for -f of restow plan, explain and simulate. RESULT is "
+    "what -o json wrote; it names the files that it was made from, which must not have changed."
+)
+_AT = "The moment for --replay, such as 3h: before anything happens that happens then."
+
+_Files = Annotated[list[str] | None, PATHS, Parameter(name=["-f", "--filename"], metavar="PATH", help=_FILES)]
+_Policy = Annotated[PolicyConfigFile, Parameter(help=_POLICY)]
+_For = Annotated[int | None, time_span(Group.create_default_parameters(), _FOR, duration), Parameter(name="--for")]
+_Until = Annotated[Literal["stable"] | None, Parameter(metavar="stable", help=_UNTIL)]
+_Now = Annotated[Now, Parameter(help=_NOW)]
+_Seed = Annotated[int | None, Parameter(metavar="N", help=_SEED)]
+_Compare = Annotated[
+    list[str] | None, Parameter(name="--compare", metavar="FILE FILE...", consume_multiple=True, help=_COMPARE)
+]
+_Seeds = Annotated[int | None, Parameter(metavar="N", help=_SEEDS)]
+_Replay = Annotated[str | None, PATHS, Parameter(metavar="RESULT", help=_REPLAY)]
+_At = Annotated[int | None, time_span(Group.create_default_parameters(), _AT, duration)]
+_Form = Annotated[
+    Literal["table", "json", "html"],
+    Parameter(name=["-o", "--output"], metavar="FORM", help="table, json or html, a page with charts."),
+]
+
+
+@app.default
+def simulate(
+    *,
+    filename: _Files = None,
+    policy_config_file: _Policy = None,
+    for_: _For = None,
+    until: _Until = None,
+    now: _Now = None,
+    seed: _Seed = None,
+    compare: _Compare = None,
+    seeds: _Seeds = None,
+    replay: _Replay = None,
+    at: _At = None,
+    output: _Form = "table",
+    verbose: Verbosity = 0,
+) -> int:
+    """Run a cluster, its controllers and a policy in virtual time, and tell what came of it.
+
+    A scenario says what there is at the start, what happens when, and what is expected; a dump of a cluster is enough to
+    see what a policy does to it. Nothing outside is read or changed, and the same input with the same seed has the same
+    result. Exit status: 3 if an expectation fails.
+    """
+    from restow.cli.simulating import SimulationRequest
+    from restow.cli.simulating import simulate as run
+    from restow.cli.simulation_inputs import Asked
+
+    if replay is not None:
+        others = [filename, policy_config_file, for_, until, now, seed, compare, seeds]
+        is_alone = all(each is None for each in others) and output == "table"
+        _refuse(not is_alone, "--replay makes the run of RESULT again; leave everything but --at out")
+        return _replay(replay, at, verbose)
+    _refuse(at is not None, "--at goes with --replay: --replay run.json --at 3h")
+    asked = Asked(tuple(filename or ()), for_, until == "stable", now, seed)
+    if compare is not None:
+        _refuse(policy_config_file is not None, "--compare names the policies; leave --policy-config-file out")
+        return _compare(asked, compare, seeds, output, verbose)
+    _refuse(seeds is not None, "--seeds goes with --compare; one run has --seed")
+    return run(SimulationRequest(asked, policy_config_file, output, verbose))
+
+
+def _refuse(is_odd: bool, sentence: str) -> None:  # noqa: FBT001 - as an assertion
+    """Raise InputError where an option is given that does not go with the others."""
+    if is_odd:
+        raise InputError(sentence)
+
+
+def _replay(result: str, at: int | None, verbose: int) -> int:
+    from restow.cli.replaying import ReplayRequest, replay
+
+    replay(ReplayRequest(result, at, verbose))
+    return 0
+
+
+def _compare(asked: Asked, policies: list[str], seeds: int | None, output: str, verbose: int) -> int:
+    from restow.cli.comparing import FUTURES, ComparisonRequest, compare
+
+    return compare(ComparisonRequest(asked, tuple(policies), FUTURES if seeds is None else seeds, output, verbose))
+
+
+Scenarios = Annotated[
+    list[str] | None,
+    PATHS,
+    Parameter(
+        name=["-f", "--filename"],
+        metavar="PATH",
+        help="A scenario, or - for standard input. Repeatable. Files that it names are read and checked too.",
+    ),
+]
+
+
+@app.command(usage="restow simulate check -f SCENARIO [OPTIONS]", help_epilogue=_CHECK, sort_key=1)
+def check(*, filename: Scenarios = None, output: TableOrJson = "table", verbose: Verbosity = 0) -> int:
+    """Report what in a scenario cannot be used, or does not do what it says, without running it.
+
+    Errors are what cannot be used, warnings what never happens, notes what is worth knowing. Exit status: 2 if there are
+    errors, otherwise 0.
+    """
+    from restow.cli import file_findings
+    from restow.simulating.scenarios.reading import check_file
+
+    with told("check", verbose):
+        found = file_findings.examine(filename or [], check_file, "scenario")
+    file_findings.write(found, output, _FINDINGS, file_findings.advice)
+    return found.status

@@ -1,0 +1,195 @@
+"""Binding a pod to a node, as a scheduler does: by the Binding subresource, after its volumes have been prepared.
+
+A Binding names the pod's uid, so a pod that was made anew under the same name is left alone, and a pod is bound once only:
+the API server refuses the second binding. So asking twice is safe. Where an answer is lost, the question is repeated, and
+a refusal after that is compared with the pod itself: it may be our own first request that took the place.
+Source: the binding subresource, Kubernetes 1.36.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from restow.client import objects
+from restow.client.back_off import patiently
+from restow.client.errors import (
+    ApiError,
+    ClientError,
+    Conflict,
+    Forbidden,
+    NoCredentials,
+    NotFound,
+    Unreachable,
+    Untrusted,
+    missing_right,
+)
+from restow.client.leadership import Permit
+from restow.client.objects import PatchKind
+from restow.client.resources import RESOURCES, Resource
+from restow.client.transport import Api, Call
+
+_PODS: Final = RESOURCES["Pod"]
+_CLAIMS: Final = RESOURCES["PersistentVolumeClaim"]
+_VOLUMES: Final = RESOURCES["PersistentVolume"]
+#: Answers after which nobody knows whether the request was carried out.
+_UNKNOWN: Final = (500, 502, 504)
+
+_SELECTED_NODE: Final = "volume.kubernetes.io/selected-node"
+_BOUND_BY_CONTROLLER: Final = "pv.kubernetes.io/bound-by-controller"
+
+
+@dataclass(slots=True, frozen=True)
+class ObjectRef:
+    """An object as it was when somebody decided about it."""
+
+    #: Empty for an object without one.
+    namespace: str
+    name: str
+    uid: str
+    #: Empty where a later version will do as well.
+    resource_version: str = ""
+
+    @property
+    def preconditions(self) -> dict[str, str]:
+        """What a request names so that it fails for any other object, or any other version."""
+        versions = {"resourceVersion": self.resource_version} if self.resource_version else {}
+        return {"uid": self.uid, **versions}
+
+
+@dataclass(slots=True, frozen=True)
+class Bound:
+    """The pod is on the node, by this request or by an earlier one whose answer was lost."""
+
+
+@dataclass(slots=True, frozen=True)
+class Elsewhere:
+    """Somebody else has bound the pod."""
+
+    node: str
+    message: str
+
+
+@dataclass(slots=True, frozen=True)
+class Gone:
+    """There is no such pod any more, it is being deleted, or another one has its name."""
+
+    message: str
+
+
+@dataclass(slots=True, frozen=True)
+class Refused:
+    """The pod was not bound, and still waits."""
+
+    message: str
+
+
+@dataclass(slots=True, frozen=True)
+class Unanswered:
+    """No answer: the pod may be bound to the node, now or in a moment. A watch will tell, and asking again is safe."""
+
+    message: str
+
+
+Outcome = Bound | Elsewhere | Gone | Refused | Unanswered
+
+
+class _PodName(Struct, frozen=True):
+    namespace: str
+    name: str
+    uid: str
+
+
+class _Node(Struct, frozen=True):
+    name: str
+    kind: str = "Node"
+
+
+class _Binding(Struct, frozen=True, rename="camel"):
+    metadata: _PodName
+    target: _Node
+    api_version: str = "v1"
+    kind: str = "Binding"
+
+
+class _Meta(Struct, frozen=True, rename="camel"):
+    uid: str = ""
+    deletion_timestamp: str | None = None
+
+
+class _Spec(Struct, frozen=True, rename="camel"):
+    node_name: str = ""
+
+
+class _Found(Struct, frozen=True):
+    metadata: _Meta = _Meta()
+    spec: _Spec = _Spec()
+
+
+async def bind(api: Api, pod: ObjectRef, node: str, *, permit: Permit) -> Outcome:
+    """Bind a pod to a node (its name); NotPermitted is raised if the permission ends before anything was sent.
+
+    Any refusal is an outcome and says in one sentence why.
+    """
+    binding = _Binding(_PodName(pod.namespace, pod.name, pod.uid), _Node(node))
+    call = Call("POST", _PODS.path(pod.namespace, pod.name, "binding"), body=msgspec.json.encode(binding))
+    try:
+        await patiently(lambda: api.send(call, permit=permit))
+    except (Conflict, NotFound) as error:
+        return await _as_it_is(api, pod, node, error)
+    except Unreachable as error:
+        return Unanswered(str(error))
+    except (NoCredentials, Untrusted) as error:
+        return Refused(str(error))
+    except Forbidden as error:
+        return Refused(missing_right(error, _PODS, ("create",), "binding"))
+    except ApiError as error:
+        return Unanswered(error.message) if error.status in _UNKNOWN else Refused(error.message)
+    return Bound()
+
+
+async def _as_it_is(api: Api, pod: ObjectRef, node: str, refusal: ApiError) -> Outcome:
+    """What a refused pod turns out to be."""
+    try:
+        found = await objects.get(api, _PODS, pod.namespace, pod.name, _Found)
+    except NotFound:
+        return Gone(refusal.message)
+    except ClientError:
+        return Unanswered(refusal.message)
+    if found.metadata.uid != pod.uid or found.metadata.deletion_timestamp is not None:
+        return Gone(refusal.message)
+    if found.spec.node_name == node:
+        return Bound()
+    if found.spec.node_name:
+        return Elsewhere(found.spec.node_name, refusal.message)
+    return Refused(refusal.message)
+
+
+# Source: VolumeBinding, Kubernetes 1.36: the provisioner of a claim with WaitForFirstConsumer waits for the annotation, and
+# the controller of volumes binds a claim to the volume that names it.
+async def select_node(api: Api, claim: ObjectRef, node: str, *, permit: Permit) -> None:
+    """Ask for a claim's volume to be made where a node can reach it; Conflict if the claim is no longer as it was."""
+    metadata = claim.preconditions | {"annotations": {_SELECTED_NODE: node}}
+    await _change(api, _CLAIMS, claim, {"metadata": metadata}, permit)
+
+
+async def claim_volume(api: Api, volume: ObjectRef, claim: ObjectRef, *, permit: Permit) -> None:
+    """Reserve a volume that exists for a claim; Conflict if the volume is no longer as it was."""
+    reference = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "namespace": claim.namespace,
+        "name": claim.name,
+        **claim.preconditions,
+    }
+    metadata = volume.preconditions | {"annotations": {_BOUND_BY_CONTROLLER: "yes"}}
+    await _change(api, _VOLUMES, volume, {"metadata": metadata, "spec": {"claimRef": reference}}, permit)
+
+
+async def _change(api: Api, resource: Resource, thing: ObjectRef, change: object, permit: Permit) -> None:
+    await patiently(
+        lambda: objects.patch(api, resource, thing.namespace, thing.name, change, kind=PatchKind.MERGE, permit=permit)
+    )

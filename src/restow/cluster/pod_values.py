@@ -1,0 +1,156 @@
+"""What the columns of ``Pods`` are made of: phases, flags, and the distinct values that identifiers point into."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from restow.kube.node_selection import NodeSelection, WeightedTerm
+from restow.kube.objects import (
+    AWSElasticBlockStore,
+    Condition,
+    ContainerStatus,
+    GCEPersistentDisk,
+    ISCSIVolume,
+    OwnerReference,
+    PodAffinity,
+    RBDVolume,
+    Toleration,
+    TopologySpreadConstraint,
+)
+
+#: A time that is absent (Go's zero time lies further back than int64 nanoseconds reach).
+NO_TIME = np.iinfo(np.int64).min
+
+
+class Phase(enum.IntEnum):
+    """``status.phase``; an absent phase is Pending-like for every rule that restow has."""
+
+    UNKNOWN = 0
+    PENDING = 1
+    RUNNING = 2
+    SUCCEEDED = 3
+    FAILED = 4
+
+
+#: The phases of pods that hold nothing any more.
+OVER = frozenset((int(Phase.SUCCEEDED), int(Phase.FAILED)))
+PHASES = {"Pending": Phase.PENDING, "Running": Phase.RUNNING, "Succeeded": Phase.SUCCEEDED, "Failed": Phase.FAILED}
+
+
+class Flag(enum.IntFlag):
+    """What annotations and metadata say about a pod, as bits of one column."""
+
+    EVICT = 1
+    PREFER_NO_EVICTION = 2
+    MIRROR = 4
+    STATIC = 8
+    TERMINATING = 16
+    LOCAL_STORAGE = 32
+    CLAIMS = 64
+    RESOURCE_CLAIMS = 128
+    NEVER_PREEMPTS = 256
+    REQUEST_EVICT_ONLY = 512
+    #: A pod of its index of a Job has failed before.
+    INDEX_FAILED = 1024
+    #: It waits behind the scheduling gate that steering holds new pods back with.
+    STEERING_GATE = 2048
+
+
+@dataclass(slots=True, frozen=True)
+class Rules:
+    """Where a pod may go: node selector and affinity of one distinct pair of texts."""
+
+    #: Required node affinity AND node selector.
+    selection: NodeSelection
+    #: Whether ``spec.nodeSelector`` names any label.
+    has_node_selector: bool = False
+    #: Whether ``affinity.nodeAffinity`` is present at all, even if only preferred.
+    has_node_affinity: bool = False
+    #: Whether required node affinity is present, even without terms.
+    has_required: bool = False
+    preferred: tuple[WeightedTerm, ...] = ()
+    pod_affinity: PodAffinity | None = None
+    pod_anti_affinity: PodAffinity | None = None
+
+
+class HostPort(NamedTuple):
+    """A port of the node that a pod takes; an empty address is 0.0.0.0."""
+
+    ip: str
+    protocol: str
+    port: int
+
+
+#: A disk that a pod names itself, without a claim.
+Disk = GCEPersistentDisk | AWSElasticBlockStore | ISCSIVolume | RBDVolume
+
+
+class PodVolume(NamedTuple):
+    """A volume that matters to scheduling: from a claim, or a disk."""
+
+    #: The name of the claim; a generic ephemeral volume has one of its own, ``<pod>-<volume>``.
+    claim: str = ""
+    ephemeral: bool = False
+    disk: Disk | None = None
+
+    @property
+    def is_named_claim(self) -> bool:
+        """Whether the pod names a claim (``persistentVolumeClaim``)."""
+        return self.disk is None and not self.ephemeral
+
+
+@dataclass(slots=True, frozen=True)
+class ContainerResources:
+    """Requests of one distinct set of containers."""
+
+    #: Effective request by resource name: cpu in milli, everything else in whole units, rounded up.
+    requests: Mapping[str, int]
+    #: Resource names that a regular or init container requests explicitly, even as 0.
+    named: frozenset[str]
+    #: QoS class that the containers imply when the status does not tell.
+    qos: int
+    #: What scores count for a pod on a node: containers that request no CPU or memory take 100m and 200Mi.
+    nonzero: Mapping[str, int]
+    #: The same for a pod that is being scheduled; requests of the pod itself do not count there.
+    scored: Mapping[str, int]
+
+
+@dataclass(slots=True, frozen=True)
+class PodStates:
+    """Phase, reason and container states of one distinct status."""
+
+    phase: str
+    reason: str
+    containers: tuple[ContainerStatus, ...]
+    init_containers: tuple[ContainerStatus, ...]
+    ephemeral_containers: tuple[ContainerStatus, ...]
+
+
+@dataclass(slots=True, frozen=True)
+class PodTables:
+    """The distinct values that the identifier columns of ``Pods`` point into."""
+
+    namespaces: list[str]
+    labels: list[Mapping[str, str]]
+    owners: list[tuple[OwnerReference, ...]]
+    resources: list[ContainerResources]
+    #: What pods hold that are being resized: requests and ``nonzero``, as in ContainerResources.
+    held: list[tuple[Mapping[str, int], Mapping[str, int]]]
+    tolerations: list[tuple[Toleration, ...]]
+    rules: list[Rules]
+    spread: list[tuple[TopologySpreadConstraint, ...]]
+    images: list[tuple[str, ...]]
+    init_images: list[tuple[str, ...]]
+    #: Images that are mounted as volumes.
+    volume_images: list[tuple[str, ...]]
+    ports: list[tuple[HostPort, ...]]
+    schedulers: list[str]
+    gates: list[tuple[str, ...]]
+    volumes: list[tuple[PodVolume, ...]]
+    states: list[PodStates]
+    conditions: list[tuple[Condition, ...]]

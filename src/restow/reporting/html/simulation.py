@@ -1,0 +1,238 @@
+"""``restow simulate -o html``: a run as a page to show to colleagues; it has no script."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from restow.plain_text import printable
+from restow.reporting.html.charts import Axis
+from restow.reporting.html.elements import EMPTY, Markup, joined, section, tag, text
+from restow.reporting.html.frame import contents, facts, figure, origin, whole_page
+from restow.reporting.html.simulation_charts import eviction_charts, numbers_table, run_charts
+from restow.reporting.html.tables import cards, left_out
+from restow.reporting.simulation_timeline import happenings, moved_again
+from restow.reporting.simulation_wording import short_name, time_text, verdict_text
+from restow.reporting.wording import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from restow.reporting.simulation_document import MadeEviction, SimulationResult
+
+STYLES: Final = ("style.css", "simulation.css")
+MOST_LINES: Final = 400
+MOST_ROWS: Final = 100
+_MOST_STOPS: Final = 12
+_MARKS: Final = {"met": "✓", "failed": "✗", "undecided": "?"}
+
+
+def form(result: SimulationResult) -> bytes:
+    """``-o html``."""
+    return render_simulation(result).encode()
+
+
+def render_simulation(result: SimulationResult) -> str:
+    """Return the page; the same result gives the same text."""
+    axis = Axis(result.metadata.seconds, sorted({each.at for each in result.events}))
+    sections = {
+        "run": _run(result, axis),
+        "evictions": _evictions(result, axis),
+        "again": _again(result),
+        "disruption": _disruption(result),
+        "events": _events(result),
+        "expectations": _expectations(result),
+        "versions": _versions(result),
+    }
+    titles = {"run": "The run", "evictions": "Evictions", "again": "Moved again", "disruption": "Disruption"}
+    titles |= {"events": "What happened", "expectations": "Expectations", "versions": "Versions"}
+    places = {name: title for name, title in titles.items() if sections[name]}
+    page = (_header(result), contents(places), tag("main", *sections.values()))
+    return whole_page(f"{_headline(result)} - restow simulate", page, STYLES)
+
+
+def _header(result: SimulationResult) -> Markup:
+    metadata = result.metadata
+    policy = f"{metadata.policy}, {metadata.placement} placement" if metadata.policy else "no descheduler"
+    return tag(
+        "header",
+        origin(("restow simulate", metadata.scenario, policy, f"seed {metadata.seed}")),
+        tag("h1", text(_headline(result))),
+        tag("p", text(_lead(result)), class_="lead"),
+        tag("dl", *_figures(result), class_="figures"),
+        _attention(result),
+    )
+
+
+def _headline(result: SimulationResult) -> str:
+    summary = result.summary
+    told = f"{counted(summary.evictions, 'eviction')} in {time_text(result.metadata.seconds)}"
+    expected = len(result.expectations)
+    if summary.failed:
+        return f"{told}; {summary.failed:,} of {counted(expected, 'expectation')} failed"
+    if summary.met:
+        return f"{told}; {summary.met:,} of {counted(expected, 'expectation')} met"
+    in_vain = sum(each.returned for each in result.strategies)
+    return f"{told}, {in_vain:,} of them in vain" if in_vain else told
+
+
+def _lead(result: SimulationResult) -> str:
+    summary, described = result.summary, result.metadata.description.strip()
+    quiet = summary.quiet_after_seconds
+    calm = "Not quiet at the end." if quiet is None else f"Quiet since {time_text(quiet)}."
+    holds = f"{counted(summary.nodes, 'node')} and {counted(summary.pods, 'pod')} at the end."
+    return printable(" ".join([described.rstrip(".") + "." if described else "", holds, calm]).strip())
+
+
+def _figures(result: SimulationResult) -> Iterator[Markup]:
+    summary, samples = result.summary, result.samples
+    in_vain = sum(each.returned for each in result.strategies)
+    again = sum(each.again for each in result.strategies)
+    yield figure("Evictions", text(f"{summary.evictions:,}"), f"{in_vain:,} in vain, {summary.refused:,} refused")
+    yield figure("Moved again", text(f"{again:,}"), "of the evicted pods had replaced evicted ones")
+    waited = f"pods at most, one of them for {time_text(summary.longest_pending_seconds)}"
+    yield figure("Pending", text(f"{summary.most_pending:,}"), waited)
+    highest, last = f"{max(*samples.cpu_spread, summary.cpu_spread):.2f}", f"{summary.cpu_spread:.2f}"
+    change = joined([text(highest), tag("span", text(" → "), class_="dim"), text(last)])
+    yield figure("CPU imbalance", change, "standard deviation over the nodes: its highest, and at the end")
+
+
+def _attention(result: SimulationResult) -> Markup:
+    if not result.mishaps:
+        return EMPTY
+    sentences = (f"{each.path} did not happen: {each.message}" for each in result.mishaps[:MOST_ROWS])
+    items = tag("ul", *(tag("li", text(each)) for each in sentences))
+    return tag("aside", tag("strong", text("Please note")), items, class_="attention", aria_label="Notes")
+
+
+def _run(result: SimulationResult, axis: Axis) -> Markup:
+    marks = "Dashed lines are what the scenario had happen. " if axis.marks else ""
+    reading = f"{marks}A number every {time_text(result.samples.every_seconds)}; point at a moment to read it."
+    return section(
+        "run", "The run", tag("p", text(reading), class_="dim"), *run_charts(result, axis), numbers_table(result)
+    )
+
+
+def _evictions(result: SimulationResult, axis: Axis) -> Markup:
+    if not result.strategies:
+        return section("evictions", "Evictions", tag("p", text("Nobody evicted a pod.")))
+    rows = (
+        {
+            "Evicted by": text(each.by),
+            "Pods": text(f"{each.evicted:,}"),
+            "Moved": text(f"{each.moved:,}"),
+            "In vain": text(f"{each.returned:,}"),
+            "Waiting": text(f"{each.waiting:,}"),
+            "Not replaced": text(f"{each.unreplaced:,}"),
+            "Again": text(f"{each.again:,}"),
+            "Refused": text(f"{each.refused:,}"),
+        }
+        for each in result.strategies
+    )
+    return section("evictions", "Evictions", *eviction_charts(result, axis), cards(rows))
+
+
+def _again(result: SimulationResult) -> Markup:
+    courses = moved_again(result.evictions)
+    if not courses:
+        return EMPTY
+    reading = (
+        f"{counted(len(courses), 'pod')} moved on after a move: the evicted pod had itself replaced an evicted one."
+    )
+    rows = (
+        {
+            "Workload": text(short_name(each[0].workload)),
+            "Evictions": text(f"{len(each):,}"),
+            "Nodes": text(" → ".join(_stops(each))),
+            "When": text(_times(each)),
+            "By": text(", ".join(dict.fromkeys(made.by for made in each))),
+        }
+        for each in courses[:MOST_ROWS]
+    )
+    told = tag("p", text(reading), class_="dim")
+    return section("again", "Moved again", told, left_out(len(courses), MOST_ROWS), cards(rows))
+
+
+def _stops(course: Sequence[MadeEviction]) -> list[str]:
+    """The nodes on a pod's way; of a long one the beginning."""
+    stops = [*(each.node for each in course), course[-1].replacement_node or "-"]
+    return stops if len(stops) <= _MOST_STOPS else [*stops[:_MOST_STOPS], f"{len(stops) - _MOST_STOPS:,} more"]
+
+
+def _times(course: Sequence[MadeEviction]) -> str:
+    times = [time_text(each.at) for each in course[:_MOST_STOPS]]
+    return ", ".join([*times, *(["..."] if len(course) > _MOST_STOPS else [])])
+
+
+def _disruption(result: SimulationResult) -> Markup:
+    if not result.workloads and not result.budgets:
+        return EMPTY
+    below = "Below desired: for how long a workload that had been complete had fewer ready pods than it shall have. "
+    zero = "At zero: for how long a PodDisruptionBudget let none of its pods go."
+    told = tag("p", text((below if result.workloads else "") + (zero if result.budgets else "")), class_="dim")
+    return section("disruption", "Disruption", told, _workloads(result), _budgets(result))
+
+
+def _workloads(result: SimulationResult) -> Markup:
+    rows = (
+        {
+            "Workload": text(short_name(each.workload)),
+            "Evicted": text(f"{each.evicted:,}"),
+            "Again": text(f"{each.again:,}"),
+            "Below desired": text(time_text(each.below_seconds)),
+            "Longest gap": text(time_text(each.longest_below_seconds)),
+        }
+        for each in result.workloads[:MOST_ROWS]
+    )
+    return joined([left_out(len(result.workloads), MOST_ROWS), cards(rows)])
+
+
+def _budgets(result: SimulationResult) -> Markup:
+    rows = (
+        {
+            "Disruption budget": text(short_name(f"pdb/{each.budget}")),
+            "At zero": text(time_text(each.zero_seconds)),
+            "Longest": text(time_text(each.longest_zero_seconds)),
+        }
+        for each in result.budgets[:MOST_ROWS]
+    )
+    return joined([left_out(len(result.budgets), MOST_ROWS), cards(rows)])
+
+
+def _events(result: SimulationResult) -> Markup:
+    happened = happenings(result)
+    if not happened:
+        return EMPTY
+    lines = (
+        tag("li", tag("span", text(time_text(each.at)), class_="time"), text(f" {each.text}"))
+        for each in happened[:MOST_LINES]
+    )
+    return section("events", "What happened", left_out(len(happened), MOST_LINES), tag("ol", *lines, class_="timeline"))
+
+
+def _expectations(result: SimulationResult) -> Markup:
+    if not result.expectations:
+        return EMPTY
+    items = (
+        tag(
+            "li",
+            tag("span", text(f"{_MARKS[each.result]} {each.result}"), class_="verdict"),
+            tag("p", text(each.text)),
+            tag("p", text(verdict_text(each)), class_="dim"),
+            class_=each.result,
+        )
+        for each in result.expectations
+    )
+    return section("expectations", "Expectations", tag("ul", *items, class_="verdicts"))
+
+
+def _versions(result: SimulationResult) -> Markup:
+    metadata = result.metadata
+    known = {
+        "restow": metadata.restow_version,
+        "scenario": metadata.scenario,
+        "policy": metadata.policy or "no descheduler",
+        "virtual time": f"{time_text(metadata.seconds)} from {metadata.begins}",
+        "seed": str(metadata.seed),
+        "document": f"{result.kind} {result.api_version}",
+    }
+    return section("versions", "Versions", facts(known))

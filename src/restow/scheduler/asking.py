@@ -1,0 +1,120 @@
+"""Asks a scheduler that runs why a pod waits: its page ``/pods/NAMESPACE/NAME``, over HTTPS, with a bearer token.
+
+The token is that of a file, or the kubeconfig's. It is sent only to the URL that somebody named. The certificate of that
+server is checked, unless it is on this machine: what answers there is the other end of ``kubectl port-forward``, or the
+scheduler of the same pod, and makes its own certificate.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+import msgspec
+
+from restow.client.connection import find_endpoint, open_session
+from restow.client.credentials import Credentials, Endpoint, Fixed, Identity, TokenFile
+from restow.client.errors import ApiError, ClientError, Forbidden, NotFound, ServerTrouble, Unauthorized, Unreachable
+from restow.client.prometheus import Authorities, server_at
+from restow.client.proxies import is_loopback
+from restow.client.transport import Api, Call, decoded
+from restow.client.trust import Trust
+from restow.errors import InputError
+from restow.kube.excerpts import excerpt
+from restow.redaction import without_password
+from restow.scheduler.explanation import DOES_NOT_SCHEDULE, Explanation
+
+#: Seconds until somebody who does not answer is given up.
+_PATIENCE: Final = 15.0
+_URL: Final = "--scheduler-url"
+_TOKEN: Final = "--scheduler-token-file"  # noqa: S105
+_AUTHORITIES: Final = "--scheduler-ca-file"
+_IS_URL: Final = re.compile(r"https://(\[[0-9a-fA-F:]+\]|[A-Za-z0-9.-]+)(:(?P<port>[0-9]{1,5}))?/?")
+_HIGHEST_PORT: Final = 65_535
+#: What a server of Kubernetes says of a page that it does not have.
+_NO_PAGE: Final = "404 page not found"
+
+
+class NotWaitingError(ClientError):
+    """The scheduler does not know the pod as one that waits for it."""
+
+
+@dataclass(slots=True, frozen=True)
+class WhereToAsk:
+    """A scheduler, as it was named."""
+
+    url: str
+    token_file: str | None = None
+    ca_file: str | None = None
+
+
+async def endpoint_of(
+    where: WhereToAsk, kubeconfig: str | None, context: str | None, environ: Mapping[str, str]
+) -> Endpoint:
+    """Where the scheduler is and who we are to it; InputError where it cannot be asked."""
+    found = _IS_URL.fullmatch(where.url)
+    if found is None or int(found["port"] or 443) > _HIGHEST_PORT:
+        shown = excerpt(repr(without_password(where.url)))
+        raise InputError(f"{_URL} {shown} is not an https:// URL such as https://127.0.0.1:10259")
+    token = TokenFile(Path(where.token_file)) if where.token_file else await _token_of(kubeconfig, context, environ)
+    if where.ca_file or not is_loopback(urlsplit(where.url).hostname or ""):
+        authorities = Authorities(Path(where.ca_file), f"{_AUTHORITIES} {where.ca_file}") if where.ca_file else None
+        return server_at(where.url, token, authorities, environ, origin=_URL)
+    identity = Identity((await token.identity()).headers, Trust(skip_verification=True).context())
+    return Endpoint(where.url.rstrip("/"), Fixed(identity), origin=_URL)
+
+
+async def why_it_waits(endpoint: Endpoint, namespace: str, name: str) -> Explanation:
+    """What the scheduler says; NotWaitingError where it says nothing of this pod, ClientError where it does not say."""
+    call = Call("GET", f"/pods/{namespace}/{name}")
+    async with open_session() as session:
+        try:
+            body = await Api(endpoint, session, None, time_out=_PATIENCE).send(call)
+        except ApiError as refusal:
+            raise _in_words(endpoint.server, refusal) from refusal
+        except Unreachable as error:
+            raise ClientError(f"{error}; kubectl port-forward leads to a scheduler in a cluster") from error
+    return decoded(body, msgspec.json.Decoder(Explanation).decode, call)
+
+
+async def _token_of(kubeconfig: str | None, context: str | None, environ: Mapping[str, str]) -> Credentials:
+    """The bearer token of a kubeconfig, and nothing else of it."""
+    endpoint = find_endpoint(kubeconfig, context, environ)
+    headers = (await endpoint.credentials.identity()).headers
+    tokens = tuple(each for each in headers if each[0] == "Authorization" and each[1].startswith("Bearer "))
+    if not tokens:
+        raise InputError(
+            f"{endpoint.origin}: there is no token, and a scheduler takes no certificate; "
+            f"give it one with {_TOKEN}, such as what kubectl create token prints"
+        )
+    return Fixed(Identity(tokens))
+
+
+def _in_words(server: str, refusal: ApiError) -> ClientError:
+    """What a refusal means to whoever asked."""
+    said = refusal.message.strip()
+    match refusal:
+        case Unauthorized():
+            return ClientError(
+                f"the scheduler at {server} does not accept the token; give it another one with {_TOKEN}"
+            )
+        case Forbidden():
+            rule = '{nonResourceURLs: ["/pods/*"], verbs: [get]}'
+            return ClientError(
+                f"the token gives no right to ask {server}; add the rule {rule} to a ClusterRole of its user"
+            )
+        case NotFound() if said == _NO_PAGE:
+            return ClientError(
+                f"{server} does not explain pods: it runs without --explain-pods, or is no restow scheduler"
+            )
+        case NotFound():
+            return NotWaitingError(f"the scheduler at {server}: {said}")
+        case ServerTrouble() if said == DOES_NOT_SCHEDULE:
+            return ClientError(
+                f"{server} is a replica that waits; the lease names the one that schedules: kubectl get lease -A"
+            )
+    return ClientError(f"the scheduler at {server} answered {refusal.status}: {said}")

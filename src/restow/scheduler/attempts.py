@@ -1,0 +1,89 @@
+"""What a decision about one pod comes to, in terms that outlive the state on which it was made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from restow.client.binding import ObjectRef
+from restow.cluster.state import ClusterState
+from restow.scheduler.observing import Attempt, Result, Timing
+from restow.scheduling.loop.decision import Decision
+from restow.scheduling.queueing.queued_pod import QueuedPod
+
+
+@dataclass(slots=True, frozen=True, kw_only=True)
+class Trial:
+    """An attempt that goes on."""
+
+    queued: QueuedPod
+    pod: ObjectRef
+    #: When the pod was taken from the queue, and when its node was decided, in the event loop's time.
+    began: float
+    decided: float
+    timing: Timing
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Namespace and name of the pod."""
+        return self.pod.namespace, self.pod.name
+
+    def ended(
+        self,
+        now: float,
+        result: Result,
+        *,
+        node: str = "",
+        message: str = "",
+        rejected_by: frozenset[str] = frozenset(),
+        tried_preemption: bool = False,
+    ) -> Attempt:
+        """What is told of it."""
+        return Attempt(
+            pod=self.pod,
+            profile=self.queued.pod.scheduler,
+            result=result,
+            number=self.queued.attempts,
+            deciding=self.decided - self.began,
+            lasted=now - self.began,
+            waited=now - self.queued.added,
+            node=node,
+            message=message,
+            rejected_by=rejected_by,
+            parts=self.timing.parts,
+            tried_preemption=tried_preemption,
+        )
+
+
+@dataclass(slots=True, frozen=True, kw_only=True)
+class Rejection:
+    """Why a pod has no node now, and what is done about it."""
+
+    message: str
+    rejected_by: frozenset[str] = frozenset()
+    #: Whether it was asked whom the pod could preempt, whatever the answer.
+    tried_preemption: bool = False
+    #: Whether something went wrong, which says nothing of the pod.
+    is_error: bool = False
+    #: What its status is to name as the nominated node, empty for none; None leaves it as it is.
+    nominated_node: str | None = None
+    #: The pods that have to go from there, the most important first.
+    victims: Sequence[ObjectRef] = ()
+    #: Less important pods that lose their nomination for that node.
+    outranked: Sequence[ObjectRef] = ()
+
+
+def ref_of(state: ClusterState, pod: int) -> ObjectRef:
+    """What requests about a pod name."""
+    pods = state.cluster.pods
+    return ObjectRef(pods.tables.namespaces[pods.namespace[pod]], pods.names[pod], pods.uids[pod])
+
+
+def victims_of(state: ClusterState, decision: Decision) -> list[ObjectRef]:
+    """The pods that have to go for a decision, but for those that are on their way out already."""
+    return [ref_of(state, victim) for victim in decision.victims if not state.terminating[victim]]
+
+
+def asks_for_room(decision: Decision) -> bool:
+    """Whether it was asked whom the pod could preempt, whatever the answer; as kube-scheduler 1.36, not after an error before."""
+    return decision.preemption is not None and not decision.preemption.is_final

@@ -1,0 +1,100 @@
+"""What of a KubeSchedulerConfiguration a scheduler that runs takes, what it ignores, and what it has to refuse.
+
+A plan may be made beside what restow does not model; a scheduler may not leave it out, since nobody looks after it. So
+whoever asks for such a plugin is told at the start. Pods that need one, such as those with resource claims, are told in
+their events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+import msgspec
+
+from restow.cluster.pod_reading import DEFAULT_SCHEDULER
+from restow.scheduling.configuration.load import API_VERSION, KIND, SchedulerConfiguration
+from restow.scheduling.configuration.profiles import SchedulerProfile
+from restow.scheduling.configuration.registry import find
+from restow.scheduling.configuration.wire import KubeSchedulerConfiguration, KubeSchedulerProfile
+
+#: kube-scheduler's, which nobody has to ask for.
+_PARALLELISM: Final = 16
+_JSON: Final = ("", "application/json")
+
+
+def named_profiles(configuration: SchedulerConfiguration, name: str) -> tuple[SchedulerProfile, ...]:
+    """Return the profiles; one that is written without ``schedulerName`` has this name."""
+    written = configuration.written.profiles or (KubeSchedulerProfile(),)
+    pairs = zip(configuration.profiles, written, strict=True)
+    return tuple(replace(profile, name=name) if each.scheduler_name is None else profile for profile, each in pairs)
+
+
+def unsupported(configuration: SchedulerConfiguration, profiles: tuple[SchedulerProfile, ...]) -> Iterator[str]:
+    """Yield what profiles ask for and a scheduler must not leave out."""
+    for profile, written in zip(profiles, configuration.written.profiles, strict=False):
+        for name in dict.fromkeys(_asked_for(written)):
+            known = find(name)
+            if known is not None and known.not_modelled:
+                yield (
+                    f"profile {profile.name} asks for {name}, which restow scheduler does not have; "
+                    "remove it from plugins and pluginConfig, or leave these pods to kube-scheduler"
+                )
+
+
+def _asked_for(profile: KubeSchedulerProfile) -> Iterator[str]:
+    for point in msgspec.structs.astuple(profile.plugins):
+        yield from (each.name for each in point.enabled)
+    yield from (each.name for each in profile.plugin_config)
+
+
+def cautions(configuration: SchedulerConfiguration, profiles: tuple[SchedulerProfile, ...]) -> Iterator[str]:
+    """Yield a sentence for each thing that changes nothing, or that people should know."""
+    written = configuration.written
+    if written.parallelism != _PARALLELISM:
+        yield f"parallelism {written.parallelism} has no effect: each decision looks at all nodes at once"
+    if written.delay_cache_until_active:
+        yield "delayCacheUntilActive has no effect: every replica follows the cluster"
+    if written.client_connection.content_type not in _JSON:
+        yield f"clientConnection.contentType {written.client_connection.content_type} has no effect: requests are JSON"
+    if any(profile.name == DEFAULT_SCHEDULER for profile in profiles):
+        yield (
+            f"the profile {DEFAULT_SCHEDULER} serves all pods that name no scheduler, as the cluster's own scheduler does; "
+            "run only one of them"
+        )
+
+
+def as_understood(
+    written: KubeSchedulerConfiguration, profiles: tuple[SchedulerProfile, ...], settings: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the configuration as plain data, with every default filled in; ``settings`` are what flags decided."""
+    return {
+        "apiVersion": API_VERSION,
+        "kind": KIND,
+        **settings,
+        "podInitialBackoffSeconds": written.pod_initial_backoff_seconds,
+        "podMaxBackoffSeconds": written.pod_max_backoff_seconds,
+        "profiles": [_profile(each) for each in profiles],
+    }
+
+
+def _profile(profile: SchedulerProfile) -> dict[str, Any]:
+    plugins = {
+        point: {"enabled": [_plugin(profile, point, name) for name in names]}
+        for point, names in profile.plugins.items()
+        if names
+    }
+    return {
+        "schedulerName": profile.name,
+        "percentageOfNodesToScore": profile.percentage_of_nodes_to_score,
+        "plugins": plugins,
+        "pluginConfig": [
+            {"name": name, "args": msgspec.to_builtins(args)} for name, args in sorted(profile.arguments.items())
+        ],
+    }
+
+
+def _plugin(profile: SchedulerProfile, point: str, name: str) -> dict[str, Any]:
+    weight = {"weight": profile.weights[name]} if point == "score" else {}
+    return {"name": name, **weight}

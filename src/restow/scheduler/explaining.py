@@ -1,0 +1,109 @@
+"""Why a pod waits: where it is in the queue, how its last attempt ended, what it waits for, and what each node lacks now."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from restow.client.binding import ObjectRef
+from restow.cluster.pods import NO_POD
+from restow.scheduler.daemon import SchedulerDaemon
+from restow.scheduler.explanation import Explanation, LastAttempt, Objection
+from restow.scheduler.observing import Attempt, Observer
+from restow.scheduling.framework.recent import Recent
+from restow.scheduling.framework.verdicts import PluginRejection
+from restow.scheduling.queueing.queued_pod import Place, QueuedPod
+from restow.scheduling.queueing.rules import QueueingRules
+from restow.scheduling.queueing.why_waiting import why_waiting
+
+#: Nodes that are named for each objection.
+_MOST_NAMED: Final = 10
+#: Pods whose last attempt is remembered.
+_CAPACITY: Final = 10_000
+
+
+@dataclass(slots=True)
+class Remembering:
+    """An ``Observer`` that remembers the last attempt of each pod, and tells another one."""
+
+    told: Observer
+    #: Seconds, as the queue counts them.
+    clock: Callable[[], float]
+    _last: Recent[str, tuple[float, Attempt]] = field(default_factory=lambda: Recent(_CAPACITY))
+
+    def attempted(self, attempt: Attempt) -> None:
+        """An attempt has ended."""
+        self._last.put(attempt.pod.uid, (self.clock(), attempt))
+        self.told.attempted(attempt)
+
+    def preempted(self, pod: ObjectRef, profile: str, node: str, victims: Sequence[ObjectRef]) -> None:
+        """Pods have to go."""
+        self.told.preempted(pod, profile, node, victims)
+
+    def warn(self, sentence: str) -> None:
+        """People have to know something."""
+        self.told.warn(sentence)
+
+    def last(self, uid: str) -> LastAttempt | None:
+        """The last attempt of a pod, if it is remembered."""
+        known = self._last.get(uid)
+        if known is None:
+            return None
+        at, attempt = known
+        return LastAttempt(attempt.result.value, attempt.message, self.clock() - at, attempt.node)
+
+
+def explain(
+    daemon: SchedulerDaemon, rules: QueueingRules, memory: Remembering, namespace: str, name: str
+) -> Explanation | None:
+    """Why a pod waits for a scheduler that schedules; None where it does not wait for this one."""
+    state = daemon.mirror.state
+    pod = state.order.find(namespace, name)
+    queued = None if pod == NO_POD else daemon.queue.get(state.cluster.pods.uids[pod])
+    if queued is None:
+        return None
+    place, now = daemon.queue.place(queued.key), memory.clock()
+    feasible, objections = _now(daemon, pod)
+    return Explanation(
+        namespace=namespace,
+        name=name,
+        uid=queued.key,
+        scheduler=queued.pod.scheduler,
+        queue=place.value,
+        attempts=queued.attempts,
+        waited=now - queued.added,
+        tried_again_in=_wait(daemon, queued, place, now),
+        nominated_node=queued.pod.nominated_node,
+        rejected_by=tuple(sorted(queued.rejected_by)),
+        waits_for=tuple(dict.fromkeys(rules.waits_for(queued))) if place is Place.UNSCHEDULABLE else (),
+        sentences=why_waiting(daemon.queue, queued.key, now),
+        last_attempt=memory.last(queued.key),
+        feasible_nodes=feasible,
+        objections=tuple(objections),
+    )
+
+
+def _wait(daemon: SchedulerDaemon, queued: QueuedPod, place: Place, now: float) -> float | None:
+    if place is Place.ACTIVE:
+        return 0.0
+    ends = daemon.queue.backoff_ends(queued.key) if place is Place.BACKOFF else None
+    return None if ends is None else max(0.0, ends + 1.0 - now)
+
+
+def _now(daemon: SchedulerDaemon, pod: int) -> tuple[int, list[Objection]]:
+    """How many nodes a pod could go to now, and who objects to the others, to most nodes first."""
+    names = daemon.mirror.state.cluster.nodes.names
+    verdicts = daemon.mirror.schedulers.verdicts(pod)
+    nodes: defaultdict[PluginRejection, list[str]] = defaultdict(list)
+    for node, name in enumerate(names):
+        rejection = verdicts.prefilter or verdicts.rejection(node)
+        if rejection is not None:
+            nodes[rejection].append(name)
+    return int(verdicts.passes.sum()), sorted(_objections(nodes), key=lambda each: (-each.count, each.plugin))
+
+
+def _objections(nodes: defaultdict[PluginRejection, list[str]]) -> Iterator[Objection]:
+    for rejection, names in nodes.items():
+        yield Objection(rejection.plugin, rejection.outcome.reasons, len(names), tuple(names[:_MOST_NAMED]))

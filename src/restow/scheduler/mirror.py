@@ -1,0 +1,362 @@
+"""The state that decisions are made on, in step with what the API server tells and with what was decided since.
+
+Watches only note what they touched; ``catch_up`` carries it over between two decisions, so that nothing changes in the
+middle of one. It goes by what the store has, not by the kind of news: an event that is told twice, late or not at all
+leaves the same state as one that came in time. A pod that was given a node has it at once (it is *assumed* to be there),
+whatever the API server says of it, until its binding is seen or has failed.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from heapq import nsmallest
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from restow.cluster.node_store import ReadNode
+from restow.cluster.pods import NO_POD, PENDING, PodRow
+from restow.cluster.recent_usage import KEY, RecentUsage
+from restow.cluster.recent_usage import KIND as USAGE
+from restow.cluster.snapshot import Key
+from restow.cluster.state import ClusterState
+from restow.live.cluster import LiveCluster
+from restow.scheduler.pod_rows import PodRows, differs, is_beyond_sums
+from restow.scheduling.configuration.profiles import SchedulerProfile
+from restow.scheduling.framework.context import Context
+from restow.scheduling.framework.facts import PodFacts, pod_facts
+from restow.scheduling.loop.schedulers import Schedulers
+
+#: Kinds whose objects plugins follow by themselves.
+_FOLLOWED: Final = frozenset(("Node", "PodDisruptionBudget"))
+#: So many pods are carried over in some tenths of a second.
+_AT_ONCE: Final = 2_000
+#: After so many changes the state is made anew, without its past.
+_LONGEST_PAST: Final = 500_000
+
+
+class Assumed(NamedTuple):
+    """Where a pod is about to be bound."""
+
+    key: Key
+    node: str
+
+
+@dataclass(slots=True, frozen=True)
+class SeenPod:
+    """A pod at one moment."""
+
+    facts: PodFacts
+    #: creationTimestamp, nanoseconds since the epoch.
+    created: int
+    #: Whether it is Succeeded or Failed.
+    is_over: bool
+
+
+@dataclass(slots=True, frozen=True)
+class PodChange:
+    """A pod came, changed or went, or its binding was seen."""
+
+    key: Key
+    before: SeenPod | None
+    after: SeenPod | None
+
+
+@dataclass(slots=True, frozen=True)
+class ObjectChange:
+    """A node (``ReadNode``) or an object of another kind came, changed or went."""
+
+    kind: str
+    key: Key
+    before: Any
+    after: Any
+
+
+@dataclass(slots=True)
+class Changes:
+    """What is different since the last time, in the order in which it was carried over."""
+
+    pods: list[PodChange] = field(default_factory=list)
+    objects: list[ObjectChange] = field(default_factory=list)
+
+
+class Mirror:
+    """One cluster as some profiles see it."""
+
+    def __init__(self, profiles: Sequence[SchedulerProfile]) -> None:
+        self._profiles = tuple(profiles)
+        self._live: LiveCluster | None = None
+        self._touched: defaultdict[str, set[Key]] = defaultdict(set)
+        #: By uid.
+        self._assumed: dict[str, Assumed] = {}
+        #: The nodes that pods are nominated for and that their status may not name yet, by uid.
+        self._nominated: dict[str, Assumed] = {}
+        self._nodes: dict[str, ReadNode] = {}
+        #: What nodes use, as far as somebody watches it.
+        self._usage: RecentUsage | None = None
+
+    def touch(self, kind: str, keys: Iterable[Key]) -> None:
+        """Objects of a kind may have changed."""
+        self._touched[kind].update(keys)
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether there is a state."""
+        return self._live is not None
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether ``catch_up`` has something to look at."""
+        return bool(self._touched)
+
+    def begin(self, live: LiveCluster) -> None:
+        """Make the first state of a cluster all of whose kinds are known."""
+        self._live = live
+        self._touched.clear()
+        self._make_state()
+
+    def measure(self, usage: RecentUsage | None) -> None:
+        """Score by this usage of nodes from now on; None is known of nobody."""
+        self._usage = usage
+        if self.has_begun:
+            self._put_usage()
+            self._make_schedulers()
+            self.state.commit()
+
+    def restart(self) -> None:
+        """Make the state anew of what is known, whatever has become of it."""
+        self._make_state()
+
+    def catch_up(self) -> Changes:
+        """Carry over what was touched; indices of nodes and pods are others afterwards.
+
+        Of many pods, such as those of a whole list, only some at a time: others have to have their turn.
+        """
+        touched, self._touched = self._touched, defaultdict(set)
+        changes, pods = Changes(), touched.pop("Pod", set())
+        at_once = nsmallest(_AT_ONCE, pods)
+        for key in at_once:
+            changes.pods.extend(self._follow_pod(key))
+        if len(pods) > len(at_once):
+            self._touched["Pod"] = pods.difference(at_once)
+        for kind in sorted(touched):
+            changes.objects.extend(self._changed_objects(kind, touched[kind]))
+        if self._is_long or any(each.kind not in _FOLLOWED and each.after is None for each in changes.objects):
+            self._make_state()
+        elif changes.objects:
+            for each in changes.objects:
+                self._change(each)
+            if any(each.kind not in _FOLLOWED for each in changes.objects):
+                self._make_schedulers()
+        self.state.commit()
+        return changes
+
+    def find(self, key: Key, uid: str) -> int:
+        """The pod of a name, if it has this uid; else NO_POD."""
+        pod = self.state.order.find(*key)
+        return pod if pod != NO_POD and self.state.cluster.pods.uids[pod] == uid else NO_POD
+
+    def pods(self) -> Iterator[SeenPod]:
+        """The pods without a node."""
+        waiting = self.state.exists & (self.state.node == PENDING)
+        yield from map(self._seen, np.flatnonzero(waiting).tolist())
+
+    def waits(self, key: Key, uid: str) -> bool:
+        """Whether a pod is there without a node, and not over."""
+        pod = self.find(key, uid)
+        return pod != NO_POD and int(self.state.node[pod]) == PENDING and not self.state.cluster.pods.is_over(pod)
+
+    def is_assumed(self, uid: str) -> bool:
+        """Whether a pod has been given a node where nobody has seen it yet."""
+        return uid in self._assumed
+
+    def sizes(self) -> dict[str, int]:
+        """How many nodes there are, how many pods have one, and how many of these are assumed to; as metrics call them."""
+        placed = 0 if self._live is None else int(np.count_nonzero(self.state.exists & (self.state.node >= 0)))
+        return {"nodes": len(self._nodes), "pods": placed, "assumed_pods": len(self._assumed)}
+
+    @property
+    def measured(self) -> int:
+        """How many nodes there are whose usage is known."""
+        return 0 if self._usage is None else len(self._nodes.keys() & set(self._usage.names))
+
+    def assume(self, pod: int, node: int) -> None:
+        """A pod is on a node from now on, unless it is taken back."""
+        pods, nodes = self.state.cluster.pods, self.state.cluster.nodes
+        self.schedulers.nominations.drop(pod)
+        self._nominated.pop(pods.uids[pod], None)
+        self._assumed[pods.uids[pod]] = Assumed(self._key(pod), nodes.names[node])
+        self.state.place(pod, node)
+
+    def forget(self, uid: str) -> Iterable[PodChange]:
+        """A pod is where the API server says, and nowhere else."""
+        assumed = self._assumed.pop(uid, None)
+        return () if assumed is None else list(self._follow_pod(assumed.key))
+
+    def nominate(self, pod: int, node: int) -> list[int]:
+        """Keep a node for a pod; returns the less important pods that lose their nomination for it."""
+        nominations, cluster = self.schedulers.nominations, self.state.cluster
+        before = nominations.kept_for(node, np.iinfo(np.int64).min)
+        nominations.give(pod, node)
+        self._nominated[cluster.pods.uids[pod]] = Assumed(self._key(pod), cluster.nodes.names[node])
+        outranked = [each for each in before if each != pod and nominations.node(each) != node]
+        for each in outranked:
+            self._nominated.pop(cluster.pods.uids[each], None)
+        return outranked
+
+    def drop_nomination(self, pod: int) -> bool:
+        """Keep no node for a pod any longer; whether one was kept."""
+        self._nominated.pop(self.state.cluster.pods.uids[pod], None)
+        had = self.schedulers.nominations.node(pod) >= 0
+        self.schedulers.nominations.drop(pod)
+        return had
+
+    @property
+    def _is_long(self) -> bool:
+        return len(self.state.changes) + len(self.state.births) > _LONGEST_PAST
+
+    def _make_state(self) -> None:
+        assert self._live is not None
+        self.state = ClusterState(self._live.snapshot())
+        cluster = self.state.cluster
+        self._rows = PodRows(self.state)
+        self._nodes = {name: read for name in cluster.nodes.names if (read := self._live.store.node(name)) is not None}
+        for uid, (key, node) in self._assumed.items():
+            pod = self.find(key, uid)
+            if pod != NO_POD:
+                self.state.place(pod, self.state.node_called(node))
+        self._put_usage()
+        self._make_schedulers()
+
+    def _put_usage(self) -> None:
+        self.state.put(USAGE, KEY, self._usage)
+
+    def _make_schedulers(self) -> None:
+        self.state.dismiss_followers()
+        self.schedulers = Schedulers(Context.of(self.state), self._profiles)
+        self._place_again()
+        for uid, (key, node) in list(self._nominated.items()):
+            pod, at = self.find(key, uid), self.state.node_called(node)
+            if pod != NO_POD and at >= 0:
+                self.schedulers.nominations.give(pod, at)
+
+    def _place_again(self) -> None:
+        """Have plugins see what pods reserve that are about to be bound."""
+        pods = self.state.cluster.pods
+        for uid, (key, node) in self._assumed.items():
+            pod = self.find(key, uid)
+            if pod != NO_POD and pods.tables.volumes[pods.volumes[pod]]:
+                self.state.place(pod, PENDING)
+                self.state.place(pod, self.state.node_called(node))
+
+    def _follow_pod(self, key: Key) -> Iterator[PodChange]:
+        values, pod = self._values(key), self.state.order.find(*key)
+        if pod != NO_POD and (values is None or values["uids"] != self.state.cluster.pods.uids[pod]):
+            before = self._seen(pod)
+            self._lose(pod)
+            yield PodChange(key, before, None)
+            pod = NO_POD
+        if values is not None:
+            yield from self._put(key, pod, values)
+
+    def _values(self, key: Key) -> dict[str, Any] | None:
+        """What there is of a pod; None if it is gone, or its node's sums would be larger than anything can hold."""
+        assert self._live is not None
+        values = self._live.store.pod_values(*key)
+        if values is None or not values["node"] or not is_beyond_sums(self.state, values):
+            return values
+        return None
+
+    def _put(self, key: Key, pod: int, values: dict[str, Any]) -> Iterator[PodChange]:
+        """A pod is as the store has it, or where it was assumed to be."""
+        is_confirmed = bool(values["node"]) and self._assumed.pop(values["uids"], None) is not None
+        row = self._rows.of(values) | {"node": self._place(values)}
+        if pod == NO_POD:
+            pod = self.state.create(row)
+            self._follow_nomination(pod, row, is_new=row["nominated"] != PENDING)
+            yield PodChange(key, None, self._seen(pod))
+            return
+        known = self._row(pod)
+        is_different = differs(known, row)
+        if not (is_different or is_confirmed):
+            return
+        seen = self._seen(pod)
+        before = replace(seen, facts=replace(seen.facts, node="")) if is_confirmed else seen
+        if is_different:
+            self.state.update(pod, row)
+        is_new = known["nominated"] != row["nominated"] or known["node"] != PENDING or before.is_over
+        self._follow_nomination(pod, row, is_new=is_new)
+        yield PodChange(key, before, self._seen(pod))
+
+    def _place(self, values: dict[str, Any]) -> int:
+        """The node of a pod: the one where it is bound, or else the one where it is assumed to be."""
+        assumed = self._assumed.get(values["uids"])
+        return self.state.node_called(values["node"] if assumed is None else assumed.node)
+
+    def _row(self, pod: int) -> PodRow:
+        """What there is of a pod, with the node that it is on now."""
+        return self.state.cluster.pods.row(pod) | {"node": int(self.state.node[pod])}
+
+    def _seen(self, pod: int) -> SeenPod:
+        state, cluster = self.state, self.state.cluster
+        facts = pod_facts(cluster.pods, cluster.nodes, pod)
+        node = int(state.node[pod])
+        if node >= 0 and not facts.node:
+            facts = replace(facts, node=cluster.nodes.names[node])
+        return SeenPod(facts, int(cluster.pods.created[pod]), cluster.pods.is_over(pod))
+
+    def _lose(self, pod: int) -> None:
+        """A pod is gone for good."""
+        uid = self.state.cluster.pods.uids[pod]
+        self._assumed.pop(uid, None)
+        self._nominated.pop(uid, None)
+        self.schedulers.nominations.drop(pod)
+        self.state.delete(pod)
+
+    def _follow_nomination(self, pod: int, row: PodRow, *, is_new: bool) -> None:
+        """A pod that waits is nominated for what its status says, as soon as that says something new."""
+        nominations = self.schedulers.nominations
+        if row["node"] != PENDING or self.state.cluster.pods.is_over(pod):
+            nominations.drop(pod)
+            self._nominated.pop(row["uids"], None)
+        elif is_new and self.schedulers.knows(pod):
+            self._nominated.pop(row["uids"], None)
+            nominations.note(pod, row["nominated"])
+
+    def _follow_nominations(self, node: int) -> None:
+        """A node has come that pods may have been nominated for before."""
+        state, nominated = self.state, self.state.cluster.pods.nominated
+        for pod in np.flatnonzero((nominated == node) & state.holds_resources() & (state.node == PENDING)).tolist():
+            if self.schedulers.knows(pod):
+                self.schedulers.nominations.note(pod, node)
+
+    def _change(self, change: ObjectChange) -> None:
+        """Carry over an object other than a pod."""
+        state, name = self.state, change.key[1]
+        if change.kind != "Node":
+            state.put(change.kind, change.key, change.after)
+        elif change.after is None:
+            state.delete_node(state.cluster.nodes.index[name])
+            del self._nodes[name]
+        else:
+            self._nodes[name] = change.after
+            if change.before is None:
+                self._follow_nominations(state.create_node(change.after.row))
+            else:
+                state.update_node(state.cluster.nodes.index[name], change.after.row)
+
+    def _changed_objects(self, kind: str, keys: Iterable[Key]) -> Iterator[ObjectChange]:
+        """Those of a kind other than Pod that differ from what the state has."""
+        assert self._live is not None
+        store, known = self._live.store, self.state.cluster.kind(kind)
+        for key in sorted(keys):
+            before = self._nodes.get(key[1]) if kind == "Node" else known.get(key)
+            after = store.node(key[1]) if kind == "Node" else store.other(kind, *key)
+            if before != after:
+                yield ObjectChange(kind, key, before, after)
+
+    def _key(self, pod: int) -> Key:
+        pods = self.state.cluster.pods
+        return pods.tables.namespaces[pods.namespace[pod]], pods.names[pod]

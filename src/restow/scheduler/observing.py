@@ -1,0 +1,86 @@
+"""What a scheduler does, told as it happens to whoever makes events, metrics and log lines of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from time import perf_counter
+from typing import Protocol
+
+from restow.client.binding import ObjectRef
+
+#: Extension point, plugin (empty for the whole point) and status, in kube-scheduler's words.
+Part = tuple[str, str, str]
+
+
+class Result(Enum):
+    """How an attempt ended; the values are those of kube-scheduler's metrics."""
+
+    SCHEDULED = "scheduled"
+    UNSCHEDULABLE = "unschedulable"
+    ERROR = "error"
+
+
+@dataclass(slots=True, frozen=True, kw_only=True)
+class Attempt:
+    """One try to find a node for a pod, and to bind it there."""
+
+    pod: ObjectRef
+    #: The profile that decided: what ``spec.schedulerName`` says.
+    profile: str
+    result: Result
+    #: Which of the pod's attempts it is, from 1.
+    number: int
+    #: Seconds that the decision took.
+    deciding: float
+    #: Seconds from when the pod was taken from the queue to the end, binding included.
+    lasted: float
+    #: Seconds since the pod first waited.
+    waited: float
+    #: Empty unless the pod was bound, or a bind failed.
+    node: str = ""
+    #: Why there is no node, in kube-scheduler's words; empty for a pod that was bound.
+    message: str = ""
+    #: The plugins that rejected nodes.
+    rejected_by: frozenset[str] = frozenset()
+    #: Seconds of its parts.
+    parts: Mapping[Part, float] = field(default_factory=dict)
+    #: Whether DefaultPreemption was asked, whatever its answer.
+    tried_preemption: bool = False
+
+
+@dataclass(slots=True)
+class Timing:
+    """Times the parts of one attempt, as ``scheduling.framework.laps.Laps``."""
+
+    #: Whether each plugin is timed as well.
+    with_plugins: bool
+    #: Seconds of each part.
+    parts: dict[Part, float] = field(default_factory=dict)
+    #: When the point and the plugin began that are next to end.
+    _began: float = field(default_factory=perf_counter)
+    _since: float = field(default_factory=perf_counter)
+
+    def __call__(self, point: str, plugin: str = "", status: str = "Success") -> None:
+        """Note that a part of the decision has ended."""
+        now = perf_counter()
+        if not plugin:
+            self.parts[point, "", status] = now - self._began
+            self._began = now
+        elif self.with_plugins:
+            self.parts[point, plugin, status] = now - self._since
+        self._since = now
+
+
+class Observer(Protocol):
+    """Is told of each attempt once it has ended, and of what was done meanwhile."""
+
+    def attempted(self, attempt: Attempt) -> None:
+        """An attempt has ended: the pod is bound, or has to wait."""
+
+    def preempted(self, pod: ObjectRef, profile: str, node: str, victims: Sequence[ObjectRef]) -> None:
+        """Pods are being deleted on a node so that a more important one can come; it is not there yet."""
+
+    def warn(self, sentence: str) -> None:
+        """People have to know something."""

@@ -1,0 +1,50 @@
+"""What a scheduler is started with. Durations are seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from restow.scheduling.configuration.profile_plugins import arguments_of
+from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerProfile
+from restow.scheduling.configuration.registry import plugin
+from restow.scheduling.plugins.volume_binding import NAME, VolumeBindingArgs
+from restow.scheduling.queueing.scheduling_queue import QueueSettings
+
+#: The kinds that placements depend on; the others are not watched.
+KINDS: Final = (
+    "Node",
+    "Pod",
+    "Namespace",
+    "PersistentVolumeClaim",
+    "PersistentVolume",
+    "StorageClass",
+    "CSINode",
+    "CSIDriver",
+    "CSIStorageCapacity",
+    "VolumeAttachment",
+    "PodDisruptionBudget",
+    "Service",
+    "ReplicaSet",
+    "StatefulSet",
+    "ReplicationController",
+)
+
+
+@dataclass(slots=True, frozen=True, kw_only=True)
+class SchedulerSettings:
+    """Of the scheduling itself; how the API server is reached and what is served is somebody else's business."""
+
+    profiles: Sequence[SchedulerProfile] = (DEFAULT_PROFILE,)
+    queue: QueueSettings = field(default_factory=QueueSettings)
+    #: So many attempts may wait for answers of the API server at a time.
+    in_flight: int = 64
+    #: Of the draws among nodes that are equally good; None is another one each time.
+    seed: int | None = None
+
+
+def volume_patience(profile: SchedulerProfile) -> float:
+    """Seconds that a pod of a profile waits for its volumes: ``bindTimeoutSeconds`` of VolumeBinding."""
+    args: VolumeBindingArgs = arguments_of(profile, plugin(NAME))
+    return float(args.bind_timeout_seconds)

@@ -1,0 +1,120 @@
+"""What queueing hints look at: a pod and a node as they are at one moment.
+
+A row of columns is another pod's once its pod is gone, and an event outlives the change that it tells of. So what an event
+carries is a record of its own; it refers to the parts that pods share, and costs a few words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from restow.cluster.node_store import ReadNode
+from restow.cluster.nodes import Nodes
+from restow.cluster.pod_reading import DEFAULT_SCHEDULER
+from restow.cluster.pod_values import HostPort, PodVolume, Rules
+from restow.cluster.pods import PENDING, Pods
+from restow.kube.node_selection import NodeSelection
+from restow.kube.objects import Taint, Toleration, TopologySpreadConstraint
+
+T = TypeVar("T")
+
+_UNKNOWN = "?"
+_ANY_NODE = Rules(NodeSelection((), None))
+
+
+@dataclass(slots=True, frozen=True, kw_only=True)
+class PodFacts:
+    """One pod."""
+
+    uid: str
+    name: str = ""
+    namespace: str = "default"
+    labels: Mapping[str, str] = field(default_factory=dict)
+    scheduler: str = DEFAULT_SCHEDULER
+    priority: int = 0
+    #: The name of its node; empty where it has none, a question mark where its node is not known.
+    node: str = ""
+    #: The name of the node that it is nominated for.
+    nominated_node: str = ""
+    #: Amounts by resource: CPU in milli, everything else in whole units; of a pod on a node, what it holds there.
+    requests: Mapping[str, int] = field(default_factory=dict)
+    tolerations: tuple[Toleration, ...] = ()
+    rules: Rules = _ANY_NODE
+    spread: tuple[TopologySpreadConstraint, ...] = ()
+    ports: tuple[HostPort, ...] = ()
+    volumes: tuple[PodVolume, ...] = ()
+    #: Names of scheduling gates.
+    gates: tuple[str, ...] = ()
+    #: What plugins have made of it.
+    _kept: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def kept(self, make: Callable[[PodFacts], T]) -> T:
+        """What a function makes of the pod, made once: one pod is asked about many events."""
+        if make not in self._kept:
+            self._kept[make] = make(self)
+        made: T = self._kept[make]
+        return made
+
+    @property
+    def counts_somewhere(self) -> bool:
+        """Whether it takes room on a node, or a node is kept for it."""
+        return bool(self.node or self.nominated_node)
+
+
+@dataclass(slots=True, frozen=True, kw_only=True)
+class NodeFacts:
+    """One node."""
+
+    name: str
+    labels: Mapping[str, str] = field(default_factory=dict)
+    taints: tuple[Taint, ...] = ()
+    unschedulable: bool = False
+    #: Amounts by resource: CPU in milli, everything else in whole units.
+    allocatable: Mapping[str, int] = field(default_factory=dict)
+    #: The status of each condition, by type.
+    conditions: Mapping[str, str] = field(default_factory=dict)
+
+
+def _name(nodes: Nodes, node: int) -> str:
+    if node == PENDING:
+        return ""
+    return nodes.names[node] if node >= 0 else _UNKNOWN
+
+
+def pod_facts(pods: Pods, nodes: Nodes, pod: int) -> PodFacts:
+    """What a row says of its pod now."""
+    tables = pods.tables
+    held = int(pods.held[pod])
+    requests = tables.resources[pods.resources[pod]].requests if held < 0 else tables.held[held][0]
+    return PodFacts(
+        uid=pods.uids[pod],
+        name=pods.names[pod],
+        namespace=tables.namespaces[pods.namespace[pod]],
+        labels=tables.labels[pods.labels[pod]],
+        scheduler=tables.schedulers[pods.schedulers[pod]],
+        priority=int(pods.priority[pod]),
+        node=_name(nodes, int(pods.node[pod])),
+        nominated_node=_name(nodes, int(pods.nominated[pod])),
+        requests=requests,
+        tolerations=tables.tolerations[pods.tolerations[pod]],
+        rules=tables.rules[pods.rules[pod]],
+        spread=tables.spread[pods.spread[pod]],
+        ports=tables.ports[pods.ports[pod]],
+        volumes=tables.volumes[pods.volumes[pod]],
+        gates=tables.gates[pods.gates[pod]],
+    )
+
+
+def node_facts(node: ReadNode) -> NodeFacts:
+    """What is read of a node."""
+    wire = node.wire
+    return NodeFacts(
+        name=wire.metadata.name,
+        labels=wire.metadata.labels or {},
+        taints=wire.spec.taints or (),
+        unschedulable=wire.spec.unschedulable,
+        allocatable=node.row.allocatable,
+        conditions={each.type: each.status for each in wire.status.conditions or ()},
+    )

@@ -1,0 +1,90 @@
+"""Virtual time: what is to happen when, and in which order.
+
+Nothing waits: the clock jumps to the next entry. What is due at the same moment happens in the order in which it was
+entered, so a run is the same every time. Times are nanoseconds since the epoch. Entries that come again for ever, such
+as the cycles of a descheduler, do not keep a cluster from being quiet.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from restow.kube.timestamps import format_time
+
+Action = Callable[[], None]
+
+
+class _Entry(NamedTuple):
+    time: int
+    #: The order of entries for the same moment.
+    number: int
+    action: Action
+    recurring: bool
+
+
+@dataclass(slots=True)
+class Agenda:
+    """The clock and what is still to come."""
+
+    now: int
+    _entries: list[_Entry] = field(default_factory=list)
+    _number: int = 0
+    #: How many of the entries do not come again by themselves.
+    _single: int = 0
+    _text: tuple[int, str] = (-1, "")
+
+    @property
+    def text(self) -> str:
+        """The time as objects have it, in whole seconds."""
+        if self._text[0] != self.now:
+            self._text = self.now, format_time(self.now)
+        return self._text[1]
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether nothing is to come but what comes again and again."""
+        return not self._single
+
+    def at(self, time: int, action: Action, *, recurring: bool = False) -> None:
+        """Have something happen at a time; one that has passed is now. ``recurring``: there will always be another one."""
+        self._enter(time, action, recurring=recurring)
+
+    def after(self, delay: int, action: Action) -> None:
+        """Have something happen so many nanoseconds from now."""
+        self._enter(self.now + delay, action, recurring=False)
+
+    def every(self, interval: int, action: Action) -> None:
+        """Have something happen again and again, first after one interval."""
+
+        def again() -> None:
+            action()
+            self._enter(self.now + interval, again, recurring=True)
+
+        self._enter(self.now + interval, again, recurring=True)
+
+    def run(self, until: int) -> None:
+        """Let everything happen that is due by a time, which is then the time."""
+        while self._entries and self._entries[0].time <= until:
+            self.step()
+        self.now = max(self.now, until)
+
+    def settle(self, until: int) -> bool:
+        """Let things happen until it is quiet, or until a time; whether it is quiet."""
+        while self._single and self._entries[0].time <= until:
+            self.step()
+        return self.is_quiet
+
+    def step(self) -> None:
+        """Let the next thing happen; there must be one."""
+        entry = heapq.heappop(self._entries)
+        self._single -= not entry.recurring
+        self.now = entry.time
+        entry.action()
+
+    def _enter(self, time: int, action: Action, *, recurring: bool) -> None:
+        self._number += 1
+        self._single += not recurring
+        heapq.heappush(self._entries, _Entry(max(time, self.now), self._number, action, recurring))

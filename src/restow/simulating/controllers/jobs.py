@@ -1,0 +1,301 @@
+"""The controller of Jobs: pods until enough of them have succeeded, or too many have failed.
+
+Which pods are created and deleted says ``workloads.jobs``, what each counts for ``job_accounting``, what ends a Job
+``job_endings``. Every pod is held by a finalizer until it is counted, so none is counted twice or lost. What happens to
+pods is looked at a second later, all that happened in between at once. After failures new pods come later, by a wait that
+doubles, of a whole Job or of each index. Source: the Job controller, Kubernetes 1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from msgspec import structs
+
+from restow.kube.manifests import Job, Pod, PodTemplate
+from restow.kube.manifests.jobs import JobStatus
+from restow.kube.manifests.metadata import TemplateMetadata
+from restow.kube.objects import Condition
+from restow.kube.timestamps import SECOND, parse_time
+from restow.simulating.controllers import job_indexes
+from restow.simulating.controllers.claiming import claim
+from restow.simulating.controllers.controlled import controlled, pod_from
+from restow.simulating.controllers.job_accounting import (
+    INDEX,
+    TRACKING,
+    Tally,
+    Verdict,
+    as_read,
+    counts_as_failed,
+    index_of,
+    is_held,
+    tally,
+    verdict,
+    with_counts,
+)
+from restow.simulating.controllers.job_endings import (
+    COMPLETED,
+    FAILURE,
+    SUCCESS,
+    Ending,
+    deadline_in,
+    ending_of,
+    is_complete,
+)
+from restow.simulating.controllers.job_waits import back_off, finished_at
+from restow.simulating.indexes import Key, key_of
+from restow.simulating.selecting import selector_of
+from restow.simulating.simulation import Simulation
+from restow.simulating.store import FOREGROUND, Event
+from restow.simulating.work_queue import WorkQueue
+from restow.workloads.controlled_pods import ControlledPod, NewPod
+from restow.workloads.jobs import job as actions_of
+
+KIND: Final = "Job"
+#: After how long a Job is looked at whose pods or status have changed.
+_BATCH: Final = SECOND
+_FINISHED: Final = frozenset(("Complete", "Failed"))
+
+
+@dataclass(slots=True, frozen=True)
+class _Failures:
+    """How many pods of a Job have failed since the last success, and when the last of them did."""
+
+    in_a_row: int = 0
+    last: int = 0
+
+
+def start(simulation: Simulation) -> None:
+    """Have it work."""
+    JobController(simulation)
+
+
+def condition_of(job: Job, *kinds: str) -> Condition | None:
+    """The condition of one of some types that is True."""
+    return next((each for each in job.status.conditions or () if each.type in kinds and each.status == "True"), None)
+
+
+class JobController:
+    """Syncs one Job at a time."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        self._store, self._agenda = simulation.store, simulation.agenda
+        self._queue: WorkQueue[Key] = WorkQueue(simulation.agenda, self._sync)
+        self._failures: dict[str, _Failures] = {}
+        self._store.subscribe(KIND, self._hear)
+        self._store.subscribe("Pod", self._hear_of_pod)
+
+    def _hear(self, event: Event) -> None:
+        old, new = event.old, event.new
+        if new is None:
+            self._failures.pop(old.metadata.uid, None)
+            for pod in self._store.owned(old.metadata.uid, "Pod"):
+                self._release_if_lost(pod)
+        if old is not None and new is not None and old.metadata.generation == new.metadata.generation:
+            self._queue.add_after(key_of(new), _BATCH)
+        else:
+            self._queue.add(key_of(new or old))
+
+    def _hear_of_pod(self, event: Event) -> None:
+        for pod in (event.old, event.new):
+            owner = pod and pod.metadata.controller
+            if owner and owner.kind == KIND:
+                self._queue.add_after((pod.metadata.namespace, owner.name), _BATCH)
+        if event.new is not None and is_held(event.new):
+            self._release_if_lost(event.new)
+
+    def _release_if_lost(self, pod: Pod) -> None:
+        """Nobody counts a pod any more whose Job is gone."""
+        owner = pod.metadata.controller
+        if owner is None or self._store.get(KIND, pod.metadata.namespace, owner.name) is None:
+            key = key_of(pod)
+            self._agenda.after(0, lambda: self._release(self._store.get("Pod", *key)))
+
+    def _release(self, pod: Pod | None) -> None:
+        if pod is not None and is_held(pod):
+            others = tuple(each for each in pod.metadata.finalizers or () if each != TRACKING)
+            self._store.update(structs.replace(pod, metadata=structs.replace(pod.metadata, finalizers=others or None)))
+
+    def _sync(self, key: Key) -> None:
+        job: Job | None = self._store.get(KIND, *key)
+        if job is None:
+            return
+        pods = claim(self._store, KIND, job, selector_of(job))
+        if condition_of(job, *_FINISHED):
+            self._after_the_end(job, pods)
+            return
+        seen = tally(job, pods)
+        failures = self._failures_with(job, seen)
+        job = self._begun(job)
+        ending = ending_of(job, seen, self._agenda.now)
+        if ending is not None:
+            active = 0
+            for pod in seen.active:
+                self._store.delete("Pod", *key_of(pod))
+        else:
+            active = len(seen.active) if job.metadata.is_terminating else self._manage(job, seen, failures)
+            ending = COMPLETED if is_complete(job, seen, active) else None
+            if ending is None and not job.metadata.is_terminating:
+                job = self._with_suspension(job)
+        if self._count(job, seen, ending, active):
+            self._failures[job.metadata.uid] = failures
+        late = deadline_in(job, self._agenda.now)
+        if late:
+            self._queue.add_after(key, late)
+
+    def _after_the_end(self, job: Job, pods: Sequence[Pod]) -> None:
+        for pod in pods:
+            self._release(pod)
+        ttl, end = job.spec.ttl_seconds_after_finished, condition_of(job, *_FINISHED)
+        if ttl is None or end is None:
+            return
+        left = parse_time(end.last_transition_time or "") + ttl * SECOND - self._agenda.now
+        if left > 0:
+            self._queue.add_after(key_of(job), left)
+        else:
+            self._store.delete(KIND, *key_of(job), propagation=FOREGROUND)
+
+    def _begun(self, job: Job) -> Job:
+        """The Job since when it runs; one that is suspended does not."""
+        if job.status.start_time is not None or job.spec.suspend:
+            return job
+        return structs.replace(job, status=structs.replace(job.status, start_time=self._agenda.text))
+
+    def _with_suspension(self, job: Job) -> Job:
+        """The Job that says whether it is suspended, if it ever was; its time begins anew when it goes on."""
+        was = condition_of(job, "Suspended") is not None
+        if job.spec.suspend and not was:
+            job = structs.replace(job, status=structs.replace(job.status, start_time=None))
+            return self._with_condition(job, "Suspended", "True", "JobSuspended")
+        if was and not job.spec.suspend:
+            job = structs.replace(job, status=structs.replace(job.status, start_time=self._agenda.text))
+            return self._with_condition(job, "Suspended", "False", "JobResumed")
+        return job
+
+    def _failures_with(self, job: Job, seen: Tally) -> _Failures:
+        """How many have failed since the last one that succeeded, with those that are not counted yet."""
+        known = self._failures.get(job.metadata.uid) or _Failures()
+        times = sorted(map(finished_at, seen.new_failed))
+        if seen.new_succeeded:
+            last_success = max(map(finished_at, seen.new_succeeded))
+            times = [time for time in times if time > last_success]
+            known = _Failures()
+        return _Failures(known.in_a_row + len(times), times[-1]) if times else known
+
+    def _manage(self, job: Job, seen: Tally, failures: _Failures) -> int:
+        """Create and delete pods, or after failures create them later; how many are active then."""
+        given_up = job_indexes.given_up(job, seen)
+        now = structs.replace(job, status=with_counts(job, seen, seen.failed, given_up))
+        pods = [pod for pod in seen.pods if verdict(job, pod) is Verdict.RUNS or pod.metadata.is_terminating]
+        actions = actions_of(as_read(now), [_seen(pod) for pod in pods], self._agenda.now)
+        for each in actions.delete:
+            # Nobody counts a pod that was one too many.
+            self._release(self._store.get("Pod", job.metadata.namespace, each.name))
+            self._store.delete("Pod", job.metadata.namespace, each.name)
+        if not actions.create:
+            return len(seen.active) - len(actions.delete)
+        replaced = job_indexes.to_be_replaced(job, seen)
+        waits = [self._wait(job, failures, replaced.get(_index(new))) for new in actions.create]
+        if min(waits) > 0:
+            self._queue.add_after(key_of(job), max(min(waits), _BATCH))
+            # That is what the real one says too, whatever else is active.
+            return 0
+        created = [new for new, wait in zip(actions.create, waits, strict=True) if wait <= 0]
+        for new in created:
+            self._create(job, new.index, replaced.get(_index(new)))
+        return len(seen.active) + len(created)
+
+    def _wait(self, job: Job, failures: _Failures, replaced: Pod | None) -> int:
+        """How long it takes until a pod may be created, in nanoseconds; ``replaced`` is the one of its index before."""
+        if job.spec.backoff_limit_per_index is not None:
+            return 0 if replaced is None else job_indexes.wait_after(replaced, self._agenda.now)
+        return back_off(failures.in_a_row, failures.last, self._agenda.now)
+
+    def _create(self, job: Job, index: int | None, replaced: Pod | None) -> None:
+        told = job.spec.template
+        metadata = TemplateMetadata(
+            told.metadata.labels, told.metadata.annotations, (*(told.metadata.finalizers or ()), TRACKING)
+        )
+        if index is None:
+            self._store.create(pod_from(PodTemplate(metadata, told.spec), KIND, job))
+            return
+        own = {INDEX: str(index)}
+        spec = {**told.spec, "hostname": f"{job.metadata.name}-{index}"}
+        notes = {**own, **job_indexes.notes(job, replaced)}
+        pod = pod_from(PodTemplate(metadata, spec), KIND, job, labels=own, annotations=notes)
+        named = structs.replace(pod.metadata, generate_name=f"{job.metadata.name}-{index}-")
+        self._store.create(structs.replace(pod, metadata=named))
+
+    def _count(self, job: Job, seen: Tally, ending: Ending | None, active: int) -> bool:
+        """Write the status, with all that has ended, and let go what is counted; whether it was written.
+
+        The API server refuses a status with more ready pods than active ones. That is what the controller writes while
+        it waits with a new pod and others run, so nothing is counted before the wait is over.
+        """
+        released = self._countable(job, seen, ending)
+        failed = job.status.failed + sum(self._is_failure(job, pod, ending) for pod in released)
+        status = with_counts(job, seen, failed, job_indexes.given_up(job, seen))
+        now = [pod for pod in self._store.owned(job.metadata.uid, "Pod") if not pod.is_over]
+        status = structs.replace(
+            status,
+            active=active,
+            ready=sum(pod.ready_since is not None and pod.is_active for pod in now),
+            terminating=sum(pod.metadata.is_terminating for pod in now),
+        )
+        if status.ready > status.active:
+            return False
+        self._store.update(self._ended(self._with_status(job, status), ending))
+        for pod in released:
+            self._release(self._store.get("Pod", *key_of(pod)))
+        return True
+
+    def _countable(self, job: Job, seen: Tally, ending: Ending | None) -> list[Pod]:
+        """The held pods that are counted now: all of them where the Job ends, else those that have ended.
+
+        A pod whose index is tried again is held until the new one is there, which takes over how often it failed.
+        """
+        held = [pod for pod in seen.pods if is_held(pod) and self._store.get("Pod", *key_of(pod)) is not None]
+        if ending is not None or job.metadata.is_terminating:
+            return held
+        waiting = {pod.metadata.uid for pod in job_indexes.to_be_replaced(job, seen).values()}
+        return [pod for pod in held if verdict(job, pod) is not Verdict.RUNS and pod.metadata.uid not in waiting]
+
+    @staticmethod
+    def _is_failure(job: Job, pod: Pod, ending: Ending | None) -> bool:
+        """Whether a pod that is counted is a failure: a Job that fails takes down all that have not ended."""
+        if pod.status.phase == "Succeeded":
+            return False
+        taken_down = ending is not None and ending.type == FAILURE
+        return (taken_down or verdict(job, pod) is not Verdict.RUNS) and counts_as_failed(job, pod)
+
+    def _ended(self, job: Job, ending: Ending | None) -> Job:
+        """The Job that says that it has to end, and that it is over once the last of its pods is."""
+        if ending is None:
+            return job
+        if condition_of(job, ending.type) is None:
+            job = self._with_condition(job, ending.type, "True", ending.reason)
+        if job.status.terminating:
+            return job
+        if ending.type == SUCCESS:
+            job = self._with_status(job, structs.replace(job.status, completion_time=self._agenda.text))
+        return self._with_condition(job, "Complete" if ending.type == SUCCESS else "Failed", "True", ending.reason)
+
+    def _with_condition(self, job: Job, kind: str, status: str, reason: str) -> Job:
+        others = tuple(each for each in job.status.conditions or () if each.type != kind)
+        conditions = (*others, Condition(kind, status, reason, self._agenda.text))
+        return self._with_status(job, structs.replace(job.status, conditions=conditions))
+
+    @staticmethod
+    def _with_status(job: Job, status: JobStatus) -> Job:
+        return structs.replace(job, status=status)
+
+
+def _index(new: NewPod) -> int:
+    """The index of a new pod; -1 for none."""
+    return -1 if new.index is None else new.index
+
+
+def _seen(pod: Pod) -> ControlledPod:
+    return replace(controlled(pod), index=index_of(pod))

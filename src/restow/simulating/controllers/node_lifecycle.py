@@ -1,0 +1,182 @@
+"""The node lifecycle controller: taints that follow from what nodes report, or from their silence.
+
+What a node reports becomes taints that keep new pods away, at once. One that is not ready gets a taint that also drives
+pods away, and not all nodes of a zone get it at the same time; where most of a zone is in trouble, even later or not at
+all. Source: the node lifecycle controller, Kubernetes 1.36.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from msgspec import structs
+
+from restow.kube.manifests import Node
+from restow.kube.objects import Taint
+from restow.kube.timestamps import SECOND
+from restow.simulating.conditions import status_of, with_condition, with_node_condition
+from restow.simulating.kubelets import Kubelets
+from restow.simulating.simulation import Simulation
+from restow.simulating.store import Event
+from restow.simulating.work_queue import WorkQueue
+
+NOT_READY: Final = "node.kubernetes.io/not-ready"
+UNREACHABLE: Final = "node.kubernetes.io/unreachable"
+_UNSCHEDULABLE: Final = "node.kubernetes.io/unschedulable"
+#: Taints by the type of a condition, where that is True.
+_PRESSURES: Final = {
+    "MemoryPressure": "node.kubernetes.io/memory-pressure",
+    "DiskPressure": "node.kubernetes.io/disk-pressure",
+    "PIDPressure": "node.kubernetes.io/pid-pressure",
+    "NetworkUnavailable": "node.kubernetes.io/network-unavailable",
+}
+_OWN: Final = frozenset((NOT_READY, UNREACHABLE, _UNSCHEDULABLE, *_PRESSURES.values()))
+#: How long a node may be silent until it counts as unreachable.
+GRACE_PERIOD: Final = 50 * SECOND
+#: How long it takes from one node of a zone to the next, as long as most of the zone is well, and else.
+_INTERVAL: Final = 10 * SECOND
+_LONG_INTERVAL: Final = 100 * SECOND
+#: From which share of nodes in trouble on a zone counts as disrupted, and from how many nodes on it is large.
+_UNHEALTHY: Final = 0.55
+_LARGE: Final = 50
+_REGION: Final = ("topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region")
+_ZONE: Final = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
+
+
+class NodeLifecycle:
+    """Taints nodes; hears of kubelets that stop."""
+
+    def __init__(self, simulation: Simulation, kubelets: Kubelets) -> None:
+        self._store, self._agenda = simulation.store, simulation.agenda
+        self._kubelets = kubelets
+        self._queue: WorkQueue[str] = WorkQueue(simulation.agenda, self._sync)
+        self._zones: WorkQueue[str] = WorkQueue(simulation.agenda, self._expel_one)
+        #: The nodes of each zone that are to get the taint that drives pods away, in the order in which they came.
+        self._waiting: defaultdict[str, dict[str, None]] = defaultdict(dict)
+        #: When the next node of a zone may get it.
+        self._next: dict[str, int] = {}
+        self._store.subscribe("Node", self._hear)
+        kubelets.listeners.append(self._hear_of_kubelet)
+
+    def _hear(self, event: Event) -> None:
+        self._queue.add((event.new or event.old).metadata.name)
+
+    def _hear_of_kubelet(self, name: str) -> None:
+        if name in self._kubelets.stopped:
+            since = self._kubelets.stopped[name]
+            self._agenda.at(since + GRACE_PERIOD, lambda: self._miss(name, since))
+
+    def _miss(self, name: str, since: int) -> None:
+        """A node has not been heard of for too long, unless its kubelet was started in between."""
+        node = self._store.get("Node", "", name)
+        if node is None or self._kubelets.stopped.get(name) != since:
+            return
+        for kind in ("Ready", "MemoryPressure", "DiskPressure", "PIDPressure"):
+            node = with_node_condition(node, kind, "Unknown", self._agenda.text, "NodeStatusUnknown")
+        self._store.update(node)
+        self._make_unready(name)
+
+    def _sync(self, name: str) -> None:
+        node: Node | None = self._store.get("Node", "", name)
+        if node is None:
+            return
+        trouble = _trouble(node)
+        wanted = set(_keeping_away(node, trouble))
+        others = [each for each in node.spec.taints or () if each.key not in _OWN]
+        expelling = [each for each in node.spec.taints or () if each.key in _OWN and each.effect == "NoExecute"]
+        if not trouble:
+            expelling = []
+        elif expelling:
+            # From the one kind of trouble to the other it is a moment.
+            expelling = [Taint(trouble, "", "NoExecute")]
+        keeping = [Taint(key, "", "NoSchedule") for key in sorted(wanted)]
+        self._retaint(node, [*others, *keeping, *expelling])
+        zone = _zone(node)
+        if trouble:
+            if not expelling:
+                self._waiting[zone][name] = None
+        else:
+            self._waiting[zone].pop(name, None)
+        for each in self._waiting:
+            self._zones.add(each)
+
+    def _retaint(self, node: Node, taints: list[Taint]) -> None:
+        if list(node.spec.taints or ()) != taints:
+            self._store.update(structs.replace(node, spec=structs.replace(node.spec, taints=tuple(taints) or None)))
+
+    def _make_unready(self, name: str) -> None:
+        """The pods of a node that has fallen silent do not count as ready; one that can speak says so itself."""
+        for pod in self._store.on_node(name):
+            if pod.ready_since is not None:
+                self._store.update(with_condition(pod, "Ready", "False", self._agenda.text))
+
+    def _expel_one(self, zone: str) -> None:
+        """Give the next node of a zone the taint that drives its pods away."""
+        by_zone = self._troubles()
+        if all(all(each) for each in by_zone.values()):
+            # Then it is the control plane that is cut off.
+            self._let_pods_stay()
+            return
+        interval = _interval(by_zone[zone]) if zone in by_zone else None
+        if not self._waiting[zone] or interval is None:
+            return
+        wait = self._next.get(zone, 0) - self._agenda.now
+        if wait > 0:
+            self._zones.add_after(zone, wait)
+            return
+        name = next(iter(self._waiting[zone]))
+        del self._waiting[zone][name]
+        node = self._store.get("Node", "", name)
+        trouble = node and _trouble(node)
+        if trouble:
+            self._next[zone] = self._agenda.now + interval
+            self._retaint(node, [*(node.spec.taints or ()), Taint(trouble, "", "NoExecute")])
+        if self._waiting[zone]:
+            self._zones.add_after(zone, interval)
+
+    def _troubles(self) -> dict[str, list[bool]]:
+        """Which nodes of each zone are in trouble."""
+        by_zone: defaultdict[str, list[bool]] = defaultdict(list)
+        for node in self._store.list("Node"):
+            by_zone[_zone(node)].append(bool(_trouble(node)))
+        return by_zone
+
+    def _let_pods_stay(self) -> None:
+        """Take the taints away that drive pods away; the nodes wait for them again."""
+        for node in self._store.list("Node"):
+            lasting = [each for each in node.spec.taints or () if each.key not in _OWN or each.effect != "NoExecute"]
+            if len(lasting) != len(node.spec.taints or ()):
+                self._waiting[_zone(node)][node.metadata.name] = None
+                self._retaint(node, lasting)
+
+
+def _interval(troubles: Sequence[bool]) -> int | None:
+    """How long it takes from one node of a zone to the next; None: nobody is driven away."""
+    count = sum(troubles)
+    if count <= 2 or count / len(troubles) < _UNHEALTHY or all(troubles):
+        return _INTERVAL
+    return _LONG_INTERVAL if len(troubles) > _LARGE else None
+
+
+def _trouble(node: Node) -> str:
+    """The taint of a node that is not ready; empty for one that is, or that says nothing of it."""
+    ready = status_of(node.status.conditions, "Ready", "True")
+    return {"True": "", "False": NOT_READY}.get(ready, UNREACHABLE)
+
+
+def _keeping_away(node: Node, trouble: str) -> Iterable[str]:
+    """The taints that keep new pods away from a node."""
+    if trouble:
+        yield trouble
+    if node.spec.unschedulable:
+        yield _UNSCHEDULABLE
+    for each in node.status.conditions or ():
+        if each.status == "True" and each.type in _PRESSURES:
+            yield _PRESSURES[each.type]
+
+
+def _zone(node: Node) -> str:
+    labels = node.metadata.labels or {}
+    return "/".join(next((labels[key] for key in keys if key in labels), "") for keys in (_REGION, _ZONE))

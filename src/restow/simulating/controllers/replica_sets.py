@@ -1,0 +1,115 @@
+"""The controllers of ReplicaSets and ReplicationControllers.
+
+They adopt and release pods, create and delete what is missing or too much, and report it. Which pods these are says
+``workloads.replica_sets``. Source: the ReplicaSet controller, Kubernetes 1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any, Final
+
+from msgspec import structs
+
+from restow.kube.manifests import Pod
+from restow.kube.manifests.workloads import ReplicaSetStatus
+from restow.simulating.controllers.claiming import claim
+from restow.simulating.controllers.controlled import available_in, controlled, pod_from
+from restow.simulating.indexes import Key, key_of
+from restow.simulating.selecting import selector_of
+from restow.simulating.simulation import Simulation
+from restow.simulating.store import Event, TerminatingError
+from restow.simulating.work_queue import WorkQueue
+from restow.workloads.controlled_pods import BURST, ControlledPod
+from restow.workloads.replica_sets import replica_set
+
+KINDS: Final = ("ReplicaSet", "ReplicationController")
+
+
+def start(simulation: Simulation) -> None:
+    """Have both controllers work."""
+    for kind in KINDS:
+        ReplicaController(simulation, kind)
+
+
+class ReplicaController:
+    """The controller of one of the kinds."""
+
+    def __init__(self, simulation: Simulation, kind: str) -> None:
+        self._simulation = simulation
+        self._store = simulation.store
+        self._kind = kind
+        self._queue: WorkQueue[Key] = WorkQueue(simulation.agenda, self._sync)
+        self._store.subscribe(kind, lambda event: self._queue.add(key_of(event.new or event.old)))
+        self._store.subscribe("Pod", self._hear_of_pod)
+
+    def _hear_of_pod(self, event: Event) -> None:
+        for pod in (event.old, event.new):
+            owner = pod and pod.metadata.controller
+            if owner and owner.kind == self._kind:
+                self._queue.add((pod.metadata.namespace, owner.name))
+        if event.new is not None and event.new.metadata.controller is None:
+            self._offer(event.new)
+
+    def _offer(self, pod: Pod) -> None:
+        """Have those look at a pod of nobody who could adopt it."""
+        for each in self._store.selecting(self._kind, pod):
+            self._queue.add(key_of(each))
+
+    def _sync(self, key: Key) -> None:
+        found = self._store.get(self._kind, *key)
+        if found is None:
+            return
+        pods = claim(self._store, self._kind, found, selector_of(found))
+        if not found.metadata.is_terminating:
+            self._manage(found, pods)
+        self._report(found, [pod for pod in pods if pod.is_active])
+
+    def _manage(self, found: Any, pods: Sequence[Pod]) -> None:
+        active = [pod for pod in pods if pod.is_active]
+        if len(active) == found.spec.replicas:
+            return
+        surplus = len(active) > found.spec.replicas
+        related = self._related(found) if surplus else ()
+        actions = replica_set(
+            found.spec.replicas, [self._seen(pod) for pod in active], self._simulation.agenda.now, related
+        )
+        with suppress(TerminatingError):
+            for _ in actions.create:
+                self._store.create(pod_from(found.spec.template, self._kind, found))
+        for pod in actions.delete:
+            self._store.delete("Pod", found.metadata.namespace, pod.name)
+        if max(len(actions.create), len(actions.delete)) == BURST:
+            self._queue.add(key_of(found))
+
+    def _related(self, found: Any) -> list[ControlledPod]:
+        """The pods of the other ReplicaSets of the same Deployment."""
+        owner = found.metadata.controller
+        siblings = self._store.owned(owner.uid, self._kind) if owner else ()
+        others = [each for each in siblings if each.metadata.uid != found.metadata.uid]
+        return [self._seen(pod) for each in others for pod in self._store.owned(each.metadata.uid, "Pod")]
+
+    def _seen(self, pod: Pod) -> ControlledPod:
+        return controlled(pod, self._simulation.view.state.node_called(pod.node))
+
+    def _report(self, found: Any, pods: Sequence[Pod]) -> None:
+        """Write the status, and look again when a pod that is ready becomes available."""
+        # What was managed above may have changed the object's version, not its spec.
+        current = self._store.get(self._kind, *key_of(found))
+        if current is None:
+            return
+        wanted = (found.spec.template.metadata.labels or {}).items()
+        seconds = found.spec.min_ready_seconds
+        waits = [available_in(pod, seconds, self._simulation.agenda.now) for pod in pods]
+        status = ReplicaSetStatus(
+            replicas=len(pods),
+            fully_labeled_replicas=sum(wanted <= (pod.metadata.labels or {}).items() for pod in pods),
+            ready_replicas=sum(wait is not None for wait in waits),
+            available_replicas=waits.count(0),
+            observed_generation=found.metadata.generation,
+        )
+        self._store.update(structs.replace(current, status=status))
+        soon = [wait for wait in waits if wait]
+        if soon:
+            self._queue.add_after(key_of(found), min(soon))

@@ -1,0 +1,204 @@
+"""The controller of StatefulSets: pods that keep their names, in order, and rolling updates from the last ordinal down.
+
+Which pods come and go says ``workloads.stateful_sets``; an update deletes one pod at a time, down to the partition, and
+waits for each to be ready again. A pod below the partition is made of the old template. Claims of
+``volumeClaimTemplates`` are provisioned at once, of storage that every node reaches. Source: the StatefulSet controller,
+Kubernetes 1.36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, Final
+
+from msgspec import structs
+
+from restow.kube.manifests import ControllerRevision, Metadata, Other, Pod, PodTemplate, StatefulSet
+from restow.kube.manifests.workloads import RollingUpdate, StatefulSetStatus
+from restow.kube.objects import ObjectMeta, Workload
+from restow.kube.timestamps import SECOND
+from restow.simulating.controllers.claiming import claim
+from restow.simulating.controllers.controlled import available_in, controlled, pod_from
+from restow.simulating.controllers.revisions import (
+    REVISION_HASH,
+    current_revision,
+    delete_old,
+    hash_of,
+    is_of,
+    revisions_of,
+)
+from restow.simulating.indexes import Key, key_of
+from restow.simulating.selecting import selector_of
+from restow.simulating.simulation import Simulation
+from restow.simulating.store import Event, TerminatingError
+from restow.simulating.work_queue import WorkQueue
+from restow.workloads.controlled_pods import BURST, ControlledPod
+from restow.workloads.stateful_sets import KIND, ordinal_of, stateful_set
+
+POD_NAME: Final = "statefulset.kubernetes.io/pod-name"
+#: How long it takes until a name is tried again that somebody else has, in nanoseconds.
+_TAKEN: Final = 60 * SECOND
+POD_INDEX: Final = "apps.kubernetes.io/pod-index"
+
+
+def start(simulation: Simulation) -> None:
+    """Have it work."""
+    StatefulSetController(simulation)
+
+
+class StatefulSetController:
+    """Syncs one StatefulSet at a time."""
+
+    def __init__(self, simulation: Simulation) -> None:
+        self._store, self._agenda = simulation.store, simulation.agenda
+        self._queue: WorkQueue[Key] = WorkQueue(simulation.agenda, self._sync)
+        self._store.subscribe(KIND, lambda event: self._queue.add(key_of(event.new or event.old)))
+        self._store.subscribe("Pod", self._hear_of_pod)
+
+    def _hear_of_pod(self, event: Event) -> None:
+        for pod in (event.old, event.new):
+            owner = pod and pod.metadata.controller
+            if owner and owner.kind == KIND:
+                self._queue.add((pod.metadata.namespace, owner.name))
+
+    def _sync(self, key: Key) -> None:
+        found: StatefulSet | None = self._store.get(KIND, *key)
+        if found is None:
+            return
+        pods = [pod for pod in claim(self._store, KIND, found, selector_of(found)) if _ordinal(found, pod) is not None]
+        update = current_revision(self._store, KIND, found, selector_of(found))
+        current = self._revision(found, found.status.current_revision) or update
+        if not found.metadata.is_terminating:
+            # In a namespace that goes nothing is created, and what is left is reported.
+            with suppress(TerminatingError):
+                self._manage(found, pods, current, update)
+        self._report(key, current, update)
+
+    def _revision(self, found: StatefulSet, name: str) -> ControllerRevision | None:
+        return next((each for each in revisions_of(self._store, found) if each.metadata.name == name), None)
+
+    def _manage(
+        self, found: StatefulSet, pods: Sequence[Pod], current: ControllerRevision, update: ControllerRevision
+    ) -> None:
+        seen = [self._seen(found, pod) for pod in pods]
+        actions = stateful_set(Workload(ObjectMeta(name=found.metadata.name), found.spec), seen)
+        for new in actions.create:
+            revision = current if _keeps_old(found, new.index or 0) else update
+            self._create(found, new.index or 0, revision)
+        for pod in actions.delete:
+            self._store.delete("Pod", found.metadata.namespace, pod.name)
+        if max(len(actions.create), len(actions.delete)) == BURST:
+            self._queue.add(key_of(found))
+        settled = not actions.create and not actions.delete and self._is_settled(found, seen)
+        if settled or found.spec.pod_management_policy == "Parallel":
+            self._update_next(found, update)
+
+    def _seen(self, found: StatefulSet, pod: Pod) -> ControlledPod:
+        """A pod that counts as ready once it is available."""
+        wait = available_in(pod, found.spec.min_ready_seconds, self._agenda.now)
+        return replace(controlled(pod), ready=wait == 0)
+
+    @staticmethod
+    def _is_settled(found: StatefulSet, seen: Sequence[ControlledPod]) -> bool:
+        """Whether all pods that are wanted are there and well, and no others."""
+        well = [pod for pod in seen if pod.is_active and pod.ready]
+        return len(well) == len(seen) == len(_wanted(found))
+
+    def _update_next(self, found: StatefulSet, update: ControllerRevision) -> None:
+        """Delete the last pod of an old template, unless one after it is not well again."""
+        strategy = found.spec.update_strategy
+        if strategy.type == "OnDelete":
+            return
+        for ordinal in reversed(_wanted(found)):
+            pod: Pod | None = self._store.get("Pod", found.metadata.namespace, f"{found.metadata.name}-{ordinal}")
+            if pod is None or _keeps_old(found, ordinal):
+                return
+            if not is_of(pod, update.metadata.name) and not pod.metadata.is_terminating:
+                self._store.delete("Pod", *key_of(pod))
+                return
+            seen = self._seen(found, pod)
+            if not (seen.is_active and seen.ready):
+                return
+
+    def _create(self, found: StatefulSet, ordinal: int, revision: ControllerRevision) -> None:
+        name = f"{found.metadata.name}-{ordinal}"
+        if self._store.get("Pod", found.metadata.namespace, name) is not None:
+            # Somebody else's pod has the name; there is nothing to do until it goes.
+            self._queue.retry_after(key_of(found), _TAKEN)
+            return
+        labels = {POD_NAME: name, POD_INDEX: str(ordinal), REVISION_HASH: revision.metadata.name}
+        told = revision.data.spec.template
+        spec = {**told.spec, "hostname": name}
+        claims = [self._provisioned(found, each, ordinal) for each in found.spec.volume_claim_templates or ()]
+        if claims:
+            own = {each["name"] for each in claims}
+            others = [each for each in told.spec.get("volumes") or () if each.get("name") not in own]
+            spec["volumes"] = [*others, *claims]
+        self._store.create(pod_from(PodTemplate(told.metadata, spec), KIND, found, name=name, labels=labels))
+
+    def _provisioned(self, found: StatefulSet, template: dict[str, Any], ordinal: int) -> dict[str, Any]:
+        """The volume of a pod from a claim template, whose claim is bound from now on."""
+        told = template.get("metadata", {}).get("name", "")
+        name, namespace = f"{told}-{found.metadata.name}-{ordinal}", found.metadata.namespace
+        if self._store.get("PersistentVolumeClaim", namespace, name) is None:
+            volume = f"pvc-{namespace}-{name}"
+            spec = {**template.get("spec", {}), "volumeName": volume}
+            bound = {"pv.kubernetes.io/bind-completed": "yes"}
+            content = {"apiVersion": "v1", "spec": spec, "status": {"phase": "Bound"}}
+            metadata = Metadata(name=name, namespace=namespace, annotations=bound)
+            self._store.create(Other("PersistentVolumeClaim", metadata, content))
+            claimed = {"claimRef": {"kind": "PersistentVolumeClaim", "namespace": namespace, "name": name}}
+            content = {"apiVersion": "v1", "spec": claimed, "status": {"phase": "Bound"}}
+            self._store.create(Other("PersistentVolume", Metadata(name=volume), content))
+        return {"name": told, "persistentVolumeClaim": {"claimName": name}}
+
+    def _report(self, key: Key, current: ControllerRevision, update: ControllerRevision) -> None:
+        found: StatefulSet = self._store.get(KIND, *key)
+        pods = [pod for pod in self._store.owned(found.metadata.uid, "Pod") if _ordinal(found, pod) is not None]
+        waits = [available_in(pod, found.spec.min_ready_seconds, self._agenda.now) for pod in pods]
+        staying = [pod for pod in pods if not pod.metadata.is_terminating]
+        status = StatefulSetStatus(
+            replicas=len(pods),
+            ready_replicas=sum(wait is not None for wait in waits),
+            available_replicas=waits.count(0),
+            current_replicas=sum(is_of(pod, current.metadata.name) for pod in staying),
+            updated_replicas=sum(is_of(pod, update.metadata.name) for pod in staying),
+            current_revision=current.metadata.name,
+            update_revision=update.metadata.name,
+            observed_generation=found.metadata.generation,
+        )
+        if found.spec.update_strategy.type != "OnDelete":
+            status = _completed(status)
+        self._store.update(structs.replace(found, status=status))
+        used = {hash_of(current), hash_of(update)}
+        delete_old(self._store, found, used, found.spec.revision_history_limit)
+        soon = [wait for wait in waits if wait]
+        if soon:
+            self._queue.add_after(key, min(soon))
+
+
+def _completed(status: StatefulSetStatus) -> StatefulSetStatus:
+    """The status of an update that has reached all pods: the new revision is the current one."""
+    if status.updated_replicas != status.replicas or status.ready_replicas != status.replicas:
+        return status
+    return structs.replace(status, current_replicas=status.updated_replicas, current_revision=status.update_revision)
+
+
+def _ordinal(found: StatefulSet, pod: Pod) -> int | None:
+    return ordinal_of(found.metadata.name, pod.metadata.name)
+
+
+def _wanted(found: StatefulSet) -> range:
+    """The ordinals that there shall be."""
+    first = found.spec.ordinals.start if found.spec.ordinals is not None else 0
+    return range(first, first + (1 if found.spec.replicas is None else found.spec.replicas))
+
+
+def _keeps_old(found: StatefulSet, ordinal: int) -> bool:
+    """Whether an update does not reach an ordinal."""
+    strategy = found.spec.update_strategy
+    first = _wanted(found).start
+    partition = (strategy.rolling_update or RollingUpdate()).partition
+    return strategy.type == "RollingUpdate" and ordinal < first + partition

@@ -1,0 +1,226 @@
+"""Events of a scenario, done to a simulated cluster.
+
+Each action changes the objects as ``kubectl`` does, or stops and starts kubelets. What cannot be done, because nothing of
+that name is there, happens to nobody: it is kept as a mishap, and the run goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial, singledispatch
+from typing import Any
+
+from msgspec import structs
+
+from restow.documents.findings import Path
+from restow.kube.manifests import Manifest, Node, Pod
+from restow.kube.objects import Taint
+from restow.simulating.kubelets import Kubelets
+from restow.simulating.scenarios import events
+from restow.simulating.scenarios.node_pods import Evicted, drain, restart_pods
+from restow.simulating.scenarios.references import DEFAULT_NAMESPACE, NodeChoice, Reference
+from restow.simulating.scenarios.traces import Arrival
+from restow.simulating.scenarios.usage import Usage
+from restow.simulating.simulation import Simulation
+from restow.simulating.store import RefusedError
+
+
+@dataclass(slots=True, frozen=True)
+class Mishap:
+    """What could not happen; ``time`` is in nanoseconds since the epoch."""
+
+    time: int
+    #: Where it stands in the scenario.
+    place: Path
+    message: str
+
+
+class ActionError(Exception):
+    """Why an action cannot be done."""
+
+
+@dataclass(slots=True, frozen=True)
+class Stage:
+    """A simulated cluster on which events happen."""
+
+    simulation: Simulation
+    kubelets: Kubelets
+    usage: Usage
+    #: Told of each pod that a drain evicts.
+    evicted: Evicted
+    #: Told whenever something happens.
+    disturbed: Callable[[], None]
+    mishaps: list[Mishap] = field(default_factory=list)
+
+    def enter(self, timed: Iterable[events.TimedEvent]) -> None:
+        """Have events happen at their times, counted from now."""
+        for event in timed:
+            self.simulation.agenda.after(event.at, partial(self._happen, event))
+
+    def enter_arrivals(self, arrivals: Iterable[Arrival]) -> None:
+        """Have pods come and go at their times, counted from now."""
+        for each in arrivals:
+            self.simulation.agenda.after(each.at, partial(self._arrive, each.pod))
+            if each.departs is not None:
+                self.simulation.agenda.after(each.departs, partial(self._depart, each.pod))
+
+    def _happen(self, event: events.TimedEvent) -> None:
+        self.disturbed()
+        try:
+            act(event.action, self)
+        except (ActionError, RefusedError) as error:
+            self.mishaps.append(Mishap(self.simulation.agenda.now, event.place, str(error)))
+
+    def _arrive(self, pod: Manifest) -> None:
+        try:
+            self.simulation.store.create(pod)
+        except RefusedError as error:
+            self.mishaps.append(Mishap(self.simulation.agenda.now, ("arrivals",), str(error)))
+
+    def _depart(self, pod: Manifest) -> None:
+        self.simulation.store.delete("Pod", pod.metadata.namespace or DEFAULT_NAMESPACE, pod.metadata.name)
+
+
+@singledispatch
+def act(action: events.Action, stage: Stage) -> None:
+    """Do an action now; ActionError where there is nothing to do it to."""
+    raise AssertionError(action, stage)
+
+
+@act.register
+def _apply(action: events.Apply, stage: Stage) -> None:
+    for each in action.manifests:
+        stage.simulation.store.apply(each)
+
+
+@act.register
+def _delete(action: events.Delete, stage: Stage) -> None:
+    target = action.target
+    _found(stage, target)
+    stage.simulation.store.delete(target.kind, target.namespace, target.name, propagation=action.propagation)
+
+
+@act.register
+def _scale(action: events.Scale, stage: Stage) -> None:
+    _change(stage, action.target, lambda each: _with_spec(each, replicas=action.replicas))
+
+
+@act.register
+def _set_labels(action: events.SetLabels, stage: Stage) -> None:
+    _change(stage, action.target, lambda each: _labelled(each, action.labels))
+
+
+@act.register
+def _set_image(action: events.SetImage, stage: Stage) -> None:
+    _change(stage, action.target, lambda each: _with_images(each, action.images, action.target))
+
+
+@act.register
+def _set_usage(action: events.SetUsage, stage: Stage) -> None:
+    _found(stage, action.target)
+    stage.usage.set(action.target, action.usage)
+
+
+@act.register
+def _add_taints(action: events.AddTaints, stage: Stage) -> None:
+    _change_nodes(stage, action.nodes, lambda each: _tainted(each, action.taints))
+
+
+@act.register
+def _remove_taints(action: events.RemoveTaints, stage: Stage) -> None:
+    _change_nodes(stage, action.nodes, lambda each: _untainted(each, action.taints))
+
+
+@act.register
+def _cordon(action: events.Cordon, stage: Stage) -> None:
+    _change_nodes(stage, action.nodes, lambda each: _with_spec(each, unschedulable=True))
+
+
+@act.register
+def _uncordon(action: events.Uncordon, stage: Stage) -> None:
+    _change_nodes(stage, action.nodes, lambda each: _with_spec(each, unschedulable=False))
+
+
+@act.register
+def _drain(action: events.Drain, stage: Stage) -> None:
+    _change_nodes(stage, action.nodes, lambda each: _with_spec(each, unschedulable=True))
+    for node in _chosen(stage, action.nodes):
+        drain(stage.simulation.store, node.metadata.name, stage.evicted)
+
+
+@act.register
+def _fail_node(action: events.FailNode, stage: Stage) -> None:
+    for node in _chosen(stage, action.nodes):
+        stage.kubelets.stop_node(node.metadata.name)
+
+
+@act.register
+def _restart_node(action: events.RestartNode, stage: Stage) -> None:
+    for node in _chosen(stage, action.nodes):
+        restart_pods(stage.simulation.store, node.metadata.name)
+        stage.kubelets.start_node(node.metadata.name)
+
+
+def _found(stage: Stage, target: Reference) -> Any:
+    found = stage.simulation.store.get(target.kind, target.namespace, target.name)
+    if found is None:
+        raise ActionError(f"there is no {target}")
+    return found
+
+
+def _change(stage: Stage, target: Reference, change: Callable[[Any], Any]) -> None:
+    stage.simulation.store.update(change(_found(stage, target)))
+
+
+def _chosen(stage: Stage, choice: NodeChoice) -> list[Node]:
+    nodes: Iterator[Node] = iter(stage.simulation.store.list("Node"))
+    found = [each for each in nodes if choice.chooses(each.metadata.name, each.metadata.labels or {})]
+    if not found:
+        raise ActionError(f"there is no node {choice}")
+    return found
+
+
+def _change_nodes(stage: Stage, choice: NodeChoice, change: Callable[[Node], Node]) -> None:
+    for node in _chosen(stage, choice):
+        stage.simulation.store.update(change(node))
+
+
+def _with_spec(manifest: Any, **fields: Any) -> Any:
+    return structs.replace(manifest, spec=structs.replace(manifest.spec, **fields))
+
+
+def _labelled(manifest: Any, labels: Mapping[str, str | None]) -> Any:
+    merged = {**(manifest.metadata.labels or {}), **labels}
+    kept = {key: value for key, value in merged.items() if value is not None}
+    return structs.replace(manifest, metadata=structs.replace(manifest.metadata, labels=kept or None))
+
+
+def _with_images(manifest: Any, images: Mapping[str, str], target: Reference) -> Any:
+    spec = manifest.spec if isinstance(manifest, Pod) else manifest.spec.template.spec
+    containers = [{**each, "image": images.get(each.get("name", ""), each.get("image"))} for each in _containers(spec)]
+    missing = images.keys() - {each.get("name") for each in containers}
+    if missing:
+        raise ActionError(f"{target} has no container {min(missing)}")
+    changed = {**spec, "containers": containers}
+    if isinstance(manifest, Pod):
+        return structs.replace(manifest, spec=changed)
+    return _with_spec(manifest, template=structs.replace(manifest.spec.template, spec=changed))
+
+
+def _containers(spec: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return list(spec.get("containers") or ())
+
+
+def _tainted(node: Node, taints: Iterable[Taint]) -> Node:
+    """The node with taints, each of which replaces the one of its key and effect."""
+    by_place = {(each.key, each.effect): each for each in (*(node.spec.taints or ()), *taints)}
+    return structs.replace(node, spec=structs.replace(node.spec, taints=tuple(by_place.values())))
+
+
+def _untainted(node: Node, taints: Iterable[Taint]) -> Node:
+    gone = {(each.key, each.effect) for each in taints}
+    kept = [
+        each for each in node.spec.taints or () if (each.key, each.effect) not in gone and (each.key, "") not in gone
+    ]
+    return structs.replace(node, spec=structs.replace(node.spec, taints=tuple(kept) or None))

@@ -1,0 +1,102 @@
+"""What is odd about a scenario that can be read: objects that nobody brings, times that never come.
+
+Names are looked up among the objects that the scenario brings itself, as they come and go. Pods, ReplicaSets and Jobs
+are left out, because controllers make them; so is everything where a scenario begins with the cluster of somebody else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from restow.documents.findings import Issue, Path
+from restow.kube.duration import format_duration
+from restow.kube.excerpts import did_you_mean
+from restow.kube.manifests import Manifest
+from restow.kube.manifests.documents import kind_of
+from restow.simulating.scenarios.events import Apply, Delete, TimedEvent
+from restow.simulating.scenarios.expectations import EvictionCount, Expectation, PodCount
+from restow.simulating.scenarios.references import CLUSTER_WIDE, DEFAULT_NAMESPACE, NodeChoice, Reference
+from restow.simulating.scenarios.scenario import Scenario
+
+_MADE_BY_CONTROLLERS: Final = frozenset({"Pod", "ReplicaSet", "Job"})
+
+
+def check_scenario(scenario: Scenario) -> Iterator[Issue]:
+    """Yield warnings and notes about a scenario."""
+    yield from _check_times(scenario)
+    if scenario.start:
+        yield from _check_names(scenario)
+    kinds = {kind_of(each) for each in scenario.start}
+    if scenario.autoscalers is None and "HorizontalPodAutoscaler" in kinds:
+        hint = "add horizontalPodAutoscalers: {}"
+        yield Issue(("start",), "nobody acts on the HorizontalPodAutoscalers", "note", hint)
+    if not scenario.expectations:
+        yield Issue((), "nothing is expected: no run of it can fail", "note", "add expect")
+
+
+def _check_times(scenario: Scenario) -> Iterator[Issue]:
+    if scenario.duration is None:
+        return
+    end = f"the end of the run at {format_duration(scenario.duration)}"
+    for event in scenario.events:
+        if event.at > scenario.duration:
+            yield Issue((*event.place, "at"), f"is after {end}: it never happens", "warning")
+    for each in scenario.expectations:
+        if max(each.after, each.until or 0) > scenario.duration:
+            yield Issue(each.place, f"looks beyond {end}: it stays undecided", "warning")
+
+
+def _check_names(scenario: Scenario) -> Iterator[Issue]:
+    known = dict.fromkeys((*_references(scenario.start), *_coming(scenario)))
+    ever = known.copy()
+    for event in scenario.events:
+        for key, wanted in _named_by(event):
+            yield from _missing(wanted, known, (*event.place, key), f"when this happens ({format_duration(event.at)})")
+        if isinstance(event.action, Delete):
+            known.pop(event.action.target, None)
+        if isinstance(event.action, Apply):
+            come = dict.fromkeys(_references(event.action.manifests))
+            known |= come
+            ever |= come
+    for each in scenario.expectations:
+        for key, wanted in _looked_at(each):
+            yield from _missing(wanted, ever, (*each.place, each.modality, key), "at any time")
+
+
+def _references(manifests: Iterable[Manifest]) -> Iterator[Reference]:
+    for each in manifests:
+        kind = kind_of(each)
+        namespace = "" if kind in CLUSTER_WIDE else each.metadata.namespace or DEFAULT_NAMESPACE
+        yield Reference(kind, namespace, each.metadata.name)
+
+
+def _coming(scenario: Scenario) -> Iterator[Reference]:
+    """The nodes that the cluster autoscaler may add."""
+    for group in scenario.cluster_autoscaler.groups if scenario.cluster_autoscaler else ():
+        yield from (Reference("Node", "", f"{group.name}-{number}") for number in range(1, group.most + 1))
+
+
+def _named_by(event: TimedEvent) -> Iterator[tuple[str, Reference]]:
+    """The word and the object that an event is about, if it is about one."""
+    target = getattr(event.action, "target", None)
+    nodes: NodeChoice | None = getattr(event.action, "nodes", None)
+    if target is not None:
+        yield event.word, target
+    if nodes is not None and nodes.name is not None:
+        yield event.word, Reference("Node", "", nodes.name)
+
+
+def _looked_at(expectation: Expectation) -> Iterator[tuple[str, Reference]]:
+    measure = expectation.statement.measure
+    if isinstance(measure, PodCount | EvictionCount) and measure.of is not None:
+        yield "of", measure.of
+    if isinstance(measure, PodCount) and measure.on is not None and measure.on.name is not None:
+        yield "onNodes", Reference("Node", "", measure.on.name)
+
+
+def _missing(wanted: Reference, known: Iterable[Reference], path: Path, when: str) -> Iterator[Issue]:
+    if wanted.kind in _MADE_BY_CONTROLLERS or wanted in known:
+        return
+    alike = [str(each) for each in known if each.kind == wanted.kind]
+    yield Issue(path, f"there is no {wanted} {when}", "warning", did_you_mean(str(wanted), alike))

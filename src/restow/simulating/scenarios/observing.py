@@ -1,0 +1,233 @@
+"""What a simulated cluster shows of itself to expectations: its changes, those of one moment together.
+
+A moment is over when time has moved on, so what changed in it is told when the next change comes, or at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from restow.kube.manifests import Node, Pod
+from restow.kube.manifests.documents import kind_of
+from restow.simulating.conditions import DISRUPTION_TARGET, status_of
+from restow.simulating.indexes import key_of
+from restow.simulating.memory import TERMINATION_BY_KUBELET
+from restow.simulating.scenarios.budgets import BudgetKey, allows_none
+from restow.simulating.scenarios.expectations import NodeState, PodState
+from restow.simulating.scenarios.judging import Judge, Verdict
+from restow.simulating.scenarios.observations import (
+    Observation,
+    PodKey,
+    SeenEviction,
+    SeenNode,
+    SeenPod,
+    SeenScaling,
+)
+from restow.simulating.scenarios.pod_controllers import controllers_of
+from restow.simulating.scenarios.references import Reference
+from restow.simulating.simulation import Simulation
+from restow.simulating.store import Event
+
+#: The kinds that have pods, and controllers themselves.
+_BETWEEN: Final = ("ReplicaSet", "Job")
+#: The kinds that say how many pods they shall have.
+_COUNTING: Final = ("Deployment", "StatefulSet", "ReplicaSet", "ReplicationController")
+#: Who has deleted a pod, by the reason of its condition; of those who do so by themselves.
+_DISPLACING: Final = {
+    "PreemptionByScheduler": "preemption",
+    "DeletionByTaintManager": "taint-eviction",
+    TERMINATION_BY_KUBELET: "node-pressure",
+}
+
+
+@dataclass(slots=True)
+class Observer:
+    """Tells a judge of a simulated cluster, from now on; made before the first object comes."""
+
+    simulation: Simulation
+    judge: Judge
+    #: Told of the same after the judge.
+    listeners: list[Callable[[Observation], None]] = field(default_factory=list)
+    _start: int = field(init=False)
+    _time: int = field(init=False)
+    _pods: dict[PodKey, Pod | None] = field(default_factory=dict)
+    _nodes: dict[str, Node | None] = field(default_factory=dict)
+    _evictions: list[SeenEviction] = field(default_factory=list)
+    _desired: dict[Reference, int] = field(default_factory=dict)
+    _standstills: dict[BudgetKey, bool] = field(default_factory=dict)
+    _displaced: list[SeenEviction] = field(default_factory=list)
+    _scalings: list[SeenScaling] = field(default_factory=list)
+    _is_disturbed: bool = False
+    _is_begun: bool = False
+    #: What each pod requests, by its uid; a pod never requests anything else.
+    _requests: dict[str, Mapping[str, int]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._start = self._time = self.simulation.agenda.now
+        self.simulation.store.subscribe("Pod", self._hear_of_pod)
+        self.simulation.store.subscribe("Node", self._hear_of_node)
+        self.simulation.store.subscribe("PodDisruptionBudget", self._hear_of_budget)
+        for kind in _BETWEEN:
+            self.simulation.store.subscribe(kind, self._hear_of_owner)
+        for kind in _COUNTING:
+            self.simulation.store.subscribe(kind, self._hear_of_workload)
+
+    def evicted(self, pod: Pod, by: tuple[str, ...]) -> None:
+        """Hear of an eviction: the pod as it was, and who did it."""
+        self._proceed()
+        self._evictions.append(SeenEviction(self._seen_pod(pod), by))
+
+    def scaled(self, scaling: SeenScaling) -> None:
+        """Hear of an autoscaler that scales."""
+        self._proceed()
+        self._scalings.append(scaling)
+
+    def disturbed(self) -> None:
+        """Hear that the scenario has something happen."""
+        self._proceed()
+        self._is_disturbed = True
+
+    def catch_up(self) -> bool:
+        """Tell of the last moment, if it is over; whether everything is told until now."""
+        self._proceed()
+        return not self._has_news
+
+    def finish(self) -> tuple[Verdict, ...]:
+        """Return the verdicts of a run that ends now."""
+        self._tell()
+        return self.judge.finish(self.simulation.agenda.now - self._start)
+
+    def _hear_of_pod(self, event: Event) -> None:
+        self._proceed()
+        pod: Pod = event.new or event.old
+        self._pods[key_of(pod)] = event.new
+        by = _DISPLACING.get(_disruption(event.new))
+        if by is not None and event.old is not None and _disruption(event.old) != _disruption(event.new):
+            self._displaced.append(SeenEviction(self._seen_pod(event.old), (by,)))
+        if event.new is None:
+            self._requests.pop(pod.metadata.uid, None)
+        elif pod.metadata.uid not in self._requests:
+            self._requests[pod.metadata.uid] = self._requested(pod)
+
+    def _hear_of_owner(self, event: Event) -> None:
+        """What has lost its controller, or is gone, has pods that do not belong to that controller any more."""
+        old, new = event.old, event.new
+        if old is None or (new is not None and new.metadata.controller == old.metadata.controller):
+            return
+        self._proceed()
+        for pod in self.simulation.store.owned(old.metadata.uid, "Pod"):
+            self._pods[key_of(pod)] = pod
+
+    def _hear_of_workload(self, event: Event) -> None:
+        """What shall have more or fewer pods than before."""
+        old, new = _desired(event.old), _desired(event.new)
+        if old != new:
+            self._proceed()
+            each = event.new or event.old
+            self._desired[Reference(kind_of(each), *key_of(each))] = new
+
+    def _hear_of_node(self, event: Event) -> None:
+        self._proceed()
+        self._nodes[(event.new or event.old).metadata.name] = event.new
+
+    def _hear_of_budget(self, event: Event) -> None:
+        """What lets no pod go any more, or lets one go again."""
+        old, new = (each is not None and allows_none(each) for each in (event.old, event.new))
+        if old != new:
+            self._proceed()
+            self._standstills[key_of(event.new or event.old)] = new
+
+    def _proceed(self) -> None:
+        """Tell of the moment before, if time has moved on."""
+        if self.simulation.agenda.now > self._time:
+            self._tell()
+            self._time = self.simulation.agenda.now
+
+    def _tell(self) -> None:
+        # The first moment is told even of an empty cluster: that there is nothing is something to see.
+        if self._is_begun and not self._has_news:
+            return
+        self._is_begun = True
+        pods = {key: None if pod is None else self._seen_pod(pod) for key, pod in self._pods.items()}
+        nodes = {name: None if node is None else self._seen_node(node) for name, node in self._nodes.items()}
+        seen = Observation(
+            self._time - self._start,
+            pods,
+            nodes,
+            tuple(self._evictions),
+            self._desired,
+            self._standstills,
+            tuple(self._displaced),
+            tuple(self._scalings),
+            self._is_disturbed,
+        )
+        self._pods, self._nodes, self._evictions, self._desired, self._standstills = {}, {}, [], {}, {}
+        self._displaced, self._scalings, self._is_disturbed = [], [], False
+        for listener in (self.judge.observe, *self.listeners):
+            listener(seen)
+
+    @property
+    def _has_news(self) -> bool:
+        changes = (self._pods, self._nodes, self._evictions, self._desired, self._standstills, self._scalings)
+        return any(changes)
+
+    def _requested(self, pod: Pod) -> Mapping[str, int]:
+        view = self.simulation.view
+        amounts = view.state.requests_of(view.row(*key_of(pod))).tolist()
+        return {
+            name: amount for name, amount in zip(view.state.cluster.nodes.resources, amounts, strict=False) if amount
+        }
+
+    def _seen_pod(self, pod: Pod) -> SeenPod:
+        return SeenPod(
+            pod.metadata.namespace,
+            pod.metadata.name,
+            pod.metadata.labels or {},
+            pod.node,
+            frozenset(_pod_states(pod)),
+            tuple(controllers_of(pod, self.simulation.store)),
+            self._requests.get(pod.metadata.uid, {}),
+        )
+
+    def _seen_node(self, node: Node) -> SeenNode:
+        nodes = self.simulation.view.state.cluster.nodes
+        row = nodes.index.get(node.metadata.name)
+        amounts = () if row is None else nodes.allocatable[:, row].tolist()
+        room = dict(zip(nodes.resources, amounts, strict=False))
+        return SeenNode(node.metadata.name, node.metadata.labels or {}, frozenset(_node_states(node)), room)
+
+
+def _desired(workload: Any) -> int:
+    """How many pods a workload shall have: none if it is not there."""
+    return 0 if workload is None else int(workload.spec.replicas)
+
+
+def _disruption(pod: Pod | None) -> str:
+    """Why a pod is to go; empty where nobody has said."""
+    conditions = pod.status.conditions or () if pod is not None else ()
+    return next((each.reason or "" for each in conditions if each.type == DISRUPTION_TARGET), "")
+
+
+def _pod_states(pod: Pod) -> Iterator[PodState]:
+    if pod.status.phase == "Succeeded":
+        yield "succeeded"
+    elif pod.status.phase == "Failed":
+        yield "failed"
+    elif pod.metadata.is_terminating:
+        yield "terminating"
+    else:
+        yield "any"
+        yield "scheduled" if pod.node else "pending"
+        yield "unready" if pod.ready_since is None else "ready"
+        if pod.status.phase == "Running":
+            yield "running"
+
+
+def _node_states(node: Node) -> Iterator[NodeState]:
+    yield "any"
+    # A node that says nothing of it counts as ready, as it does to the node lifecycle controller.
+    yield "ready" if status_of(node.status.conditions, "Ready", "True") == "True" else "unready"
+    if node.spec.unschedulable:
+        yield "cordoned"

@@ -1,0 +1,89 @@
+"""A scenario that runs from its beginning to its end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from restow.kube.duration import MINUTE
+from restow.simulating.descheduler import AskedMove
+from restow.simulating.scenarios.acting import Mishap
+from restow.simulating.scenarios.judging import Verdict
+from restow.simulating.scenarios.playing import Play
+from restow.simulating.scenarios.recording import Record
+from restow.simulating.scenarios.scenario import Scenario
+
+#: Told now and then how much of a run is over, in nanoseconds.
+Tick = Callable[[int], None]
+
+#: From one look at a run to the next.
+_STEP: Final = MINUTE
+#: For how long nothing changes in a stable cluster, and how many looks of the descheduler at it change nothing.
+_CALM: Final = 10 * MINUTE
+_CALM_LOOKS: Final = 2
+
+
+@dataclass(slots=True, frozen=True)
+class Ending:
+    """When a run ends: after a time, in nanoseconds, or sooner where nothing changes any more."""
+
+    duration: int
+    when_stable: bool
+
+
+@dataclass(slots=True, frozen=True)
+class Finished:
+    """A run that is over."""
+
+    #: Nanoseconds since the epoch.
+    begins: int
+    #: Nanoseconds of virtual time.
+    duration: int
+    #: Whether nothing had changed for a while when it ended.
+    is_stable: bool
+    record: Record
+    verdicts: tuple[Verdict, ...]
+    mishaps: Sequence[Mishap]
+    #: What the eviction API refused the descheduler.
+    refusals: tuple[AskedMove, ...]
+
+
+def run_out(scenario: Scenario, play: Play, ending: Ending, tick: Tick) -> Finished:
+    """Run a scenario that has begun, to its end."""
+    agenda = play.simulation.agenda
+    begins = agenda.now
+    end = begins + ending.duration
+    calm_from = begins + _last_entry(scenario)
+    for now in advance(play, end):
+        tick(now - begins)
+        if ending.when_stable and _is_stable(scenario, play, begins, calm_from):
+            break
+    is_stable = _is_stable(scenario, play, begins, calm_from)
+    verdicts = play.observer.finish()
+    duration = agenda.now - begins
+    moves = play.descheduler.moves if play.descheduler else ()
+    refusals = tuple(each for each in moves if not each.is_made)
+    return Finished(begins, duration, is_stable, play.recorder.finish(duration), verdicts, play.stage.mishaps, refusals)
+
+
+def advance(play: Play, end: int) -> Iterator[int]:
+    """Have a run go on until a time, in nanoseconds since the epoch; yields the time now and then."""
+    agenda = play.simulation.agenda
+    while agenda.now < end:
+        agenda.run(min(agenda.now + _STEP, end))
+        yield agenda.now
+
+
+def _last_entry(scenario: Scenario) -> int:
+    """When the last thing happens that the scenario itself brings."""
+    arrivals = (time for each in scenario.arrivals for time in (each.at, each.departs or 0))
+    return max([0, *(each.at for each in scenario.events), *arrivals])
+
+
+def _is_stable(scenario: Scenario, play: Play, begins: int, calm_from: int) -> bool:
+    """Whether nothing has changed for long enough, and nothing is to come."""
+    every = scenario.descheduling.every if scenario.descheduling else 0
+    calm = max(_CALM, _CALM_LOOKS * every)
+    is_told = play.observer.catch_up()
+    return is_told and play.simulation.agenda.now >= max(calm_from, begins + play.recorder.changed) + calm

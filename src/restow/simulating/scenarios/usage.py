@@ -1,0 +1,102 @@
+"""What pods and nodes use in a simulation, because a scenario says so; as the objects that metrics.k8s.io serves.
+
+A pod uses what was said last of it or of one of its controllers, a node what was said of it and what its pods use. As
+long as nothing was said of anything, there are no metrics at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from restow.kube.manifests import Other, Pod
+from restow.kube.manifests.metadata import Metadata
+from restow.kube.quantity import NANO_PER_UNIT, parse_quantity
+from restow.simulating.indexes import key_of
+from restow.simulating.scenarios.pod_controllers import controllers_of
+from restow.simulating.scenarios.references import Reference
+from restow.simulating.simulation import Simulation
+from restow.simulating.store import Event
+
+_API_VERSION: Final = "metrics.k8s.io/v1beta1"
+_NANO_PER_MILLI: Final = NANO_PER_UNIT // 1000
+
+#: Billionths of each resource.
+_Amounts = Mapping[str, int]
+
+
+@dataclass(slots=True)
+class Usage:
+    """Keeps the metrics of a store up to date with what was said."""
+
+    simulation: Simulation
+    #: In the order in which it was said.
+    _said: dict[Reference, _Amounts] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.simulation.store.subscribe("Pod", self._hear_of_pod)
+        self.simulation.store.subscribe("Node", self._hear_of_node)
+
+    def set(self, target: Reference, usage: Mapping[str, str]) -> None:
+        """Have a pod, each pod of a workload, or a node use so much from now on; ValueError for what is no quantity."""
+        self._said.pop(target, None)
+        self._said[target] = {resource: parse_quantity(text).nano for resource, text in usage.items()}
+        for pod in self.simulation.store.list("Pod"):
+            self._tell_of_pod(pod)
+        for node in self.simulation.store.list("Node"):
+            self._tell_of_node(node.metadata.name)
+
+    def _hear_of_pod(self, event: Event) -> None:
+        old, new = event.old, event.new
+        if not self._said or (old and new and old.node == new.node and old.is_over == new.is_over):
+            return
+        if new is None:
+            self.simulation.store.delete("PodMetrics", *key_of(old))
+        else:
+            self._tell_of_pod(new)
+        for node in {each.node for each in (old, new) if each is not None and each.node}:
+            self._tell_of_node(node)
+
+    def _hear_of_node(self, event: Event) -> None:
+        if self._said and event.new is None:
+            self.simulation.store.delete("NodeMetrics", "", event.old.metadata.name)
+        elif self._said and event.old is None:
+            self._tell_of_node(event.new.metadata.name)
+
+    def _tell_of_pod(self, pod: Pod) -> None:
+        used = self._of_pod(pod)
+        if used is None:
+            self.simulation.store.delete("PodMetrics", *key_of(pod))
+            return
+        containers = [{"name": "pod", "usage": _texts(used)}]
+        self._put(
+            "PodMetrics", Metadata(name=pod.metadata.name, namespace=pod.metadata.namespace), containers=containers
+        )
+
+    def _tell_of_node(self, name: str) -> None:
+        if self.simulation.store.get("Node", "", name) is None:
+            return
+        total = {"cpu": 0, "memory": 0} | dict(self._said.get(Reference("Node", "", name), {}))
+        for pod in self.simulation.store.on_node(name):
+            for resource, amount in (self._of_pod(pod) or {}).items():
+                total[resource] = total.get(resource, 0) + amount
+        self._put("NodeMetrics", Metadata(name=name), usage=_texts(total))
+
+    def _of_pod(self, pod: Pod) -> _Amounts | None:
+        """What a pod uses; None for one that does not run, or of which nothing was said."""
+        if not pod.node or pod.is_over:
+            return None
+        about = {Reference("Pod", *key_of(pod)), *controllers_of(pod, self.simulation.store)}
+        return next((amounts for target, amounts in reversed(self._said.items()) if target in about), None)
+
+    def _put(self, kind: str, metadata: Metadata, **content: Any) -> None:
+        self.simulation.store.apply(Other(kind, metadata, {"apiVersion": _API_VERSION, **content}))
+
+
+def _texts(amounts: _Amounts) -> dict[str, str]:
+    """Amounts as the metrics server writes them: thousandths of a CPU, whole bytes."""
+    return {
+        resource: f"{nano // _NANO_PER_MILLI}m" if resource == "cpu" else str(nano // NANO_PER_UNIT)
+        for resource, nano in amounts.items()
+    }

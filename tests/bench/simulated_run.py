@@ -1,0 +1,78 @@
+"""One scenario in a process of its own, whose cost the operating system tells: ``simulated_run.py SCENARIO``."""
+
+from __future__ import annotations
+
+import gc
+import json
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from restow.cli.policy_files import read_policy_file
+from restow.cli.simulation_inputs import collect_garbage
+from restow.kube.duration import HOUR
+from restow.policies.fallbacks import Fallbacks
+from restow.simulating import descheduler
+from restow.simulating.scenarios.folder import Folder
+from restow.simulating.scenarios.playing import begin, cast_of
+from restow.simulating.scenarios.reading import read_scenario
+from restow.simulating.scenarios.running import Ending, run_out
+
+
+class Timed:
+    """Adds up what functions take."""
+
+    def __init__(self) -> None:
+        self.seconds, self.calls = 0.0, 0
+
+    def of(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function, timed."""
+
+        def timed(*args: Any, **more: Any) -> Any:
+            began = time.process_time()
+            try:
+                return function(*args, **more)
+            finally:
+                self.seconds += time.process_time() - began
+                self.calls += 1
+
+        return timed
+
+
+def main() -> None:
+    """Runs it as ``restow simulate`` does, and prints what it came to."""
+    gc.disable()
+    path = Path(sys.argv[1])
+    folder = Folder(path.parent)
+    began = time.process_time()
+    scenario = read_scenario(path.read_bytes(), path.name, folder)
+    deciding = Timed()
+    descheduler.decided = deciding.of(descheduler.decided)
+    descheduler.tasks_of = deciding.of(descheduler.tasks_of)
+    cast = cast_of(scenario, folder, read_policy_file(None, Fallbacks()).loaded.policy)
+    assert scenario.begins is not None
+    collect_garbage()
+    play = begin(scenario, cast, scenario.begins)
+    events: Counter[str] = Counter()
+    play.simulation.store.subscribe_all(lambda event: events.update((event.kind,)))
+    ready = time.process_time()
+    run_out(scenario, play, Ending(scenario.duration or 24 * HOUR, when_stable=False), lambda _: None)
+    ended = time.process_time()
+    assert play.descheduler is not None
+    result = {
+        "reading": ready - began,
+        "deciding": deciding.seconds,
+        "simulating": ended - ready,
+        "events": events.total(),
+        "pods": len(play.simulation.store.list("Pod")),
+        "moves": sum(each.is_made for each in play.descheduler.moves),
+        "plans": deciding.calls // 2,
+    }
+    print(json.dumps(result))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,36 @@
+"""Makes what other packages add appear to be installed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import EntryPoint
+from types import SimpleNamespace
+
+import pytest
+
+from restow import installed_packages
+from restow.scheduling.configuration import installed_plugins
+
+
+@contextmanager
+def entry_points(*points: EntryPoint | SimpleNamespace) -> Iterator[None]:
+    """The only entry points that there are, in every group; what is kept of others is forgotten, before and after."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(installed_packages, "entry_points", lambda group: points)
+        forget_packages()
+        try:
+            yield
+        finally:
+            forget_packages()
+
+
+def offering(name: str, offered: object) -> SimpleNamespace:
+    """An entry point that offers an object of a test."""
+    return SimpleNamespace(name=name, load=lambda: offered)
+
+
+def forget_packages() -> None:
+    """Let restow look again which packages are installed."""
+    installed_packages.installed.cache_clear()
+    installed_plugins.plugin_of_a_package.cache_clear()

@@ -1,0 +1,158 @@
+"""``restow simulate --compare``: several policies in the same futures, on several processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import pty
+import signal
+import subprocess
+
+import pytest
+
+from builders.policies import a_config, a_policy, a_profile, as_yaml
+from cli.conftest import spawned
+from cli.test_process import all_of
+from cli.test_simulate import cluster  # noqa: F401 - a fixture
+from restow.cli import futures
+from restow.errors import InputError
+from restow.kube.duration import MINUTE
+
+ARGUMENTS = ("-f", "drained.yaml", "--now", "2026-11-21T00:00:00Z", "--for", "15m")
+COMPARE = ("--compare", "policy.yaml", "idle.yaml")
+
+
+@pytest.fixture
+def compared(cluster, restow, tmp_path):  # noqa: F811
+    """Compares a policy with one that does nothing."""
+    (tmp_path / "idle.yaml").write_bytes(as_yaml(a_policy(a_profile(a_config("DefaultEvictor")))))
+    return lambda *arguments: restow("simulate", *ARGUMENTS, *COMPARE, *arguments)
+
+
+@pytest.fixture
+def alone(monkeypatch):
+    """All runs in this process, one after the other."""
+
+    def make_all(runs, _processes, _tick):
+        seeds = range(len(runs.seeds))
+        return [[runs.make(policy * len(seeds) + seed, int) for seed in seeds] for policy in range(len(runs.stagings))]
+
+    monkeypatch.setattr("restow.cli.comparing.make_all", make_all)
+
+
+def test_the_result_is_the_same_however_many_processes_there_are(compared, monkeypatch):
+    """One after the other, or in the order in which they end."""
+    found = []
+    for cores in (1, 2):
+        monkeypatch.setattr("restow.cli.comparing.cores", lambda cores=cores: cores)
+        ran = compared("--seeds", "3", "-o", "json")
+        assert (ran.status, ran.err) == (0, "")
+        found.append(ran.out)
+    assert found[0] == found[1]
+    result = json.loads(found[0])
+    assert [each["policy"] for each in result["policies"]] == ["policy.yaml", "idle.yaml"]
+    assert result["metadata"]["seeds"] == [7, 8, 9]
+
+
+@pytest.mark.usefixtures("alone")
+def test_a_future_is_what_a_run_with_its_seed_comes_to(compared, restow):
+    single = restow("simulate", *ARGUMENTS, "--seed", "8", "--policy-config-file", "policy.yaml", "-o", "json")
+    alone = json.loads(single.out)
+    result = json.loads(compared("--seeds", "1", "--seed", "8", "-o", "json").out)
+    (future,) = result["policies"][0]["futures"]
+    summary = alone["summary"]
+    shared = {each: summary[each] for each in ("evictions", "failed", "pendingPodSeconds", "nodesInUse", "cpuSpread", "memorySpread", "quietAfterSeconds")}  # fmt: skip
+    assert shared == {each: future[each] for each in shared}
+    assert future["belowSeconds"] == sum(each["belowSeconds"] for each in alone["workloads"])
+
+
+@pytest.mark.usefixtures("alone")
+@pytest.mark.parametrize("form", ["table", "html"])
+def test_what_people_see(compared, form):
+    ran = compared("--seeds", "1", "-o", form)
+    assert (ran.status, ran.err) == (0, "")
+    assert "policy.yaml" in ran.out
+    assert "idle.yaml" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--compare", "policy.yaml"), "--compare takes two policies or more"),
+        (("--compare", "policy.yaml", "policy.yaml"), "--compare takes two policies or more, each once"),
+        (("--compare", "policy.yaml", "nope.yaml"), "nope.yaml: No such file"),
+        (("--compare", "a", "b", "--policy-config-file", "c"), "--compare names the policies"),
+        (("--compare", "a", "b", "--seeds", "0"), "--seeds must be 1 or more"),
+        (("--seeds", "3"), "--seeds goes with --compare"),
+        (("--compare", "policy.yaml", "high.yaml", "--seeds", "1"), "high.yaml: unable to get priority value from the priority class"),
+    ],
+    ids=["one", "one twice", "no file", "a third", "none", "without", "only a cluster shows it"],
+)  # fmt: skip
+@pytest.mark.usefixtures("cluster", "alone")
+def test_what_cannot_be_used(restow, tmp_path, arguments, sentence):
+    evictor = a_config("DefaultEvictor", {"priorityThreshold": {"name": "high"}})
+    profile = a_profile(a_config("RemoveDuplicates"), evictor, balance=["RemoveDuplicates"])
+    (tmp_path / "high.yaml").write_bytes(as_yaml(a_policy(profile)))
+    ran = restow("simulate", *ARGUMENTS, *arguments)
+    assert (ran.status, ran.out) == (2, "")
+    assert sentence in ran.err
+
+
+def test_ctrl_c_ends_all_processes_at_once(compared, tmp_path):
+    """The terminal stays open as long as one of them lives."""
+    terminal, end = pty.openpty()
+    arguments = ["simulate", "-f", "drained.yaml", *COMPARE, "--for", "9000h"]
+    process = spawned(arguments, cwd=tmp_path, stdout=subprocess.PIPE, stderr=end, env={"TERM": "xterm"})
+    os.close(end)
+    seen = b""
+    while b"simulated in" not in seen:
+        seen += os.read(terminal, 1024)
+
+    process.send_signal(signal.SIGINT)
+
+    assert process.communicate(timeout=30)[0] == b""
+    assert process.returncode == 130
+    assert b"Traceback" not in all_of(terminal)
+
+
+def test_a_process_that_is_ended_ends_the_comparison(compared, monkeypatch):
+    """Whoever runs out of memory says so, and does not wait for ever."""
+    start = futures._start
+
+    def killed(count):
+        workers = start(count)
+        next(iter(workers.values())).kill()
+        return workers
+
+    monkeypatch.setattr(futures, "_start", killed)
+    ran = compared("--seeds", "1")
+    assert (ran.status, ran.out) == (1, "")
+    assert "a process that simulated was ended by the system" in ran.err
+
+
+def test_how_far_all_runs_are_together():
+    """Each run tells how much of it is over; a run that ends early is over."""
+
+    class Work:
+        ending = type("Ending", (), {"duration": 10 * MINUTE})
+
+        @staticmethod
+        def make(number, tick):
+            tick(MINUTE)
+            return number
+
+    sent = []
+    pipe = type("Pipe", (), {"send": staticmethod(sent.append)})
+    assert futures._outcome(Work, 3, pipe) == 3
+    assert sent == [(3, MINUTE), (3, 10 * MINUTE)]
+
+
+def test_an_error_in_another_process_is_told_by_this_one():
+    class Work:
+        @staticmethod
+        def make(_number, _tick):
+            raise InputError("policy.yaml: one", "policy.yaml: two")
+
+    found = pickle.loads(pickle.dumps(futures._outcome(Work, 0, None)))
+    assert (type(found), found.sentences) == (InputError, ("policy.yaml: one", "policy.yaml: two"))

@@ -1,0 +1,77 @@
+"""A scenario from its beginning to its end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from builders import a_node
+from restow.kube.duration import HOUR, MINUTE
+from restow.kube.manifests.documents import document_of
+from restow.policies.policy import Policy
+from restow.simulating.scenarios.folder import Folder
+from restow.simulating.scenarios.playing import begin, cast_of
+from restow.simulating.scenarios.reading import read_scenario
+from restow.simulating.scenarios.running import Ending, run_out
+from simulating.manifests import a_bare_pod, a_controller
+from simulating.scenes import START
+
+WEB = document_of(a_controller("Deployment", "web", 3))
+CYCLES = {"every": "30m"}
+
+
+def run(*, duration=HOUR, when_stable=False, tick=lambda _: None, **fields):
+    written = {"apiVersion": "restow.dev/v1alpha1", "kind": "Scenario", "start": [a_node("n1"), WEB]} | fields
+    scenario = read_scenario(yaml.safe_dump(written).encode(), "s.yaml", Folder(Path()))
+    play = begin(scenario, cast_of(scenario, Folder(Path()), Policy()), START)
+    return run_out(scenario, play, Ending(duration, when_stable), tick)
+
+
+def test_a_run_is_as_long_as_it_is_asked_for():
+    finished = run(duration=90 * MINUTE + 1)
+    assert (finished.begins, finished.duration, finished.is_stable) == (START, 90 * MINUTE + 1, True)
+
+
+def test_people_hear_how_far_it_is():
+    told = []
+    run(duration=3 * MINUTE, tick=told.append)
+    assert told == [MINUTE, 2 * MINUTE, 3 * MINUTE]
+
+
+@pytest.mark.parametrize(
+    ("fields", "minutes"),
+    [
+        ({}, 11),
+        ({"descheduler": CYCLES}, 61),
+        ({"events": [{"at": "20m30s", "cordon": "n1"}]}, 31),
+        ({"events": [{"at": "20m30s", "cordon": "nobody"}]}, 31),
+    ],
+    ids=["ten minutes of calm", "two cycles", "after what happens", "after what does not happen"],
+)
+def test_a_stable_cluster_ends_a_run(fields, minutes):
+    finished = run(when_stable=True, duration=24 * HOUR, **fields)
+    assert (finished.is_stable, finished.duration // MINUTE) == (True, minutes)
+
+
+def test_a_cluster_that_never_is_stable_ends_it_when_it_is_over():
+    scales = [{"at": f"{5 * each}m", "scale": "deployment/web", "to": 1 + each % 2} for each in range(12)]
+    finished = run(when_stable=True, events=scales)
+    assert (finished.is_stable, finished.duration) == (False, HOUR)
+
+
+def test_what_did_not_happen_is_told():
+    finished = run(events=[{"at": "1m", "cordon": "nobody"}])
+    assert [(each.time - START, each.message) for each in finished.mishaps] == [(MINUTE, "there is no node nobody")]
+
+
+def test_a_pod_that_finds_no_node_waits_to_the_end():
+    lost = document_of(a_bare_pod("lost", nodeSelector={"no": "node"}))
+    assert run(start=[a_node("n1"), lost]).record.waiting.longest == HOUR
+
+
+def test_workloads_that_are_drained_are_below_what_they_shall_have():
+    finished = run(start=[a_node("n1"), a_node("n2"), WEB], events=[{"at": "10m", "drain": "n1"}])
+    assert {str(each) for each in finished.record.disruptions} == {"deployment/default/web"}
+    assert {each.landing for each in finished.record.evictions} == {"moved"}

@@ -1,0 +1,122 @@
+"""Deschedulers decide on the state as it is, evict through the API, and wait for replacements where the proof rests on them."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import msgspec
+import pytest
+
+from builders import a_node, a_pdb
+from descheduling.harness import a_policy
+from restow.descheduling.registry import plugins
+from restow.kube.manifests.documents import manifest_of
+from restow.kube.timestamps import SECOND
+from restow.policies.codes import Placement
+from restow.policies.load import load_policy
+from restow.simulating.descheduler import DeschedulerActor, DeschedulerSettings
+from restow.simulating.eviction import CREATED, TOO_MANY_REQUESTS
+from simulating.manifests import a_controller
+from simulating.scenes import Scene
+
+HOUR = 3600 * SECOND
+
+
+def a_descheduler(scene, placement, strategy="RemoveDuplicates", args=None, **limits):
+    """A descheduler of one strategy that looks every hour."""
+    text = msgspec.json.encode(a_policy(strategy, args or {}) | limits)
+    policy = load_policy(text, "policy.yaml", plugins()).policy
+    actor = DeschedulerActor(scene.simulation, DeschedulerSettings(policy, placement, HOUR))
+    actor.start()
+    return actor
+
+
+def crowded(replicas=6):
+    """All pods of a ReplicaSet on one node, and two empty nodes that have come since."""
+    scene = Scene(nodes=1)
+    scene.store.apply(a_controller("ReplicaSet", "web", replicas))
+    scene.settle()
+    for name in ("n2", "n3"):
+        scene.store.load(manifest_of(a_node(name, cpu="4", memory="8Gi")))
+    return scene.settle()
+
+
+def spread(scene):
+    """How many pods are on each node."""
+    return [len(scene.store.on_node(name)) for name in ("n1", "n2", "n3")]
+
+
+@pytest.mark.parametrize("placement", list(Placement))
+def test_duplicates_are_spread_and_then_it_is_quiet(placement):
+    """Both placements come to the same here, and move nothing afterwards."""
+    scene = crowded()
+    actor = a_descheduler(scene, placement)
+    scene.run(1800)
+    scene.check()
+    assert spread(scene) == [2, 2, 2]
+    assert [move.is_made for move in actor.moves] == [True] * 4
+    scene.run(4 * 3600)
+    assert (len(actor.moves), actor.cycles) == (4, 5)
+
+
+def test_proven_moves_are_made_one_after_the_other():
+    """Each when the replacement of the last is ready; as upstream does it all go at once."""
+    times = {}
+    for placement in Placement:
+        scene = crowded()
+        actor = a_descheduler(scene, placement)
+        scene.run(1800)
+        times[placement] = [move.time for move in actor.moves]
+    assert len(set(times[Placement.UPSTREAM])) == 1
+    proven = times[Placement.PROVE]
+    assert all(later - earlier >= 2 * SECOND for earlier, later in pairwise(proven))
+
+
+def test_a_budget_is_never_overdrawn():
+    """Upstream asks for all moves and is refused; what is proven asks for those only that the budget allows."""
+    document = a_pdb("web", selector={"matchLabels": {"app": "web"}}, max_unavailable=1)
+    del document["status"]
+    asked = {}
+    for placement in Placement:
+        scene = crowded()
+        scene.store.apply(manifest_of(document))
+        scene.settle()
+        least = []
+        scene.store.subscribe(
+            "PodDisruptionBudget", lambda event, least=least: least.append(event.new.status.disruptions_allowed)
+        )
+        actor = a_descheduler(scene, placement)
+        scene.run(60)
+        asked[placement] = [move.code for move in actor.moves]
+        assert min(least) == 0
+        scene.run(5 * 3600)
+        assert spread(scene) == [2, 2, 2]
+    assert sorted(asked[Placement.UPSTREAM]) == [CREATED, *[TOO_MANY_REQUESTS] * 3]
+    assert set(asked[Placement.PROVE]) == {CREATED}
+
+
+def test_all_plans_of_one_look_share_its_limits():
+    """Also where replacements land elsewhere, and the rest is planned again: RemoveDuplicates looks at whose pods are where."""
+    for seed in range(6):
+        scene = Scene(nodes=1, seed=seed, cpu="8")
+        scene.store.apply(a_controller("ReplicaSet", "web", 12))
+        scene.settle()
+        for name in ("n2", "n3", "n4"):
+            scene.store.load(manifest_of(a_node(name, cpu="8", memory="8Gi")))
+        actor = a_descheduler(scene, Placement.PROVE, maxNoOfPodsToEvictTotal=3)
+        scene.run(1800)
+        assert len(actor.moves) == 3
+        scene.run(3600)
+        assert (len(actor.moves), actor.cycles) == (6, 2)
+
+
+def test_a_pod_that_has_gone_meanwhile_is_not_asked_for():
+    """The plan goes on without it."""
+    scene = crowded()
+    actor = a_descheduler(scene, Placement.PROVE)
+    scene.run(1)
+    assert len(actor.moves) == 1
+    for pod in list(scene.store.list("Pod")):
+        scene.store.delete("Pod", "default", pod.metadata.name, grace_period=0)
+    scene.run(1800)
+    assert len(actor.moves) == 1
