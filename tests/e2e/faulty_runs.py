@@ -66,8 +66,22 @@ def wait_until_spread(
     try:
         wait_until(f"{', '.join(apps)} are spread", spread, timeout, every=0.4)
     except TimeoutError as error:
-        told = "\n".join(line[:_SHOWN] for run in runs for line in run.lines()[-10:])
-        raise TimeoutError(f"{error}\n{told}") from None
+        told = [line[:_SHOWN] for run in runs for line in run.lines()[-10:]]
+        raise TimeoutError("\n".join([str(error), *_seen(plane, namespace), *told])) from None
+
+
+def _seen(plane: ControlPlane, namespace: str) -> list[str]:
+    """What there is: the ReplicaSets and the pods, a line each."""
+    wanted = [
+        f"{each['metadata']['name']}: {each['spec']['replicas']} replicas, {each['status']}"
+        for each in plane.admin.items("ReplicaSet", namespace)
+    ]
+    there = [
+        f"{pod['metadata']['name']} on {pod['spec'].get('nodeName')}, created {pod['metadata']['creationTimestamp']}, "
+        f"deleted {pod['metadata'].get('deletionTimestamp')}, ready: {is_ready(pod)}"
+        for pod in plane.admin.items("Pod", namespace)
+    ]
+    return wanted + there
 
 
 def stop(run: Descheduler) -> None:

@@ -24,12 +24,24 @@ from restow.descheduling.proving import prove_cycle
 from restow.descheduling.registry import plugins, strategies
 from restow.executing.execution import Execution
 from restow.executing.memory import Memory
-from restow.executing.outcomes import ENDINGS, Dropped, Evicted, Failed, Landed, Match, Outcome, Settled, Waiting
+from restow.executing.outcomes import (
+    ENDINGS,
+    Cleared,
+    Dropped,
+    Evicted,
+    Failed,
+    Landed,
+    Match,
+    Outcome,
+    Settled,
+    Waiting,
+)
 from restow.executing.settings import Settings
 from restow.executing.surroundings import ApiEvictions
 from restow.executing.task import Task
 from restow.executing.tasks import tasks_of
 from restow.live.cluster import LiveCluster, live_cluster
+from restow.policies.codes import OutcomeCode
 from restow.policies.load import load_policy
 
 pytestmark = pytest.mark.e2e
@@ -144,6 +156,32 @@ def test_a_full_budget_is_waited_for(stage: ControlPlane) -> None:
     )
     assert {type(each) for each in told if isinstance(each, ENDINGS)} == {Settled}
     assert Counter(type(each) for each in told)[Evicted] >= 2
+
+
+def test_a_replacement_that_its_controller_does_not_want_any_more_is_not_waited_for(stage: ControlPlane) -> None:
+    """A rollout takes a ReplicaSet down meanwhile. One pod is evicted then; those that it has too many stay."""
+    crowd(stage, 1, 6)
+    replica_set = stage.admin.items("ReplicaSet", "default")[0]["metadata"]["name"]
+
+    def scale_down(outcome: Outcome) -> None:
+        if isinstance(outcome, Evicted):
+            stage.admin.patch("ReplicaSet", replica_set, {"spec": {"replicas": 3}})
+
+    async def run() -> list[Outcome]:
+        async with connected(stage.kubeconfig) as (live, execution):
+            tasks = planned(live, strategy_policy("RemoveDuplicates"), prove=False)
+            return await outcomes(execution, tasks, scale_down)
+
+    stage.pause("kube-controller-manager")
+    try:
+        told = asyncio.run(run())
+    finally:
+        stage.resume("kube-controller-manager")
+    cleared, *dropped = (each for each in told if isinstance(each, ENDINGS))
+    assert isinstance(cleared, Cleared)
+    assert dropped
+    assert {each.code for each in dropped if isinstance(each, Dropped)} == {OutcomeCode.SURPLUS}
+    assert all(isinstance(each, Dropped) for each in dropped)
 
 
 def test_a_pod_that_went_meanwhile_is_dropped_and_a_missing_right_is_named(stage: ControlPlane) -> None:

@@ -101,6 +101,8 @@ class Double:
     most: Counter[str] = field(default_factory=Counter)
     made: int = 0
     interruptions: int = 0
+    #: How many pods the controllers want of which that is known; none is made beyond.
+    wanted: dict[str, int] = field(default_factory=dict)
     #: What namespaces say of evictions.
     annotations: dict[str, str] = field(default_factory=dict)
     #: Kinds that are not known any more.
@@ -129,6 +131,9 @@ class Double:
 
     def opt_out(self, namespace: str) -> str | None:
         return self.annotations.get(namespace)
+
+    def replicas(self, namespace: str, owner: OwnerReference) -> int | None:
+        return self.wanted.get(owner.name)
 
     def has_room(self, budget: str) -> bool:
         """As far as is known: here nobody says before the API server does, unless ``counts`` is set."""
@@ -165,6 +170,9 @@ class Double:
             loop.call_later(self.terminates + 0.01 if keeps else CREATED, self._create, pod, keeps)
 
     def _create(self, old: PodNow, keeps: bool) -> None:
+        owner = old.owners[0]
+        if sum(not each.is_terminating for each in self.pods_of(owner.uid)) >= self.wanted.get(owner.name, 10**6):
+            return
         self.made += 1
         name = old.name if keeps else f"new-{self.made}"
         created = int(now() * 1e9)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 
 import pytest
@@ -9,11 +10,15 @@ import pytest
 from builders import Owner, a_node, a_pod
 from descheduling.trials import suggesting, trial
 from executing.double import (
+    LATENCY,
     Double,
+    an_execution,
     carry_out,
     endings,
     messages,
+    outcomes,
     tasks,
+    virtually,
 )
 from restow.executing.memory import Memory
 from restow.executing.outcomes import (
@@ -21,10 +26,11 @@ from restow.executing.outcomes import (
     Landed,
     Match,
     Missing,
+    Outcome,
     Unready,
 )
 from restow.executing.tasks import tasks_of
-from restow.policies.codes import PlacementConstraint
+from restow.policies.codes import OutcomeCode, PlacementConstraint
 from restow.policies.policy import Policy
 from restow.workloads.replacement_policy import ReplacementPolicy
 
@@ -54,6 +60,33 @@ def test_a_landing_while_the_news_broke_off_says_nothing_about_the_proof() -> No
 def test_nothing_is_waited_for_where_nothing_comes(replacement_policy: ReplacementPolicy) -> None:
     plan = tasks("web", 2, replacement_policy=replacement_policy)
     assert set(endings(carry_out(Double.of(plan), plan)).values()) == {"Cleared"}
+
+
+def test_nothing_is_evicted_while_its_controller_has_enough_pods_without_it() -> None:
+    """Of a rollout that scales its ReplicaSet down, or of a pod that was created twice: no replacement would come."""
+    plan = tasks("web", 2)
+    double = Double.of(plan, wanted={"web": 1})
+    told = carry_out(double, plan)
+    assert double.evicted == []
+    assert messages(told, Dropped) == ["ReplicaSet web has 1 of 1 replicas without it: none would be created"] * 2
+    assert {each.code for each in told if isinstance(each, Dropped)} == {OutcomeCode.SURPLUS}
+
+
+def test_a_replacement_that_a_controller_does_not_want_any_more_is_not_waited_for() -> None:
+    """It is scaled down while a pod is evicted; other moves go on at once instead of after the five minutes of waitForReady."""
+    plan = [*tasks("web", 2), *tasks("db", 1, first=2)]
+    double = Double.of(plan, wanted={"web": 2})
+    double.land = lambda _: "b"
+
+    def scale_down() -> None:
+        double.wanted["web"] = 1
+
+    async def scene() -> list[Outcome]:
+        asyncio.get_running_loop().call_later(LATENCY / 2, scale_down)
+        return await outcomes(an_execution(double), plan)
+
+    told = virtually(scene())
+    assert endings(told) == {"web-0": "Cleared", "web-1": "Settled", "db-0": "Settled"}
 
 
 def test_pods_that_come_back_stop_their_workload_after_the_first_and_say_why() -> None:

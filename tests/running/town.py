@@ -17,6 +17,7 @@ from restow.cluster.pods_now import PodNow
 from restow.cluster.snapshot import Cluster, ClusterStore
 from restow.executing.task import Task
 from restow.kube.kinds import KINDS
+from restow.kube.objects import OwnerReference
 from restow.kube.timestamps import format_time
 from restow.live.reflector import TRUSTED
 
@@ -75,6 +76,9 @@ class Town:
 
     def opt_out(self, namespace: str) -> str | None:
         return self._store.opt_out(namespace)
+
+    def replicas(self, namespace: str, owner: OwnerReference) -> int | None:
+        return self._store.replicas(namespace, owner)
 
     def has_room(self, budget: str) -> bool:
         return self._store.has_room(budget)

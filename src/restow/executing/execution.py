@@ -35,13 +35,12 @@ from restow.executing.outcomes import (
     Waiting,
 )
 from restow.executing.places import Places
-from restow.executing.revalidation import gone, siblings_starting, stale, still_awaited, unknown
+from restow.executing.revalidation import gone, siblings_starting, stale, still_awaited, surplus, unknown
 from restow.executing.settings import Clock, Settings, closed, elapsed
 from restow.executing.steering import NoSteering, Steers
 from restow.executing.surroundings import ClusterView, Evicting
 from restow.executing.task import Task
 from restow.policies.codes import OutcomeCode
-from restow.workloads.replacement_policy import ReplacementPolicy
 
 #: Between two requests for the same pod (seconds).
 _ASK_AGAIN = BackOff(first=0.25, cap=8.0, jitter=0.25)
@@ -252,6 +251,7 @@ class _Run:
             ),
             (OutcomeCode.NOT_READY, lambda: still_awaited(task, run.view, run.memory)),
             (OutcomeCode.STALE, lambda: stale(task.move, run.view)),
+            (OutcomeCode.SURPLUS, lambda: surplus(task, run.view)),
             (OutcomeCode.NOT_READY, lambda: siblings_starting(task, run.view, now, run.settings.ready)),
         )
         return next((_Rejection(message, code) for code, ask in asked if (message := ask()) is not None), None)
@@ -360,7 +360,7 @@ class _Run:
         self._full -= task.budgets
         self._used |= task.budgets
         self._queue.answered(task)
-        if task.replacement_policy in (ReplacementPolicy.NOT_NEEDED, ReplacementPolicy.NONE):
+        if not task.is_replaced:
             self._report(Cleared(task))
             return
         async for outcome in self._following.follow(task):

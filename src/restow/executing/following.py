@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from restow.cluster.pod_values import Phase
 from restow.cluster.pods_now import PodNow
 from restow.executing.memory import Awaited, Memory
-from restow.executing.outcomes import Landed, Match, Missing, Outcome, Settled, Unready, Unverified, match_of
+from restow.executing.outcomes import Cleared, Landed, Match, Missing, Outcome, Settled, Unready, Unverified, match_of
 from restow.executing.places import Places
-from restow.executing.revalidation import is_there
+from restow.executing.revalidation import is_there, surplus
 from restow.executing.settings import Settings, elapsed
 from restow.executing.steering import Steers
 from restow.executing.surroundings import ClusterView
@@ -138,8 +138,12 @@ class Following:
             return Unverified(task, self._stopped)
         if pod is not None and pod.phase == Phase.FAILED:
             return self._unready(task, pod, "has failed")
-        if elapsed() < deadline:
-            return None
+        if pod is None and surplus(task, self._view) is not None:
+            self.stray(task)
+            return Cleared(task)
+        return self._overdue(task, pod) if elapsed() >= deadline else None
+
+    def _overdue(self, task: Task, pod: PodNow | None) -> Outcome:
         within = f"within {format_duration(int(self._settings.ready * SECOND))}"
         if pod is not None:
             return self._unready(task, pod, f"was not {'ready' if pod.node else 'scheduled'} {within}")

@@ -12,7 +12,6 @@ from restow.executing.surroundings import ClusterView
 from restow.executing.task import Task
 from restow.kube.duration import SECOND
 from restow.live.kinds import PERMITTING
-from restow.workloads.replacement_policy import ReplacementPolicy
 
 _LIVING = (Phase.PENDING, Phase.RUNNING)
 #: Nodes named in a sentence.
@@ -48,6 +47,25 @@ def stale(move: Move, view: ClusterView) -> str | None:
     if pod is not None and pod.node != move.source:
         return f"it is on {pod.node}, but the plan moves it from {move.source}"
     return _shut_out(move, view)
+
+
+def surplus(task: Task, view: ClusterView) -> str | None:
+    """Why no replacement would come: the controller has enough pods without this one; None if it has not.
+
+    That lasts for as long as the controller has not seen the pod too many, or a rollout takes it down.
+    """
+    if not task.is_replaced or task.owner is None:
+        return None
+    wanted = view.replicas(task.move.pod.namespace, task.owner)
+    others = sum(_counts(pod) for pod in view.pods_of(task.owner.uid) if pod.uid != task.move.pod.uid)
+    if wanted is None or others < wanted:
+        return None
+    return f"{task.owner.kind} {task.owner.name} has {others} of {wanted} replicas without it: none would be created"
+
+
+def _counts(pod: PodNow) -> bool:
+    """Whether a ReplicaSet counts a pod. Source: Kubernetes 1.36, IsPodActive."""
+    return not pod.is_terminating and pod.phase not in (Phase.SUCCEEDED, Phase.FAILED)
 
 
 def still_awaited(task: Task, view: ClusterView, memory: Memory) -> str | None:
@@ -86,7 +104,7 @@ def siblings_starting(task: Task, view: ClusterView, now: float, patience: float
     ``patience`` (seconds) is how long a new pod may take to become ready. This also respects replacements for which an
     earlier process of restow waited, so a restart never makes a second replica unavailable.
     """
-    if task.owner is None or task.replacement_policy in (ReplacementPolicy.NOT_NEEDED, ReplacementPolicy.NONE):
+    if task.owner is None or not task.is_replaced:
         return None
     starting = [pod for pod in view.pods_of(task.owner.uid) if _is_starting(pod, task, now, patience)]
     if len(starting) < task.limit:

@@ -11,6 +11,7 @@ from restow.client.leadership import Permit
 from restow.client.transport import Api
 from restow.cluster.pods_now import PodNow
 from restow.executing.task import Task
+from restow.kube.objects import OwnerReference
 
 
 class ClusterView(Protocol):
@@ -43,6 +44,10 @@ class ClusterView(Protocol):
 
     def opt_out(self, namespace: str) -> str | None:
         """The value of a namespace's annotation (``descheduling.protections``); None if it has none."""
+        ...
+
+    def replicas(self, namespace: str, owner: OwnerReference) -> int | None:
+        """How many pods a ReplicaSet or ReplicationController wants; None of other kinds, or if nobody knows."""
         ...
 
     def has_room(self, budget: str) -> bool:

@@ -45,6 +45,11 @@ class Task:
         return self.move.certainty is not None
 
     @property
+    def is_replaced(self) -> bool:
+        """Whether a replacement is to come."""
+        return self.replacement_policy not in (ReplacementPolicy.NOT_NEEDED, ReplacementPolicy.NONE)
+
+    @property
     def is_steered(self) -> bool:
         """Whether the replacement is to be steered to its target."""
         return self.move.steering is not None

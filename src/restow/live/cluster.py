@@ -26,7 +26,7 @@ from restow.cluster.left_out import ObjectKey, add_page, sentence
 from restow.cluster.pods_now import PodNow
 from restow.cluster.snapshot import Cluster, ClusterStore, Key
 from restow.cluster.usage import INTERVAL, smoothed
-from restow.kube.objects import NodeMetrics
+from restow.kube.objects import NodeMetrics, OwnerReference
 from restow.live.kinds import METRICS, PERMITTING, PROTECTING, READ, REQUIRED, refusal_sentence
 from restow.live.reflector import REFUSED, Outages, Reflector, Warn
 
@@ -199,6 +199,10 @@ class LiveCluster:
     def opt_out(self, namespace: str) -> str | None:
         """The value of a namespace's annotation ``restow.dev/eviction``; None if it has none, or nobody knows."""
         return self._store.opt_out(namespace)
+
+    def replicas(self, namespace: str, owner: OwnerReference) -> int | None:
+        """How many pods a ReplicaSet or ReplicationController wants; None of other kinds, or if nobody knows."""
+        return self._store.replicas(namespace, owner)
 
     def has_room(self, budget: str) -> bool:
         """Whether a disruption budget (namespace/name) allows an eviction; one that nobody knows of does."""

@@ -146,6 +146,8 @@ class OutcomeCode(StrEnum):
     WINDOW = "Window"
     #: The namespace has opted out meanwhile.
     OPTED_OUT = "OptedOut"
+    #: The controller has enough pods without this one, so that no replacement would come.
+    SURPLUS = "Surplus"
     #: A pod of the workload is not ready.
     NOT_READY = "NotReady"
     #: The workload is left alone for a while.
