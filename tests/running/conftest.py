@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from restow.executing.deciding import Decision, Rules, decide
 from restow.policies.codes import SteeringMode
 from restow.running import applying, publishing
 from restow.running import cycles as module
-from restow.running.deciding import Decision, Rules, decide
 from running.cycling import Decided
 
 

@@ -13,13 +13,13 @@ from descheduling.proven import TOLD
 from executing.double import virtually
 from restow.client.leadership import Permit, always
 from restow.descheduling.limits import PriorEviction
+from restow.executing.deciding import Rules
 from restow.executing.memory import Memory
 from restow.executing.task import Task
 from restow.live.usage import AskForUsage, no_usage
 from restow.policies.codes import SteeringMode
 from restow.policies.load import load_policy
 from restow.running.cycles import Cycles
-from restow.running.deciding import Rules
 from restow.running.tracing import NoTracing
 from restow.serving.metrics import Metrics
 from running.hearing import Heard, Recorded, sample

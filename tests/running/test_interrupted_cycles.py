@@ -16,11 +16,11 @@ from descheduling.proven import TOLD
 from executing.double import virtually
 from restow.client import eviction
 from restow.errors import InputError
+from restow.executing.deciding import Decision, Rules, decide
 from restow.executing.task import Task
 from restow.off_loop import EndlessError, off_loop
 from restow.policies.load import load_policy
 from restow.running import cycles as module
-from restow.running.deciding import Decision, Rules, decide
 from running.cycling import DROPPED, Decided, Run, a_town, another_candidate_once, crowd, rules
 from running.hearing import sample
 from running.town import Town

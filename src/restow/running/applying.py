@@ -27,6 +27,7 @@ from restow.executing.execution import LEADERSHIP_ENDED, Execution
 from restow.executing.ledger import Ledger, ProposalKey, apart
 from restow.executing.memory import Memory
 from restow.executing.outcomes import Dropped, Evicted, Outcome
+from restow.executing.replanning import ANEW, SEEN, carried_out
 from restow.executing.revalidation import gone, stale
 from restow.executing.settings import Clock, Settings, closed, elapsed
 from restow.executing.steering import NoSteering
@@ -44,7 +45,6 @@ from restow.policies.policy import Policy
 from restow.running import fences
 from restow.running.background import LONGEST_DECISION
 from restow.running.offering import UNSTEERED, Choice
-from restow.running.replanning import ANEW, SEEN, carried_out
 from restow.running.usage_changes import UsageChanges
 from restow.scheduling.configuration.profiles import SchedulerProfile
 

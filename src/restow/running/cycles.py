@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -21,32 +21,30 @@ from typing import Any, Final, TypeVar
 from restow.client.events import Recorder
 from restow.client.leadership import Permit
 from restow.cluster.usage_samples import QueryResult, UsageQuery
-from restow.descheduling.limits import PriorEviction
+from restow.executing.deciding import Before, Decision, Rules, decide
 from restow.executing.dry_running import DryRun
 from restow.executing.execution import Execution
 from restow.executing.memory import Memory
-from restow.executing.outcomes import Blocked, Dropped, Evicted, Failed, Outcome, Requested, WouldEvict
+from restow.executing.outcomes import Outcome
+from restow.executing.replanning import ANEW, SEEN, Progress, carried_out, makes_room
 from restow.executing.revalidation import gone
 from restow.executing.settings import Clock, Settings, closed, elapsed
 from restow.executing.steering import NoSteering
 from restow.executing.surroundings import Evicting
-from restow.executing.task import Task
 from restow.kube.duration import SECOND
 from restow.live.cluster import LiveCluster
 from restow.live.kinds import METRICS, REQUIRED
 from restow.live.usage import AskForUsage, no_usage
 from restow.off_loop import off_loop
-from restow.policies.codes import OutcomeCode, RefusalCode, Stage, SteeringMode
+from restow.policies.codes import SteeringMode
 from restow.policies.policy import collects_kubernetes_metrics
 from restow.running import log_lines
 from restow.running.background import LONGEST_DECISION
 from restow.running.cycle_figures import cycle_figures
-from restow.running.deciding import Before, Decision, Rules, decide
 from restow.running.fences import fenced
 from restow.running.logs import Log
 from restow.running.offering import UNSTEERED, Choice, Offer
 from restow.running.publishing import Publish
-from restow.running.replanning import ANEW, SEEN, carried_out
 from restow.running.reporter import Reporter
 from restow.running.tracing import CYCLE, PROFILES, Tracing
 from restow.running.usage_changes import UsageChanges
@@ -145,16 +143,16 @@ class Cycles:
         reporter = Reporter(self.log, self.metrics, self.events, rules.policy)
         phases = {"decide": 0.0, "execute": 0.0}
         first: Decision | None = None
-        part = _Part()
+        progress = Progress()
         try:
-            while (decision := await self._decide(rules, part)) is not None:
+            while (decision := await self._decide(rules, progress)) is not None:
                 phases["decide"] += decision.seconds
                 reporter.heard(decision.cycle)
                 if first is None:
                     first = decision
                     reporter.decided(decision.cycle)
                 entered = elapsed()
-                more = await self._carry_out(rules, decision, part, reporter)
+                more = await self._carry_out(rules, decision, progress, reporter)
                 phases["execute"] += elapsed() - entered
                 if not more:
                     break
@@ -182,7 +180,7 @@ class Cycles:
         self.watchdog.expect(_WHO, "usage", _LOOKING)
         self._usage = await self._unless_stopped(self.usage(rules.policy)) or {}
 
-    async def _decide(self, rules: Rules, part: _Part) -> Decision | None:
+    async def _decide(self, rules: Rules, progress: Progress) -> Decision | None:
         """What is to be done on the cluster as it is now; None if told to stop before that is known.
 
         TimeoutError where nodes or pods are not known any more, EndlessError.
@@ -193,10 +191,12 @@ class Cycles:
             raise TimeoutError(f"{why}; restow does not decide on an old state")
         self.watchdog.expect(_WHO, "decision", _DECIDING)
         with self.tracing.span(PROFILES):
-            before = Before(tuple(part.prior_evictions), frozenset(part.given_up), self.memory.pausing(elapsed()))
+            before = Before(
+                tuple(progress.prior_evictions), frozenset(progress.given_up), self.memory.pausing(elapsed())
+            )
             cluster = replace(self.live.snapshot(), usage=self._usage, usage_changes=self._usage_changes.now())
             self.metrics.left_out(Counter(kind for kind, *_ in cluster.left_out))
-            steering: SteeringMode = SteeringMode.NONE if part.is_unsteered else self._choice.kind
+            steering: SteeringMode = SteeringMode.NONE if progress.is_unsteered else self._choice.kind
             compute = partial(decide, cluster, rules, before, int(self.clock() * SECOND), steering=steering)
             return await self._unless_stopped(off_loop(compute, LONGEST_DECISION))
 
@@ -212,7 +212,7 @@ class Cycles:
             self._waiting = None
         return None if waiting.cancelled() else waiting.result()
 
-    async def _carry_out(self, rules: Rules, decision: Decision, part: _Part, reporter: Reporter) -> bool:
+    async def _carry_out(self, rules: Rules, decision: Decision, progress: Progress, reporter: Reporter) -> bool:
         """Carry a plan out; whether to decide anew afterwards."""
         if self._stopped is not None:
             return False
@@ -225,29 +225,28 @@ class Cycles:
         def on_outcome(outcome: Outcome) -> None:
             self.watchdog.expect(_WHO, "outcome of a move", patience)
             reporter.outcome(outcome)
-            part.note(outcome)
+            progress.note(outcome)
             self._usage_changes.note(outcome)
 
         self.watchdog.expect(_WHO, "outcome of a move", patience)
         if self.evicting is None:
             await self._dry_run(settings, decision, on_outcome)
             return False
-        before, in_vain, was_unsteered = part.progress, len(part.given_up), part.is_unsteered
+        before, in_vain, was_unsteered = progress.steps, len(progress.given_up), progress.is_unsteered
         astray = await self._make(
-            self.evicting(rules.policy.grace_period_seconds), settings, decision, part, on_outcome
+            self.evicting(rules.policy.grace_period_seconds), settings, decision, progress, on_outcome
         )
         if self._stopped is not None:
             return False
         if decision.cycle.fence is not None and not astray:
             # What a fence kept from going may go without.
-            part.is_unsteered = True
+            progress.is_unsteered = True
             await self._lift()
         self.watchdog.expect(_WHO, "news of what was evicted", _LOOKING)
-        await self._see(part)
-        evicted, part.evicted = part.evicted, []
-        makes_room = (len(part.given_up) > in_vain and _is_limited(decision)) or await self._has_room(decision, evicted)
-        more = astray or makes_room or part.is_unsteered > was_unsteered
-        return more and part.progress > before and self.permit() > 0
+        await self._see(progress)
+        has_room = await self._unless_stopped(makes_room(self.live, decision.cycle, progress, in_vain))
+        more = astray or bool(has_room) or progress.is_unsteered > was_unsteered
+        return more and progress.steps > before and self.permit() > 0
 
     async def _dry_run(self, settings: Settings, decision: Decision, on_outcome: Callable[[Outcome], None]) -> None:
         """Report what would be done. No further plan is made, since nothing has moved."""
@@ -260,14 +259,14 @@ class Cycles:
         evicting: Evicting,
         settings: Settings,
         decision: Decision,
-        part: _Part,
+        progress: Progress,
         on_outcome: Callable[[Outcome], None],
     ) -> bool:
         """Make the moves of a plan, behind the fence that they count on; whether it led astray."""
         self._is_astray = False
         async with fenced(self._choice.fencing, decision.fence, self._replan) as problem:
             if problem is not None:
-                part.is_unsteered = True
+                progress.is_unsteered = True
                 if self._stopped is None:
                     self.log.caution(f"nodes were not fenced, and replacements are not steered: {problem}")
                 return False
@@ -289,71 +288,10 @@ class Cycles:
             self._is_astray = True
             self._execution.conclude(ANEW)
 
-    async def _has_room(self, decision: Decision, evicted: Sequence[Task]) -> bool:
-        """Whether budgets that kept other pods have room again, now that the replacements are ready.
-
-        The controller of budgets counts them a moment after.
-        """
-        if not any(each.reason[1] == RefusalCode.DISRUPTION_BUDGET for each in decision.cycle.record.refusals):
-            return False
-        budgets = {budget for task in evicted for budget in task.budgets}
-        if not budgets:
-            return False
-        deadline = elapsed() + SEEN
-        waiting = self.live.wait_for(lambda: any(map(self.live.has_room, budgets)), deadline)
-        return bool(await self._unless_stopped(waiting))
-
-    async def _see(self, part: _Part) -> None:
+    async def _see(self, progress: Progress) -> None:
         """Wait until the watches tell of what was evicted, or it would be evicted again."""
 
         def are_gone() -> bool:
-            return all(gone(task.move, self.live) is not None for task in part.evicted)
+            return all(gone(task.move, self.live) is not None for task in progress.evicted)
 
         await self._unless_stopped(self.live.wait_for(are_gone, elapsed() + SEEN))
-
-
-@dataclass(slots=True)
-class _Part:
-    """What a cycle has done so far."""
-
-    #: Counts in its limits.
-    prior_evictions: list[PriorEviction] = field(default_factory=list)
-    #: Pods (uids) that were asked for in vain, or could not be.
-    given_up: set[str] = field(default_factory=set)
-    #: Evicted, and perhaps not known to be.
-    evicted: list[Task] = field(default_factory=list)
-    #: Whether a replacement could not be steered: the rest of the cycle does without.
-    is_unsteered: bool = False
-
-    @property
-    def progress(self) -> int:
-        """Grows with whatever a plan comes to."""
-        return len(self.prior_evictions) + len(self.given_up) + self.is_unsteered
-
-    def note(self, outcome: Outcome) -> None:
-        """Remember what the next plan of the cycle has to know."""
-        match outcome:
-            case Evicted(task):
-                self.evicted.append(task)
-                self._spend(task)
-            case WouldEvict(task):
-                self._spend(task)
-            case Requested(task) | Dropped(task, _, OutcomeCode.REQUESTED):
-                # What others are going to evict counts, too.
-                self.given_up.add(task.move.pod.uid)
-                self._spend(task)
-            case Blocked(task) | Failed(task):
-                self.given_up.add(task.move.pod.uid)
-            case Dropped(_, _, OutcomeCode.UNSTEERED):
-                self.is_unsteered = True
-            case Dropped(task, _, code) if code != OutcomeCode.REPLANNED:
-                self.given_up.add(task.move.pod.uid)
-
-    def _spend(self, task: Task) -> None:
-        move = task.move
-        self.prior_evictions.append(PriorEviction(move.pod.namespace, move.source, move.profile, move.plugin))
-
-
-def _is_limited(decision: Decision) -> bool:
-    """Whether other pods could go in place of those that were asked for in vain: only evictions count in limits."""
-    return any(each.reason[0] == Stage.LIMIT for each in decision.cycle.record.refusals)

@@ -20,6 +20,7 @@ from restow.client.errors import ClientError
 from restow.client.leadership import Permit
 from restow.client.transport import Api
 from restow.executing.admission import PATH as STEER
+from restow.executing.deciding import Rules
 from restow.executing.memory import Memory
 from restow.executing.releasing import Releasing, hurried
 from restow.executing.surroundings import ApiEvictions, Evicting
@@ -31,7 +32,6 @@ from restow.policies.policy import Policy, collects_kubernetes_metrics
 from restow.running.background import told_to_stop
 from restow.running.connecting import connected
 from restow.running.cycles import Cycles
-from restow.running.deciding import Rules
 from restow.running.electing import lease_unless_dry, with_permission
 from restow.running.fences import fencing_by, unfencing
 from restow.running.https import https

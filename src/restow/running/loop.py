@@ -15,6 +15,7 @@ from typing import Final
 from restow.descheduling.registry import plugins
 from restow.descheduling.usage_sources import usage_schemas
 from restow.errors import InputError, problem_lines
+from restow.executing.deciding import Rules
 from restow.kube.excerpts import excerpt
 from restow.live.cluster import WatchEndedError
 from restow.off_loop import EndlessError
@@ -23,7 +24,6 @@ from restow.policies.fallbacks import Fallbacks, with_fallbacks
 from restow.policies.load import LoadedPolicy, load_document
 from restow.policies.policy import Policy
 from restow.running.cycles import Cycles
-from restow.running.deciding import Rules
 from restow.running.logs import Log
 from restow.serving.health import Health
 from restow.serving.metrics import Metrics

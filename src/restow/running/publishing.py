@@ -25,13 +25,13 @@ from restow.client.transport import Api
 from restow.descheduling.cycle import plugins_in_order
 from restow.descheduling.plan import Plan
 from restow.descheduling.planning import make_plan
+from restow.executing.deciding import Decision, Rules
 from restow.kube.duration import SECOND
 from restow.kube.timestamps import format_time
 from restow.off_loop import off_loop
 from restow.policies.codes import Prediction
 from restow.policies.policy import Policy
 from restow.policies.understood import decided_document
-from restow.running.deciding import Decision, Rules
 from restow.running.logs import Log
 from restow.running.reporter import Reporter
 from restow.running.settings import PlanConfigMap

@@ -8,8 +8,8 @@ from typing import cast
 import pytest
 
 from restow.executing.execution import Execution
+from restow.executing.replanning import conclude
 from restow.executing.settings import elapsed
-from restow.running.replanning import conclude
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]
 

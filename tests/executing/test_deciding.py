@@ -15,10 +15,10 @@ from descheduling.proven import TOLD
 from restow.cluster.snapshot import Cluster
 from restow.descheduling.limits import PriorEviction
 from restow.descheduling.registry import plugins
+from restow.executing.deciding import Before, Decision, Rules, decide
 from restow.kube.timestamps import parse_time
 from restow.policies.load import load_policy
 from restow.policies.policy import Policy
-from restow.running.deciding import Before, Decision, Rules, decide
 
 NOW = parse_time(harness.NOW)
 

@@ -1,0 +1,146 @@
+"""The plans of one cycle, each up to where it leads astray: what was proven counts on something else than what has come about.
+
+The cycle decides anew then, and also when budgets that kept pods have room again. ``Progress`` is what the next plan has to
+know of those before it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+from restow.descheduling.cycle import Cycle
+from restow.descheduling.limits import PriorEviction
+from restow.executing.execution import Execution
+from restow.executing.outcomes import (
+    UNFULFILLED,
+    Blocked,
+    Dropped,
+    Evicted,
+    Failed,
+    Landed,
+    Outcome,
+    Requested,
+    WouldEvict,
+)
+from restow.executing.settings import elapsed
+from restow.executing.surroundings import ClusterView
+from restow.executing.task import Task
+from restow.policies.codes import OutcomeCode, RefusalCode, Stage
+
+#: What a move takes at least (seconds), from the request to the landing.
+_A_MOVE: Final = 0.2
+ANEW: Final = "the rest is planned again"
+#: How long the watches get to show what was just evicted (seconds), before the rest is planned.
+SEEN: Final = 10.0
+
+
+class WaitingView(ClusterView, Protocol):
+    """A view that can be waited for."""
+
+    async def wait_for(self, predicate: Callable[[], bool], deadline: float) -> bool:
+        """Wait until something holds; False if it still does not at ``deadline``, in the event loop's time."""
+        ...
+
+
+async def carried_out(
+    execution: Execution, tasks: Sequence[Task], seconds: float, on_outcome: Callable[[Outcome], None]
+) -> bool:
+    """Make the moves of a plan that took so long to make (seconds), as far as it goes; whether it led astray.
+
+    The rest is then to be planned again, once the plan was carried out for as long as it took to make.
+    """
+    began = elapsed()
+    timer: asyncio.TimerHandle | None = None
+    astray = False
+    try:
+        async with aclosing(execution.carry_out(tasks)) as outcomes:
+            async for outcome in outcomes:
+                on_outcome(outcome)
+                if not astray and _leads_astray(outcome):
+                    astray, timer = True, conclude(execution, seconds, began)
+    finally:
+        if timer is not None:
+            timer.cancel()
+    return astray
+
+
+def _leads_astray(outcome: Outcome) -> bool:
+    """Whether later proofs count on something else than what has come about."""
+    if isinstance(outcome, Landed):
+        return outcome.leads_astray
+    return isinstance(outcome, UNFULFILLED) and outcome.task.is_proven
+
+
+def conclude(execution: Execution, seconds: float, began: float) -> asyncio.TimerHandle | None:
+    """Have a plan concluded that took so long to make (seconds), once it was carried out for as long as that.
+
+    So deciding takes half of the time at most; where it takes no longer than a move, the plan ends before the next one.
+    ``began`` is when the plan was begun, in the event loop's time.
+    """
+    left = began + seconds - elapsed()
+    if left <= 0 or seconds <= _A_MOVE:
+        execution.conclude(ANEW)
+        return None
+    return asyncio.get_running_loop().call_later(left, execution.conclude, ANEW)
+
+
+@dataclass(slots=True)
+class Progress:
+    """What a cycle has done so far, over all its plans."""
+
+    #: Counts in its limits.
+    prior_evictions: list[PriorEviction] = field(default_factory=list)
+    #: Pods (uids) that were asked for in vain, or could not be.
+    given_up: set[str] = field(default_factory=set)
+    #: Evicted, and perhaps not known to be.
+    evicted: list[Task] = field(default_factory=list)
+    #: Whether a replacement could not be steered: the rest of the cycle does without.
+    is_unsteered: bool = False
+
+    @property
+    def steps(self) -> int:
+        """Grows with whatever a plan comes to."""
+        return len(self.prior_evictions) + len(self.given_up) + self.is_unsteered
+
+    def note(self, outcome: Outcome) -> None:
+        """Remember what the next plan of the cycle has to know."""
+        match outcome:
+            case Evicted(task):
+                self.evicted.append(task)
+                self._spend(task)
+            case WouldEvict(task):
+                self._spend(task)
+            case Requested(task) | Dropped(task, _, OutcomeCode.REQUESTED):
+                # What others are going to evict counts, too.
+                self.given_up.add(task.move.pod.uid)
+                self._spend(task)
+            case Blocked(task) | Failed(task):
+                self.given_up.add(task.move.pod.uid)
+            case Dropped(_, _, OutcomeCode.UNSTEERED):
+                self.is_unsteered = True
+            case Dropped(task, _, code) if code != OutcomeCode.REPLANNED:
+                self.given_up.add(task.move.pod.uid)
+
+    def _spend(self, task: Task) -> None:
+        move = task.move
+        self.prior_evictions.append(PriorEviction(move.pod.namespace, move.source, move.profile, move.plugin))
+
+
+async def makes_room(view: WaitingView, cycle: Cycle, progress: Progress, given_up: int) -> bool:
+    """Whether other pods may go now that a plan has ended; ``given_up`` is how many pods had been given up before it.
+
+    They may where pods were asked for in vain and limits kept others, since only evictions count in limits. They also may
+    where budgets kept others and have room again, which their controller counts a moment after replacements are ready.
+    """
+    evicted, progress.evicted = progress.evicted, []
+    kept_by = {each.reason[0] for each in cycle.record.refusals} | {each.reason[1] for each in cycle.record.refusals}
+    if len(progress.given_up) > given_up and Stage.LIMIT in kept_by:
+        return True
+    budgets = {budget for task in evicted for budget in task.budgets}
+    if not budgets or RefusalCode.DISRUPTION_BUDGET not in kept_by:
+        return False
+    return await view.wait_for(lambda: any(map(view.has_room, budgets)), elapsed() + SEEN)
