@@ -50,8 +50,7 @@ def main() -> None:
     began = time.process_time()
     scenario = read_scenario(path.read_bytes(), path.name, folder)
     deciding = Timed()
-    descheduler.decided = deciding.of(descheduler.decided)
-    descheduler.tasks_of = deciding.of(descheduler.tasks_of)
+    descheduler.decide = deciding.of(descheduler.decide)
     cast = cast_of(scenario, folder, read_policy_file(None, Fallbacks()).loaded.policy)
     assert scenario.begins is not None
     collect_garbage()
@@ -69,7 +68,7 @@ def main() -> None:
         "events": events.total(),
         "pods": len(play.simulation.store.list("Pod")),
         "moves": sum(each.is_made for each in play.descheduler.moves),
-        "plans": deciding.calls // 2,
+        "plans": deciding.calls,
     }
     print(json.dumps(result))
 

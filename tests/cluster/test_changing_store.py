@@ -7,7 +7,7 @@ import random
 import msgspec
 import pytest
 
-from builders import Owner, a_node, a_pod, a_service, a_workload
+from builders import Owner, a_node, a_pod, a_service
 from live.contents import contents_of
 from restow.cluster.snapshot import ClusterStore
 from restow.descheduling.planning import make_plan
@@ -23,11 +23,6 @@ from restow.sources.synthetic import NOW, generate, policy_for
 
 def wire(kind, thing):
     return msgspec.json.decode(msgspec.json.encode(thing), type=KINDS[kind])
-
-
-def changed(thing, **metadata):
-    """The same object with other metadata."""
-    return thing | {"metadata": thing["metadata"] | metadata}
 
 
 #: Uids of the owners of random pods.
@@ -174,27 +169,6 @@ def test_a_pod_as_it_is_now():
     store.remove("Pod", "default", "a")
     assert store.pod("default", "a") is None
     assert store.pods_of(pod.owners[0].uid) == []
-
-
-@pytest.mark.parametrize(
-    ("given", "wanted"),
-    [
-        pytest.param([a_workload("ReplicaSet", "web", replicas=3)], 3, id="as it says"),
-        pytest.param([a_workload("ReplicaSet", "web")], 1, id="one where it says nothing"),
-        pytest.param(
-            [changed(a_workload("ReplicaSet", "web", replicas=3), deletionTimestamp=NOW)], 0, id="being deleted"
-        ),
-        pytest.param(
-            [changed(a_workload("ReplicaSet", "web", replicas=3), uid="new")], None, id="another of that name"
-        ),
-        pytest.param([], None, id="not seen"),
-    ],
-)
-def test_how_many_pods_an_owner_wants(given, wanted):
-    store = ClusterStore()
-    store.add("ReplicaSet", [wire("ReplicaSet", each) for each in given])
-    store.add("Pod", [wire("Pod", a_pod("a", owner=Owner("ReplicaSet", "web")))])
-    assert store.replicas("default", store.pod("default", "a").owners[0]) == wanted
 
 
 def test_the_pods_behind_the_gate_of_steering_are_known_as_they_come_and_go():

@@ -20,6 +20,7 @@ from restow.kube.kinds import KINDS
 from restow.kube.objects import OwnerReference
 from restow.kube.timestamps import format_time
 from restow.live.reflector import TRUSTED
+from restow.workloads.replica_sets import wanted_replicas
 
 #: Seconds that an eviction takes, and until a replacement has a node.
 _LATENCY, _PLACED = 0.1, 0.2
@@ -78,7 +79,7 @@ class Town:
         return self._store.opt_out(namespace)
 
     def replicas(self, namespace: str, owner: OwnerReference) -> int | None:
-        return self._store.replicas(namespace, owner)
+        return wanted_replicas(self._store.other(owner.kind, namespace, owner.name), owner)
 
     def has_room(self, budget: str) -> bool:
         return self._store.has_room(budget)

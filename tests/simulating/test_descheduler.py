@@ -16,7 +16,7 @@ from restow.policies.codes import Placement
 from restow.policies.load import load_policy
 from restow.simulating.descheduler import DeschedulerActor, DeschedulerSettings
 from restow.simulating.eviction import CREATED, TOO_MANY_REQUESTS
-from simulating.manifests import a_controller
+from simulating.manifests import a_controller, a_template
 from simulating.scenes import Scene
 
 HOUR = 3600 * SECOND
@@ -72,11 +72,11 @@ def test_proven_moves_are_made_one_after_the_other():
     assert all(later - earlier >= 2 * SECOND for earlier, later in pairwise(proven))
 
 
-def test_a_budget_is_never_overdrawn():
-    """Upstream asks for all moves and is refused; what is proven asks for those only that the budget allows."""
+def test_a_budget_is_never_overdrawn_and_waited_for_where_moves_are_proven():
+    """Upstream asks for all moves and is refused; restow goes on when the budget has room again, in the same cycle."""
     document = a_pdb("web", selector={"matchLabels": {"app": "web"}}, max_unavailable=1)
     del document["status"]
-    asked = {}
+    asked, looks = {}, {}
     for placement in Placement:
         scene = crowded()
         scene.store.apply(manifest_of(document))
@@ -87,12 +87,64 @@ def test_a_budget_is_never_overdrawn():
         )
         actor = a_descheduler(scene, placement)
         scene.run(60)
-        asked[placement] = [move.code for move in actor.moves]
+        asked[placement], looks[placement] = [move.code for move in actor.moves], spread(scene)
         assert min(least) == 0
         scene.run(5 * 3600)
         assert spread(scene) == [2, 2, 2]
     assert sorted(asked[Placement.UPSTREAM]) == [CREATED, *[TOO_MANY_REQUESTS] * 3]
-    assert set(asked[Placement.PROVE]) == {CREATED}
+    assert (asked[Placement.PROVE], looks[Placement.PROVE]) == ([CREATED] * 4, [2, 2, 2])
+
+
+def test_nothing_is_evicted_outside_of_the_windows_of_a_policy():
+    """The scene begins at midnight."""
+    scene = crowded()
+    window = {"start": "0 2 * * *", "duration": "30m"}
+    actor = a_descheduler(scene, Placement.PROVE, restow={"windows": [window]})
+    scene.run(90 * 60)
+    assert (actor.moves, actor.cycles) == ([], 2)
+    scene.run(90 * 60)
+    assert spread(scene) == [2, 2, 2]
+    assert {move.time // HOUR % 24 for move in actor.moves} == {2}
+
+
+def test_a_workload_whose_replacement_does_not_get_ready_is_left_alone_until_it_is():
+    """The next cycle begins while the first replacement still starts; it takes longer than waitForReady."""
+    scene = Scene(nodes=1)
+    scene.store.apply(a_controller("ReplicaSet", "web", 6))
+    scene.settle()
+    slow = a_template("web")
+    slow["metadata"]["annotations"] = {"simulate.restow.dev/ready-delay": "90m"}
+    scene.store.apply(a_controller("ReplicaSet", "web", 6, template=slow))
+    for name in ("n2", "n3"):
+        scene.store.load(manifest_of(a_node(name, cpu="4", memory="8Gi")))
+    actor = a_descheduler(scene, Placement.PROVE)
+    scene.run(80 * 60)
+    assert (len(actor.moves), actor.cycles) == (1, 2)
+    scene.run(60 * 60)
+    assert len(actor.moves) == 2
+
+
+def test_a_cycle_under_way_is_left_when_a_run_ends():
+    """It evicts nothing any more, and leaves nothing open."""
+    scene = crowded()
+    actor = a_descheduler(scene, Placement.PROVE)
+    scene.run(1)
+    actor.stop()
+    scene.run(1800)
+    assert len(actor.moves) == 1
+
+
+def test_the_same_seed_makes_the_same_moves():
+    """However requests that are repeated are spread."""
+
+    def moves():
+        scene = crowded()
+        scene.store.apply(manifest_of(a_pdb("web", selector={"matchLabels": {"app": "web"}}, max_unavailable=1)))
+        actor = a_descheduler(scene, Placement.PROVE)
+        scene.run(1800)
+        return [(move.time, move.move.pod.name, move.code) for move in actor.moves]
+
+    assert moves() == moves()
 
 
 def test_all_plans_of_one_look_share_its_limits():

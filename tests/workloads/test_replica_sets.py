@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 
 from restow.cluster.pod_values import NO_TIME, Phase
 from restow.cluster.pods import PENDING
+from restow.kube.objects import ObjectMeta, OwnerReference, Workload
+from restow.kube.objects.workloads import WorkloadSpec
 from restow.workloads.controlled_pods import BURST, ControlledPod, NewPod
-from restow.workloads.replica_sets import deletion_order, replica_set
+from restow.workloads.replica_sets import deletion_order, replica_set, wanted_replicas
 
 SECOND = 10**9
 NOW = 1 << 60
@@ -19,6 +21,10 @@ NOW = 1 << 60
 
 def a_pod(name: str, **fields: Any) -> ControlledPod:
     return ControlledPod(name, uid=name, **fields)
+
+
+def a_workload(*, replicas: int | None, uid: str = "old", **metadata: Any) -> Workload:
+    return Workload(ObjectMeta(name="web", uid=uid, **metadata), WorkloadSpec(replicas=replicas))
 
 
 def test_a_pod_is_created_for_each_that_is_missing() -> None:
@@ -97,3 +103,18 @@ def test_afterwards_there_are_as_many_active_pods_as_replicas(replicas: int, pod
     assert active + len(done.create) - len(done.delete) == replicas
     assert not (done.create and done.delete)
     assert all(pod.is_active for pod in done.delete)
+
+
+@pytest.mark.parametrize(
+    ("found", "wanted"),
+    [
+        pytest.param(a_workload(replicas=3), 3, id="as it says"),
+        pytest.param(a_workload(replicas=None), 1, id="one where it says nothing"),
+        pytest.param(a_workload(replicas=3, deletion_timestamp="2026-01-01T00:00:00Z"), 0, id="being deleted"),
+        pytest.param(a_workload(replicas=3, uid="new"), None, id="another of that name"),
+        pytest.param(None, None, id="not seen"),
+    ],
+)
+def test_how_many_pods_an_owner_wants(found: Workload | None, wanted: int | None) -> None:
+    assert wanted_replicas(found, OwnerReference(kind="ReplicaSet", name="web", uid="old")) == wanted
+    assert wanted_replicas(found, OwnerReference(kind="DaemonSet", name="web", uid="old")) is None

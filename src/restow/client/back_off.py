@@ -32,11 +32,11 @@ class BackOff:
     #: At most this share is added.
     jitter: float = 1.0
 
-    def wait(self, failures: int, at_least: float | None = None) -> float:
+    def wait(self, failures: int, at_least: float | None = None, chance: random.Random = _chance) -> float:
         """Seconds to wait after so many failures in a row (1, 2, ...), at least what the server asked for."""
         # Beyond 64 doublings every wait is the cap; the power would overflow.
         plain = min(self.cap, self.first * self.factor ** min(failures - 1, 64))
-        return max(plain, min(at_least or 0.0, _LONGEST)) * (1 + self.jitter * _chance.random())
+        return max(plain, min(at_least or 0.0, _LONGEST)) * (1 + self.jitter * chance.random())
 
 
 #: For the repetition of one request: 0.25 to 0.5 s, then up to 10 to 20 s.

@@ -22,13 +22,9 @@ from restow.cluster.pods_now import PodNow
 from restow.cluster.usage_changes import UsageChange
 from restow.cluster.usage_samples import QueryResult, UsageQuery
 from restow.kube.excerpts import title
-from restow.kube.objects import OwnerReference
 
 K = TypeVar("K")
 V = TypeVar("V")
-
-#: The kinds whose controllers only count their pods.
-_COUNTED = ("ReplicaSet", "ReplicationController")
 
 #: (namespace, name); the namespace of cluster-wide kinds is empty.
 Key = tuple[str, str]
@@ -212,15 +208,6 @@ class ClusterStore:
         found = self.other("Namespace", "", namespace)
         annotations = None if found is None else found.metadata.annotations
         return None if annotations is None else annotations.eviction
-
-    def replicas(self, namespace: str, owner: OwnerReference) -> int | None:
-        """How many pods a ReplicaSet or ReplicationController wants; None of other kinds, or if nobody knows."""
-        found = self.other(owner.kind, namespace, owner.name) if owner.kind in _COUNTED else None
-        if found is None or found.metadata.uid != owner.uid:
-            return None
-        if found.metadata.deletion_timestamp is not None:
-            return 0
-        return 1 if found.spec.replicas is None else int(found.spec.replicas)
 
     def has_room(self, budget: str) -> bool:
         """Whether a disruption budget (namespace/name) allows an eviction; one that nobody knows of does."""

@@ -12,6 +12,7 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Iterable
 from dataclasses import dataclass, field
+from random import Random
 from typing import Final, NamedTuple
 
 from restow.client import eviction
@@ -70,6 +71,8 @@ class Execution:
     memory: Memory
     clock: Clock
     steering: Steers = field(default_factory=NoSteering)
+    #: Spreads repeated requests.
+    chance: Random = field(default_factory=Random)
     _run: _Run | None = field(default=None, init=False)
 
     def carry_out(self, tasks: Iterable[Task]) -> AsyncGenerator[Outcome, None]:
@@ -320,7 +323,7 @@ class _Run:
         if not full:
             return False
         self._looks[task.number] += 1
-        pause = _LOOK_AGAIN.wait(self._looks[task.number])
+        pause = _LOOK_AGAIN.wait(self._looks[task.number], chance=self._with.chance)
         if not self._queue.postpone(task, elapsed(), pause, self._with.settings.budget):
             return False
         if self._looks[task.number] >= _LOOKS_BEFORE_REPORT:
@@ -340,7 +343,7 @@ class _Run:
 
     def _put_off(self, task: Task, ending: Outcome, message: str, pause: float | None) -> bool:
         """Ask again later. After the deadline, report the ending and return False."""
-        wait = _ASK_AGAIN.wait(self._asked[task.number], pause)
+        wait = _ASK_AGAIN.wait(self._asked[task.number], pause, self._with.chance)
         if not self._queue.postpone(task, elapsed(), wait, self._with.settings.budget):
             self._report(ending)
             return False

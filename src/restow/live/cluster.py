@@ -29,6 +29,7 @@ from restow.cluster.usage import INTERVAL, smoothed
 from restow.kube.objects import NodeMetrics, OwnerReference
 from restow.live.kinds import METRICS, PERMITTING, PROTECTING, READ, REQUIRED, refusal_sentence
 from restow.live.reflector import REFUSED, Outages, Reflector, Warn
+from restow.workloads.replica_sets import wanted_replicas
 
 #: Seconds between two looks at metrics.k8s.io. Source: Descheduler 0.36 for nodes, whose mean counts on it; the metrics
 #: server measures every 15 s.
@@ -202,7 +203,7 @@ class LiveCluster:
 
     def replicas(self, namespace: str, owner: OwnerReference) -> int | None:
         """How many pods a ReplicaSet or ReplicationController wants; None of other kinds, or if nobody knows."""
-        return self._store.replicas(namespace, owner)
+        return wanted_replicas(self._store.other(owner.kind, namespace, owner.name), owner)
 
     def has_room(self, budget: str) -> bool:
         """Whether a disruption budget (namespace/name) allows an eviction; one that nobody knows of does."""

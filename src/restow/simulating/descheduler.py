@@ -1,41 +1,36 @@
 """A descheduler as an actor: it looks at the cluster every so often, decides, and evicts.
 
-It decides with what decides elsewhere (``descheduling.planning``), on the state as it is. In ``upstream`` placement all
-moves of a plan are asked for at once, as the Kubernetes Descheduler does. In ``prove`` a move is made when the replacement
-of the one before is ready, because that is what the proof rests on; if a replacement is not where the plan has a place
-for it (``executing.places``), the rest is planned again at once. All plans of one look share its limits, and what could not
-be evicted is not asked for again before the next look.
+It decides with what decides elsewhere (``executing.deciding``), on the state as it is. In ``upstream`` placement it is the
+Kubernetes Descheduler, which asks for all moves of a plan at once. In ``prove`` it is restow: the executor of ``restow run``
+itself carries the plans out, in virtual time, with all of its rules. So moves wait for landings, budgets and windows, go side
+by side where they may, the rest is planned again where a replacement lands elsewhere, and workloads whose moves come to
+nothing are left alone for a while. Deciding takes no time here.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
-from typing import Final
 
-from restow.descheduling.evictor import Reason
-from restow.descheduling.limits import PriorEviction
-from restow.descheduling.placement import GIVEN_UP
+from restow.client.leadership import always
 from restow.descheduling.plan import Move
-from restow.descheduling.planning import decided, policy_as_asked
-from restow.executing.places import Places
+from restow.descheduling.planning import policy_as_asked
+from restow.executing.deciding import Before, Decision, Rules, decide
+from restow.executing.execution import Execution
+from restow.executing.memory import Memory
+from restow.executing.replanning import Progress, carried_out, makes_room
+from restow.executing.settings import Settings, closed, elapsed
 from restow.executing.task import Task
-from restow.executing.tasks import tasks_of
 from restow.kube.manifests import Pod
 from restow.kube.timestamps import SECOND
 from restow.policies.codes import Placement
 from restow.policies.policy import Policy
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerProfile
-from restow.simulating.eviction import CREATED, evict
-from restow.simulating.indexes import Key
+from restow.simulating.eviction import CREATED, NOT_FOUND, EvictionAnswer, evict
+from restow.simulating.execution_view import ExecutionView, SimulatedEvictions
 from restow.simulating.simulation import Simulation
-from restow.simulating.store import Event
+from restow.simulating.virtual_time import VirtualTask
 from restow.simulating.work_queue import DELIVERY
-
-#: For how long the replacement of a move is waited for.
-_PATIENCE: Final = 300 * SECOND
 
 
 @dataclass(slots=True, frozen=True)
@@ -65,17 +60,6 @@ class AskedMove:
         return self.code == CREATED
 
 
-@dataclass(slots=True)
-class _Landing:
-    """The replacement that is waited for."""
-
-    task: Task
-    #: Its key once it has come.
-    pod: Key | None = None
-    #: Whether the plan has a place for it where it is; None before it has a node.
-    has_place: bool | None = None
-
-
 class DeschedulerActor:
     """One descheduler."""
 
@@ -83,97 +67,83 @@ class DeschedulerActor:
         self._simulation = simulation
         self._store, self._agenda = simulation.store, simulation.agenda
         self._settings = settings
-        self._policy = policy_as_asked(settings.policy, settings.placement)
+        policy = policy_as_asked(settings.policy, settings.placement)
+        self._rules = Rules(policy, settings.placement, settings.profiles)
         #: All moves so far, in the order in which they were asked for.
         self.moves: list[AskedMove] = []
         #: Told of each pod of which it has asked for the eviction, and of the answer.
         self.listeners: list[Callable[[Pod, AskedMove], None]] = []
-        #: How often it has decided.
+        #: How often it has looked.
         self.cycles = 0
-        #: The moves of the plan that are still to be made, and the places that it has for their replacements.
-        self._left: deque[Task] = deque()
-        self._places = Places(())
-        self._landing: _Landing | None = None
-        #: What the cycle has evicted so far, which counts in the limits of its next plan, and what it could not evict (uids).
-        self._prior_evictions: list[PriorEviction] = []
-        self._given_up: dict[str, Reason] = {}
-        self._store.subscribe("Pod", self._hear_of_pod)
+        self._epoch = simulation.agenda.now
+        self._view = ExecutionView(simulation)
+        self._execution = Execution(
+            view=self._view,
+            evicting=SimulatedEvictions(self._ask),
+            permit=always,
+            settings=Settings.of(policy.restow),
+            memory=Memory(),
+            clock=lambda: self._agenda.now / SECOND,
+            chance=simulation.chance.stream("descheduler"),
+        )
+        #: The cycle under way.
+        self._cycle: VirtualTask | None = None
 
     def start(self) -> None:
         """Look now, and again and again."""
         self._agenda.after(DELIVERY, self._look)
         self._agenda.every(self._settings.interval, self._look)
 
+    def stop(self) -> None:
+        """Leave a cycle that is under way."""
+        if self._cycle is not None and not self._cycle.is_over:
+            self._cycle.stop()
+
     def _look(self) -> None:
         """Decide, unless the last plan is not carried out yet."""
-        if self._landing is None:
-            self.cycles += 1
-            self._prior_evictions, self._given_up = [], {}
-            self._decide()
+        if self._cycle is not None and not self._cycle.is_over:
+            return
+        self.cycles += 1
+        if self._settings.placement == Placement.PROVE:
+            self._cycle = VirtualTask(self._agenda, self._epoch, self._perform())
+        else:
+            self._evict_all()
 
-    def _decide(self) -> None:
-        """Make a plan and begin with it."""
-        settings = self._settings
-        cycle = decided(
-            self._simulation.view.state.cluster,
-            self._policy,
-            settings.placement,
-            self._agenda.now,
-            settings.profiles,
-            prior_evictions=self._prior_evictions,
-            excluded=self._given_up,
-        )
-        self._landing = None
-        tasks = tasks_of(cycle, self._policy)
-        self._left, self._places = deque(tasks), Places(tasks)
-        self._go_on()
+    def _evict_all(self) -> None:
+        """Make a plan and ask for all of its moves."""
+        for task in self._decide(Before()).tasks:
+            self._ask(task)
 
-    def _go_on(self) -> None:
-        """Make moves, up to one whose replacement is to be waited for."""
-        self._landing = None
-        while self._left:
-            task = self._left.popleft()
-            if not self._ask(task):
-                self._given_up[task.move.pod.uid] = GIVEN_UP
-                continue
-            move = task.move
-            self._prior_evictions.append(PriorEviction(move.pod.namespace, move.source, move.profile, move.plugin))
-            if task.is_proven and task.owner is not None:
-                self._landing = _Landing(task)
-                self._agenda.after(_PATIENCE, partial(self._give_up, self._landing))
-                return
+    async def _perform(self) -> None:
+        """One cycle of restow, which makes plans until one has told it all."""
+        progress = Progress()
+        while await self._carry_out_plan(progress):
+            pass
 
-    def _ask(self, task: Task) -> bool:
-        """Ask for an eviction; whether the pod goes."""
+    async def _carry_out_plan(self, progress: Progress) -> bool:
+        """Make a plan and carry it out; whether to make another one afterwards."""
+        execution = self._execution
+        before = Before(progress.prior_evictions, progress.given_up, execution.memory.pausing(elapsed()))
+        decision = self._decide(before)
+        if not decision.tasks or closed(execution.settings.windows, execution.clock()) is not None:
+            return False
+        steps, given_up = progress.steps, len(progress.given_up)
+        astray = await carried_out(execution, decision.tasks, 0.0, progress.note)
+        more = astray or await makes_room(self._view, decision.cycle, progress, given_up)
+        return more and progress.steps > steps
+
+    def _decide(self, before: Before) -> Decision:
+        return decide(self._simulation.view.state.cluster, self._rules, before, self._agenda.now)
+
+    def _ask(self, task: Task) -> EvictionAnswer:
+        """Ask for an eviction."""
         wanted = task.move.pod
         pod: Pod | None = self._store.get("Pod", wanted.namespace, wanted.name)
         if pod is None or pod.metadata.uid != wanted.uid or pod.metadata.is_terminating:
-            return False
+            return EvictionAnswer(NOT_FOUND, f'pods "{wanted.name}" not found')
         answer = evict(self._store, wanted.namespace, wanted.name)
         asked = AskedMove(self._agenda.now, task.move, answer.code)
         self.moves.append(asked)
         for listener in self.listeners:
             listener(pod, asked)
-        return answer.is_evicted
-
-    def _give_up(self, landing: _Landing) -> None:
-        """Leave the rest of a plan whose replacement does not come."""
-        if self._landing is landing:
-            self._landing = None
-            self._left.clear()
-
-    def _hear_of_pod(self, event: Event) -> None:
-        landing, pod = self._landing, event.new
-        if landing is None or landing.task.owner is None or pod is None:
-            return
-        controller, key = pod.metadata.controller, (pod.metadata.namespace, pod.metadata.name)
-        if landing.pod is None and event.old is None and controller and controller.uid == landing.task.owner.uid:
-            landing.pod = key
-        if landing.pod != key:
-            return
-        if pod.node and landing.has_place is None:
-            landing.has_place = self._places.take(landing.task, pod.node)
-        if pod.ready_since is not None:
-            # Not again for this one; and not in the middle of somebody else's change.
-            self._landing = _Landing(landing.task, ("", ""))
-            self._agenda.after(DELIVERY, self._go_on if landing.has_place else self._decide)
+        return answer

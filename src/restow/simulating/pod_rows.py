@@ -51,8 +51,8 @@ class PodRows:
             "uids": pod.metadata.uid,
             "node": self._state.node_called(pod.node),
             "nominated": self._state.node_called(status.nominated_node_name or ""),
-            "created": _time(pod.metadata.creation_timestamp),
-            "started": _time(status.start_time),
+            "created": time_of(pod.metadata.creation_timestamp),
+            "started": time_of(status.start_time),
             "phase": PHASES.get(status.phase, Phase.UNKNOWN),
             "states": self._pods.intern("states", _states(pod)),
             "conditions": self._pods.intern("conditions", status.conditions or ()),
@@ -101,5 +101,6 @@ def _states(pod: Pod) -> PodStates:
 
 
 @lru_cache(maxsize=4096)
-def _time(text: str | None) -> int:
+def time_of(text: str | None) -> int:
+    """Nanoseconds since the epoch of a time as objects have it; NO_TIME where there is none."""
     return NO_TIME if text is None else parse_time(text)

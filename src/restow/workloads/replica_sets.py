@@ -14,8 +14,10 @@ from functools import cmp_to_key, partial
 
 from restow.cluster.pod_values import NO_TIME, Phase
 from restow.cluster.pods import PENDING
+from restow.kube.objects import OwnerReference, ReplicationController, Workload
 from restow.workloads.controlled_pods import BURST, Actions, ControlledPod, NewPod
 
+_KINDS = ("ReplicaSet", "ReplicationController")
 #: Pods in other phases are deleted before those that run.
 _PHASES: Mapping[Phase, int] = {Phase.PENDING: 0, Phase.UNKNOWN: 1, Phase.RUNNING: 2}
 
@@ -29,6 +31,15 @@ def replica_set(
     if surplus <= 0:
         return Actions(create=[NewPod()] * min(-surplus, BURST))
     return Actions(delete=deletion_order(active, now, related)[: min(surplus, BURST)])
+
+
+def wanted_replicas(found: Workload | ReplicationController | None, owner: OwnerReference) -> int | None:
+    """How many pods an owner wants; None if it is not of these kinds, or ``found`` by its name is not that owner."""
+    if owner.kind not in _KINDS or found is None or found.metadata.uid != owner.uid:
+        return None
+    if found.metadata.deletion_timestamp is not None:
+        return 0
+    return 1 if found.spec.replicas is None else int(found.spec.replicas)
 
 
 def deletion_order(

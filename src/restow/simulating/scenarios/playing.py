@@ -54,6 +54,11 @@ class Play:
     recorder: Recorder
     descheduler: DeschedulerActor | None
 
+    def end(self) -> None:
+        """Leave everything as it is now; it does not go on."""
+        if self.descheduler is not None:
+            self.descheduler.stop()
+
 
 def cast_of(scenario: Scenario, folder: Folder, default: Policy) -> Cast:
     """Return what the files that a scenario names say; InputError where one cannot be used.

@@ -68,11 +68,14 @@ def run_out(scenario: Scenario, play: Play, ending: Ending, tick: Tick) -> Finis
 
 
 def advance(play: Play, end: int) -> Iterator[int]:
-    """Have a run go on until a time, in nanoseconds since the epoch; yields the time now and then."""
+    """Have a run go on until a time, in nanoseconds since the epoch, where it ends; yields the time now and then."""
     agenda = play.simulation.agenda
-    while agenda.now < end:
-        agenda.run(min(agenda.now + _STEP, end))
-        yield agenda.now
+    try:
+        while agenda.now < end:
+            agenda.run(min(agenda.now + _STEP, end))
+            yield agenda.now
+    finally:
+        play.end()
 
 
 def _last_entry(scenario: Scenario) -> int:
