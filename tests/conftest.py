@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 import pytest_asyncio
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from client.double import Double
     from restow.client.transport import Api
 
-# How long an example takes says more about the machine than about the code.
-settings.register_profile("restow", deadline=None)
+# How long an example takes, or takes to draw, says more about the machine than about the code.
+settings.register_profile("restow", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("restow")
 
 

@@ -22,6 +22,7 @@ from executing.double import (
 )
 from restow.executing.memory import Memory
 from restow.executing.outcomes import (
+    Cleared,
     Dropped,
     Landed,
     Match,
@@ -87,6 +88,19 @@ def test_a_replacement_that_a_controller_does_not_want_any_more_is_not_waited_fo
 
     told = virtually(scene())
     assert endings(told) == {"web-0": "Cleared", "web-1": "Settled", "db-0": "Settled"}
+
+
+@pytest.mark.parametrize("candidates", [["b"], []], ids=["proven", "not proven"])
+def test_the_proofs_of_later_moves_assume_a_replacement_that_does_not_come(candidates: list[str]) -> None:
+    plan = tasks("web", 1, candidates=candidates)
+    double = Double.of(plan, wanted={"web": 1})
+
+    async def scene() -> list[Outcome]:
+        asyncio.get_running_loop().call_later(LATENCY / 2, double.wanted.update, {"web": 0})
+        return await outcomes(an_execution(double), plan)
+
+    (cleared,) = (each for each in virtually(scene()) if isinstance(each, Cleared))
+    assert cleared.leads_astray == bool(candidates)
 
 
 def test_pods_that_come_back_stop_their_workload_after_the_first_and_say_why() -> None:

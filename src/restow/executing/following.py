@@ -140,7 +140,7 @@ class Following:
             return self._unready(task, pod, "has failed")
         if pod is None and surplus(task, self._view) is not None:
             self.stray(task)
-            return Cleared(task)
+            return Cleared(task, leads_astray=task.is_proven)
         return self._overdue(task, pod) if elapsed() >= deadline else None
 
     def _overdue(self, task: Task, pod: PodNow | None) -> Outcome:

@@ -68,6 +68,8 @@ class Cleared:
     """An ending: evicted, and no replacement is to come."""
 
     task: Task
+    #: Whether the proofs of later moves assume that one comes.
+    leads_astray: bool = False
 
 
 @dataclass(slots=True, frozen=True)

@@ -18,6 +18,7 @@ from restow.executing.execution import Execution
 from restow.executing.outcomes import (
     UNFULFILLED,
     Blocked,
+    Cleared,
     Dropped,
     Evicted,
     Failed,
@@ -70,7 +71,7 @@ async def carried_out(
 
 def _leads_astray(outcome: Outcome) -> bool:
     """Whether later proofs count on something else than what has come about."""
-    if isinstance(outcome, Landed):
+    if isinstance(outcome, (Landed, Cleared)):
         return outcome.leads_astray
     return isinstance(outcome, UNFULFILLED) and outcome.task.is_proven
 
@@ -137,10 +138,10 @@ async def makes_room(view: WaitingView, cycle: Cycle, progress: Progress, given_
     where budgets kept others and have room again, which their controller counts a moment after replacements are ready.
     """
     evicted, progress.evicted = progress.evicted, []
-    kept_by = {each.reason[0] for each in cycle.record.refusals} | {each.reason[1] for each in cycle.record.refusals}
-    if len(progress.given_up) > given_up and Stage.LIMIT in kept_by:
+    reasons = [each.reason for each in cycle.record.refusals]
+    if len(progress.given_up) > given_up and any(stage == Stage.LIMIT for stage, *_ in reasons):
         return True
     budgets = {budget for task in evicted for budget in task.budgets}
-    if not budgets or RefusalCode.DISRUPTION_BUDGET not in kept_by:
+    if not budgets or not any(code == RefusalCode.DISRUPTION_BUDGET for _, code, _ in reasons):
         return False
     return await view.wait_for(lambda: any(map(view.has_room, budgets)), elapsed() + SEEN)
