@@ -110,6 +110,9 @@ class Form:
     placed: bool = False
     #: Kinds that are left out.
     silent: frozenset[str] = frozenset()
+    #: Whether the generations of ReplicaSets count. Not where several pods get ready at one moment: the real Deployment
+    #: controller may see them one by one, and then takes more steps.
+    generations: bool = True
 
 
 def moments(changes: Iterable[Change], form: Form, quiet: float = 0.5) -> list[Moment]:
@@ -290,7 +293,7 @@ def _revision_now(revision: Object, _: Form) -> tuple[Any, ...]:
     return (*_made(revision), revision["revision"])
 
 
-def _workload_now(each: Object, _: Form) -> Object:
+def _workload_now(each: Object, form: Form) -> Object:
     kind, status, spec = each["kind"], each.get("status", {}), each["spec"]
     told: Object = {name: status.get(name, 0) for name in _STATUS[kind]}
     told["name"] = _made(each) if kind in _MADE else each["metadata"]["name"]
@@ -299,6 +302,8 @@ def _workload_now(each: Object, _: Form) -> Object:
         for one in status.get("conditions") or ()
     )
     told["going"] = "deletionTimestamp" in each["metadata"]
+    if kind == "ReplicaSet" and form.generations:
+        told["generation"] = each["metadata"]["generation"]
     return told | _OF_KIND.get(kind, lambda *_: {})(each, spec, status)
 
 

@@ -203,8 +203,16 @@ class Descheduler:
         return page(self.port, path)
 
     def samples(self) -> Samples:
-        """Its metrics as they are now."""
-        return scraped(self.port)
+        """Its metrics as they are now, or once it serves them; RuntimeError if it ends before."""
+
+        def served() -> Samples | None:
+            self.check()
+            try:
+                return scraped(self.port)
+            except OSError:
+                return None
+
+        return wait_until("the descheduler serves its metrics", served, _PATIENCE)
 
     def is_ready(self) -> bool:
         """Whether ``/readyz`` says so; not while nobody answers."""

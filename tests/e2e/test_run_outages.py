@@ -68,6 +68,10 @@ def test_the_api_server_dies_in_the_middle_of_a_cycle(stage: ControlPlane, watch
         stage.kill("kube-apiserver")
         restow.wait_for_line("cannot update")
         stage.restart("kube-apiserver")
+        # Both of 1.36 may do nothing for minutes after that, or end.
+        for component in ("kube-controller-manager", "kube-scheduler"):
+            stage.kill(component)
+            stage.restart(component)
         wait_until_spread(stage, apps, "default", restow)
         restow.wait_for_line("the cluster state is up to date again")
         stop(restow)

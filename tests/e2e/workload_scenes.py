@@ -107,7 +107,8 @@ _DEPLOYMENTS = {
             _apply(web(4, pods(2, ready="3s"), strategy=rolling("50%", 0))),
             _apply(web(4, pods(1, ready="3s"), strategy=rolling("50%", 0))),
             _sized("Deployment", "web", 6),
-        ]
+        ],
+        form=Form(generations=False),
     ),
     "a rollback in the middle of an update": Scene(
         [

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
+
+import numpy as np
 
 from restow.cluster.budgets import covered_pods
 from restow.cluster.label_groups import LabelGroups
@@ -41,7 +43,7 @@ class _Tasks:
         self._cluster = cluster = cycle.state.cluster
         self._share = policy.restow.per_workload
         self._sizes = _Sizes(cluster)
-        self._budgets = _budgets(cluster, cycle.labels)
+        self._budgets = _budgets(cluster, cycle.labels, [each.pod for each in cycle.record.evictions])
         self._replacement_policies = ReplacementPolicies(cluster)
         self._interchange = Interchange(cluster, policy)
 
@@ -89,10 +91,13 @@ def _is_independent(pods: Pods, pod: int) -> bool:
     return not terms and all(each.when_unsatisfiable == _ONLY_SCORES for each in spread)
 
 
-def _budgets(cluster: Cluster, labels: LabelGroups) -> dict[int, frozenset[str]]:
-    """The budgets over each pod that has any."""
+def _budgets(cluster: Cluster, labels: LabelGroups, evicted: Sequence[int]) -> dict[int, frozenset[str]]:
+    """The budgets over each evicted pod that has any."""
     found: defaultdict[int, list[str]] = defaultdict(list)
+    is_evicted = np.zeros(len(cluster.pods), dtype=bool)
+    is_evicted[list(evicted)] = True
     for key, budget in cluster.kind("PodDisruptionBudget").items():
-        for pod in covered_pods(budget, cluster, labels).tolist():
+        covered = covered_pods(budget, cluster, labels)
+        for pod in covered[is_evicted[covered]].tolist():
             found[pod].append("/".join(key))
     return {pod: frozenset(names) for pod, names in found.items()}
