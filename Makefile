@@ -7,7 +7,7 @@ DEMO := build/demo
 PIN := build/pinning/bin
 PINNING := --quiet --upgrade --generate-hashes --strip-extras --allow-unsafe --no-header --no-emit-index-url --no-emit-trusted-host --no-emit-find-links
 
-.PHONY: demo test fuzz check fix docs bench bench-placement bench-landing bench-loops bench-live bench-simulate oracle e2e e2e-again requirements clean
+.PHONY: demo test fuzz check fix docs bench bench-placement bench-landing bench-loops bench-live bench-simulate oracle e2e again requirements clean
 
 demo: $(VENV)/installed                 ## A plan for a bundled cluster: a table here, and an HTML report.
 	@mkdir -p $(DEMO)
@@ -42,8 +42,8 @@ e2e: $(VENV)/developing                 ## Build a real control plane and test o
 	PYTHONPATH=tests $(BIN)/python -m e2e.build
 	$(BIN)/python -m pytest -m e2e --timeout $(or $(TIMEOUT),600)
 
-e2e-again: $(VENV)/developing           ## The tests that failed last, once more; fails if none is known.
-	$(BIN)/python -m pytest -m e2e --last-failed --last-failed-no-failures none --timeout $(or $(TIMEOUT),600)
+again:    $(VENV)/developing           ## The tests that failed last, once more; fails if none is known.
+	$(BIN)/python -m pytest --last-failed --last-failed-no-failures none --timeout $(or $(TIMEOUT),600)
 
 bench: $(VENV)/developing               ## Time restow and the Go program in one run (SIZE=small|medium|large).
 	$(BIN)/python tests/oracle/build.py

@@ -13,7 +13,7 @@ import pickle
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -134,10 +134,12 @@ def _work(pipe: Connection) -> None:
     """Make runs in a process of its own, until there are no more."""
     collect_garbage()
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    runs: Runs = pickle.loads(pipe.recv_bytes())  # noqa: S301 - from the parent process
-    while True:
-        number: int = pipe.recv()
-        pipe.send((number, _outcome(runs, number, pipe)))
+    # A pipe breaks when the parent has ended, and then nobody wants to hear of it.
+    with suppress(EOFError, ConnectionError):
+        runs: Runs = pickle.loads(pipe.recv_bytes())  # noqa: S301 - from the parent process
+        while True:
+            number: int = pipe.recv()
+            pipe.send((number, _outcome(runs, number, pipe)))
 
 
 def _outcome(runs: Runs, number: int, pipe: Connection) -> Any:
