@@ -7,7 +7,7 @@ DEMO := build/demo
 PIN := build/pinning/bin
 PINNING := --quiet --upgrade --generate-hashes --strip-extras --allow-unsafe --no-header --no-emit-index-url --no-emit-trusted-host --no-emit-find-links
 
-.PHONY: demo test fuzz check fix docs bench bench-placement bench-landing bench-loops bench-live bench-simulate oracle e2e again requirements clean
+.PHONY: demo test fuzz check fix docs bench bench-placement bench-landing bench-loops bench-live bench-simulate bench-simulators oracle e2e again requirements clean
 
 demo: $(VENV)/installed                 ## A plan for a bundled cluster: a table here, and an HTML report.
 	@mkdir -p $(DEMO)
@@ -66,6 +66,9 @@ bench-live: $(VENV)/developing          ## Run restow and the Go programs side b
 
 bench-simulate: $(VENV)/developing      ## Time simulated days of clusters of 100, 1,000 and 5,000 nodes (NODES=1000 PLACEMENT=prove TRACE=pods.csv).
 	$(BIN)/python -m tests.bench.simulation $(if $(NODES),--nodes $(NODES)) $(if $(PLACEMENT),--placement $(PLACEMENT)) $(if $(TRACE),--trace $(TRACE))
+
+bench-simulators: $(VENV)/developing    ## Time restow and CloudSim Plus on one trace; needs Java 17 and Maven (NODES=nodes.csv PODS=pods.csv, with openb's columns).
+	PYTHONPATH=tests $(BIN)/python -m tests.bench.simulators --nodes $(NODES) --pods $(PODS)
 
 # By the interpreter of the image, whose packages these are; upgrades everything within the ranges of pyproject.toml.
 requirements:                           ## Pin what the image is made of anew, by hashes (PYTHON=python3.11).
