@@ -54,3 +54,19 @@ def test_a_namespace_goes_after_everything_in_it():
     scene.settle()
     assert (kinds[:7], kinds[-1]) == (["Pod"] * 7, "Namespace")
     assert [kind for kind in scene.store.kinds() if scene.store.list(kind, "default")] == []
+
+
+def test_a_namespace_with_pods_on_a_dead_node_is_quiet_and_goes_when_the_node_is_back():
+    """Its kubelet alone can end them, and nobody knows when it answers."""
+    scene = Scene(nodes=1)
+    scene.store.create(manifest_of({"kind": "Namespace", "metadata": {"name": "default"}}))
+    scene.store.apply(a_bare_pod("lone"))
+    scene.settle()
+    scene.kubelets.stop_node("n1")
+    scene.settle()
+    assert scene.store.delete("Namespace", "", "default")
+    scene.settle()
+    assert scene.names() == ["lone"]
+    scene.kubelets.start_node("n1")
+    scene.run(120)
+    assert (scene.names(), scene.store.get("Namespace", "", "default")) == ([], None)

@@ -12,6 +12,7 @@ from msgspec import structs
 
 from restow.kube.timestamps import SECOND
 from restow.simulating.indexes import key_of
+from restow.simulating.pod_rows import time_of
 from restow.simulating.simulation import Simulation
 from restow.simulating.store import NAMESPACE_CONTENT, Event
 from restow.simulating.work_queue import WorkQueue
@@ -45,7 +46,8 @@ class NamespaceController:
             return
         wait = self._delete_pods(name)
         if wait or self._delete_others(name):
-            self._queue.add_after(name, wait or _AGAIN)
+            again = self._queue.retry_after if self._is_stuck(name) else self._queue.add_after
+            again(name, wait or _AGAIN)
             return
         finalizers = tuple(each for each in found.metadata.finalizers or () if each != NAMESPACE_CONTENT)
         metadata = structs.replace(found.metadata, finalizers=finalizers or None)
@@ -58,6 +60,11 @@ class NamespaceController:
             self._store.delete("Pod", *key_of(pod))
         seconds = [int(pod.spec.get("terminationGracePeriodSeconds", _GRACE_PERIOD)) for pod in pods]
         return (max(seconds) // 2 + 1) * SECOND if self._store.list("Pod", name) else 0
+
+    def _is_stuck(self, name: str) -> bool:
+        """Whether what is left are pods that should be gone by now: their kubelets do not answer."""
+        pods, now = self._store.list("Pod", name), self._store.agenda.now
+        return bool(pods) and all(time_of(pod.metadata.deletion_timestamp) < now for pod in pods)
 
     def _delete_others(self, name: str) -> bool:
         """Delete everything else; whether something is held."""
