@@ -13,7 +13,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from restow.client.errors import ApiError, ClientError, Forbidden, NotFound
@@ -28,7 +27,7 @@ from restow.cluster.snapshot import Cluster, ClusterStore, Key
 from restow.cluster.usage import INTERVAL, smoothed
 from restow.kube.objects import NodeMetrics, OwnerReference
 from restow.live.kinds import METRICS, PERMITTING, PROTECTING, READ, REQUIRED, refusal_sentence
-from restow.live.reflector import REFUSED, Outages, Reflector, Warn
+from restow.live.reflector import REFUSED, LeftOutReports, Outages, Reflector, Warn
 from restow.workloads.replica_sets import wanted_replicas
 
 #: Seconds between two looks at metrics.k8s.io. Source: Descheduler 0.36 for nodes, whose mean counts on it; the metrics
@@ -319,7 +318,7 @@ class LiveCluster:
         self._wake()
 
     def _put(self, kind: str, objects: Sequence[Any], store: ClusterStore) -> None:
-        add_page(_Reporting(store, self._store.left_out, self._warn), kind, objects)
+        add_page(LeftOutReports(store, self._store.left_out, self._warn), kind, objects)
 
     def _warn_beyond(self, left_out: Mapping[ObjectKey, str]) -> None:
         """Say once what only the snapshot leaves out."""
@@ -365,23 +364,6 @@ class LiveCluster:
         for task in self._tasks:
             if task.done() and not task.cancelled() and (error := task.exception()) is not None:
                 raise WatchEndedError(f"{task.get_name()}: {type(error).__name__}: {error}") from error
-
-
-@dataclass(slots=True, frozen=True)
-class _Reporting:
-    """Reports each object that is left out, unless that is known already."""
-
-    store: ClusterStore
-    known: Mapping[ObjectKey, str]
-    warn: Warn
-
-    def add(self, kind: str, wire: Sequence[Any]) -> None:
-        self.store.add(kind, wire)
-
-    def leave_out(self, kind: str, namespace: str, name: str, why: str) -> None:
-        if self.known.get((kind, namespace, name)) != why:
-            self.warn(sentence(kind, why))
-        self.store.leave_out(kind, namespace, name, why)
 
 
 def _now() -> float:

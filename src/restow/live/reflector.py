@@ -1,4 +1,4 @@
-"""One kind of a live cluster: how much of it is known, how recent that is, and the warnings about kinds without updates.
+"""One kind of a live cluster: how much of it is known, how recent that is, and the warnings about what is not known.
 
 What is known of a kind is kept when updates stop, because the right was taken away, lists fail or a watch hangs. It is
 trusted for a while, because most of these end soon; after that the state of the kind is unknown.
@@ -6,13 +6,14 @@ trusted for a while, because most of these end soon; after that the state of the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from restow.client.back_off import BackOff
 from restow.client.errors import ClientError
 from restow.client.resources import RESOURCES
+from restow.cluster.left_out import ObjectKey, sentence
 from restow.cluster.snapshot import ClusterStore
 from restow.live.kinds import REQUIRED
 
@@ -104,6 +105,25 @@ class Outages:
         if back := self._lost - lost:
             self._warn(f"{_listed(back)} are known again")
         self._lost = lost
+
+
+@dataclass(slots=True, frozen=True)
+class LeftOutReports:
+    """A store that warns of each object that is left out, unless that is known already."""
+
+    store: ClusterStore
+    known: Mapping[ObjectKey, str]
+    warn: Warn
+
+    def add(self, kind: str, wire: Sequence[Any]) -> None:
+        """Take objects, as the store does."""
+        self.store.add(kind, wire)
+
+    def leave_out(self, kind: str, namespace: str, name: str, why: str) -> None:
+        """Go on without an object, and warn."""
+        if self.known.get((kind, namespace, name)) != why:
+            self.warn(sentence(kind, why))
+        self.store.leave_out(kind, namespace, name, why)
 
 
 def _listed(kinds: Iterable[str]) -> str:

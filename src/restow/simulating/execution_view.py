@@ -99,15 +99,13 @@ def as_outcome(answer: EvictionAnswer) -> eviction.Outcome:
     """An answer of the simulated API, as a client takes it."""
     if answer.is_evicted:
         return eviction.Evicted()
-    match answer.code:
-        case code if code == NOT_FOUND:
-            return eviction.AlreadyGone(answer.message)
-        case code if code == TOO_MANY_REQUESTS:
-            return eviction.Blocked(answer.message, answer.message, None)
-        case code if code == INTERNAL_ERROR:
-            return eviction.Misconfigured(answer.message)
-        case code:
-            return eviction.Failed(answer.message, code)
+    if answer.code == NOT_FOUND:
+        return eviction.AlreadyGone(answer.message)
+    if answer.code == TOO_MANY_REQUESTS:
+        return eviction.Blocked(answer.message, answer.message, None)
+    if answer.code == INTERNAL_ERROR:
+        return eviction.Misconfigured(answer.message)
+    return eviction.Failed(answer.message, answer.code)
 
 
 def _as_seen(pod: Pod) -> PodNow:
