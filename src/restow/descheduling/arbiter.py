@@ -141,7 +141,7 @@ class Arbiter:
         suggestions = asked.suggestions if isinstance(asked, Proposal) else (asked,)
         purpose = asked.purpose if isinstance(asked, Proposal) else ""
         pods = [each.pod for each in suggestions]
-        if not self._state.exists[pods].all():
+        if not all(map(self._state.exists.item, pods)):
             # Limits are asked before anybody notices that the pod is gone.
             limit = self._limits.refusal(self._state, pods[0])
             return limit[0] if limit else Verdict.REFUSED

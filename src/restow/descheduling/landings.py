@@ -40,6 +40,7 @@ _MANY = 16
 _DIGITS = 4
 #: How many nodes with the same cost are looked at, at most.
 _ENOUGH = 128
+_SPACED: IntArray = np.arange(_ENOUGH)
 
 
 class PlacementPrediction(NamedTuple):
@@ -101,13 +102,13 @@ class Landings:
         Of nodes with the same cost, the scheduler's scores decide.
         """
         replacement = self._replacements.of(suggestion.pod)
-        wanted = np.flatnonzero(accepted(suggestion, source, self._everywhere))
-        best = _cheapest(suggestion, wanted)
+        best = self._cheapest_accepted(suggestion, source)
         found = self._undisturbed(ref, replacement, best[self._schedulers.passing(replacement, best)])
         if not isinstance(found, np.ndarray):
             fitting = self._schedulers.fitting(replacement)
             if not fitting.any():
                 return None
+            wanted = self._accepted(suggestion, source)
             found = self._undisturbed(ref, replacement, wanted[fitting[wanted]])
             if not isinstance(found, np.ndarray):
                 return found or self._no_target(ref, suggestion, wanted, fitting)
@@ -122,6 +123,16 @@ class Landings:
             probabilities=(1.0,),
             steering=SteeringMode.NOMINATE,
         )
+
+    def _cheapest_accepted(self, suggestion: Suggestion, source: int) -> IntArray:
+        """The nodes with the least cost among those that are accepted, or some of them."""
+        cheapest = _cheapest(suggestion, self._everywhere)
+        found: IntArray = cheapest[accepted(suggestion, source, cheapest)]
+        # Usually the cheapest of all are accepted, and then the others need not be asked about.
+        return found if len(found) else _cheapest(suggestion, self._accepted(suggestion, source))
+
+    def _accepted(self, suggestion: Suggestion, source: int) -> IntArray:
+        return accepted(suggestion, source, self._everywhere).nonzero()[0]
 
     def _no_target(self, ref: PluginRef, suggestion: Suggestion, wanted: IntArray, fitting: BoolArray) -> Reason:
         """The refusal if no node is left: none that fits is accepted, or none that is accepted fits."""
@@ -263,7 +274,7 @@ def _cheapest(suggestion: Suggestion, nodes: IntArray) -> IntArray:
         return nodes
     costs = suggestion.cost(nodes)
     cheapest: IntArray = nodes[costs == costs.min()]
-    return cheapest[:: -(-len(cheapest) // _ENOUGH)]
+    return cheapest if len(cheapest) <= _ENOUGH else cheapest[_SPACED * len(cheapest) // _ENOUGH]
 
 
 def only(candidates: IntArray, source: int) -> bool:

@@ -152,8 +152,8 @@ def _amounts(used: Mapping[str, int] | None, names: tuple[str, ...]) -> tuple[in
 
 def _unknown_last(figures: Figures) -> Figures:
     """Replace unknown figures by the highest possible."""
-    figures[np.isnan(figures)] = np.inf
-    return figures
+    known_first: Figures = np.fmin(figures, np.inf)
+    return known_first
 
 
 def _parts(amounts: Sequence[int]) -> tuple[IntArray, IntArray]:

@@ -17,7 +17,6 @@ from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.nodes import NodePart
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.extension_points import (
-    NO_PODS,
     NOT_ASKED,
     PASSES,
     Categories,
@@ -91,11 +90,10 @@ class Filters:
             return np.zeros(len(nodes), dtype=bool)
         passes = np.ones(len(nodes), dtype=bool) if asked.allowed is None else asked.allowed[nodes]
         for plugin in asked.plugins:
-            if plugin.name in self._local:
-                passes &= self._local[plugin.name].at(pod, nodes) < 0
-        for plugin in asked.plugins:
-            left = np.flatnonzero(passes) if plugin.name not in self._local else NO_PODS
-            if len(left):
+            local = self._local.get(plugin.name)
+            if local is not None:
+                passes &= local.at(pod, nodes) < 0
+            elif len(left := passes.nonzero()[0]):
                 passes[left] = plugin.filter(pod, nodes[left]).passes
         return passes
 

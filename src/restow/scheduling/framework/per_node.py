@@ -98,13 +98,12 @@ class PerNode:
             of_many: Array = self._up_to_date(key).values.take(nodes, axis=-1)
             return of_many
         kept = self._find(key)
-        if kept.stale is None and kept.read != len(self._state.changes):
-            kept.stale = np.zeros(len(self._everywhere), dtype=bool)
-        if kept.stale is not None:
-            self._note_changes(kept, kept.stale)
-            late = nodes[kept.stale.take(nodes)]
-            self._update(key, kept, late)
-            kept.stale[late] = False
+        stale = self._stale(kept)
+        if stale is not None:
+            late = nodes[stale.take(nodes)]
+            if len(late):
+                self._update(key, kept, late)
+                stale[late] = False
         values: Array = kept.values.take(nodes, axis=-1)
         return values
 
@@ -112,8 +111,8 @@ class PerNode:
         kept = self._find(key)
         now = len(self._state.changes)
         if kept.stale is not None:
-            self._note_changes(kept, kept.stale)
-            self._update(key, kept, np.flatnonzero(kept.stale))
+            self._stale(kept)
+            self._update(key, kept, kept.stale.nonzero()[0])
             kept.stale = None
         elif kept.read != now:
             self._update(key, kept, self._state.changed_nodes(kept.read))
@@ -127,11 +126,15 @@ class PerNode:
             self._kept.put(key, kept)
         return kept
 
-    def _note_changes(self, kept: _Kept, stale: BoolArray) -> None:
+    def _stale(self, kept: _Kept) -> BoolArray | None:
+        """The nodes that have changed since their values were computed; None where none has."""
         now = len(self._state.changes)
         if kept.read != now:
-            stale[self._state.changed_nodes(kept.read)] = True
+            if kept.stale is None:
+                kept.stale = np.zeros(len(self._everywhere), dtype=bool)
+            kept.stale[self._state.changed_nodes(kept.read)] = True
             kept.read = now
+        return kept.stale
 
     def _update(self, key: Hashable, kept: _Kept, nodes: IntArray) -> None:
         if len(nodes) == 0:

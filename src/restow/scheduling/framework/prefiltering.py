@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from restow.cluster.interning import BoolArray
 from restow.cluster.nodes import NodePart
@@ -22,8 +23,7 @@ from restow.scheduling.framework.verdicts import PluginRejection
 _CAPACITY = 16_384
 
 
-@dataclass(slots=True, frozen=True)
-class Asked:
+class Asked(NamedTuple):
     """What PreFilter leaves to be done for one pod."""
 
     pod: int

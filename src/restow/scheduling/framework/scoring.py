@@ -111,13 +111,13 @@ def rank(pod: int, feasible: BoolArray, plugins: Sequence[WeightedPlugin], laps:
 
 def best_of(pod: int, nodes: IntArray, plugins: Sequence[WeightedPlugin]) -> IntArray:
     """Those of some feasible nodes (at least one) that ``rank`` would find best if no others were feasible."""
-    total = np.zeros(len(nodes), dtype=np.int64)
+    total: Scores | None = None
     for each in plugins:
         score = each.plugin.score(pod, nodes)
         if score is not None and not isinstance(score, int):
-            total += each.weigh(score)
-    best: IntArray = nodes[total == total.max()]
-    return best
+            weighted = each.weigh(score)
+            total = weighted if total is None else total + weighted
+    return nodes if total is None else nodes[total == total.max()]
 
 
 def _one_by_one(plugin: ScorePlugin, pod: int, feasible: BoolArray) -> Scores | int | None:

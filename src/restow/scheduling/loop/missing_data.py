@@ -33,8 +33,6 @@ KINDS = (
     "ReplicationController",
     "Job",
 )
-#: Owners whose selector spreads pods without constraints of their own.
-
 _BUDGET = "PodDisruptionBudget"
 
 #: Kinds in the order of ``KINDS``.

@@ -68,6 +68,9 @@ class ImageLocality:
         return scores if isinstance(scores, int) else self._listed(pod)
 
     def _everywhere(self, pod: int) -> Scores | int:
+        if self._sizes is not None and not self._sizes:
+            # No node tells of any image.
+            return 0
         tables = self._pods.tables
         key = self._listed(pod)
         known = self._scores.get(key)

@@ -116,6 +116,8 @@ class PodTopologySpread:
         self._class_scores = SpreadClassScores()
         #: The pod that was scored last, the numbers of rows written and of changes then, and what its soft constraints found.
         self._kinds: tuple[tuple[int, int, int], SpreadScoreClasses | None] = ((-1, -1, -1), None)
+        #: The pods that were asked for last, by selector and namespace.
+        self._selection: tuple[tuple[Selector, int], Tracker] | None = None
         self._nodes.follow(NodePart.POSITION, self._forget)
 
     def _forget(self) -> None:
@@ -288,7 +290,11 @@ class PodTopologySpread:
         return self._context.counts.count(self._selected(pod, selector), domains).staying
 
     def _selected(self, pod: int, selector: Selector) -> Tracker:
-        return selected(self._context, (selector, frozenset((int(self._pods.namespace[pod]),))))
+        # Most pods have one selector for all constraints.
+        question = selector, int(self._pods.namespace[pod])
+        if self._selection is None or self._selection[0] != question:
+            self._selection = question, selected(self._context, (selector, frozenset(question[1:])))
+        return self._selection[1]
 
 
 def _required(terms: SpreadTerms) -> tuple[str, ...]:
