@@ -12,8 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from restow.cluster.owners import owner_of
+from restow.cluster.pods import PENDING
 from restow.cluster.snapshot import Cluster
 from restow.cluster.state import ClusterState
+from restow.scheduling.configuration.profiles import DEFAULT_PROFILE
+from restow.scheduling.framework.context import Context
+from restow.scheduling.loop.schedulers import Schedulers
+from restow.workloads.replacements import Replacements
 
 #: Owners whose pods stay on a node as long as it is there.
 _OF_THE_NODE = ("DaemonSet", "Node")
@@ -65,6 +70,13 @@ class Filling:
         room: npt.NDArray[np.bool_] = fits.all(axis=0) & ~nodes.unschedulable
         return room
 
+    def best(self, pod: int, nodes: npt.NDArray[np.bool_], *, fill: bool) -> int:
+        """The emptiest of some nodes (a mask), or with ``fill`` the fullest, with a pod; its own where there are none."""
+        if not nodes.any():
+            return int(self._state.node[pod])
+        shares = np.where(nodes, self.shares(pod), np.nan)
+        return int(np.nanargmax(shares) if fill else np.nanargmin(shares))
+
     def balance(self) -> Balance:
         """What there is to say of it now."""
         shares = self.shares()
@@ -93,16 +105,34 @@ def intended_balance(cluster: Cluster, resources: Sequence[str], pods: Sequence[
     none has room stays.
     """
     filling = Filling(cluster, resources)
-    sources = np.isin(np.arange(len(cluster.nodes)), cluster.pods.node[list(pods)])
+    sources = _sources(cluster, pods)
     for pod in pods:
         filling.leave(pod)
     for pod in pods:
-        shares = np.where(filling.room_for(pod) & ~sources, filling.shares(pod), np.nan)
-        if np.isnan(shares).all():
-            filling.land(pod, int(cluster.pods.node[pod]))
-        else:
-            filling.land(pod, int(np.nanargmax(shares) if fill else np.nanargmin(shares)))
+        filling.land(pod, filling.best(pod, filling.room_for(pod) & ~sources, fill=fill))
     return filling.balance()
+
+
+def permitted_balance(cluster: Cluster, resources: Sequence[str], pods: Sequence[int], *, fill: bool) -> Balance:
+    """The same if each replacement must also pass kube-scheduler's filters, as restow models them, where it lands."""
+    filling, state = Filling(cluster, resources), ClusterState(cluster).fork()
+    schedulers, replacements = Schedulers(Context.of(state), (DEFAULT_PROFILE,)), Replacements(state, now=0)
+    sources = _sources(cluster, pods)
+    for pod in pods:
+        filling.leave(pod)
+        state.remove(pod)
+    for pod in pods:
+        replacement = replacements.of(pod)
+        state.place(replacement, PENDING)
+        node = filling.best(pod, schedulers.fitting(replacement) & ~sources, fill=fill)
+        filling.land(pod, node)
+        state.place(replacement, node)
+    return filling.balance()
+
+
+def _sources(cluster: Cluster, pods: Sequence[int]) -> npt.NDArray[np.bool_]:
+    """Which nodes some pods are on, bool[node]."""
+    return np.isin(np.arange(len(cluster.nodes)), cluster.pods.node[list(pods)])
 
 
 def _is_movable(cluster: Cluster, pod: int) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from bench.balance import Balance, Filling, balance_after, intended_balance
+from bench.balance import Balance, Filling, balance_after, intended_balance, permitted_balance
 from bench.cases import Size
 from bench.documents import markdown, put
 from bench.inputs import dump_of
@@ -60,7 +60,7 @@ _PLANS: tuple[tuple[str, Callable[[Cluster, str], Moves]], ...] = (
     ("likely", partial(of_restow, certainty="likely", steering="none")),
     ("steered", partial(of_restow, certainty="likely", steering="nominate")),
 )
-HEADINGS = ("strategy", "nodes", "before", "Descheduler", "as it intends", *(name for name, _ in _PLANS))
+HEADINGS = ("strategy", "nodes", "before", "Descheduler", "as it intends", "as it could", *(name for name, _ in _PLANS))
 
 
 @dataclass(slots=True, frozen=True)
@@ -124,7 +124,8 @@ def _outcomes(scene: Scene, dump: Path, cluster: Cluster) -> Iterator[Outcome]:
     evicted = of_the_descheduler(dump, cluster, scene.policy)
     yield _outcome(scene, dump, cluster, evicted)
     intended = _rows(cluster, evicted)
-    yield Outcome(None, intended_balance(cluster, scene.resources, intended, fill=scene.fills))
+    for hoped in (intended_balance, permitted_balance):
+        yield Outcome(None, hoped(cluster, scene.resources, intended, fill=scene.fills))
     for _, plan in _PLANS:
         yield _outcome(scene, dump, cluster, plan(cluster, scene.policy))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bench import landings
-from bench.balance import Balance, balance_after, intended_balance
+from bench.balance import Balance, balance_after, intended_balance, permitted_balance
 from bench.landings import SCENES, Outcome, Row
 from bench.planned_moves import Move, Moves, granted
 from builders import a_node, a_pdb, a_pod, selector
@@ -44,6 +44,23 @@ def test_pods_go_where_a_strategy_hopes_for() -> None:
     )
 
 
+def test_pods_that_a_filter_keeps_off_every_other_node_stay() -> None:
+    """b could fill n1 by its requests, but it does not tolerate the taint there."""
+    cluster = a_cluster(
+        a_node("n1", cpu="4", taints=["dedicated=db:NoSchedule"]),
+        a_node("n2", cpu="4"),
+        a_pod("a", node="n1", cpu="3", owner=("ReplicaSet", "a"), phase="Running"),
+        a_pod("b", node="n2", cpu="1", owner=("ReplicaSet", "b"), phase="Running"),
+    )
+    assert intended_balance(cluster, ("cpu",), [1], fill=True).empty == 1
+    assert permitted_balance(cluster, ("cpu",), [1], fill=True) == balance_after(cluster, ("cpu",), [], [])
+
+
+def test_pods_go_where_the_filters_let_them() -> None:
+    cluster = a_filled_cluster()
+    assert permitted_balance(cluster, ("cpu",), [0], fill=False) == intended_balance(cluster, ("cpu",), [0], fill=False)
+
+
 def test_evictions_are_granted_while_their_budget_has_room() -> None:
     budget = a_pdb("web", selector=selector(labels={"app": "web"}), disruptions_allowed=1)
     pods = [a_pod(f"w{at}", node="n1", labels={"app": "web"}, phase="Running") for at in range(2)]
@@ -61,4 +78,4 @@ def test_a_row_tells_moves_and_balances(tmp_path) -> None:
 
 
 def test_each_program_has_a_column() -> None:
-    assert landings.HEADINGS[3:] == ("Descheduler", "as it intends", "none", "likely", "steered")
+    assert landings.HEADINGS[3:] == ("Descheduler", "as it intends", "as it could", "none", "likely", "steered")
