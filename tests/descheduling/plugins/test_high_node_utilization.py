@@ -280,6 +280,25 @@ def test_a_node_is_left_alone_where_one_pod_may_not_go(fields: dict[str, Any], c
     assert reasons(cycle)["q"][1] == code
 
 
+def test_a_node_that_cannot_be_emptied_takes_pods_of_others() -> None:
+    """Bare pods are protected: n2 and n3 are underused as well, and stay. n3 is cordoned, n4 is full."""
+    n1, n2, n3, n4 = nodes_of_pods(4)
+    n3["spec"]["unschedulable"] = True
+    full, bare = filler("n4", "3900m"), a_pod("b3", node="n3", cpu="200m")
+    pods = [full, bare, a_replica("p", "n1")]
+    assert landings(emptied(n1, n2, n3, n4, *pods, a_pod("b2", node="n2", cpu="100m"))) == {"p": "n2"}
+    assert moved(emptied(n1, n3, n4, *pods)) == []
+
+
+def test_such_a_node_takes_pods_only_if_no_fuller_one_does() -> None:
+    objects = [*nodes_of_pods(3), filler("n3", "2"), a_pod("bare", node="n2", cpu="100m")]
+    first, *others = plans(
+        [*objects, a_replica("p", "n1"), *TOLD], a_policy("HighNodeUtilization", ARGS), steering="nominate"
+    )
+    assert landings(first) == {"p": "n3"}
+    assert [len(each.record.evictions) for each in others] == [0]
+
+
 def test_unsteered_the_others_go() -> None:
     """As in the Descheduler: what can go goes, if the scheduler packs by itself."""
     objects = [

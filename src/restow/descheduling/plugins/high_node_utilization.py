@@ -2,20 +2,21 @@
 
 A node is underused if every resource with a threshold is at or below it, whether or not it may take new pods. All
 underused nodes are emptied, emptiest first, while the other schedulable nodes have room; usage is what pods request.
-If the plan chooses the targets, a node is emptied completely or left alone.
+If the plan chooses the targets, a node is emptied completely or left alone, and underused nodes that cannot be emptied take
+pods too.
 Source: Descheduler 0.36, pkg/framework/plugins/nodeutilization.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Annotated
 
 import numpy as np
 from msgspec import Meta, field, structs
 
-from restow.cluster.interning import IntArray
+from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.nodes import BASIC_RESOURCES
 from restow.cluster.pod_columns import PodColumn, by_value
 from restow.cluster.pod_values import Flag
@@ -103,6 +104,9 @@ def suggest(view: View, args: HighNodeUtilizationArgs) -> Suggestions:
     survey = Survey.of(view, usage)
     full = dict.fromkeys(args.thresholds, 100.0)
     under, others = _classified(survey, args.thresholds, full)
+    movable = _movable(view, args)
+    if view.chooses_targets:
+        others = sorted((*others, *_staying(view, movable, under)))
     idle = why_idle(len(under), len(survey.loads), args.number_of_nodes, criteria(args.thresholds))
     if idle is None and not others:
         idle = "No node is available to schedule the pods, nothing to do here"
@@ -118,7 +122,7 @@ def suggest(view: View, args: HighNodeUtilizationArgs) -> Suggestions:
         destinations=others,
         room=room_on(others, usage, survey.ceilings(others, full)),
         why=reasons.get,
-        movable=_movable(view, args),
+        movable=movable,
         takes=lambda _used, nodes: filled[nodes],
         worse=fullness.emptier,
         cost=fullness.fullest_with,
@@ -181,17 +185,16 @@ STRATEGY = Strategy(SCHEMA, suggest, sort_nodes, by_parts=True)
 # DaemonSets and of the kubelet itself (mirror and static pods) go with their node, and terminating pods go anyway, so
 # they do not count, nor do pods that the strategy's own arguments leave out. Everything else on the node must go: one
 # pod that the evictor protects, that a budget or a limit holds back, or that has no place on the nodes that take
-# pods, keeps all the others.
+# pods, keeps all the others. A node that keeps a protected pod is there to stay, so it takes pods of others.
 def _empty(view: View, task: Transfer) -> Suggestions:
     """Propose for each source in turn that all of its pods move; then suggest those that do not count one by one."""
-    of_daemon_set = of_daemon_sets(view.state.cluster)
-    flagged_apart = flagged(view.pods, Flag.MIRROR | Flag.STATIC | Flag.TERMINATING)
+    counts_not = _apart(view)
     for node in task.sources:
         if not has_room(task):
             return
         pods = view.state.pods_on(node)
         pods = pods[task.movable.of(pods)]
-        apart = of_daemon_set.of(pods) | flagged_apart.of(pods)
+        apart = counts_not(pods)
         going = low_to_high(view.pods, pods[~apart])
         if len(going):
             underway = _Underway(view, task, node, going)
@@ -203,6 +206,23 @@ def _empty(view: View, task: Transfer) -> Suggestions:
                 continue
         if (yield from relieve(view, task, node, view.removable(pods[apart]))):
             return
+
+
+def _staying(view: View, movable: PodColumn[np.bool_], under: Sequence[int]) -> list[int]:
+    """The underused nodes that take pods and cannot be emptied, since the evictor protects a pod there that would have to go."""
+    state, nodes = view.state, view.state.cluster.nodes
+    pods = np.flatnonzero(state.holds_resources() & np.isin(state.node, under))
+    pods = pods[movable.of(pods) & ~_apart(view)(pods)]
+    found: IntArray = np.unique(state.node[pods[~view.evictable(pods)]])
+    staying: list[int] = found[~nodes.unschedulable[found]].tolist()
+    return staying
+
+
+def _apart(view: View) -> Callable[[IntArray], BoolArray]:
+    """Which of some pods do not count when it is asked whether a node is empty."""
+    of_daemon_set = of_daemon_sets(view.state.cluster)
+    flagged_apart = flagged(view.pods, Flag.MIRROR | Flag.STATIC | Flag.TERMINATING)
+    return lambda pods: of_daemon_set.of(pods) | flagged_apart.of(pods)
 
 
 class _Underway:
