@@ -260,6 +260,17 @@ def test_moves_that_are_made_together_are_made_again_together() -> None:
     assert made(again(a_cluster(*two_to_be_emptied()), policy, moves, steering="nominate")) == moves
 
 
+def test_a_node_that_a_protected_pod_keeps_takes_pods_again() -> None:
+    """n2 is underused as n1 is, and what is on it stays; n3 is full."""
+    full = a_pod("full", node="n3", cpu="3900m", owner=("DaemonSet", "full"))
+    kept = [a_pod("bare", node="n2", cpu="100m"), full]
+    cluster = [*nodes_of_four_cpus(3), *kept, a_pod("p", node="n1", cpu="400m", owner=("ReplicaSet", "p")), *TOLD]
+    policy = read_policy(HIGH)
+    moves = planned(a_cluster(*cluster), policy, steering="nominate")
+    assert [(each.pod.name, each.target) for each in moves] == [("p", "n2")]
+    assert made(again(a_cluster(*cluster), policy, moves, steering="nominate")) == moves
+
+
 @pytest.mark.parametrize(
     ("change", "code"),
     [({"uid": "another"}, "Gone"), ({"node": "n2"}, "Stale"), ({"cpu": "3"}, "SameNode"), ({"priority": 2_000_000_000}, "SystemCriticalPods")],

@@ -119,7 +119,7 @@ def replay(
         cluster = replace(cluster, nodes=cluster.nodes.fenced(*stands))
     state = ClusterState(cluster, by_status=proves)
     replacements = Replacements(state, now)
-    runner = StrategyRunner.of(state, policy, strategies(), now, placement=placement)
+    runner = StrategyRunner.of(state, policy, strategies(), now, placement=placement, steering=steering)
     missing_data = MissingData(state.cluster)
     limits = runner.limits(())
     if not proves:

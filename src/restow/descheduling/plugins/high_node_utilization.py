@@ -105,8 +105,7 @@ def suggest(view: View, args: HighNodeUtilizationArgs) -> Suggestions:
     full = dict.fromkeys(args.thresholds, 100.0)
     under, others = _classified(survey, args.thresholds, full)
     movable = _movable(view, args)
-    if view.chooses_targets:
-        others = sorted((*others, *_staying(view, movable, under)))
+    others = sorted((*others, *_staying(view, movable, under)))
     idle = why_idle(len(under), len(survey.loads), args.number_of_nodes, criteria(args.thresholds))
     if idle is None and not others:
         idle = "No node is available to schedule the pods, nothing to do here"
@@ -131,11 +130,12 @@ def suggest(view: View, args: HighNodeUtilizationArgs) -> Suggestions:
 
 
 def sort_nodes(view: View, args: HighNodeUtilizationArgs) -> Mapping[int, NodeClass]:
-    """Underused nodes give pods to all others that are not cordoned."""
+    """Underused nodes give pods to all others that are not cordoned; see ``_staying`` for those that take pods instead."""
     survey = Survey.of(view, requested(view, _tracked(args)))
     under, _ = _classified(survey, args.thresholds, dict.fromkeys(args.thresholds, 100.0))
     classes = node_classes(survey.loads, under=under, over=(), low=args.thresholds, high={})
-    return {node: structs.replace(each, gives=each.name == "under") for node, each in classes.items()}
+    giving = {*under}.difference(_staying(view, _movable(view, args), under))
+    return {node: structs.replace(each, gives=node in giving) for node, each in classes.items()}
 
 
 def _tracked(args: HighNodeUtilizationArgs) -> tuple[str, ...]:
@@ -209,7 +209,12 @@ def _empty(view: View, task: Transfer) -> Suggestions:
 
 
 def _staying(view: View, movable: PodColumn[np.bool_], under: Sequence[int]) -> list[int]:
-    """The underused nodes that take pods and cannot be emptied, since the evictor protects a pod there that would have to go."""
+    """The underused nodes that take pods and give none, since the evictor protects a pod there that would have to go.
+
+    There are none if the plan does not choose the targets: then what can go goes.
+    """
+    if not view.chooses_targets:
+        return []
     state, nodes = view.state, view.state.cluster.nodes
     pods = np.flatnonzero(state.holds_resources() & np.isin(state.node, under))
     pods = pods[movable.of(pods) & ~_apart(view)(pods)]
