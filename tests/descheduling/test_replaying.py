@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from msgspec import UNSET, structs
 
-from builders import HOSTNAME, NOW, Object, a_namespace, a_node, a_pdb, a_pod
+from builders import HOSTNAME, NOW, Object, a_namespace, a_node, a_pdb, a_pod, node_affinity, node_term
 from descheduling.harness import a_cluster, a_policy
 from descheduling.proven import TOLD, read_policy
 from restow.cluster.snapshot import Cluster
@@ -265,6 +265,21 @@ def test_a_node_that_a_protected_pod_keeps_takes_pods_again() -> None:
     full = a_pod("full", node="n3", cpu="3900m", owner=("DaemonSet", "full"))
     kept = [a_pod("bare", node="n2", cpu="100m"), full]
     cluster = [*nodes_of_four_cpus(3), *kept, a_pod("p", node="n1", cpu="400m", owner=("ReplicaSet", "p")), *TOLD]
+    policy = read_policy(HIGH)
+    moves = planned(a_cluster(*cluster), policy, steering="nominate")
+    assert [(each.pod.name, each.target) for each in moves] == [("p", "n2")]
+    assert made(again(a_cluster(*cluster), policy, moves, steering="nominate")) == moves
+
+
+def test_nodes_are_merged_again() -> None:
+    """The pods of n1 and n2 can be on these nodes alone, and n2 is the fuller one."""
+    pool = node_affinity([node_term((HOSTNAME, "In", "n1", "n2"))])
+    placed = [("p", "n1", "100m"), ("q", "n2", "300m")]
+    replicas = [
+        a_pod(name, node=node, cpu=cpu, owner=("ReplicaSet", name), affinity=pool) for name, node, cpu in placed
+    ]
+    half = a_pod("half", node="n3", cpu="2", owner=("DaemonSet", "half"))
+    cluster = [*nodes_of_four_cpus(3), *replicas, half, *TOLD]
     policy = read_policy(HIGH)
     moves = planned(a_cluster(*cluster), policy, steering="nominate")
     assert [(each.pod.name, each.target) for each in moves] == [("p", "n2")]

@@ -25,6 +25,9 @@ from restow.descheduling.placement import Landing, Obstacle, Placing, PluginRef
 from restow.descheduling.together import Together, all_or_none, together
 from restow.policies.codes import PlacementConstraint, RefusalCode, Stage
 
+#: Refusals that say that a replacement has no place where it would do any good.
+_NO_PLACE = (RefusalCode.NO_FIT, RefusalCode.NO_GAIN)
+
 
 class Eviction(NamedTuple):
     """A decided move, by index."""
@@ -149,10 +152,10 @@ class Arbiter:
         if obstacle is None:
             obstacle, verdict = self._beyond_limits(pods)
         if obstacle is None:
-            obstacle = self._place(ref, suggestions, purpose)
+            obstacle, verdict = self._place(ref, suggestions, purpose)
         if obstacle is not None:
             self._hold_back(ref, pods, obstacle, purpose)
-        return verdict if obstacle is not None else Verdict.EVICTED
+        return verdict
 
     def _protected(self, suggestions: Sequence[Suggestion], evictor: DefaultEvictor) -> Obstacle | None:
         """The first pod that the evictor rejects. It is asked only about checks that are still pending."""
@@ -182,12 +185,14 @@ class Arbiter:
                 limits.count(self._state, pod, int(self._state.node[pod]), self._position)
         return None, Verdict.REFUSED
 
-    def _place(self, ref: PluginRef, suggestions: Sequence[Suggestion], purpose: str) -> Obstacle | None:
+    def _place(
+        self, ref: PluginRef, suggestions: Sequence[Suggestion], purpose: str
+    ) -> tuple[Obstacle | None, Verdict]:
         """Make all moves, or return why one of them is refused."""
         nodes = [int(self._state.node[each.pod]) for each in suggestions]
         landings = self._placing.move(ref, suggestions)
         if isinstance(landings, Obstacle):
-            return landings
+            return landings, Verdict.NO_PLACE if landings.reason[1] in _NO_PLACE else Verdict.REFUSED
         whole = together(purpose, landings) if purpose else None
         for suggestion, node, landing in zip(suggestions, nodes, landings, strict=True):
             self._limits.count(self._state, suggestion.pod, node, self._position)
@@ -196,7 +201,7 @@ class Arbiter:
                     suggestion.pod, node, ref, suggestion.reason, suggestion.constraint, landing, whole, suggestion.used
                 )
             )
-        return None
+        return None, Verdict.EVICTED
 
     def _passes(self, suggestion: Suggestion, evictor: DefaultEvictor) -> bool:
         if suggestion.pending is PendingFilters.ALL:

@@ -49,6 +49,8 @@ class Verdict(enum.Enum):
     EVICTED = "evicted"
     #: Refused for a reason that applies only to this pod; go on with the next.
     REFUSED = "refused"
+    #: Refused because a replacement would find no place, or none where the strategy gains.
+    NO_PLACE = "no place"
     #: The limit of the pod's node is reached.
     NODE_LIMIT = "node limit"
     #: The limit of the whole cycle is reached.
@@ -120,6 +122,8 @@ class NodeClass(Struct, frozen=True):
     high: dict[str, float]
     #: Where the load was measured and how old it is; empty if the load is what pods request.
     origin: str = ""
+    #: Whether it may also put pods on a node that gives.
+    receives: bool = False
 
 
 #: On which of some nodes a strategy would want a replacement to move again if it landed there, bool[len(nodes)].

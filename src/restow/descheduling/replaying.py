@@ -258,13 +258,13 @@ class _Replaying:
             yield suggestions[0] if proposal is UNSET else Proposal(suggestions, proposal.purpose)
 
     def _giving(self, ref: PluginRef) -> IntArray:
-        """The nodes that the strategy takes pods off now; none if it does not sort nodes."""
+        """The nodes that the strategy takes pods off now and puts none on; none if it does not sort nodes."""
         sort_nodes, (profile, evictor) = strategies()[ref.plugin].sort_nodes, self._refs[ref]
         view = self._runner.view(self._arbiter, ref, evictor)
         if sort_nodes is None or not view.proves:
             return np.array([], dtype=np.int64)
         classes = sort_nodes(view, profile.args[ref.plugin])
-        return np.array([node for node, each in classes.items() if each.gives], dtype=np.int64)
+        return np.array([node for node, each in classes.items() if each.gives and not each.receives], dtype=np.int64)
 
     def _suggestion(self, ref: PluginRef, move: Move, giving: IntArray) -> Suggestion:
         pod = self._pods[move.pod.uid]

@@ -299,6 +299,39 @@ def test_such_a_node_takes_pods_only_if_no_fuller_one_does() -> None:
     assert [len(each.record.evictions) for each in others] == [0]
 
 
+def on_a_pool(node: str, name: str, **fields: Any) -> Object:
+    """A pod that only the nodes n1, n2 and n3 can run."""
+    pool = node_affinity([node_term((HOSTNAME, "In", "n1", "n2", "n3"))])
+    return a_replica(name, node, "100m", affinity=pool, **fields)
+
+
+def test_nodes_that_have_no_place_for_their_pods_are_merged() -> None:
+    """The emptier into the fuller, and no later plan moves anything again. n4 is filled, but not by these pods."""
+    there = [on_a_pool("n2", "q1"), on_a_pool("n2", "q2"), on_a_pool("n1", "p"), filler("n4", "2")]
+    first, *others = plans(
+        [*nodes_of_pods(4), *there, *TOLD], a_policy("HighNodeUtilization", ARGS), steering="nominate"
+    )
+    assert landings(first) == {"p": "n2"}
+    assert [len(each.record.evictions) for each in others] == [0]
+
+
+def test_nodes_are_merged_until_they_are_full() -> None:
+    """A node runs two pods."""
+    nodes = [a_node(f"n{at}", cpu="4", pods=2, labels={HOSTNAME: f"n{at}"}) for at in range(1, 5)]
+    there = [on_a_pool("n1", "p"), on_a_pool("n2", "q"), on_a_pool("n3", "r1"), on_a_pool("n3", "r2")]
+    cycle = emptied(*nodes, *there, filler("n4", "2"))
+    assert landings(cycle) == {"p": "n2"}
+    assert proposals(cycle) == {"q": [], "r1": ["r2"]}
+
+
+def test_no_node_is_merged_into_one_that_a_budget_keeps() -> None:
+    """As soon as the budget has room, that node can be emptied, and its pods would move twice."""
+    budget = a_pdb("web", selector={"matchLabels": {"app": "web"}}, disruptions_allowed=0)
+    kept = on_a_pool("n2", "q", labels={"app": "web"})
+    cycle = emptied(*nodes_of_pods(4), kept, on_a_pool("n1", "p"), filler("n4", "2"), budget)
+    assert moved(cycle) == []
+
+
 def test_unsteered_the_others_go() -> None:
     """As in the Descheduler: what can go goes, if the scheduler packs by itself."""
     objects = [
