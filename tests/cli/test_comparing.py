@@ -8,6 +8,7 @@ import pickle
 import pty
 import signal
 import subprocess
+from multiprocessing import Pipe
 
 import pytest
 
@@ -129,6 +130,13 @@ def test_a_process_that_is_ended_ends_the_comparison(compared, monkeypatch):
     ran = compared("--seeds", "1")
     assert (ran.status, ran.out) == (1, "")
     assert "a process that simulated was ended by the system" in ran.err
+
+
+def test_a_process_that_is_ended_before_it_has_work_ends_the_comparison():
+    here, there = Pipe()
+    there.close()
+    with pytest.raises(OSError, match="was ended by the system"):
+        futures._gathered(1, [here], tick=lambda _: None)
 
 
 def test_how_far_all_runs_are_together():

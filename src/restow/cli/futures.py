@@ -105,13 +105,18 @@ def _ended_in_words() -> Iterator[None]:
         raise OSError("a process that simulated was ended by the system, perhaps for want of memory") from error
 
 
+def _give(pipe: Connection, number: int) -> None:
+    with _ended_in_words():
+        pipe.send(number)
+
+
 def _gathered(count: int, pipes: list[Connection], tick: Callable[[int], None]) -> list[Future]:
     """Give each process a run whenever it has none, until all runs are made."""
     waiting = iter(range(count))
     found: dict[int, Future] = {}
     over = [0] * count
     for pipe in pipes:
-        pipe.send(next(waiting))
+        _give(pipe, next(waiting))
     while len(found) < count:
         ready = wait(pipes)
         for pipe in (each for each in pipes if each in ready):
@@ -126,7 +131,7 @@ def _gathered(count: int, pipes: list[Connection], tick: Callable[[int], None]) 
             found[number] = told
             following = next(waiting, None)
             if following is not None:
-                pipe.send(following)
+                _give(pipe, following)
     return [found[number] for number in range(count)]
 
 
