@@ -103,7 +103,7 @@ class Landings:
         """
         replacement = self._replacements.of(suggestion.pod)
         best = self._cheapest_accepted(suggestion, source)
-        found = self._undisturbed(ref, replacement, best[self._schedulers.passing(replacement, best)])
+        found = self._undisturbed(ref, replacement, self._schedulers.passing(replacement, best))
         if not isinstance(found, np.ndarray):
             fitting = self._schedulers.fitting(replacement)
             if not fitting.any():
@@ -273,8 +273,8 @@ def _cheapest(suggestion: Suggestion, nodes: IntArray) -> IntArray:
     if suggestion.cost is None or len(nodes) == 0:
         return nodes
     costs = suggestion.cost(nodes)
-    cheapest: IntArray = nodes[costs == costs.min()]
-    return cheapest if len(cheapest) <= _ENOUGH else cheapest[_SPACED * len(cheapest) // _ENOUGH]
+    cheapest: IntArray = (costs == costs.min()).nonzero()[0]
+    return nodes[cheapest if len(cheapest) <= _ENOUGH else cheapest[_SPACED * len(cheapest) // _ENOUGH]]
 
 
 def only(candidates: IntArray, source: int) -> bool:

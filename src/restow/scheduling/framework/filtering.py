@@ -81,21 +81,20 @@ class Filters:
         verdict[nominated] = own
         return Verdicts(verdict, self.rejections, allowed=asked.allowed)
 
-    def passing(self, pod: int, nodes: IntArray) -> BoolArray:
-        """Which of some nodes ``run`` would let pass, bool[len(nodes)]; nothing is asked about the others."""
+    def passing(self, pod: int, nodes: IntArray) -> IntArray:
+        """Those of some nodes that ``run`` would let pass; nothing is asked about the others."""
         if self._nominations:
-            return self.run(pod).passes[nodes]
+            return nodes[self.run(pod).passes[nodes]]
         asked = self.prefilter(pod)
         if asked.failure is not None:
-            return np.zeros(len(nodes), dtype=bool)
-        passes = np.ones(len(nodes), dtype=bool) if asked.allowed is None else asked.allowed[nodes]
+            return nodes[:0]
+        left = nodes if asked.allowed is None else nodes[asked.allowed[nodes]]
         for plugin in asked.plugins:
+            if len(left) == 0:
+                break
             local = self._local.get(plugin.name)
-            if local is not None:
-                passes &= local.at(pod, nodes) < 0
-            elif len(left := passes.nonzero()[0]):
-                passes[left] = plugin.filter(pod, nodes[left]).passes
-        return passes
+            left = left[plugin.filter(pod, left).passes if local is None else local.at(pod, left) < 0]
+        return left
 
     def run_on(self, asked: Asked, node: int) -> int:
         """Judge one node for a pod on a state that may be only tried out; a category as in ``run``.

@@ -43,8 +43,6 @@ class Count:
     present: Counts
     #: ...and those among them that are not terminating.
     staying: Counts
-    #: Changes whenever a number does.
-    version: int = 0
 
 
 @dataclass(slots=True, eq=False)
@@ -69,10 +67,12 @@ class Tracker:
         """Follow one of its pods."""
         for count in self.counts.values():
             domain = count.of_node[change.node]
-            if domain != NO_DOMAIN:
+            if domain == NO_DOMAIN:
+                continue
+            if change.present:
                 count.present[domain] += change.present
+            if change.staying:
                 count.staying[domain] += change.staying
-                count.version += 1
         if self.staying is not None and change.staying:
             left = self.staying.pop(change.node, 0) + change.staying
             if left:

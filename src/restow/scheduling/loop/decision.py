@@ -154,12 +154,12 @@ class Scheduler:
         except CycleError:
             return self._filters.unasked()
 
-    def passing(self, pod: int, nodes: IntArray) -> BoolArray:
-        """Which of some nodes ``fitting`` has, bool[len(nodes)]; nothing is asked about the others."""
+    def passing(self, pod: int, nodes: IntArray) -> IntArray:
+        """Those of some nodes that ``fitting`` has; nothing is asked about the others."""
         try:
             return self._filters.passing(pod, nodes)
         except CycleError:
-            return np.zeros(len(nodes), dtype=bool)
+            return nodes[:0]
 
     def best_of(self, pod: int, nodes: IntArray) -> IntArray:
         """Those of some feasible nodes (at least one) that have the best score among themselves."""

@@ -100,8 +100,8 @@ class MissingData:
         return known
 
     def _only_missing(self, kinds: Iterable[str]) -> Kinds:
-        found = set(kinds) & self._missing
-        return tuple(kind for kind in KINDS if kind in found)
+        found = self._missing.intersection(kinds)
+        return tuple(kind for kind in KINDS if kind in found) if found else ()
 
     def _ruling_out(self, pod: int) -> Iterator[str]:
         yield from self._of_volumes(pod)

@@ -60,8 +60,8 @@ class Schedulers:
         """What the filters say of each node for a pod."""
         return self.scheduler_of(pod).verdicts(pod)
 
-    def passing(self, pod: int, nodes: IntArray) -> BoolArray:
-        """Which of some nodes pass all filters for a pod, bool[len(nodes)]; nothing is asked about the others."""
+    def passing(self, pod: int, nodes: IntArray) -> IntArray:
+        """Those of some nodes that pass all filters for a pod; nothing is asked about the others."""
         return self.scheduler_of(pod).passing(pod, nodes)
 
     def best_of(self, pod: int, nodes: IntArray) -> IntArray:

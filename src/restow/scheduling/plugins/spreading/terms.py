@@ -14,7 +14,6 @@ from typing import Literal
 from restow.cluster.snapshot import Cluster
 from restow.kube.labels import EVERYTHING, Requirement, Selector, selector_from, selector_of_labels
 from restow.kube.objects import ReplicationController, TopologySpreadConstraint, Workload
-from restow.scheduling.framework.recent import Recent
 from restow.scheduling.framework.selector_index import LabelledAs, ScopedSelector, SelectorIndex
 
 Defaulting = Literal["System", "List"]
@@ -116,20 +115,10 @@ class DefaultSelectors:
         self._pods = cluster.pods
         self._services = list(_service_selectors(cluster))
         self._index = SelectorIndex(self._services)
-        #: By namespace, labels and owners: several of them may be labelled alike.
-        self._of_kind: Recent[tuple[int, int, int], Selector] = Recent()
         self._known: dict[tuple[LabelledAs, int], Selector] = {}
 
     def selector(self, pod: int) -> Selector:
         """What the default constraints of a pod count."""
-        kind = int(self._pods.namespace[pod]), int(self._pods.labels[pod]), int(self._pods.owners[pod])
-        selector = self._of_kind.get(kind)
-        if selector is None:
-            selector = self._selector(pod)
-            self._of_kind.put(kind, selector)
-        return selector
-
-    def _selector(self, pod: int) -> Selector:
         tables = self._pods.tables
         namespace = tables.namespaces[self._pods.namespace[pod]]
         labelled_as = self._index.labelled_as(namespace, tables.labels[self._pods.labels[pod]])
