@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -63,6 +64,27 @@ def test_of_many_nodes_as_empty_as_one_another_those_of_every_zone_are_looked_at
     moved = a_replica("web-p", "n000", cpu="1", **web)
     (target,) = landings(steered(LOW, *labelled, filler("n000", "2500m"), moved, *there)).values()
     assert at[target] == "b"
+
+
+def test_of_many_nodes_that_serve_a_strategy_alike_all_get_pods() -> None:
+    """Each move compares some of them, and other ones every time: no node is filled while another stays empty."""
+    zones = {f"{zone}{number:03}": zone for zone in "ab" for number in range(300)}
+    labelled = [a_node(name, cpu="4", labels={HOSTNAME: name, ZONE: zone}) for name, zone in zones.items()]
+    pods = [
+        a_replica(
+            f"p{number:03}-{at}",
+            f"a{number:03}",
+            owner=("ReplicaSet", f"rs-{number}"),
+            labels={"app": f"web-{number}"},
+            spread=[spread(1, ZONE, {"matchLabels": {"app": f"web-{number}"}})],
+        )
+        for number in range(300)
+        for at in range(2)
+    ]
+    taken = Counter(landings(steered(SPREAD, *labelled, *pods)).values())
+    assert sum(taken.values()) == 300
+    assert len(taken) > 270
+    assert max(taken.values()) == 2
 
 
 def test_high_node_utilization_fills_the_fullest_node_that_takes_the_pod() -> None:

@@ -38,9 +38,11 @@ MOST_CANDIDATES = 512
 _MANY = 16
 #: Digits of the probabilities in a plan.
 _DIGITS = 4
-#: How many nodes with the same cost are looked at, at most.
+#: How many nodes with the same cost are looked at for one move, at most.
 _ENOUGH = 128
 _SPACED: IntArray = np.arange(_ENOUGH)
+#: Its multiples, modulo 1, are spread evenly, and so are every second or every third of them.
+_GOLDEN = (5**0.5 - 1) / 2
 
 
 class PlacementPrediction(NamedTuple):
@@ -75,6 +77,8 @@ class Landings:
         #: The same integers for all moves.
         self._indices = np.arange(len(cluster.nodes)).astype(object)
         self._everywhere: IntArray = np.arange(len(cluster.nodes))
+        #: How often there were more nodes with the same cost than are looked at.
+        self._samples = 0
         #: The landing checks of this round.
         self.watchers: list[tuple[PluginRef, LandingCheck]] = []
 
@@ -112,7 +116,7 @@ class Landings:
             found = self._undisturbed(ref, replacement, wanted[fitting[wanted]])
             if not isinstance(found, np.ndarray):
                 return found or self._no_target(ref, suggestion, wanted, fitting)
-            found = _cheapest(suggestion, found)
+            found = self._cheapest(suggestion, found)
         target = int(found[0] if len(found) == 1 else self._schedulers.best_of(replacement, found)[0])
         return self._unknown_eviction(suggestion.pod) or Landing(
             target,
@@ -126,10 +130,28 @@ class Landings:
 
     def _cheapest_accepted(self, suggestion: Suggestion, source: int) -> IntArray:
         """The nodes with the least cost among those that are accepted, or some of them."""
-        cheapest = _cheapest(suggestion, self._everywhere)
+        cheapest = self._cheapest(suggestion, self._everywhere)
         found: IntArray = cheapest[accepted(suggestion, source, cheapest)]
         # Usually the cheapest of all are accepted, and then the others need not be asked about.
-        return found if len(found) else _cheapest(suggestion, self._accepted(suggestion, source))
+        return found if len(found) else self._cheapest(suggestion, self._accepted(suggestion, source))
+
+    def _cheapest(self, suggestion: Suggestion, nodes: IntArray) -> IntArray:
+        """Nodes with the least cost for the strategy, at most ``_ENOUGH`` of them; all nodes if it has no costs."""
+        if suggestion.cost is None or len(nodes) == 0:
+            return nodes
+        costs = suggestion.cost(nodes)
+        cheapest: IntArray = (costs == costs.min()).nonzero()[0]
+        return nodes[cheapest if len(cheapest) <= _ENOUGH else cheapest[self._sample(len(cheapest))]]
+
+    def _sample(self, count: int) -> IntArray:
+        """The positions of ``_ENOUGH`` of so many nodes.
+
+        They are evenly spaced, since neighbours by name are often in the same zone, and others each time, so that every
+        node gets pods.
+        """
+        self._samples += 1
+        offset = int(self._samples * _GOLDEN % 1 * count)
+        return (_SPACED * count + offset) // _ENOUGH
 
     def _accepted(self, suggestion: Suggestion, source: int) -> IntArray:
         return accepted(suggestion, source, self._everywhere).nonzero()[0]
@@ -263,18 +285,6 @@ def _gain(ref: PluginRef, suggestion: Suggestion) -> str:
 def _no_gain(ref: PluginRef, suggestion: Suggestion) -> str:
     """What messages say about nodes that are not accepted."""
     return "the plan does not want it" if suggestion.by_plan else f"{ref.plugin} gains nothing"
-
-
-def _cheapest(suggestion: Suggestion, nodes: IntArray) -> IntArray:
-    """Nodes with the least cost for the strategy, at most ``_ENOUGH`` of them; all nodes if it has no costs.
-
-    They are evenly spaced, since neighbours by name are often in the same zone.
-    """
-    if suggestion.cost is None or len(nodes) == 0:
-        return nodes
-    costs = suggestion.cost(nodes)
-    cheapest: IntArray = (costs == costs.min()).nonzero()[0]
-    return nodes[cheapest if len(cheapest) <= _ENOUGH else cheapest[_SPACED * len(cheapest) // _ENOUGH]]
 
 
 def only(candidates: IntArray, source: int) -> bool:
