@@ -73,7 +73,8 @@ class Page:
 @asynccontextmanager
 async def a_page() -> AsyncIterator[Page]:
     """A tab of a browser of its own."""
-    with TemporaryDirectory() as name:
+    # Helpers of a browser that has ended may still write for a moment.
+    with TemporaryDirectory(ignore_cleanup_errors=True) as name:
         profile = Path(name)
         flags = ("--headless=new", "--no-sandbox", "--disable-gpu", "--remote-debugging-port=0")
         child = Child([browser(), *flags, f"--user-data-dir={profile}", "about:blank"], profile / "browser.log")
@@ -86,7 +87,7 @@ async def a_page() -> AsyncIterator[Page]:
                 async with session.ws_connect(tabs[0]["webSocketDebuggerUrl"], max_msg_size=0) as socket:
                     yield Page(socket)
         finally:
-            child.kill()
+            child.terminate()
 
 
 def _port(file: Path, child: Child) -> int:
