@@ -121,6 +121,14 @@ def test_of_places_as_good_the_scheduler_scores() -> None:
     assert landings(cycle) == {"p": "n3"}
 
 
+def test_a_pod_that_no_node_lets_in_stays() -> None:
+    """Its own node has lost the label that it selects."""
+    selecting = a_replica("p", "n1", spec={"nodeSelector": {"disk": "fast"}})
+    cycle = steered(LOW, *nodes(4), filler("n1", "2500m"), selecting)
+    assert landings(cycle) == {}
+    assert codes(cycle)["p"] == "NoFit"
+
+
 def test_a_steered_move_is_certain_and_has_one_candidate() -> None:
     cycle = steered(LOW, *nodes(4), filler("n1", "2500m"), a_replica("p", "n1"))
     (move,) = cycle.record.evictions

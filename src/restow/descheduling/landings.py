@@ -103,16 +103,17 @@ class Landings:
         """Return the landing on the best node, else why there is none; None if the replacement fits on no node now.
 
         The filters first see only nodes with the least cost, and all nodes only if none of those fits: that saves time.
-        Of nodes with the same cost, the scheduler's scores decide.
+        Nodes with taints and labels that no such pod gets past are left out before. Of nodes with the same cost, the
+        scheduler's scores decide.
         """
         replacement = self._replacements.of(suggestion.pod)
-        best = self._cheapest_accepted(suggestion, source)
+        best = self._cheapest_accepted(suggestion, source, self._schedulers.admitting(replacement))
         found = self._undisturbed(ref, replacement, self._schedulers.passing(replacement, best))
         if not isinstance(found, np.ndarray):
             fitting = self._schedulers.fitting(replacement)
             if not fitting.any():
                 return None
-            wanted = self._accepted(suggestion, source)
+            wanted = self._everywhere[accepted(suggestion, source, self._everywhere)]
             found = self._undisturbed(ref, replacement, wanted[fitting[wanted]])
             if not isinstance(found, np.ndarray):
                 return found or self._no_target(ref, suggestion, wanted, fitting)
@@ -128,12 +129,14 @@ class Landings:
             steering=SteeringMode.NOMINATE,
         )
 
-    def _cheapest_accepted(self, suggestion: Suggestion, source: int) -> IntArray:
-        """The nodes with the least cost among those that are accepted, or some of them."""
-        cheapest = self._cheapest(suggestion, self._everywhere)
+    def _cheapest_accepted(self, suggestion: Suggestion, source: int, nodes: IntArray) -> IntArray:
+        """Of some nodes those with the least cost among those that are accepted, or some of them."""
+        if len(nodes) == 0:
+            return nodes
+        cheapest = self._cheapest(suggestion, nodes)
         found: IntArray = cheapest[accepted(suggestion, source, cheapest)]
         # Usually the cheapest of all are accepted, and then the others need not be asked about.
-        return found if len(found) else self._cheapest(suggestion, self._accepted(suggestion, source))
+        return found if len(found) else self._cheapest(suggestion, nodes[accepted(suggestion, source, nodes)])
 
     def _cheapest(self, suggestion: Suggestion, nodes: IntArray) -> IntArray:
         """Nodes with the least cost for the strategy, at most ``_ENOUGH`` of them; all nodes if it has no costs."""
@@ -152,9 +155,6 @@ class Landings:
         self._samples += 1
         offset = int(self._samples * _GOLDEN % 1 * count)
         return (_SPACED * count + offset) // _ENOUGH
-
-    def _accepted(self, suggestion: Suggestion, source: int) -> IntArray:
-        return accepted(suggestion, source, self._everywhere).nonzero()[0]
 
     def _no_target(self, ref: PluginRef, suggestion: Suggestion, wanted: IntArray, fitting: BoolArray) -> Reason:
         """The refusal if no node is left: none that fits is accepted, or none that is accepted fits."""

@@ -93,6 +93,9 @@ def assert_alike(asked: Scheduler, fresh: Scheduler, pods: list[int]) -> None:
         said, expected = asked.decide(pod), fresh.decide(pod)
         assert told(said) == told(expected), fresh._state.cluster.pods.full_name(pod)
         assert asked.odds(said).nodes.tolist() == fresh.odds(expected).nodes.tolist()
+        admitting = asked.admitting(pod).tolist()
+        assert admitting == fresh.admitting(pod).tolist()
+        assert set(fresh.fitting(pod).nonzero()[0].tolist()) <= set(admitting), "a node that takes it is left out"
 
 
 class NodeChanges:

@@ -31,7 +31,11 @@ from restow.scheduling.framework.local_verdicts import local_verdicts, merged
 from restow.scheduling.framework.nominations import KeptNodes, Nominations
 from restow.scheduling.framework.per_node import PerNode
 from restow.scheduling.framework.prefiltering import Asked, PreFilters
+from restow.scheduling.framework.recent import Recent
 from restow.scheduling.framework.verdicts import LateVerdicts, PluginRejection, Verdicts
+
+#: For how many kinds of pods the nodes are kept that admit them.
+_KINDS = 256
 
 
 class Filters:
@@ -45,7 +49,11 @@ class Filters:
         leading = list(takewhile(lambda plugin: isinstance(plugin, LocalPlugin), plugins))
         self._pods = context.state.cluster.pods
         #: Plugins that look at nodes only, whatever pods are there.
-        self._static = {each.name for each in leading if isinstance(each, LocalPlugin) and each.scope is Scope.NODE}
+        self._static = {
+            each.name: each for each in leading if isinstance(each, LocalPlugin) and each.scope is Scope.NODE
+        }
+        #: The nodes that all of them let pass, by what they look at of a pod, and how many changes of nodes were known.
+        self._admitting: Recent[tuple[int | None, ...], tuple[IntArray, int]] = Recent(_KINDS)
         verdicts = {
             plugin.name: local_verdicts(context.state, plugin, self.numbered)
             for plugin in plugins
@@ -96,6 +104,19 @@ class Filters:
             left = left[plugin.filter(pod, left).passes if local is None else local.at(pod, left) < 0]
         return left
 
+    def admitting(self, pod: int) -> IntArray:
+        """The nodes whose taints, labels and cordons do not keep a pod out, or what else plugins see of nodes alone."""
+        keys = tuple([each.key(pod) if each.applies_to(pod) else None for each in self._static.values()])
+        known, written = self._admitting.get(keys), len(self.state.cluster.nodes.written)
+        if known is None or known[1] != written:
+            passes = np.ones(len(self._everywhere), dtype=bool)
+            for name, key in zip(self._static, keys, strict=True):
+                if key is not None:
+                    passes &= self._local[name].of(pod) < 0
+            known = passes.nonzero()[0], written
+            self._admitting.put(keys, known)
+        return known[0]
+
     def run_on(self, asked: Asked, node: int) -> int:
         """Judge one node for a pod on a state that may be only tried out; a category as in ``run``.
 
@@ -145,6 +166,7 @@ class Filters:
 
     def _count_nodes(self) -> None:
         self._everywhere = np.arange(len(self.state.cluster.nodes))
+        self._admitting = Recent(_KINDS)
 
     def _run_everywhere(self, asked: Asked, blamed: Sequence[str]) -> Verdicts:
         by_usage = self.only_usage(asked) if self._nominations else None

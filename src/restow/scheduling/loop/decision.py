@@ -154,6 +154,13 @@ class Scheduler:
         except CycleError:
             return self._filters.unasked()
 
+    def admitting(self, pod: int) -> IntArray:
+        """The nodes that do not keep a pod out for what they are; all that ``fitting`` has are among them."""
+        try:
+            return self._filters.admitting(pod)
+        except CycleError:
+            return np.zeros(0, dtype=np.int64)
+
     def passing(self, pod: int, nodes: IntArray) -> IntArray:
         """Those of some nodes that ``fitting`` has; nothing is asked about the others."""
         try:

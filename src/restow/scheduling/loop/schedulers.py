@@ -60,6 +60,10 @@ class Schedulers:
         """What the filters say of each node for a pod."""
         return self.scheduler_of(pod).verdicts(pod)
 
+    def admitting(self, pod: int) -> IntArray:
+        """The nodes that do not keep a pod out for what they are; all that ``fitting`` has are among them."""
+        return self.scheduler_of(pod).admitting(pod)
+
     def passing(self, pod: int, nodes: IntArray) -> IntArray:
         """Those of some nodes that pass all filters for a pod; nothing is asked about the others."""
         return self.scheduler_of(pod).passing(pod, nodes)
