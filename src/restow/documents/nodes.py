@@ -98,7 +98,11 @@ class Source:
     def check_depth(self, depth: int, line: int) -> None:
         """Refuse a document that is nested too deeply."""
         if depth > self.deepest:
-            raise self.error(line, f"nested more than {self.deepest} levels deep; this is not {self.what}")
+            raise self.too_deep(line)
+
+    def too_deep(self, line: int) -> DocumentError:
+        """Return the exception for a document that is nested too deeply."""
+        return self.error(line, f"nested more than {self.deepest} levels deep; this is not {self.what}")
 
     def check_number(self, node: ScalarNode, path: Path = ()) -> None:
         """Refuse numbers that JSON, into which the Go programs turn a file, cannot hold."""

@@ -7,7 +7,7 @@ The event stream of libyaml is read directly: it has the lines and the anchors, 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -24,11 +24,11 @@ _MERGE = "<<"
 #: Characters that the aliases of one document may add to what is written.
 MOST_ADDED: Final = 16 << 20
 
+#: What libyaml from 0.2.6 on says of a text that nests deeper than its own bound, of whose events it then yields none.
+_LIBYAML_TOO_DEEP: Final = "exceeded maximum nesting depth"
+
 _STARTS: Final = (yaml.MappingStartEvent, yaml.SequenceStartEvent)
 _ENDS: Final = (yaml.MappingEndEvent, yaml.SequenceEndEvent)
-
-#: Makes the exception of a line (1-based) and a message.
-Refuse = Callable[[int, str], Exception]
 
 
 # libyaml's own composer and PyYAML's constructors go as deep as a text does and take the interpreter with them, and a
@@ -87,13 +87,15 @@ def read_yaml(text: bytes, source: Source) -> Iterator[Node]:
     Raises InputError with file and line for anything that is not YAML, and for keys that JSON, into which the Go
     programs turn a file, cannot hold.
     """
-    events = _bounded_events(text, source.deepest, source.what, source.error)
+    events = _bounded_events(text, source)
     try:
         for event in events:
             if isinstance(event, yaml.DocumentStartEvent):
                 yield _Reader(events, source).node(next(events))
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
+        if error.problem == _LIBYAML_TOO_DEEP:
+            raise source.too_deep(line) from None
         raise source.error(line, f"not valid YAML: {error.problem}") from None
     except yaml.reader.ReaderError as error:
         line = text.count(b"\n", 0, error.position) + 1
@@ -173,10 +175,10 @@ def _scalar(event: Any) -> Scalar:
     return resolve(event.value) if resolved else str(event.value)
 
 
-def _bounded_events(text: str | bytes, deepest: int, what: str, refuse: Refuse) -> Iterator[Any]:
-    """Yield libyaml's events; raise what ``refuse`` makes of a text that nests deeper or expands too far.
+def _bounded_events(text: str | bytes, source: Source) -> Iterator[Any]:
+    """Yield libyaml's events; raise InputError for a text that nests too deeply or expands too far.
 
-    ``what`` says in the message what such a text is not. YAMLError for what is no YAML.
+    YAMLError for what is no YAML.
     """
     document = _Document()
     events: Iterator[Any] = yaml.parse(text, Loader=yaml.CSafeLoader)
@@ -192,23 +194,23 @@ def _bounded_events(text: str | bytes, deepest: int, what: str, refuse: Refuse) 
         elif kind in _ENDS:
             document.end(document.open.pop())
         elif kind is yaml.AliasEvent:
-            below += _alias(document, event, what, refuse)
-        if below > deepest:
-            raise refuse(_line(event), f"nested more than {deepest} levels deep; this is not {what}")
+            below += _alias(document, event, source)
+        source.check_depth(below, _line(event))
         yield event
         if kind is yaml.AliasEvent and document.anchors.get(event.anchor, _UNKNOWN) is None:
             # Readers of events have words of their own for it, and do not come back.
-            raise refuse(_line(event), "an anchored value contains itself")
+            raise source.error(_line(event), "an anchored value contains itself")
 
 
-def _alias(document: _Document, event: Any, what: str, refuse: Refuse) -> int:
+def _alias(document: _Document, event: Any, source: Source) -> int:
     """The levels that an alias adds; its characters are counted."""
     extent = document.anchors.get(event.anchor)
     if extent is None:
         return 0
     document.added += extent.size
     if document.added > MOST_ADDED:
-        raise refuse(_line(event), f"excessive aliasing: more than {MOST_ADDED >> 20} MiB; this is not {what}")
+        message = f"excessive aliasing: more than {MOST_ADDED >> 20} MiB; this is not {source.what}"
+        raise source.error(_line(event), message)
     if document.open:
         document.open[-1].hold(extent)
     return extent.height
