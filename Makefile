@@ -1,11 +1,16 @@
 # The verbs of the project; CI calls these and nothing else. Everything is made below .venv/ and build/.
 # PYTHON makes the environment VENV: make test PYTHON=python3.13 VENV=build/venv/3.13 tests on another one.
+# Packages have the versions of CONSTRAINTS; CONSTRAINTS= takes the newest that pyproject.toml allows.
 PYTHON ?= python3
 VENV := .venv
+CONSTRAINTS := constraints.txt
 BIN := $(VENV)/bin
 DEMO := build/demo
 PIN := build/pinning/bin
-PINNING := --quiet --upgrade --generate-hashes --strip-extras --allow-unsafe --no-header --no-emit-index-url --no-emit-trusted-host --no-emit-find-links
+PINNING := --quiet --upgrade --strip-extras --allow-unsafe --no-header --no-emit-index-url --no-emit-trusted-host --no-emit-find-links --no-emit-options
+HASHED := --generate-hashes --constraint constraints.txt
+# By the environment, because that holds for what builds restow too.
+INSTALL := $(if $(CONSTRAINTS),PIP_CONSTRAINT=$(CONSTRAINTS) )$(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: demo test fuzz check fix docs bench bench-placement bench-landing bench-loops bench-live bench-simulate bench-simulators oracle e2e again requirements clean
 
@@ -42,8 +47,8 @@ e2e: $(VENV)/developing                 ## Build a real control plane and test o
 	PYTHONPATH=tests $(BIN)/python -m e2e.build
 	$(BIN)/python -m pytest -m e2e --timeout $(or $(TIMEOUT),600)
 
-again:    $(VENV)/developing           ## The tests that failed last, once more; fails if none is known.
-	$(BIN)/python -m pytest --last-failed --last-failed-no-failures none --timeout $(or $(TIMEOUT),600)
+again: $(VENV)/developing               ## The tests that failed last, once more, if all of them may fail by chance (tests/flaky_tests.toml).
+	$(BIN)/python tests/flaky.py --timeout $(or $(TIMEOUT),600)
 
 bench: $(VENV)/developing               ## Time restow and the Go program in one run (SIZE=small|medium|large).
 	$(BIN)/python tests/oracle/build.py
@@ -71,22 +76,23 @@ bench-simulators: $(VENV)/developing    ## Time restow and CloudSim Plus on one 
 	PYTHONPATH=tests $(BIN)/python -m tests.bench.simulators --nodes $(NODES) --pods $(PODS)
 
 # By the interpreter of the image, whose packages these are; upgrades everything within the ranges of pyproject.toml.
-requirements:                           ## Pin what the image is made of anew, by hashes (PYTHON=python3.11).
+requirements:                           ## Renew all pinned versions: of development, and by hashes of the image (PYTHON=python3.11).
 	$(PYTHON) -c 'import sys; assert sys.version_info[:2] == (3, 11), "pin with the Python of deploy/Containerfile: PYTHON=python3.11"'
 	$(PYTHON) -m venv build/pinning
 	$(PIN)/python -m pip install --quiet --disable-pip-version-check "pip-tools>=7.5,<8"
-	$(PIN)/pip-compile $(PINNING) --extra operator --extra tracing --output-file deploy/requirements.txt pyproject.toml
-	$(PIN)/pip-compile $(PINNING) --only-build-deps --build-deps-for wheel --output-file deploy/requirements-build.txt pyproject.toml
+	$(PIN)/pip-compile $(PINNING) --no-annotate --extra dev --all-build-deps --output-file constraints.txt pyproject.toml
+	$(PIN)/pip-compile $(PINNING) $(HASHED) --extra operator --extra tracing --output-file deploy/requirements.txt pyproject.toml
+	$(PIN)/pip-compile $(PINNING) $(HASHED) --only-build-deps --build-deps-for wheel --output-file deploy/requirements-build.txt pyproject.toml
 
 clean:                                  ## Remove everything that was made.
 	rm -rf $(VENV) build .hypothesis .mypy_cache .ruff_cache .benchmarks
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(VENV)/installed: pyproject.toml
+$(VENV)/installed: pyproject.toml $(CONSTRAINTS)
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(INSTALL) --editable .
 	@touch $@
 
 $(VENV)/developing: $(VENV)/installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
+	$(INSTALL) --editable ".[dev]"
 	@touch $@

@@ -1,4 +1,7 @@
-"""What the image is made of is pinned by hashes, within the ranges of pyproject.toml, and its bill of materials names it."""
+"""What the image is made of is pinned by hashes, within the ranges of pyproject.toml, and its bill of materials names it.
+
+Development and CI install the same versions, and those of their tools, by a constraints file.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,7 @@ from deploy.manifests import DEPLOY, ROOT
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 RUNTIME, BUILD = "requirements.txt", "requirements-build.txt"
+CONSTRAINTS = "constraints.txt"
 EXTRAS = PROJECT["project"]["optional-dependencies"]
 WANTED = {
     RUNTIME: [*PROJECT["project"]["dependencies"], *EXTRAS["operator"], *EXTRAS["tracing"]],
@@ -34,6 +38,11 @@ def entries(file):
 
 def pinned(file):
     return dict(entry[0].split("==") for entry in entries(file))
+
+
+def constraints():
+    """The version of each package that development and CI install."""
+    return dict(line.split("==") for line in (ROOT / CONSTRAINTS).read_text().splitlines())
 
 
 @pytest.mark.parametrize("file", WANTED)
@@ -57,6 +66,26 @@ def test_what_the_project_asks_for_is_pinned_within_its_range(file):
 @pytest.mark.parametrize("file", WANTED)
 def test_no_index_is_named(file):
     assert not re.search(r"://|^-|index-url|find-links|trusted-host", (DEPLOY / file).read_text(), re.MULTILINE)
+
+
+def test_every_package_that_development_needs_has_one_plain_version_within_its_range():
+    ranges = [each for each in (*WANTED[RUNTIME], *WANTED[BUILD], *EXTRAS["dev"]) if not each.startswith("restow")]
+    for wanted in map(Requirement, ranges):
+        assert wanted.specifier.contains(constraints()[wanted.name.lower()]), f"{wanted}: run make requirements"
+    assert all(re.fullmatch(r"[\w.]+", version) for version in constraints().values())
+
+
+@pytest.mark.parametrize("file", WANTED)
+def test_the_image_is_made_of_the_versions_that_are_tested(file):
+    assert pinned(file).items() <= constraints().items()
+
+
+def test_everything_is_installed_by_the_constraints():
+    """``make test CONSTRAINTS=`` is the one way to other versions."""
+    makefile = (ROOT / "Makefile").read_text()
+    assert f"CONSTRAINTS := {CONSTRAINTS}" in makefile
+    installing = [line for line in makefile.splitlines() if "pip install" in line and "pip-tools" not in line]
+    assert all("PIP_CONSTRAINT=$(CONSTRAINTS)" in line for line in installing)
 
 
 def test_the_image_installs_nothing_that_is_not_pinned():
@@ -91,5 +120,5 @@ def test_a_bill_of_other_packages_has_another_number():
 
 def test_the_command_that_pins_them_is_told_where_they_are_used():
     makefile = (ROOT / "Makefile").read_text()
-    assert {f"deploy/{file}" for file in WANTED} == set(re.findall(r"--output-file (\S+)", makefile))
+    assert {CONSTRAINTS, *(f"deploy/{file}" for file in WANTED)} == set(re.findall(r"--output-file (\S+)", makefile))
     assert "`make requirements`" in (ROOT / "CONTRIBUTING.md").read_text()
