@@ -68,7 +68,7 @@ async def _made(api: Api, resource: Resource, namespace: str) -> list[Object]:
 async def apply_all(writing: Writing, wanted: Sequence[Object]) -> dict[Key, Object]:
     """Have some objects and no others; returns them as they are now. ClientError, NotPermitted."""
     live = await made_objects(writing.api, writing.namespace)
-    now = {key_of(each): await _apply(writing, each, live.get(key_of(each))) for each in wanted}
+    now = {key_of(each): await apply(writing, each, live.get(key_of(each))) for each in wanted}
     await _remove(writing, [each for key, each in live.items() if key not in now])
     return now
 
@@ -76,21 +76,29 @@ async def apply_all(writing: Writing, wanted: Sequence[Object]) -> dict[Key, Obj
 async def stop_all(writing: Writing) -> dict[Key, Object]:
     """Have no descheduler running, and touch nothing else; returns what is there."""
     live = await made_objects(writing.api, writing.namespace)
-    await _remove(writing, [each for each in live.values() if each["kind"] == JOBS.kind])
     for each in live.values():
-        if each["kind"] == DEPLOYMENTS.kind and each["spec"].get("replicas") != 0:
-            writing.log.info("Stopping", v=1, kind=each["kind"], name=each["metadata"]["name"])
-            await objects.patch(
-                writing.api,
-                DEPLOYMENTS,
-                writing.namespace,
-                each["metadata"]["name"],
-                {"spec": {"replicas": 0}},
-                kind=objects.PatchKind.MERGE,
-                subresource="scale",
-                permit=writing.permit,
-            )
+        if each["kind"] in (JOBS.kind, DEPLOYMENTS.kind):
+            await stop(writing, each)
     return live
+
+
+async def stop(writing: Writing, workload: Object) -> None:
+    """Have no pod of a Deployment or Job; one that is stopped or gone is left as it is. ClientError, NotPermitted."""
+    if workload["kind"] == JOBS.kind:
+        await _remove(writing, [workload])
+    elif workload["spec"].get("replicas") != 0:
+        name = workload["metadata"]["name"]
+        writing.log.info("Stopping", v=1, kind=workload["kind"], name=name)
+        await objects.patch(
+            writing.api,
+            DEPLOYMENTS,
+            writing.namespace,
+            name,
+            {"spec": {"replicas": 0}},
+            kind=objects.PatchKind.MERGE,
+            subresource="scale",
+            permit=writing.permit,
+        )
 
 
 async def remove_all(writing: Writing) -> None:
@@ -124,8 +132,8 @@ async def _delete(writing: Writing, thing: Object) -> None:
     )
 
 
-async def _apply(writing: Writing, wanted: Object, live: Object | None) -> Object:
-    """Have one object as it should be."""
+async def apply(writing: Writing, wanted: Object, live: Object | None) -> Object:
+    """Have one object as it should be; returns it as it is now. ClientError, NotPermitted."""
     if live is not None and wanted["kind"] == JOBS.kind:
         # A run that has begun is not changed; a new generation of the resource has a run of its own.
         return live

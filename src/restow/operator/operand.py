@@ -18,6 +18,8 @@ NAME: Final = "descheduler"
 #: Of the pods, and of the Service that finds them.
 APP: Final = {"app": "descheduler"}
 PORT: Final = 10258
+#: In Predictive mode.
+DRY_RUN: Final = "--dry-run=true"
 #: What OpenShift's service CA makes for the Service.
 CERTIFICATE: Final = "kube-descheduler-serving-cert"
 _CERTIFICATE_AT: Final = "/certs-dir"
@@ -56,7 +58,7 @@ def arguments(spec: KubeDeschedulerSpec, facts: Facts, namespace: str) -> list[s
     if facts.tls_min_version:
         given.append(f"--tls-min-version={facts.tls_min_version}")
     if spec.mode == "Predictive":
-        given.append("--dry-run=true")
+        given.append(DRY_RUN)
     given.append(f"--publish-plan={namespace}/{PLAN_CONFIG_MAP}")
     return [*given, f"-v={VERBOSITY[spec.log_level]}"]
 

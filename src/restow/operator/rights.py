@@ -21,10 +21,14 @@ _MONITORING: Final = "openshift-monitoring"
 
 def rights_of(place: Place, mode: Mode) -> list[Object]:
     """Return the service account with its role."""
-    rules = [*_reading(), *(_evicting() if mode == "Automatic" else ())]
     account = in_namespace(place, "v1", "ServiceAccount", OPERAND)
-    role = in_cluster(f"{_RBAC}/v1", "ClusterRole", OPERAND, rules=rules)
-    return [account, role, _binding(place), *_publishing(place)]
+    return [account, role_for(mode), _binding(place), *_publishing(place)]
+
+
+def role_for(mode: Mode) -> Object:
+    """Return the ClusterRole of the descheduler; in Predictive mode it cannot evict, whatever is run with it."""
+    rules = [*_reading(), *(_evicting() if mode == "Automatic" else ())]
+    return in_cluster(f"{_RBAC}/v1", "ClusterRole", OPERAND, rules=rules)
 
 
 def monitoring_view(place: Place, name: str, account: str) -> Object:

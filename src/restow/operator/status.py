@@ -79,6 +79,8 @@ def _running(wanted: Desired, workload: Object | None) -> tuple[Condition, Condi
         return Condition(AVAILABLE, "False", reason, message), Condition(PROGRESSING, "False", AS_EXPECTED)
     if workload["kind"] == JOBS.kind:
         return _of_job(workload)
+    if workload["spec"].get("replicas") == 0:
+        return Condition(AVAILABLE, "False", *_NONE_RUNS["stop"]), Condition(PROGRESSING, "False", AS_EXPECTED)
     ready = _figure(workload, "availableReplicas")
     available = (
         Condition(AVAILABLE, "True", AS_EXPECTED)

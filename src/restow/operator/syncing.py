@@ -25,6 +25,7 @@ from restow.operator.pods import VERBOSITY
 from restow.operator.problems import Problem, conditions_of
 from restow.operator.reading import resource_of
 from restow.operator.resource import API_VERSION, KIND, Metadata
+from restow.operator.revoking import is_unmanaged, lets_evict, revoke_evictions
 from restow.operator.rules import check_name
 from restow.operator.soft_tainter import ACCOUNT
 from restow.operator.soft_taints import remove_taints
@@ -90,14 +91,10 @@ async def _reconcile(operator: Operator, thing: Object) -> None:
     there: dict[Key, Object] = {}
     trouble: Exception | None = None
     try:
-        resource = resource_of(thing)
-        writing.log.tell_at_least(VERBOSITY[resource.spec.operator_log_level])
-        facts = await read_facts(writing.api, operator.installation.namespace, resource.spec)
-        wanted = desired(resource, facts, operator.installation)
+        if not (lets_evict(thing) or is_unmanaged(thing)):
+            await revoke_evictions(writing)
+        wanted = await _wanted(operator, thing)
         there = await _carry_out(writing, wanted)
-    except InputError as error:
-        wanted = failed(wanted, Problem("UnreadableResource", str(error)))
-        there = await made_objects(writing.api, writing.namespace)
     except NotPermitted:
         raise
     except Exception as error:  # noqa: BLE001 - whatever it is, the status tells of it
@@ -107,6 +104,18 @@ async def _reconcile(operator: Operator, thing: Object) -> None:
     await _write_status(operator, thing, wanted, status)
     if trouble is not None:
         raise trouble
+
+
+async def _wanted(operator: Operator, thing: Object) -> Desired:
+    """Return what a resource comes to; ClientError for facts that cannot be read."""
+    writing = operator.writing
+    try:
+        resource = resource_of(thing)
+        writing.log.tell_at_least(VERBOSITY[resource.spec.operator_log_level])
+        facts = await read_facts(writing.api, operator.installation.namespace, resource.spec)
+        return desired(resource, facts, operator.installation)
+    except InputError as error:
+        return failed(Desired("leave"), Problem("UnreadableResource", str(error)))
 
 
 def _problem(error: Exception) -> Problem:
