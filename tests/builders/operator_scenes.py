@@ -18,6 +18,7 @@ from builders.kubedeschedulers import INSTALLED, an_object
 from builders.memory_api import MemoryApi, failing_from
 from restow.client.leadership import always
 from restow.operator.applying import Writing
+from restow.operator.facts import Installation
 from restow.operator.resource import NAMESPACE
 from restow.operator.syncing import FINALIZER, Operator, leave, sync
 from restow.running.logs import Log
@@ -36,6 +37,7 @@ class Scene:
 
     api: MemoryApi = field(default_factory=MemoryApi)
     log: io.StringIO = field(default_factory=io.StringIO)
+    installation: Installation = INSTALLED
 
     def __post_init__(self) -> None:
         for name in ("default", "shop", "kube-system", NAMESPACE):
@@ -53,7 +55,7 @@ class Scene:
     @property
     def operator(self) -> Operator:
         api: Any = self.api
-        return Operator(Writing(api, NAMESPACE, always, Log(self.log, "text", 4)), INSTALLED)
+        return Operator(Writing(api, NAMESPACE, always, Log(self.log, "text", 4)), self.installation)
 
     def sync(self) -> list[tuple[str, str]]:
         """What one sync writes."""

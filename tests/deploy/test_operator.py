@@ -7,13 +7,15 @@ import re
 from itertools import pairwise
 from typing import Any
 
+import pytest
+
 from builders.kubedeschedulers import INSTALLED, OPENSHIFT, a_kubedescheduler
 from deploy.manifests import DEPLOY, KUBERNETES, documents, granted, manifests, only, pod_of
 from restow.operator.desired import desired
 from restow.operator.facts import Facts
+from restow.operator.guards import ADMISSION, GUARDS, guards
 from restow.operator.reading import resource_of
 from restow.operator.resource import NAMESPACE
-from restow.operator.soft_tainter import binding_spec, guard_spec
 
 OPERATOR = DEPLOY / "operator"
 RIGHTS = documents(OPERATOR / "rights.yaml")
@@ -21,9 +23,8 @@ CLUSTER_WIDE, WITHIN = only(RIGHTS, "ClusterRole")["rules"], only(RIGHTS, "Role"
 KUBEVIRT = "KubeVirtRelieveAndMigrate"
 #: What the monitoring of OpenShift lets be read; the operator may bind it.
 MONITORING = "cluster-monitoring-view"
-PLURALS = {
-    "ValidatingAdmissionPolicy": "validatingadmissionpolicies",
-}
+#: They alone have a number in their names.
+UNNAMED = {("batch", "jobs")}
 
 
 def made() -> list[Any]:
@@ -45,7 +46,7 @@ def made() -> list[Any]:
 def of_kind(thing: Any) -> tuple[str, str]:
     """Group and plural."""
     group, _, _ = thing["apiVersion"].rpartition("/")
-    return group, PLURALS.get(thing["kind"], f"{thing['kind'].lower()}s")
+    return group, f"{thing['kind'].lower()}s"
 
 
 def named(rules: list[Any], group: str, plural: str, name: str) -> set[str]:
@@ -59,31 +60,35 @@ def named(rules: list[Any], group: str, plural: str, name: str) -> set[str]:
     }
 
 
-def test_it_may_write_every_object_that_it_makes_and_no_other_of_its_kind_outside_of_its_namespace():
-    outside: dict[tuple[str, str], set[str]] = {}
+def test_it_may_write_every_object_that_it_makes():
     for thing in made():
         group, plural = of_kind(thing)
         rules = CLUSTER_WIDE if "namespace" not in thing["metadata"] else [*CLUSTER_WIDE, *WITHIN]
         name = thing["metadata"]["name"]
         wanted = {"list", "watch", "create", "get", "patch", "update", "delete"}
         assert wanted <= named(rules, group, plural, name), (plural, name)
-        if "namespace" not in thing["metadata"]:
-            outside.setdefault((group, plural), set()).add(name)
-    for (group, plural), names in outside.items():
-        listed = {
-            name
-            for rule in CLUSTER_WIDE
-            if plural in rule["resources"] and "delete" in rule["verbs"]
-            for name in rule["resourceNames"]
-        }
-        assert names <= listed, (group, plural)
 
 
-def test_it_makes_every_object_for_which_it_has_a_name():
-    names = {each["metadata"]["name"] for each in made()}
-    for rule in CLUSTER_WIDE:
-        if "delete" in rule["verbs"]:
-            assert set(rule["resourceNames"]) <= names
+@pytest.mark.parametrize("verb", ["create", "update", "patch", "delete"])
+def test_it_may_write_nothing_else_of_these_kinds(verb):
+    """A rule for a kind that it makes has the names of what it makes; server-side apply creates by name."""
+    names: dict[tuple[str, str], set[str]] = {}
+    for thing in made():
+        names.setdefault(of_kind(thing), set()).add(thing["metadata"]["name"])
+    for rule in (*CLUSTER_WIDE, *WITHIN):
+        kinds = {(group, plural) for group in rule["apiGroups"] for plural in rule["resources"]}
+        if verb in rule["verbs"] and kinds & names.keys() - UNNAMED:
+            listed = set(rule.get("resourceNames", ()))
+            assert listed, rule
+            for kind in kinds:
+                assert listed <= names[kind], rule
+
+
+def test_it_writes_no_admission_policy_and_may_see_whether_the_guards_are_there():
+    (rule,) = (rule for rule in CLUSTER_WIDE if "admissionregistration.k8s.io" in rule["apiGroups"])
+    assert rule["verbs"] == ["get"]
+    assert rule["resourceNames"] == [*GUARDS]
+    assert not any(each["apiVersion"] == ADMISSION for each in made())
 
 
 def test_it_has_every_right_that_it_grants():
@@ -96,10 +101,11 @@ def test_it_has_every_right_that_it_grants():
     assert bound - own == {MONITORING} == bindable
 
 
-def test_it_can_delete_nothing_but_what_it_makes():
+def test_it_can_neither_escalate_nor_impersonate_nor_delete_what_it_does_not_make():
     deletable = {kind for _, kind, verb in granted([*CLUSTER_WIDE, *WITHIN]) if verb == "delete"}
-    assert deletable <= {plural for _, plural in map(of_kind, made())} | {"prometheusrules"}
-    assert not any(verb in {"*", "deletecollection", "escalate"} for _, _, verb in granted([*CLUSTER_WIDE, *WITHIN]))
+    assert deletable <= {plural for _, plural in map(of_kind, made())}
+    forbidden = {"*", "deletecollection", "escalate", "impersonate", "approve", "sign"}
+    assert not any(verb in forbidden for _, _, verb in granted([*CLUSTER_WIDE, *WITHIN]))
 
 
 def test_it_reads_no_secrets():
@@ -115,15 +121,19 @@ def test_every_rule_has_a_comment_that_says_why():
     assert len(bare) < len(above)
 
 
-def test_it_is_held_to_the_soft_taints():
-    policy, binding = documents(OPERATOR / "guarding.yaml")
+def test_the_guards_are_those_that_the_operator_looks_for():
     account = only(RIGHTS, "ServiceAccount")["metadata"]
-    user = f"system:serviceaccount:{account['namespace']}:{account['name']}"
-    assert (account["namespace"], account["name"]) == (NAMESPACE, INSTALLED.service_account)
-    assert policy["spec"] == guard_spec([user])
-    assert binding["spec"] == binding_spec(policy["metadata"]["name"])
-    names = {name for rule in CLUSTER_WIDE for name in rule.get("resourceNames", ())}
-    assert policy["metadata"]["name"] not in names
+    assert documents(OPERATOR / "guarding.yaml") == guards(account["namespace"])
+    for each in guards(NAMESPACE)[::2]:
+        (condition,) = each["spec"]["matchConditions"]
+        assert f"'system:serviceaccounts:{NAMESPACE}' in request.userInfo.groups" in condition["expression"]
+    written = {
+        name
+        for rule in CLUSTER_WIDE
+        if {"create", "patch"} & {*rule["verbs"]}
+        for name in rule.get("resourceNames", ())
+    }
+    assert not written & GUARDS.keys()
 
 
 def test_everything_is_in_the_one_namespace_that_counts():

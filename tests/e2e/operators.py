@@ -19,10 +19,13 @@ import yaml
 
 from builders import Object
 from builders.kubedeschedulers import an_object
+from deploy.manifests import documents
 from e2e.child import Child
 from e2e.control_plane import ControlPlane
+from e2e.fault_proxy import FaultProxy
+from e2e.kinds import path_of
 from e2e.ports import free_ports
-from e2e.rest import RefusedError, Rest, name_of
+from e2e.rest import Answer, RefusedError, Rest, name_of
 from e2e.running import Descheduler, Samples, scraped
 from e2e.shipped import DEPLOY, try_out
 from e2e.waiting import wait_until
@@ -43,6 +46,8 @@ _PROGRAM = "from restow.cli.main import main; main()"
 #: The same, but that it gives up a removal soon.
 IMPATIENT = f"import restow.operator.watches as watches; watches.TRIES = 2; watches.PAUSE = 0.2; {_PROGRAM}"
 PATIENCE = 120.0
+#: Of the operator.
+ACCOUNT = "openshift-descheduler"
 _KIND = "KubeDescheduler"
 #: What clusters serve of the kinds that an operator makes.
 MADE = tuple(each.kind for each in WRITTEN if each.group != "monitoring.coreos.com")
@@ -87,18 +92,73 @@ class Operator(Child):
 
 
 @contextmanager
+def installed(plane: ControlPlane) -> Iterator[None]:
+    """The account of an operator, its rights and its guards, as the manifests have them, where they are not there yet."""
+    found = [each for name in ("rights", "guarding") for each in documents(DEPLOY / "operator" / f"{name}.yaml")]
+    missing = [each for each in found if not plane.admin.find(each["kind"], name_of(each), NAMESPACE)]
+    for each in missing:
+        plane.admin.create(each)
+    if missing:
+        caller = plane.rest(operators_token(plane))
+        wait_until("the guards are in force", lambda: all(_is_refused(caller, each) for each in _PROBES), PATIENCE)
+    yield
+    for each in reversed(missing):
+        plane.admin.delete(each["kind"], name_of(each), NAMESPACE)
+
+
+#: Of each guard, an object that it refuses.
+_PROBES: tuple[Object, ...] = (
+    {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-1", "labels": {"probe": "x"}}},
+    {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRole",
+        "metadata": {"name": OPERAND, "labels": {"probe": "x"}},
+    },
+    {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "metrics", "namespace": NAMESPACE},
+        "spec": {"type": "NodePort", "ports": [{"port": 1}]},
+    },
+)
+
+
+def _is_refused(caller: Rest, thing: Object) -> bool:
+    return "ValidatingAdmissionPolicy" in str(applied(caller, thing, try_out=True).body)
+
+
+def applied(caller: Rest, thing: Object, *, try_out: bool = False) -> Answer:
+    """What the API server answers to a server-side apply."""
+    query = {"fieldManager": "restow-operator", "force": "true"} | ({"dryRun": "All"} if try_out else {})
+    path = path_of(thing["kind"], name_of(thing), thing["metadata"].get("namespace", "default"))
+    return caller.ask("PATCH", path, thing, query=query, content="application/apply-patch+yaml")
+
+
+def operators_token(plane: ControlPlane) -> str:
+    """A token of the operator's account, which has to be there."""
+    return plane.token_of(ACCOUNT, NAMESPACE)
+
+
+def operators_kubeconfig(plane: ControlPlane, proxy: FaultProxy | None = None) -> Path:
+    """A kubeconfig of the operator's account, which may go through a proxy."""
+    token = operators_token(plane)
+    return proxy.kubeconfig_for({"token": token}) if proxy else plane.kubeconfig_for(token, "operator")
+
+
+@contextmanager
 def an_operator(
-    plane: ControlPlane, directory: Path, kubeconfig: Path | None = None, program: str = _PROGRAM
+    plane: ControlPlane, directory: Path, proxy: FaultProxy | None = None, program: str = _PROGRAM
 ) -> Iterator[Operator]:
-    """An operator that runs while the block does."""
-    operator = Operator(directory, kubeconfig or plane.kubeconfig, program)
-    operator.start()
-    try:
-        yield operator
-        operator.check()
-    finally:
-        operator.terminate()
-        lease_is_over(plane.admin)
+    """An operator that runs while the block does, with the rights of the manifests and no others."""
+    with installed(plane):
+        operator = Operator(directory, operators_kubeconfig(plane, proxy), program)
+        operator.start()
+        try:
+            yield operator
+            operator.check()
+        finally:
+            operator.terminate()
+            lease_is_over(plane.admin)
 
 
 def lease_is_over(admin: Rest) -> None:

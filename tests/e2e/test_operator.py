@@ -31,9 +31,11 @@ from e2e.operators import (
     edit,
     facts,
     has_policy,
+    installed,
     lease_is_over,
     made,
     observed,
+    operators_kubeconfig,
     remove,
     resource,
     wait_for_objects,
@@ -44,7 +46,7 @@ from restow.operator.daemon import LEASE
 from restow.operator.desired import desired
 from restow.operator.reading import resource_of
 from restow.operator.resource import NAMESPACE, ProfileName
-from restow.operator.rights import PLAN_CONFIG_MAP
+from restow.operator.rights import OPERAND, PLAN_CONFIG_MAP
 from restow.operator.soft_taints import EFFECT, KEYS, VALUE
 from restow.operator.syncing import FINALIZER
 
@@ -128,8 +130,6 @@ BY_HAND: dict[str, Object] = {
     "RoleBinding": {"subjects": None},
     "ConfigMap": {"data": {"policy.yaml": "", "more": "x"}},
     "Service": {"spec": {"selector": {"also": "this"}}},
-    "ValidatingAdmissionPolicy": {"spec": {"failurePolicy": "Ignore"}},
-    "ValidatingAdmissionPolicyBinding": {"spec": {"validationActions": ["Warn"]}},
     "Deployment": {"spec": {"replicas": 3, "template": {"spec": {
         "containers": [{"name": "other", "image": "other", "env": [{"name": "A", "value": "b"}]}],
         "nodeSelector": {"disk": "none"}}}}},
@@ -238,6 +238,38 @@ def test_an_error_that_stops_nothing_is_told_and_the_policy_before_stays(admin: 
         assert everything(admin) == before
 
 
+#: What is wrong with a resource beside that it asks for no evictions.
+WRONG: dict[str, Object] = {
+    "an unknown PriorityClass": {"mode": "Predictive", "profileCustomizations": {"thresholdPriorityClassName": "none"}},
+    "a protected namespace": {"mode": "Predictive", "profileCustomizations": {"namespaces": {"included": ["kube-system"]}}},
+    "an unknown query": {"mode": "Predictive", "profileCustomizations": {"devActualUtilizationProfile": "none"}},
+    "no profile, Predictive": {"mode": "Predictive", "profiles": []},
+    "no profile, Automatic": {"profiles": []},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("interval", [0, 3600], ids=["Job", "Deployment"])
+@pytest.mark.parametrize("wrong", WRONG)
+def test_whatever_else_is_wrong_a_resource_that_asks_for_no_evictions_ends_them(
+    plane: ControlPlane, admin: Rest, running: Operator, wrong: str, interval: int
+) -> None:
+    remove(admin)
+    with a_resource(admin, "AffinityAndTaints", mode="Automatic", deschedulingIntervalSeconds=interval):
+        before = everything_wanted(admin, running)
+        assert {kind for kind, _ in before} & {"Deployment", "Job"} == {"Deployment" if interval else "Job"}
+        caller = plane.rest(plane.token_of(OPERAND, NAMESPACE))
+        evict = lambda: caller.evict("no-such-pod", dry_run=True).status  # noqa: E731
+        wait_until("it may evict", lambda: evict() == 404, PATIENCE)
+        edit(admin, **WRONG[wrong])
+        assert condition(observed(admin, running), "Degraded")[0] == "True"
+        wait_until("it may not evict", lambda: evict() == 403, PATIENCE)
+        assert not [each for each in admin.items("Job", NAMESPACE) if not each["metadata"].get("deletionTimestamp")]
+        assert all(each["spec"]["replicas"] == 0 for each in admin.items("Deployment", NAMESPACE))
+        edit(admin, profiles=["AffinityAndTaints"], mode="Automatic", profileCustomizations=None)
+        assert condition(observed(admin, running), "Degraded")[0] == "False"
+        wait_until("it may evict again", lambda: evict() == 404, PATIENCE)
+
+
 def test_an_interval_of_zero_is_a_job_and_no_deployment(admin: Rest, running: Operator) -> None:
     remove(admin)
     with a_resource(admin, "AffinityAndTaints"):
@@ -278,7 +310,7 @@ def test_a_removal_that_does_not_succeed_keeps_the_resource_for_a_while_only_and
 ) -> None:
     admin, name = own_definition, ("ClusterRole", "openshift-descheduler-operand")
     admin.create(an_object("AffinityAndTaints"))
-    with FaultProxy(plane) as proxy, an_operator(plane, tmp_path, proxy.kubeconfig, IMPATIENT) as operator:
+    with FaultProxy(plane) as proxy, an_operator(plane, tmp_path, proxy, IMPATIENT) as operator:
         observed(admin, operator)
         with proxy.trouble(calls("delete", "clusterroles"), Refused(500)):
             remove(admin)
@@ -318,8 +350,8 @@ def _tainted(admin: Rest) -> list[str]:
 
 def _killed(plane: ControlPlane, directory: Path, number: int) -> None:
     """Has an operator run until it would make some write, and kills it."""
-    with FaultProxy(plane) as proxy, proxy.trouble(from_the(number), NeverSent()) as trouble:
-        operator = Operator(directory, proxy.kubeconfig)
+    with installed(plane), FaultProxy(plane) as proxy, proxy.trouble(from_the(number), NeverSent()) as trouble:
+        operator = Operator(directory, operators_kubeconfig(plane, proxy))
         operator.start()
         try:
             done = lambda: trouble.happened or _is_idle(plane, operator)  # noqa: E731

@@ -15,10 +15,11 @@ import pytest
 from builders import Object
 from builders.kubedeschedulers import INSTALLED, OPENSHIFT, an_object
 from builders.loopback import Loopback, Reply
-from deploy.manifests import documents, only
+from deploy.manifests import documents
 from e2e.child import Child
 from e2e.control_plane import ControlPlane
 from e2e.kinds import path_of
+from e2e.operators import installed
 from e2e.rest import Rest, name_of
 from e2e.shipped import DEPLOY, rights, try_out
 from e2e.waiting import wait_until
@@ -48,19 +49,17 @@ def objects() -> list[Object]:
 @pytest.fixture(scope="module")
 def tainter(plane: ControlPlane, operators_namespace: str) -> Iterator[Rest]:
     """The account of the soft tainter, with its rights and its guard, which the API server knows of by now."""
-    policy, binding = (
-        only(objects(), kind) for kind in ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
-    )
-    granted = [*rights(objects()), policy, binding]
-    for each in granted:
-        plane.admin.create(each)
-    caller = plane.rest(plane.token_of(ACCOUNT, NAMESPACE))
-    node = name_of(plane.admin.items("Node")[0])
-    spoilt = [{"op": "add", "path": "/metadata/annotations/spoilt", "value": "x"}]
-    wait_until("the guard works", lambda: "soft tainter" in refusal(caller, node, spoilt), _PATIENCE)
-    yield caller
-    for each in granted:
-        plane.admin.delete(each["kind"], name_of(each), operators_namespace)
+    granted = rights(objects())
+    with installed(plane):
+        for each in granted:
+            plane.admin.create(each)
+        caller = plane.rest(plane.token_of(ACCOUNT, NAMESPACE))
+        node = name_of(plane.admin.items("Node")[0])
+        spoilt = [{"op": "add", "path": "/metadata/annotations/spoilt", "value": "x"}]
+        wait_until("the guard works", lambda: "soft tainter" in refusal(caller, node, spoilt), _PATIENCE)
+        yield caller
+        for each in granted:
+            plane.admin.delete(each["kind"], name_of(each), operators_namespace)
 
 
 def refusal(caller: Rest, node: str, patch: list[Any], part: str = "") -> str:

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from builders.kubedeschedulers import INSTALLED, OPENSHIFT, a_kubedescheduler
-from deploy.manifests import KUBERNETES, documents, granted, only, pod_of
+from deploy.manifests import granted, only, pod_of
 from restow.operator.desired import desired
 from restow.operator.facts import Facts
+from restow.operator.guards import GUARDS
 from restow.operator.resource import NAMESPACE
 from restow.operator.soft_tainter import ACCOUNT, is_needed
-from restow.operator.soft_taints import EFFECT, KEYS
 
 VANILLA = Facts(prometheus_route=OPENSHIFT.prometheus_route)
 KUBEVIRT = "KubeVirtRelieveAndMigrate"
@@ -58,8 +58,6 @@ def test_its_objects_on_openshift():
     things = of_tainter(made(KUBEVIRT, mode="Automatic").objects)
     assert [(each["kind"], each["metadata"]["name"]) for each in things] == [
         ("ServiceAccount", "openshift-descheduler-softtainter"),
-        ("ValidatingAdmissionPolicy", "openshift-descheduler-softtainter-vap"),
-        ("ValidatingAdmissionPolicyBinding", "openshift-descheduler-softtainter-vap-binding"),
         ("ClusterRole", "openshift-descheduler-softtainter"),
         ("ClusterRoleBinding", "openshift-descheduler-softtainter"),
         ("Role", "openshift-descheduler-softtainter"),
@@ -72,7 +70,7 @@ def test_its_objects_on_openshift():
 def test_elsewhere_nobody_grants_the_monitoring_of_openshift():
     things = of_tainter(made(KUBEVIRT, facts=VANILLA, mode="Automatic").objects)
     assert "openshift-descheduler-softtainter-monitoring" not in [each["metadata"]["name"] for each in things]
-    assert len(things) == 8
+    assert len(things) == 6
 
 
 def test_it_may_patch_nodes_and_read_its_resource(objects):
@@ -80,43 +78,15 @@ def test_it_may_patch_nodes_and_read_its_resource(objects):
     assert granted(only(objects, "Role")["rules"]) == {("operator.openshift.io", "kubedeschedulers", "get")}
 
 
-def test_whoever_patches_nodes_is_held_to_the_soft_taints(objects):
-    policy, binding = only(objects, "ValidatingAdmissionPolicy"), only(objects, "ValidatingAdmissionPolicyBinding")
-    spec = policy["spec"]
-    assert spec["failurePolicy"] == "Fail"
-    (condition,) = spec["matchConditions"]
-    for account in (ACCOUNT, "openshift-descheduler"):
-        assert f"'system:serviceaccount:{NAMESPACE}:{account}'" in condition["expression"]
-    for variable in spec["variables"]:
-        assert all(f"'{key}'" in variable["expression"] for key in KEYS)
-        assert f"taint.effect == '{EFFECT}'" in variable["expression"]
-    assert binding["spec"] == {"policyName": policy["metadata"]["name"], "validationActions": ["Deny"]}
-
-
-def test_all_else_of_a_node_is_protected_as_by_the_guard_of_fences(objects):
-    fences = only(documents(KUBERNETES / "fencing" / "guarding.yaml"), "ValidatingAdmissionPolicy")["spec"]
-    ours = only(objects, "ValidatingAdmissionPolicy")["spec"]
-    assert ours["matchConstraints"] == fences["matchConstraints"]
-
-    def rest(spec: Any) -> list[set[str]]:
-        status, _, *others = (each["expression"] for each in spec["validations"])
-        metadata, all_else = others[-2:]
-        return [{term.replace("(", "").replace(")", "").strip() for term in text.split("&&")} for text in
-                (status, metadata, _unlike(all_else))]  # fmt: skip
-
-    def _unlike(text: str) -> str:
-        return "&&".join(term for term in text.split("&&") if "unschedulable" not in term)
-
-    assert rest(ours) == rest(fences)
-
-
-def test_a_node_is_not_uncordoned(objects):
-    (text,) = (
-        each["expression"]
-        for each in only(objects, "ValidatingAdmissionPolicy")["spec"]["validations"]
-        if "spec.providerID" in each["expression"]
-    )
-    assert "spec.unschedulable" in text
+@pytest.mark.parametrize("missing", [(), *((each,) for each in GUARDS)], ids=str)
+def test_there_is_none_where_a_guard_is_missing_and_the_status_says_what_to_apply(missing):
+    done = made(KUBEVIRT, mode="Automatic", facts=replace(OPENSHIFT, missing_guards=missing))
+    assert (done.soft_taints, bool(of_tainter(done.objects))) == (not missing, not missing)
+    told = [each.message for each in done.notices if each.reason == "NotGuarded"]
+    assert len(told) == len(missing)
+    for name in missing:
+        assert f"the admission policies {name} are not in force" in told[0]
+        assert "apply deploy/operator/guarding.yaml" in told[0]
 
 
 def test_the_pod_is_as_unprivileged_as_that_of_the_descheduler():

@@ -5,6 +5,7 @@ What a cluster does not serve is no conflict; what an operator may not read is a
 
 from __future__ import annotations
 
+import asyncio
 from typing import Final
 
 import msgspec
@@ -15,7 +16,16 @@ from restow.client.listing import Selection, readable_objects
 from restow.client.resources import RESOURCES, Resource
 from restow.client.transport import Api
 from restow.operator.facts import KUBEVIRT_LABEL, Facts, PrometheusRoute
-from restow.operator.objects import API_SERVERS, ROUTES, SCHEDULERS, SERVICE_MONITORS, Object
+from restow.operator.guards import guards, is_in_force
+from restow.operator.objects import (
+    API_SERVERS,
+    POLICY_BINDINGS,
+    ROUTES,
+    SCHEDULERS,
+    SERVICE_MONITORS,
+    VALIDATING_POLICIES,
+    Object,
+)
 from restow.operator.resource import NAME, KubeDeschedulerSpec
 from restow.operator.rules import KUBEVIRT_PROFILES
 from restow.serving.tls import registered_name
@@ -46,6 +56,7 @@ async def read_facts(api: Api, namespace: str, spec: KubeDeschedulerSpec) -> Fac
         has_service_monitors=SERVICE_MONITORS.group in groups and await _serves(api, SERVICE_MONITORS),
         tls_min_version=min_version,
         tls_cipher_suites=suites,
+        missing_guards=await _missing_guards(api, namespace),
     )
 
 
@@ -88,6 +99,23 @@ async def _route(api: Api) -> PrometheusRoute | None:
         return None
     ingresses = (route.get("status") or {}).get("ingress") or ()
     return PrometheusRoute(tuple(each.get("host", "") for each in ingresses))
+
+
+async def _missing_guards(api: Api, namespace: str) -> tuple[str, ...]:
+    """Return the guards that are not there, or are not as they are shipped."""
+    wanted = guards(namespace)
+    found = await asyncio.gather(*(_is_there(api, each) for each in wanted))
+    missing = [each["metadata"]["name"] for each, is_there in zip(wanted, found, strict=True) if not is_there]
+    return tuple(dict.fromkeys(missing))
+
+
+async def _is_there(api: Api, guard: Object) -> bool:
+    resource = POLICY_BINDINGS if guard["kind"] == POLICY_BINDINGS.kind else VALIDATING_POLICIES
+    try:
+        live = await objects.get(api, resource, "", guard["metadata"]["name"], Object)
+    except NotFound:
+        return False
+    return is_in_force(live, guard)
 
 
 async def _has_kubevirt_nodes(api: Api) -> bool:

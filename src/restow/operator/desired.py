@@ -8,9 +8,11 @@ An operator that carries this out needs to decide nothing more.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+import restow
 from restow.operator import soft_tainter
 from restow.operator.facts import Facts, Installation
 from restow.operator.objects import Object, Place, in_namespace
@@ -56,15 +58,29 @@ def desired(resource: KubeDescheduler, facts: Facts, installation: Installation)
     outcome = policy_of(resource.spec, facts, installation)
     if outcome.problems:
         return _because("stop" if any(each.stops for each in outcome.problems) else "leave", outcome.problems)
-    objects = _objects(resource, outcome.text, facts, installation)
+    notices = (*_unguarded(facts), *outcome.notices)
     return Desired(
         "apply",
         policy=outcome.text,
-        soft_taints=soft_tainter.is_needed(resource.spec),
-        objects=objects,
-        conditions=conditions_of((), outcome.notices),
-        notices=outcome.notices,
+        soft_taints=_taints(resource, facts),
+        objects=_objects(resource, outcome.text, facts, installation),
+        conditions=conditions_of((), notices),
+        notices=notices,
     )
+
+
+def _taints(resource: KubeDescheduler, facts: Facts) -> bool:
+    """Whether there is a soft tainter: without the guards its right to patch nodes would be one to evict all pods."""
+    return soft_tainter.is_needed(resource.spec) and not facts.missing_guards
+
+
+def _unguarded(facts: Facts) -> Iterator[Notice]:
+    if facts.missing_guards:
+        yield Notice(
+            "NotGuarded",
+            f"the admission policies {', '.join(facts.missing_guards)} are not in force as restow {restow.__version__} "
+            "ships them, so nodes get no soft taints; apply deploy/operator/guarding.yaml",
+        )
 
 
 def _because(action: Action, problems: tuple[Problem, ...] = ()) -> Desired:
@@ -74,7 +90,6 @@ def _because(action: Action, problems: tuple[Problem, ...] = ()) -> Desired:
 def _objects(resource: KubeDescheduler, policy: str, facts: Facts, installation: Installation) -> tuple[Object, ...]:
     place = Place(installation.namespace, resource)
     lasts = resource.spec.descheduling_interval_seconds > 0
-    taints = soft_tainter.is_needed(resource.spec)
     asks = facts.is_openshift and needs_prometheus(resource.spec)
     return (
         *rights_of(place, resource.spec.mode),
@@ -82,5 +97,5 @@ def _objects(resource: KubeDescheduler, policy: str, facts: Facts, installation:
         in_namespace(place, "v1", "ConfigMap", CONFIG_MAP, data={POLICY_FILE: policy}),
         *(monitoring_of(place, facts) if lasts else ()),
         workload_of(place, installation.image, policy, facts),
-        *(soft_tainter.soft_tainter_of(place, installation, policy, facts) if taints else ()),
+        *(soft_tainter.soft_tainter_of(place, installation, policy, facts) if _taints(resource, facts) else ()),
     )

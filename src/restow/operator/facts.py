@@ -70,6 +70,8 @@ class Facts:
     #: As ``restow run`` takes them: VersionTLS12, and IANA names; empty leaves them to it.
     tls_min_version: str = ""
     tls_cipher_suites: tuple[str, ...] = ()
+    #: Names of the policies in deploy/operator/guarding.yaml that are not in force as they are written there.
+    missing_guards: tuple[str, ...] = ()
 
 
 @dataclass(slots=True, frozen=True)
@@ -84,8 +86,6 @@ class Installation:
     soft_tainter_image: str = ""
     #: Whether the node of the operator's pod tells how long processes wait (PSI); None where that is not asked or known.
     has_pressure_metrics: bool | None = None
-    #: Who the operator is.
-    service_account: str = "openshift-descheduler"
 
 
 def facts_of(cluster: Cluster) -> Facts:

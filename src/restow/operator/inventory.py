@@ -6,7 +6,6 @@ operator, its namespace and the definition of the resource.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final, Literal, get_args
 
 from msgspec import Struct
@@ -14,10 +13,19 @@ from msgspec import Struct
 from restow.client import objects
 from restow.client.errors import NotFound
 from restow.client.listing import all_objects
-from restow.client.resources import RESOURCES, VALIDATING_POLICY_BINDINGS, Resource
+from restow.client.resources import RESOURCES, Resource
 from restow.client.transport import Api
 from restow.operator.applying import made_objects
-from restow.operator.objects import DEPLOYMENTS, KUBEDESCHEDULERS, plain, plain_kind, resource_for
+from restow.operator.guards import GUARDS
+from restow.operator.objects import (
+    DEPLOYMENTS,
+    KUBEDESCHEDULERS,
+    POLICY_BINDINGS,
+    VALIDATING_POLICIES,
+    plain,
+    plain_kind,
+    resource_for,
+)
 from restow.operator.resource import KIND, NAMESPACE
 from restow.operator.soft_taints import has_soft_taints, read_nodes
 
@@ -83,8 +91,8 @@ async def tainted_nodes(api: Api) -> list[Item]:
 async def operator(api: Api, namespace: str) -> list[Item]:
     """Return the operator, and what it has outside of its namespace; what is in there goes with it."""
     found = await present(api, "operator", DEPLOYMENTS, OPERATOR, namespace)
-    for resource in _OUTSIDE:
-        found += await present(api, "operator", resource, RIGHTS)
+    for resource, name in _OUTSIDE:
+        found += await present(api, "operator", resource, name)
     return found
 
 
@@ -99,15 +107,15 @@ async def present(api: Api, step: Step, resource: Resource, name: str, namespace
 
 def resource_of_item(item: Item) -> Resource:
     """Return where an item lives in the API."""
-    known = {each.kind: each for each in (KUBEDESCHEDULERS, NODES, NAMESPACES, DEFINITIONS)}
+    known = {
+        each.kind: each
+        for each in (KUBEDESCHEDULERS, NODES, NAMESPACES, DEFINITIONS, POLICY_BINDINGS, VALIDATING_POLICIES)
+    }
     return known.get(item.kind) or resource_for({"kind": item.kind})
 
 
-def _kinds(kinds: Sequence[str]) -> tuple[Resource, ...]:
-    return tuple(resource_for({"kind": kind}) for kind in kinds)
-
-
-#: Bindings go before what they bind.
-_OUTSIDE: Final = _kinds(
-    ("ClusterRoleBinding", "ClusterRole", VALIDATING_POLICY_BINDINGS.kind, "ValidatingAdmissionPolicy")
+#: Kinds and names; bindings go before what they bind.
+_OUTSIDE: Final = (
+    *((resource_for({"kind": kind}), RIGHTS) for kind in ("ClusterRoleBinding", "ClusterRole")),
+    *((resource, name) for resource in (POLICY_BINDINGS, VALIDATING_POLICIES) for name in GUARDS),
 )

@@ -69,6 +69,12 @@ DEPLOYMENTS: Final = plain(RESOURCES["Deployment"])
 JOBS: Final = plain(RESOURCES["Job"])
 SERVICE_MONITORS: Final = plain_kind("ServiceMonitor", _MONITORING, "v1", "servicemonitors")
 
+#: Of what holds the operator to its work; it reads them and writes none.
+VALIDATING_POLICIES: Final = plain_kind(
+    "ValidatingAdmissionPolicy", "admissionregistration.k8s.io", "v1", "validatingadmissionpolicies", namespaced=False
+)
+POLICY_BINDINGS: Final = plain(VALIDATING_POLICY_BINDINGS)
+
 #: Every kind of which an operator makes objects, in an order in which they can be created.
 WRITTEN: Final = (
     plain_kind("ServiceAccount", "", "v1", "serviceaccounts"),
@@ -78,14 +84,6 @@ WRITTEN: Final = (
     plain_kind("RoleBinding", _RBAC, "v1", "rolebindings"),
     plain(CONFIG_MAPS),
     plain(RESOURCES["Service"]),
-    plain_kind(
-        "ValidatingAdmissionPolicy",
-        "admissionregistration.k8s.io",
-        "v1",
-        "validatingadmissionpolicies",
-        namespaced=False,
-    ),
-    plain(VALIDATING_POLICY_BINDINGS),
     SERVICE_MONITORS,
     plain_kind("PrometheusRule", _MONITORING, "v1", "prometheusrules"),
     DEPLOYMENTS,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 from restow.client.resources import EVENTS, RESOURCES
@@ -15,8 +16,21 @@ OPERAND: Final = "openshift-descheduler-operand"
 MONITORING_VIEW: Final = "cluster-monitoring-view-cr"
 #: Where the descheduler writes its last plan.
 PLAN_CONFIG_MAP: Final = "descheduler-plan"
+#: The ClusterRole of OpenShift with which its Prometheus can be asked.
+VIEW: Final = "cluster-monitoring-view"
 _RBAC: Final = "rbac.authorization.k8s.io"
-_MONITORING: Final = "openshift-monitoring"
+
+
+@dataclass(slots=True, frozen=True)
+class Account:
+    """A service account."""
+
+    account: str
+    namespace: str
+
+
+#: OpenShift's Prometheus.
+PROMETHEUS: Final = Account("prometheus-k8s", "openshift-monitoring")
 
 
 def rights_of(place: Place, mode: Mode) -> list[Object]:
@@ -33,7 +47,7 @@ def role_for(mode: Mode) -> Object:
 
 def monitoring_view(place: Place, name: str, account: str) -> Object:
     """Return the right of a service account to ask OpenShift's Prometheus, which has a role for that."""
-    role_ref = {"apiGroup": _RBAC, "kind": "ClusterRole", "name": "cluster-monitoring-view"}
+    role_ref = {"apiGroup": _RBAC, "kind": "ClusterRole", "name": VIEW}
     subject = {"kind": "ServiceAccount", "name": account, "namespace": place.namespace}
     return in_cluster(f"{_RBAC}/v1", "ClusterRoleBinding", name, roleRef=role_ref, subjects=[subject])
 
@@ -41,8 +55,8 @@ def monitoring_view(place: Place, name: str, account: str) -> Object:
 def rights_of_prometheus(place: Place) -> list[Object]:
     """Return what OpenShift's Prometheus needs to find the metrics of the descheduler."""
     rules = [{"apiGroups": [""], "resources": ["services", "endpoints", "pods"], "verbs": ["get", "list", "watch"]}]
-    name = "prometheus-k8s"
-    subject = {"kind": "ServiceAccount", "name": name, "namespace": _MONITORING}
+    name = PROMETHEUS.account
+    subject = {"kind": "ServiceAccount", "name": name, "namespace": PROMETHEUS.namespace}
     role_ref = {"apiGroup": _RBAC, "kind": "Role", "name": name}
     return [
         in_namespace(place, f"{_RBAC}/v1", "Role", name, rules=rules),
