@@ -32,7 +32,7 @@ def fenced(tmp_path: Path, way: str, namespace: str = "kube-system") -> dict[str
     shutil.copytree(DEPLOY / "kubernetes", copy)
     layers = {
         "placed": {"namespace": namespace, "resources": [f"../{way}"]},
-        "mine": {"resources": ["../placed"], "components": ["../fencing"]},
+        "mine": {"resources": ["../placed"], "components": ["../without-standby", "../fencing"]},
     }
     for name, kustomization in layers.items():
         (copy / name).mkdir()

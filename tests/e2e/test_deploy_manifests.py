@@ -175,16 +175,45 @@ def steering_of(objects: list[Object]) -> dict[tuple[str, str], Object]:
     return found
 
 
+#: Steering as one has it also without a standby.
+OVERRIDDEN = ("without-standby", "steering")
+
+
+@pytest.mark.parametrize("component", ["steering", "fencing"])
+@pytest.mark.parametrize("way", ["job", "cronjob"])
+def test_steering_and_fencing_without_a_standby_are_refused_unless_that_is_overridden(
+    built: Path, tmp_path: Path, way: str, component: str
+) -> None:
+    """Nobody would free what a killed run leaves."""
+    with pytest.raises(ValueError, match="needs-Deployment"):
+        steered(tmp_path / "refused", way, components=(component,))
+    (workload,) = of_kind(steered(tmp_path / "overridden", way, components=("without-standby", component)), KINDS[way])
+    assert workload["metadata"]["annotations"] == {"restow.dev/needs-Deployment": "overridden"}
+    (plain,) = of_kind(steered(tmp_path / "deployment", "deployment", components=(component,)), "Deployment")
+    assert "annotations" not in plain["metadata"]
+
+
+KINDS = {"job": "Job", "cronjob": "CronJob"}
+
+
+@pytest.mark.parametrize("value", ["steering", "fencing"])
+def test_the_chart_refuses_a_cron_job_that_steers_or_fences_unless_that_is_overridden(built: Path, value: str) -> None:
+    with pytest.raises(ValueError, match=rf"{value}.enabled needs kind: Deployment.*{value}.allowCronJob=true"):
+        rendered(**{value: {"enabled": True}})
+    (job,) = of_kind(rendered(**{value: {"enabled": True, "allowCronJob": True}}), "CronJob")
+    assert job["metadata"]["name"] == "restow"
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_the_component_for_steering_is_accepted(plane: ControlPlane, tmp_path: Path, way: str) -> None:
-    found = steering_of(steered(tmp_path, way))
+    found = steering_of(steered(tmp_path, way, components=OVERRIDDEN))
     assert len(found) == 9
     assert {try_out(plane.admin, each).status for each in found.values()} == {201}
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_steering_is_in_the_namespace_of_the_account_and_holds_that_account(tmp_path: Path, way: str) -> None:
-    found = steering_of(steered(tmp_path, way, "tools"))
+    found = steering_of(steered(tmp_path, way, "tools", OVERRIDDEN))
     assert "kube-system" not in json.dumps(list(found.values()))
     binding = found["MutatingAdmissionPolicyBinding", "restow-steering"]
     assert binding["spec"]["paramRef"]["namespace"] == found["ConfigMap", "restow-steering"]["metadata"]["namespace"]
@@ -201,7 +230,9 @@ def test_the_chart_steers_as_the_component_does(plane: ControlPlane, tmp_path: P
 
 def test_the_chart_holds_the_account_that_it_runs_as() -> None:
     account = {"create": False, "name": "mine"}
-    found = steering_of(rendered(namespaceOverride="tools", serviceAccount=account, steering={"enabled": True}))
+    found = steering_of(
+        rendered(namespaceOverride="tools", serviceAccount=account, kind="Deployment", steering={"enabled": True})
+    )
     (held,) = found["ValidatingAdmissionPolicy", "restow-steering"]["spec"]["matchConditions"]
     assert held["expression"] == "request.userInfo.username == 'system:serviceaccount:tools:mine'"
 
@@ -247,10 +278,10 @@ def test_the_webhook_can_be_reached_and_shows_the_certificate(tmp_path: Path) ->
 def test_a_way_that_is_not_always_there_has_no_webhook(tmp_path: Path, way: str) -> None:
     """Else every new pod of the cluster would wait for nobody."""
     with pytest.raises(ValueError, match="Deployment"):
-        steered(tmp_path, way, components=("steering-webhook",))
+        steered(tmp_path, way, components=("without-standby", "steering-webhook"))
     if way == "cronjob":
         with pytest.raises(ValueError, match="needs kind: Deployment"):
-            rendered(steering={"enabled": True, "by": "webhook"})
+            rendered(steering={"enabled": True, "by": "webhook", "allowCronJob": True})
 
 
 def test_the_chart_steers_by_its_webhook_as_the_component_does(plane: ControlPlane, tmp_path: Path) -> None:
