@@ -9,10 +9,12 @@ import msgspec
 import pytest
 
 from builders.kubedeschedulers import INSTALLED, OPENSHIFT, a_kubedescheduler
+from deploy.manifests import DEPLOY, documents
 from docs.pages import ROOT, prose, rows, section, text_of
 from restow.operator import resource, rules
 from restow.operator.desired import desired
 from restow.operator.facts import QUERIES
+from restow.operator.guards import GUARDS
 
 PAGE = prose(text_of("docs/reference/kubedescheduler.md"))
 SOURCES = "".join(path.read_text() for path in sorted((ROOT / "src" / "restow" / "operator").glob("*.py")))
@@ -85,3 +87,36 @@ def test_the_stops_column_is_what_the_problems_say():
     found = dict(re.findall(r'Problem\(\s*"(\w+)",[^()]*?(?:\([^()]*\)[^()]*?)*?(stops=True)?\s*\)', SOURCES))
     written = {name: cells[-1] for name, cells in rows(section(PAGE, "## Conditions")).items() if len(cells) == 2}
     assert {name for name, stops in found.items() if stops} == {name for name, said in written.items() if said == "yes"}
+
+
+def granted_to_the_operator():
+    """Resources that its account may write, and the names that rules have for their objects; none is any name."""
+    rules = [
+        rule
+        for each in documents(DEPLOY / "operator" / "rights.yaml")
+        if each["kind"] in {"ClusterRole", "Role"}
+        for rule in each["rules"]
+        if {*rule["verbs"]} - {"get", "list", "watch"}
+    ]
+    plurals = {plural for rule in rules for plural in rule["resources"]}
+    return {
+        plural: {name for rule in rules if plural in rule["resources"] for name in rule.get("resourceNames", ())}
+        for plural in plurals
+    }
+
+
+def test_every_right_to_write_of_the_operator_has_a_row_and_no_row_is_of_another():
+    table = section(PAGE, "## What its token can do").partition("| What is refused")[0]
+    lines = [line.strip("|").split("|") for line in table.splitlines() if line.startswith("| `")]
+    written = {
+        resource: set(re.findall(r"`([^`]+)`", cells[1])) - {"create", "bind"}
+        for cells in lines
+        for resource in re.findall(r"`([^`]+)`", cells[0])
+    }
+    assert written == granted_to_the_operator()
+
+
+def test_every_guard_has_a_row():
+    table = section(PAGE, "## What its token can do").partition("| What is refused")[2]
+    named = {name for line in table.splitlines() if line.startswith("|") for name in re.findall(r"`([^`]+)`", line)}
+    assert GUARDS.keys() <= named

@@ -17,6 +17,7 @@ from e2e.control_plane import ControlPlane
 from e2e.rest import name_of
 from e2e.shipped import DEPLOY, kustomized, try_out
 from restow.operator.desired import desired
+from restow.operator.guards import ADMISSION, guards
 from restow.operator.reading import resource_of
 from restow.operator.resource import NAMESPACE
 
@@ -77,6 +78,17 @@ def test_the_chart_goes_into_any_namespace_with_any_image(built: Path) -> None:
     assert one["image"] == "mine/restow:2"
     assert one["args"] == ["operator", "-v=2", "--prometheus-url=http://p:9090"]
     assert {each["value"] for each in one["env"] if "value" in each} == {"mine/restow:2"}
+    held = [each for each in objects if each["apiVersion"] == ADMISSION]
+    # Else the operator would take them for others, and make no soft tainter.
+    assert held == guards("tools")
+
+
+@pytest.mark.parametrize("namespace", ["kube-system", "kube-public", "default"])
+def test_the_chart_goes_into_no_namespace_whose_accounts_are_not_its_own(built: Path, namespace: str) -> None:
+    """Its guards would hold the controllers of the cluster."""
+    with pytest.raises(subprocess.CalledProcessError) as refused:
+        rendered(namespace)
+    assert f"into a namespace of its own, not into {namespace}" in refused.value.stderr
 
 
 @pytest.fixture
