@@ -22,6 +22,7 @@ from restow.operator.desired import desired
 from restow.operator.resource import NAMESPACE
 from restow.operator.revoking import evicts, lets_evict
 from restow.operator.rights import OPERAND
+from restow.operator.soft_tainter import ACCOUNT
 
 ROLE = f"/apis/rbac.authorization.k8s.io/v1/clusterroles/{OPERAND}"
 JOBS = f"/apis/batch/v1/namespaces/{NAMESPACE}/jobs"
@@ -144,6 +145,34 @@ def test_unmanaged_is_touched_by_people_only(spec: dict[str, Any]) -> None:
     scene.with_resource("LongLifecycle", managementState="Unmanaged")
     scene.api.stored[RESOURCE]["spec"] |= spec
     assert scene.sync() == [("PATCH", f"{RESOURCE}/status")]
+
+
+@pytest.mark.parametrize("resource", ["Removed", "deleted by force"])
+def test_a_taint_that_cannot_be_taken_off_does_not_keep_a_descheduler_evicting(resource: str) -> None:
+    """Whether the resource asks for none, or is not there any more."""
+    scene = automatic()
+    scene.api.put(f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts/{ACCOUNT}", {"metadata": {"name": ACCOUNT}})
+
+    def forbidden(_: str, path: str) -> None:
+        if path.endswith("/nodes"):
+            raise Forbidden(403, "Forbidden", "not for you")
+
+    scene.api.trouble = forbidden
+    if resource == "Removed":
+        changed(scene, "LongLifecycle", mode="Automatic", managementState="Removed")
+    else:
+        del scene.api.stored[RESOURCE]
+        with pytest.raises(Forbidden):
+            scene.sync()
+    assert not can_evict(list(scene.made().values()))
+
+
+def test_a_resource_whose_finalizer_somebody_took_ends_evictions_and_makes_nothing() -> None:
+    scene = automatic()
+    scene.with_resource("LongLifecycle", mode="Predictive")
+    del scene.api.stored[RESOURCE]["metadata"]["finalizers"]
+    assert {method for method, _ in scene.sync()} == {"PATCH"}
+    assert not can_evict(list(scene.made().values()))
 
 
 PROFILES = st.lists(st.sampled_from([*get_args(resource.ProfileName), "Nonsense"]), max_size=3)

@@ -1,6 +1,6 @@
 """No evictions where the resource does not ask for them, whatever else is wrong with it.
 
-A resource lets pods be evicted if its mode is Automatic and it lists a profile. Otherwise an Automatic descheduler of
+A resource lets pods be evicted if it is managed, its mode is Automatic, and it lists a profile. Otherwise an Automatic descheduler of
 before must end, even where nothing else follows from the resource: because of an unknown PriorityClass, a field that
 cannot be read, or a fact that the operator may not look up. So this comes first in a sync, and it depends on nothing but
 these fields as they are stored.
@@ -22,14 +22,16 @@ from restow.operator.rights import OPERAND, role_for
 
 
 def lets_evict(thing: Object) -> bool:
-    """Whether a KubeDescheduler as it is stored lets pods be evicted: ``mode`` is Automatic, ``profiles`` is not empty."""
+    """Whether a KubeDescheduler as it is stored lets pods be evicted.
+
+    It does if ``mode`` is Automatic, ``profiles`` is not empty, and ``managementState`` is not Removed; or if
+    ``managementState`` is Unmanaged, with which the operator touches nothing.
+    """
     spec = _spec(thing)
-    return spec.get("mode") == "Automatic" and bool(spec.get("profiles"))
-
-
-def is_unmanaged(thing: Object) -> bool:
-    """Whether the operator must not touch anything: ``managementState`` is Unmanaged."""
-    return _spec(thing).get("managementState") == "Unmanaged"
+    state = spec.get("managementState")
+    return state == "Unmanaged" or (
+        spec.get("mode") == "Automatic" and bool(spec.get("profiles")) and state != "Removed"
+    )
 
 
 def _spec(thing: Object) -> Object:

@@ -25,7 +25,7 @@ from restow.operator.pods import VERBOSITY
 from restow.operator.problems import Problem, conditions_of
 from restow.operator.reading import resource_of
 from restow.operator.resource import API_VERSION, KIND, Metadata
-from restow.operator.revoking import is_unmanaged, lets_evict, revoke_evictions
+from restow.operator.revoking import lets_evict, revoke_evictions
 from restow.operator.rules import check_name
 from restow.operator.soft_tainter import ACCOUNT
 from restow.operator.soft_taints import remove_taints
@@ -56,10 +56,15 @@ async def sync(operator: Operator) -> None:
     if ours is None:
         operator.metrics.conditions(())
         # If the finalizer was removed by force, objects that belong to no namespace are left.
-        await _remove(operator.writing)
-    elif not ours["metadata"].get("deletionTimestamp") and FINALIZER in ours["metadata"].get("finalizers", ()):
-        # Without the finalizer nothing may be made: nobody would remove it. Kopf is about to write it.
+        await _without_resource(operator.writing)
+    elif ours["metadata"].get("deletionTimestamp"):
+        # ``leave`` removes everything.
+        return
+    elif FINALIZER in ours["metadata"].get("finalizers", ()):
         await _reconcile(operator, ours)
+    elif not lets_evict(ours):
+        # Without the finalizer nothing may be made: nobody would remove it. Kopf is about to write it.
+        await revoke_evictions(operator.writing)
 
 
 async def leave(operator: Operator) -> None:
@@ -91,7 +96,7 @@ async def _reconcile(operator: Operator, thing: Object) -> None:
     there: dict[Key, Object] = {}
     trouble: Exception | None = None
     try:
-        if not (lets_evict(thing) or is_unmanaged(thing)):
+        if not lets_evict(thing):
             await revoke_evictions(writing)
         wanted = await _wanted(operator, thing)
         there = await _carry_out(writing, wanted)
@@ -136,6 +141,13 @@ async def _carry_out(writing: Writing, wanted: Desired) -> dict[Key, Object]:
             await _remove(writing)
             return {}
     return await made_objects(writing.api, writing.namespace)
+
+
+async def _without_resource(writing: Writing) -> None:
+    try:
+        await revoke_evictions(writing)
+    finally:
+        await _remove(writing)
 
 
 async def _remove(writing: Writing) -> None:
