@@ -85,6 +85,7 @@ LOOKED_AT_BY: Final[Mapping[str, Aspect]] = {
     "ports": Aspect.PORTS,
     "schedulers": Aspect.SCHEDULER,
     "gates": Aspect.QUEUE,
+    "group_marks": Aspect.RELUCTANCE,
     "volumes": Aspect.VOLUMES,
     "states": Aspect.HISTORY,
     "conditions": Aspect.HISTORY,

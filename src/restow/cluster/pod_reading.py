@@ -10,10 +10,11 @@ import numpy.typing as npt
 
 from restow.cluster import pod_parts
 from restow.cluster.pod_holdings import held_key
-from restow.cluster.pod_values import NO_TIME, Flag, PodVolume
+from restow.cluster.pod_values import NO_TIME, Flag, GroupMarks, PodVolume
 from restow.errors import InputError
 from restow.kube.excerpts import title
 from restow.kube.objects import ABSENT, Container, ContainerStatus, Pod, PodAnnotations, PodSpec, PodStatus, Volume
+from restow.kube.objects.groups import GROUP_ANNOTATIONS
 from restow.kube.requests import QOS_CLASSES
 from restow.kube.timestamps import SECOND, nearest_time
 
@@ -51,6 +52,7 @@ def keys_of(pod: Pod) -> tuple[Any, ...]:
         _ports_key(spec),
         spec.scheduler_name or DEFAULT_SCHEDULER,
         b"" if spec.scheduling_gates is ABSENT else bytes(spec.scheduling_gates),
+        _group_marks(meta.annotations, spec),
         _volumes(meta.name, spec.volumes) if spec.volumes else (),
         _states_key(status),
     )
@@ -154,6 +156,19 @@ def _ports_key(spec: PodSpec) -> tuple[bytes, ...]:
 
 def _container_keys(containers: tuple[Container, ...]) -> tuple[pod_parts.ContainerKey, ...]:
     return tuple([(bytes(container.resources), container.restart_policy) for container in containers])
+
+
+def _group_marks(annotations: PodAnnotations | None, spec: PodSpec) -> GroupMarks:
+    marks: list[tuple[str, str]] = []
+    if annotations is not None:
+        given = ((wire, getattr(annotations, name)) for name, wire in GROUP_ANNOTATIONS)
+        marks += [(wire, value) for wire, value in given if value is not None]
+    if spec.scheduling_group is not None:
+        marks.append(("spec.schedulingGroup", spec.scheduling_group.pod_group_name))
+    if (workload := spec.workload_ref) is not None:
+        named = workload.name, workload.pod_group, workload.pod_group_replica_key
+        marks.append(("spec.workloadRef", "/".join(filter(None, named))))
+    return tuple(marks)
 
 
 def _volumes(pod: str, volumes: tuple[Volume, ...]) -> tuple[PodVolume, ...]:

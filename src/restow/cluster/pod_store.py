@@ -389,6 +389,7 @@ _SHARED: dict[str, Callable[[Any], Any]] = {
     "ports": pod_parts.decode_ports,
     "schedulers": _itself,
     "gates": pod_parts.decode_gates,
+    "group_marks": _itself,
     "volumes": _itself,
     "states": _decode_states,
 }

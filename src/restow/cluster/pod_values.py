@@ -131,6 +131,10 @@ class PodStates:
     ephemeral_containers: tuple[ContainerStatus, ...]
 
 
+#: Values by the annotation or the field of ``spec`` that they stand in.
+GroupMarks = tuple[tuple[str, str], ...]
+
+
 @dataclass(slots=True, frozen=True)
 class PodTables:
     """The distinct values that the identifier columns of ``Pods`` point into."""
@@ -151,6 +155,8 @@ class PodTables:
     ports: list[tuple[HostPort, ...]]
     schedulers: list[str]
     gates: list[tuple[str, ...]]
+    #: What annotations and ``spec`` say of the groups of pods.
+    group_marks: list[GroupMarks]
     volumes: list[tuple[PodVolume, ...]]
     states: list[PodStates]
     conditions: list[tuple[Condition, ...]]

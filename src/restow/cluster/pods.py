@@ -70,6 +70,7 @@ class Pods:
     ports: IdArray
     schedulers: IdArray
     gates: IdArray
+    group_marks: IdArray
     volumes: IdArray
     states: IdArray
     conditions: IdArray

@@ -85,6 +85,7 @@ class RefusalCode(StrEnum):
     # evictor
     NAMESPACE_OPTED_OUT = "NamespaceOptedOut"
     NAMESPACE_NOT_OPTED_IN = "NamespaceNotOptedIn"
+    GROUP_MEMBER = "GroupMember"
     PREFER_NO_EVICTION = "PreferNoEviction"
     MIRROR_POD = "MirrorPod"
     STATIC_POD = "StaticPod"

@@ -89,6 +89,9 @@ CertaintySetting = Certainty | float
 #: The namespaces whose pods may be evicted: all that do not opt out, or only those that opt in.
 Namespaces = Literal["all", "annotated"]
 
+#: What becomes of pods that work, restart or are scheduled together: they stay, move all together, or each alone.
+GroupMoves = Literal["stay", "together", "alone"]
+
 
 class UsageSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     """How restow reads the usage that a Prometheus tells; durations are nanoseconds.
@@ -139,8 +142,8 @@ class RestowSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="ca
 
     ``placement`` None leaves the choice to the command. ``certainty`` says how probable it must be that a move does what
     its strategy wants: certain, likely (0.8), possible, or a number above 0, up to 1. ``steering`` says how replacements
-    may be brought to their targets: auto is as the cluster offers it. ``namespaces`` says whose pods may be evicted at all. The
-    others say how moves are carried out.
+    may be brought to their targets: auto is as the cluster offers it. ``namespaces`` says whose pods may be evicted at all,
+    and ``groups`` what becomes of pods that belong together. The others say how moves are carried out.
     """
 
     placement: Placement | None = None
@@ -149,6 +152,9 @@ class RestowSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="ca
     #: Nodes that may be fenced at a time: a number, or a percentage of them.
     fence_share: IntOrString = "50%"
     namespaces: Namespaces = "all"
+    groups: GroupMoves = "stay"
+    #: A label whose values are names of groups, besides the known kinds (``workloads.groups``); empty: none.
+    group_label: str = ""
     #: Pods of one workload that may be on their way at a time: a number, or a percentage of them.
     per_workload: IntOrString = 1
     #: How long a replacement may take until it is ready, and how long an eviction waits for its budget; nanoseconds.
