@@ -15,18 +15,18 @@ from restow.workloads import groups
 
 
 @contextmanager
-def entry_points(*points: EntryPoint | SimpleNamespace, group: str = "") -> Iterator[None]:
+def entry_points(*points: EntryPoint | SimpleNamespace, only: str = "") -> Iterator[None]:
     """The only entry points that there are; what is kept of others is forgotten, before and after.
 
     They are in one group, or else in every group from which parts are taken by their names: all kinds of groups of pods
     that are installed are used.
     """
 
-    def found(asked: str) -> tuple[EntryPoint | SimpleNamespace, ...]:
-        return points if group == asked or (not group and asked != groups.ENTRY_POINTS) else ()
+    def found(*, group: str) -> tuple[EntryPoint | SimpleNamespace, ...]:
+        return points if group == only or (not only and group != groups.ENTRY_POINTS) else ()
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(installed_packages, "entry_points", lambda group: found(group))
+        patched.setattr(installed_packages, "entry_points", found)
         forget_packages()
         try:
             yield

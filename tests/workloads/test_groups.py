@@ -72,7 +72,7 @@ def test_a_snapshot_file_keeps_what_groups_are_recognised_by(fields: dict[str, A
     pod = a_pod("p", node="n1", **({"owner": ("ReplicaSet", "rs")} | fields))
     compact = CompactCluster()
     compact.add("Pod", [msgspec.json.decode(msgspec.json.encode(pod), type=objects.Pod)])
-    (line,) = compact._lines()  # noqa: SLF001  what is written
+    (line,) = compact._lines()
     assert groups_of(msgspec.json.decode(line)) == [expected]
 
 
@@ -164,7 +164,7 @@ OWN = GroupKind("YuniKorn application", marks=(("applicationId",),))
 def test_a_package_adds_a_kind() -> None:
     pod = a_pod("p", labels={"applicationId": "a"})
     assert groups_of(pod) == [""]
-    with entry_points(offering("YuniKorn application", OWN), group=ENTRY_POINTS):
+    with entry_points(offering("YuniKorn application", OWN), only=ENTRY_POINTS):
         assert groups_of(pod) == ["YuniKorn application default/a"]
 
 
@@ -179,5 +179,5 @@ def test_a_package_adds_a_kind() -> None:
 )
 def test_a_package_of_no_use_ends_the_plan(name: str, offered: object, message: str) -> None:
     """Going on without its kind would move pods that it protects."""
-    with entry_points(offering(name, offered), group=ENTRY_POINTS), pytest.raises(UnusablePackageError, match=message):
+    with entry_points(offering(name, offered), only=ENTRY_POINTS), pytest.raises(UnusablePackageError, match=message):
         group_kinds()

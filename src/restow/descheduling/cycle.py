@@ -21,6 +21,7 @@ from restow.cluster.state import ClusterState
 from restow.descheduling.arbiter import Arbiter, Record
 from restow.descheduling.evictor import DefaultEvictor, Reason
 from restow.descheduling.framework import LandingCheck, Strategy, View
+from restow.descheduling.groups import HeldGroups, MovingGroups
 from restow.descheduling.limits import Limits, PriorEviction
 from restow.descheduling.namespace_opt_out import namespace_checks
 from restow.descheduling.node_fit import NodeFit
@@ -31,6 +32,7 @@ from restow.policies.arguments import resolve_priority_threshold
 from restow.policies.codes import Placement, SteeringMode
 from restow.policies.policy import Policy, Profile, collects_kubernetes_metrics
 from restow.policies.schema import DEFAULT_EVICTOR, ExtensionPoint
+from restow.workloads.groups import Groups, group_kinds
 
 #: With fewer nodes, an evicted pod could only come back.
 FEWEST_NODES = 2
@@ -109,6 +111,8 @@ class StrategyRunner:
     _now: int
     _placement: Placement
     _steering: SteeringMode
+    #: The groups whose pods move together; None if groups stay, or are ignored.
+    moving_groups: MovingGroups | None = None
 
     @staticmethod
     def of(
@@ -127,6 +131,7 @@ class StrategyRunner:
         labels = LabelGroups(cluster.pods)
         fit = NodeFit(state, labels)
         opt_out = namespace_checks(policy.restow.namespaces, cluster)
+        held, moving = _groups(state, policy, nodes) if placement == Placement.PROVE else (None, None)
         evictors = [
             DefaultEvictor(
                 profile.args[DEFAULT_EVICTOR],
@@ -136,10 +141,11 @@ class StrategyRunner:
                 labels=labels,
                 opt_out=opt_out,
                 now=now,
+                held=held,
             )
             for profile, threshold in zip(policy.profiles, thresholds, strict=True)
         ]
-        return StrategyRunner(state, nodes, labels, policy, strategies, evictors, fit, now, placement, steering)
+        return StrategyRunner(state, nodes, labels, policy, strategies, evictors, fit, now, placement, steering, moving)
 
     def run(self, arbiter: Arbiter) -> None:
         """Run every strategy once, in order, with an arbiter that decides. Do nothing if there are too few nodes."""
@@ -196,6 +202,16 @@ class StrategyRunner:
         """The strategies in the order in which they run, each with its profile and the profile's evictor."""
         for number, _, ref in plugins_in_order(self._policy):
             yield ref, self._policy.profiles[number], self._evictors[number]
+
+
+def _groups(state: ClusterState, policy: Policy, nodes: IntArray) -> tuple[HeldGroups | None, MovingGroups | None]:
+    """The groups that stay, or those that move together, as the policy says; UnusablePackageError as ``group_kinds``."""
+    if policy.restow.groups == "alone":
+        return None, None
+    groups = Groups(state.cluster, group_kinds(policy.restow.group_label))
+    if policy.restow.groups == "together":
+        return None, MovingGroups(state, groups, nodes)
+    return HeldGroups.of(state, groups), None
 
 
 def plugins_in_order(policy: Policy) -> Iterator[tuple[int, ExtensionPoint, PluginRef]]:

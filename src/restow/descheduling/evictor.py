@@ -19,8 +19,10 @@ from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.label_groups import LabelGroups
 from restow.cluster.pod_columns import PodColumn, by_value
 from restow.cluster.pod_values import Flag
+from restow.cluster.pods import NO_POD
 from restow.cluster.state import ClusterState
 from restow.descheduling.evictor_args import DefaultEvictorArgs
+from restow.descheduling.groups import HeldGroups
 from restow.descheduling.node_fit import NodeFit
 from restow.descheduling.protections import Check, everywhere, flagged, static_checks, unknown_check
 from restow.kube.labels import parse_selector, selector_from
@@ -58,6 +60,7 @@ class DefaultEvictor:
         labels: LabelGroups,
         opt_out: Sequence[Check],
         now: int,
+        held: HeldGroups | None = None,
     ) -> None:
         pods = state.cluster.pods
         self._args = args
@@ -65,6 +68,10 @@ class DefaultEvictor:
         self._fit = fit
         #: The checks of namespaces (``descheduling.namespace_opt_out``); no annotation of a pod overrides them.
         self._opt_out = opt_out
+        #: The pods that stay because of their groups; no annotation of a pod overrides that either.
+        self._held = held
+        #: The pod that stays for neither reason, of an evictor that is asked what if.
+        self._bypassed = NO_POD
         self._checks = static_checks(args, threshold, state.cluster, labels, now)
         #: The annotation that overrides every other check, whatever its value.
         self._always = flagged(pods, Flag.EVICT)
@@ -86,6 +93,8 @@ class DefaultEvictor:
         if self._args.min_replicas > 1:
             siblings = self._state.siblings(pods)
             passes = passes & (self._always.values[pods] | (siblings < 0) | (siblings >= self._args.min_replicas))
+        if self._held is not None:
+            passes = passes & ~self._held.holds.values[pods] | (pods == self._bypassed)
         return passes
 
     def passes_pre_eviction(self, pods: IntArray) -> BoolArray:
@@ -124,6 +133,9 @@ class DefaultEvictor:
         results = [
             CheckResult(each.code, each.message, not each.fails.values[pod], each.missing) for each in self._opt_out
         ]
+        if self._held is not None and self._held.group_of(pod) is not None:
+            held = bool(self._held.holds.values[pod])
+            results.append(CheckResult(RefusalCode.GROUP_MEMBER, self._held.sentence(pod) if held else "", not held))
         results.append(CheckResult(*_ASKS_TO_STAY, spared or not self._never.values[pod]))
         results += [
             CheckResult(each.code, each.message, spared or not each.fails.values[pod], each.missing)
@@ -147,6 +159,7 @@ class DefaultEvictor:
         """The same evictor, except that it lets this pod pass and does not check nodeFit."""
         other = copy(self)
         other._fit_nodes = None  # noqa: SLF001  a copy is made inside the class
+        other._bypassed = pod  # noqa: SLF001
         for name in ("_unprotected", "_always", "_namespace_ok"):
             setattr(other, name, PodColumn(self._state.cluster.pods, partial(_or_this, getattr(self, name), pod)))
         return other
@@ -176,11 +189,14 @@ class DefaultEvictor:
         siblings = np.where(self._always.values[pods], -1, self._state.siblings(pods)).tolist()
         bits, width = failing.tobytes(), failing.shape[1]
         reasons = []
+        holds = np.zeros(len(pods), dtype=bool) if self._held is None else self._held.holds.values[pods]
         for position, count in enumerate(siblings):
             pattern = bits[position * width : (position + 1) * width]
             known = self._patterns.get(pattern)
             if known is None:
                 known = self._patterns[pattern] = self._pattern(pattern)
+            if self._held is not None and holds[position]:
+                known = [*known, (RefusalCode.GROUP_MEMBER, self._held.sentence(int(pods[position])))]
             reasons.append(self._reason(known, count))
         return reasons
 

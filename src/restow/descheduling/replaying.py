@@ -134,8 +134,9 @@ def replay(
         certainty=policy.restow.certainty,
         steering=steering,
         forbidden={},
+        groups=runner.moving_groups,
     )
-    arbiter = Arbiter(state, limits, prover)
+    arbiter = Arbiter(state, limits, prover, runner.moving_groups)
     watchers = runner.watchers(arbiter)
     prover.watch(watchers)
     replayed = _Replaying(runner, replacements, arbiter, moves, missing_data, changed, dict(watchers)).decided()

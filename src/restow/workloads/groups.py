@@ -166,7 +166,7 @@ class Groups:
         return pods.where((self.of_pod.values == group) & exists & ~pods.terminal)
 
     def mark(self, pod: int, key: str) -> str:
-        """The value of a label or another mark of a pod; empty if it has none."""
+        """The value of a label or another mark of a pod; empty if it has none, or no mark is named."""
         return self._marks(int(self.cluster.pods.labels[pod]), int(self.cluster.pods.group_marks[pod])).get(key, "")
 
     def _find(self, rows: IntArray) -> IntArray:
@@ -223,7 +223,8 @@ class Groups:
         pods = self.cluster.pods
         for pod in np.flatnonzero(pods.namespace == namespace).tolist():
             if pods.names[pod] == name:
-                return pods.tables.owners[pods.owners[pod]]
+                found: tuple[OwnerReference, ...] = pods.tables.owners[pods.owners[pod]]
+                return found
         return ()
 
 
@@ -245,7 +246,7 @@ class _RelevantLabels:
         if len(self._known) < len(table):
             new = self._interner.ids(map(self._relevant, table[len(self._known) :]))
             self._known = np.append(self._known, np.array(new, dtype=np.int64))
-            self.values = [dict(each) for each in self._interner.keys()]
+            self.values = list(map(dict, self._interner.keys()))
         return self._known[self._pods.labels[rows]]
 
     def _relevant(self, labels: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
