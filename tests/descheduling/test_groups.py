@@ -8,6 +8,7 @@ import pytest
 
 from builders import (
     HOSTNAME,
+    NOW,
     ZONE,
     Object,
     a_node,
@@ -17,12 +18,17 @@ from builders import (
     node_affinity,
     node_term,
 )
-from descheduling.harness import a_policy, cycle
-from descheduling.proven import TOLD, codes, landings, moved, prove, proven, reasons
+from descheduling.explained import a_setting
+from descheduling.harness import a_cluster, a_policy, cycle
+from descheduling.proven import TOLD, codes, landings, moved, prove, proven, read_policy, reasons
 from restow.descheduling.cycle import Cycle
+from restow.descheduling.explaining.pods import explain_pod
 from restow.descheduling.planning import make_plan
+from restow.descheduling.replaying import Replay, replay
 from restow.errors import InputError
 from restow.kube.timestamps import parse_time
+from restow.policies.codes import Placement, SteeringMode
+from restow.scheduling.configuration.profiles import DEFAULT_PROFILE
 
 LWS = "leaderworkerset.sigs.k8s.io"
 OLD = {"maxPodLifeTimeSeconds": 60}
@@ -87,8 +93,10 @@ def test_the_refusal_names_the_group_and_what_would_let_it_go() -> None:
     assert reasons(plan)["llm-0"] == (
         "evictor",
         "GroupMember",
-        "pod is one of 2 pods of LeaderWorkerSet default/llm-0, which restarts as a whole; "
-        "groups: together in the policy's restow section moves all of them at once",
+        (
+            "pod is one of 2 pods of LeaderWorkerSet default/llm-0, which restarts as a whole; "
+            "groups: together in the policy's restow section moves all of them at once"
+        ),
     )
 
 
@@ -126,7 +134,7 @@ def test_upstream_placement_knows_no_groups(groups: str) -> None:
         OLD,
         nodes=nodes("8", "8"),
         pods=[a_member("a", "n1"), a_member("b", "n1")],
-        now="2026-01-01T00:00:00Z",
+        now=NOW,
         restow={"groups": groups},
     )
     assert moved(plan) == ["a", "b"]
@@ -150,7 +158,7 @@ def test_settings_that_make_no_sense_are_refused(restow: Object, message: str) -
 def test_a_group_moves_as_one_proposal() -> None:
     plan = old_pods(*nodes("8", "8"), a_member("a", "n1"), a_member("b", "n2"), a_member("c", "n1"), groups="together")
     assert moved(plan) == ["a", "b", "c"]
-    made = make_plan(plan, parse_time("2026-01-01T00:00:00Z"), "prove")
+    made = make_plan(plan, parse_time(NOW), "prove")
     assert {(each.proposal.purpose, each.proposal.moves) for each in made.moves} == {("move RayCluster default/ray", 3)}
     assert [each.reason for each in made.moves][1] == "RayCluster default/ray moves as a whole"
 
@@ -283,3 +291,66 @@ def test_each_job_of_a_jobset_has_a_domain_of_its_own() -> None:
     pods = [a_job_pod("a", "n1", "0"), a_job_pod("b", "n2", "1")]
     plan = old_pods(*nodes("8", "8", zones="ab"), *pods, groups="together")
     assert landings(plan) == {"a": "n1", "b": "n2"}
+
+
+# What is said of groups
+
+
+def test_an_explanation_names_the_group_and_what_would_let_it_go() -> None:
+    objects = [*nodes("8", "8"), a_worker(0, "n1"), a_worker(1, "n1"), *TOLD]
+    setting = a_setting(a_policy("PodLifeTime", OLD, restow={"certainty": "possible"}), *objects)
+    explanation = explain_pod(setting, 0)
+    assert explanation.group == "LeaderWorkerSet default/llm-0"
+    (view,) = explanation.strategies
+    assert view.refusal is not None
+    assert view.refusal.code == "GroupMember"
+    assert ("GroupMember", False) in [(each.code, each.passes) for each in view.checks]
+    (change,) = view.changes
+    assert [each.message for each in change.steps] == ["with groups: together in the policy's restow section"]
+    assert change.verified
+
+
+# Plans that are applied
+
+
+def test_a_group_that_a_pod_has_joined_is_not_moved_by_an_older_plan() -> None:
+    pods = [a_member("a", "n1"), a_member("b", "n1")]
+    saved = make_plan(old_pods(*nodes("8", "8"), *pods, groups="together"), parse_time(NOW), "prove")
+    policy = read_policy(a_policy("PodLifeTime", OLD, restow={"groups": "together", "certainty": "possible"}))
+
+    def again(*more: Object) -> Replay:
+        cluster = a_cluster(*nodes("8", "8"), *pods, *more, *TOLD)
+        return replay(
+            cluster,
+            policy,
+            saved.moves,
+            parse_time(NOW),
+            (DEFAULT_PROFILE,),
+            placement=Placement.PROVE,
+            steering=SteeringMode.NONE,
+        )
+
+    assert len(again().cycle.record.evictions) == 2
+    later = again(a_member("c", "n2"))
+    assert not later.cycle.record.evictions
+    assert [(each.code, each.message) for each in later.refused] == [
+        (
+            "GroupMember",
+            "RayCluster default/ray moves as a whole, and default/c belongs to it, which the plan does not move",
+        )
+    ] * 2
+
+
+def test_a_pod_that_has_joined_a_group_stays_although_an_older_plan_moves_it() -> None:
+    saved = make_plan(old_pods(*nodes("8", "8"), a_member("a", "n1")), parse_time(NOW), "prove")
+    policy = read_policy(a_policy("PodLifeTime", OLD, restow={"certainty": "possible"}))
+    now = replay(
+        a_cluster(*nodes("8", "8"), a_member("a", "n1"), a_member("b", "n1"), *TOLD),
+        policy,
+        saved.moves,
+        parse_time(NOW),
+        (DEFAULT_PROFILE,),
+        placement=Placement.PROVE,
+        steering=SteeringMode.NONE,
+    )
+    assert [each.code for each in now.refused] == ["GroupMember"]

@@ -108,6 +108,11 @@ class MovingGroups:
         found = dict.fromkeys(int(of_pod[pod]) for pod in pods if not terminal[pod])
         return [number for number in found if number != NO_GROUP]
 
+    def left_behind(self, pods: Sequence[int]) -> int | None:
+        """A pod of the groups of some pods that is not one of them; None if the groups are complete."""
+        members = (pod for each in self.numbers(pods) for pod in self.groups.members(each, self.state.exists).tolist())
+        return next((pod for pod in members if pod not in pods), None)
+
     def title(self, pod: int) -> str:
         """The group of a pod, for a sentence."""
         return str(self.groups.of(pod))

@@ -40,6 +40,8 @@ def pod_sections(explanation: PodExplanation, width: int) -> list[list[Text]]:
 
 def _about(explanation: PodExplanation) -> list[str]:
     parts = [str(explanation.pod), *([str(explanation.owner)] if explanation.owner else [])]
+    if explanation.group is not None:
+        parts.append(f"of {explanation.group}")
     if explanation.node is not None:
         load = load_text(explanation.load) if explanation.load else ""
         parts.append(f"on {explanation.node}{f' ({load})' if load else ''}")

@@ -143,6 +143,8 @@ class PodExplanation(Struct, frozen=True, rename="camel"):
     move: Move | None
     strategies: tuple[StrategyView, ...]
     places: Places | None
+    #: The group that the pod belongs to, such as "LeaderWorkerSet default/llm-0"; null if it belongs to none.
+    group: str | None = None
     api_version: str = API_VERSION
     kind: str = "PodExplanation"
 

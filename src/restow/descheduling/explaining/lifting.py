@@ -69,6 +69,7 @@ class Lifting:
                 "without the evictor's namespaceLabelSelector", namespace_label_selector=None
             ),
             RefusalCode.NO_FIT: lambda: self._evictor("without nodeFit", node_fit=False),
+            RefusalCode.GROUP_MEMBER: self._together,
             RefusalCode.NAMESPACE_OPTED_OUT: self._opt_out,
             RefusalCode.NAMESPACE_NOT_OPTED_IN: self._opt_out,
         }
@@ -127,6 +128,13 @@ class Lifting:
         if not asked:
             message = f"without the annotation {ANNOTATION} of its namespace"
         return Remedy(Step("protection", message), self._annotated("enabled" if asked else None))
+
+    def _together(self) -> Remedy:
+        def edit(inputs: Inputs) -> Inputs:
+            restow = structs.replace(inputs.policy.restow, groups="together")
+            return replace(inputs, policy=structs.replace(inputs.policy, restow=restow))
+
+        return Remedy(Step("protection", "with groups: together in the policy's restow section"), edit)
 
     def _told_of(self, kind: str) -> Remedy:
         """For a kind that the input lacks, the best case: the check that needs it passes."""
