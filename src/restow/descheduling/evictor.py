@@ -195,10 +195,16 @@ class DefaultEvictor:
             known = self._patterns.get(pattern)
             if known is None:
                 known = self._patterns[pattern] = self._pattern(pattern)
-            if self._held is not None and holds[position]:
-                known = [*known, (RefusalCode.GROUP_MEMBER, self._held.sentence(int(pods[position])))]
+            if holds[position]:
+                known = self._with_group(known, int(pods[position]))
             reasons.append(self._reason(known, count))
         return reasons
+
+    def _with_group(self, failing: list[tuple[RefusalCode, str]], pod: int) -> list[tuple[RefusalCode, str]]:
+        """What keeps a pod of a group that stays: opt-outs of namespaces, the group, then all others."""
+        assert self._held is not None
+        first = sum(message in [each.message for each in self._opt_out] for _, message in failing)
+        return [*failing[:first], (RefusalCode.GROUP_MEMBER, self._held.sentence(pod)), *failing[first:]]
 
     def _pattern(self, bits: bytes) -> list[tuple[RefusalCode, str]]:
         """Codes and texts of one combination of failing checks: opt-outs of namespaces, the annotation, then all others."""
