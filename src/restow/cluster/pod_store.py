@@ -220,6 +220,7 @@ class PodStore:
 
     def _now(self, row: int) -> PodNow:
         columns, numbers, owners = self._columns, self._numbers, self._shared["owners"]
+        labels, marks = self._shared["labels"], self._shared["group_marks"]
         return PodNow(
             namespace=self._names.known[numbers["namespace"][row]],
             name=columns["name"][row],
@@ -230,6 +231,8 @@ class PodStore:
             owners=owners.values[owners.ids[row]],
             conditions=columns["conditions"][row],
             created=self._created[row],
+            labels=labels.values[labels.ids[row]],
+            group_marks=marks.values[marks.ids[row]],
         )
 
     def columns(self, nodes: Mapping[str, int], without: Collection[Key] = ()) -> Pods:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
-from restow.cluster.pod_values import Flag, Phase
+from restow.cluster.pod_values import Flag, GroupMarks, Phase
 from restow.kube.objects import Condition, OwnerReference
 
 
@@ -23,6 +24,9 @@ class PodNow:
     conditions: tuple[Condition, ...]
     #: creationTimestamp, nanoseconds since the epoch.
     created: int
+    labels: Mapping[str, str] = field(default_factory=dict, hash=False)
+    #: What else names its group.
+    group_marks: GroupMarks = ()
 
     @property
     def is_terminating(self) -> bool:

@@ -106,6 +106,10 @@ class Following:
             same = self._view.pod(pod.namespace, pod.name)
             if same is not None and same.uid == pod.uid and not same.is_terminating:
                 return same
+        if task.restarts:
+            # Its StatefulSet may be another one by now; the name stays the same.
+            found = self._view.pod(task.move.pod.namespace, task.move.pod.name)
+            return None if found is None or found.uid == task.move.pod.uid or found.is_terminating else found
         assert task.owner is not None
         return self._replacements.find(task, self._view.pods_of(task.owner.uid))
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec import UNSET
+
 from restow.cluster.pod_values import Phase
 from restow.cluster.pods_now import PodNow
 from restow.descheduling.plan import Move
@@ -12,6 +14,7 @@ from restow.executing.surroundings import ClusterView
 from restow.executing.task import Task
 from restow.kube.duration import SECOND
 from restow.live.kinds import PERMITTING
+from restow.workloads.groups import GroupKind, group_now
 
 _LIVING = (Phase.PENDING, Phase.RUNNING)
 #: Nodes named in a sentence.
@@ -47,6 +50,20 @@ def stale(move: Move, view: ClusterView) -> str | None:
     if pod is not None and pod.node != move.source:
         return f"it is on {pod.node}, but the plan moves it from {move.source}"
     return _shut_out(move, view)
+
+
+def joined(task: Task, view: ClusterView, kinds: Sequence[GroupKind]) -> str | None:
+    """Why a pod may not move as planned: it has joined a group, or other pods have joined the one in which it was alone."""
+    pod = view.pod(task.move.pod.namespace, task.move.pod.name) if task.is_proven else None
+    group = None if pod is None else group_now(kinds, pod)
+    if pod is None or group is None:
+        return None
+    if str(group) != task.group:
+        return f"it belongs to {group} now, which does not move in parts"
+    siblings = view.pods_of(task.owner.uid) if task.move.proposal is UNSET and task.owner is not None else []
+    others = (each for each in siblings if each.uid != pod.uid and _counts(each))
+    other = next((each for each in others if group_now(kinds, each) == group), None)
+    return None if other is None else f"{other.namespace}/{other.name} has joined {group}, which does not move in parts"
 
 
 def surplus(task: Task, view: ClusterView) -> str | None:

@@ -120,4 +120,5 @@ def _as_seen(pod: Pod) -> PodNow:
         owners=metadata.owner_references or (),
         conditions=pod.status.conditions or (),
         created=time_of(metadata.creation_timestamp),
+        labels=metadata.labels or {},
     )

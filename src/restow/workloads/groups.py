@@ -20,6 +20,7 @@ import numpy as np
 from restow.cluster.interning import BoolArray, IntArray, Interner, combine
 from restow.cluster.pod_columns import PodColumn
 from restow.cluster.pods import Pods
+from restow.cluster.pods_now import PodNow
 from restow.cluster.snapshot import Cluster
 from restow.installed_packages import Extensible, unusable
 from restow.kube.objects import OwnerReference
@@ -135,6 +136,14 @@ class Group:
 
     def __str__(self) -> str:
         return f"{self.kind.name} {self.namespace}/{self.name}"
+
+
+def group_now(kinds: Iterable[GroupKind], pod: PodNow) -> Group | None:
+    """The group of a pod as it is at this moment, by itself and its direct owners; None if that is none."""
+    marks = {**pod.labels, **dict(pod.group_marks)}
+    owners = [(owner, dict[str, str]()) for owner in pod.owners]
+    named = ((kind, _name_of(kind, marks, owners)) for kind in kinds)
+    return next((Group(kind, pod.namespace, name or pod.name) for kind, name in named if name is not None), None)
 
 
 @dataclass(slots=True)
