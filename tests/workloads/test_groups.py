@@ -181,3 +181,22 @@ def test_a_package_of_no_use_ends_the_plan(name: str, offered: object, message: 
     """Going on without its kind would move pods that it protects."""
     with entry_points(offering(name, offered), only=ENTRY_POINTS), pytest.raises(UnusablePackageError, match=message):
         group_kinds()
+
+
+def test_owners_that_many_objects_share_are_asked_once() -> None:
+    """Six levels of ten owners each, all of which own all of the next: a million ways up."""
+    sets = [
+        a_workload("StatefulSet", f"s{level}-{at}")
+        | {
+            "metadata": {
+                "name": f"s{level}-{at}",
+                "namespace": "default",
+                "ownerReferences": [
+                    {"kind": "StatefulSet", "name": f"s{level + 1}-{other}", "uid": ""} for other in range(10)
+                ],
+            }
+        }
+        for level in range(8)
+        for at in range(10)
+    ]
+    assert groups_of(a_pod("p", node="n1", owner=("StatefulSet", "s0-0")), others=tuple(sets)) == [""]

@@ -20,6 +20,7 @@ from msgspec import structs
 
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.pod_columns import PodColumn
+from restow.cluster.pod_values import OVER
 from restow.cluster.state import ClusterState
 from restow.descheduling.framework import NodeTest, PendingFilters, Suggestion
 from restow.policies.codes import RefusalCode, Stage
@@ -36,6 +37,7 @@ class HeldGroups:
     _groups: Groups
     #: How many pods each group had when the plan began.
     _sizes: IntArray
+    _stay: BoolArray = field(init=False)
     #: Whether each pod stays.
     holds: PodColumn[np.bool_] = field(init=False)
 
@@ -43,9 +45,14 @@ class HeldGroups:
     def of(state: ClusterState, groups: Groups) -> HeldGroups:
         """The groups of the pods that exist now."""
         found = groups.of_pod.values[state.exists & ~state.cluster.pods.terminal]
-        return HeldGroups(groups, np.bincount(found[found != NO_GROUP]))
+        return HeldGroups(groups, np.bincount(found[found != NO_GROUP], minlength=len(groups.known)))
 
     def __post_init__(self) -> None:
+        known = self._groups.known.keys()
+        #: Which groups stay; no group comes while a plan is made, and the last stands for none.
+        self._stay = np.array(
+            [*(size > 1 or bool(each.kind.own) for each, size in zip(known, self._sizes.tolist(), strict=True)), False]
+        )
         self.holds = PodColumn(self._groups.cluster.pods, self._find)
 
     def sentence(self, pod: int) -> str:
@@ -65,11 +72,9 @@ class HeldGroups:
         return int(self._sizes[number]) if NO_GROUP < number < len(self._sizes) else 1
 
     def _find(self, rows: IntArray) -> BoolArray:
-        numbers, known = self._groups.of_pod.values[rows], self._groups.known.keys()
-        own = np.array([*(bool(each.kind.own) for each in known), False], dtype=bool)
-        sizes = np.zeros(len(own), dtype=np.int64)
-        sizes[: len(self._sizes)] = self._sizes
-        held: BoolArray = ((sizes > 1) | own)[numbers] & ~self._groups.cluster.pods.terminal[rows]
+        numbers, pods = self._groups.of_pod.values[rows], self._groups.cluster.pods
+        numbers[numbers >= len(self._sizes)] = NO_GROUP
+        held: BoolArray = self._stay[numbers] & ~np.isin(pods.phase[rows], list(OVER))
         return held
 
 
@@ -104,8 +109,8 @@ class MovingGroups:
 
     def numbers(self, pods: Sequence[int]) -> list[int]:
         """The numbers of the groups that some pods belong to, each once; pods that have ended belong to none."""
-        terminal, of_pod = self.state.cluster.pods.terminal, self.groups.of_pod.values
-        found = dict.fromkeys(int(of_pod[pod]) for pod in pods if not terminal[pod])
+        of_pod, is_over = self.groups.of_pod.values, self.state.cluster.pods.is_over
+        found = dict.fromkeys(int(of_pod[pod]) for pod in pods if not is_over(pod))
         return [number for number in found if number != NO_GROUP]
 
     def left_behind(self, pods: Sequence[int]) -> int | None:
@@ -127,7 +132,7 @@ class MovingGroups:
         units: set[tuple[Group, str]] = set()
         for position, pod in enumerate(pods):
             group = self.groups.of(pod)
-            if group is None or self.state.cluster.pods.terminal[pod]:
+            if group is None or self.state.cluster.pods.is_over(pod):
                 continue
             why = self._on_no_node(pod, group)
             unit = group, self.groups.mark(pod, group.kind.exclusive_by)

@@ -11,8 +11,9 @@ The group of a pod is found once for each distinct combination of namespace, rel
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Final
 
 import numpy as np
@@ -29,12 +30,16 @@ from restow.kube.objects import OwnerReference
 ENTRY_POINTS: Final = "restow.groups"
 #: ``group`` of a pod that belongs to none.
 NO_GROUP: Final = -1
-#: For a moment, that of a pod which is a group of its own.
+#: For a moment, that of a pod which is a group of its own by the first kind; less for the next ones.
 _OF_ITS_OWN: Final = -2
 #: How far up owners are followed: pod, StatefulSet, leader pod, StatefulSet, LeaderWorkerSet.
 _HIGHEST: Final = 6
 #: Kinds of owners that the input may hold, and that may have owners themselves.
 _INTERMEDIATE: Final = ("StatefulSet", "Job", "ReplicaSet", "ReplicationController", "DaemonSet", "Deployment")
+
+
+#: An owner, and its labels as far as the input holds it.
+_Owner = tuple[OwnerReference, Mapping[str, str]]
 
 
 @dataclass(slots=True, frozen=True)
@@ -141,8 +146,8 @@ class Group:
 def group_now(kinds: Iterable[GroupKind], pod: PodNow) -> Group | None:
     """The group of a pod as it is at this moment, by itself and its direct owners; None if that is none."""
     marks = {**pod.labels, **dict(pod.group_marks)}
-    owners = [(owner, dict[str, str]()) for owner in pod.owners]
-    named = ((kind, _name_of(kind, marks, owners)) for kind in kinds)
+    owners: list[_Owner] = [(owner, {}) for owner in pod.owners]
+    named = ((kind, _name_of(kind, marks, lambda: owners)) for kind in kinds)
     return next((Group(kind, pod.namespace, name or pod.name) for kind, name in named if name is not None), None)
 
 
@@ -157,8 +162,10 @@ class Groups:
     #: The number of the group of each pod, or NO_GROUP; int64[pod].
     of_pod: PodColumn[np.int64] = field(init=False)
     _labels: _RelevantLabels = field(init=False)
-    #: By namespace, relevant labels, other marks and owners: the kind and the name of the group.
-    _found: dict[tuple[int, int, int, int], tuple[GroupKind, str] | None] = field(default_factory=dict, init=False)
+    #: By namespace, relevant labels, other marks and owners.
+    _numbers: dict[tuple[int, int, int, int], int] = field(default_factory=dict, init=False)
+    #: Rows by namespace and name; made when a pod is owned by another.
+    _rows: dict[tuple[int, str], int] | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         self._labels = _RelevantLabels(self.cluster.pods, _label_keys(self.kinds))
@@ -181,43 +188,52 @@ class Groups:
     def _find(self, rows: IntArray) -> IntArray:
         pods = self.cluster.pods
         columns = pods.namespace[rows], self._labels.of(rows), pods.group_marks[rows], pods.owners[rows]
-        which, distinct = combine(*columns)
-        numbers = [self._number(*each) for each in map(tuple, distinct.tolist())]
-        found: IntArray = np.array([NO_GROUP, *numbers], dtype=np.int64)[which + 1]
-        for at in np.flatnonzero(found == _OF_ITS_OWN).tolist():
-            kind, _ = self._recognised(*(int(column[at]) for column in columns)) or (KINDS[0], "")
-            namespace = pods.tables.namespaces[pods.namespace[rows[at]]]
-            found[at] = self.known.id(Group(kind, namespace, pods.names[rows[at]]))
+        if len(rows) == 1:
+            found = np.array([self._number(*(int(each[0]) for each in columns))], dtype=np.int64)
+        else:
+            which, distinct = combine(*columns)
+            numbers = [self._number(*each) for each in map(tuple, distinct.tolist())]
+            found = np.array([NO_GROUP, *numbers], dtype=np.int64)[which + 1]
+        for at in np.flatnonzero(found < NO_GROUP).tolist():
+            kind, pod = self.kinds[_OF_ITS_OWN - int(found[at])], int(rows[at])
+            found[at] = self.known.id(Group(kind, pods.tables.namespaces[pods.namespace[pod]], pods.names[pod]))
         return found
 
     def _number(self, namespace: int, labels: int, marks: int, owners: int) -> int:
-        found = self._recognised(namespace, labels, marks, owners)
-        if found is None:
-            return NO_GROUP
-        kind, name = found
-        return self.known.id(Group(kind, self.cluster.pods.tables.namespaces[namespace], name)) if name else _OF_ITS_OWN
-
-    def _recognised(self, namespace: int, labels: int, marks: int, owners: int) -> tuple[GroupKind, str] | None:
-        """The kind of a group and its name, which is empty for a pod that is a group of its own."""
+        """The number of a group, or NO_GROUP; of a pod that is one itself, what stands for the kind."""
         key = namespace, labels, marks, owners
-        if key not in self._found:
-            given = self._labels.values[labels] | dict(self.cluster.pods.tables.group_marks[marks])
-            above = list(self._owners(namespace, owners)) if self.cluster.pods.tables.owners[owners] else []
-            named = ((kind, _name_of(kind, given, above)) for kind in self.kinds)
-            self._found[key] = next(((kind, name) for kind, name in named if name is not None), None)
-        return self._found[key]
+        known = self._numbers.get(key)
+        if known is None:
+            known = self._numbers[key] = self._recognised(*key)
+        return known
+
+    def _recognised(self, namespace: int, labels: int, marks: int, owners: int) -> int:
+        tables = self.cluster.pods.tables
+        given = self._labels.values[labels] | dict(tables.group_marks[marks])
+        if not given and not tables.owners[owners]:
+            return NO_GROUP
+        above = cache(lambda: list(self._owners(namespace, owners)))
+        for position, kind in enumerate(self.kinds):
+            name = _name_of(kind, given, above)
+            if name:
+                return self.known.id(Group(kind, tables.namespaces[namespace], name))
+            if name is not None:
+                return _OF_ITS_OWN - position
+        return NO_GROUP
 
     def _marks(self, labels: int, marks: int) -> Mapping[str, str]:
         tables = self.cluster.pods.tables
         return {**tables.labels[labels], **dict(tables.group_marks[marks])}
 
-    def _owners(self, namespace: int, owners: int) -> Iterator[tuple[OwnerReference, Mapping[str, str]]]:
-        """The owners of pods and those above them, as far as the input holds them, each with its labels."""
-        tables = self.cluster.pods.tables
+    def _owners(self, namespace: int, owners: int) -> Iterator[_Owner]:
+        """The owners of pods and those above them, as far as the input holds them, each once and with its labels."""
+        tables, seen = self.cluster.pods.tables, set[tuple[str, str]]()
         level: Iterable[OwnerReference] = tables.owners[owners]
         for _ in range(_HIGHEST):
+            new = {(each.kind, each.name): each for each in level if (each.kind, each.name) not in seen}
+            seen |= new.keys()
             above: list[OwnerReference] = []
-            for owner in level:
+            for owner in new.values():
                 found = None
                 if owner.kind in _INTERMEDIATE:
                     found = self.cluster.kind(owner.kind).get((tables.namespaces[namespace], owner.name))
@@ -230,11 +246,12 @@ class Groups:
 
     def _owners_of_pod(self, namespace: int, name: str) -> tuple[OwnerReference, ...]:
         pods = self.cluster.pods
-        for pod in np.flatnonzero(pods.namespace == namespace).tolist():
-            if pods.names[pod] == name:
-                found: tuple[OwnerReference, ...] = pods.tables.owners[pods.owners[pod]]
-                return found
-        return ()
+        if self._rows is None:
+            read = np.flatnonzero(pods.read()).tolist()
+            self._rows = {(int(pods.namespace[pod]), pods.names[pod]): pod for pod in read}
+        pod = self._rows.get((namespace, name))
+        found: tuple[OwnerReference, ...] = () if pod is None else pods.tables.owners[pods.owners[pod]]
+        return found
 
 
 class _RelevantLabels:
@@ -269,14 +286,13 @@ def _label_keys(kinds: Iterable[GroupKind]) -> frozenset[str]:
     return frozenset(keys | {kind.own for kind in kinds} - {""})
 
 
-def _name_of(
-    kind: GroupKind, marks: Mapping[str, str], owners: Iterable[tuple[OwnerReference, Mapping[str, str]]]
-) -> str | None:
+def _name_of(kind: GroupKind, marks: Mapping[str, str], owners: Callable[[], Iterable[_Owner]]) -> str | None:
     """The name of the group of a kind that a pod belongs to; None if it belongs to none, empty if it is one itself."""
     for keys in kind.marks:
         if marks.get(keys[0]):
             return "-".join(marks[key] for key in keys if key in marks)
-    for owner, labels in owners:
-        if owner.kind in kind.owners or (kind.owner_label and owner.kind == "Job" and kind.owner_label in labels):
-            return owner.name
+    if kind.owners or kind.owner_label:
+        for owner, labels in owners():
+            if owner.kind in kind.owners or (kind.owner_label and owner.kind == "Job" and kind.owner_label in labels):
+                return owner.name
     return "" if kind.own and marks.get(kind.own) == "true" else None
