@@ -112,7 +112,12 @@ def test_a_pod_that_kueue_manages_stays_even_alone() -> None:
     plan = old_pods(*nodes("8", "8"), pod)
     assert codes(plan) == {"a": "GroupMember"}
     assert "admitted" in reasons(plan)["a"][2]
-    assert moved(old_pods(*nodes("8", "8"), pod, groups="together")) == ["a"]
+    together = old_pods(*nodes("8", "8"), pod, groups="together")
+    assert moved(together) == ["a"]
+    (move,) = together.record.evictions
+    assert (move.landing.certainty, move.landing.probability) == ("possible", None)
+    sure = proven("PodLifeTime", OLD, *nodes("8", "8"), pod, restow={"groups": "together", "certainty": "certain"})
+    assert codes(sure) == {"a": "NotCertain"}
 
 
 def test_no_annotation_of_a_pod_overrides_its_group() -> None:

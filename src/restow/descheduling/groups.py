@@ -51,7 +51,7 @@ class HeldGroups:
         known = self._groups.known.keys()
         #: Which groups stay; no group comes while a plan is made, and the last stands for none.
         self._stay = np.array(
-            [*(size > 1 or bool(each.kind.own) for each, size in zip(known, self._sizes.tolist(), strict=True)), False]
+            [*(size > 1 or each.kind.admitted for each, size in zip(known, self._sizes.tolist(), strict=True)), False]
         )
         self.holds = PodColumn(self._groups.cluster.pods, self._find)
 
@@ -126,6 +126,11 @@ class MovingGroups:
         """Those of some pods that the controller deletes when it restarts their group."""
         numbers = {each: self.groups.known.keys()[each].kind.restarts for each in self.numbers(pods)}
         return [pod for pod in pods if numbers.get(int(self.groups.of_pod.values[pod]))]
+
+    def is_admitted(self, pod: int) -> bool:
+        """Whether the replacement of a pod waits until a queue admits it, which is not predicted."""
+        group = self.groups.of(pod)
+        return group is not None and group.kind.admitted and not self.state.cluster.pods.is_over(pod)
 
     def obstacle(self, pods: Sequence[int]) -> tuple[int, tuple[Stage, RefusalCode, str]] | None:
         """Why the groups of some pods cannot move: the position of the pod that stays, and the reason; None if they can."""

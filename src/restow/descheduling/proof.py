@@ -20,6 +20,7 @@ import numpy as np
 from restow.cluster.pod_values import Flag
 from restow.cluster.pods import NO_POD, PENDING
 from restow.cluster.state import ClusterState
+from restow.descheduling.certainty import least_probability
 from restow.descheduling.disruption_budgets import DisruptionBudgets
 from restow.descheduling.evictor import Reason
 from restow.descheduling.framework import LandingCheck, Suggestion
@@ -250,11 +251,22 @@ class Prover:
                 return Landing(certainty=Certainty.CERTAIN, probability=1.0)
             case when:
                 landing = self._prove(ref, suggestion, source, when)
+        if self._groups is not None and isinstance(landing, Landing) and self._groups.is_admitted(pod):
+            landing = self._once_admitted(landing)
         if isinstance(landing, Landing):
             if self._state.exists[pod]:
                 self._state.remove(pod)
             self._state.place(self._replacements.of(pod), landing.target)
         return landing
+
+    def _once_admitted(self, landing: Landing) -> Landing | Reason:
+        """The landing of a replacement that a queue must admit first: it is not known whether and when that happens."""
+        if least_probability(self._certainty) < 1.0:
+            return landing._replace(certainty=Certainty.POSSIBLE, probability=None)
+        message = (
+            "its replacement must be admitted by a queue first, and certainty in the policy's restow section asks for 1"
+        )
+        return Stage.PLACEMENT, RefusalCode.NOT_CERTAIN, message
 
     def _prove(self, ref: PluginRef, suggestion: Suggestion, source: int, when: ReplacementPolicy) -> Landing | Reason:
         """Where the replacement lands, or why the move is refused."""

@@ -57,7 +57,7 @@ class GroupKind:
     owners: tuple[str, ...] = ()
     #: A label of an owner that makes the pods of that owner one group.
     owner_label: str = ""
-    #: A label that makes a pod a group of its own: it may not move like any other, although it is alone.
+    #: A label that makes a pod a group of its own, if its value is "true".
     own: str = ""
     #: The mark that says how many pods the group needs.
     size: str = ""
@@ -67,6 +67,8 @@ class GroupKind:
     exclusive_by: str = ""
     #: Whether the controller deletes and creates all pods of the group when one is evicted.
     restarts: bool = False
+    #: Whether replacements wait until a queue admits them, so that not even the only pod of a group moves like any other.
+    admitted: bool = False
 
 
 # Sources: LeaderWorkerSet 0.7 (labels and annotations, RecreateGroupOnPodRestart), JobSet 0.10 (failurePolicy), Kubeflow
@@ -101,6 +103,7 @@ KINDS: Final = (
         owner_label="kueue.x-k8s.io/queue-name",
         own="kueue.x-k8s.io/managed",
         size="kueue.x-k8s.io/pod-group-total-count",
+        admitted=True,
     ),
     GroupKind("Volcano PodGroup", marks=(("scheduling.k8s.io/group-name",), ("scheduling.volcano.sh/group-name",))),
     GroupKind(
