@@ -157,6 +157,49 @@ def test_a_plan_that_is_stale_in_six_ways_is_carried_out_where_it_still_holds(
     assert evictions(town) == ["web"]
 
 
+def a_pair(town: ControlPlane, labels: Object, **pod: Any) -> None:
+    """Two pods of one group on node-1 that have to go to node-2."""
+    made_on_node_1(town, *(stateful_set(name, labels=labels, **pod) for name in ("head", "work")))
+    live_at(town, head="node-2", work="node-2")
+
+
+def test_a_group_moves_as_a_whole_if_the_policy_says_so_and_stays_by_default(
+    town: ControlPlane, tmp_path: Path
+) -> None:
+    a_pair(town, {"ray.io/cluster": "ray"})
+    plan = planned(town, tmp_path, HOME)
+    assert (plan["moves"], {each["code"] for each in plan["refusals"]}) == ([], {"GroupMember"})
+    plan = planned(town, tmp_path, HOME | {"restow": {"groups": "together"}})
+    assert {each["proposal"]["purpose"] for each in plan["moves"]} == {"move RayCluster default/ray"}
+
+    made_on_node_1(town, stateful_set("late", labels={"ray.io/cluster": "ray"}))
+    status, result = applied(town, tmp_path)
+    assert results(result, "code") == {"head": "GroupMember", "work": "GroupMember"}
+    town.admin.delete("StatefulSet", "late")
+    wait_until("the third pod is gone", lambda: not pods_of(town.admin, "late"), PATIENCE)
+    status, result = applied(town, tmp_path)
+    assert (status, results(result)) == (0, {"head": "moved", "work": "moved"})
+    assert results(result, "landed") == {"head": "node-2", "work": "node-2"}
+
+
+def test_pods_that_go_because_their_group_restarts_are_moved_too(town: ControlPlane, tmp_path: Path) -> None:
+    """The test is the controller of LeaderWorkerSets: once one pod of the group goes, it deletes the other."""
+    lws = "leaderworkerset.sigs.k8s.io"
+    labels = {f"{lws}/name": "llm", f"{lws}/group-index": "0"}
+    a_pair(town, labels, annotations={"test/delete-delay": "5s"})
+    planned(town, tmp_path, HOME | {"restow": {"groups": "together"}})
+    before = len(evictions(town))
+    command = [*COMMAND, "apply", "plan.json", "--yes", "-o", "json", "--kubeconfig", str(town.kubeconfig)]
+    with subprocess.Popen(command, cwd=tmp_path, text=True, **PIPES) as running:
+        wait_until("the first pod goes", lambda: len(evictions(town)) > before, PATIENCE)
+        town.admin.delete("Pod", {"head": "work-0", "work": "head-0"}[evictions(town)[-1]])
+        out, err = running.communicate(timeout=PATIENCE)
+    assert out, err
+    result = json.loads(out)
+    assert (running.returncode, results(result)) == (0, {"head": "moved", "work": "moved"}), err
+    assert len(evictions(town)) == before + 1
+
+
 def test_while_no_window_is_open_nothing_is_done(town: ControlPlane, tmp_path: Path) -> None:
     made_on_node_1(town, deployment("web"))
     live_at(town, web="node-2")
