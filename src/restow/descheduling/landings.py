@@ -34,8 +34,6 @@ from restow.workloads.replacements import Replacements
 _NAMED = 3
 #: Candidates of one move that a plan holds.
 MOST_CANDIDATES = 512
-#: Candidates of a certain move up to which each has its probability in a plan: more are not worth the time.
-_MANY = 16
 #: Digits of the probabilities in a plan.
 _DIGITS = 4
 #: How many nodes with the same cost are looked at for one move, at most.
@@ -126,6 +124,7 @@ class Landings:
             1,
             probability=1.0,
             probabilities=(1.0,),
+            target_probability=1.0,
             steering=SteeringMode.NOMINATE,
         )
 
@@ -198,21 +197,25 @@ class Landings:
             listed[MOST_CANDIDATES - 1] = False
             listed[candidates.searchsorted(target)] = True
         is_known = bool(good.all()) or odds.is_known
+        figures = self._figures(odds, listed)
         return Landing(
             target,
             certainty_of(probability, is_known=is_known),
             probability=round(probability, _DIGITS) if is_known else None,
             candidates=tuple(self._indices[candidates[listed]]),
             candidate_count=len(candidates),
-            probabilities=self._figures(odds, good) if odds.is_known else (),
+            probabilities=figures,
+            target_probability=_probability_of(target, candidates[listed], figures),
             in_vain=tuple(self._indices[candidates[listed & ~good]]),
         )
 
-    def _figures(self, odds: LandingOdds, good: BoolArray) -> tuple[float, ...]:
-        """The probabilities of all candidates; empty if there are too many to list, or many and all of them good."""
-        if len(good) > (_MANY if good.all() else MOST_CANDIDATES):
+    def _figures(self, odds: LandingOdds, listed: BoolArray) -> tuple[float, ...]:
+        """The probabilities of the candidates that are listed; empty if they are not known."""
+        if len(odds.nodes) == 1:
+            return (1.0,)
+        if not odds.is_known:
             return ()
-        figures = odds.probability.round(_DIGITS).tolist()
+        figures = odds.probability[listed].round(_DIGITS).tolist()
         # Many are the same, which is kept once.
         return tuple(map(self._known_figures.setdefault, figures, figures))
 
@@ -310,6 +313,11 @@ def some(names: Sequence[str], count: int) -> str:
     """The first few names, and how many more of the ``count`` there are, for a sentence."""
     first = ", ".join(names[:_NAMED])
     return first if count <= _NAMED else f"{first} and {count - _NAMED} more"
+
+
+def _probability_of(target: int, candidates: IntArray, figures: Sequence[float]) -> float | None:
+    """How probable it is that the target wins; None if that is not known."""
+    return figures[int(candidates.searchsorted(target))] if figures else None
 
 
 def _target(best: IntArray, candidates: IntArray, good: BoolArray) -> int:

@@ -38,6 +38,30 @@ class Certainty(StrEnum):
     POSSIBLE = "possible"
 
 
+class TargetKind(StrEnum):
+    """How sure it is on which node a replacement lands; the surest first."""
+
+    #: It is brought to its target.
+    STEERED = "steered"
+    #: Only one node could win.
+    CERTAIN = "certain"
+    #: Several nodes could win.
+    OPEN = "open"
+    #: The pod is over: it is taken away, and nothing lands.
+    NONE = "none"
+
+
+class LandingKind(StrEnum):
+    """Where a replacement landed, compared with the plan."""
+
+    #: On the node that the plan names for it.
+    TARGET = "target"
+    #: On another node where the strategy gains what it wanted.
+    OTHER = "other"
+    #: In vain, back on its node, or on a node that the plan does not name.
+    MISSED = "missed"
+
+
 #: How sure a move is called whose replacement is brought to its target.
 STEERED: Final = "steered"
 #: Every word for how sure a move is, the surest first.

@@ -14,10 +14,9 @@ from restow.descheduling.plan import API_VERSION
 from restow.executing.ledger import AppliedMove
 from restow.plain_text import printable
 from restow.policies.codes import AppliedResult
-from restow.reporting.answer import headline
 from restow.reporting.columns import GAP, joined, narrowed, total_width, widths, wrapped
 from restow.reporting.move_lines import move_lines
-from restow.reporting.table import labelled, print_sections
+from restow.reporting.table import headline_lines, labelled, print_sections
 from restow.reporting.wording import counted
 
 if TYPE_CHECKING:
@@ -120,7 +119,7 @@ def _holds(promise: Promise, width: int) -> Iterator[Text]:
     if not promise.plan.moves:
         yield Text("Nothing is left to move", style="bold")
         return
-    yield Text(headline(promise.plan), style="bold")
+    yield from headline_lines(promise.plan, width)
     yield from move_lines(promise.plan, width, see="restow apply --dry-run -o json")
 
 
