@@ -18,7 +18,7 @@ MOST_ROWS: Final = 2000
 _MOST_CANDIDATES: Final = 3
 _TARGETS: Final = {
     TargetKind.STEERED: "Steered: the replacement is nominated for its node, whatever the scheduler would prefer.",
-    TargetKind.OPEN: "A number after a node: the probability that the replacement lands there; all nodes that could win are listed below.",
+    TargetKind.OPEN: "A number after a node: the probability that the replacement lands there. Below stand other nodes that could win.",
 }
 _GAINS: Final = {
     Certainty.CERTAIN: "Gain certain: the strategy gets what it wants whichever node the scheduler chooses.",
