@@ -62,6 +62,7 @@ def test_how_sure_the_gain_is_and_where_the_pod_lands_are_said_apart(
     [
         (SCATTERED, "one of 7 nodes (planned: node-4 0.14)"),
         (UNKNOWN, "one of 2 nodes (planned: node-4)"),
+        (an_open_move("a/n", ("node-1", "one"), (0.1,) * 10), "one of 10 nodes (planned: one 0.10)"),
         (TIED, "node-4 0.20"),
         (CERTAIN, "node-4"),
         (CLEARED, "cleared"),

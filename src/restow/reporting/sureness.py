@@ -64,7 +64,7 @@ def landing(move: Move) -> str:
 def landing_in_full(move: Move) -> str:
     """Return the same with the target of every move: ``one of 7 nodes (planned: node-4 0.14)``."""
     told = landing(move)
-    return told if move.target is None or told.startswith(move.target) else f"{told} (planned: {_named(move)})"
+    return f"{told} (planned: {_named(move)})" if told == _one_of(move) else told
 
 
 def node_of(cell: str) -> str:
