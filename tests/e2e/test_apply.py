@@ -200,6 +200,37 @@ def test_pods_that_go_because_their_group_restarts_are_moved_too(town: ControlPl
     assert len(evictions(town)) == before + 1
 
 
+def test_what_others_forbid_since_the_plan_is_respected(town: ControlPlane, tmp_path: Path) -> None:
+    """Karpenter, the autoscaler, a node that is to be removed; and one pod about which nobody says anything."""
+    admin = town.admin
+    made_on_node_1(town, *map(deployment, ("disrupt", "unsafe", "leaving", "web")))
+    live_at(town, disrupt="node-2", unsafe="node-2", web="node-2", leaving="node-3")
+    assert len(planned(town, tmp_path, HOME)["moves"]) == 4
+    before = len(evictions(town))
+
+    annotations = {
+        "disrupt": {"karpenter.sh/do-not-disrupt": "1h"},
+        "unsafe": {"cluster-autoscaler.kubernetes.io/safe-to-evict": "false"},
+    }
+    for app, annotation in annotations.items():
+        (pod,) = pods_of(admin, app)
+        admin.patch("Pod", pod["metadata"]["name"], {"metadata": {"annotations": annotation}})
+    candidate = {"key": "DeletionCandidateOfClusterAutoscaler", "value": "1", "effect": "PreferNoSchedule"}
+    admin.patch("Node", "node-3", {"spec": {"taints": [candidate]}})
+    try:
+        status, result = applied(town, tmp_path)
+    finally:
+        admin.patch("Node", "node-3", {"spec": {"taints": None}})
+    refused = {"disrupt": "Vetoed", "unsafe": "Vetoed", "leaving": "Vetoed"}
+    assert results(result, "code") == refused | {"web": ""}
+    assert results(result, "message")["leaving"].startswith("node-3, where it would land, is about to be removed")
+    assert (status, results(result, "landed")["web"]) == (0, "node-2")
+    assert evictions(town)[before:] == ["web"]
+    again = planned(town, tmp_path, HOME)
+    codes = {each["pod"]["name"].partition("-")[0]: each["code"] for each in again["refusals"]}
+    assert codes == {"disrupt": "DoNotDisrupt", "unsafe": "NotSafeToEvict"}
+
+
 def test_while_no_window_is_open_nothing_is_done(town: ControlPlane, tmp_path: Path) -> None:
     made_on_node_1(town, deployment("web"))
     live_at(town, web="node-2")

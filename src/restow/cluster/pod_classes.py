@@ -84,6 +84,7 @@ LOOKED_AT_BY: Final[Mapping[str, Aspect]] = {
     "volume_images": Aspect.IMAGES,
     "ports": Aspect.PORTS,
     "schedulers": Aspect.SCHEDULER,
+    "vetoes": Aspect.RELUCTANCE,
     "gates": Aspect.QUEUE,
     "group_marks": Aspect.RELUCTANCE,
     "volumes": Aspect.VOLUMES,

@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from restow.cluster import pod_parts
 from restow.cluster.pod_holdings import held_key
-from restow.cluster.pod_values import NO_TIME, Flag, GroupMarks, PodVolume
+from restow.cluster.pod_values import NO_TIME, NO_VETOES, Flag, GroupMarks, PodVolume
+from restow.cluster.pod_vetoes import vetoes_of
 from restow.errors import InputError
 from restow.kube.excerpts import title
 from restow.kube.objects import ABSENT, Container, ContainerStatus, Pod, PodAnnotations, PodSpec, PodStatus, Volume
@@ -54,6 +55,7 @@ def keys_of(pod: Pod) -> tuple[Any, ...]:
         b"" if spec.scheduling_gates is ABSENT else bytes(spec.scheduling_gates),
         _group_marks(meta.annotations, spec),
         _volumes(meta.name, spec.volumes) if spec.volumes else (),
+        vetoes_of(meta.annotations, spec.volumes or ()) if meta.annotations else NO_VETOES,
         _states_key(status),
     )
 

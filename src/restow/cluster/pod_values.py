@@ -78,6 +78,25 @@ class Rules:
     pod_anti_affinity: PodAffinity | None = None
 
 
+class PodVetoes(NamedTuple):
+    """What a pod's annotations forbid other programs to do with it."""
+
+    #: ``karpenter.sh/do-not-disrupt``: how long after its start the pod must stay, in nanoseconds; 0 if it need not.
+    do_not_disrupt: int = 0
+    #: Whether ``cluster-autoscaler.kubernetes.io/safe-to-evict`` is "false".
+    unsafe_to_evict: bool = False
+    #: Whether ``safe-to-evict-local-volumes`` names volumes, and not all of the pod's local ones.
+    unsafe_volumes: bool = False
+    #: Whether another program is carrying out an eviction that it was asked for.
+    eviction_in_progress: bool = False
+
+
+#: Of a pod that forbids nothing, as almost all do.
+NO_VETOES = PodVetoes()
+#: ``do_not_disrupt`` of a pod that must stay whatever its age.
+ALWAYS = 2**63 - 1
+
+
 class HostPort(NamedTuple):
     """A port of the node that a pod takes; an empty address is 0.0.0.0."""
 
@@ -158,5 +177,6 @@ class PodTables:
     #: What annotations and ``spec`` say of the groups of pods.
     group_marks: list[GroupMarks]
     volumes: list[tuple[PodVolume, ...]]
+    vetoes: list[PodVetoes]
     states: list[PodStates]
     conditions: list[tuple[Condition, ...]]

@@ -72,6 +72,7 @@ class Pods:
     gates: IdArray
     group_marks: IdArray
     volumes: IdArray
+    vetoes: IdArray
     states: IdArray
     conditions: IdArray
     phase: npt.NDArray[np.int8]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from restow.cluster.pod_values import Flag, GroupMarks, Phase
+from restow.cluster.pod_values import NO_TIME, NO_VETOES, Flag, GroupMarks, Phase, PodVetoes
 from restow.kube.objects import Condition, OwnerReference
 
 
@@ -27,6 +27,10 @@ class PodNow:
     labels: Mapping[str, str] = field(default_factory=dict, hash=False)
     #: What else names its group.
     group_marks: GroupMarks = ()
+    #: status.startTime, or NO_TIME.
+    started: int = NO_TIME
+    #: What its annotations forbid.
+    vetoes: PodVetoes = NO_VETOES
 
     @property
     def is_terminating(self) -> bool:

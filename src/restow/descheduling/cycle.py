@@ -26,6 +26,7 @@ from restow.descheduling.limits import Limits, PriorEviction
 from restow.descheduling.namespace_opt_out import namespace_checks
 from restow.descheduling.node_fit import NodeFit
 from restow.descheduling.placement import EvictOnly, PluginRef, excluded_pods
+from restow.descheduling.vetoes import Vetoes
 from restow.errors import InputError
 from restow.kube.labels import parse_selector
 from restow.policies.arguments import resolve_priority_threshold
@@ -104,6 +105,7 @@ class StrategyRunner:
     #: The nodes that strategies see.
     nodes: IntArray
     labels: LabelGroups
+    vetoes: Vetoes
     _policy: Policy
     _strategies: Mapping[str, Strategy]
     _evictors: Sequence[DefaultEvictor]
@@ -130,8 +132,10 @@ class StrategyRunner:
         thresholds = [_threshold(profile, cluster) for profile in policy.profiles]
         labels = LabelGroups(cluster.pods)
         fit = NodeFit(state, labels)
-        opt_out = namespace_checks(policy.restow.namespaces, cluster)
-        held, moving = _groups(state, policy, nodes) if placement == Placement.PROVE else (None, None)
+        proves, settings = placement == Placement.PROVE, policy.restow
+        held, moving = _groups(state, policy, nodes) if proves else (None, None)
+        vetoes = Vetoes.of(settings.vetoes, cluster, now) if proves else Vetoes.none(cluster)
+        checks = (*namespace_checks(settings.namespaces, cluster), *vetoes.checks)
         evictors = [
             DefaultEvictor(
                 profile.args[DEFAULT_EVICTOR],
@@ -139,13 +143,15 @@ class StrategyRunner:
                 state=state,
                 fit=fit,
                 labels=labels,
-                opt_out=opt_out,
+                vetoes=checks,
                 now=now,
                 held=held,
             )
             for profile, threshold in zip(policy.profiles, thresholds, strict=True)
         ]
-        return StrategyRunner(state, nodes, labels, policy, strategies, evictors, fit, now, placement, steering, moving)
+        return StrategyRunner(
+            state, nodes, labels, vetoes, policy, strategies, evictors, fit, now, placement, steering, moving
+        )
 
     def run(self, arbiter: Arbiter) -> None:
         """Run every strategy once, in order, with an arbiter that decides. Do nothing if there are too few nodes."""
@@ -195,6 +201,7 @@ class StrategyRunner:
             landing_of=arbiter.landing_of,
             moved_from=arbiter.moved_from,
             proves=self._placement == Placement.PROVE,
+            closed=self.vetoes.closed,
             chooses_targets=self._steering == SteeringMode.NOMINATE,
         )
 

@@ -58,7 +58,7 @@ class DefaultEvictor:
         state: ClusterState,
         fit: NodeFit,
         labels: LabelGroups,
-        opt_out: Sequence[Check],
+        vetoes: Sequence[Check],
         now: int,
         held: HeldGroups | None = None,
     ) -> None:
@@ -66,12 +66,12 @@ class DefaultEvictor:
         self._args = args
         self._state = state
         self._fit = fit
-        #: The checks of namespaces (``descheduling.namespace_opt_out``); no annotation of a pod overrides them.
-        self._opt_out = opt_out
         #: The pods that stay because of their groups; no annotation of a pod overrides that either.
         self._held = held
         #: The pod that stays for neither reason, of an evictor that is asked what if.
         self._bypassed = NO_POD
+        #: The checks that no annotation of a pod overrides: opt-outs of namespaces, and what other controllers forbid.
+        self._vetoes = vetoes
         self._checks = static_checks(args, threshold, state.cluster, labels, now)
         #: The annotation that overrides every other check, whatever its value.
         self._always = flagged(pods, Flag.EVICT)
@@ -85,7 +85,7 @@ class DefaultEvictor:
         self._late = _namespace_check(args, state)
         self._namespace_ok = PodColumn(pods, lambda rows: ~self._late.fails.of(rows))
         #: The kinds that the input lacks and because of which pods are protected.
-        self.missing = {each.missing for each in (*opt_out, *self._checks, self._late)} - {""}
+        self.missing = {each.missing for each in (*vetoes, *self._checks, self._late)} - {""}
 
     def passes_filter(self, pods: IntArray) -> BoolArray:
         """Which of these pods pass Filter now."""
@@ -131,7 +131,7 @@ class DefaultEvictor:
         """The result of every check of this profile for one pod now."""
         spared = bool(self._always.values[pod])
         results = [
-            CheckResult(each.code, each.message, not each.fails.values[pod], each.missing) for each in self._opt_out
+            CheckResult(each.code, each.message, not each.fails.values[pod], each.missing) for each in self._vetoes
         ]
         if self._held is not None and self._held.group_of(pod) is not None:
             held = bool(self._held.holds.values[pod])
@@ -171,7 +171,7 @@ class DefaultEvictor:
         """
         holds = ~self._always.of(rows)
         failing = [
-            *[each.fails.of(rows) for each in self._opt_out],
+            *[each.fails.of(rows) for each in self._vetoes],
             self._never.of(rows) & holds,
             *[check.fails.of(rows) & holds for check in self._checks],
         ]
@@ -201,15 +201,15 @@ class DefaultEvictor:
         return reasons
 
     def _with_group(self, failing: list[tuple[RefusalCode, str]], pod: int) -> list[tuple[RefusalCode, str]]:
-        """What keeps a pod of a group that stays: opt-outs of namespaces, the group, then all others."""
+        """What keeps a pod of a group that stays: vetoes, the group, then all others."""
         assert self._held is not None
-        first = sum(message in [each.message for each in self._opt_out] for _, message in failing)
+        first = sum(message in [each.message for each in self._vetoes] for _, message in failing)
         return [*failing[:first], (RefusalCode.GROUP_MEMBER, self._held.sentence(pod)), *failing[first:]]
 
     def _pattern(self, bits: bytes) -> list[tuple[RefusalCode, str]]:
-        """Codes and texts of one combination of failing checks: opt-outs of namespaces, the annotation, then all others."""
-        failing, first = np.unpackbits(np.frombuffer(bits, dtype=np.uint8)).astype(bool), len(self._opt_out)
-        found = [(each.code, each.message) for each, fails in zip(self._opt_out, failing[:first], strict=True) if fails]
+        """Codes and texts of one combination of failing checks: vetoes, the annotation, then all others."""
+        failing, first = np.unpackbits(np.frombuffer(bits, dtype=np.uint8)).astype(bool), len(self._vetoes)
+        found = [(each.code, each.message) for each, fails in zip(self._vetoes, failing[:first], strict=True) if fails]
         if failing[first]:
             return [*found, _ASKS_TO_STAY]
         checks = zip(self._checks, failing[first + 1 : first + 1 + len(self._checks)], strict=True)

@@ -16,12 +16,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from restow.cluster.closed_nodes import leaving_taint
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.snapshot import Cluster
 from restow.descheduling.certainty import MOST_HARM, certainty_of, least_probability, probability_text
 from restow.descheduling.evictor import Reason
 from restow.descheduling.framework import LandingCheck, Suggestion
 from restow.descheduling.placement import Landing, PluginRef
+from restow.descheduling.vetoes import Vetoes
 from restow.policies.codes import Certainty, PlacementConstraint, RefusalCode, Stage, SteeringMode
 from restow.policies.policy import CertaintySetting
 from restow.scheduling.framework.verdicts import histogram, reason_counts
@@ -64,9 +66,12 @@ class Landings:
         replacements: Replacements,
         schedulers: Schedulers,
         missing_data: MissingData,
+        *,
         certainty: CertaintySetting,
+        vetoes: Vetoes,
     ) -> None:
         self._nodes = cluster.nodes
+        self._vetoes = vetoes
         self._replacements = replacements
         self._schedulers = schedulers
         self._missing_data = missing_data
@@ -85,9 +90,10 @@ class Landings:
     ) -> Landing | Reason:
         """Return the landing if it is good with sufficient probability, else why the move is refused."""
         odds = prediction.odds
-        good = accepted(suggestion, source, odds.nodes)
+        good = self._accepted(suggestion, source, odds.nodes)
         if not good.any():
-            return self._no_use(ref, suggestion, source, prediction)
+            closed = self._closed(suggestion, source, odds.nodes)
+            return closed or self._no_use(ref, suggestion, source, prediction)
         probability = odds.of(good)
         if probability < self._least:
             return self._not_certain(suggestion.pod, odds, good, probability)
@@ -111,10 +117,11 @@ class Landings:
             fitting = self._schedulers.fitting(replacement)
             if not fitting.any():
                 return None
-            wanted = self._everywhere[accepted(suggestion, source, self._everywhere)]
+            wanted = self._everywhere[self._accepted(suggestion, source, self._everywhere)]
             found = self._undisturbed(ref, replacement, wanted[fitting[wanted]])
             if not isinstance(found, np.ndarray):
-                return found or self._no_target(ref, suggestion, wanted, fitting)
+                closed = self._closed(suggestion, source, np.flatnonzero(fitting))
+                return found or closed or self._no_target(ref, suggestion, wanted, fitting)
             found = self._cheapest(suggestion, found)
         target = int(found[0] if len(found) == 1 else self._schedulers.best_of(replacement, found)[0])
         return self._unknown_eviction(suggestion.pod) or Landing(
@@ -128,14 +135,17 @@ class Landings:
             steering=SteeringMode.NOMINATE,
         )
 
+    def _accepted(self, suggestion: Suggestion, source: int, nodes: IntArray) -> BoolArray:
+        return accepted(suggestion, source, nodes, self._vetoes)
+
     def _cheapest_accepted(self, suggestion: Suggestion, source: int, nodes: IntArray) -> IntArray:
         """Of some nodes those with the least cost among those that are accepted, or some of them."""
         if len(nodes) == 0:
             return nodes
         cheapest = self._cheapest(suggestion, nodes)
-        found: IntArray = cheapest[accepted(suggestion, source, cheapest)]
+        found: IntArray = cheapest[self._accepted(suggestion, source, cheapest)]
         # Usually the cheapest of all are accepted, and then the others need not be asked about.
-        return found if len(found) else self._cheapest(suggestion, nodes[accepted(suggestion, source, nodes)])
+        return found if len(found) else self._cheapest(suggestion, nodes[self._accepted(suggestion, source, nodes)])
 
     def _cheapest(self, suggestion: Suggestion, nodes: IntArray) -> IntArray:
         """Nodes with the least cost for the strategy, at most ``_ENOUGH`` of them; all nodes if it has no costs."""
@@ -154,6 +164,21 @@ class Landings:
         self._samples += 1
         offset = int(self._samples * _GOLDEN % 1 * count)
         return (_SPACED * count + offset) // _ENOUGH
+
+    def _closed(self, suggestion: Suggestion, source: int, nodes: IntArray) -> Reason | None:
+        """The refusal if a suggestion would accept some of these nodes, but vetoes close all of them; None if it accepts none."""
+        if self._vetoes.closed.is_empty:
+            return None
+        wanted = nodes[_wanted(suggestion, source, nodes, self._vetoes)]
+        if len(wanted) == 0:
+            return None
+        leaving = wanted[self._vetoes.closed.leaving[wanted]]
+        if len(leaving) == 0:
+            message = f"it would land on {self._some_nodes(wanted)}, virtual and never a target"
+            return Stage.PLACEMENT, RefusalCode.VIRTUAL_NODE, message
+        taint = leaving_taint(self._nodes.taint_sets[self._nodes.taints[leaving[0]]])
+        message = f"it would land on {self._some_nodes(leaving)}, about to be removed (taint {taint})"
+        return Stage.PLACEMENT, RefusalCode.LEAVING_NODE, message
 
     def _no_target(self, ref: PluginRef, suggestion: Suggestion, wanted: IntArray, fitting: BoolArray) -> Reason:
         """The refusal if no node is left: none that fits is accepted, or none that is accepted fits."""
@@ -274,10 +299,19 @@ class Landings:
         return some([self._nodes.names[node] for node in nodes[:_NAMED].tolist()], len(nodes))
 
 
-def accepted(suggestion: Suggestion, source: int, nodes: IntArray) -> BoolArray:
-    """Which of some nodes a suggestion accepts as landing places, bool[len(nodes)]."""
+def accepted(suggestion: Suggestion, source: int, nodes: IntArray, vetoes: Vetoes) -> BoolArray:
+    """Which of some nodes a suggestion accepts as landing places and no veto closes, bool[len(nodes)]."""
+    good = _wanted(suggestion, source, nodes, vetoes)
+    return good if vetoes.closed.is_empty else good & ~vetoes.closed.any[nodes]
+
+
+def _wanted(suggestion: Suggestion, source: int, nodes: IntArray, vetoes: Vetoes) -> BoolArray:
+    """The same with the nodes that vetoes close."""
     good = np.ones(len(nodes), dtype=bool) if suggestion.accepts is None else suggestion.accepts(nodes)
-    return good if suggestion.constraint is PlacementConstraint.ANYWHERE else good & (nodes != source)
+    may_return = suggestion.constraint is PlacementConstraint.ANYWHERE
+    if not may_return or vetoes.never_returns(suggestion.pod):
+        good = good & (nodes != source)
+    return good
 
 
 def _gain(ref: PluginRef, suggestion: Suggestion) -> str:

@@ -29,6 +29,7 @@ from restow.descheduling.landings import Landings, PlacementPrediction, missing_
 from restow.descheduling.placement import Landing, Obstacle, PluginRef
 from restow.descheduling.steering import Steerable
 from restow.descheduling.together import RefusalMemory, may_wait, not_probable_enough
+from restow.descheduling.vetoes import Vetoes
 from restow.policies.codes import Certainty, PlacementConstraint, RefusalCode, Stage, SteeringMode
 from restow.policies.policy import CertaintySetting
 from restow.scheduling.framework.verdicts import histogram, reason_counts
@@ -65,6 +66,7 @@ class Prover:
         steering: SteeringMode,
         forbidden: dict[int, Reason],
         groups: MovingGroups | None = None,
+        vetoes: Vetoes,
     ) -> None:
         self._state = state
         self._replacements = replacements
@@ -73,7 +75,9 @@ class Prover:
         self._schedulers = schedulers
         self._budgets = budgets
         self._missing_data = missing_data
-        self._landings = Landings(state.cluster, replacements, schedulers, missing_data, certainty)
+        self._landings = Landings(
+            state.cluster, replacements, schedulers, missing_data, certainty=certainty, vetoes=vetoes
+        )
         self._certainty = certainty
         self._steerable = Steerable(state.cluster, steering)
         self._forbidden = forbidden

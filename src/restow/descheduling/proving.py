@@ -241,6 +241,7 @@ class _Proof:
             steering=self._steering,
             forbidden=self._excluded | forbidden,
             groups=self._runner.moving_groups,
+            vetoes=self._runner.vetoes,
         )
 
     def _reasons(self, move_cycles: Iterable[MoveCycle]) -> _Forbidden:

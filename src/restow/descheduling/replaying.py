@@ -135,6 +135,7 @@ def replay(
         steering=steering,
         forbidden={},
         groups=runner.moving_groups,
+        vetoes=runner.vetoes,
     )
     arbiter = Arbiter(state, limits, prover, runner.moving_groups)
     watchers = runner.watchers(arbiter)

@@ -36,7 +36,16 @@ from restow.executing.outcomes import (
     Waiting,
 )
 from restow.executing.places import Places
-from restow.executing.revalidation import gone, joined, siblings_starting, stale, still_awaited, surplus, unknown
+from restow.executing.revalidation import (
+    gone,
+    joined,
+    siblings_starting,
+    stale,
+    still_awaited,
+    surplus,
+    unknown,
+    vetoed,
+)
 from restow.executing.settings import Clock, Settings, closed, elapsed
 from restow.executing.steering import NoSteering, Steers
 from restow.executing.surroundings import ClusterView, Evicting
@@ -259,6 +268,7 @@ class _Run:
                 OutcomeCode.OPTED_OUT,
                 lambda: withheld(run.view.opt_out(task.move.pod.namespace), run.settings.namespaces),
             ),
+            (OutcomeCode.VETOED, lambda: vetoed(task.move, run.view, run.settings.vetoes, now)),
             (OutcomeCode.NOT_READY, lambda: still_awaited(task, run.view, run.memory)),
             (OutcomeCode.STALE, lambda: stale(task.move, run.view)),
             (OutcomeCode.STALE, lambda: joined(task, run.view, run.settings.group_kinds)),

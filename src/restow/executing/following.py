@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from restow.cluster.pod_values import Phase
 from restow.cluster.pods_now import PodNow
+from restow.descheduling.vetoes import closed_now
 from restow.executing.memory import Awaited, Memory
 from restow.executing.outcomes import Cleared, Landed, Match, Missing, Outcome, Settled, Unready, Unverified, match_of
 from restow.executing.places import Places
@@ -92,10 +93,13 @@ class Following:
     async def _steer(self, task: Task, pod: PodNow) -> None:
         """Nominate a replacement that waits behind its gate. Called once for each, because our view may lag behind.
 
-        A replacement that came without a gate, or whose target no longer takes pods, is withdrawn and so released.
+        A replacement that came without a gate, or whose target no longer takes pods or is about to be removed, is withdrawn
+        and so released.
         """
-        assert task.move.target is not None
-        if pod.is_gated and self._view.takes_pods(task.move.target):
+        target = task.move.target
+        assert target is not None
+        is_open = closed_now(self._settings.vetoes, self._view.node_row(target)) is None
+        if pod.is_gated and is_open and self._view.takes_pods(target):
             await self._steering.nominate(task, pod)
         else:
             await self._steering.withdraw(task)

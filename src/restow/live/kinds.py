@@ -8,8 +8,8 @@ from restow.kube.kinds import KINDS
 
 #: Usage, which metrics.k8s.io serves without watches.
 METRICS = ("NodeMetrics", "PodMetrics")
-#: What only files hold.
-STORED = ("UsageSeries",)
+#: What only files hold. Of a live cluster, two running pods of one virtual machine tell of its migration.
+STORED = ("UsageSeries", "VirtualMachineInstanceMigration")
 #: Kinds that no rule looks at; owners above a ReplicaSet or a Job are told by its own owner reference.
 _UNREAD = ("Deployment", "DaemonSet", "CronJob")
 #: The kinds that decisions depend on.

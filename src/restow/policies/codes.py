@@ -110,6 +110,13 @@ class RefusalCode(StrEnum):
     NAMESPACE_OPTED_OUT = "NamespaceOptedOut"
     NAMESPACE_NOT_OPTED_IN = "NamespaceNotOptedIn"
     GROUP_MEMBER = "GroupMember"
+    #: Another controller forbids it, in ``prove`` placement.
+    DO_NOT_DISRUPT = "DoNotDisrupt"
+    NODE_DO_NOT_DISRUPT = "NodeDoNotDisrupt"
+    NOT_SAFE_TO_EVICT = "NotSafeToEvict"
+    UNSAFE_LOCAL_VOLUMES = "UnsafeLocalVolumes"
+    MIGRATION_IN_PROGRESS = "MigrationInProgress"
+    MIGRATION_COOL_DOWN = "MigrationCoolDown"
     PREFER_NO_EVICTION = "PreferNoEviction"
     MIRROR_POD = "MirrorPod"
     STATIC_POD = "StaticPod"
@@ -143,6 +150,9 @@ class RefusalCode(StrEnum):
     NO_FIT = "NoFit"
     NEEDS_PREEMPTION = "NeedsPreemption"
     SAME_NODE = "SameNode"
+    #: It would only be accepted on nodes that are about to be removed, or on virtual ones.
+    LEAVING_NODE = "LeavingNode"
+    VIRTUAL_NODE = "VirtualNode"
     NO_GAIN = "NoGain"
     NOT_CERTAIN = "NotCertain"
     HARMFUL = "Harmful"
@@ -171,6 +181,8 @@ class OutcomeCode(StrEnum):
     WINDOW = "Window"
     #: The namespace has opted out meanwhile.
     OPTED_OUT = "OptedOut"
+    #: Another controller forbids it by now.
+    VETOED = "Vetoed"
     #: The controller has enough pods without this one, so that no replacement would come.
     SURPLUS = "Surplus"
     #: A pod of the workload is not ready.

@@ -137,6 +137,23 @@ class UsageSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="cam
         return max(self.window if needs_window else 0, self.trend_guard)
 
 
+class VetoSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    """What other controllers forbid, and whether restow listens; in ``prove`` placement only."""
+
+    #: The annotation ``karpenter.sh/do-not-disrupt`` of pods and nodes.
+    karpenter: bool = True
+    #: The annotations ``cluster-autoscaler.kubernetes.io/safe-to-evict`` and ``safe-to-evict-local-volumes`` of pods.
+    cluster_autoscaler: bool = True
+    #: Migrations of virtual machines.
+    kube_virt: bool = True
+    #: How long a machine is left alone after a migration; a longer migration counts with its own length. Nanoseconds.
+    migration_cool_down: Duration = 15 * MINUTE
+    #: Nodes that are about to be removed receive nothing.
+    leaving_nodes: bool = True
+    #: Virtual nodes receive nothing and do not count when nodes are compared.
+    virtual_nodes: bool = True
+
+
 class RestowSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     """The ``restow:`` section, which upstream does not read.
 
@@ -164,6 +181,7 @@ class RestowSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="ca
     windows: tuple[Window, ...] = ()
     #: None: what a Prometheus tells counts as for upstream.
     usage: UsageSettings | None = None
+    vetoes: VetoSettings = VetoSettings()
 
 
 class Policy(Struct, frozen=True):

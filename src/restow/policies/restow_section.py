@@ -34,6 +34,8 @@ def check_restow(settings: RestowSettings) -> Iterator[Issue]:
         yield from (Issue(("restow", "groupLabel"), each) for each in key_problems(settings.group_label))
     waits = (("waitForReady", settings.wait_for_ready), ("waitForBudget", settings.wait_for_budget))
     yield from (Issue(("restow", name), "must be longer than 0s") for name, wait in waits if wait <= 0)
+    if settings.vetoes.migration_cool_down < 0:
+        yield Issue(("restow", "vetoes", "migrationCoolDown"), "must be 0s or longer")
     for index, window in enumerate(settings.windows):
         yield from _check_window(window, index)
 

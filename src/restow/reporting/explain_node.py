@@ -66,6 +66,8 @@ def _load_lines(explanation: NodeExplanation, width: int) -> Iterator[Text]:
         yield from labelled_line("cordoned", "no new pods", width, indent=0, style="yellow")
     if explanation.taints:
         yield from labelled_line("taints", ", ".join(explanation.taints), width, indent=0)
+    if explanation.closed:
+        yield from labelled_line("closed", explanation.closed, width, indent=0, style="yellow")
     for each in sorted(explanation.resources, key=lambda resource: resource_order(resource.name)):
         if each.allocatable and (each.before or each.after or each.name in {"cpu", "memory"}):
             yield from labelled_line(each.name, _load(each), width, indent=0)

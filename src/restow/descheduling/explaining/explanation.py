@@ -206,5 +206,7 @@ class NodeExplanation(Struct, frozen=True, rename="camel"):
     leaving: tuple[Move, ...]
     coming: tuple[Move, ...]
     staying: tuple[Staying, ...]
+    #: Why a plan puts nothing on it; empty if it may.
+    closed: str = ""
     api_version: str = API_VERSION
     kind: str = "NodeExplanation"

@@ -15,6 +15,7 @@ from restow.descheduling.evictor import CheckResult
 from restow.descheduling.explaining.allowing import Allowing
 from restow.descheduling.explaining.changed_clusters import with_evictor, with_object, without_protection
 from restow.descheduling.explaining.explanation import Step
+from restow.descheduling.explaining.lifted_vetoes import lifted_veto
 from restow.descheduling.explaining.trials import PLENTY, Edit, Inputs, Remedy, Trials
 from restow.descheduling.explaining.what_if import WhatIf
 from restow.descheduling.namespace_opt_out import ANNOTATION
@@ -72,6 +73,7 @@ class Lifting:
             RefusalCode.GROUP_MEMBER: self._together,
             RefusalCode.NAMESPACE_OPTED_OUT: self._opt_out,
             RefusalCode.NAMESPACE_NOT_OPTED_IN: self._opt_out,
+            **lifted_veto(what_if.state.cluster, self._pods.original(pod)),
         }
 
     def of(self, checks: Iterable[CheckResult]) -> list[Remedy] | None:

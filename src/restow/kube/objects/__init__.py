@@ -67,6 +67,7 @@ from restow.kube.objects.storage import (
     VolumeAttachment,
 )
 from restow.kube.objects.unreadable import Unreadable
+from restow.kube.objects.virtual_machines import VirtualMachineInstanceMigration
 from restow.kube.objects.volumes import (
     AWSElasticBlockStore,
     GCEPersistentDisk,
@@ -151,6 +152,7 @@ __all__ = [
     "TopologySpreadConstraint",
     "Unreadable",
     "UsageSeries",
+    "VirtualMachineInstanceMigration",
     "Volume",
     "VolumeAttachment",
     "WeightedPodAffinityTerm",

@@ -44,6 +44,8 @@ class Annotations(Struct, frozen=True, gc=False):
     migrated_plugins: str | None = field(default=None, name="storage.alpha.kubernetes.io/migrated-plugins")
     #: Whether a Namespace lets its pods be evicted.
     eviction: str | None = field(default=None, name="restow.dev/eviction")
+    #: Whether Karpenter may disrupt a Node.
+    do_not_disrupt: str | None = field(default=None, name="karpenter.sh/do-not-disrupt")
 
 
 class ObjectMeta(Struct, frozen=True, gc=False, rename="camel"):

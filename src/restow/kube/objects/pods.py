@@ -75,6 +75,13 @@ class PodAnnotations(GroupAnnotations, frozen=True, gc=False):
     mirror: str | None = field(default=None, name="kubernetes.io/config.mirror")
     source: str | None = field(default=None, name="kubernetes.io/config.source")
     request_evict_only: str | None = field(default=None, name="descheduler.alpha.kubernetes.io/request-evict-only")
+    eviction_in_progress: str | None = field(default=None, name="descheduler.alpha.kubernetes.io/eviction-in-progress")
+    do_not_disrupt: str | None = field(default=None, name="karpenter.sh/do-not-disrupt")
+    safe_to_evict: str | None = field(default=None, name="cluster-autoscaler.kubernetes.io/safe-to-evict")
+    #: The names of volumes, separated by commas.
+    safe_local_volumes: str | None = field(
+        default=None, name="cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes"
+    )
 
 
 class PodMeta(Struct, frozen=True, gc=False, rename="camel"):
