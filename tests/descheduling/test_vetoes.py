@@ -255,3 +255,15 @@ def test_pod_that_is_over_is_cleared_away(annotations: Object) -> None:
     failed = web("p", annotations=annotations, phase="Failed")
     done = proven("RemoveFailedPods", {}, a_node("n1"), a_node("n2"), failed, web("q", annotations=annotations))
     assert moved(done) == ["p"]
+
+
+@pytest.mark.parametrize(
+    ("annotations", "goes"), [({}, True), ({DO_NOT_DISRUPT: "true"}, False)], ids=["free", "vetoed"]
+)
+def test_veto_of_one_pod_keeps_its_whole_group(annotations: Object, goes: bool) -> None:
+    group = {"labels": {"ray.io/cluster": "ray"}}
+    pods = [web("head", **group), web("worker", node="n2", annotations=annotations, **group)]
+    done = plan(pods, groups="together")
+    assert (set(moved(done)), "DoNotDisrupt" in {each[1] for each in reasons(done).values()}) == (
+        ({"head", "worker"}, False) if goes else (set(), True)
+    )
