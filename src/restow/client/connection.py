@@ -50,11 +50,14 @@ async def connect(
 async def open_session() -> AsyncIterator[aiohttp.ClientSession]:
     """HTTP without cookies, over ``MOST_CONNECTIONS`` at most, which are closed at the end."""
     sockets = Sockets()
-    connector = aiohttp.TCPConnector(
-        limit=MOST_CONNECTIONS, keepalive_timeout=_KEEP_ALIVE, socket_factory=sockets.make
-    )
+    connector = aiohttp.TCPConnector(limit=MOST_CONNECTIONS, keepalive_timeout=_KEEP_ALIVE, socket_factory=sockets.make)
     try:
-        async with aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar()) as session:
+        async with aiohttp.ClientSession(
+            connector=connector,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            # ``bodies`` does it, up to a size.
+            auto_decompress=False,
+        ) as session:
             yield session
     finally:
         await sockets.end()

@@ -14,6 +14,7 @@ from typing import Final
 import msgspec
 from msgspec import Raw, Struct
 
+from restow.client import bodies
 from restow.client.credentials import Credentials, Endpoint, Fixed, Identity, OverTls, TokenFile, WithHeaders, basic
 from restow.client.errors import ApiError, BadRequest, ClientError
 from restow.client.proxies import is_http, proxy_for, split_user
@@ -156,7 +157,7 @@ async def query_history(prometheus: Api, promql: str, seconds: int, step: int) -
 async def _asked(prometheus: Api, promql: str, form: str, samples: Callable[[Raw], Iterator[Sample]]) -> Answer:
     where = f"Prometheus at {prometheus.endpoint.server}"
     try:
-        data = await prometheus.read(_QUERY, {"query": promql}, _data)
+        data = await prometheus.up_to(bodies.QUERY).read(_QUERY, {"query": promql}, _data)
         if data.result_type != form:
             raise WrongFormError(data.result_type)
         return Answer(tuple(samples(data.result)), prometheus.server_time.now())
