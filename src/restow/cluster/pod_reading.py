@@ -117,8 +117,13 @@ def flags_of(pod: Pod) -> int:
     if spec.resource_claims is not ABSENT and bytes(spec.resource_claims) not in _NO_CLAIMS:
         flags |= Flag.RESOURCE_CLAIMS
     if spec.scheduling_gates is not ABSENT and _STEERING_GATE in bytes(spec.scheduling_gates):
-        flags |= Flag.STEERING_GATE
+        flags |= _gate_flags(bytes(spec.scheduling_gates))
     return int(flags)
+
+
+def _gate_flags(gates: bytes) -> Flag:
+    """The flags of a pod with gates, as JSON, steering's among them."""
+    return Flag.STEERING_GATE | (Flag.OTHER_GATES if gates.count(b'"name"') > 1 else Flag(0))
 
 
 def _annotation_flags(annotations: PodAnnotations) -> int:

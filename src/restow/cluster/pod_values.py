@@ -59,6 +59,8 @@ class Flag(enum.IntFlag):
     INDEX_FAILED = 1024
     #: It waits behind the scheduling gate that steering holds new pods back with.
     STEERING_GATE = 2048
+    #: Behind that gate, it waits behind gates of others too (``spec.schedulingGates``).
+    OTHER_GATES = 16384
 
 
 @dataclass(slots=True, frozen=True)

@@ -43,6 +43,11 @@ class PodNow:
         return bool(self.flags & Flag.STEERING_GATE)
 
     @property
+    def waits_for_others(self) -> bool:
+        """Whether it waits behind the gate of steering, and behind gates of others too."""
+        return bool(self.flags & Flag.OTHER_GATES)
+
+    @property
     def is_ready(self) -> bool:
         """Whether its condition Ready says so."""
         return any(each.type == "Ready" and each.status == "True" for each in self.conditions)

@@ -77,7 +77,8 @@ class Following:
         pause = _FIRST_PAUSE
         while True:
             pod = self._now(task, pod)
-            if task.is_steered and pod is not None and pod.uid != steered:
+            # A nomination behind somebody else's gate would hold a place that the pod may not need for long.
+            if task.is_steered and pod is not None and pod.uid != steered and not pod.waits_for_others:
                 steered = pod.uid
                 await self._steer(task, pod)
             if landed is None and pod is not None and pod.node is not None:
@@ -94,7 +95,7 @@ class Following:
         """Nominate a replacement that waits behind its gate. Called once for each, because our view may lag behind.
 
         A replacement that came without a gate, or whose target no longer takes pods or is about to be removed, is withdrawn
-        and so released.
+        and so released; and so is one that ``Releasing`` has released because others did not take their gates off in time.
         """
         target = task.move.target
         assert target is not None
