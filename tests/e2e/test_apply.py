@@ -291,7 +291,7 @@ def test_ctrl_c_begins_nothing_more_and_follows_what_was_evicted(town: ControlPl
 class TestSteered:
     def test_replacements_go_where_the_plan_says_and_no_entry_is_left(self, town: ControlPlane, tmp_path: Path) -> None:
         """The stock scheduler would put them right back on the emptiest nodes."""
-        for thing in component("steering", "config-map", "gating"):
+        for thing in component("steering", "config-map", "gating", "guarding"):
             town.admin.create(thing)
         with town.cordoned(["node-3", "node-4"]):
             town.admin.create(deployment("base", 4, cpu="1"))

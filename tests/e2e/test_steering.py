@@ -179,6 +179,7 @@ def test_nobody_else_gives_pods_the_gate(spread: ControlPlane) -> None:
     wait_until("its pod is refused", lambda: "only restow gives pods" in problems())
     assert pods_of(spread.admin, "gated") == []
     spread.admin.create({**bare, "spec": {"containers": [container], "schedulingGates": [{"name": "other"}]}})
+    spread.admin.delete("Pod", "bare", at_once=True)
 
 
 def owner(thing: Object) -> str:
