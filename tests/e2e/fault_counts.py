@@ -88,7 +88,7 @@ def _part(seeds: range, job: int, jobs: int, directory: Path) -> subprocess.Pope
     # A pair of suites that has no seed is left out.
     files = [file for variable, file in SUITES.items() if range(*map(int, named[variable].split(":")))]
     record = {_RECORD: str(directory / f"{job}.jsonl")}
-    command = [sys.executable, "-m", "pytest", "-m", "e2e", "-q", "--timeout=0", "-p", "no:cacheprovider", *files]
+    command = [sys.executable, "-m", "pytest", "-m", "e2e", "-q", "--timeout=0", *files]
     with (directory / f"{job}.log").open("wb") as log:
         return subprocess.Popen(
             command, cwd=ROOT, env=os.environ | named | record, stdout=log, stderr=subprocess.STDOUT
