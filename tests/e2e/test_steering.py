@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -180,6 +181,53 @@ def test_nobody_else_gives_pods_the_gate(spread: ControlPlane) -> None:
     assert pods_of(spread.admin, "gated") == []
     spread.admin.create({**bare, "spec": {"containers": [container], "schedulingGates": [{"name": "other"}]}})
     spread.admin.delete("Pod", "bare", at_once=True)
+
+
+#: Pods that a tenant creates with the gate.
+CROWD = int(os.environ.get("RESTOW_E2E_GATED", "300"))
+
+
+def test_any_number_of_pods_that_bring_the_gate_along_take_few_connections(
+    spread: ControlPlane, tmp_path: Path
+) -> None:
+    """Where the policy that refuses them is not installed."""
+    binding = spread.admin.get("ValidatingAdmissionPolicyBinding", "restow-steering-gate")
+    spread.admin.delete("ValidatingAdmissionPolicyBinding", "restow-steering-gate")
+    container = {"name": "main", "image": "web"}
+    stay = {"kubernetes.io/hostname": "nowhere"}
+    bare: Object = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "spec": {"containers": [container], "nodeSelector": stay, **GATE},
+    }
+
+    def accepted() -> bool:
+        metadata = {"name": "bare", "namespace": "default"}
+        return spread.admin.ask("POST", "/api/v1/namespaces/default/pods", {**bare, "metadata": metadata}).status == 201
+
+    wait_until("nothing refuses them", accepted)
+    try:
+        named = ({"name": f"gated-{at}", "namespace": "default"} for at in range(CROWD))
+        spread.admin.create_all([{**bare, "metadata": each} for each in named])
+        with restow(spread, tmp_path) as running:
+            descriptors = Path(f"/proc/{running.pid}/fd")
+            most = 0
+
+            def released() -> bool:
+                nonlocal most
+                most = max(most, len(list(descriptors.iterdir())))
+                return not gated(spread)
+
+            wait_until("none waits", released, timeout=120.0, every=0.02)
+            print(f"{CROWD} gated pods: {most} descriptors, {running.peak_rss() >> 20} MiB at most")
+            assert most < 150
+            running.send(signal.SIGTERM)
+            assert running.wait() == 0
+    finally:
+        spread.admin.create({key: binding[key] for key in ("apiVersion", "kind", "spec")} | {"metadata": GATE_BINDING})
+
+
+GATE_BINDING = {"name": "restow-steering-gate"}
 
 
 def owner(thing: Object) -> str:
