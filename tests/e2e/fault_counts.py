@@ -85,7 +85,7 @@ def _part(seeds: range, job: int, jobs: int, directory: Path) -> subprocess.Pope
     named = {
         variable: f"{seeds.start + len(SUITES) * job + at}:{seeds.stop}:{step}" for at, variable in enumerate(SUITES)
     }
-    # A pair of suites that has no seed is left out.
+    # Suites without a seed are left out.
     files = [file for variable, file in SUITES.items() if range(*map(int, named[variable].split(":")))]
     record = {_RECORD: str(directory / f"{job}.jsonl")}
     command = [sys.executable, "-m", "pytest", "-m", "e2e", "-q", "--timeout=0", *files]

@@ -94,9 +94,9 @@ class Guard:
     resources: tuple[str, ...]
 
     @property
-    def rights(self) -> tuple[Right, Right]:
+    def rights(self) -> tuple[Right, ...]:
         """What has to be permitted to see whether it is in force."""
-        return tuple(Right(each, self.name, "", "get") for each in (VALIDATING_POLICIES, VALIDATING_POLICY_BINDINGS))  # type: ignore[return-value]
+        return tuple(Right(each, self.name, "", "get") for each in (VALIDATING_POLICIES, VALIDATING_POLICY_BINDINGS))
 
 
 STEERING: Final = Guard("restow-steering", "deploy/kubernetes/steering/guarding.yaml", ("pods", "pods/status"))
