@@ -6,8 +6,9 @@ import pytest
 
 from builders import a_node, a_pdb, a_pod, requirement
 from descheduling.harness import a_cluster
-from restow.cluster.budgets import covered
+from restow.cluster.budgets import CoveringBudgets
 from restow.cluster.label_groups import LabelGroups
+from restow.cluster.state import ClusterState
 
 PODS = [a_pod("a", labels={"app": "a"}), a_pod("b", labels={"app": "b"}), a_pod("c", namespace="other")]
 
@@ -30,6 +31,17 @@ PODS = [a_pod("a", labels={"app": "a"}), a_pod("b", labels={"app": "b"}), a_pod(
 )
 def test_covered(budgets, names):
     cluster = a_cluster(a_node("n1"), *PODS, *budgets)
-    labels = LabelGroups(cluster.pods)
-    found = covered(cluster, labels)
-    assert [name for pod, name in enumerate(cluster.pods.names) if labels.groups.values[pod] in found] == names
+    covering = CoveringBudgets(cluster, LabelGroups(cluster.pods))
+    assert [name for pod, name in enumerate(cluster.pods.names) if covering.of(pod)] == names
+
+
+def test_a_pod_with_labels_that_were_not_there_is_covered_like_any_other():
+    budgets = [a_pdb(name, selector={"matchLabels": {"app": name}}) for name in ("a", "new")]
+    state = ClusterState(a_cluster(a_node("n1"), *PODS, *budgets, a_pdb("c", namespace="other", selector={})))
+    pods = state.cluster.pods
+    covering = CoveringBudgets(state.cluster, LabelGroups(pods))
+    labels = {name: pods.intern("labels", {"app": name}) for name in ("new", "strange")}
+    pod, namespace = pods.names.index("a"), pods.intern("namespaces", "empty")
+    came = [state.reserve(pod, {"labels": each}) for each in (pods.labels[pod], labels["new"], labels["strange"])]
+    elsewhere = state.reserve(pod, {"labels": labels["new"], "namespace": namespace})
+    assert [list(covering.of(each)) for each in (*came, elsewhere)] == [[0], [1], [], []]

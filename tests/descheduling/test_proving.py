@@ -45,6 +45,22 @@ def test_budgets_spread_the_work_over_several_plans() -> None:
     assert [len(moved(cycle)) for cycle in made] == [2, 2, 0]
 
 
+def test_a_profile_protects_pods_without_budget_after_another_has_moved_some() -> None:
+    """The second evictor first looks at the pods when one has come, and rows for more of them are there already."""
+    pods = [
+        a_pod(name, node="n0", owner=OWNER, labels={"app": name}, created=ago(3600))
+        for name in ("old", "covered", "bare")
+    ]
+    of_old = {"maxPodLifeTimeSeconds": 60, "labelSelector": {"matchLabels": {"app": "old"}}}
+    policy = a_policy(LIFE, of_old)
+    [second] = a_policy(LIFE, {"maxPodLifeTimeSeconds": 60}, evictor={"ignorePodsWithoutPDB": True})["profiles"]
+    policy["profiles"].append(second | {"name": "second"})
+    budget = a_pdb("covered", selector=selector(labels={"app": "covered"}), disruptions_allowed=1)
+    made = prove([*NODES, budget, *pods, *TOLD], policy)
+    assert moved(made) == ["old", "covered"]
+    assert codes(made) == {"bare": "PodsWithoutPDB"}
+
+
 @pytest.mark.parametrize("strategy", [DUPLICATES, "RemovePodsViolatingTopologySpreadConstraint", LIFE, LEVEL])
 def test_a_cluster_that_has_lost_all_its_nodes_is_left_alone(strategy: str) -> None:
     """A live one may; its pods are on nodes that nobody knows."""

@@ -26,7 +26,7 @@ MOVING_SUBJECTS = (*STRATEGIES, MIXED)
 #: Strategies that do not mind where a pod lands: they have it started anew.
 TIMELESS = frozenset(("PodLifeTime", "RemoveFailedPods", "RemovePodsHavingTooManyRestarts"))
 #: Oddities because of which pods stay.
-_HOLDING = {
+HOLDING = {
     "annotations",
     "bare",
     "critical",
@@ -49,7 +49,7 @@ def a_moving_case(subject: str, seed: int) -> Case:
     chance.choose_traits(wanted)
     chance.traits -= {"malformed"}
     if chance.maybe(0.7):
-        chance.traits -= _HOLDING - wanted
+        chance.traits -= HOLDING - wanted
     cluster = enriched(chance, a_random_cluster(chance))
     if chance.maybe(0.1):
         # Nobody knows whether there are services then, which leaves scores in the dark.

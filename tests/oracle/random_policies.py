@@ -6,6 +6,7 @@ Half of them are written as JSON, half as YAML. All of them load; ``random_fault
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping, Sequence
 
 import yaml
 
@@ -23,6 +24,8 @@ BALANCE = {
     "RemovePodsViolatingTopologySpreadConstraint",
 }
 NODE_SELECTORS = ("pool=a", "pool in (a, b),disk", "disk!=hdd", "!pool", "gen>3", "")
+#: Pods that deprecated switches let be evicted.
+EVICTABLE = ("LocalStoragePods", "DaemonSetPods", "SystemCriticalPods", "FailedBarePods")
 LIMITS = ("maxNoOfPodsToEvictPerNode", "maxNoOfPodsToEvictPerNamespace", "maxNoOfPodsToEvictTotal")
 
 
@@ -37,6 +40,17 @@ def a_mixed_policy(chance: Chance) -> Object:
     for index in range(chance.weighted({1: 5, 2: 3, 3: 1})):
         strategies = chance.some(STRATEGIES, least=0 if index else 2, most=5)
         profiles.append(_profile(chance, f"P{index}", strategies))
+    return _header() | _settings(chance) | {"profiles": profiles}
+
+
+def several_profiles(chance: Chance, count: int, options: Sequence[str], evictor: Callable[[Chance], Object]) -> Object:
+    """A policy of so many profiles, each with a few of the strategies and with an evictor of its own."""
+    profiles = []
+    for index in range(count):
+        profile = _profile(chance, f"P{index}", chance.some(options, least=2, most=5))
+        configs = [each for each in profile["pluginConfig"] if each["name"] != "DefaultEvictor"]
+        profile["pluginConfig"] = [{"name": "DefaultEvictor", "args": evictor(chance)}, *configs]
+        profiles.append(profile)
     return _header() | _settings(chance) | {"profiles": profiles}
 
 
@@ -101,6 +115,39 @@ def evictor_arguments(chance: Chance) -> Object:
     )
 
 
+def every_evictor_argument(chance: Chance) -> Object:
+    """Arguments of DefaultEvictor: a few of all that there are, each as often as the others, and mostly lenient."""
+    options: Mapping[str, Callable[[], object]] = {
+        "nodeFit": lambda: chance.choice([True, False]),
+        "nodeSelector": lambda: chance.choice(NODE_SELECTORS),
+        "labelSelector": lambda: label_selector(chance),
+        "namespaceLabelSelector": lambda: {"matchLabels": {"team": chance.choice(["red", "blue"])}},
+        "priorityThreshold": lambda: chance.choice([{"name": "high"}, {"value": 500}, {"value": 2_000_000_000}]),
+        "minReplicas": lambda: chance.randint(0, 3),
+        "minPodAge": lambda: chance.choice(["0s", "1h", "601s"]),
+        "noEvictionPolicy": lambda: chance.choice(["Preferred", "Mandatory"]),
+    }
+    chosen = {name: options[name]() for name in chance.some(list(options), least=0, most=3)}
+    return chosen | (_switches(chance) if chance.maybe(0.5) else _listed_protections(chance))
+
+
+def _switches(chance: Chance) -> Object:
+    """The deprecated switches of the protections."""
+    lenient = {f"evict{name}": True for name in EVICTABLE if chance.maybe(0.6)}
+    return lenient | {name: True for name in ("ignorePvcPods", "ignorePodsWithoutPDB") if chance.maybe(0.3)}
+
+
+def _listed_protections(chance: Chance) -> Object:
+    disabled = ["PodsWithLocalStorage", "SystemCriticalPods", "FailedBarePods", "DaemonSetPods"]
+    extra = ["PodsWithPVC", "PodsWithoutPDB", "PodsWithResourceClaims"]
+    protections = given(
+        defaultDisabled=chance.some(disabled, most=4) if chance.maybe(0.8) else None,
+        extraEnabled=chance.some(extra, most=3) if chance.maybe(0.5) else None,
+        config=_claims_config(chance) if chance.maybe(0.5) else None,
+    )
+    return {"podProtections": protections} if protections else {}
+
+
 def _priority_threshold(chance: Chance) -> Object | None:
     if not chance.maybe(0.1):
         return None
@@ -110,8 +157,7 @@ def _priority_threshold(chance: Chance) -> Object | None:
 
 def _protections(chance: Chance) -> Object:
     if chance.maybe(0.4):
-        switches = ("LocalStoragePods", "DaemonSetPods", "SystemCriticalPods", "FailedBarePods")
-        old = {f"evict{name}": True for name in switches if chance.maybe(0.5)}
+        old = {f"evict{name}": True for name in EVICTABLE if chance.maybe(0.5)}
         return old | {name: True for name in ("ignorePvcPods", "ignorePodsWithoutPDB") if chance.maybe(0.15)}
     disabled = ["PodsWithLocalStorage", "SystemCriticalPods", "FailedBarePods", "DaemonSetPods"]
     protections = given(

@@ -6,11 +6,49 @@ everything, and one that does not compile is skipped. Source: policy/v1, Kuberne
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Sequence
+
 from restow.cluster.interning import IntArray
 from restow.cluster.label_groups import LabelGroups
 from restow.cluster.snapshot import Cluster
-from restow.kube.labels import NOTHING, selector_from
+from restow.kube.labels import NOTHING, Selector, selector_from
 from restow.kube.objects import PodDisruptionBudget
+
+
+class CoveringBudgets:
+    """The budgets of a cluster by the pods that they cover, of pods that come later too."""
+
+    def __init__(self, cluster: Cluster, labels: LabelGroups) -> None:
+        self._pods = cluster.pods
+        self._labels = labels
+        budgets = list(cluster.kind("PodDisruptionBudget").values())
+        #: Namespace and selector of each budget.
+        self._selections = [(each.metadata.namespace, _selector(each)) for each in budgets]
+        self._of_group: defaultdict[int, list[int]] = defaultdict(list)
+        for position, budget in enumerate(budgets):
+            for group in covered_groups(budget, cluster, labels):
+                self._of_group[group].append(position)
+        #: How many groups of pods, labelled alike, the budgets above are known of.
+        self._known = len(labels.groups)
+
+    def of(self, pod: int) -> Sequence[int]:
+        """The budgets that cover a pod: their positions among those that the cluster had."""
+        group = self._labels.groups.values[pod]
+        while self._known <= group:
+            self._meet_group(self._known)
+            self._known += 1
+        return self._of_group.get(group, ())
+
+    def _meet_group(self, group: int) -> None:
+        namespace, labels = self._pods.tables.namespaces[self._labels.namespace(group)], self._labels.labels(group)
+        covering = [
+            position
+            for position, (own, selector) in enumerate(self._selections)
+            if own == namespace and selector.matches(labels)
+        ]
+        if covering:
+            self._of_group[group] = covering
 
 
 def covered_pods(budget: PodDisruptionBudget, cluster: Cluster, labels: LabelGroups) -> IntArray:
@@ -23,14 +61,11 @@ def covered_groups(budget: PodDisruptionBudget, cluster: Cluster, labels: LabelG
     namespaces = cluster.pods.tables.namespaces
     if budget.metadata.namespace not in namespaces:
         return []
+    return labels.matching_groups(_selector(budget), [namespaces.index(budget.metadata.namespace)])
+
+
+def _selector(budget: PodDisruptionBudget) -> Selector:
     try:
-        selector = selector_from(budget.spec.selector)
+        return selector_from(budget.spec.selector)
     except ValueError:
-        selector = NOTHING
-    return labels.matching_groups(selector, [namespaces.index(budget.metadata.namespace)])
-
-
-def covered(cluster: Cluster, labels: LabelGroups) -> frozenset[int]:
-    """The groups of pods, labelled alike, that some budget covers."""
-    budgets = cluster.kind("PodDisruptionBudget").values()
-    return frozenset(group for each in budgets for group in covered_groups(each, cluster, labels))
+        return NOTHING

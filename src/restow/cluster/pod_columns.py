@@ -3,6 +3,10 @@
 A ``PodColumn`` holds one value a pod, ``PodGroups`` the pods that are alike in some columns, a ``PodIndex`` the pods by
 keys. All of them catch up when they are asked, in time proportional to the rows that were written since. As long as
 none is, ``values`` is an attribute like any other: there is one for each rule, and each is asked about every pod.
+
+While a plan is made pods come, so whatever outlives one move and has an entry for each pod is one of these, or asks one
+of them. An array that was computed once lacks the pods that came since. Rows that no pod has had yet (``Pods.used``) have
+no value: no rule is asked about them.
 """
 
 from __future__ import annotations
@@ -51,13 +55,14 @@ class PodColumn(_Follower, Generic[Scalar]):
 
     @cached_property
     def values(self) -> npt.NDArray[Scalar]:
-        """The values of all pods; not to be changed."""
+        """The values of all pods, as long as the columns of ``Pods`` are; not to be changed."""
         new, count = self._new_rows(), len(self._pods.names)
         if self._known is None:
-            self._known = self.of(np.arange(count))
-        elif new:
-            if count > len(self._known):
-                self._known = _lengthened(self._known, count)
+            self._known = self.of(np.arange(self._pods.used))
+            new = []
+        if count > len(self._known):
+            self._known = _lengthened(self._known, count)
+        if new:
             rows: IntArray = np.array(new if len(new) == 1 else list(set(new)), dtype=np.int64)
             self._known[rows] = self.of(rows)
         return self._known[:count]
@@ -73,7 +78,7 @@ class PodGroups(_Follower):
         super().__init__(pods)
         self._columns = columns
         self._labels = labels
-        group, table = combine(*map(self._column, columns))
+        group, table = combine(*(self._column(name)[: pods.used] for name in columns))
         #: The values of each group in the columns; those of groups that came are there once ``values`` was asked for.
         self.table: list[tuple[int, ...]] = [tuple(row) for row in table.tolist()]
         self._group: list[int] = group.tolist()
@@ -89,7 +94,7 @@ class PodGroups(_Follower):
 
     @cached_property
     def values(self) -> list[int]:
-        """The group of each pod; not to be changed."""
+        """The group of each pod, of every row in use; not to be changed."""
         new = self._new_rows()
         if new and self._labels is not None:
             self._follow(self._labels.catch_up())
@@ -215,6 +220,6 @@ def by_value(
 
 def _lengthened(values: npt.NDArray[Scalar], count: int) -> npt.NDArray[Scalar]:
     """The values with room for so many pods and some more."""
-    longer: npt.NDArray[Scalar] = np.empty((count + count // 8, *values.shape[1:]), dtype=values.dtype)
+    longer: npt.NDArray[Scalar] = np.zeros((count + count // 8, *values.shape[1:]), dtype=values.dtype)
     longer[: len(values)] = values
     return longer

@@ -122,11 +122,16 @@ class Pods:
         other._rows_in_order = self._rows_in_order  # noqa: SLF001
         return other
 
+    @property
+    def used(self) -> int:
+        """How many rows some pod has had: they come first, and those after them say nothing of a pod."""
+        return len(self.names) - self._spare
+
     def read(self) -> BoolArray:
         """The pods that were read, and are no replacements, bool[pod]."""
         read: BoolArray = self.replaces == NO_POD
         read[self._free] = False
-        read[len(read) - self._spare :] = False
+        read[self.used :] = False
         return read
 
     def row(self, pod: int) -> PodRow:
@@ -203,7 +208,7 @@ class Pods:
             self.uids += [""] * _STEP
             self._resize(len(self.names))
         self._spare -= 1
-        return len(self.names) - self._spare - 1, is_first
+        return self.used - 1, is_first
 
     def _fill_spare_rows(self, pod: int) -> None:
         """Have rows that no pod has had yet say what one pod's says, so that nothing new is found in them."""

@@ -8,14 +8,14 @@ Source: policy/v1 eviction, Kubernetes 1.36.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
 
-from restow.cluster.budgets import covered_pods
+from restow.cluster.budgets import CoveringBudgets
 from restow.cluster.label_groups import LabelGroups
 from restow.cluster.left_out import UnreadableBudget
 from restow.cluster.pod_values import Flag, Phase
@@ -60,7 +60,8 @@ class DisruptionBudgets:
     """The budgets of a cluster and what a plan has used of them."""
 
     _budgets: list[tuple[Key, PodDisruptionBudget]]
-    _of_pod: dict[int, list[int]]
+    #: None: nothing is covered.
+    _covers: CoveringBudgets | None
     _cluster: Cluster
     #: None: evictions never make a Job fail.
     _jobs: JobFailures | None = None
@@ -70,16 +71,12 @@ class DisruptionBudgets:
     def of(cluster: Cluster, labels: LabelGroups) -> DisruptionBudgets:
         """The budgets of a cluster before any eviction is counted."""
         budgets = list(cluster.kind(_KIND).items())
-        of_pod: defaultdict[int, list[int]] = defaultdict(list)
-        for position, (_, budget) in enumerate(budgets):
-            for pod in covered_pods(budget, cluster, labels).tolist():
-                of_pod[pod].append(position)
-        return DisruptionBudgets(budgets, dict(of_pod), cluster, JobFailures.of(cluster))
+        return DisruptionBudgets(budgets, CoveringBudgets(cluster, labels), cluster, JobFailures.of(cluster))
 
     @staticmethod
     def none(cluster: Cluster) -> DisruptionBudgets:
         """No budgets at all: every pod may be evicted."""
-        return DisruptionBudgets([], {}, cluster)
+        return DisruptionBudgets([], None, cluster)
 
     def copy(self) -> DisruptionBudgets:
         """A copy that counts further evictions separately."""
@@ -129,9 +126,9 @@ class DisruptionBudgets:
         if self._jobs is not None:
             self._jobs.count(pod)
 
-    def _covering(self, pod: int) -> list[int]:
+    def _covering(self, pod: int) -> Sequence[int]:
         """The positions of the budgets in which the eviction of a pod counts."""
-        found = self._of_pod.get(pod)
+        found = self._covers.of(pod) if self._covers is not None else ()
         if not found or self._cluster.pods.phase[pod] in _UNBUDGETED:
             return []
         return found if len(found) > 1 or not self._needs_none(pod, self._budgets[found[0]][1]) else []

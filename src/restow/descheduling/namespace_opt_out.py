@@ -10,7 +10,7 @@ API server does not show them, some namespace may have opted out, so nothing may
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -36,12 +36,11 @@ def namespace_checks(chosen: Namespaces, cluster: Cluster) -> tuple[Check, ...]:
     if is_missing(chosen, cluster):
         return (unknown_check(_KIND, everywhere(cluster.pods), f"the annotation {ANNOTATION} of "),)
     said = _said(cluster)
-    names = said.keys() | set(cluster.pods.tables.namespaces)
-    held = {name: withheld(said.get(name), chosen) for name in names}
-    out, silent = ({name for name, why in held.items() if why == told} for told in (_OUT, _NOT_IN))
-    checks = [Check(RefusalCode.NAMESPACE_OPTED_OUT, _OUT, _among(out, cluster))] if out else []
+    checks = []
+    if any(withheld(value, chosen) for value in said.values()):
+        checks.append(Check(RefusalCode.NAMESPACE_OPTED_OUT, _OUT, _withheld(_OUT, said, chosen, cluster)))
     if chosen == "annotated":
-        checks.append(Check(RefusalCode.NAMESPACE_NOT_OPTED_IN, _NOT_IN, _among(silent, cluster)))
+        checks.append(Check(RefusalCode.NAMESPACE_NOT_OPTED_IN, _NOT_IN, _withheld(_NOT_IN, said, chosen, cluster)))
     return tuple(checks)
 
 
@@ -75,6 +74,11 @@ def _said(cluster: Cluster) -> dict[str, str]:
     return {name: given.eviction for name, given in found if given is not None and given.eviction is not None}
 
 
-def _among(names: set[str], cluster: Cluster) -> PodColumn[np.bool_]:
-    """Whether each pod is in one of some namespaces."""
-    return by_value(cluster.pods, "namespace", "namespaces", lambda many: [name in names for name in many])
+def _withheld(why: str, said: Mapping[str, str], chosen: Namespaces, cluster: Cluster) -> PodColumn[np.bool_]:
+    """Whether each pod is in a namespace whose pods must stay for this reason."""
+    return by_value(
+        cluster.pods,
+        "namespace",
+        "namespaces",
+        lambda names: [withheld(said.get(each), chosen) == why for each in names],
+    )

@@ -144,7 +144,7 @@ class NodeFit:
     @cached_property
     def _namesakes(self) -> PodIndex[str]:
         pods = self._state.cluster.pods
-        return PodIndex(pods, np.arange(len(pods)), lambda rows: [(pods.names[each],) for each in rows])
+        return PodIndex(pods, np.arange(pods.used), lambda rows: [(pods.names[each],) for each in rows])
 
     def _fitting(self, pod: int) -> BoolArray:
         fits = self._verdict(self.classes.values[pod]).fits

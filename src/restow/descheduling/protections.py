@@ -12,7 +12,7 @@ from functools import partial
 
 import numpy as np
 
-from restow.cluster.budgets import covered
+from restow.cluster.budgets import CoveringBudgets
 from restow.cluster.interning import BoolArray, IntArray, Interner
 from restow.cluster.label_groups import LabelGroups
 from restow.cluster.pod_columns import PodColumn, by_value
@@ -116,14 +116,14 @@ def _named(
 def _budget_check(cluster: Cluster, labels: LabelGroups) -> Check:
     if not cluster.has_list(_BUDGET):
         return unknown_check(_BUDGET, everywhere(cluster.pods))
-    groups = covered(cluster, labels)
     message = "pod does not have a PodDisruptionBudget and is protected against eviction"
-    return Check(RefusalCode.PODS_WITHOUT_PDB, message, PodColumn(cluster.pods, partial(_uncovered, labels, groups)))
+    covering = CoveringBudgets(cluster, labels)
+    return Check(RefusalCode.PODS_WITHOUT_PDB, message, PodColumn(cluster.pods, partial(_uncovered, covering)))
 
 
-def _uncovered(labels: LabelGroups, covering: frozenset[int], rows: IntArray) -> BoolArray:
+def _uncovered(covering: CoveringBudgets, rows: IntArray) -> BoolArray:
     """Which pods no budget covers."""
-    return np.array([group not in covering for group in labels.groups.of_pods(rows)], dtype=bool)
+    return np.array([not covering.of(pod) for pod in rows.tolist()], dtype=bool)
 
 
 def _bare_check(cluster: Cluster, *, failed_are_protected: bool) -> Check:
@@ -180,12 +180,16 @@ def _claim_checks(args: DefaultEvictorArgs, cluster: Cluster) -> list[Check]:
         return np.array(messages.ids(found), dtype=np.int64)
 
     failure = PodColumn(pods, failures)
-    # Asking once finds all texts that there are.
+    # Asking once finds all texts that there are, except for pods that come later.
     known = messages.keys() if len(failure.values) else []
     texts = [(number, text) for number, text in enumerate(known) if text is not None]
+    later = PodColumn(pods, lambda rows: np.greater_equal(failure.values[rows], len(known)))
     return [
-        Check(RefusalCode.PODS_WITH_PVC, text, PodColumn(pods, partial(_is_failure, failure, number)))
-        for number, text in texts
+        *(
+            Check(RefusalCode.PODS_WITH_PVC, text, PodColumn(pods, partial(_is_failure, failure, number)))
+            for number, text in texts
+        ),
+        Check(RefusalCode.PODS_WITH_PVC, "pod uses a persistent volume claim that may be protected", later),
     ]
 
 

@@ -240,17 +240,16 @@ class _TargetNodes:
         self._nodes = view.state.cluster.nodes
         self._listed = view.is_listed
         self._open = OpenNodes(self._nodes)
-        self._tables = view.pods.tables
-        self._tolerations: list[int] = view.pods.tolerations.tolist()
-        self._rules: list[int] = view.pods.rules.tolist()
+        self._pods = view.pods
 
     def count(self, pods: Iterable[int]) -> int:
         """Return how many nodes are open to some of these pods."""
         targets = np.zeros(len(self._nodes), dtype=bool)
-        for tolerations, rules in {(self._tolerations[pod], self._rules[pod]) for pod in pods}:
-            selection = self._tables.rules[rules].selection
+        tables, tolerations_of, rules_of = self._pods.tables, self._pods.tolerations.item, self._pods.rules.item
+        for tolerations, rules in {(tolerations_of(pod), rules_of(pod)) for pod in pods}:
+            selection = tables.rules[rules].selection
             matching = self._open.selected(selection) | fails_to_parse(selection, self._nodes)
-            nodes = self._listed & matching & self._open.tolerated(self._tables.tolerations[tolerations])
+            nodes = self._listed & matching & self._open.tolerated(tables.tolerations[tolerations])
             if np.count_nonzero(nodes) > 1:
                 targets |= nodes
         return int(np.count_nonzero(targets))

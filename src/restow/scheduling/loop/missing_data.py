@@ -12,6 +12,7 @@ from functools import cached_property
 
 from restow.cluster.owners import owner_of
 from restow.cluster.pod_classes import Aspect, ClassKeys
+from restow.cluster.pod_columns import PodGroups
 from restow.cluster.snapshot import Cluster
 from restow.kube.objects import PersistentVolumeClaim
 from restow.scheduling.plugins.affinity.terms import AffinityTerm, PodTerms, compile_terms
@@ -52,6 +53,12 @@ class MissingData:
         self._evicting: dict[bool, Kinds] = {}
         #: By what they depend on of a pod.
         self._known: dict[tuple[object, ...], tuple[Kinds, Kinds]] = {}
+        #: How many groups of pods with the same rules and namespace the terms below are known of.
+        self._met = 0
+        #: What keeps others away from pods that are there, by the labels of namespaces.
+        self._repelling: list[AffinityTerm] = []
+        #: What draws others to pods that are there or pushes them off, by the labels of namespaces.
+        self._pulling: list[AffinityTerm] = []
 
     def lacks(self, kind: str) -> bool:
         """Whether nobody knows if there are objects of a kind."""
@@ -92,6 +99,7 @@ class MissingData:
         """The kinds that could rule out nodes for a pod, and those that could shift their scores."""
         if not self._missing:
             return (), ()
+        self._meet_carriers()
         key = self._keys.of(pod)
         known = self._known.get(key)
         if known is None:
@@ -136,33 +144,34 @@ class MissingData:
     def _terms(self, rules: int, namespace: int) -> PodTerms:
         return compile_terms(self._pods.tables.rules[rules], self._pods.tables.namespaces[namespace])
 
-    def _is_meant(self, pod: int, terms: tuple[AffinityTerm, ...]) -> bool:
+    def _is_meant(self, pod: int, terms: Iterable[AffinityTerm]) -> bool:
         labels = self._pods.tables.labels[self._pods.labels[pod]]
         return any(term.selector.matches(labels) for term in terms)
 
     @cached_property
-    def _carried(self) -> tuple[PodTerms, ...]:
-        """The terms of all pods, each pair of rules and namespace once."""
-        pods = self._pods
-        carrying = {
-            identifier
-            for identifier, rules in enumerate(pods.tables.rules)
-            if rules.pod_affinity is not None or rules.pod_anti_affinity is not None
-        }
-        pairs = {pair for pair in zip(pods.rules.tolist(), pods.namespace.tolist(), strict=True) if pair[0] in carrying}
-        return tuple(self._terms(*pair) for pair in sorted(pairs))
+    def _carriers(self) -> PodGroups:
+        return PodGroups(self._pods, "rules", "namespace")
 
-    @cached_property
-    def _repelling(self) -> tuple[AffinityTerm, ...]:
-        """What keeps others away from pods that are there, by the labels of namespaces."""
-        return tuple(term for terms in self._carried for term in terms.anti_affinity if _asks_namespaces(term))
+    def _meet_carriers(self) -> None:
+        """Take in the terms of the pods that have come, each pair of rules and namespace once."""
+        groups = self._carriers
+        if self._met == len(groups):
+            return
+        tables, new = self._pods.tables, groups.table[self._met :]
+        self._met = len(groups)
+        for rules, namespace in new:
+            own = tables.rules[rules]
+            if own.pod_affinity is not None or own.pod_anti_affinity is not None:
+                self._carry(self._terms(rules, namespace))
 
-    @cached_property
-    def _pulling(self) -> tuple[AffinityTerm, ...]:
-        """What draws others to pods that are there or pushes them off, by the labels of namespaces."""
-        preferred = (each.term for terms in self._carried for each in terms.preferred)
-        required = (each for terms in self._carried for each in terms.affinity)
-        return tuple(term for term in (*preferred, *required) if _asks_namespaces(term))
+    def _carry(self, terms: PodTerms) -> None:
+        repelling = list(filter(_asks_namespaces, terms.anti_affinity))
+        preferred = (each.term for each in terms.preferred)
+        pulling = list(filter(_asks_namespaces, (*preferred, *terms.affinity)))
+        self._repelling += repelling
+        self._pulling += pulling
+        if repelling or pulling:
+            self._known.clear()
 
 
 def _asks_namespaces(term: AffinityTerm) -> bool:

@@ -1,0 +1,161 @@
+"""Policies of two or three profiles, every option of the evictor, both placements: a plan is made, and it is sound.
+
+A profile decides on a cluster that the profiles before it have changed, with pods that were not there when it was read.
+Proven plans are made twice: with spare rows at the end of the columns, and without any, where whatever was computed once
+for all pods is too short for the next one. ``RESTOW_PROFILE_SEEDS=0:3500`` makes that many policies and three times as
+many plans.
+"""
+
+from __future__ import annotations
+
+import os
+import traceback
+from collections import Counter
+from dataclasses import dataclass
+
+import pytest
+
+from builders import NOW, Object, a_node, a_pdb
+from descheduling.harness import a_cluster
+from descheduling.proven import read_policy
+from oracle.cases import EVERY
+from oracle.chance import Chance
+from oracle.moving_cases import HOLDING
+from oracle.random_clusters import a_random_cluster
+from oracle.random_moves import enriched
+from oracle.random_old_policies import an_old_policy
+from oracle.random_policies import LIMITS, STRATEGIES, every_evictor_argument, several_profiles
+from oracle.random_rules import NAMESPACES
+from restow.cluster import pods as pod_rows
+from restow.descheduling.cycle import Cycle, run_cycle
+from restow.descheduling.plan import Plan
+from restow.descheduling.planning import make_plan
+from restow.descheduling.proving import prove_cycle
+from restow.descheduling.registry import strategies
+from restow.errors import InputError
+from restow.kube.timestamps import parse_time
+from restow.policies.codes import Placement
+from restow.policies.policy import Policy
+
+SEEDS = range(*map(int, os.environ.get("RESTOW_PROFILE_SEEDS", "0:60").split(":")))
+CHUNK = 20
+CHUNKS = [SEEDS[start : start + CHUNK] for start in range(0, len(SEEDS), CHUNK)]
+#: Rows that come at once.
+_STEP = pod_rows._STEP
+#: Everything that a policy may set of the evictor.
+OPTIONS = frozenset(
+    (
+        "evictDaemonSetPods",
+        "evictFailedBarePods",
+        "evictLocalStoragePods",
+        "evictSystemCriticalPods",
+        "ignorePodsWithoutPDB",
+        "ignorePvcPods",
+        "labelSelector",
+        "minPodAge",
+        "minReplicas",
+        "namespaceLabelSelector",
+        "noEvictionPolicy",
+        "nodeFit",
+        "nodeSelector",
+        "podProtections",
+        "priorityThreshold",
+    )
+)
+
+
+@dataclass(slots=True, frozen=True)
+class ProfileCase:
+    """A cluster and a policy with profiles that come one after the other."""
+
+    cluster: list[Object]
+    policy: Object
+
+
+@pytest.mark.parametrize("seeds", CHUNKS, ids=lambda seeds: f"{seeds.start}:{seeds.stop}")
+def test_a_plan_of_several_profiles_is_sound(seeds: range, monkeypatch: pytest.MonkeyPatch) -> None:
+    plans: dict[int, list[Plan | str]] = {seed: [] for seed in seeds}
+    for rows in (1, _STEP):
+        monkeypatch.setattr(pod_rows, "_STEP", rows)
+        for seed, made in plans.items():
+            made.append(sound_plan(seed, Placement.PROVE))
+    wrong = [f"case {seed}: {made[0]}\n{made[1]}" for seed, made in plans.items() if made[0] != made[1]]
+    wrong += [each for made in plans.values() for each in made if isinstance(each, str)]
+    wrong += [each for seed in seeds if isinstance(each := sound_plan(seed, Placement.UPSTREAM), str)]
+    assert not any(wrong), "\n".join(wrong)
+
+
+def test_the_cases_use_every_option_and_move_pods_in_several_profiles() -> None:
+    cases = [a_profile_case(seed) for seed in range(60)]
+    used = {name for case in cases for args in evictors(case.policy) for name in args}
+    assert used == OPTIONS
+    assert {case.policy["apiVersion"] for case in cases} == {"descheduler/v1alpha1", "descheduler/v1alpha2"}
+    cycles = [cycle for case in cases if (cycle := decided(case, Placement.PROVE)) is not None]
+    moving = [len({each.ref.profile for each in cycle.record.evictions}) for cycle in cycles]
+    assert sum(profiles > 1 for profiles in moving) >= 5
+    assert sum(profiles > 0 for profiles in moving) >= len(cases) / 3
+
+
+def a_profile_case(seed: int) -> ProfileCase:
+    """The same case for the same seed."""
+    chance = Chance(f"profiles-{seed}")
+    chance.choose_traits(chance.some(EVERY, least=2, most=8))
+    chance.traits = chance.traits - {"malformed"} - (HOLDING if chance.maybe(0.7) else set()) | {"budgets"}
+    cluster = enriched(chance, a_random_cluster(chance))
+    if chance.maybe(0.6):
+        cluster += [a_node(name, cpu="64", memory="256Gi", labels={"pool": "a"}) for name in ("spare-1", "spare-2")]
+    if chance.maybe(0.5):
+        budgets = [each for each in cluster if each["kind"] == "PodDisruptionBudget"]
+        cluster = [each for each in cluster if each not in budgets]
+        cluster += [a_pdb("all", namespace=namespace, selector={}, disruptions_allowed=9) for namespace in NAMESPACES]
+    if chance.maybe(0.1):
+        return ProfileCase(cluster, an_old_policy(chance))
+    policy = several_profiles(chance, chance.randint(2, 3), STRATEGIES, every_evictor_argument)
+    if chance.maybe(0.6):
+        policy = {key: value for key, value in policy.items() if key not in LIMITS}
+    if chance.maybe(0.7):
+        policy["restow"] = {"certainty": "possible"}
+    return ProfileCase(cluster, policy)
+
+
+def evictors(policy: Object) -> list[Object]:
+    """The arguments of the evictor of each profile that has some."""
+    configs = [each for profile in policy.get("profiles", ()) for each in profile["pluginConfig"]]
+    return [each["args"] for each in configs if each["name"] == "DefaultEvictor"]
+
+
+def sound_plan(seed: int, placement: Placement) -> Plan | str:
+    """The plan of one case, or what is wrong about it; empty where the policy cannot be used with the cluster."""
+    case = a_profile_case(seed)
+    try:
+        cycle = decided(case, placement)
+        if cycle is None:
+            return ""
+        cycle.state.validate()
+        plan = make_plan(cycle, parse_time(NOW), placement)
+    except Exception:  # noqa: BLE001  whatever it is, the case must be named
+        return f"case {seed}, {placement}: {traceback.format_exc()}"
+    exceeded = _beyond(cycle, read_policy(case.policy))
+    return f"case {seed}, {placement}: {exceeded}" if exceeded else plan
+
+
+def decided(case: ProfileCase, placement: Placement) -> Cycle | None:
+    """What is decided; None where the policy cannot be used with this cluster."""
+    try:
+        policy = read_policy(case.policy)
+        make = prove_cycle if placement is Placement.PROVE else run_cycle
+        return make(a_cluster(*case.cluster), policy, strategies(), parse_time(NOW))
+    except InputError:
+        return None
+
+
+def _beyond(cycle: Cycle, policy: Policy) -> str:
+    """Which limit is exceeded over the whole plan."""
+    pods, moves = cycle.state.cluster.pods, cycle.record.evictions
+    counts = (
+        (policy.max_no_of_pods_to_evict_total, [len(moves)]),
+        (policy.max_no_of_pods_to_evict_per_node, Counter(each.node for each in moves).values()),
+        (policy.max_no_of_pods_to_evict_per_namespace, Counter(int(pods.namespace[e.pod]) for e in moves).values()),
+    )
+    exceeded = [limit for limit, found in counts if limit is not None and max(found, default=0) > limit]
+    return f"exceeds limits of {exceeded}" if exceeded else ""
