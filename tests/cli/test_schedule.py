@@ -134,6 +134,39 @@ def test_the_table_has_the_answer_first(schedule):
     assert max(map(len, lines)) <= 80
 
 
+CLAIMING = {"resourceClaims": [{"name": "gpu", "resourceClaimName": "gpu"}]}
+
+
+class TestWhatRestowDoesNotModel:
+    """A pod with resource claims gets no node, and nothing is kept for it; every form says why."""
+
+    WHY = "where it goes is unknown: it claims dynamic resources, which restow does not model"
+    OBJECTS = (
+        a_node("n1", cpu="1"),
+        a_pod("claiming", cpu="1", priority=10, spec=CLAIMING),
+        a_pod("low", cpu="1", node="n1"),
+        a_pod("plain", cpu="100m", priority=5),
+    )
+
+    def test_json(self, pods):
+        found = pods(self.OBJECTS)
+        claiming = found["claiming"]
+        assert (claiming["node"], claiming["nominatedNode"], claiming["feasible"]) == (None, None, [])
+        assert (claiming["message"], claiming["unknown"]) == (self.WHY, self.WHY.partition(": ")[2])
+        assert found["plain"]["unknown"] is None
+        assert found["plain"]["nominatedNode"] == "n1", "its place is not taken by one that nobody knows a node for"
+
+    def test_table(self, schedule):
+        out = schedule(self.OBJECTS).out
+        assert "None of the 2 pending pods finds a node" in out
+        assert self.WHY in " ".join(out.split())
+
+    def test_one_pod(self, schedule):
+        out = schedule(self.OBJECTS, "--pod", "default/claiming").out
+        assert "default/claiming gets no node" in out
+        assert self.WHY in " ".join(out.split())
+
+
 @pytest.mark.parametrize("form", ["table", "json"])
 def test_nothing_but_the_answer_is_on_stdout_and_nothing_on_stderr(schedule, form):
     assert schedule(contest(), "-o", form).err == ""

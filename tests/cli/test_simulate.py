@@ -7,7 +7,7 @@ import json
 import pytest
 import yaml
 
-from builders import a_node
+from builders import a_node, a_pod
 from builders.policies import a_config, a_policy, a_profile, as_yaml, strategy_policy
 from restow.kube.manifests.documents import document_of
 from simulating.manifests import a_controller
@@ -116,6 +116,18 @@ class TestSimulate:
         assert ran.status == 0
         assert "run      cluster.yaml   11m simulated" in ran.out
         assert "policy   policy.yaml   placement: prove" in ran.out
+
+    @pytest.mark.parametrize("form", ["table", "json", "html"])
+    def test_a_pod_that_restow_knows_no_node_for_stays_pending_and_the_result_says_why(self, restow, tmp_path, form):
+        claiming = a_pod("claiming", cpu="100m", spec={"resourceClaims": [{"name": "gpu", "resourceClaimName": "gpu"}]})
+        (tmp_path / "claiming.yaml").write_text(yaml.safe_dump(claiming))
+        ran = restow("simulate", "-f", "drained.yaml", "-f", "claiming.yaml", "-o", form)
+        why = "where it goes is unknown: it claims dynamic resources, which restow does not model"
+        assert why in " ".join(ran.out.split())
+        if form == "json":
+            found = json.loads(ran.out)
+            assert [(each["pod"], each["message"]) for each in found["unknown"]] == [("default/claiming", why)]
+            assert found["samples"]["pending"][-1] == 1
 
     def test_a_scenario_with_a_dump_has_the_objects_of_both(self, restow, tmp_path):
         (tmp_path / "more.yaml").write_text(yaml.safe_dump(a_node("n3")))

@@ -52,6 +52,7 @@ def test_every_field_is_there_even_if_it_says_nothing():
         "nominatedNode": None,
         "victims": [],
         "gated": None,
+        "unknown": None,
         "message": "",
         "feasible": ["n1"],
         "best": ["n1"],

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from restow.cluster.pod_values import Flag
 from restow.cluster.pods import NO_POD, PENDING
 from restow.cluster.state import ClusterState
 from restow.descheduling.certainty import least_probability
@@ -313,8 +312,9 @@ class Prover:
             name = self._pods.tables.schedulers[self._pods.schedulers[pod]]
             message = f'it uses scheduler "{name}", which restow does not know; add its profile with --scheduler-config'
             return Stage.PLACEMENT, RefusalCode.UNKNOWN_SCHEDULER, message
-        if self._pods.carries(pod, Flag.RESOURCE_CLAIMS):
-            return Stage.PLACEMENT, RefusalCode.UNKNOWN, "it claims dynamic resources, which restow does not model"
+        unmodelled = self._schedulers.unknown(pod)
+        if unmodelled:
+            return Stage.PLACEMENT, RefusalCode.UNKNOWN, unmodelled
         unknown = self._missing_data.decisive(pod)
         if unknown:
             return Stage.PLACEMENT, RefusalCode.UNKNOWN, f"its placement depends on {missing_kinds(unknown)}"

@@ -84,7 +84,7 @@ def _answer_lines(cluster: Cluster, decision: Decision, aside: Aside, width: int
     """Yield where the pod goes and the scores of the nodes that fit, or the scheduler's message."""
     name = printable(cluster.pods.full_name(decision.pod))
     if decision.ranking is None:
-        yield Text(f"{name} finds no node", style="bold")
+        yield Text(f"{name} gets no node" if decision.unknown else f"{name} finds no node", style="bold")
         yield from dim_lines(printable(decision.message), width)
         return
     node = cluster.nodes.names[decision.node]

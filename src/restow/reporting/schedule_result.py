@@ -58,6 +58,8 @@ class PodOutcome(Struct, frozen=True, rename="camel"):
     #: By node and plugin, weighted; their sum is "total".
     scores: dict[str, dict[str, int]] = {}
     rejected: dict[str, Rejection] = {}
+    #: Why it is not known where the pod goes; null where it is.
+    unknown: str | None = None
     #: Who ruled out every node before one was looked at.
     pre_filter: Rejection | None = None
 
@@ -97,6 +99,7 @@ class Outcomes:
             nominated_node=self._name(decision.nominated_node),
             victims=tuple(map(self._ref, decision.victims)),
             message=decision.message,
+            unknown=decision.unknown or None,
             feasible=self._told(verdicts.feasible),
             best=self._told(decision.best),
             scores=self._scores(decision.ranking),

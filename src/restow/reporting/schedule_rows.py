@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from restow.cluster.snapshot import Cluster
     from restow.scheduling.loop.decision import Decision
 
-#: A pod gets a node, may preempt others, fits nowhere, or may not be scheduled yet.
-Fate = Literal["placed", "preempting", "unschedulable", "gated"]
+#: A pod gets a node, may preempt others, fits nowhere, nobody knows where it goes, or it may not be scheduled yet.
+Fate = Literal["placed", "preempting", "unschedulable", "unknown", "gated"]
 
 
 @dataclass(slots=True, frozen=True)
@@ -72,7 +72,7 @@ def pod_row(cluster: Cluster, decision: Decision) -> PodRow:
         return PodRow(
             name(decision.pod), "preempting", nodes[decision.nominated_node], decision.message, victims=victims
         )
-    return PodRow(name(decision.pod), "unschedulable", why=decision.message)
+    return PodRow(name(decision.pod), "unknown" if decision.unknown else "unschedulable", why=decision.message)
 
 
 def margin(cluster: Cluster, decision: Decision) -> tuple[str, str]:

@@ -39,7 +39,7 @@ def print_schedule(rows: Sequence[PodRow], cluster: ScheduledCluster, console: C
     """Print the rows, in the order in which the pods were scheduled, cut to the console's width."""
     width = console.width
     placed = [row for row in rows if row.fate == "placed"]
-    without = [row for row in rows if row.fate in {"preempting", "unschedulable"}]
+    without = [row for row in rows if row.fate in {"preempting", "unschedulable", "unknown"}]
     sections = (
         cluster.lines(width),
         _placed_lines(rows, placed, width, sampled=cluster.sampled),

@@ -151,6 +151,14 @@ class MishapResult(Struct, frozen=True, rename="camel"):
     message: str
 
 
+class UnknownPlacementResult(Struct, frozen=True, rename="camel"):
+    """A pod that stayed pending because it is not known where it goes: when a scheduler first tried it, and why."""
+
+    at: float
+    pod: str
+    message: str
+
+
 class SimulationSummary(Struct, frozen=True, rename="camel"):
     """The run in a few numbers."""
 
@@ -188,6 +196,7 @@ class SimulationResult(Struct, frozen=True, rename="camel"):
     expectations: tuple[ExpectationResult, ...]
     mishaps: tuple[MishapResult, ...]
     loops: tuple[LoopResult, ...] = ()
+    unknown: tuple[UnknownPlacementResult, ...] = ()
     inputs: SimulationInputs = SimulationInputs()
     api_version: str = field(default=API_VERSION)
     kind: str = "SimulationResult"

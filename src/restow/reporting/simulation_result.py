@@ -24,6 +24,7 @@ from restow.reporting.simulation_document import (
     SimulationMetadata,
     SimulationResult,
     SimulationSummary,
+    UnknownPlacementResult,
     WorkloadTotals,
 )
 from restow.reporting.simulation_loops import loop_results
@@ -72,6 +73,10 @@ def simulation_result(scenario: Scenario, finished: Finished, names: RunNames) -
             for each in finished.mishaps
         ),
         loops=tuple(loop_results(finished.record.loops)),
+        unknown=tuple(
+            UnknownPlacementResult(_seconds(each.time - finished.begins), "/".join(each.pod), each.why)
+            for each in finished.unknown
+        ),
         inputs=names.inputs,
     )
 

@@ -31,6 +31,7 @@ def happenings(result: SimulationResult) -> list[Happening]:
     """Return what happened in its order; evictions of one minute and strategy share a line."""
     lines = [(each.at, 0, each.text) for each in result.events]
     lines += [(each.at, 1, f"did not happen: {each.path}: {each.message}") for each in result.mishaps]
+    lines += [(each.at, 1, f"{each.pod} stays pending: {each.message}") for each in result.unknown]
     lines += [(at, 2, text) for at, text in _evicted(result.evictions)]
     return [Happening(at, text) for at, _, text in sorted(lines, key=lambda each: each[:2])]
 

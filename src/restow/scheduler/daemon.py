@@ -17,7 +17,6 @@ from typing import Any, Final
 from restow.client.binding import Bound, Elsewhere, Gone, ObjectRef, Refused
 from restow.client.leadership import Permit
 from restow.client.transport import Api
-from restow.cluster.pod_values import Flag
 from restow.cluster.pods import NO_POD, PENDING
 from restow.cluster.snapshot import Key
 from restow.live.cluster import LiveCluster
@@ -43,8 +42,8 @@ from restow.scheduling.volumes.reservations import Reservation
 _SLICE: Final = 0.005
 #: What protects pods from preemption.
 _BUDGETS: Final = ("PodDisruptionBudget",)
-#: Of a pod that would be bound without its devices.
-_CLAIMS: Final = "restow allocates no resource claims; leave pods that have some to kube-scheduler"
+#: Of a pod that restow does not know a node for, such as one that would be bound without its devices.
+_LEAVE: Final = "leave such pods to kube-scheduler"
 #: The share of attempts in which each plugin is timed. Source: kube-scheduler 1.36.
 _SAMPLED: Final = 0.1
 #: Seconds after which a scheduler without news looks whether there can be any.
@@ -210,8 +209,6 @@ class SchedulerDaemon:
 
     def _decide(self, pod: int, timing: Timing) -> Decision | Rejection:
         """What is said of a pod; a fault of a plugin is an error of this attempt, and stops nobody else."""
-        if self.mirror.state.cluster.pods.carries(pod, Flag.RESOURCE_CLAIMS):
-            return Rejection(message=_CLAIMS, rejected_by=frozenset(("DynamicResources",)))
         try:
             return self.mirror.schedulers.decide(pod, timing)
         except Exception as fault:  # noqa: BLE001  whatever a pod brings about, the others are scheduled
@@ -225,6 +222,8 @@ class SchedulerDaemon:
         if decision.error:
             return Rejection(message=decision.error, is_error=True)
         rejected_by = rejecting_plugins(decision.verdicts)
+        if decision.unknown:
+            return Rejection(message=f"{decision.message}; {_LEAVE}", rejected_by=rejected_by)
         tried = profile in self._preempting and asks_for_room(decision)
         if decision.victims and self.live.unknown(_BUDGETS) is not None:
             # Nobody knows who is protected.

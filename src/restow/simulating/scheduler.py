@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from math import ceil
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from msgspec import structs
 
@@ -40,6 +40,14 @@ CYCLE: Final = SECOND // 1000
 _BINDING: Final = CYCLE // 2
 
 
+class UnknownPlacement(NamedTuple):
+    """A pod that waits because it is not known where it goes: since when (nanoseconds since the epoch), and why."""
+
+    time: int
+    pod: Key
+    why: str
+
+
 class SchedulerActor:
     """One scheduler, which has a name of its own for each of its profiles."""
 
@@ -55,6 +63,8 @@ class SchedulerActor:
         self._made: tuple[int, Schedulers] | None = None
         self._started = self._agenda.now
         self.queue = SchedulingQueue(queueing_rules(self._profiles), 0)
+        #: The pods that it did not know a node for, each once.
+        self.unknown: dict[str, UnknownPlacement] = {}
         #: Each pod as it was last, and whether it waits for this scheduler.
         self._pods: dict[Key, tuple[PodFacts, bool]] = {}
         self._is_working = False
@@ -151,6 +161,8 @@ class SchedulerActor:
             node = self._simulation.view.state.cluster.nodes.names[self._choice.node(schedulers, decision)]
             self._agenda.after(_BINDING, lambda: self._bind(key, queued.key, node))
             return
+        if decision.unknown:
+            self.unknown.setdefault(queued.key, UnknownPlacement(self._agenda.now, key, decision.message))
         schedulers.settle(decision)
         victims = [self._simulation.view.pod(victim) for victim in decision.victims]
         rejected_by = frozenset[str]() if decision.error else rejecting_plugins(decision.verdicts)

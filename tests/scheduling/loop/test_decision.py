@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from builders import HOSTNAME, a_node, a_pod, a_pv, a_pvc, a_storage_class, ago, claim_volume, selector
@@ -9,6 +10,7 @@ from builders.affinity import node_affinity, node_term, pod_affinity, pod_anti_a
 from descheduling.harness import a_cluster
 from restow.cluster.state import ClusterState
 from restow.scheduling.framework.context import Context
+from restow.scheduling.framework.verdicts import rejecting_plugins
 from restow.scheduling.loop.decision import Scheduler
 
 PREEMPTION = "no new claims to deallocate, preemption: "
@@ -208,3 +210,27 @@ def test_a_placed_pod_is_nominated_no_longer() -> None:
     cluster.settle("first")
     assert cluster.feasible() == ["n1"]
     cluster.state.validate()
+
+
+CLAIMING = {"resourceClaims": [{"name": "gpu", "resourceClaimName": "gpu"}]}
+
+
+class TestWhatIsNotModelled:
+    """A pod with resource claims: no node whoever asks, in whatever way, and its nomination stays."""
+
+    def test_no_answer_names_a_node(self) -> None:
+        asked = Scheduling(a_node("n1"), a_node("n2"), a_pod("p", spec=CLAIMING))
+        decision, scheduler = asked.decide(), asked.scheduler
+        assert (asked.node(), asked.nominated(), asked.feasible()) == ("", "", [])
+        assert decision.unknown == "it claims dynamic resources, which restow does not model"
+        assert rejecting_plugins(decision.verdicts) == {"DynamicResources"}
+        everywhere = np.arange(2)
+        assert [len(each) for each in (scheduler.admitting(0), scheduler.passing(0, everywhere))] == [0, 0]
+        assert not scheduler.fitting(0).any()
+        assert len(scheduler.odds(decision).nodes) == 0
+
+    def test_it_keeps_the_place_for_which_another_scheduler_nominated_it(self) -> None:
+        nominated = a_pod("p", cpu="4", priority=1, spec=CLAIMING, nominated_node="n1")
+        asked = Scheduling(a_node("n1", cpu="4"), nominated, a_pod("q", cpu="1"))
+        asked.settle("p")
+        assert asked.node("q") == ""

@@ -97,9 +97,12 @@ def _figures(result: SimulationResult) -> Iterator[Markup]:
 
 
 def _attention(result: SimulationResult) -> Markup:
-    if not result.mishaps:
+    sentences = [
+        *(f"{each.path} did not happen: {each.message}" for each in result.mishaps[:MOST_ROWS]),
+        *(f"{each.pod} stays pending: {each.message}" for each in result.unknown[:MOST_ROWS]),
+    ]
+    if not sentences:
         return EMPTY
-    sentences = (f"{each.path} did not happen: {each.message}" for each in result.mishaps[:MOST_ROWS])
     items = tag("ul", *(tag("li", text(each)) for each in sentences))
     return tag("aside", tag("strong", text("Please note")), items, class_="attention", aria_label="Notes")
 

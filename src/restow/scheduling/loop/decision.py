@@ -1,7 +1,8 @@
 """Where one pod would go: the scheduler's answer, by index.
 
 A pod that fits nowhere may preempt others: it is nominated for a node then, and its victims stay until someone removes
-them. ``decide`` changes nothing; ``settle`` makes a decision true for the pods that come after.
+them. ``decide`` changes nothing; ``settle`` makes a decision true for the pods that come after. Of a pod that asks for
+something that restow does not model (``scheduling.loop.unmodelled``) the answer is that it is unknown, and no node.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from restow.scheduling.framework.post_filtering import Handle, Preemption, run_p
 from restow.scheduling.framework.queue import Queue, waiting_pods
 from restow.scheduling.framework.scoring import Ranking, best_of, rank
 from restow.scheduling.framework.verdicts import PluginRejection, Verdicts, fit_error
+from restow.scheduling.loop.unmodelled import unmodelled
 from restow.scheduling.sampling.landing_odds import LandingOdds
 from restow.scheduling.sampling.winners import Sampling
 from restow.scheduling.volumes.reservations import Reservation
@@ -41,6 +43,8 @@ class Decision:
     preemption: Preemption | None = None
     #: Why the cycle broke off without an answer; empty where it did not.
     error: str = ""
+    #: Why it is not known where the pod goes; empty where it is.
+    unknown: str = ""
 
     @property
     def best(self) -> IntArray:
@@ -66,7 +70,9 @@ class Decision:
 
     @property
     def message(self) -> str:
-        """The message of the condition PodScheduled; empty for a pod that gets a node."""
+        """The message of the condition PodScheduled, or why nobody knows it; empty for a pod that gets a node."""
+        if self.unknown:
+            return f"where it goes is unknown: {self.unknown}"
         if self.ranking is not None or self.error:
             return self.error
         if self.preemption is None:
@@ -105,6 +111,9 @@ class Scheduler:
 
     def decide(self, pod: int, laps: Laps = untimed) -> Decision:
         """Filter and score every node for a pod; where none is feasible, look for pods to preempt."""
+        unmodelled = self._unmodelled(pod)
+        if unmodelled is not None:
+            return Decision(pod, unmodelled, None, unknown=self.unknown(pod))
         try:
             verdicts = self._filters.run(pod)
         except CycleError as error:
@@ -119,6 +128,19 @@ class Scheduler:
         preemption = run_post_filters(self._post_filters, pod, verdicts)
         laps("PostFilter", status=_status(preemption))
         return Decision(pod, verdicts, None, preemption)
+
+    def unknown(self, pod: int) -> str:
+        """Why it is not known where a pod goes, a clause for people; empty where it is."""
+        found = unmodelled(self._state.cluster.pods, pod)
+        return "" if found is None else found.outcome.reasons[0]
+
+    def _unmodelled(self, pod: int) -> Verdicts | None:
+        """What is said of the nodes for a pod that asks for something that restow does not model; None for any other."""
+        found = unmodelled(self._state.cluster.pods, pod)
+        if found is None:
+            return None
+        unasked = self._filters.unasked()
+        return Verdicts(unasked.verdict, unasked.rejections, found)
 
     def _ranked(self, pod: int, verdicts: Verdicts, laps: Laps) -> Decision:
         """The best of the feasible nodes; a single one is taken whatever scores have to say."""
@@ -150,21 +172,21 @@ class Scheduler:
     def verdicts(self, pod: int) -> Verdicts:
         """What the filters say of each node for a pod; that nobody was asked, where the cycle breaks off."""
         try:
-            return self._filters.run(pod)
+            return self._unmodelled(pod) or self._filters.run(pod)
         except CycleError:
             return self._filters.unasked()
 
     def admitting(self, pod: int) -> IntArray:
         """The nodes that do not keep a pod out for what they are; all that ``fitting`` has are among them."""
         try:
-            return self._filters.admitting(pod)
+            return np.zeros(0, dtype=np.int64) if self.unknown(pod) else self._filters.admitting(pod)
         except CycleError:
             return np.zeros(0, dtype=np.int64)
 
     def passing(self, pod: int, nodes: IntArray) -> IntArray:
         """Those of some nodes that ``fitting`` has; nothing is asked about the others."""
         try:
-            return self._filters.passing(pod, nodes)
+            return nodes[:0] if self.unknown(pod) else self._filters.passing(pod, nodes)
         except CycleError:
             return nodes[:0]
 
@@ -208,7 +230,9 @@ class Scheduler:
         return next((found for each in self._reserving if (found := each.reservation(pod, node)) is not None), None)
 
     def settle(self, decision: Decision) -> None:
-        """Place the pod on the decision's node, or nominate it where it preempts others."""
+        """Place the pod on the decision's node, or nominate it where it preempts others; what is unknown changes nothing."""
+        if decision.unknown:
+            return
         if decision.node >= 0:
             self._nominations.drop(decision.pod)
             self._state.place(decision.pod, decision.node)

@@ -44,6 +44,10 @@ class Schedulers:
         """What the pod's scheduler says of it; KeyError where the configuration does not have it."""
         return self.scheduler_of(pod).decide(pod, laps)
 
+    def unknown(self, pod: int) -> str:
+        """Why it is not known where a pod goes, a clause for people; empty where it is."""
+        return self.scheduler_of(pod).unknown(pod)
+
     def knows(self, pod: int) -> bool:
         """Whether one of the schedulers is the one that a pod names."""
         return self._asked(pod) in self._names

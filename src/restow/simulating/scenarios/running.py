@@ -13,6 +13,7 @@ from restow.simulating.scenarios.judging import Verdict
 from restow.simulating.scenarios.playing import Play
 from restow.simulating.scenarios.recording import Record
 from restow.simulating.scenarios.scenario import Scenario
+from restow.simulating.scheduler import UnknownPlacement
 
 #: Told now and then how much of a run is over, in nanoseconds.
 Tick = Callable[[int], None]
@@ -47,6 +48,8 @@ class Finished:
     mishaps: Sequence[Mishap]
     #: What the eviction API refused the descheduler.
     refusals: tuple[AskedMove, ...]
+    #: The pods that a scheduler did not know a node for, the first first.
+    unknown: tuple[UnknownPlacement, ...] = ()
 
 
 def run_out(scenario: Scenario, play: Play, ending: Ending, tick: Tick) -> Finished:
@@ -64,7 +67,9 @@ def run_out(scenario: Scenario, play: Play, ending: Ending, tick: Tick) -> Finis
     duration = agenda.now - begins
     moves = play.descheduler.moves if play.descheduler else ()
     refusals = tuple(each for each in moves if not each.is_made)
-    return Finished(begins, duration, is_stable, play.recorder.finish(duration), verdicts, play.stage.mishaps, refusals)
+    record = play.recorder.finish(duration)
+    unknown = sorted(each for scheduler in play.actors.schedulers for each in scheduler.unknown.values())
+    return Finished(begins, duration, is_stable, record, verdicts, play.stage.mishaps, refusals, tuple(unknown))
 
 
 def advance(play: Play, end: int) -> Iterator[int]:
