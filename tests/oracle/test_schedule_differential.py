@@ -92,6 +92,7 @@ def theirs(outcome: Outcome, uids: dict[str, str]) -> PodReport:
         "nominatedNode": outcome.nominated_node or None,
         "victims": [reference(name, uids) for name in victims],
         "gated": outcome.gated or None,
+        "unknown": None,
         "message": outcome.message,
         "feasible": list(outcome.feasible),
         "best": list(outcome.best),
