@@ -121,6 +121,47 @@ async def test_a_child_that_stays_holds_up_nobody(tmp_path: Path, monkeypatch: p
     os.kill(int((tmp_path / "child").read_text()), 9)
 
 
+LONG = "x" * 100_000
+
+
+@pytest.mark.parametrize(
+    "section",
+    [
+        pytest.param({"command": LONG}, id="command"),
+        pytest.param({"command": f"/{LONG}"}, id="path"),
+        pytest.param({"command": "sh", "args": [LONG]}, id="argument"),
+        pytest.param({"command": "sh", "args": ["-c", f"echo {LONG} >&2; exit 1"]}, id="told"),
+        pytest.param({"command": "sh", "args": [LONG * 20]}, id="too-much"),
+        pytest.param({"apiVersion": LONG, "command": "sh", "args": ["-c", f"echo '{GOOD}'"]}, id="version"),
+    ],
+)
+async def test_what_a_section_says_at_length_is_repeated_by_its_beginning(
+    tmp_path: Path, section: dict[str, Any]
+) -> None:
+    with pytest.raises(NoCredentials) as raised:
+        await a_shell(tmp_path, "", section).identity()
+    assert len(str(raised.value)) < 800
+
+
+@pytest.mark.parametrize(
+    ("section", "field"),
+    [
+        ({"command": "a\0b"}, "command"),
+        ({"args": ["fine", "a\0b"]}, r"args\[1\]"),
+        ({"env": [{"name": "A", "value": "a\0b"}]}, r"env\[0\]"),
+        ({"env": [{"name": "A", "value": "b"}, {"name": "A\0", "value": ""}]}, r"env\[1\]"),
+    ],
+)
+async def test_a_character_that_no_program_can_be_given_is_named_with_its_field(
+    tmp_path: Path, section: dict[str, Any], field: str
+) -> None:
+    sentence = (
+        rf"^{tmp_path}/config, context \S+: users\[name=\S+\]/user/exec/{field} holds a NUL character; remove it$"
+    )
+    with pytest.raises(InputError, match=sentence):
+        a_shell(tmp_path, "", section)
+
+
 async def test_a_program_has_no_input(tmp_path: Path) -> None:
     assert (await a_shell(tmp_path, f"cat; echo '{GOOD}'").identity()).headers
 

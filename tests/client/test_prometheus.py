@@ -55,6 +55,23 @@ async def test_the_query_goes_out_unchanged_and_each_series_is_a_sample(double: 
     assert answer.at == pytest.approx(1795219200, abs=2)
 
 
+@pytest.mark.parametrize(
+    "point", [[6, "x"], [6, "1_000"], [6, " 1"], [6, "١٢"], [6, 5], ["6", "5"], [None, "5"], [6], {}, None], ids=repr
+)
+@pytest.mark.parametrize("kind", ["vector", "matrix"])
+async def test_a_value_that_cannot_be_read_is_that_of_one_node(double: Double, kind: str, point: Any) -> None:
+    good, bad = ({"instance": "a"}, [5, "0.5"]), ({"instance": "b"}, point)
+    named = {"vector": lambda each: {"value": each}, "matrix": lambda each: {"values": [each]}}[kind]
+    series = [{"metric": labels} | named(each) for labels, each in (bad, good)]
+    double.answers("GET", QUERY, an_answer({"data": {"resultType": kind, "result": series}}))
+    async with open_session() as session:
+        prometheus = Api(prometheus_endpoint(double.url, None, None, {}), session, None)
+        answer = await (query(prometheus, "up") if kind == "vector" else query_history(prometheus, "up", 3600, 60))
+    unreadable, readable = answer.samples
+    assert (unreadable.instance, math.isnan(unreadable.value)) == ("b", True)
+    assert readable == Sample("a", 0.5, 5.0)
+
+
 async def test_the_history_of_a_query_has_the_samples_of_each_series_in_order(double: Double) -> None:
     """The query may end in a comment, and the clock of Prometheus says when now is."""
     ranges = [{"metric": {"instance": "a"}, "values": [[5, "0.5"], [65, "0.75"]]}, {"metric": {}, "values": []}]
@@ -121,9 +138,9 @@ async def test_a_query_that_prometheus_refuses_is_told_in_its_words(double: Doub
         pytest.param(Reply((b"<html>",)), r"is not complete JSON", id="page"),
         pytest.param(an_answer({"data": 5}), r"does not match the API", id="odd"),
         pytest.param(
-            an_answer({"data": {"resultType": "vector", "result": [{"value": ["x", "0"]}]}}),
+            an_answer({"data": {"resultType": "vector", "result": [5]}}),
             r"answered what is no instant vector",
-            id="no time",
+            id="no series",
         ),
     ],
 )

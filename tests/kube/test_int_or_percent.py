@@ -12,4 +12,4 @@ def test_percentages_are_rounded_up_or_down():
 
 def test_what_is_neither_is_nothing():
     """Also a number in quotes, which the API server refuses."""
-    assert [share(text, 10, up=True) for text in ("x%", "7", "", "%", "-5%")] == [0] * 5
+    assert [share(text, 10, up=True) for text in ("x%", "7", "", "%", "-5%", "²%", "1_0%", "9" * 5000 + "%")] == [0] * 8

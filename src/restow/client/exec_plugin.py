@@ -25,7 +25,7 @@ from restow.client.official import config_modules
 from restow.client.programs import run_program
 from restow.client.trust import Certificate, Trust
 from restow.errors import InputError
-from restow.kube.excerpts import excerpt
+from restow.kube.excerpts import abridged, excerpt
 from restow.kube.timestamps import parse_time
 from restow.renewed import Renewed
 
@@ -96,7 +96,7 @@ class ExecPlugin:
         self._known = None
 
     async def _run(self) -> _Status:
-        name, seconds = self.command[0], _PATIENCE_WITH_PEOPLE if self.interactive else _PATIENCE
+        name, seconds = excerpt(self.command[0]), _PATIENCE_WITH_PEOPLE if self.interactive else _PATIENCE
         environment = {**self.environment, "KUBERNETES_EXEC_INFO": self._info()}
         try:
             ended = await run_program(self.command, environment, seconds, interactive=self.interactive)
@@ -107,7 +107,9 @@ class ExecPlugin:
                 f"{self.origin}: {name} did not answer within {seconds:.0f} s and was killed"
             ) from error
         except (OSError, ValueError) as error:
-            raise NoCredentials(f"{self.origin}: the credential plugin {name} failed: {error}") from error
+            # The text of an OSError repeats the command.
+            why = (error.strerror if isinstance(error, OSError) else None) or excerpt(error)
+            raise NoCredentials(f"{self.origin}: the credential plugin {name} failed: {why}") from error
         if ended.status != 0:
             words = f": {ended.last_words}" if ended.last_words else ""
             raise NoCredentials(f"{self.origin}: the credential plugin {name} failed with status {ended.status}{words}")
@@ -126,16 +128,16 @@ class ExecPlugin:
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise self._useless(f"is not an ExecCredential: {excerpt(error)}") from error
         if said.api_version != self.api_version:
-            raise self._useless(f"has apiVersion {said.api_version}, not {self.api_version}")
+            raise self._useless(f"has apiVersion {excerpt(said.api_version)}, not {excerpt(self.api_version)}")
         if not said.status.token and not (said.status.client_certificate_data and said.status.client_key_data):
             raise self._useless("has neither a token nor a certificate with a key")
         return said.status
 
     def _useless(self, why: str) -> NoCredentials:
-        return NoCredentials(f"{self.origin}: the output of the credential plugin {self.command[0]} {why}")
+        return NoCredentials(f"{self.origin}: the output of the credential plugin {excerpt(self.command[0])} {why}")
 
     def _identity(self, status: _Status) -> Identity:
-        headers = (bearer(status.token, f"{self.origin}: {self.command[0]}"),) if status.token else ()
+        headers = (bearer(status.token, f"{self.origin}: {excerpt(self.command[0])}"),) if status.token else ()
         try:
             return Identity(headers, self._context(status))
         except InputError as error:
@@ -157,7 +159,7 @@ class ExecPlugin:
         try:
             return parse_time(status.expiration_timestamp) / _NANO
         except ValueError as error:
-            raise self._useless(f"has an invalid expirationTimestamp: {error}") from error
+            raise self._useless(f"has an invalid expirationTimestamp: {excerpt(error)}") from error
 
 
 def exec_plugin(settings: Any, cluster: Any, trust: Renewed[Trust] | None, origin: str) -> ExecPlugin:
@@ -165,7 +167,8 @@ def exec_plugin(settings: Any, cluster: Any, trust: Renewed[Trust] | None, origi
     try:
         provider = config_modules().exec_provider.ExecProvider(settings)
     except config_modules().failure as error:
-        raise InputError(f"{origin}: {error}") from error
+        raise InputError(f"{origin}: {abridged(str(error))}") from error
+    _check_no_nul(settings, provider, origin)
     # A path is relative to the kubeconfig; a bare name is looked up in PATH.
     command = str(provider.args[0])
     if os.sep in command:
@@ -179,6 +182,17 @@ def exec_plugin(settings: Any, cluster: Any, trust: Renewed[Trust] | None, origi
         trust=trust,
         origin=origin,
     )
+
+
+def _check_no_nul(settings: Any, provider: Any, origin: str) -> None:
+    """InputError for a command, an argument or a variable that no program can be given."""
+    written = [("command", provider.args[0]), *((f"args[{at}]", each) for at, each in enumerate(provider.args[1:]))]
+    written += [
+        (f"env[{at}]", f"{each['name']}={each['value']}") for at, each in enumerate(settings.safe_get("env") or ())
+    ]
+    for field_name, value in written:
+        if "\0" in str(value):
+            raise InputError(f"{origin}: {excerpt(settings.name)}/{field_name} holds a NUL character; remove it")
 
 
 def _interactive(mode: str | None, origin: str) -> bool:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 from msgspec import Raw, Struct
@@ -23,6 +23,7 @@ from restow.client.transport import Api
 from restow.client.trust import Certificate, Trust
 from restow.errors import InputError
 from restow.kube.excerpts import excerpt
+from restow.kube.numbers import parse_float
 from restow.redaction import without_password
 
 _QUERY: Final = "/api/v1/query"
@@ -55,6 +56,7 @@ class Sample:
     """One series of an instant vector; ``instance`` is empty where it has no such label, and ``value`` may be NaN."""
 
     instance: str
+    #: Not a number where it cannot be read: then this node has no value, and the others have theirs.
     value: float
     #: Seconds since the epoch, by the clock of Prometheus.
     at: float
@@ -79,12 +81,12 @@ class Authorities:
 class _Series(Struct, frozen=True, gc=False):
     metric: dict[str, str] = {}
     #: Histograms have none.
-    value: tuple[float, str] = (0.0, "NaN")
+    value: Any = (0.0, "NaN")
 
 
 class _Range(Struct, frozen=True, gc=False):
     metric: dict[str, str] = {}
-    values: tuple[tuple[float, str], ...] = ()
+    values: tuple[Any, ...] = ()
 
 
 class _Data(Struct, frozen=True, rename="camel"):
@@ -172,24 +174,24 @@ async def _asked(prometheus: Api, promql: str, form: str, samples: Callable[[Raw
 
 def _newest(result: Raw) -> Iterator[Sample]:
     for each in msgspec.json.decode(result, type=list[_Series]):
-        yield Sample(each.metric.get("instance", ""), _number(each.value[1]), each.value[0])
+        yield _sample(each.metric.get("instance", ""), each.value)
 
 
 def _all(result: Raw) -> Iterator[Sample]:
-    for each in msgspec.json.decode(result, type=list[_Range]):
-        instance = each.metric.get("instance", "")
-        yield from (Sample(instance, _number(value), at) for at, value in each.values)
+    for series in msgspec.json.decode(result, type=list[_Range]):
+        instance = series.metric.get("instance", "")
+        yield from (_sample(instance, each) for each in series.values)
 
 
-def _number(text: str) -> float:
-    """The value of a sample as Go writes it; NaN for what is none, so that one bad value takes nothing from other nodes.
-
-    Python reads more than Go writes, such as 1_000.
-    """
-    try:
-        return math.nan if "_" in text else float(text)
-    except ValueError:
-        return math.nan
+def _sample(instance: str, point: Any) -> Sample:
+    """A pair of time and text as a sample."""
+    match point:
+        case (int() | float() as at, str(value)):
+            try:
+                return Sample(instance, parse_float(value), float(at))
+            except (ValueError, OverflowError):
+                pass
+    return Sample(instance, math.nan, 0.0)
 
 
 def _data(body: bytes) -> _Data:

@@ -146,7 +146,7 @@ class LiveCluster:
     def unknown(self, kinds: Iterable[str]) -> str | None:
         """Why nobody knows what there is of the first of these kinds of which that is so; None if all are known.
 
-        NewsEndedError if one of the tasks has ended.
+        WatchEndedError if one of the tasks has ended.
         """
         self._check()
         return self._doubt(kinds)
@@ -157,7 +157,7 @@ class LiveCluster:
         return self._doubt(kind for kind in PROTECTING if kind in PERMITTING or kind in seen)
 
     def snapshot(self) -> Cluster:
-        """The cluster as it is now, in canonical order; raises NewsEndedError if one of the tasks has ended.
+        """The cluster as it is now, in canonical order; raises WatchEndedError if one of the tasks has ended.
 
         Kinds that are not known are missing (``Cluster.missing``). Before ``ready`` there are holes in it.
         """
@@ -215,7 +215,7 @@ class LiveCluster:
         return self._store.has_room(budget)
 
     async def changed(self) -> None:
-        """Wait for the next change of anything; raises NewsEndedError if one of the tasks has ended."""
+        """Wait for the next change of anything; raises WatchEndedError if one of the tasks has ended."""
         waiter = asyncio.get_running_loop().create_future()
         self._waiting.add(waiter)
         try:

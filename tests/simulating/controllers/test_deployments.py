@@ -6,6 +6,7 @@ import pytest
 from msgspec import structs
 
 from restow.kube.timestamps import SECOND
+from restow.simulating.controllers import rollouts
 from restow.simulating.controllers.rollouts import REVISION
 from restow.simulating.kubelets import READY_DELAY
 from simulating.manifests import a_controller, a_template
@@ -228,3 +229,22 @@ def test_an_update_that_has_not_begun_does_not_progress():
     assert reasons == ["NewReplicaSetAvailable"]
     scene.settle()
     assert reasons == ["NewReplicaSetAvailable", "NewReplicaSetCreated", "ReplicaSetUpdated", "NewReplicaSetAvailable"]
+
+
+@pytest.mark.parametrize(
+    "text", ["²", "1_0", "9" * 5000, "", "-1"], ids=["superscript", "underscore", "long", "empty", "less"]
+)
+def test_sizes_that_somebody_has_noted_in_vain(text):
+    """What is no number to Go is none here: the Deployment is scaled in the middle of a rollout all the same."""
+    scene = Scene()
+    scene.store.apply(web(4))
+    scene.settle()
+    scene.store.apply(web(4, image="example/app:2"))
+    scene.run(1)
+    for each in scene.store.list("ReplicaSet", "default"):
+        noted = dict.fromkeys((rollouts.DESIRED, rollouts.MOST, REVISION), text)
+        metadata = structs.replace(each.metadata, annotations=(each.metadata.annotations or {}) | noted)
+        scene.store.update(structs.replace(each, metadata=metadata))
+    scene.store.apply(web(6, image="example/app:2"))
+    scene.settle()
+    assert images(scene) == ["example/app:2"] * 6

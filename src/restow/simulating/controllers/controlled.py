@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from restow.cluster.pod_values import NO_TIME, PHASES, Phase
 from restow.cluster.pods import PENDING
+from restow.kube.label_syntax import parse_integer
 from restow.kube.manifests import Metadata, Pod, PodTemplate
 from restow.kube.timestamps import SECOND, parse_time
 from restow.simulating.controllers.claiming import reference_to
@@ -65,10 +66,7 @@ def available_in(pod: Pod, min_ready_seconds: int, now: int) -> int | None:
 
 
 def _integer(text: str) -> int:
-    try:
-        return int(text or "0")
-    except ValueError:
-        return 0
+    return parse_integer(text) or 0
 
 
 @lru_cache(maxsize=4096)

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from msgspec import structs
 
+from restow.kube.label_syntax import parse_integer
 from restow.kube.labels import NOTHING
 from restow.kube.manifests import Deployment, Metadata, PodTemplate, ReplicaSet
 from restow.kube.manifests.workloads import ReplicaSetSpec
@@ -201,7 +202,7 @@ def _is_of(found: Deployment, each: ReplicaSet) -> bool:
 def _is_scaled(found: Deployment, sets: Sequence[ReplicaSet]) -> bool:
     """Whether the number of replicas has changed since a ReplicaSet with pods was given its size."""
     noted = (each.metadata.annotation(DESIRED) for each in sets if each.spec.replicas > 0)
-    return any(each.isdigit() and int(each) != found.spec.replicas for each in noted)
+    return any(parse_integer(each) not in {None, found.spec.replicas} for each in noted)
 
 
 def _is_saturated(found: Deployment, new: ReplicaSet) -> bool:
@@ -221,8 +222,7 @@ def _copied(found: Deployment) -> Mapping[str, str]:
 
 
 def _revision(each: ReplicaSet) -> int:
-    text = each.metadata.annotation(REVISION)
-    return int(text) if text.isascii() and text.isdigit() else 0
+    return parse_integer(each.metadata.annotation(REVISION)) or 0
 
 
 def _last_revision(sets: Sequence[ReplicaSet]) -> int:

@@ -13,6 +13,7 @@ from typing import Final
 
 from msgspec import structs
 
+from restow.kube.label_syntax import parse_integer
 from restow.kube.manifests import Job, Pod
 from restow.kube.manifests.jobs import JobStatus
 from restow.kube.objects import Job as ReadJob
@@ -125,8 +126,8 @@ def as_read(job: Job) -> ReadJob:
 
 def index_of(pod: Pod) -> int | None:
     """The completion index of a pod; None if it has none."""
-    text = pod.metadata.annotation(INDEX)
-    return int(text) if text.isascii() and text.isdigit() else None
+    index = parse_integer(pod.metadata.annotation(INDEX))
+    return None if index is None or index < 0 else index
 
 
 def indexes_in(text: str | None) -> set[int]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from restow.kube.label_syntax import parse_integer
 from restow.kube.manifests import Job, Pod
 from restow.simulating.controllers.job_accounting import Tally, Verdict, index_of, indexes_in, verdict
 from restow.simulating.controllers.job_waits import back_off, finished_at
@@ -63,5 +64,4 @@ def _failures(pod: Pod) -> int:
 
 
 def _number(pod: Pod, annotation: str) -> int:
-    text = pod.metadata.annotation(annotation)
-    return int(text) if text.isascii() and text.isdigit() else 0
+    return max(0, parse_integer(pod.metadata.annotation(annotation)) or 0)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from restow.kube.int_or_percent import share
+from restow.kube.label_syntax import parse_integer
 from restow.kube.manifests import Deployment, ReplicaSet
 from restow.kube.manifests.deployments import RollingUpdate
 
@@ -94,7 +95,7 @@ def proportional(deployment: Deployment, sets: Sequence[ReplicaSet]) -> list[int
 
 def _proportion(deployment: Deployment, each: ReplicaSet, most: int) -> int:
     """How many pods more a ReplicaSet gets by its size, as that was in proportion to all."""
-    before = each.metadata.annotation(MOST)
-    base = int(before) if before.isdigit() and int(before) > 0 else deployment.status.replicas or most
+    before = parse_integer(each.metadata.annotation(MOST)) or 0
+    base = before if before > 0 else deployment.status.replicas or most
     # Halves are rounded away from zero.
     return math.floor(each.spec.replicas * most / base + 0.5) - each.spec.replicas
