@@ -51,7 +51,6 @@ def test_no_number_is_one() -> None:
         "--1",
         "1e5_0",
         "infin",
-        "１",
         "-",
     ],
 )
