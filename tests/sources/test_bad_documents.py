@@ -132,15 +132,27 @@ def test_what_is_no_dump_is_an_error_in_one_sentence(load, data, message):
         ),
     ],
 )
-def test_a_wrong_value_is_an_error_with_file_pod_and_path(load, path, value, message):
-    content = a_list(NODE, with_field(POD, path, value))
-    if message is None:
-        assert load(content)
+def test_a_pod_with_a_wrong_value_is_left_out_with_its_path(load, path, value, message):
+    """One without a name that can be read is an error."""
+    content = a_list(NODE, a_pod("good", node="n1"), with_field(POD, path, value))
+    if value == 5:
+        assert refusal(load, content).startswith(f"FILE: Pod (without a readable name): {message}")
         return
-    name = "(without a readable name)" if value == 5 else "default/p1"
-    found = refusal(load, content)
-    assert found.startswith(f"FILE: Pod {name}: {message}")
-    assert "\n" not in found
+    cluster = load(content)
+    assert cluster.pods.names == (["good"] if message else ["good", "p1"])
+    assert [why.startswith(f"Pod default/p1: {message}") for why in load.report.left_out.values()] == [True] * bool(
+        message
+    )
+    assert "\n" not in "".join(load.report.left_out.values())
+
+
+def test_where_no_pod_can_be_read_that_is_the_error(load):
+    bad = with_field(POD, ["spec", "priority"], "high")
+    found = refusal(load, a_list(NODE, bad)).splitlines()
+    assert found == [
+        "FILE holds no pods that can be read",
+        "Pod default/p1: spec.priority: Expected `int | null`, got `str`; it is left out",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -164,20 +176,24 @@ def test_a_wrong_value_is_an_error_with_file_node_and_path(load, path, value, me
 )
 @pytest.mark.parametrize("path", [["spec", "priority"], ["spec", "containers", 0, "resources", "requests", "cpu"]], ids=["int", "quantity"])  # fmt: skip
 def test_numbers_that_no_field_holds_are_errors(load, path, number):
-    text = json.dumps(a_list(NODE, with_field(POD, path, "NUMBER"))).replace('"NUMBER"', number)
-    assert refusal(load, text.encode()).startswith("FILE: ")
+    """What is no JSON is an error of the file, any other number leaves out its pod."""
+    text = json.dumps(a_list(NODE, a_pod("good"), with_field(POD, path, "NUMBER"))).replace('"NUMBER"', number)
+    if number in ("NaN", "Infinity"):
+        assert refusal(load, text.encode()).startswith("FILE: ")
+    else:
+        assert load(text.encode()).pods.names == ["good"]
 
 
 def test_all_bad_files_are_told_one_a_line(load):
-    bad = with_field(POD, ["spec", "tolerations"], [{"key": 1}])
-    odd = with_field(POD, ["spec", "tolerations"], [{"key": 2}])
+    bad = with_field(NODE, ["spec", "taints"], [{"key": 1}])
+    odd = with_field(NODE, ["spec", "taints"], [{"key": 2}])
     lines = refusal(load, b"{", a_list(bad), NODE, b"", a_list(odd), a_list(bad)).splitlines()
     assert [line.partition(": ")[2] for line in lines] == [
         "not valid JSON: Input data was truncated",
-        "Pod default/p1: spec.tolerations[0].key: Expected `str`, got `int`",
+        "Node n1: spec.taints[0].key: Expected `str`, got `int`",
         "the file is empty",
-        "Pod default/p1: spec.tolerations[0].key: Expected `str`, got `int`",
-        "Pod default/p1: spec.tolerations[0].key: Expected `str`, got `int`",
+        "Node n1: spec.taints[0].key: Expected `str`, got `int`",
+        "Node n1: spec.taints[0].key: Expected `str`, got `int`",
     ]
 
 

@@ -1,27 +1,67 @@
-"""A value of 5,000 characters, anywhere in a dump: read or refused, and never the whole value in what is said."""
+"""A text or number of 100,000 characters in any field of any object: a pod is left out at most, and messages stay short.
+
+Every place of a cluster that has every field set (``fuzz.furnished``) gets one, one place at a time.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
-from builders import Owner, a_node, a_pdb, a_pod
-from builders.long_values import LONG_VALUES, quotes_too_much, with_long_values
+from builders import Object, a_list, a_node, a_pod
+from fuzz.furnished import furnished_objects
 from restow.errors import InputError
-from restow.sources.documents import load_cluster
+from sources.dumps import with_field
 
-_POD = a_pod("web-0", node="n1", owner=Owner("ReplicaSet", "web"), cpu="100m")
-DUMP = {"kind": "List", "apiVersion": "v1", "items": [a_node("n1"), _POD, a_pdb("web", selector={"app": "web"})]}
+LONG = 100_000
+VALUES = {"letters": json.dumps("x" * LONG), "digits": json.dumps("9" * LONG), "number": "9" * LONG}
+GOOD = [a_node("good"), a_pod("good", node="good")]
+#: Characters of all messages about one object together.
+MOST = 1_000
+#: One object of each kind; the pod has everything that a pod can have.
+OBJECTS = {each["kind"]: each for each in furnished_objects()} | {
+    "Pod": next(each for each in furnished_objects() if each["metadata"]["name"] == "hungry")
+}
 
 
-@pytest.mark.parametrize("kind", LONG_VALUES)
-def test_a_message_quotes_at_most_200_characters_of_a_value(tmp_path, kind):
-    dump = tmp_path / "dump.json"
-    for changed in with_long_values(DUMP, LONG_VALUES[kind]):
-        dump.write_text(json.dumps(changed))
-        try:
-            said = load_cluster([str(dump)])[1].notes()
-        except InputError as error:
-            said = (str(error),)
-        assert [each[:300] for each in said if quotes_too_much(each)] == []
+def places(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    """The paths of everything inside."""
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, each in inside:
+        yield (*path, key)
+        yield from places(each, (*path, key))
+
+
+def with_text(item: Object, path: tuple[str | int, ...], value: str) -> bytes:
+    """The object in a list with what is good, and a value in one place that is written as it is."""
+    text = json.dumps(a_list(*GOOD, with_field(item, path, "VALUE")))
+    return text.replace('"VALUE"', value).encode()
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        *(pytest.param("Pod", value, id=f"Pod-{name}") for name, value in VALUES.items()),
+        *(pytest.param(kind, VALUES["letters"], id=kind) for kind in OBJECTS if kind != "Pod"),
+    ],
+)
+def test_a_long_value_anywhere(load: Any, kind: str, value: str) -> None:
+    """Of a pod any but its kind, its version and what names it; other objects may be errors of the file."""
+    for path in places(OBJECTS[kind]):
+        said = _said(load, with_text(OBJECTS[kind], path, value))
+        if isinstance(said, InputError):
+            assert kind != "Pod" or path[0] in ("apiVersion", "kind", "metadata"), f"{path}: {str(said)[:MOST]}"
+        assert len(str(said)) < MOST + len(str(load.folder)), path
+
+
+def _said(load: Any, content: bytes) -> str | InputError:
+    """The notes of a load, or its error; with the one, what is good is there."""
+    try:
+        cluster = load(content)
+    except InputError as error:
+        return error
+    assert "good" in cluster.pods.names
+    return "\n".join(load.report.notes())

@@ -24,7 +24,7 @@ from restow.errors import InputError
 from restow.kube import nulls
 from restow.kube.excerpts import excerpt
 from restow.kube.kinds import GROUPS, KINDS
-from restow.kube.objects.unreadable import DECODING_ERRORS, name_of, path_first
+from restow.kube.objects.unreadable import DECODING_ERRORS, decode_or_name, name_of, path_first
 from restow.kube.old_versions import CONVERSIONS, convert
 from restow.sources.kubectl import DUMP, printing
 from restow.sources.reading import (
@@ -45,6 +45,7 @@ from restow.sources.usage_csv import is_trace, read_trace
 _PAGE = 512
 #: Unknown kinds named in a note.
 _KINDS_TOLD = 5
+_POD = "Pod"
 _NO_NAME = "(without a readable name)"
 
 
@@ -116,7 +117,8 @@ def read_objects(paths: Sequence[str], sink: Sink, *, limited: bool = True) -> L
     """Hand over all objects of known kinds in the inputs, in pages; a page without objects tells of its kind.
 
     The inputs are ``limited`` as ``sources.sizes`` says.
-    An object with a value that the API server accepts and nobody here can reckon with is left out. InputError, after the last input, lists every input that cannot be read, one sentence a line.
+    An object with a value that the API server accepts and nobody here can reckon with is left out, and a Pod with any value
+    that cannot be read, as in a live cluster: there may be thousands of others. InputError, after the last input, lists every input that cannot be read, one sentence a line.
     """
     report, sizes = LoadReport(), Sizes(limited)
     problems: list[str] = []
@@ -170,7 +172,7 @@ def _take(document: Document, sink: Sink, report: LoadReport) -> None:
         for start in range(0, len(items), _PAGE):
             page = _decode_page(decoder, kind, items[start : start + _PAGE], document.origin)
             try:
-                add_page(sink, kind, page, fatal=(InputError,))
+                add_page(sink, kind, page, fatal=() if kind == _POD else (InputError,))
             except InputError as error:
                 raise InputError(f"{document.origin}: {error}") from error
 
@@ -259,7 +261,7 @@ def _decode_page(decoder: msgspec.json.Decoder[Any], kind: str, items: list[Data
 
 def _decode(decoder: msgspec.json.Decoder[Any], kind: str, item: Data | Raw, origin: str) -> Any:
     try:
-        return nulls.decode(decoder, item)
+        return decode_or_name(decoder, item) if kind == _POD else nulls.decode(decoder, item)
     except DECODING_ERRORS as error:
         raise _unreadable(kind, item, origin, error) from error
 
@@ -281,6 +283,11 @@ def check_complete(counts: Mapping[str, int], report: LoadReport) -> None:
     nodes, pods = counts.get("Node", 0), counts.get("Pod", 0)
     if nodes and pods:
         return
+    unreadable = {key: why for key, why in report.left_out.items() if key[0] == ("Pod" if nodes else "Node")}
+    if unreadable:
+        raise InputError(
+            f"{where} holds no {'pods' if nodes else 'nodes'} that can be read", *left_out_notes(unreadable)
+        )
     others = sum(counts.values()) + report.unknown_kinds.total()
     if not nodes and not pods:
         found = f"{others} other objects but no nodes and no pods" if others else "no objects"
