@@ -12,6 +12,7 @@ from builders import Owner, a_deployment, a_node, a_pod, a_replica_set, a_worklo
 from cluster.drawn import pods
 from descheduling.harness import a_cluster
 from restow.cluster.owners import OwnerCounts, workload_of
+from restow.cluster.state import ClusterState
 
 NODE = a_node("n1")
 
@@ -91,3 +92,14 @@ def test_an_owner_named_twice_is_one_uid_but_not_the_only_owner():
 def test_no_pods_have_no_owners():
     nobody = np.zeros(0, dtype=np.int64)
     assert OwnerCounts(a_cluster(NODE).pods, nobody.astype(bool)).siblings(nobody).tolist() == []
+
+
+def test_a_uid_that_a_pod_of_another_namespace_names_is_another_owner():
+    """Whoever may create pods may name any uid: that neither adds to minReplicas of others nor takes from it."""
+    web = Owner("ReplicaSet", "web", "uid-of-web")
+    pods = [a_pod("mine", owner=web), *(a_pod(f"p{at}", namespace="tenant", owner=web) for at in range(5))]
+    state = ClusterState(a_cluster(NODE, *pods))
+    assert state.siblings(np.arange(6)).tolist() == [1, 5, 5, 5, 5, 5]
+    state.remove(state.cluster.pods.names.index("p3"))
+    assert state.siblings(np.arange(2)).tolist() == [1, 4]
+    state.validate()

@@ -126,8 +126,9 @@ class Double:
     def pod(self, namespace: str, name: str) -> PodNow | None:
         return self.pods.get(name)
 
-    def pods_of(self, owner: str) -> list[PodNow]:
-        return [pod for pod in self.pods.values() if pod.owners and pod.owners[0].uid == owner]
+    def pods_of(self, namespace: str, owner: str) -> list[PodNow]:
+        same = [pod for pod in self.pods.values() if pod.namespace == namespace]
+        return [pod for pod in same if pod.owners and pod.owners[0].uid == owner]
 
     def takes_pods(self, node: str) -> bool:
         return node not in self.closed

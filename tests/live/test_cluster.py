@@ -9,6 +9,7 @@ import re
 import pytest
 
 from builders import Owner, a_namespace, a_node, a_pdb, a_pod, a_service
+from builders.metadata import uid_of
 from live.apiserver import ApiServer
 from live.contents import contents_of
 from restow.client.transport import Api
@@ -332,14 +333,17 @@ async def test_reading_once_leaves_out_what_cannot_be_read(server: ApiServer, ap
 async def test_pods_of_an_owner(server: ApiServer, api: Api) -> None:
     populate(server)
     server.put("Pod", a_pod("other", owner=Owner("ReplicaSet", "db")))
+    foreign = Owner("ReplicaSet", "web", uid_of("ReplicaSet", "default", "web"))
+    server.put("Pod", a_pod("copied", namespace="tenant", owner=foreign))
     async with live_cluster(api, KINDS, warn=lambda _: None) as live:
         assert await live.wait_ready(now() + LONG)
         web = live.pod("default", "p0")
         assert web is not None
-        found = live.pods_of(web.owners[0].uid)
+        found = live.pods_of("default", web.owners[0].uid)
         assert [each.name for each in found] == [f"p{at}" for at in range(8)]
         assert found[1].node == "n1"
-        assert live.pods_of("nobody") == []
+        assert live.pods_of("default", "nobody") == []
+        assert [each.name for each in live.pods_of("tenant", web.owners[0].uid)] == ["copied"]
 
 
 async def test_a_deadline_that_passes(server: ApiServer, api: Api) -> None:

@@ -70,8 +70,8 @@ class Town:
     def pod(self, namespace: str, name: str) -> PodNow | None:
         return self._store.pod(namespace, name)
 
-    def pods_of(self, owner: str) -> list[PodNow]:
-        return self._store.pods_of(owner)
+    def pods_of(self, namespace: str, owner: str) -> list[PodNow]:
+        return self._store.pods_of(namespace, owner)
 
     def takes_pods(self, node: str) -> bool:
         return self._store.takes_pods(node)

@@ -1,6 +1,6 @@
 """Owners: who controls which pods, and how far up the input can tell.
 
-``OwnerCounts`` counts pods by owner uid, which is what minReplicas asks. ``workload_of`` climbs from a pod's owner to
+``OwnerCounts`` counts pods by owner, which is what minReplicas asks. ``workload_of`` climbs from a pod's owner to
 the workload that people know (ReplicaSet to Deployment, Job to CronJob) as far as the input holds the objects.
 """
 
@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 
 import numpy as np
-import numpy.typing as npt
 
-from restow.cluster.interning import BoolArray, IntArray, Interner
+from restow.cluster.interning import BoolArray, IntArray, Interner, combine
+from restow.cluster.pod_columns import PodColumn
 from restow.cluster.pods import Pods
 from restow.cluster.snapshot import Cluster
 from restow.kube.objects import OwnerReference
@@ -21,59 +21,74 @@ _INTERMEDIATE = ("ReplicaSet", "Job")
 
 
 class OwnerCounts:
-    """How many existing pods name each owner uid, kept up to date by being told; lists of owners that come are taken in."""
+    """How many existing pods name each owner, kept up to date by being told.
+
+    An owner is in the namespace of its pods, so a uid that a pod of another namespace names is another owner: whoever may
+    create pods may write any uid into them. Source: metadata.ownerReferences, Kubernetes 1.36.
+    """
 
     def __init__(self, pods: Pods, exists: BoolArray) -> None:
         self._pods = pods
-        self._interner: Interner[str] = Interner()
-        #: The owner uids of each distinct list of owners, without repeats.
-        self._uids: list[npt.NDArray[np.int64]] = []
-        #: The only owner uid of each list, -1 where there is not exactly one; int64[list of owners].
-        self._only: npt.NDArray[np.int64] = np.zeros(0, dtype=np.int64)
-        self._counts: npt.NDArray[np.int64] = np.zeros(0, dtype=np.int64)
-        self._meet_new_lists()
+        #: Namespace and uid of each owner.
+        self._interner: Interner[tuple[int, str]] = Interner()
+        #: The owners of a namespace and a list of owners, without repeats.
+        self._owners: dict[tuple[int, int], IntArray] = {}
+        #: The only owner of each pod, -1 where there is not exactly one.
+        self._only = PodColumn(pods, self._only_owners)
+        self._counts: IntArray = np.zeros(0, dtype=np.int64)
         self._counts = self._counted(exists)
 
-    def siblings(self, pods: IntArray) -> npt.NDArray[np.int64]:
+    def siblings(self, pods: IntArray) -> IntArray:
         """How many existing pods name each pod's only owner, itself included; -1 without exactly one owner."""
-        if len(self._uids) < len(self._pods.tables.owners):
-            self._meet_new_lists()
-        owner = self._only[self._pods.owners[pods]]
-        return np.where(owner >= 0, self._counts[owner], -1) if len(self._counts) else np.full(len(pods), -1)
+        owner = self._only.values[pods]
+        return np.where(owner >= 0, self._known_counts()[owner], -1) if len(self._interner) else np.full(len(pods), -1)
 
-    def of_pod(self, pod: int) -> npt.NDArray[np.int64]:
+    def of_pod(self, pod: int) -> IntArray:
         """How many existing pods name each of a pod's owners."""
-        if self._pods.owners[pod] >= len(self._uids):
-            self._meet_new_lists()
-        counts: npt.NDArray[np.int64] = self._counts[self._uids[self._pods.owners[pod]]]
+        owners = self._owners_of(self._pods.namespace.item(pod), self._pods.owners.item(pod))
+        counts: IntArray = self._known_counts()[owners]
         return counts
 
     def change(self, pod: int, more: int) -> None:
         """A pod came (1) or went (-1)."""
-        owners = self._pods.owners[pod]
-        if owners >= len(self._uids):
-            self._meet_new_lists()
-        self._counts[self._uids[owners]] += more
+        owners = self._owners_of(self._pods.namespace.item(pod), self._pods.owners.item(pod))
+        self._known_counts()[owners] += more
 
     def validate(self, exists: BoolArray) -> None:
         """Count anew and compare; AssertionError where a count differs."""
-        self._meet_new_lists()
-        assert np.array_equal(self._counted(exists), self._counts), "the counts of owners differ from the pods"
+        counted = self._counted(exists)
+        assert np.array_equal(counted, self._known_counts()), "the counts of owners differ from the pods"
 
-    def _counted(self, exists: BoolArray) -> npt.NDArray[np.int64]:
-        pods = np.bincount(self._pods.owners[exists], minlength=len(self._uids))
-        counts = np.zeros_like(self._counts)
-        for owners, number in zip(self._uids, pods, strict=True):
+    def _known_counts(self) -> IntArray:
+        """The counts of all owners that there are."""
+        new = len(self._interner) - len(self._counts)
+        if new:
+            self._counts = np.append(self._counts, np.zeros(new, dtype=np.int64))
+        return self._counts
+
+    def _counted(self, exists: BoolArray) -> IntArray:
+        pods = self._pods
+        group, table = combine(pods.namespace[exists], pods.owners[exists])
+        sizes = np.bincount(group, minlength=len(table)).tolist()
+        found = [self._owners_of(namespace, owners) for namespace, owners in table.tolist()]
+        counts: IntArray = np.zeros(len(self._interner), dtype=np.int64)
+        for owners, number in zip(found, sizes, strict=True):
             counts[owners] += number
         return counts
 
-    def _meet_new_lists(self) -> None:
-        new = self._pods.tables.owners[len(self._uids) :]
-        uids = [sorted({self._interner.id(owner.uid) for owner in owners}) for owners in new]
-        only = [each[0] if len(owners) == 1 else -1 for each, owners in zip(uids, new, strict=True)]
-        self._uids += [np.array(each, dtype=np.int64) for each in uids]
-        self._only = np.append(self._only, np.array(only, dtype=np.int64))
-        self._counts = np.append(self._counts, np.zeros(len(self._interner) - len(self._counts), dtype=np.int64))
+    def _owners_of(self, namespace: int, owners: int) -> IntArray:
+        known = self._owners.get((namespace, owners))
+        if known is None:
+            named = {(namespace, each.uid) for each in self._pods.tables.owners[owners]}
+            known = self._owners[namespace, owners] = np.array(sorted(map(self._interner.id, named)), dtype=np.int64)
+        return known
+
+    def _only_owners(self, rows: IntArray) -> IntArray:
+        lists = self._pods.tables.owners
+        pairs = zip(self._pods.namespace[rows].tolist(), self._pods.owners[rows].tolist(), strict=True)
+        return np.array(
+            [self._owners_of(*pair).item() if len(lists[pair[1]]) == 1 else -1 for pair in pairs], dtype=np.int64
+        )
 
 
 def workload_of(cluster: Cluster, pod: int) -> OwnerReference | None:

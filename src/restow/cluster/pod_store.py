@@ -63,7 +63,7 @@ class PodStore:
         #: Names of namespaces and nodes; columns have their numbers.
         self._names = _Names()
         #: The pods that name each owner (a uid); made when it is asked for, and kept up to date from then on.
-        self._by_owner: defaultdict[str, set[Key]] | None = None
+        self._by_owner: defaultdict[Key, set[Key]] | None = None
         #: The pods that wait behind the gate of steering.
         self._gated: set[Key] = set()
 
@@ -187,13 +187,13 @@ class PodStore:
             "started": self._started[row],
         }
 
-    def pods_of(self, owner: str) -> list[PodNow]:
-        """The pods that name an owner (a uid), in canonical order."""
+    def pods_of(self, namespace: str, owner: str) -> list[PodNow]:
+        """The pods of a namespace that name an owner (a uid), in canonical order."""
         if self._by_owner is None:
             self._by_owner = defaultdict(set)
             for key in self._last:
                 self._own(key)
-        return [self._now(self._last[key]) for key in sorted(self._by_owner.get(owner, ()))]
+        return [self._now(self._last[key]) for key in sorted(self._by_owner.get((namespace, owner), ()))]
 
     def gated(self) -> list[PodNow]:
         """The pods that wait behind the gate of steering, in canonical order."""
@@ -213,10 +213,10 @@ class PodStore:
                 if not self._by_owner[owner]:
                     del self._by_owner[owner]
 
-    def _owners(self, key: Key) -> set[str]:
-        """The uids of a pod's owners."""
+    def _owners(self, key: Key) -> set[Key]:
+        """Namespace and uid of a pod's owners: a pod of another namespace may name any uid, and is none of theirs."""
         owners = self._shared["owners"]
-        return {each.uid for each in owners.values[owners.ids[self._last[key]]]}
+        return {(key[0], each.uid) for each in owners.values[owners.ids[self._last[key]]]}
 
     def _now(self, row: int) -> PodNow:
         columns, numbers, owners = self._columns, self._numbers, self._shared["owners"]

@@ -166,9 +166,9 @@ class ClusterStore:
         """A pod as it is now; None if there is none."""
         return self._pods.pod(namespace, name)
 
-    def pods_of(self, owner: str) -> list[PodNow]:
-        """The pods that name an owner (a uid), in canonical order."""
-        return self._pods.pods_of(owner)
+    def pods_of(self, namespace: str, owner: str) -> list[PodNow]:
+        """The pods of a namespace that name an owner (a uid), in canonical order."""
+        return self._pods.pods_of(namespace, owner)
 
     def pod_values(self, namespace: str, name: str) -> dict[str, Any] | None:
         """Everything that is known of a pod, as ``PodStore.values``."""

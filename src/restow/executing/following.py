@@ -30,6 +30,9 @@ _FIRST_PAUSE, _LONGER, _PAUSE = 0.02, 1.2, 0.25
 #: Candidates named in a sentence.
 _TOLD = 3
 
+#: Namespace and uid of a controller.
+_Owner = tuple[str, str]
+
 
 class Following:
     """Follows the replacements of one plan and records the results in the memory."""
@@ -54,7 +57,7 @@ class Following:
     def expect(self, task: Task) -> None:
         """Prepare for the replacement of a pod that is about to be evicted."""
         if task.owner is not None:
-            self._replacements.expect(task, self._view.pods_of(task.owner.uid))
+            self._replacements.expect(task, self._view.pods_of(*_owner(task)))
             self._interruptions[task.number] = self._view.interruptions
 
     def stray(self, task: Task) -> None:
@@ -115,8 +118,7 @@ class Following:
             # Its StatefulSet may be another one by now; the name stays the same.
             found = self._view.pod(task.move.pod.namespace, task.move.pod.name)
             return None if found is None or found.uid == task.move.pod.uid or found.is_terminating else found
-        assert task.owner is not None
-        return self._replacements.find(task, self._view.pods_of(task.owner.uid))
+        return self._replacements.find(task, self._view.pods_of(*_owner(task)))
 
     def _landed(self, task: Task, pod: str, node: str) -> Landed:
         # What cut us off may have cut the scheduler off too: then it places pods late, on another cluster than the proof's.
@@ -183,22 +185,22 @@ class Following:
 class Replacements:
     """The replacements of all evictions under way."""
 
-    #: By the controller's uid: the pods that were there before, and those that were found to be replacements.
-    _known: dict[str, set[str]] = field(default_factory=dict)
-    _expecting: dict[str, set[int]] = field(default_factory=dict)
+    #: By the controller: the pods that were there before, and those that were found to be replacements.
+    _known: dict[_Owner, set[str]] = field(default_factory=dict)
+    _expecting: dict[_Owner, set[int]] = field(default_factory=dict)
 
     def expect(self, task: Task, pods: Sequence[PodNow]) -> None:
         """Note the controller's pods before an eviction is requested. Calling it twice does no harm."""
-        assert task.owner is not None
-        expecting = self._expecting.setdefault(task.owner.uid, set())
+        owner = _owner(task)
+        expecting = self._expecting.setdefault(owner, set())
         if not expecting:
-            self._known[task.owner.uid] = {pod.uid for pod in pods}
+            self._known[owner] = {pod.uid for pod in pods}
         expecting.add(task.number)
 
     def find(self, task: Task, pods: Sequence[PodNow]) -> PodNow | None:
         """The replacement of a task, which belongs to this task from then on; None if it has not come."""
         assert task.owner is not None
-        known = self._known[task.owner.uid]
+        known = self._known[_owner(task)]
         for pod in pods:
             is_ours = task.owner.kind != stateful_sets.KIND or pod.name == task.move.pod.name
             if is_ours and pod.uid not in known and not pod.is_terminating:
@@ -208,8 +210,15 @@ class Replacements:
 
     def finish(self, task: Task) -> None:
         """Forget a task: nobody waits for its replacement any more."""
-        if task.owner is not None and task.owner.uid in self._expecting:
-            expecting = self._expecting[task.owner.uid]
+        owner = None if task.owner is None else _owner(task)
+        if owner in self._expecting:
+            expecting = self._expecting[owner]
             expecting.discard(task.number)
             if not expecting:
-                del self._expecting[task.owner.uid], self._known[task.owner.uid]
+                del self._expecting[owner], self._known[owner]
+
+
+def _owner(task: Task) -> _Owner:
+    """Namespace and uid of the controller of a task that has one."""
+    assert task.owner is not None
+    return task.move.pod.namespace, task.owner.uid

@@ -100,7 +100,9 @@ def surplus(task: Task, view: ClusterView) -> str | None:
     if not task.is_replaced or task.owner is None:
         return None
     wanted = view.replicas(task.move.pod.namespace, task.owner)
-    others = sum(_counts(pod) for pod in view.pods_of(task.owner.uid) if pod.uid != task.move.pod.uid)
+    others = sum(
+        _counts(pod) for pod in view.pods_of(task.move.pod.namespace, task.owner.uid) if pod.uid != task.move.pod.uid
+    )
     if wanted is None or others < wanted:
         return None
     return f"{task.owner.kind} {task.owner.name} has {others} of {wanted} replicas without it: none would be created"
@@ -149,7 +151,9 @@ def siblings_starting(task: Task, view: ClusterView, now: float, patience: float
     """
     if task.owner is None or not task.is_replaced:
         return None
-    starting = [pod for pod in view.pods_of(task.owner.uid) if _is_starting(pod, task, now, patience)]
+    starting = [
+        pod for pod in view.pods_of(task.move.pod.namespace, task.owner.uid) if _is_starting(pod, task, now, patience)
+    ]
     if len(starting) < task.limit:
         return None
     return (

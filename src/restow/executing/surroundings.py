@@ -35,8 +35,11 @@ class ClusterView(Protocol):
         """A pod; None if it is gone."""
         ...
 
-    def pods_of(self, owner: str) -> list[PodNow]:
-        """The pods that name an owner (a uid), terminating ones too."""
+    def pods_of(self, namespace: str, owner: str) -> list[PodNow]:
+        """The pods of a namespace that name an owner (a uid), terminating ones too.
+
+        An owner is in the namespace of its pods: pods of other namespaces that name its uid are none of them.
+        """
         ...
 
     def takes_pods(self, node: str) -> bool:

@@ -177,9 +177,9 @@ class LiveCluster:
         """A pod as it is now, without a snapshot; None if it is gone."""
         return self._store.pod(namespace, name)
 
-    def pods_of(self, owner: str) -> list[PodNow]:
-        """The pods that name an owner (a uid), by namespace and name, terminating ones too."""
-        return self._store.pods_of(owner)
+    def pods_of(self, namespace: str, owner: str) -> list[PodNow]:
+        """The pods of a namespace that name an owner (a uid), by name, terminating ones too."""
+        return self._store.pods_of(namespace, owner)
 
     def gated(self) -> list[PodNow]:
         """The pods that wait behind the gate of steering, by namespace and name."""

@@ -54,9 +54,10 @@ class ExecutionView:
         found: Pod | None = self._store.get("Pod", namespace, name)
         return None if found is None else _as_seen(found)
 
-    def pods_of(self, owner: str) -> list[PodNow]:
-        """The pods that name an owner (a uid), by namespace and name, terminating ones too."""
-        return [_as_seen(pod) for pod in sorted(self._store.owned(owner, "Pod"), key=key_of)]
+    def pods_of(self, namespace: str, owner: str) -> list[PodNow]:
+        """The pods of a namespace that name an owner (a uid), by name, terminating ones too."""
+        found = (pod for pod in self._store.owned(owner, "Pod") if pod.metadata.namespace == namespace)
+        return [_as_seen(pod) for pod in sorted(found, key=key_of)]
 
     def takes_pods(self, node: str) -> bool:
         """Whether a node is there and not cordoned."""
