@@ -139,6 +139,9 @@ class ContainerResources:
     nonzero: Mapping[str, int]
     #: The same for a pod that is being scheduled; requests of the pod itself do not count there.
     scored: Mapping[str, int]
+    #: Whether a kubelet with static CPU policy gives some container CPUs of its own, which may have to be aligned: the pod
+    #: is Guaranteed and the container requests whole CPUs. Source: policy_static.go, Kubernetes 1.36.
+    exclusive_cpus: bool = False
 
 
 @dataclass(slots=True, frozen=True)

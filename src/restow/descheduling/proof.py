@@ -16,10 +16,12 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from msgspec import structs
 
+from restow.cluster.interning import IntArray
 from restow.cluster.pods import NO_POD, PENDING
 from restow.cluster.state import ClusterState
-from restow.descheduling.certainty import least_probability
+from restow.descheduling.certainty import least_probability, probability_text
 from restow.descheduling.disruption_budgets import DisruptionBudgets
 from restow.descheduling.evictor import Reason
 from restow.descheduling.framework import LandingCheck, Suggestion
@@ -32,6 +34,7 @@ from restow.descheduling.vetoes import Vetoes
 from restow.policies.codes import Certainty, PlacementConstraint, RefusalCode, Stage, SteeringMode
 from restow.policies.policy import CertaintySetting
 from restow.scheduling.framework.verdicts import histogram, reason_counts
+from restow.scheduling.loop.alignment import Alignment
 from restow.scheduling.loop.decision import Decision
 from restow.scheduling.loop.missing_data import MissingData
 from restow.scheduling.loop.schedulers import Schedulers
@@ -78,6 +81,7 @@ class Prover:
             state.cluster, replacements, schedulers, missing_data, certainty=certainty, vetoes=vetoes
         )
         self._certainty = certainty
+        self._alignment = Alignment(state.cluster)
         self._steerable = Steerable(state.cluster, steering)
         self._forbidden = forbidden
         self._groups = groups
@@ -184,6 +188,8 @@ class Prover:
             return self._no_place(decision)
         prediction = self._prediction(suggestion.pod, decision, source)
         landing = self._landings.foreseen(ref, suggestion, source, prediction)
+        if isinstance(landing, Landing):
+            landing = self._aligned(suggestion.pod, landing, prediction.odds.nodes)
         if not isinstance(landing, Landing):
             return landing
         self._state.place(self._replacements.of(suggestion.pod), landing.target)
@@ -291,7 +297,19 @@ class Prover:
         landing = self._landings.foreseen(ref, suggestion, source, prediction)
         if not isinstance(landing, Landing):
             self._memory.learn(pod, source, prediction)
-        return landing
+            return landing
+        return self._aligned(pod, landing, prediction.odds.nodes)
+
+    def _aligned(self, pod: int, landing: Landing, nodes: IntArray) -> Landing | Reason:
+        """The landing on one of these nodes, possible at most where a kubelet may refuse the pod; or why it is refused."""
+        caveat = self._alignment.caveat(self._replacements.of(pod), nodes)
+        if not caveat:
+            return landing
+        least = least_probability(self._certainty)
+        if least > 0:
+            wanted = f"certainty in the policy's restow section asks for {probability_text(least)}"
+            return Stage.PLACEMENT, RefusalCode.NOT_CERTAIN, f"{caveat}; {wanted}"
+        return landing._replace(certainty=Certainty.POSSIBLE, probability=None, caveat=caveat)
 
     def _prediction(self, pod: int, decision: Decision, source: int) -> PlacementPrediction:
         """Where the replacement of a pod could land, by the scheduler's decision."""
@@ -304,7 +322,23 @@ class Prover:
     ) -> Landing | Reason | None:
         """The best place for a replacement when it is created; None if it fits nowhere then and would have to wait."""
         self._replace(suggestion.pod, when)
-        return self._landings.steered(ref, suggestion, source)
+        aligned = self._kept_aligned(suggestion)
+        landing = self._landings.steered(ref, aligned, source)
+        if not isinstance(landing, Landing) and aligned is not suggestion:
+            landing = self._landings.steered(ref, suggestion, source)
+        if not isinstance(landing, Landing):
+            return landing
+        return self._aligned(suggestion.pod, landing, np.array([landing.target]))
+
+    def _kept_aligned(self, suggestion: Suggestion) -> Suggestion:
+        """The suggestion without nodes whose kubelets may refuse the pod, unless possible moves are made."""
+        replacement = self._replacements.of(suggestion.pod)
+        if least_probability(self._certainty) == 0 or not self._alignment.concerns(replacement):
+            return suggestion
+        accepts, free = suggestion.accepts, self._alignment.free
+        return structs.replace(
+            suggestion, accepts=free if accepts is None else lambda nodes: accepts(nodes) & free(nodes)
+        )
 
     def _unprovable(self, pod: int) -> Reason | None:
         """Why it is not known where the replacement of a pod would land; None if it is."""

@@ -8,8 +8,9 @@ from restow.kube.kinds import KINDS
 
 #: Usage, which metrics.k8s.io serves without watches.
 METRICS = ("NodeMetrics", "PodMetrics")
-#: What only files hold. Of a live cluster, two running pods of one virtual machine tell of its migration.
-STORED = ("UsageSeries", "VirtualMachineInstanceMigration")
+#: What is read from files only. Of a live cluster, two running pods of one virtual machine tell of its migration; few
+#: clusters serve NodeResourceTopologies.
+STORED = ("UsageSeries", "VirtualMachineInstanceMigration", "NodeResourceTopology")
 #: Kinds that no rule looks at; owners above a ReplicaSet or a Job are told by its own owner reference.
 _UNREAD = ("Deployment", "DaemonSet", "CronJob")
 #: The kinds that decisions depend on.

@@ -19,6 +19,7 @@ CLUSTER_WIDE: Final = frozenset(
         "Namespace",
         "Node",
         "NodeMetrics",
+        "NodeResourceTopology",
         "PriorityClass",
         "PersistentVolume",
         "StorageClass",

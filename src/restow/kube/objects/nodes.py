@@ -46,6 +46,22 @@ class Node(Struct, frozen=True, gc=False):
     status: NodeStatus = NodeStatus()
 
 
+class TopologyAttribute(Struct, frozen=True, gc=False):
+    """A name and value of a NodeResourceTopology."""
+
+    name: str = ""
+    value: str = ""
+
+
+class NodeResourceTopology(Struct, frozen=True, gc=False, rename="camel"):
+    """A topology.node.k8s.io NodeResourceTopology, named after its node: how its kubelet aligns resources."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    #: Of v1alpha1, and deprecated in v1alpha2.
+    topology_policies: tuple[str, ...] | None = None
+    attributes: tuple[TopologyAttribute, ...] | None = None
+
+
 class NodeMetrics(Struct, frozen=True, gc=False):
     """A metrics.k8s.io/v1beta1 NodeMetrics."""
 
