@@ -29,8 +29,6 @@ class Server:
     ("version", "is_far"),
     [
         ("v1.36.0", False),
-        ("v1.33.9", False),
-        ("v1.39.0+k3s1", False),
         ("v1.32.0", True),
         ("v1.40.0-alpha.1", True),
         ("v1.9.0", True),
@@ -43,6 +41,14 @@ async def test_more_than_three_minor_versions_away_there_is_a_warning(version: s
     await check_version(Server(version), heard.log)  # type: ignore[arg-type]
     expected = f"descheduler version 0.36.0 may not be supported on your version of Kubernetes {version}."
     assert [each.startswith(expected) for each in heard.messages] == [True] * is_far
+
+
+@pytest.mark.parametrize(("version", "minor"), [("v1.33.9", 33), ("v1.35.1", 35), ("v1.39.0+k3s1", 39)])
+async def test_another_minor_version_is_said_and_returned(version: str, minor: int) -> None:
+    heard = Heard(0)
+    assert await check_version(Server(version), heard.log) == minor  # type: ignore[arg-type]
+    (said,) = heard.messages
+    assert said.startswith(f"The API server is Kubernetes 1.{minor}, whose ")
 
 
 class Refusing(Server):

@@ -125,8 +125,9 @@ class _Session:
             api.server_time = watching.server_time
             warn(api.endpoint.warnings)
             # The lists would be waited for; here it shows at once whether there is anybody.
-            await check_version(watching, log)
+            minor = await check_version(watching, log)
             async with live_cluster(watching, kinds_of(self.order.policy), warn=log.caution) as live:
+                live.server_minor = minor
                 with working("reading the live cluster"):
                     await first_lists(live)
                 return await self._apply(self._application(live, api, log), api, log)

@@ -6,10 +6,13 @@ import asyncio
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from restow.cli.streams import warn_of_libraries
 from restow.client.connection import connect
+from restow.client.server_version import server_minor
 from restow.cluster.left_out import left_out_notes
 from restow.cluster.snapshot import Cluster, ClusterStore
 from restow.cluster.usage_samples import QueryResult, UsageQuery
@@ -18,6 +21,7 @@ from restow.live.kinds import METRICS, READ, REQUIRED
 from restow.live.reading import ListSink, Unlisted, read_kinds
 from restow.policies.codes import SteeringMode
 from restow.policies.policy import Policy
+from restow.scheduling.loop.server_rules import other_scores
 from restow.sources.documents import garbage_collection_paused
 from restow.sources.kubectl import DUMP
 
@@ -31,9 +35,12 @@ def read_live_cluster(kubeconfig: str | None, context: str | None, *, usage: boo
     store = ClusterStore()
     kinds = (*READ, *METRICS) if usage else READ
     with garbage_collection_paused():
-        origin, notes = read_into(store, kinds, kubeconfig, context)
+        origin, notes, minor = _read_with_version(store, kinds, kubeconfig, context)
         cluster = store.snapshot()
         cluster = cluster.without({kind for kind in kinds if kind not in REQUIRED and not cluster.has_list(kind)})
+        cluster = replace(cluster, server_minor=minor)
+    if other := other_scores(minor):
+        notes.append(f"{origin}: {other}; what depends on scores is likely at most")
     notes += left_out_notes(cluster.left_out)
     unknown = cluster.pods.on_unknown_nodes()
     if unknown:
@@ -70,20 +77,39 @@ def read_into(
     sink: ListSink, kinds: Sequence[str], kubeconfig: str | None, context: str | None
 ) -> tuple[str, list[str]]:
     """Hand over all objects of these kinds; returns where they came from, and what is to be told."""
-    warn_of_libraries()
-    api_server, warnings, unlisted = asyncio.run(_read(sink, kinds, kubeconfig, context))
-    return f"the cluster at {urlsplit(api_server).netloc}", [*warnings, *(each.why for each in unlisted)]
+    origin, notes, _ = _read_with_version(sink, kinds, kubeconfig, context)
+    return origin, notes
 
 
-async def _read(
+def _read_with_version(
     sink: ListSink, kinds: Sequence[str], kubeconfig: str | None, context: str | None
-) -> tuple[str, tuple[str, ...], tuple[Unlisted, ...]]:
+) -> tuple[str, list[str], int | None]:
+    """The same, and the server's minor version."""
+    warn_of_libraries()
+    read = asyncio.run(_read(sink, kinds, kubeconfig, context))
+    return (
+        f"the cluster at {urlsplit(read.server).netloc}",
+        [*read.warnings, *(each.why for each in read.unlisted)],
+        read.minor,
+    )
+
+
+class _Read(NamedTuple):
+    """Where objects came from, and what is to be said of it."""
+
+    server: str
+    warnings: tuple[str, ...]
+    unlisted: tuple[Unlisted, ...]
+    minor: int | None
+
+
+async def _read(sink: ListSink, kinds: Sequence[str], kubeconfig: str | None, context: str | None) -> _Read:
     entered = False
     try:
         async with connect(kubeconfig, context) as api:
             entered = True
             unlisted = await read_kinds(api, kinds, sink)
-            return api.endpoint.server, api.endpoint.warnings, unlisted
+            return _Read(api.endpoint.server, api.endpoint.warnings, unlisted, await server_minor(api))
     except InputError as error:
         if entered or kubeconfig or context or os.environ.get("KUBECONFIG"):
             raise

@@ -46,6 +46,8 @@ class Cluster:
     usage: Mapping[UsageQuery, QueryResult] = field(default_factory=dict)
     #: What was moved lately, which figures of usage may not show yet.
     usage_changes: Sequence[UsageChange] = ()
+    #: The minor version of the API server; None where the input does not tell, such as files.
+    server_minor: int | None = None
 
     def kind(self, kind: str) -> Mapping[Key, Any]:
         """All objects of one kind other than Node and Pod, in canonical order; empty where the input has none."""

@@ -21,12 +21,12 @@ from msgspec import structs
 from restow.cluster.interning import IntArray
 from restow.cluster.pods import NO_POD, PENDING
 from restow.cluster.state import ClusterState
-from restow.descheduling.certainty import least_probability, probability_text
+from restow.descheduling.certainty import LIKELY, least_probability, probability_text
 from restow.descheduling.disruption_budgets import DisruptionBudgets
 from restow.descheduling.evictor import Reason
 from restow.descheduling.framework import LandingCheck, Suggestion
 from restow.descheduling.groups import MovingGroups
-from restow.descheduling.landings import Landings, PlacementPrediction, missing_kinds, only, some
+from restow.descheduling.landings import Landings, PlacementPrediction, accepted, missing_kinds, only, some
 from restow.descheduling.placement import Landing, Obstacle, PluginRef
 from restow.descheduling.steering import Steerable
 from restow.descheduling.together import RefusalMemory, may_wait, not_probable_enough
@@ -38,6 +38,7 @@ from restow.scheduling.loop.alignment import Alignment
 from restow.scheduling.loop.decision import Decision
 from restow.scheduling.loop.missing_data import MissingData
 from restow.scheduling.loop.schedulers import Schedulers
+from restow.scheduling.loop.server_rules import other_scores
 from restow.scheduling.sampling.landing_odds import LandingOdds
 from restow.workloads.replacement_policy import ReplacementPolicies, ReplacementPolicy
 from restow.workloads.replacements import Replacements
@@ -82,6 +83,7 @@ class Prover:
         )
         self._certainty = certainty
         self._alignment = Alignment(state.cluster)
+        self._other_scores = other_scores(state.cluster.server_minor)
         self._steerable = Steerable(state.cluster, steering)
         self._forbidden = forbidden
         self._groups = groups
@@ -188,6 +190,8 @@ class Prover:
             return self._no_place(decision)
         prediction = self._prediction(suggestion.pod, decision, source)
         landing = self._landings.foreseen(ref, suggestion, source, prediction)
+        if isinstance(landing, Landing):
+            landing = self._scored(suggestion, source, landing, decision)
         if isinstance(landing, Landing):
             landing = self._aligned(suggestion.pod, landing, prediction.odds.nodes)
         if not isinstance(landing, Landing):
@@ -298,7 +302,19 @@ class Prover:
         if not isinstance(landing, Landing):
             self._memory.learn(pod, source, prediction)
             return landing
-        return self._aligned(pod, landing, prediction.odds.nodes)
+        landing = self._scored(suggestion, source, landing, decision)
+        return self._aligned(pod, landing, prediction.odds.nodes) if isinstance(landing, Landing) else landing
+
+    def _scored(self, suggestion: Suggestion, source: int, landing: Landing, decision: Decision) -> Landing | Reason:
+        """The landing, likely at most where another version of the scheduler may choose another node; or a refusal."""
+        if not self._other_scores or accepted(suggestion, source, decision.verdicts.feasible).all():
+            return landing
+        least = least_probability(self._certainty)
+        if least > LIKELY:
+            wanted = f"certainty in the policy's restow section asks for {probability_text(least)}"
+            return Stage.PLACEMENT, RefusalCode.NOT_CERTAIN, f"{self._other_scores}; {wanted}"
+        certainty = Certainty.LIKELY if landing.certainty == Certainty.CERTAIN else landing.certainty
+        return landing._replace(certainty=certainty, caveat=self._other_scores)
 
     def _aligned(self, pod: int, landing: Landing, nodes: IntArray) -> Landing | Reason:
         """The landing on one of these nodes, possible at most where a kubelet may refuse the pod; or why it is refused."""

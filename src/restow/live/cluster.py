@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 from restow.client.errors import ApiError, ClientError, Forbidden, NotFound
@@ -78,6 +79,8 @@ class LiveCluster:
         self._beyond: Mapping[ObjectKey, str] = {}
         #: Of the state as it is now; None when it has changed since.
         self._snapshot: Cluster | None = None
+        #: The minor version of the API server, if somebody has asked.
+        self.server_minor: int | None = None
 
     async def start(self) -> None:
         """Begin to follow; returns at once."""
@@ -164,7 +167,7 @@ class LiveCluster:
         self._check()
         missing = frozenset(kind for kind in self._reflectors if kind not in REQUIRED and not self.is_known(kind))
         if self._snapshot is None or self._snapshot.missing != missing:
-            self._snapshot = self._store.snapshot().without(missing)
+            self._snapshot = replace(self._store.snapshot().without(missing), server_minor=self.server_minor)
             self._warn_beyond(self._snapshot.left_out)
         return self._snapshot
 

@@ -104,8 +104,9 @@ class Descheduler:
             stack.callback(tracing.close)
             stack.enter_context(tracing.span(RUN))
             watching = await stack.enter_async_context(connect(api.kubeconfig))
-            await check_version(watching, log)
+            minor = await check_version(watching, log)
             live = await stack.enter_async_context(live_cluster(watching, kinds_of(policies.current), warn=log.caution))
+            live.server_minor = minor
             writing = await stack.enter_async_context(connected(api, log))
             # One server, and the watches hear of it first.
             writing.server_time = watching.server_time
