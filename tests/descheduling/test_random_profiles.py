@@ -11,7 +11,8 @@ from __future__ import annotations
 import os
 import traceback
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import count
 
 import pytest
 
@@ -27,18 +28,22 @@ from oracle.random_old_policies import an_old_policy
 from oracle.random_policies import LIMITS, STRATEGIES, every_evictor_argument, several_profiles
 from oracle.random_rules import NAMESPACES
 from restow.cluster import pods as pod_rows
+from restow.cluster.pods import PodRow, Pods
 from restow.descheduling.cycle import Cycle, run_cycle
 from restow.descheduling.plan import Plan
 from restow.descheduling.planning import make_plan
 from restow.descheduling.proving import prove_cycle
 from restow.descheduling.registry import strategies
 from restow.errors import InputError
+from restow.kube.objects import Toleration
 from restow.kube.timestamps import parse_time
 from restow.policies.codes import Placement
 from restow.policies.policy import Policy
+from restow.workloads.replacements import Replacements
 
 SEEDS = range(*map(int, os.environ.get("RESTOW_PROFILE_SEEDS", "0:60").split(":")))
 CHUNK = 20
+_like_the_pod = Replacements._anew
 CHUNKS = [SEEDS[start : start + CHUNK] for start in range(0, len(SEEDS), CHUNK)]
 #: Rows that come at once.
 _STEP = pod_rows._STEP
@@ -83,6 +88,21 @@ def test_a_plan_of_several_profiles_is_sound(seeds: range, monkeypatch: pytest.M
     wrong += [each for made in plans.values() for each in made if isinstance(each, str)]
     wrong += [each for seed in seeds if isinstance(each := sound_plan(seed, Placement.UPSTREAM), str)]
     assert not any(wrong), "\n".join(wrong)
+
+
+@pytest.mark.parametrize("step", [1, _STEP])
+def test_plans_are_sound_where_replacements_are_like_no_other_pod(step: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is kept by labels, requests, tolerations or rules takes in those that come with a pod."""
+    made = count()
+
+    def unlike(self: Replacements, pod: int) -> PodRow:
+        return _like_the_pod(self, pod) | _unheard_of(self._pods, pod, next(made))
+
+    monkeypatch.setattr(pod_rows, "_STEP", step)
+    monkeypatch.setattr(Replacements, "_anew", unlike)
+    found = [sound_plan(seed, Placement.PROVE) for seed in SEEDS[:CHUNK]]
+    assert not [each for each in found if isinstance(each, str) and each]
+    assert next(made) > 5
 
 
 def test_the_cases_use_every_option_and_move_pods_in_several_profiles() -> None:
@@ -147,6 +167,23 @@ def decided(case: ProfileCase, placement: Placement) -> Cycle | None:
         return make(a_cluster(*case.cluster), policy, strategies(), parse_time(NOW))
     except InputError:
         return None
+
+
+def _unheard_of(pods: Pods, pod: int, number: int) -> PodRow:
+    """Values that no pod has, in columns of a pod that comes in another's place."""
+    tables = pods.tables
+    labels = {**tables.labels[pods.labels[pod]], "app": f"new-{number}", "new": str(number % 3)}
+    resources, rules = tables.resources[pods.resources[pod]], tables.rules[pods.rules[pod]]
+    more = {"cpu": resources.requests.get("cpu", 0) + 1, f"example.com/new-{number}": 0}
+    tolerations = (*tables.tolerations[pods.tolerations[pod]], Toleration(key=f"new-{number}", operator="Exists"))
+    return {
+        "labels": pods.intern("labels", labels),
+        "resources": pods.intern("resources", replace(resources, requests={**resources.requests, **more})),
+        "tolerations": pods.intern("tolerations", tolerations),
+        "rules": pods.intern("rules", replace(rules, has_node_selector=not rules.has_node_selector)),
+        "images": pods.intern("images", (*tables.images[pods.images[pod]], f"new-{number}")),
+        "priority": int(pods.priority[pod]) + 1,
+    }
 
 
 def _beyond(cycle: Cycle, policy: Policy) -> str:
