@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import product
 
 import msgspec
 import pytest
@@ -82,7 +83,7 @@ def test_what_is_left_after_many_changes_is_what_was_given_last(seed):
         key = (kind, meta.get("namespace", ""), meta["name"])
         # From some moment on there is an index by owner, which every change then has to keep true.
         if chance.random() < 0.01:
-            store.pods_of(chance.choice(OWNERS))
+            store.pods_of("default", chance.choice(OWNERS))
         if chance.random() < 0.4:
             there.pop(key, None)
             store.remove(*key)
@@ -92,8 +93,8 @@ def test_what_is_left_after_many_changes_is_what_was_given_last(seed):
 
     fresh = the_same_from(there)
     assert contents_of(store.snapshot()) == contents_of(fresh.snapshot())
-    for owner in OWNERS:
-        assert store.pods_of(owner) == fresh.pods_of(owner)
+    for namespace, owner in product(("default", "other"), OWNERS):
+        assert store.pods_of(namespace, owner) == fresh.pods_of(namespace, owner)
     assert all(contents_of(snapshot) == before for snapshot, before in told)
 
 
@@ -133,7 +134,7 @@ def test_memory_does_not_grow_with_the_number_of_changes():
 def test_memory_does_not_grow_with_the_pods_that_come_and_go():
     """Nor with their owners, namespaces, nodes and labels: what only they had goes with them."""
     store = ClusterStore()
-    store.pods_of("")
+    store.pods_of("", "")
     for at in range(3_000):
         owner, place = Owner("ReplicaSet", f"rs-{at}"), {"namespace": f"ns-{at}", "node": f"n-{at}"}
         store.add("Pod", [wire("Pod", a_pod(f"p{at}", owner=owner, labels={"hash": str(at)}, **place))])
@@ -165,10 +166,10 @@ def test_a_pod_as_it_is_now():
     store.add("Pod", [wire("Pod", a_pod("a", node="n2", owner=Owner("ReplicaSet", "web")))])
     pod = store.pod("default", "a")
     assert (pod.node, pod.is_terminating) == ("n2", False)
-    assert store.pods_of(pod.owners[0].uid) == [pod]
+    assert store.pods_of("default", pod.owners[0].uid) == [pod]
     store.remove("Pod", "default", "a")
     assert store.pod("default", "a") is None
-    assert store.pods_of(pod.owners[0].uid) == []
+    assert store.pods_of("default", pod.owners[0].uid) == []
 
 
 def test_the_pods_behind_the_gate_of_steering_are_known_as_they_come_and_go():

@@ -178,7 +178,8 @@ class Double:
 
     def _create(self, old: PodNow, keeps: bool) -> None:
         owner = old.owners[0]
-        if sum(not each.is_terminating for each in self.pods_of(owner.uid)) >= self.wanted.get(owner.name, 10**6):
+        there = self.pods_of(old.namespace, owner.uid)
+        if sum(not each.is_terminating for each in there) >= self.wanted.get(owner.name, 10**6):
             return
         self.made += 1
         name = old.name if keeps else f"new-{self.made}"
