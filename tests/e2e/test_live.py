@@ -118,7 +118,7 @@ def test_a_snapshot_does_not_change_and_pods_can_be_asked_for_one_by_one(plane: 
             plane.admin.create(deployment("web", 2, namespace=namespace))
             pods = await asyncio.to_thread(wait_for_ready, plane.admin, "web", 2, namespace)
             owner = pods[0]["metadata"]["ownerReferences"][0]["uid"]
-            ready = lambda: sum(each.is_ready for each in live.pods_of(owner)) == 2  # noqa: E731
+            ready = lambda: sum(each.is_ready for each in live.pods_of(namespace, owner)) == 2  # noqa: E731
             assert await live.wait_for(ready, loop.time() + _PATIENCE)
             found = live.pod(namespace, pods[0]["metadata"]["name"])
             assert found is not None

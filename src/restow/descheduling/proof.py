@@ -83,6 +83,7 @@ class Prover:
         )
         self._certainty = certainty
         self._alignment = Alignment(state.cluster)
+        self._vetoes = vetoes
         self._other_scores = other_scores(state.cluster.server_minor)
         self._steerable = Steerable(state.cluster, steering)
         self._forbidden = forbidden
@@ -307,7 +308,7 @@ class Prover:
 
     def _scored(self, suggestion: Suggestion, source: int, landing: Landing, decision: Decision) -> Landing | Reason:
         """The landing, likely at most where another version of the scheduler may choose another node; or a refusal."""
-        if not self._other_scores or accepted(suggestion, source, decision.verdicts.feasible).all():
+        if not self._other_scores or accepted(suggestion, source, decision.verdicts.feasible, self._vetoes).all():
             return landing
         least = least_probability(self._certainty)
         if least > LIKELY:

@@ -124,7 +124,7 @@ def _never(_pod: int) -> bool:
 def veto_now(settings: VetoSettings, pod: PodNow, pods_of: Callable[[str], Iterable[PodNow]], now: int) -> str | None:
     """Return why a pod must stay as it is at a time (nanoseconds since the epoch); None if nothing forbids it.
 
-    ``pods_of`` returns the pods that name an owner (a uid).
+    ``pods_of`` returns the pods of its namespace that name an owner (a uid).
     """
     if int(pod.phase) in OVER:
         return None

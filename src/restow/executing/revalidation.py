@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from msgspec import UNSET
 
@@ -62,7 +63,8 @@ def joined(task: Task, view: ClusterView, kinds: Sequence[GroupKind]) -> str | N
         return None
     if str(group) != task.group:
         return f"it belongs to {group} now, which does not move in parts"
-    siblings = view.pods_of(task.owner.uid) if task.move.proposal is UNSET and task.owner is not None else []
+    owner = task.owner if task.move.proposal is UNSET else None
+    siblings = [] if owner is None else view.pods_of(pod.namespace, owner.uid)
     others = (each for each in siblings if each.uid != pod.uid and _counts(each))
     other = next((each for each in others if group_now(kinds, each) == group), None)
     return None if other is None else f"{other.namespace}/{other.name} has joined {group}, which does not move in parts"
@@ -77,7 +79,7 @@ def vetoed(move: Move, view: ClusterView, vetoes: VetoSettings, now: float) -> s
     if move.certainty is None or pod is None:
         return None
     return (
-        veto_now(vetoes, pod, view.pods_of, int(now * SECOND))
+        veto_now(vetoes, pod, partial(view.pods_of, pod.namespace), int(now * SECOND))
         or node_veto_now(vetoes, view.node_row(move.source))
         or _closed_by_now(move, view, vetoes)
     )
