@@ -41,6 +41,7 @@ class MemoryApi:
     #: Raises what a call fails with.
     trouble: Callable[[str, str], None] = lambda *_: None
     server_time: Any = field(default_factory=lambda: SimpleNamespace(now=lambda: 1_700_000_000.0))
+    endpoint: Any = field(default_factory=lambda: SimpleNamespace(server="https://10.0.0.1:6443"))
     _versions: Any = field(default_factory=lambda: itertools.count(1))
 
     def put(self, path: str, thing: Object) -> Object:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
+from msgspec import structs
 
-from builders import NOW
+from builders import NOW, a_namespace, a_node
 from builders.policies import PLUGINS, as_json, strategy_policy
 from client.double import a_double, a_status, an_api
+from descheduling.harness import a_cluster
 from executing.fences import Nodes
 from restow.cli.applying import Request, _Session
 from restow.client.leadership import always
 from restow.cluster.pods_now import PodNow
-from restow.descheduling.plan import Fenced, Metadata
+from restow.descheduling.plan import Fenced, Metadata, PlanCluster
 from restow.descheduling.saved_plan import SavedPlan
+from restow.errors import InputError
 from restow.policies.load import load_policy
 from restow.running import guards
 from restow.running.applying import Order
@@ -43,6 +46,17 @@ def a_session(effect: str | None) -> _Session:
     plan = SavedPlan(Metadata(NOW, "prove", "0"), (), {}, fence=fence)
     request = Request("plan.json", True, False, "json", "kube-system/descheduler", None, None)
     return _Session(request, Order("plan.json", plan, policy, (DEFAULT_PROFILE,)), "kube-system", "descheduler")
+
+
+async def test_a_plan_of_another_cluster_is_refused_before_anything_is_decided() -> None:
+    session = a_session(None)
+    plan = structs.replace(session.order.plan, metadata=Metadata(NOW, "prove", "0", PlanCluster("other", None, 9, 9)))
+    session = replace(session, order=replace(session.order, plan=plan))
+    cluster = a_cluster(a_namespace("kube-system"), a_node("a"))
+    with pytest.raises(InputError) as refused:
+        session._check_cluster(cluster, "10.0.0.1:6443")
+    (sentence,) = refused.value.sentences
+    assert sentence.startswith("plan.json: is the plan of another cluster than 10.0.0.1:6443: ")
 
 
 @pytest.mark.parametrize(

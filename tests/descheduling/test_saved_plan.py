@@ -50,6 +50,13 @@ def test_what_was_written_is_read_again() -> None:
     assert read.scheduler_configuration is None
 
 
+@pytest.mark.parametrize("where", [b"RemoveDuplicates", b"descheduler/v1alpha2", b"restow.dev"], ids=repr)
+def test_a_byte_that_is_no_utf_8_is_one_sentence(where: bytes) -> None:
+    text = written()
+    assert where in text
+    assert "not UTF-8" in refusal(text.replace(where, where[:3] + b"\xff" + where[4:]))
+
+
 def test_a_field_beside_the_moves_may_be_new() -> None:
     """What stays in place, and what is said of strategies, is not carried out."""
     assert read_plan(changed(lambda plan: plan.update(added=1)), "plan.json").moves == a_plan().moves
@@ -88,7 +95,7 @@ def test_a_file_that_was_cut_short_is_a_sentence(end: int) -> None:
         (b'{"kind": "List"}', 'kind: must be Plan, not "List"'),
         (b'{"kind": "Plan"}', "apiVersion: must be restow.dev/v1alpha1, not missing"),
         (b"\xff\xfe{", "is no JSON document"),
-        (b'{"kind": "Plan\xff"}', "is cut short or damaged"),
+        (b'{"kind": "Plan\xff"}', "contains bytes that are not UTF-8"),
         (b'{"kind":' + b"[" * 100_000, "is cut short or damaged"),
     ],
     ids=["empty", "yaml", "nothing", "kind", "no version", "utf-16", "no text", "deep"],

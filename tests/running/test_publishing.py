@@ -58,6 +58,7 @@ def test_a_dry_run_has_the_whole_plan_beside_it_and_evicts_nothing() -> None:
     assert (told["dryRun"], told["moves"], told["evicted"]) == (True, 2, 0)
     assert (told["listedMoves"], told["listedRefusals"]) == (2, told["refused"])
     plan = json.loads(gzip.decompress(base64.b64decode(api.stored[PATH]["binaryData"]["plan.json.gz"])))
+    assert plan["metadata"]["cluster"] == {"uid": None, "apiServer": "10.0.0.1:6443", "nodes": 3, "pods": 3}
     assert [each["from"] for each in plan["moves"]] == ["n0", "n0"]
 
 

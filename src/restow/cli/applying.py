@@ -24,6 +24,7 @@ from restow.client.errors import ClientError
 from restow.client.leadership import Permit, always
 from restow.client.leases import LeaseLock
 from restow.client.transport import Api
+from restow.descheduling.plan_cluster import foreign_cluster
 from restow.errors import InputError
 from restow.executing.releasing import hurried
 from restow.executing.surroundings import ApiEvictions
@@ -52,6 +53,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from rich.console import Console
+
+    from restow.cluster.snapshot import Cluster
 
 _DONE, _FAILED, _INTERRUPTED = 0, 1, 130
 _NO_LEASE = "without the lease of restow run it may disturb another restow (--no-lease)"
@@ -130,7 +133,14 @@ class _Session:
                 live.server_minor = minor
                 with working("reading the live cluster"):
                     await first_lists(live)
+                self._check_cluster(live.snapshot(), _host(api))
                 return await self._apply(self._application(live, api, log), api, log)
+
+    def _check_cluster(self, cluster: Cluster, api_server: str) -> None:
+        """Raise InputError where the plan is of another cluster than this one."""
+        foreign = foreign_cluster(self.order.plan.metadata, self.order.moves, cluster, api_server)
+        if foreign is not None:
+            raise InputError(f"{self.order.name}: {foreign}")
 
     async def _apply(self, application: Application, api: Api, log: Log) -> int:
         lock = lease_lock(api, self.namespace, self.lease)
@@ -214,7 +224,7 @@ class _Session:
             return
         generated = parse_time(self.order.plan.metadata.generated_at) // SECOND
         age = int(api.server_time.now()) - generated
-        print_promise(promise, self.order.name, age, urlsplit(api.endpoint.server).netloc, self._page())
+        print_promise(promise, self.order.name, age, _host(api), self._page())
 
     def _report(self, application: Application, seconds: float) -> None:
         result = apply_result(
@@ -234,6 +244,11 @@ class _Session:
         if application.interrupted.is_set():
             return _INTERRUPTED
         return _DONE if self.request.dry_run or application.ledger.kept else _FAILED
+
+
+def _host(api: Api) -> str:
+    """Host and port of the API server."""
+    return urlsplit(api.endpoint.server).netloc
 
 
 def _agrees(moves: int) -> bool:

@@ -44,7 +44,13 @@ class LoadedCluster:
     origin: str
     #: What else was found, in sentences.
     notes: Sequence[str]
-    is_live: bool
+    #: Host and port that it was read from; None where files were read.
+    api_server: str | None = None
+
+    @property
+    def is_live(self) -> bool:
+        """Whether the API server was asked."""
+        return self.api_server is not None
 
     def with_usage_at(self, now: int) -> LoadedCluster:
         """The same, with the usage that a stored history knows of a time in nanoseconds; metrics of the input count first."""
@@ -78,17 +84,17 @@ def read_cluster(where: ClusterSource, *, usage: bool = False) -> LoadedCluster:
     InputError for what cannot be read or reached, ClientError for what goes wrong between here and the API server.
     """
     if where.is_live:
-        from restow.cli.live_inputs import read_live_cluster
+        from restow.cli.live_inputs import live_origin, read_live_cluster
 
         with working("reading the live cluster"):
-            cluster, origin, notes = read_live_cluster(where.kubeconfig, where.context, usage=usage)
-        return LoadedCluster(cluster, origin, notes, is_live=True)
+            cluster, api_server, notes = read_live_cluster(where.kubeconfig, where.context, usage=usage)
+        return LoadedCluster(cluster, live_origin(api_server), notes, api_server)
 
     from restow.sources.documents import load_cluster
 
     with working("reading the cluster"):
         cluster, report = load_cluster(where.inputs, limited=not where.no_size_limit)
-    return LoadedCluster(cluster, origin_of(where, report.origin()), report.notes(), is_live=False)
+    return LoadedCluster(cluster, origin_of(where, report.origin()), report.notes())
 
 
 def instant(now: str | None) -> int:

@@ -27,7 +27,7 @@ from restow.sources.kubectl import DUMP
 
 
 def read_live_cluster(kubeconfig: str | None, context: str | None, *, usage: bool) -> tuple[Cluster, str, list[str]]:
-    """The cluster as it is now, where it is, and what is to be told: refused kinds with the rule that adds them.
+    """The cluster as it is now, its API server, and what is to be told: refused kinds with the rule that adds them.
 
     Refused kinds are missing from the cluster, so that nothing is planned that ``restow run`` would not do.
     InputError where no configuration leads to a cluster, ClientError where the API server does not answer.
@@ -35,17 +35,22 @@ def read_live_cluster(kubeconfig: str | None, context: str | None, *, usage: boo
     store = ClusterStore()
     kinds = (*READ, *METRICS) if usage else READ
     with garbage_collection_paused():
-        origin, notes, minor = _read_with_version(store, kinds, kubeconfig, context)
+        api_server, notes, minor = _read_with_version(store, kinds, kubeconfig, context)
         cluster = store.snapshot()
         cluster = cluster.without({kind for kind in kinds if kind not in REQUIRED and not cluster.has_list(kind)})
         cluster = replace(cluster, server_minor=minor)
     if other := other_scores(minor):
-        notes.append(f"{origin}: {other}; what depends on scores is likely at most")
+        notes.append(f"{live_origin(api_server)}: {other}; what depends on scores is likely at most")
     notes += left_out_notes(cluster.left_out)
     unknown = cluster.pods.on_unknown_nodes()
     if unknown:
-        notes.append(f"{origin}: pods on nodes that are not there any more: {unknown}")
-    return cluster, origin, notes
+        notes.append(f"{live_origin(api_server)}: pods on nodes that are not there any more: {unknown}")
+    return cluster, api_server, notes
+
+
+def live_origin(api_server: str) -> str:
+    """Where a live cluster came from, in a word or two."""
+    return f"the cluster at {api_server}"
 
 
 def ask_for_steering(kubeconfig: str | None, context: str | None) -> tuple[SteeringMode, str]:
@@ -76,19 +81,19 @@ def read_usage(kubeconfig: str | None, context: str | None, policy: Policy) -> M
 def read_into(
     sink: ListSink, kinds: Sequence[str], kubeconfig: str | None, context: str | None
 ) -> tuple[str, list[str]]:
-    """Hand over all objects of these kinds; returns where they came from, and what is to be told."""
-    origin, notes, _ = _read_with_version(sink, kinds, kubeconfig, context)
-    return origin, notes
+    """Hand over all objects of these kinds; returns host and port of the API server, and what is to be told."""
+    api_server, notes, _ = _read_with_version(sink, kinds, kubeconfig, context)
+    return api_server, notes
 
 
 def _read_with_version(
     sink: ListSink, kinds: Sequence[str], kubeconfig: str | None, context: str | None
 ) -> tuple[str, list[str], int | None]:
-    """The same, and the server's minor version."""
+    """What ``read_into`` returns, and the server's minor version."""
     warn_of_libraries()
     read = asyncio.run(_read(sink, kinds, kubeconfig, context))
     return (
-        f"the cluster at {urlsplit(read.server).netloc}",
+        urlsplit(read.server).netloc,
         [*read.warnings, *(each.why for each in read.unlisted)],
         read.minor,
     )

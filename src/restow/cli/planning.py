@@ -50,7 +50,7 @@ def answer(request: Request) -> None:
     asked = plan_context(request.plan_request, clock)
     cycle = _decided(asked, clock)
     with clock.phase("report"), working("making the plan"):
-        plan = make_plan(cycle, asked.now, asked.placement)
+        plan = make_plan(cycle, asked.now, asked.placement, asked.found.api_server)
         policy = asked.policy.loaded.policy
         idle = idle_strategies(policy, plugins())
         steering = request.plan_request.steering or policy.restow.steering

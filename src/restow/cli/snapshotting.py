@@ -77,12 +77,12 @@ def write_snapshot(request: Request) -> None:
 def _read(where: ClusterSource) -> tuple[CompactCluster, str]:
     cluster = CompactCluster()
     if where.is_live:
-        from restow.cli.live_inputs import read_into
+        from restow.cli.live_inputs import live_origin, read_into
         from restow.live.kinds import METRICS, READ
 
-        origin, notes = read_into(cluster, (*READ, *METRICS), where.kubeconfig, where.context)
+        api_server, notes = read_into(cluster, (*READ, *METRICS), where.kubeconfig, where.context)
         warn([*notes, *left_out_notes(cluster.left_out)])
-        return cluster, origin
+        return cluster, live_origin(api_server)
     report = read_objects(where.inputs, cluster, limited=not where.no_size_limit)
     check_complete(cluster.counts(), report)
     return cluster, origin_of(where, report.origin())

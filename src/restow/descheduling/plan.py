@@ -157,12 +157,25 @@ class Summary(Struct, frozen=True, rename="camel"):
     targets: dict[TargetKind, int] = {}
 
 
+class PlanCluster(Struct, frozen=True, rename="camel"):
+    """Which cluster the plan was made of; counts are of all nodes and pods in the input."""
+
+    #: Of the Namespace kube-system, which lives as long as its cluster; null where the input lacks it.
+    uid: str | None
+    #: Host and port of the API server that was read; null for a plan of files.
+    api_server: str | None
+    nodes: int
+    pods: int
+
+
 class Metadata(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """When and how the plan was made; ``timings`` (seconds by phase) only with ``--timings``."""
+    """When, how and of which cluster the plan was made; ``timings`` (seconds by phase) only with ``--timings``."""
 
     generated_at: str
     placement: Placement
     restow_version: str
+    #: Absent in plans from before this field.
+    cluster: PlanCluster | UnsetType = UNSET
     timings: dict[str, float] | UnsetType = UNSET
 
 

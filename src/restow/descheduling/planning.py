@@ -41,6 +41,7 @@ from restow.descheduling.plan import (
     Summary,
     Utilisation,
 )
+from restow.descheduling.plan_cluster import plan_cluster, pods_in
 from restow.descheduling.proving import prove_cycle, without_node_fit
 from restow.descheduling.registry import strategies
 from restow.kube.taints import FENCE
@@ -55,8 +56,11 @@ Code = TypeVar("Code", Certainty, TargetKind)
 Amounts = npt.NDArray[np.int64]
 
 
-def make_plan(cycle: Cycle, now: int, placement: Placement) -> Plan:
-    """The plan of a cycle that was decided at ``now``; the same cycle gives the same plan, byte for byte."""
+def make_plan(cycle: Cycle, now: int, placement: Placement, api_server: str | None = None) -> Plan:
+    """The plan of a cycle that was decided at ``now``; the same cycle gives the same plan, byte for byte.
+
+    ``api_server`` is the host and port from where the cluster was read; None for files.
+    """
     state = cycle.state
     cluster = state.cluster
     names = _Names(cluster)
@@ -65,7 +69,12 @@ def make_plan(cycle: Cycle, now: int, placement: Placement) -> Plan:
     observed = cluster.pods.read()
     pending = (cluster.pods.node == PENDING) & ~cluster.pods.terminal & observed
     return Plan(
-        metadata=Metadata(generated_at=format_time(now), placement=placement, restow_version=restow.__version__),
+        metadata=Metadata(
+            generated_at=format_time(now),
+            placement=placement,
+            restow_version=restow.__version__,
+            cluster=plan_cluster(cluster, api_server),
+        ),
         moves=moves,
         refusals=refusals,
         problems=tuple(Remark(ref.profile, ref.plugin, message) for ref, message in cycle.record.problems),
@@ -73,7 +82,7 @@ def make_plan(cycle: Cycle, now: int, placement: Placement) -> Plan:
         fence=fenced(cycle),
         summary=Summary(
             nodes=len(cluster.nodes),
-            pods=int(observed.sum()),
+            pods=pods_in(cluster),
             pending_pods=int(pending.sum()),
             moves=len(moves),
             refusals=len(refusals),

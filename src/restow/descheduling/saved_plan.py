@@ -50,6 +50,8 @@ def read_plan(text: bytes, name: str) -> SavedPlan:
     _check_header(text, name)
     try:
         plan = msgspec.json.decode(text, type=SavedPlan)
+    except UnicodeDecodeError as error:
+        raise _no_text(name) from error
     except msgspec.ValidationError as error:
         raise InputError(f"{name}: {_sentence(error)}; {_ANEW}") from error
     try:
@@ -82,7 +84,9 @@ def _check_header(text: bytes, name: str) -> None:
         raise InputError(f"{name}: is no JSON document; {_ANEW}")
     try:
         header = msgspec.json.decode(text, type=_Header)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except UnicodeDecodeError as error:
+        raise _no_text(name) from error
+    except (msgspec.DecodeError, RecursionError) as error:
         raise InputError(f"{name}: is cut short or damaged ({error}); {_ANEW}") from error
     if header.kind != _KIND:
         raise InputError(f"{name}: kind: must be {_KIND}, not {_shown(header.kind)}; restow plan -o json writes one")
@@ -91,6 +95,10 @@ def _check_header(text: bytes, name: str) -> None:
             f"{name}: apiVersion: must be {API_VERSION}, not {_shown(header.api_version)}: "
             "apply a plan with the restow that wrote it"
         )
+
+
+def _no_text(name: str) -> InputError:
+    return InputError(f"{name}: contains bytes that are not UTF-8, so it is damaged; {_ANEW}")
 
 
 def _shown(value: object) -> str:

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Any, Final, TypeVar
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct
@@ -86,7 +87,8 @@ def publishing(api: Api, target: PlanConfigMap, permit: Permit, log: Log, *, dry
 
     async def publish(decision: Decision, reporter: Reporter, rules: Rules) -> None:
         now = int(api.server_time.now()) * SECOND
-        compute = partial(_content, decision, reporter, rules, format_time(now), dry_run=dry_run, now=now)
+        host = urlsplit(api.endpoint.server).netloc
+        compute = partial(_content, decision, reporter, rules, format_time(now), host, dry_run=dry_run, now=now)
         body = _config_map(target, await off_loop(compute, _MAKING))
         try:
             await objects.apply(
@@ -111,22 +113,22 @@ def _config_map(target: PlanConfigMap, content: dict[str, Any]) -> dict[str, Any
 
 
 def _content(
-    decision: Decision, reporter: Reporter, rules: Rules, time: str, *, dry_run: bool, now: int
+    decision: Decision, reporter: Reporter, rules: Rules, time: str, api_server: str, *, dry_run: bool, now: int
 ) -> dict[str, Any]:
     summary = summary_of(decision, reporter, rules.policy, time, dry_run=dry_run)
     if not dry_run:
         return {"data": {SUMMARY: msgspec.json.encode(summary).decode()}}
-    plan, packed = fitting(_plan(decision, rules, now), LARGEST)
+    plan, packed = fitting(_plan(decision, rules, now, api_server), LARGEST)
     summary = msgspec.structs.replace(summary, listed_moves=len(plan.moves), listed_refusals=len(plan.refusals))
     data = {SUMMARY: msgspec.json.encode(summary).decode()}
     return {"data": data, "binaryData": {PLAN: base64.b64encode(packed).decode()}}
 
 
-def _plan(decision: Decision, rules: Rules, now: int) -> Plan:
+def _plan(decision: Decision, rules: Rules, now: int, api_server: str) -> Plan:
     """Return the plan with all that ``restow apply`` needs."""
     policy = rules.policy
     return msgspec.structs.replace(
-        make_plan(decision.cycle, now, rules.placement),
+        make_plan(decision.cycle, now, rules.placement, api_server),
         policy=decided_document(policy, placement=rules.placement, steering=policy.restow.steering),
         scheduler_configuration=rules.scheduler_configuration,
     )
