@@ -8,11 +8,11 @@ from statistics import fmean, pstdev
 from msgspec import structs
 
 from restow.descheduling.plan import (
-    Metadata,
     Move,
     NodeLoad,
     OwnerRef,
     Plan,
+    PlanMetadata,
     PodRef,
     Refusal,
     Remark,
@@ -137,7 +137,7 @@ def a_report(
     """A report whose summary follows from its parts."""
     pods = sum(load.pods_before for load in loads)
     summary = Summary(len(loads), pods, 2 if loads else 0, len(moves), len(refusals), _utilisation(loads))
-    metadata = Metadata("2026-03-01T12:00:00Z", placement, "0.1.0")
+    metadata = PlanMetadata("2026-03-01T12:00:00Z", placement, "0.1.0")
     return Report(
         plan=Plan(metadata, moves, refusals, summary, problems),
         count_loads=lambda: loads,

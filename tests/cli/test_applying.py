@@ -16,7 +16,7 @@ from executing.fences import Nodes
 from restow.cli.applying import Request, _Session
 from restow.client.leadership import always
 from restow.cluster.pods_now import PodNow
-from restow.descheduling.plan import Fenced, Metadata, PlanCluster
+from restow.descheduling.plan import Fenced, PlanCluster, PlanMetadata
 from restow.descheduling.saved_plan import SavedPlan
 from restow.errors import InputError
 from restow.policies.load import load_policy
@@ -43,14 +43,16 @@ def a_session(effect: str | None) -> _Session:
     """For a plan that counts on a fence of this effect, or on none."""
     policy = load_policy(as_json(strategy_policy("RemoveDuplicates")), "p", PLUGINS).policy
     fence = None if effect is None else Fenced(("a",), effect)
-    plan = SavedPlan(Metadata(NOW, "prove", "0"), (), {}, fence=fence)
+    plan = SavedPlan(PlanMetadata(NOW, "prove", "0"), (), {}, fence=fence)
     request = Request("plan.json", True, False, "json", "kube-system/descheduler", None, None)
     return _Session(request, Order("plan.json", plan, policy, (DEFAULT_PROFILE,)), "kube-system", "descheduler")
 
 
 async def test_a_plan_of_another_cluster_is_refused_before_anything_is_decided() -> None:
     session = a_session(None)
-    plan = structs.replace(session.order.plan, metadata=Metadata(NOW, "prove", "0", PlanCluster("other", None, 9, 9)))
+    plan = structs.replace(
+        session.order.plan, metadata=PlanMetadata(NOW, "prove", "0", cluster=PlanCluster("other", None, 9, 9))
+    )
     session = replace(session, order=replace(session.order, plan=plan))
     cluster = a_cluster(a_namespace("kube-system"), a_node("a"))
     with pytest.raises(InputError) as refused:

@@ -112,13 +112,28 @@ class TestNotes:
         json.loads(ran.out)
 
     def test_what_the_policy_says_in_vain(self, restow, cluster, policy):
-        policy.write_bytes(as_yaml(strategy_policy("RemoveDuplicates", nodeSelektor="a=b")))
+        policy.write_bytes(as_yaml(strategy_policy("RemoveDuplicates", tracing={})))
         ran = restow("plan", "-f", cluster, "--policy-config-file", policy)
         assert ran.status == 0
+        assert (
+            ran.err == f'{policy}:3: tracing: unknown key "tracing" is ignored; tracing is set by the --otel-* flags\n'
+        )
+
+    def test_a_misspelled_key_is_refused(self, restow, cluster, policy):
+        policy.write_bytes(as_yaml(strategy_policy("RemoveDuplicates", nodeSelektor="a=b")))
+        ran = restow("plan", "-f", cluster, "--policy-config-file", policy)
+        assert (ran.status, ran.out) == (2, "")
         assert (
             ran.err
             == f'{policy}:3: nodeSelektor: unknown key "nodeSelektor" is ignored; did you mean "nodeSelector"?\n'
         )
+
+    @pytest.mark.parametrize("text", [b"", b"{}", as_yaml(a_policy())], ids=["nothing", "a mapping", "no profiles"])
+    def test_an_empty_policy_is_refused_from_standard_input_too(self, restow, cluster, text):
+        ran = restow("plan", "-f", cluster, "--policy-config-file", "-", stdin=text)
+        assert (ran.status, ran.out) == (2, "")
+        (line,) = ran.err.splitlines()
+        assert line.startswith("standard input:")
 
     @pytest.mark.parametrize(("form", "told"), [("table", 0), ("json", 1)])
     def test_that_there_are_too_few_nodes(self, restow, policy, form, told):
@@ -131,7 +146,7 @@ class TestNotes:
         low = {"thresholds": {"cpu": 20}, "targetThresholds": {"cpu": 50}, "metricsUtilization": {"source": "X"}}
         policy.write_bytes(as_yaml(strategy_policy("LowNodeUtilization", low)))
         ran = restow("plan", "-f", cluster, "--policy-config-file", policy, "-o", "json")
-        assert ran.status == 0
+        assert ran.status == 1
         (problem,) = json.loads(ran.out)["problems"]
         assert ran.err == f"P/LowNodeUtilization: {problem['message']}\n"
 
@@ -154,14 +169,16 @@ def plan_of(restow, tmp_path, policy, plan_arguments):
 
 def test_strategies_that_are_configured_and_not_enabled_are_named(plan_of):
     """Whoever forgets plugins hears so, where before there was only nothing to move."""
-    ran = plan_of(a_policy(a_profile(a_config("RemoveDuplicates"), a_config("LowNodeUtilization", UTILISATION))))
+    idle = (a_config("RemoveDuplicates"), a_config("LowNodeUtilization", UTILISATION))
+    ran = plan_of(a_policy(a_profile(*idle, a_config("RemoveFailedPods"), deschedule=["RemoveFailedPods"])))
     told = " ".join(ran.out.split())
     assert "no enabled strategy found a pod to move; RemoveDuplicates and LowNodeUtilization are" in told
     assert "RemoveDuplicates: configured, but not enabled: add it to plugins.balance.enabled" in told
 
 
 def test_the_json_names_them_too(plan_of):
-    policy = a_policy(a_profile(a_config("RemoveDuplicates")))
+    idle = a_config("RemoveDuplicates")
+    policy = a_policy(a_profile(idle, a_config("RemoveFailedPods"), deschedule=["RemoveFailedPods"]))
     assert json.loads(plan_of(policy, "-o", "json").out)["notes"] == [
         {
             "profile": "P",
@@ -173,7 +190,7 @@ def test_the_json_names_them_too(plan_of):
 
 def test_usage_that_the_input_does_not_hold_comes_with_the_commands_that_get_it(plan_of):
     ran = plan_of(strategy_policy("LowNodeUtilization", MEASURED, metricsProviders=[{"source": "KubernetesMetrics"}]))
-    assert ran.status == 0
+    assert ran.status == 1
     assert ran.err.splitlines()[-1] == (
         f"LowNodeUtilization needs usage metrics, but the input has none for 3 nodes: run {USAGE}, then add -f usage.json"
     )
@@ -192,7 +209,7 @@ def test_what_a_prometheus_tells_is_missing_in_a_dump_and_the_plan_says_what_to_
     args = {"thresholds": {"MetricResource": 20}, "targetThresholds": {"MetricResource": 50}} | source
     provider = {"source": "Prometheus", "prometheus": {"url": "http://me:secret@prometheus:9090"}}
     ran = plan_of(strategy_policy("LowNodeUtilization", args, metricsProviders=[provider]))
-    assert ran.status == 0
+    assert ran.status == 1
     assert "error initializing usage client: prometheus client not initialized" in ran.err
     assert ran.err.splitlines()[-1].startswith("LowNodeUtilization goes by what Prometheus at http://")
     assert ran.err.endswith(

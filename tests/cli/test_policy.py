@@ -8,7 +8,9 @@ import pytest
 
 from builders.policies import a_config, a_policy, a_profile, an_old_policy, as_yaml, strategy_policy
 
-GOOD = as_yaml(strategy_policy("RemoveDuplicates"))
+SOUND = strategy_policy("RemoveDuplicates")
+GOOD = as_yaml(SOUND)
+TWICE = a_policy(a_profile(a_config("RemoveDuplicates"), a_config("RemoveDuplicates"), balance=["RemoveDuplicates"]))
 REFUSED = as_yaml(strategy_policy("RemoveDuplicates", {"excludeOwnrKinds": []}))
 ODD = as_yaml(strategy_policy("RemoveDuplicates", maxNoOfPodsToEvictTotal=0))
 OLD = as_yaml(an_old_policy({"RemoveDuplicates": {"enabled": True, "params": {"includeSoftConstraints": True}}}))
@@ -58,7 +60,30 @@ class TestValidate:
         assert lines[2] == "good.yaml: valid"
 
     def test_warnings_are_no_reason(self, restow):
-        assert restow("policy", "validate", "odd.yaml", "empty.yaml").status == 0
+        assert restow("policy", "validate", "odd.yaml").status == 0
+
+    @pytest.mark.parametrize(
+        ("text", "said"),
+        [
+            (b"", "an empty file"),
+            (a_policy(), "the policy has no profiles"),
+            (a_policy(a_profile(a_config("RemoveDuplicates"))), "add RemoveDuplicates to plugins.balance.enabled"),
+            (an_old_policy({}), "the policy enables no strategy"),
+            (SOUND | {"profile": SOUND["profiles"]}, 'did you mean "profiles"?'),
+            (GOOD + b"profiles: []\n", '"profiles" is written more than once'),
+            (TWICE, "RemoveDuplicates is configured before"),
+            (GOOD.replace(b"  pluginConfig:", b"  pluginConfig: []\n  pluginConfig:"), '"pluginConfig" is written'),
+        ],
+        ids=["empty", "no profiles", "not enabled", "old", "misspelled", "section twice", "plugin twice", "key twice"],
+    )
+    @pytest.mark.parametrize("command", ["validate", "lint"])
+    def test_what_upstream_leaves_out_in_silence_is_an_error(self, restow, command, text, said):
+        ran = restow("policy", command, "-", stdin=text if isinstance(text, bytes) else as_yaml(text))
+        assert ran.status == 2
+        assert said in " ".join(ran.out.split())
+
+    def test_an_unknown_key_that_resembles_none_is_no_error(self, restow):
+        assert restow("policy", "validate", "-", stdin=as_yaml(SOUND | {"x-owner": "shop"})).status == 0
 
     def test_standard_input(self, restow):
         assert restow("policy", "validate", "-", stdin=GOOD) == (0, "standard input: valid\n", "")
@@ -87,6 +112,10 @@ class TestLint:
             "               eviction at all; leave the key out for no limit",
             "1 warning",
         ]
+
+    @pytest.mark.parametrize(("file", "status"), [("good.yaml", 0), ("odd.yaml", 1), ("refused.yaml", 2)])
+    def test_strict_counts_warnings(self, restow, file, status):
+        assert restow("policy", "lint", file, "--strict").status == status
 
     def test_an_error_is_unusable(self, restow):
         ran = restow("policy", "lint", "odd.yaml", "refused.yaml")

@@ -11,7 +11,7 @@ from builders import NOW, Object, a_namespace, a_node, a_pod
 from builders.metadata import uid_of
 from builders.plans import a_move
 from descheduling.harness import a_cluster
-from restow.descheduling.plan import Metadata, Move, PlanCluster, PodRef
+from restow.descheduling.plan import Move, PlanCluster, PlanMetadata, PodRef
 from restow.descheduling.plan_cluster import foreign_cluster, plan_cluster
 
 KUBE_SYSTEM = uid_of("Namespace", "", "kube-system")
@@ -19,9 +19,9 @@ HERE: list[Object] = [a_namespace("kube-system"), a_node("n1"), a_node("n2"), a_
 WEB = PodRef("default", "web-1", uid_of("Pod", "default", "web-1"))
 
 
-def made_of(**known: Any) -> Metadata:
+def made_of(**known: Any) -> PlanMetadata:
     cluster = PlanCluster(**({"uid": None, "api_server": None, "nodes": 2, "pods": 1} | known))
-    return Metadata(NOW, "prove", "0", cluster)
+    return PlanMetadata(NOW, "prove", "0", cluster=cluster)
 
 
 def moves(pod: PodRef = WEB, route: tuple[str, str] = ("n1", "n2")) -> list[Move]:
@@ -29,7 +29,7 @@ def moves(pod: PodRef = WEB, route: tuple[str, str] = ("n1", "n2")) -> list[Move
     return [type(move)(pod=pod, owner=None, source=move.source, target=move.target, candidates=move.candidates)]
 
 
-def foreign(metadata: Metadata, planned: list[Move], objects: list[Object] | None = None) -> str | None:
+def foreign(metadata: PlanMetadata, planned: list[Move], objects: list[Object] | None = None) -> str | None:
     return foreign_cluster(metadata, planned, a_cluster(*(HERE if objects is None else objects)), "10.0.0.1:6443")
 
 
@@ -54,22 +54,24 @@ def test_the_same_kube_system_is_the_same_cluster_whatever_has_become_of_its_nod
     assert foreign(made_of(uid=KUBE_SYSTEM, api_server="proxy:443"), moves(gone, ("n8", "n9"))) is None
 
 
-@pytest.mark.parametrize("metadata", [made_of(), Metadata(NOW, "prove", "0")], ids=["without uid", "before clusters"])
+@pytest.mark.parametrize(
+    "metadata", [made_of(), PlanMetadata(NOW, "prove", "0")], ids=["without uid", "before clusters"]
+)
 class TestWithoutAUid:
-    def test_shared_nodes_and_pods_are_evidence_of_the_same_cluster(self, metadata: Metadata) -> None:
+    def test_shared_nodes_and_pods_are_evidence_of_the_same_cluster(self, metadata: PlanMetadata) -> None:
         assert foreign(metadata, moves()) is None
 
-    def test_a_cluster_without_one_of_its_nodes_is_another(self, metadata: Metadata) -> None:
+    def test_a_cluster_without_one_of_its_nodes_is_another(self, metadata: PlanMetadata) -> None:
         sentence = foreign(metadata, moves(route=("n8", "n9")))
         assert sentence is not None
         assert "none of the plan's nodes (n8 and 1 more)" in sentence
 
-    def test_a_cluster_without_one_of_its_pods_is_another(self, metadata: Metadata) -> None:
+    def test_a_cluster_without_one_of_its_pods_is_another(self, metadata: PlanMetadata) -> None:
         sentence = foreign(metadata, moves(PodRef("default", "web-1", "elsewhere")))
         assert sentence is not None
         assert "default/web-1" in sentence
 
-    def test_a_plan_without_moves_is_of_any_cluster(self, metadata: Metadata) -> None:
+    def test_a_plan_without_moves_is_of_any_cluster(self, metadata: PlanMetadata) -> None:
         assert foreign(metadata, []) is None
 
 
@@ -80,4 +82,4 @@ def test_a_cluster_that_does_not_show_kube_system_is_judged_by_nodes_and_pods() 
 
 
 def test_plans_from_before_have_no_cluster() -> None:
-    assert Metadata(NOW, "prove", "0").cluster is UNSET
+    assert PlanMetadata(NOW, "prove", "0").cluster is UNSET

@@ -46,7 +46,7 @@ maxNoOfPodsToEvictTotal: 0
     assert [(finding.line, finding.severity) for finding in found] == [
         (2, "warning"),
         (6, "warning"),
-        (9, "warning"),
+        (9, "error"),
         (10, "warning"),
     ]
 
@@ -60,7 +60,7 @@ def test_a_policy_with_errors_shows_them_and_what_is_ignored():
 
 def test_a_file_without_a_version_shows_only_that():
     (finding,) = lint_policy(b"profiles: [{name: a}]", "p.yaml", PLUGINS)
-    assert finding.severity == "warning"
+    assert finding.severity == "error"
     assert "no apiVersion" in finding.advice
 
 
@@ -116,7 +116,7 @@ class TestGlobals:
         ]
 
     def test_no_profiles(self):
-        assert lint(a_policy()) == ["warning: profiles: no profiles: the policy does nothing"]
+        assert lint(a_policy()) == ["error: profiles: the policy has no profiles, so it does nothing"]
 
 
 class TestProfiles:
@@ -130,7 +130,8 @@ class TestProfiles:
 
     def test_a_profile_without_strategies(self):
         assert lint(a_policy(a_profile(name="idle"))) == [
-            'warning: profiles[0].plugins: profile "idle" enables no strategy: it does nothing'
+            "error: profiles: the policy enables no strategy, so it does nothing",
+            'warning: profiles[0].plugins: profile "idle" enables no strategy: it does nothing',
         ]
 
     @pytest.mark.parametrize("key", ["presort", "sort"])
@@ -166,7 +167,7 @@ class TestProfiles:
     def test_a_plugin_configured_twice(self):
         assert lint(a_policy(self.duplicates(a_config("RemoveDuplicates")))) == [
             (
-                "warning: profiles[0].pluginConfig[1]: RemoveDuplicates is configured before; "
+                "error: profiles[0].pluginConfig[1]: RemoveDuplicates is configured before; "
                 "only the first pluginConfig entry of a plugin counts"
             )
         ]

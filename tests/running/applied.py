@@ -14,7 +14,7 @@ from descheduling.proven import TOLD
 from executing.double import virtually
 from restow.client.leadership import Permit, always
 from restow.cluster.pods_now import PodNow
-from restow.descheduling.plan import Metadata
+from restow.descheduling.plan import PlanMetadata
 from restow.descheduling.planning import decided, make_plan
 from restow.descheduling.saved_plan import SavedPlan
 from restow.executing.ledger import AppliedMove
@@ -98,7 +98,7 @@ class Applied:
         at, profiles = time.time_ns(), (DEFAULT_PROFILE,)
         cycle = decided(self.town.snapshot(), policy, self.placement, at, profiles, steering=self.planned)
         made = make_plan(cycle, at, self.placement)
-        plan = SavedPlan(Metadata(NOW, self.placement, "0"), made.moves, {}, fence=made.fence)
+        plan = SavedPlan(PlanMetadata(NOW, self.placement, "0"), made.moves, {}, fence=made.fence)
         town: Any = self.town
 
         async def not_offered() -> str | None:

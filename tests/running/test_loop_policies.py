@@ -54,6 +54,23 @@ def file(tmp_path: Path) -> Path:
     return file
 
 
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        (policy(1) | {"profile": []}, 'unknown key "profile" is ignored'),
+        (policy(1) | {"profiles": []}, "the policy enables no strategy"),
+        ({}, "upstream runs nothing with it"),
+    ],
+    ids=["misspelled", "no profiles", "empty"],
+)
+def test_what_upstream_accepts_is_run_with_a_warning(file: Path, written: Policy, said: str) -> None:
+    """Other commands refuse it."""
+    file.write_bytes(as_yaml(written))
+    read = Read(file)
+    assert read.counted == (1, 0)
+    assert any(said in each for each in read.heard.messages)
+
+
 def test_a_file_that_stays_is_read_once_and_nothing_is_said(file: Path) -> None:
     read = Read(file)
     assert read.refresh(3) == []

@@ -17,7 +17,7 @@ from builders.memory_api import MemoryApi
 from restow.cli.plan_files import read_order
 from restow.client.errors import Forbidden
 from restow.client.leadership import always
-from restow.descheduling.plan import Metadata, Move, Plan, PodRef, Refusal, Summary, Utilisation
+from restow.descheduling.plan import Move, Plan, PlanMetadata, PodRef, Refusal, Summary, Utilisation
 from restow.running.publishing import fitting, publishing
 from restow.running.settings import PlanConfigMap
 from running.cycling import Run, a_town, crowd, rules
@@ -104,7 +104,7 @@ def a_plan(moves: int, refusals: int) -> Plan:
         return PodRef("shop", f"web-{chance.getrandbits(200):x}", "")
 
     return Plan(
-        metadata=Metadata("", "prove", ""),
+        metadata=PlanMetadata("", "prove", ""),
         moves=tuple(Move(pod(), None, "n0") for _ in range(moves)),
         refusals=tuple(Refusal(pod(), "n0", "p", "s", "limit", "X", "") for _ in range(refusals)),
         summary=Summary(1, 1, 0, moves, refusals, Utilisation({}, {})),

@@ -59,6 +59,11 @@ class CheckedFiles(Struct, frozen=True):
         """The exit status: 2 if there is an error."""
         return UNUSABLE if any(each.severity == "error" for each in self.findings) else 0
 
+    @property
+    def strict_status(self) -> int:
+        """The exit status where warnings count too: 2 if there is an error, 1 if there is a warning."""
+        return self.status or int(any(each.severity == "warning" for each in self.findings))
+
     def of(self, file: str) -> list[Finding]:
         """Return what was found in one file."""
         return [each for each in self.findings if each.file == file]

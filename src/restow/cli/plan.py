@@ -95,7 +95,7 @@ def plan(
     no_size_limit: NoSizeLimit = False,
     timings: WithTimings = False,
     verbose: Verbosity = 0,
-) -> None:
+) -> int:
     r"""Show which pods a policy would move, where to and why, and why the others are refused.
 
     Evicts nothing and writes nothing. Reads the live cluster, or a dump made with kubectl (-f). restow moves a pod only
@@ -108,6 +108,8 @@ def plan(
       kubectl get --raw /apis/storage.k8s.io/v1/storageclasses; \
       kubectl get --raw /apis/storage.k8s.io/v1/csidrivers; \
       kubectl get --raw /apis/storage.k8s.io/v1/csistoragecapacities) > cluster.json
+
+    The exit status is 0 for every plan, whatever its moves, and 1 if a strategy could not run.
     """
     from restow.cli.inputs import ClusterSource
     from restow.cli.plan_request import PlanRequest
@@ -124,4 +126,4 @@ def plan(
         fallbacks=Fallbacks(node_selector, max_pods_to_evict_per_node, evict_local_storage_pods),
         kubedescheduler=kubedescheduler,
     )
-    answer(Request(plan_request, output, timings, verbose))
+    return answer(Request(plan_request, output, timings, verbose))

@@ -43,8 +43,11 @@ class Request:
     verbosity: int
 
 
-def answer(request: Request) -> None:
-    """Make the plan and write it; InputError for whatever in the request cannot be used."""
+def answer(request: Request) -> int:
+    """Make the plan and write it; InputError for whatever in the request cannot be used.
+
+    Returns the exit status: 1 if a strategy could not run, so that nobody takes its silence for a balanced cluster.
+    """
     write_as = form_named(request.output)
     clock = Timings()
     asked = plan_context(request.plan_request, clock)
@@ -81,6 +84,7 @@ def answer(request: Request) -> None:
         # Who is handed the document has not seen what was told beside it.
         notes = (*notes, *usage, *missing)
     write(write_as(Report(plan, partial(node_loads, cycle), origin, policy_view(asked.policy), notes)))
+    return int(bool(plan.problems))
 
 
 def _decided(asked: PlanContext, clock: Timings) -> Cycle:

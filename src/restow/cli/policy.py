@@ -15,6 +15,7 @@ app = App(name="policy", help="Validate, lint and convert DeschedulerPolicy file
 
 _FILE = "A DeschedulerPolicy, v1alpha1 or v1alpha2, or - for standard input."
 _File = Annotated[str, PATHS, Parameter(help=_FILE)]
+_Strict = Annotated[bool, Parameter(show_default=False, help="Exit with status 1 if there are warnings.")]
 
 _FINDINGS = "PolicyFindings"
 _SCHEMA = f"""
@@ -37,19 +38,20 @@ _VALIDATE = f"""Examples:
 
 @app.command(usage="restow policy validate [OPTIONS] FILE...", help_epilogue=_VALIDATE, sort_key=1)
 def validate(*files: _File, output: TableOrJson = "table", verbose: Verbosity = 0) -> int:
-    """Report every error for which the Descheduler would refuse a policy.
+    """Report every error for which the Descheduler would refuse a policy, or leave out a part of it in silence.
 
-    Each error comes with file, line and field. Also finds a policy inside a ConfigMap or Helm values. Exit status: 0 if
-    every file would load, otherwise 2.
+    The latter are misspelled keys, sections that are written twice, and a policy that enables no strategy. Each error
+    comes with file, line and field. Also finds a policy inside a ConfigMap or Helm values. Exit status: 0 if every file
+    is valid, otherwise 2.
     """
     from restow.cli import file_findings
     from restow.descheduling.registry import plugins
     from restow.descheduling.usage_sources import usage_schemas
-    from restow.policies.load import validate_policy
+    from restow.policies.load import validate_strictly
 
     with told("validate", verbose):
         found = file_findings.examine(
-            files, partial(validate_policy, plugins=plugins(), sources=usage_schemas()), "policy"
+            files, partial(validate_strictly, plugins=plugins(), sources=usage_schemas()), "policy"
         )
     file_findings.write(found, output, _FINDINGS, file_findings.validity)
     return found.status
@@ -58,15 +60,16 @@ def validate(*files: _File, output: TableOrJson = "table", verbose: Verbosity = 
 _LINT = f"""Examples:
   restow policy lint policy.yaml
   restow policy lint policies/*.yaml -o json
+  restow policy lint policy.yaml --strict
 {_SCHEMA}"""
 
 
 @app.command(usage="restow policy lint [OPTIONS] FILE...", help_epilogue=_LINT, sort_key=2)
-def lint(*files: _File, output: TableOrJson = "table", verbose: Verbosity = 0) -> int:
+def lint(*files: _File, strict: _Strict = False, output: TableOrJson = "table", verbose: Verbosity = 0) -> int:
     """Report what in a policy is refused, ignored or probably a mistake.
 
-    Errors are what the Descheduler refuses, warnings what does not do what it says, notes what is seldom intended. Exit
-    status: 2 if there are errors, otherwise 0.
+    Errors are what restow policy validate reports, warnings what does not do what it says, notes what is seldom intended.
+    Exit status: 2 if there are errors, with --strict 1 if there are warnings, otherwise 0.
     """
     from restow.cli import file_findings
     from restow.descheduling.registry import plugins
@@ -76,7 +79,7 @@ def lint(*files: _File, output: TableOrJson = "table", verbose: Verbosity = 0) -
     with told("lint", verbose):
         found = file_findings.examine(files, partial(lint_policy, plugins=plugins(), sources=usage_schemas()), "policy")
     file_findings.write(found, output, _FINDINGS, file_findings.advice)
-    return found.status
+    return found.strict_status if strict else found.status
 
 
 _CONVERT = """Examples:

@@ -19,15 +19,21 @@ from restow.documents.document import Document
 from restow.errors import InputError, problem_lines
 from restow.policies.enclosed import read_policy_document
 from restow.policies.fallbacks import Fallbacks, with_fallbacks
-from restow.policies.load import LoadedPolicy, load_document
+from restow.policies.load import LoadedPolicy, load_strictly
 from restow.policies.policy import collects_kubernetes_metrics
+from restow.policies.schema import Plugins
 from restow.policies.understood import understood
+from restow.policies.usage_sources import UsageSources
 from restow.reporting.report import PolicyView
 from restow.scheduling.configuration.load import SchedulerConfiguration, load_scheduler_configuration
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE
 
 #: Part of the package; examples/policies/default.yaml is the same file.
 BUNDLED = "default-policy.yaml"
+
+
+#: Makes a policy of a document: as upstream reads it, or strictly.
+PolicyLoader = Callable[[Document, Plugins, UsageSources], LoadedPolicy]
 
 
 @dataclass(slots=True, frozen=True)
@@ -50,12 +56,12 @@ class AskedPolicy:
     of: Callable[[Cluster], PolicyFile]
 
 
-def read_policy_file(path: str | None, fallbacks: Fallbacks) -> PolicyFile:
+def read_policy_file(path: str | None, fallbacks: Fallbacks, load: PolicyLoader = load_strictly) -> PolicyFile:
     """The policy at a path, or the bundled one; InputError where it cannot be read or is refused."""
     text = files("restow.cli").joinpath(BUNDLED).read_bytes() if path is None else file_bytes(path)
     name = BUNDLED if path is None else file_name(path)
     document = with_fallbacks(read_policy_document(text, name), fallbacks)
-    return PolicyFile(name, path is None, document, load_document(document, plugins(), usage_schemas()))
+    return PolicyFile(name, path is None, document, load(document, plugins(), usage_schemas()))
 
 
 def policy_view(file: PolicyFile) -> PolicyView:

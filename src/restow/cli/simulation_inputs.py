@@ -21,6 +21,7 @@ from restow.installed_packages import UnusablePackageError
 from restow.kube.duration import HOUR, MINUTE, SECOND
 from restow.kube.manifests import Manifest
 from restow.policies.fallbacks import Fallbacks
+from restow.policies.load import load_document
 from restow.simulating.scenarios.folder import Folder
 from restow.simulating.scenarios.objects import read_object
 from restow.simulating.scenarios.playing import Cast, cast_of
@@ -104,7 +105,8 @@ def staging_of(inputs: Inputs, policy: str | None) -> Staging:
 
     InputError where a file that is named cannot be used.
     """
-    file = read_policy_file(policy, Fallbacks())
+    # A simulation shows what a descheduler would do, even with a policy that does nothing.
+    file = read_policy_file(policy, Fallbacks(), load_document)
     warn(problem_lines(file.loaded.warnings))
     scenario = inputs.scenario
     if policy is not None or not inputs.is_written:

@@ -169,14 +169,18 @@ class PlanCluster(Struct, frozen=True, rename="camel"):
 
 
 class Metadata(Struct, frozen=True, rename="camel", omit_defaults=True):
-    """When, how and of which cluster the plan was made; ``timings`` (seconds by phase) only with ``--timings``."""
+    """When and how an answer was made; ``timings`` (seconds by phase) only with ``--timings``."""
 
     generated_at: str
     placement: Placement
     restow_version: str
-    #: Absent in plans from before this field.
-    cluster: PlanCluster | UnsetType = UNSET
     timings: dict[str, float] | UnsetType = UNSET
+
+
+class PlanMetadata(Metadata, frozen=True, rename="camel", omit_defaults=True):
+    """When, how and of which cluster the plan was made; plans from before ``cluster`` do not have it."""
+
+    cluster: PlanCluster | UnsetType = UNSET
 
 
 class Fenced(Struct, frozen=True):
@@ -211,7 +215,7 @@ class MeasuredUsage(Struct, frozen=True):
 class Plan(Struct, frozen=True, rename="camel"):
     """The whole answer; ``fence`` only where nodes are to be fenced, ``usage`` only where a source of usage was asked."""
 
-    metadata: Metadata
+    metadata: PlanMetadata
     moves: tuple[Move, ...]
     refusals: tuple[Refusal, ...]
     summary: Summary

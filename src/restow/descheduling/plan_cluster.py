@@ -13,7 +13,7 @@ from typing import Final
 from msgspec import UNSET
 
 from restow.cluster.snapshot import Cluster
-from restow.descheduling.plan import Metadata, Move, PlanCluster
+from restow.descheduling.plan import Move, PlanCluster, PlanMetadata
 from restow.kube.excerpts import excerpt
 
 _KUBE_SYSTEM: Final = ("", "kube-system")
@@ -30,7 +30,7 @@ def pods_in(cluster: Cluster) -> int:
     return int(cluster.pods.read().sum())
 
 
-def foreign_cluster(metadata: Metadata, moves: Sequence[Move], cluster: Cluster, api_server: str) -> str | None:
+def foreign_cluster(metadata: PlanMetadata, moves: Sequence[Move], cluster: Cluster, api_server: str) -> str | None:
     """Why a plan is not of this cluster, in one sentence; None where it is, or where nothing speaks against it."""
     made_of = None if metadata.cluster is UNSET else metadata.cluster
     uid, here = (None if made_of is None else made_of.uid), _uid(cluster)

@@ -28,11 +28,11 @@ from restow.descheduling.plan import (
     NOT_ENABLED,
     Fenced,
     MadeProposal,
-    Metadata,
     Move,
     NodeLoad,
     OwnerRef,
     Plan,
+    PlanMetadata,
     PodRef,
     Refusal,
     RefusedProposal,
@@ -69,7 +69,7 @@ def make_plan(cycle: Cycle, now: int, placement: Placement, api_server: str | No
     observed = cluster.pods.read()
     pending = (cluster.pods.node == PENDING) & ~cluster.pods.terminal & observed
     return Plan(
-        metadata=Metadata(
+        metadata=PlanMetadata(
             generated_at=format_time(now),
             placement=placement,
             restow_version=restow.__version__,

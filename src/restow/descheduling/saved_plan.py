@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from restow.descheduling.plan import API_VERSION, Fenced, Metadata, Move
+from restow.descheduling.plan import API_VERSION, Fenced, Move, PlanMetadata
 from restow.descheduling.steering import FENCE_EFFECTS
 from restow.errors import InputError
 from restow.kube.excerpts import excerpt
@@ -32,7 +32,7 @@ _PLACE = re.compile(r" - at `\$\.?(.*)`$")
 class SavedPlan(Struct, frozen=True, rename="camel"):
     """The parts of a plan that are carried out."""
 
-    metadata: Metadata
+    metadata: PlanMetadata
     moves: tuple[Move, ...]
     policy: dict[str, Any]
     scheduler_configuration: dict[str, Any] | None = None

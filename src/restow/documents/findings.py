@@ -7,7 +7,7 @@ points into their file. The two differ where a document is converted before it i
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
@@ -33,6 +33,12 @@ class Issue:
     message: str
     severity: Severity = "error"
     hint: str = ""
+    #: Whether the program that the file is for reads it and then leaves out a part of it. ``strict`` makes it an error.
+    misleads: bool = False
+
+    def strict(self) -> Issue:
+        """The issue as it counts where nothing may be left out in silence."""
+        return replace(self, severity="error") if self.misleads else self
 
 
 class Finding(Struct, frozen=True):

@@ -1,6 +1,6 @@
 """``policy lint``: everything about a policy file that is refused, ignored, or probably not meant.
 
-Errors are upstream's. Warnings are settings that do not do what they say, above all those that upstream silently
+Errors are upstream's, and what upstream reads although it then leaves out a part of the policy. Warnings are settings that do not do what they say, above all those that upstream silently
 ignores. Notes are settings that work but are rarely what somebody wants.
 """
 
@@ -16,7 +16,7 @@ from restow.policies import v1alpha1
 from restow.policies.building import implements
 from restow.policies.decode import decode
 from restow.policies.enclosed import read_policy_document
-from restow.policies.load import read_policy
+from restow.policies.load import read_policy, strict_issues
 from restow.policies.policy import KUBERNETES_METRICS, PROMETHEUS, collects_kubernetes_metrics, provider_of
 from restow.policies.schema import DEFAULT_EVICTOR
 from restow.policies.usage_section import queries_of, usage_in, usage_of
@@ -46,7 +46,7 @@ def lint_policy(text: bytes, filename: str, plugins: Plugins, sources: UsageSour
     """
     document = read_policy_document(text, filename)
     reading = read_policy(document, plugins, sources)
-    issues = list(reading.issues)
+    issues = list(strict_issues(document, reading, plugins))
     if reading.policy is not None and document.data.get("apiVersion"):
         issues += _advice(document, reading.policy, plugins, sources)
     return sorted(to_findings(document, issues), key=lambda finding: finding.line)
@@ -109,8 +109,6 @@ def _lint_globals(data: dict[str, Any], wire: DeschedulerPolicy, known: Sequence
 
 
 def _lint_profile_names(policy: Policy) -> Iterator[Issue]:
-    if not policy.profiles:
-        yield Issue(("profiles",), "no profiles: the policy does nothing", "warning")
     for name, times in Counter(profile.name for profile in policy.profiles).items():
         if times > 1:
             text = f'{times} profiles are named "{excerpt(name)}"; logs and metrics cannot tell them apart'
@@ -215,9 +213,6 @@ def _lint_configs(profile: DeschedulerProfile, enabled: set[str], path: Path) ->
     seen: set[str] = set()
     for position, entry in enumerate(profile.plugin_config):
         place = (*path, "pluginConfig", position)
-        if entry.name in seen:
-            text = f"{entry.name} is configured before; only the first pluginConfig entry of a plugin counts"
-            yield Issue(place, text, "warning")
-        elif entry.name not in enabled and entry.name != DEFAULT_EVICTOR:
+        if entry.name not in {*seen, *enabled, DEFAULT_EVICTOR}:
             yield Issue(place, f"{entry.name} is configured, but not enabled: it never runs", "warning")
         seen.add(entry.name)

@@ -1,7 +1,7 @@
 """Reads policy files of any version, and converts them to the newest.
 
 A file without ``apiVersion``, and an empty one, is a policy that does nothing: upstream starts happily with it. It
-loads here too, with a warning that says so.
+loads here too, with a warning that says so; read strictly, it is refused.
 """
 
 from __future__ import annotations
@@ -18,10 +18,13 @@ from restow.kube.excerpts import excerpt
 from restow.policies import v1alpha1, v1alpha2
 from restow.policies.enclosed import read_policy_document, where_to_look
 from restow.policies.policy import Policy
+from restow.policies.schema import DEFAULT_EVICTOR
 from restow.policies.usage_sources import NO_SOURCES, UsageSources
 from restow.policies.v1alpha2 import KIND, Reading
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from restow.documents.document import Document
     from restow.documents.findings import Finding
     from restow.policies.schema import Plugins
@@ -48,8 +51,22 @@ def load_policy(text: bytes, filename: str, plugins: Plugins, sources: UsageSour
 
 
 def load_document(document: Document, plugins: Plugins, sources: UsageSources = NO_SOURCES) -> LoadedPolicy:
-    """Return the policy of a document; raises InputError as `load_policy` does."""
+    """Return the policy of a document as upstream reads it; raises InputError as `load_policy` does."""
+    return _loaded(document, read_policy(document, plugins, sources))
+
+
+def load_strictly(document: Document, plugins: Plugins, sources: UsageSources = NO_SOURCES) -> LoadedPolicy:
+    """Return the policy of a document of which nothing may be left out in silence.
+
+    Raises InputError as `load_policy` does, and for a policy that does nothing, a misspelled key and a section that is
+    written twice, which upstream reads without a word.
+    """
     reading = read_policy(document, plugins, sources)
+    issues = strict_issues(document, reading, plugins)
+    return _loaded(document, Reading(None if errors_in(issues) else reading.policy, issues))
+
+
+def _loaded(document: Document, reading: Reading) -> LoadedPolicy:
     if reading.policy is None:
         raise refusal(document, errors_in(reading.issues))
     return LoadedPolicy(reading.policy, _version(document), tuple(to_findings(document, reading.issues)))
@@ -65,6 +82,31 @@ def validate_policy(text: bytes, filename: str, plugins: Plugins, sources: Usage
     reading = read_policy(document, plugins, sources)
     found = errors_in(reading.issues)
     return to_findings(document, found if found or _version(document) else reading.issues)
+
+
+def validate_strictly(
+    text: bytes, filename: str, plugins: Plugins, sources: UsageSources = NO_SOURCES
+) -> list[Finding]:
+    """Return every reason why `load_strictly` would refuse the policy. Raises InputError as `validate_policy` does."""
+    document = read_policy_document(text, filename)
+    reading = read_policy(document, plugins, sources)
+    return to_findings(document, errors_in(strict_issues(document, reading, plugins)))
+
+
+def strict_issues(document: Document, reading: Reading, plugins: Plugins) -> tuple[Issue, ...]:
+    """Return the issues of a reading, as errors where upstream would leave out a part of the policy in silence."""
+    return tuple(issue.strict() for issue in (*reading.issues, *_idle(document, reading.policy, plugins)))
+
+
+def _idle(document: Document, policy: Policy | None, plugins: Plugins) -> Iterator[Issue]:
+    """Yield what is to be said of a policy that enables no strategy; of one without a version that is said already."""
+    if policy is None or policy.enables_strategies or not _version(document):
+        return
+    path = "strategies" if _version(document) == v1alpha1.API_VERSION else "profiles"
+    configured = {name: None for profile in policy.profiles for name in profile.args if name != DEFAULT_EVICTOR}
+    hint = "".join(f"add {name} to plugins.{plugins[name].extension_points[0]}.enabled" for name in [*configured][:1])
+    what = "enables no strategy" if policy.profiles or path == "strategies" else "has no profiles"
+    yield Issue((path,), f"the policy {what}, so it does nothing", "warning", hint, misleads=True)
 
 
 def read_policy(document: Document, plugins: Plugins, sources: UsageSources = NO_SOURCES) -> Reading:
@@ -108,7 +150,13 @@ def _not_registered(version: str, kind: str, document: Document) -> Issue:
 def _without_version(document: Document) -> Issue:
     what = "no apiVersion" if document.data else "an empty file"
     version = v1alpha1.API_VERSION if "strategies" in document.data else v1alpha2.API_VERSION
-    return Issue((), f"{what}: upstream runs nothing with it and says nothing", "warning", f"add apiVersion: {version}")
+    return Issue(
+        (),
+        f"{what}: upstream runs nothing with it and says nothing",
+        "warning",
+        f"add apiVersion: {version}",
+        misleads=True,
+    )
 
 
 def convert_policy(

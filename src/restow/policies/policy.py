@@ -201,6 +201,11 @@ class Policy(Struct, frozen=True):
     metrics_providers: tuple[MetricsProvider, ...] = ()
     restow: RestowSettings = RestowSettings()
 
+    @property
+    def enables_strategies(self) -> bool:
+        """Whether there is anything that a cycle would run."""
+        return any(profile.deschedule or profile.balance for profile in self.profiles)
+
 
 def collects_kubernetes_metrics(policy: Policy) -> bool:
     """Whether the policy asks for usage from metrics.k8s.io, in either spelling."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,6 +13,8 @@ from restow.policies.decode import decode_args
 from restow.policies.schema import DEFAULT_EVICTOR, OWNER
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from restow.documents.decoding import UnknownKey
     from restow.documents.findings import Path
     from restow.policies.schema import Plugins, PluginSchema
@@ -40,6 +43,9 @@ _ELSEWHERE: Final = {
     "namespaces": "it is an argument of strategies; restow: {namespaces: annotated} asks namespaces to opt in",
 } | _EVICTOR_SETTINGS
 
+#: A key of a profile, such as pluginConfig.
+_PROFILE: Final = re.compile(r"profiles\[\d+\]\.[^.\[]+")
+
 #: Where Go looks for the version of args before it decodes them.
 _HEADER = r'struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }'
 
@@ -61,8 +67,9 @@ class Config:
 def ignored_key(key: UnknownKey) -> Issue:
     """Return the warning about an unknown key in a place where upstream ignores those."""
     word = str(key.path[-1])
-    hint = _ELSEWHERE.get(word) or did_you_mean(word, key.known)
-    return Issue(key.path, f'unknown key "{excerpt(word)}" is ignored', "warning", hint)
+    elsewhere, near = _ELSEWHERE.get(word, ""), did_you_mean(word, key.known)
+    is_misspelled = bool(near and not elsewhere)
+    return Issue(key.path, f'unknown key "{excerpt(word)}" is ignored', "warning", elsewhere or near, is_misspelled)
 
 
 def unknown_field(key: UnknownKey, owner: str, meant: str = "") -> Issue:
@@ -84,8 +91,20 @@ def unknown_argument(key: UnknownKey, schema: PluginSchema) -> Issue:
 
 
 def duplicate_key(path: Path) -> Issue:
-    """Return the warning about a key that was written before."""
-    return Issue(path, f'"{path[-1]}" is written more than once; the last one counts', "warning")
+    """Return the warning about a key that was written before: of a whole section, or of a single value inside one."""
+    is_section = len(path) == 1 or path[:-1] == ("strategies",) or _PROFILE.fullmatch(path_text(path)) is not None
+    text = f'"{path[-1]}" is written more than once; the last one counts'
+    return Issue(path, text, "warning", misleads=is_section)
+
+
+def second_configs(profile: DeschedulerProfile, path: Path) -> Iterator[Issue]:
+    """Yield a warning for each pluginConfig entry of the profile at ``path`` that an earlier one of its plugin hides."""
+    seen: set[str] = set()
+    for position, entry in enumerate(profile.plugin_config):
+        if entry.name in seen:
+            text = f"{entry.name} is configured before; only the first pluginConfig entry of a plugin counts"
+            yield Issue((*path, "pluginConfig", position), text, "warning", misleads=True)
+        seen.add(entry.name)
 
 
 def read_configs(profile: DeschedulerProfile, path: Path, plugins: Plugins) -> tuple[Config, ...]:

@@ -23,7 +23,14 @@ from restow.policies.metrics import check_metrics_providers
 from restow.policies.policy import Policy, Profile, RestowSettings
 from restow.policies.restow_section import check_restow
 from restow.policies.schema import DEFAULT_EVICTOR
-from restow.policies.spelling import duplicate_key, first_configs, ignored_key, read_configs, unknown_field
+from restow.policies.spelling import (
+    duplicate_key,
+    first_configs,
+    ignored_key,
+    read_configs,
+    second_configs,
+    unknown_field,
+)
 from restow.policies.usage_section import check_usage, usage_of
 from restow.policies.usage_sources import check_query, read_providers
 from restow.policies.wire import DeschedulerPolicy, dropped_filters
@@ -75,6 +82,8 @@ def read(document: Document, plugins: Plugins, sources: UsageSources) -> Reading
     providers, unusable = read_providers(wire.metrics_providers, sources)
     issues += unusable
     issues += _problems(wire, configs, plugins, {path[:2] for path in faults})
+    for index, profile in enumerate(wire.profiles):
+        issues += second_configs(profile, ("profiles", index))
     if errors_in(issues):
         return Reading(None, tuple(issues))
     wire = structs.replace(wire, metrics_providers=providers)

@@ -133,6 +133,8 @@ class PolicySource:
         self.metrics.policy_read("loaded")
         for warning in problem_lines(loaded.warnings):
             self.log.caution(warning)
+        if not loaded.policy.enables_strategies:
+            self.log.caution(f"{self.path}: the policy enables no strategy, so no pod is ever evicted")
 
     def _loaded(self, text: bytes) -> LoadedPolicy:
         return load_document(
