@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 import pytest
+from msgspec import structs
 
 from builders.plans import SMALL_LOADS, a_load, a_move, a_refusal, a_report, small_report, upstream_report
-from restow.descheduling.plan import Remark
-from restow.policies.codes import Certainty
+from restow.descheduling.plan import FurtherObstacle, Remark
+from restow.policies.codes import Certainty, RefusalCode, Stage
 from restow.reporting.answer import gain, headline, imbalance, obstacles, problem_sentences, stays
 
 TO_4 = ("node-1", "node-4")
@@ -94,6 +95,18 @@ def test_where_limits_hold_pods_back_nobody_says_that_nothing_else_can_move() ->
         sentences = obstacles(a_report((a_move("a/1", TO_4),), refusals).plan)
         assert sentences[-1] == "Higher limits may allow more moves."
         assert not any("Nothing else" in each for each in sentences)
+
+
+def test_limits_beyond_which_nothing_can_move_are_not_advised_to_be_raised() -> None:
+    limited = structs.replace(
+        a_refusal("a/2", "limit", "MaxPodsToEvictPerNode", "reached"),
+        also_refused_by=FurtherObstacle(Stage.PLACEMENT, RefusalCode.NO_FIT, "0/3 nodes are available"),
+    )
+    refusals = (limited, a_refusal("a/3", "evictor", "Y", "y"))
+    assert obstacles(a_report((a_move("a/1", TO_4),), refusals).plan) == [
+        "Of them, 1 is protected and 1 has no acceptable placement.",
+        "Higher limits alone would not allow more moves.",
+    ]
 
 
 def test_what_is_not_known_is_told_apart() -> None:

@@ -45,6 +45,10 @@ class Eviction(NamedTuple):
     used: Mapping[str, int] | None = None
 
 
+#: A strategy, and the pod or the purpose of the proposal that it was refused.
+RefusalKey = tuple[PluginRef, int | str]
+
+
 class Refused(NamedTuple):
     """A refused suggestion, by index. For a refused proposal: the first of its moves that cannot be made."""
 
@@ -56,9 +60,12 @@ class Refused(NamedTuple):
     purpose: str = ""
     #: The other pods of the proposal, which stay too.
     others: tuple[int, ...] = ()
+    #: Of a limit: why a higher one would not help, because the placement refuses the moves too. None where it does not,
+    #: and where that was not asked.
+    beyond_limit: Reason | None = None
 
     @property
-    def key(self) -> tuple[PluginRef, int | str]:
+    def key(self) -> RefusalKey:
         """Refusals with the same key count once in a plan."""
         return self.ref, self.purpose or self.pod
 
@@ -80,6 +87,8 @@ class Record:
     problems: tuple[tuple[PluginRef, str], ...]
     #: Strategies that found nothing to do, and why.
     notes: tuple[tuple[PluginRef, str], ...]
+    #: What was refused for a limit. Two equal decisions have equal refusals, and functions of their own in these.
+    limited: Mapping[RefusalKey, Sequence[Suggestion]] = field(default_factory=dict, compare=False)
     #: How long each strategy took in seconds. A measurement, so two equal decisions may differ in it.
     seconds: Mapping[PluginRef, float] = field(default_factory=dict, compare=False)
 
@@ -98,7 +107,8 @@ class Arbiter:
         self._pods = state.cluster.pods
         self._limits = limits
         self._placing = placing
-        self._refusals: dict[tuple[PluginRef, int | str], Refused] = {}
+        self._refusals: dict[RefusalKey, Refused] = {}
+        self._limited: dict[RefusalKey, Sequence[Suggestion]] = {}
         #: Whose turn it is, counted from 0.
         self._position = -1
         self._evictions: list[Eviction] = []
@@ -111,7 +121,12 @@ class Arbiter:
         moved = {each.pod for each in self._evictions}
         staying = (each.without(moved) for each in self._refusals.values() if self._state.exists[each.pod])
         return Record(
-            tuple(self._evictions), tuple(staying), tuple(self._problems), tuple(self._notes), dict(self._seconds)
+            tuple(self._evictions),
+            tuple(staying),
+            tuple(self._problems),
+            tuple(self._notes),
+            dict(self._limited),
+            dict(self._seconds),
         )
 
     def landing_of(self, pod: int) -> int:
@@ -201,7 +216,9 @@ class Arbiter:
         if obstacle is None:
             obstacle, verdict = self._place(ref, suggestions, purpose)
         if obstacle is not None:
-            self._hold_back(ref, pods, obstacle, purpose)
+            refused = self._hold_back(ref, pods, obstacle, purpose)
+            if refused is not None and obstacle.reason[0] is Stage.LIMIT:
+                self._limited.setdefault(refused.key, suggestions)
         return obstacle, verdict
 
     def _protected(self, suggestions: Sequence[Suggestion], evictor: DefaultEvictor) -> Obstacle | None:
@@ -255,15 +272,15 @@ class Arbiter:
             return evictor.passes_all(suggestion.pod)
         return evictor.passes_late(suggestion.pod)
 
-    def _hold_back(self, ref: PluginRef, pods: Sequence[int], obstacle: Obstacle, purpose: str) -> None:
+    def _hold_back(self, ref: PluginRef, pods: Sequence[int], obstacle: Obstacle, purpose: str) -> Refused | None:
         """Record one refusal for all of these pods. Replacements do not exist yet, so none is recorded for them."""
         position, reason = obstacle
         staying = [pod for pod in pods if self._pods.replaces[pod] == NO_POD]
         if not staying:
-            return
+            return None
         pod = staying[0] if self._pods.replaces[pods[position]] != NO_POD else pods[position]
         staying.remove(pod)
         if purpose:
             reason = all_or_none(reason, ref.plugin, purpose)
         refused = Refused(pod, int(self._state.node[pod]), ref, reason, purpose, tuple(staying))
-        self._refusals.setdefault(refused.key, refused)
+        return self._refusals.setdefault(refused.key, refused)

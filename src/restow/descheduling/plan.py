@@ -102,6 +102,14 @@ class RefusedProposal(Struct, frozen=True, rename="camel"):
     also_staying: tuple[PodRef, ...] = ()
 
 
+class FurtherObstacle(Struct, frozen=True):
+    """What would refuse a move that is refused already, if what refuses it were out of the way."""
+
+    stage: Stage
+    code: RefusalCode
+    message: str
+
+
 class Refusal(Struct, frozen=True):
     """A pod that a strategy wanted to move and that stays; ``code`` is stable, ``message`` is for people."""
 
@@ -112,6 +120,9 @@ class Refusal(Struct, frozen=True):
     stage: Stage
     code: RefusalCode
     message: str
+    #: Of a limit: what refuses the move too, so that a higher limit would not help. Absent where nothing does, and in
+    #: ``upstream`` placement, which does not know.
+    also_refused_by: FurtherObstacle | UnsetType = field(name="alsoRefusedBy", default=UNSET)
     #: Absent where the move was suggested by itself.
     proposal: RefusedProposal | UnsetType = UNSET
 

@@ -27,6 +27,7 @@ from restow.descheduling.namespace_opt_out import namespace_notes
 from restow.descheduling.plan import (
     NOT_ENABLED,
     Fenced,
+    FurtherObstacle,
     MadeProposal,
     Move,
     NodeLoad,
@@ -54,6 +55,9 @@ from restow.scheduling.configuration.profiles import SchedulerProfile
 #: A word that programs read.
 Code = TypeVar("Code", Certainty, TargetKind)
 Amounts = npt.NDArray[np.int64]
+
+#: What is said of a limit beyond which something else refuses the move.
+_NO_HELP = "a higher limit would not help: {}"
 
 
 def make_plan(cycle: Cycle, now: int, placement: Placement, api_server: str | None = None) -> Plan:
@@ -206,7 +210,7 @@ class _Names:
         )
 
     def refusal(self, refused: Refused) -> Refusal:
-        stage, code, message = refused.reason
+        (stage, code, message), beyond = refused.reason, refused.beyond_limit
         return Refusal(
             pod=self._pod(refused.pod),
             node=self._nodes[refused.node],
@@ -214,7 +218,8 @@ class _Names:
             plugin=refused.ref.plugin,
             stage=stage,
             code=code,
-            message=message,
+            message=message if beyond is None else f"{message}; {_NO_HELP.format(beyond[2])}",
+            also_refused_by=UNSET if beyond is None else FurtherObstacle(*beyond),
             proposal=RefusedProposal(refused.purpose, tuple(map(self._pod, refused.others)))
             if refused.purpose
             else UNSET,

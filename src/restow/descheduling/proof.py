@@ -123,6 +123,21 @@ class Prover:
         self._memory.forget()
         return landings
 
+    def obstacle(self, ref: PluginRef, suggestions: Sequence[Suggestion]) -> Obstacle | None:
+        """Why the moves could not be made even if no limit forbade them; None if they could. The state stays as it is."""
+        obstacle = self._held_back(suggestions)
+        if obstacle is not None:
+            return obstacle
+        sources = [int(self._state.node[each.pod]) for each in suggestions]
+        known = self._recalled(ref, suggestions[0], sources[0]) if len(suggestions) == 1 else None
+        if known is not None:
+            return None if isinstance(known, Landing) else Obstacle(0, known)
+        mark = self._state.checkpoint()
+        landings = self._land_all(ref, suggestions, sources)
+        self._state.undo(mark)
+        self._memory.keep()
+        return landings if isinstance(landings, Obstacle) else None
+
     def answer(self, pod: int) -> Decision | None:
         """The scheduler's decision about the replacement of a pod; None if there is none, or if that cannot be known.
 
@@ -202,6 +217,11 @@ class Prover:
 
     def _foreseen(self, ref: PluginRef, suggestion: Suggestion, source: int) -> Reason | None:
         """Why a move is refused, if an identical pod has already shown that; None if it has not."""
+        known = self._recalled(ref, suggestion, source)
+        return None if isinstance(known, Landing) else known
+
+    def _recalled(self, ref: PluginRef, suggestion: Suggestion, source: int) -> Landing | Reason | None:
+        """What an identical pod has already shown of a move; None if none has."""
         known = self._memory.recall(suggestion.pod, source)
         if not isinstance(known, PlacementPrediction):
             return known
@@ -210,7 +230,7 @@ class Prover:
             self._state.remove(suggestion.pod)
         landing = self._landings.foreseen(ref, suggestion, source, known)
         self._state.undo(mark)
-        return None if isinstance(landing, Landing) else landing
+        return landing
 
     def _one_way(
         self, ref: PluginRef, suggestions: Sequence[Suggestion], sources: Sequence[int], landings: tuple[Landing, ...]
@@ -299,9 +319,9 @@ class Prover:
             self._memory.learn(pod, source, nowhere)
             return nowhere
         prediction = self._prediction(pod, decision, source)
+        self._memory.learn(pod, source, prediction)
         landing = self._landings.foreseen(ref, suggestion, source, prediction)
         if not isinstance(landing, Landing):
-            self._memory.learn(pod, source, prediction)
             return landing
         landing = self._scored(suggestion, source, landing, decision)
         return self._aligned(pod, landing, prediction.odds.nodes) if isinstance(landing, Landing) else landing

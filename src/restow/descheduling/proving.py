@@ -18,9 +18,10 @@ from types import MappingProxyType
 
 from msgspec import structs
 
+from restow.cluster.pods import NO_POD
 from restow.cluster.snapshot import Cluster
 from restow.cluster.state import ClusterState
-from restow.descheduling.arbiter import Arbiter, Record
+from restow.descheduling.arbiter import Arbiter, Record, Refused
 from restow.descheduling.cycle import Cycle, Fence, StrategyRunner
 from restow.descheduling.disruption_budgets import DisruptionBudgets
 from restow.descheduling.evictor import Reason
@@ -159,9 +160,32 @@ class _Proof:
 
     def cycle(self) -> Cycle:
         """The plan, and the state it leaves."""
-        record = self._found()
+        record = self._with_obstacles_beyond_limits(self._found())
         missing = self._runner.missing() | self._missing_data.missed
         return Cycle(record, self._state, self._runner.nodes, self._runner.labels, missing)
+
+    def _with_obstacles_beyond_limits(self, record: Record) -> Record:
+        """The record with what else stands in the way of moves that limits refuse, on the state that the plan leaves.
+
+        Asked once, at the end: while a plan is searched, the same moves are refused in every round.
+        """
+        if not record.limited:
+            return record
+        budgets = self._allowance.budgets.copy()
+        for each in record.evictions:
+            budgets.count(each.pod)
+        prover = self._prover(budgets, {})
+        prover.watch(self._runner.watchers(Arbiter(self._state, Limits(), prover)))
+        return replace(record, refusals=tuple(self._beyond_limit(each, record, prover) for each in record.refusals))
+
+    def _beyond_limit(self, refused: Refused, record: Record, prover: Prover) -> Refused:
+        suggestions = record.limited.get(refused.key, ())
+        pods = [each.pod for each in suggestions]
+        exist = all(self._state.exists[pod] and self._state.cluster.pods.replaces[pod] == NO_POD for pod in pods)
+        if refused.reason[0] is not Stage.LIMIT or not suggestions or not exist:
+            return refused
+        obstacle = prover.obstacle(refused.ref, suggestions)
+        return refused if obstacle is None else refused._replace(beyond_limit=obstacle.reason)
 
     def _found(self) -> Record:
         """Search again with more moves forbidden until none is useless, not even in view of the plans that would follow."""
@@ -258,6 +282,7 @@ def _joined(first: Record, second: Record) -> Record:
         refusals=tuple(refusals.values()),
         problems=first.problems,
         notes=first.notes,
+        limited={**first.limited, **second.limited},
         seconds={
             ref: first.seconds.get(ref, 0.0) + second.seconds.get(ref, 0.0) for ref in (*first.seconds, *second.seconds)
         },

@@ -6,6 +6,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from msgspec import UNSET
+
 from restow.descheduling.plan import NOT_ENABLED
 from restow.plain_text import printable
 from restow.policies.codes import Certainty, Placement, RefusalCode, Stage
@@ -144,8 +146,11 @@ def obstacles(plan: Plan) -> list[str]:
         parts = [f"{held[each]:,} {_MEANINGS[each][held[each] > 1]}" for each in _MEANINGS if held[each]]
         *first, last = parts
         sentences = [f"Of them, {' and '.join([', '.join(first), last]) if first else last}."]
-    if any(each.stage == Stage.LIMIT for each in plan.refusals):
+    limited = [each for each in plan.refusals if each.stage == Stage.LIMIT]
+    if any(each.also_refused_by is UNSET for each in limited):
         sentences.append("Higher limits may allow more moves.")
+    elif limited:
+        sentences.append("Higher limits alone would not allow more moves.")
     return sentences
 
 
@@ -154,7 +159,8 @@ def _last_obstacles(plan: Plan) -> dict[str, str]:
     moved = {str(each.pod) for each in plan.moves}
     found: dict[str, str] = {}
     for refusal in plan.refusals:
-        obstacle = "unknown" if refusal.code == RefusalCode.UNKNOWN else refusal.stage
+        last = refusal if refusal.also_refused_by is UNSET else refusal.also_refused_by
+        obstacle = "unknown" if last.code == RefusalCode.UNKNOWN else last.stage
         for pod in map(str, refused_pods(refusal)):
             if pod not in moved and _DEPTHS.index(obstacle) >= _DEPTHS.index(found.get(pod, _DEPTHS[0])):
                 found[pod] = obstacle
