@@ -146,3 +146,28 @@ class TestAFenceIsNoPropertyOfANode:
         nodes = [a_named_node(at, taints=[f"{FENCE}=somebody:NoSchedule"] * (at == 2)) for at in range(3)]
         objects = [*nodes, filler("n000", "2"), filler("n001", "1800m"), a_replica("p", "n000")]
         assert landings(fenced("LowNodeUtilization", LOW, objects)) == {"p": "n002"}
+
+
+def many_underused(share: Any) -> Cycle:
+    """Six of ten nodes are to be emptied, and the others have room."""
+    objects = [*map(a_named_node, range(10)), *(filler(f"n{at:03}", "2") for at in range(6, 10))]
+    objects += [a_replica(f"p{at}", f"n{at:03}") for at in range(6)]
+    return fenced("HighNodeUtilization", HIGH, objects, fenceShare=share)
+
+
+def notes(cycle: Cycle) -> list[str]:
+    return [message for _, message in cycle.record.notes]
+
+
+@pytest.mark.parametrize("share", ["50%", 3])
+def test_a_share_that_makes_a_strategy_idle_is_named_with_one_that_is_enough(share: Any) -> None:
+    cycle = many_underused(share)
+    assert moved(cycle) == []
+    (note,) = notes(cycle)
+    assert note.startswith(f"6 of 10 nodes should take no pods, and restow.fenceShare: {share} fences at most ")
+    assert "fenceShare: 60% or more" in note
+
+
+def test_the_share_that_the_note_advises_is_enough() -> None:
+    cycle = many_underused("60%")
+    assert (len(moved(cycle)), notes(cycle)) == (6, [])

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -36,15 +36,38 @@ _ASKED: Final = 8
 _NOT_NOW: Reason = (Stage.PLACEMENT, RefusalCode.NO_GAIN, "nothing is moved here")
 
 
-def fenced_nodes(runner: StrategyRunner, share: int | str) -> IntArray:
-    """The nodes to fence, at most a share of those that the policy is about; in the order of their names."""
+class FencedNodes(NamedTuple):
+    """The nodes to fence, in the order of their names, and whether the policy's share (``restow.fenceShare``) is enough."""
+
+    nodes: IntArray
+    #: How many nodes should take no pods.
+    wanted: int
+    #: Of how many nodes.
+    usable: int
+    share: int | str
+
+    def shortage(self) -> str | None:
+        """Why too few nodes are fenced, and what to do; None if there are enough."""
+        if len(self.nodes) == self.wanted:
+            return None
+        enough = -(-100 * self.wanted // self.usable)
+        return (
+            f"{self.wanted:,} of {self.usable:,} nodes should take no pods, and restow.fenceShare: {self.share} fences at "
+            f"most {len(self.nodes):,}, so that replacements may land on the others and no move is certain enough: set "
+            f"fenceShare: {enough}% or more, or let the cluster nominate (restow.steering: nominate)"
+        )
+
+
+def fenced_nodes(runner: StrategyRunner, share: int | str) -> FencedNodes:
+    """The nodes to fence, at most a share of those that the policy is about."""
     state = runner.state
     survey = _Survey(state, runner.nodes[~state.cluster.nodes.unschedulable[runner.nodes]], runner.vetoes)
     runner.run(Arbiter(state, Limits(), survey))
     unwanted = survey.unwanted()
     # If there are too many: first the nodes that pods leave, and of them those that the scheduler would score best.
     order = np.lexsort((_fullness(state)[unwanted], ~survey.gives[unwanted]))
-    return np.sort(unwanted[order][: share_of(share, len(runner.nodes))])
+    nodes = np.sort(unwanted[order][: share_of(share, len(runner.nodes))])
+    return FencedNodes(nodes, len(unwanted), len(runner.nodes), share)
 
 
 class _Survey:

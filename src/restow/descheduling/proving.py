@@ -31,7 +31,7 @@ from restow.descheduling.landings import circular
 from restow.descheduling.limits import Limits, PriorEviction
 from restow.descheduling.placement import excluded_pods
 from restow.descheduling.proof import MoveCycle, Prover
-from restow.descheduling.steering import FENCE_EFFECTS
+from restow.descheduling.steering import FENCE_EFFECTS, FOR_STEERING
 from restow.policies.codes import Placement, Stage, SteeringMode
 from restow.policies.policy import Policy
 from restow.policies.schema import DEFAULT_EVICTOR
@@ -93,8 +93,10 @@ def prove_cycle(
     state = ClusterState(cluster)
     policy = without_node_fit(policy)
     runner = StrategyRunner.of(state, policy, strategies, now, placement=Placement.PROVE, steering=steering)
-    fence = _fence(runner, policy, steering)
-    if fence is not None:
+    chosen = fenced_nodes(runner, policy.restow.fence_share) if steering in FENCE_EFFECTS else None
+    fence = None
+    if chosen is not None and len(chosen.nodes):
+        fence = Fence(chosen.nodes, FENCE_EFFECTS[steering])
         state = ClusterState(replace(state.cluster, nodes=state.cluster.nodes.fenced(*fence)))
         runner = StrategyRunner.of(state, policy, strategies, now, placement=Placement.PROVE, steering=steering)
     proof = _Proof(
@@ -107,15 +109,17 @@ def prove_cycle(
         prior_evictions=prior_evictions,
         excluded=excluded,
     )
-    return replace(proof.cycle(), fence=fence)
+    cycle = proof.cycle()
+    shortage = None if chosen is None else chosen.shortage()
+    record = cycle.record if shortage is None else _with_shortage(cycle.record, shortage)
+    return replace(cycle, record=record, fence=fence)
 
 
-def _fence(runner: StrategyRunner, policy: Policy, steering: SteeringMode) -> Fence | None:
-    """The nodes to fence while the plan is carried out; None if none."""
-    if steering not in FENCE_EFFECTS:
-        return None
-    nodes = fenced_nodes(runner, policy.restow.fence_share)
-    return Fence(nodes, FENCE_EFFECTS[steering]) if len(nodes) else None
+def _with_shortage(record: Record, shortage: str) -> Record:
+    """The record with a note for each strategy whose moves were all refused for where they would land."""
+    moving = {each.ref for each in record.evictions}
+    idle = dict.fromkeys(each.ref for each in record.refusals if each.reason[1] in FOR_STEERING)
+    return replace(record, notes=(*record.notes, *((ref, shortage) for ref in idle if ref not in moving)))
 
 
 def without_node_fit(policy: Policy) -> Policy:
