@@ -188,6 +188,18 @@ def test_the_json_names_them_too(plan_of):
     ]
 
 
+@pytest.mark.parametrize("form", ["table", "json", "html"])
+def test_what_matches_nothing_is_noted_in_the_plan_and_on_stderr(plan_of, form):
+    ran = plan_of(
+        strategy_policy("PodLifeTime", {"maxPodLifeTimeSeconds": 1, "namespaces": {"include": ["nope"]}}), "-o", form
+    )
+    assert ran.status == 0
+    message = 'namespaces.include: the input has no namespace "nope"'
+    assert ran.err == f"P/PodLifeTime: {message}\n"
+    if form == "json":
+        assert message in [each["message"] for each in json.loads(ran.out)["notes"]]
+
+
 def test_usage_that_the_input_does_not_hold_comes_with_the_commands_that_get_it(plan_of):
     ran = plan_of(strategy_policy("LowNodeUtilization", MEASURED, metricsProviders=[{"source": "KubernetesMetrics"}]))
     assert ran.status == 1

@@ -19,6 +19,7 @@ from restow.descheduling.node_utilization.queried import measured_usage
 from restow.descheduling.planning import cycle_notes, idle_strategies, make_plan, node_loads
 from restow.descheduling.registry import plugins
 from restow.descheduling.steering import FOR_STEERING
+from restow.descheduling.unmatched import unmatched
 from restow.policies.codes import Placement, SteeringMode, SteeringSetting
 from restow.policies.understood import decided_document
 from restow.reporting.forms import form_named
@@ -56,15 +57,16 @@ def answer(request: Request) -> int:
         plan = make_plan(cycle, asked.now, asked.placement, asked.found.api_server)
         policy = asked.policy.loaded.policy
         idle = idle_strategies(policy, plugins())
+        mistaken = unmatched(cycle.state.cluster, policy, cycle.labels)
         steering = request.plan_request.steering or policy.restow.steering
         plan = structs.replace(
             plan,
-            notes=(*plan.notes, *idle),
+            notes=(*plan.notes, *mistaken, *idle),
             usage=measured_usage(cycle.state.cluster, policy),
             policy=decided_document(policy, placement=asked.placement, steering=steering),
             scheduler_configuration=asked.configuration.document,
         )
-    warn(plan.problems)
+    warn([*plan.problems, *mistaken])
     usage = missing_usage(asked.found, policy, cycle)
     warn(usage)
     missing = asked.found.missing_warning(cycle.missing, "moves")

@@ -120,8 +120,8 @@ class Refusal(Struct, frozen=True):
     stage: Stage
     code: RefusalCode
     message: str
-    #: Of a limit: what refuses the move too, so that a higher limit would not help. Absent where nothing does, and in
-    #: ``upstream`` placement, which does not know.
+    #: Of a limit: what refuses the move too, so that a higher limit would not help. Absent where nothing does, where
+    #: it was not asked to save time, and in ``upstream`` placement, which does not know.
     also_refused_by: FurtherObstacle | UnsetType = field(name="alsoRefusedBy", default=UNSET)
     #: Absent where the move was suggested by itself.
     proposal: RefusedProposal | UnsetType = UNSET

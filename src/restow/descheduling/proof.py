@@ -96,6 +96,8 @@ class Prover:
         self._made: dict[tuple[int, int, int, int], int] = {}
         #: Useless moves that were found, in that order.
         self.move_cycles: list[MoveCycle] = []
+        #: How many replacements have been scheduled: what a plan's time goes into.
+        self.proofs = 0
 
     def watch(self, watchers: list[tuple[PluginRef, LandingCheck]]) -> None:
         """Use these landing checks from now on."""
@@ -308,6 +310,7 @@ class Prover:
         unprovable = self._unprovable(pod)
         if unprovable is not None:
             return unprovable
+        self.proofs += 1
         # Of a group that restarts only one pod is evicted, and restow does not see where the others come from.
         if self._steerable.knows(pod) and pod not in self._restarting:
             steered = self._steer(ref, suggestion, source, when)

@@ -46,6 +46,10 @@ _PATIENCE = 12
 #: Stages that a later plan may find open again.
 _FOR_NOW = (Stage.LIMIT, Stage.BUDGET)
 
+#: Of moves that limits refuse, so many are proven at the end, or one for each so many proofs of the plan.
+_LEAST_ASKED = 32
+_ASKED_SHARE = 30
+
 #: Why pods must stay: most of them because their moves would be useless.
 _Forbidden = dict[int, Reason]
 
@@ -159,6 +163,8 @@ class _Proof:
         self._missing_data = MissingData(state.cluster)
         self._steering = steering
         self._excluded = excluded_pods(state.cluster, excluded)
+        #: How many replacements the search has scheduled.
+        self._proofs = 0
         #: Of the whole plan, nothing of it used.
         self._allowance = _Allowance(runner.limits(prior_evictions), DisruptionBudgets.of(state.cluster, runner.labels))
 
@@ -171,7 +177,8 @@ class _Proof:
     def _with_obstacles_beyond_limits(self, record: Record) -> Record:
         """The record with what else stands in the way of moves that limits refuse, on the state that the plan leaves.
 
-        Asked once, at the end: while a plan is searched, the same moves are refused in every round.
+        Asked once, at the end: while a plan is searched, the same moves are refused in every round. Pods that are alike
+        cost one proof, and all of them together a small share of those that the plan took.
         """
         if not record.limited:
             return record
@@ -187,6 +194,8 @@ class _Proof:
         pods = [each.pod for each in suggestions]
         exist = all(self._state.exists[pod] and self._state.cluster.pods.replaces[pod] == NO_POD for pod in pods)
         if refused.reason[0] is not Stage.LIMIT or not suggestions or not exist:
+            return refused
+        if prover.proofs >= max(_LEAST_ASKED, self._proofs // _ASKED_SHARE):
             return refused
         obstacle = prover.obstacle(refused.ref, suggestions)
         return refused if obstacle is None else refused._replace(beyond_limit=obstacle.reason)
@@ -255,7 +264,9 @@ class _Proof:
     def _round(self, prover: Prover, limits: Limits) -> Record:
         arbiter = Arbiter(self._state, limits, prover, self._runner.moving_groups)
         prover.watch(self._runner.watchers(arbiter))
+        before = prover.proofs
         self._runner.run(arbiter)
+        self._proofs += prover.proofs - before
         return arbiter.record()
 
     def _prover(self, budgets: DisruptionBudgets, forbidden: _Forbidden) -> Prover:

@@ -1,0 +1,97 @@
+"""What a policy names and the cluster does not have: namespaces, labels and resources, which may be misspelled.
+
+A strategy that is held to a namespace that does not exist finds nothing to do, and a protection for one protects nothing.
+Neither is an error: a policy may be older, or newer, than what it names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from msgspec import Struct, structs
+
+from restow.cluster.label_groups import LabelGroups
+from restow.cluster.snapshot import Cluster
+from restow.descheduling.node_utilization.capacity import METRIC_RESOURCE
+from restow.descheduling.plan import Remark
+from restow.kube.excerpts import did_you_mean, excerpt
+from restow.kube.labels import Selector, parse_selector, selector_from
+from restow.kube.objects import LabelSelector
+from restow.policies.arguments import Namespaces
+from restow.policies.policy import Policy
+from restow.policies.schema import DEFAULT_EVICTOR
+
+#: Arguments that hold percentages by resource.
+_BY_RESOURCE: Final = ("thresholds", "target_thresholds")
+
+
+def unmatched(cluster: Cluster, policy: Policy, labels: LabelGroups) -> tuple[Remark, ...]:
+    """Remarks on what DefaultEvictor and the enabled strategies name and the cluster does not have.
+
+    ``labels`` finds the pods that a selector matches.
+    """
+    found = _Matching(cluster, labels)
+    return tuple(
+        Remark(profile.name, plugin, message)
+        for profile in policy.profiles
+        for plugin in dict.fromkeys((DEFAULT_EVICTOR, *profile.deschedule, *profile.balance))
+        for message in found.messages(profile.args[plugin])
+    )
+
+
+class _Matching:
+    """What there is to match."""
+
+    def __init__(self, cluster: Cluster, labels: LabelGroups) -> None:
+        self._labels = labels
+        self._node_labels = cluster.nodes.labels
+        self._namespace_labels = cluster.namespace_labels() if cluster.has_list("Namespace") else None
+        self._namespaces = {*cluster.pods.tables.namespaces, *(self._namespace_labels or ())}
+        nodes = cluster.nodes
+        self._resources = {name for row, name in enumerate(nodes.resources) if nodes.lists_allocatable[row].any()}
+
+    def messages(self, args: Struct) -> Iterator[str]:
+        """Yield a sentence for each value of arguments that matches nothing."""
+        for field in structs.fields(args):
+            value = getattr(args, field.name)
+            if value:
+                yield from self._of(field.name, field.encode_name, value)
+
+    def _of(self, name: str, written: str, value: Any) -> Iterator[str]:
+        match value:
+            case Namespaces():
+                yield from self._missing(f"{written}.include", value.include)
+                yield from self._missing(f"{written}.exclude", value.exclude)
+            case LabelSelector() if name == "label_selector":
+                if not len(self._labels.matching(selector_from(value), None)):
+                    yield f"{written} matches no pod in the input"
+            case LabelSelector() if name == "namespace_label_selector" and self._namespace_labels is not None:
+                if not _matches_any(selector_from(value), self._namespace_labels.values()):
+                    yield f"{written} matches no namespace in the input"
+            case str() if name == "node_selector":
+                if not _matches_any(parse_selector(value), self._node_labels):
+                    yield f"{written} matches no node in the input"
+            case dict() if name in _BY_RESOURCE:
+                yield from self._unlisted(written, value)
+
+    def _missing(self, where: str, names: Iterable[str]) -> Iterator[str]:
+        for name in names:
+            if name not in self._namespaces:
+                yield _with_hint(f'{where}: the input has no namespace "{excerpt(name)}"', name, self._namespaces)
+
+    def _unlisted(self, where: str, values: Mapping[str, float]) -> Iterator[str]:
+        for name in values:
+            if name != METRIC_RESOURCE and self._resources and name not in self._resources:
+                yield _with_hint(
+                    f'{where}: no node in the input has the resource "{excerpt(name)}"', name, self._resources
+                )
+
+
+def _matches_any(selector: Selector, labels: Iterable[Mapping[str, str]]) -> bool:
+    return any(selector.matches(each) for each in labels)
+
+
+def _with_hint(sentence: str, word: str, known: Iterable[str]) -> str:
+    hint = did_you_mean(word, sorted(known))
+    return f"{sentence}; {hint}" if hint else sentence
