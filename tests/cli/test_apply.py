@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
+from builders.policies import as_yaml
 from restow.cli import applying
 from restow.cli.plan_files import read_order
 from restow.descheduling.registry import plugins
@@ -149,3 +152,72 @@ def test_a_move_of_a_strategy_that_the_policy_lacks_is_named(restow: Any, plan: 
 
 def test_without_a_cluster_it_says_so(restow: Any, plan: Path) -> None:
     assert "no cluster: " in sentence(restow("apply", plan, "--yes", "-o", "json"))
+
+
+def digest_of(plan: Path) -> str:
+    return f"sha256:{hashlib.sha256(plan.read_bytes()).hexdigest()}"
+
+
+def test_a_plan_with_the_digest_that_was_reviewed_is_applied(restow: Any, plan: Path, sessions: list[Any]) -> None:
+    assert restow("apply", plan, "--yes", "--digest", digest_of(plan)).status == 0
+    assert restow("apply", "-", "--yes", "--digest", digest_of(plan), stdin=plan.read_bytes()).status == 0
+    assert len(sessions) == 2
+
+
+def test_a_plan_that_was_changed_after_its_review_is_refused(restow: Any, plan: Path, sessions: list[Any]) -> None:
+    reviewed = digest_of(plan)
+    plan.write_bytes(plan.read_bytes() + b" ")
+    said = sentence(restow("apply", plan, "--yes", "--digest", reviewed))
+    assert said.endswith(
+        f"plan.json: has the digest {digest_of(plan)}, not the one of --digest: it is not the plan that was meant"
+    )
+    assert sessions == []
+
+
+@pytest.mark.parametrize("digest", ["sha256:12", "0" * 64, "md5:" + "0" * 32, ""])
+def test_a_digest_has_its_form(restow: Any, plan: Path, sessions: list[Any], digest: str) -> None:
+    assert "--digest: must be sha256: and 64 hexadecimal digits" in sentence(
+        restow("apply", plan, "--yes", f"--digest={digest}")
+    )
+    assert sessions == []
+
+
+def test_a_plan_that_was_made_with_the_policy_is_applied(
+    restow: Any, plan: Path, policy: Path, sessions: list[Any]
+) -> None:
+    assert restow("apply", plan, "--yes", "--policy-config-file", policy).status == 0
+    assert len(sessions) == 1
+
+
+@pytest.mark.parametrize("options", [("--steering", "nominate"), ("--placement", "upstream")], ids=str)
+def test_options_of_the_plan_are_no_other_policy(
+    restow: Any, plan_arguments: list[str], policy: Path, sessions: list[Any], options: tuple[str, ...]
+) -> None:
+    path = policy.parent / "plan.json"
+    path.write_text(restow(*plan_arguments, "-o", "json", *options).out)
+    assert restow("apply", path, "--yes", "--policy-config-file", policy).status == 0
+    assert len(sessions) == 1
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        ({"maxNoOfPodsToEvictTotal": 7}, "policy: maxNoOfPodsToEvictTotal is not set in the plan and 7 in "),
+        ({"nodeSelector": "a=b"}, 'policy: nodeSelector is not set in the plan and "a=b" in '),
+        ({"restow": {"perWorkload": 3}}, "policy: restow.perWorkload is 1 in the plan and 3 in "),
+    ],
+    ids=["limit", "selector", "restow"],
+)
+def test_another_policy_is_refused_by_the_first_field_that_differs(
+    restow: Any, plan: Path, policy: Path, sessions: list[Any], case: tuple[dict[str, Any], str]
+) -> None:
+    changes, said = case
+    other = yaml.safe_load(policy.read_bytes()) | changes
+    (policy.parent / "other.yaml").write_bytes(as_yaml(other))
+    assert said in sentence(restow("apply", plan, "--yes", "--policy-config-file", policy.parent / "other.yaml"))
+    assert sessions == []
+
+
+def test_standard_input_is_either_the_plan_or_the_policy(restow: Any, sessions: list[Any]) -> None:
+    assert "can be read only once" in sentence(restow("apply", "-", "--yes", "--policy-config-file", "-"))
+    assert sessions == []

@@ -9,6 +9,7 @@ import pytest
 from msgspec import structs
 
 from builders import NOW, a_namespace, a_node
+from builders.plans import small_report
 from builders.policies import PLUGINS, as_json, strategy_policy
 from client.double import a_double, a_status, an_api
 from descheduling.harness import a_cluster
@@ -21,7 +22,7 @@ from restow.descheduling.saved_plan import SavedPlan
 from restow.errors import InputError
 from restow.policies.load import load_policy
 from restow.running import guards
-from restow.running.applying import Order
+from restow.running.applying import Order, Promise
 from restow.running.offering import UNSTEERED
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE
 from running.guarded import path_of
@@ -86,3 +87,28 @@ async def test_what_is_missing_when_it_begins_is_told_and_nothing_is_steered() -
             assert choice == UNSTEERED
     (said,) = heard.messages
     assert said.startswith("replacements are not steered: there is no ValidatingAdmissionPolicyBinding restow-fencing,")
+
+
+WEAK = {"podProtections": {"defaultDisabled": ["DaemonSetPods", "PodsWithLocalStorage"]}}
+
+
+@pytest.mark.parametrize("dry_run", [False, True], ids=["yes", "dry run"])
+async def test_beside_a_document_the_table_and_weaker_protections_are_on_stderr(
+    capsys: pytest.CaptureFixture[str], dry_run: bool
+) -> None:
+    document = strategy_policy("RemoveDuplicates", gracePeriodSeconds=0)
+    document["profiles"][0]["pluginConfig"].append({"name": "DefaultEvictor", "args": WEAK})
+    session = a_session(None)
+    order = replace(session.order, policy=load_policy(as_json(document), "p", PLUGINS).policy)
+    session = replace(session, order=order, request=replace(session.request, yes=not dry_run, dry_run=dry_run))
+    async with a_double() as double, an_api(double.url) as api:
+        session._show(Promise(small_report().plan, (), (), None), api)
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "plan     plan.json" in shown.err
+    told = [line for line in shown.err.splitlines() if "protects less than the default: " in line]
+    assert [line.rpartition("(")[2] for line in told[:2]] == [
+        "the protection PodsWithLocalStorage is off)",
+        "the protection DaemonSetPods is off)",
+    ]
+    assert "gracePeriodSeconds: 0" in told[2]

@@ -13,6 +13,8 @@ EXAMPLES = """Examples:
   restow apply plan.json
   restow apply plan.json --dry-run
   restow apply plan.json --yes -o json > result.json
+  restow apply plan.json --policy-config-file policy.yaml
+  restow apply plan.json --digest sha256:$(sha256sum < plan.json | cut -c1-64)
 """
 
 _Plan = Annotated[str, PATHS, Parameter(name="PLAN", help="The plan, as restow plan -o json wrote it, or -.")]
@@ -34,10 +36,27 @@ _NoLease = Annotated[
 ]
 
 
+_Policy = Annotated[
+    str | None,
+    PATHS,
+    Parameter(
+        name="--policy-config-file",
+        metavar="FILE",
+        help="Apply the plan only if it was made with this policy. The plan's own policy counts.",
+    ),
+]
+_Digest = Annotated[
+    str | None,
+    Parameter(metavar="sha256:DIGITS", help="Apply the plan only if its file has this digest (sha256sum PLAN)."),
+]
+
+
 def apply(
     plan: _Plan,
     /,
     *,
+    policy_config_file: _Policy = None,
+    digest: _Digest = None,
     yes: _Yes = False,
     dry_run: _DryRun = False,
     output: TableOrJson = "table",
@@ -49,15 +68,17 @@ def apply(
 ) -> int:
     """Carry out exactly the plan that restow plan -o json wrote.
 
-    Checks every move again on the live cluster and refuses those that do not hold any more. Shows a table and asks before
-    it evicts. Evicts no pod that the plan does not name, and goes by the policy that the plan was made with. Ctrl-C
+    Refuses the plan of another cluster. Checks every move again on the live cluster and refuses those that do not hold any
+    more. Shows a table, and what the plan's policy protects less than the default, and asks before it evicts. Evicts no pod that the plan does not name, and goes by the policy that the plan was made with. Ctrl-C
     begins no more evictions and waits for the replacements that are on their way; a second Ctrl-C does not wait.
 
-    The exit status is 0 if all that the table promised was done, 1 if something was not, 130 after Ctrl-C.
+    The exit status is 0 if all that the table promised was done, 1 if something was not, 2 for a plan that cannot be
+    applied here, 130 after Ctrl-C.
     """
     from restow.cli.applying import Request, apply_plan
     from restow.cli.progress import told
 
-    request = Request(plan, yes, dry_run, output, None if no_lease else lease, kubeconfig, context)
+    taken = None if no_lease else lease
+    request = Request(plan, yes, dry_run, output, taken, kubeconfig, context, policy_config_file, digest)
     with told("apply", verbose):
         return apply_plan(request)

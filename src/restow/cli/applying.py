@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from restow.cli.apply_progress import applying
 from restow.cli.options import STDIN
 from restow.cli.output import write_bytes
-from restow.cli.plan_files import read_order
+from restow.cli.plan_files import check_agreement, read_order
 from restow.cli.progress import working
 from restow.cli.streams import warn, warn_of_libraries
 from restow.client.connection import connect
@@ -25,6 +25,7 @@ from restow.client.leadership import Permit, always
 from restow.client.leases import LeaseLock
 from restow.client.transport import Api
 from restow.descheduling.plan_cluster import foreign_cluster
+from restow.descheduling.weaker_protections import weaker_protections
 from restow.errors import InputError
 from restow.executing.releasing import hurried
 from restow.executing.surroundings import ApiEvictions
@@ -72,6 +73,10 @@ class Request:
     lease: str | None
     kubeconfig: str | None
     context: str | None
+    #: A file whose policy the plan's has to be.
+    policy: str | None = None
+    #: Of the plan's file; None: any.
+    digest: str | None = None
 
 
 def apply_plan(request: Request) -> int:
@@ -79,7 +84,11 @@ def apply_plan(request: Request) -> int:
     namespace, name = _lease_of(request)
     if not (request.yes or request.dry_run) and not _asks(request):
         raise InputError("there is no terminal to ask at: add --yes to carry the plan out, or --dry-run to look at it")
-    order = read_order(request.plan)
+    if request.policy == STDIN == request.plan:
+        raise InputError("standard input (-) can be read only once; put the plan or the policy into a file")
+    order = read_order(request.plan, request.digest)
+    if request.policy is not None:
+        check_agreement(order, request.policy)
     warn_of_libraries()
     # Unlike the commands that only read, this one lasts as long as pods take to start.
     gc.enable()
@@ -98,7 +107,7 @@ def _lease_of(request: Request) -> tuple[str, str]:
 
 def _asks(request: Request) -> bool:
     """Whether somebody can be asked; the plan may come from where answers would."""
-    return request.plan != STDIN and sys.stdin.isatty() and sys.stderr.isatty()
+    return STDIN not in (request.plan, request.policy) and sys.stdin.isatty() and sys.stderr.isatty()
 
 
 class _Sentences:
@@ -220,11 +229,16 @@ class _Session:
         return console() if self.request.output == "table" else console(stderr=True)
 
     def _show(self, promise: Promise, api: Api) -> None:
-        if self.request.output == "json" and (self.request.yes or self.request.dry_run):
-            return
         generated = parse_time(self.order.plan.metadata.generated_at) // SECOND
         age = int(api.server_time.now()) - generated
         print_promise(promise, self.order.name, age, _host(api), self._page())
+        if promise.plan.moves:
+            warn(
+                [
+                    f"the plan's policy protects less than the default: {each}"
+                    for each in weaker_protections(self.order.policy)
+                ]
+            )
 
     def _report(self, application: Application, seconds: float) -> None:
         result = apply_result(
