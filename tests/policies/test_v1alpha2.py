@@ -350,3 +350,15 @@ def test_a_misfit_of_the_outer_document_is_told_with_its_go_type():
             "Go struct field DeschedulerPolicy.maxNoOfPodsToEvictTotal of type uint)"
         )
     ]
+
+
+@pytest.mark.parametrize("entry", [{"name": 5}, 5, {"name": ["x"]}], ids=["number", "no mapping", "list"])
+def test_an_entry_that_cannot_be_read_hides_no_error_of_the_others(entry):
+    """Each error is named, an unknown argument of DefaultEvictor in the entry before it too."""
+    evictor = a_config("DefaultEvictor", {"nodeFitt": True})
+    after = a_config("RemoveDuplicates", {"excludeOwnrKinds": []})
+    profile = a_profile(evictor, entry, after, balance=["RemoveDuplicates"])
+    found = errors(a_policy(profile, maxNoOfPodsToEvictTotal="x"))
+    assert len(found) == 4
+    assert 'unknown field "nodeFitt" of DefaultEvictor; did you mean "nodeFit"?' in found
+    assert 'unknown field "excludeOwnrKinds" of RemoveDuplicates; did you mean "excludeOwnerKinds"?' in found

@@ -43,6 +43,8 @@ _PACKAGES: Final = {
 
 #: Where the index of a profile stands in a path, the only list of which other items are examined.
 _PROFILE_AT = 1
+#: How long the path of a pluginConfig entry is: profiles, 0, pluginConfig, 1.
+_ENTRY = 4
 
 
 def decode(data: Any, cls: type[S], path: Path) -> Decoded[S]:
@@ -83,11 +85,29 @@ def _package(cls: type[Struct], packages: Mapping[str, str]) -> str:
 
 # They are examined even if other values are wrong, so that people learn of all problems at once.
 def sound_parts(data: dict[str, Any], faults: Iterable[Path]) -> dict[str, Any]:
-    """Return a copy of a document without the keys at whose values, or inside whose lists, there is a fault."""
+    """Return a copy of a document without the keys at whose values, or inside whose lists, there is a fault.
+
+    Of a list of pluginConfig entries only the faulty one goes, and leaves a null at its place.
+    """
     sound = deepcopy(data)
     for path in faults:
-        _remove(sound, _key_around(path))
+        if entry_of(path):
+            _blank(sound, entry_of(path))
+        else:
+            _remove(sound, _key_around(path))
     return sound
+
+
+def entry_of(path: Path) -> Path:
+    """Return the path of the pluginConfig entry that a path leads into; empty if it does not."""
+    return path[:_ENTRY] if len(path) >= _ENTRY and path[0] == "profiles" and path[2] == "pluginConfig" else ()
+
+
+def _blank(sound: dict[str, Any], entry: Path) -> None:
+    profiles, index, configs, position = entry
+    inside = sound.get(str(profiles))
+    if inside is not None and str(configs) in inside[index]:
+        inside[index][str(configs)][position] = None
 
 
 def _key_around(path: Path) -> Path:

@@ -13,7 +13,7 @@ from restow.policies.decode import decode_args
 from restow.policies.schema import DEFAULT_EVICTOR, OWNER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from restow.documents.decoding import UnknownKey
     from restow.documents.findings import Path
@@ -101,17 +101,20 @@ def second_configs(profile: DeschedulerProfile, path: Path) -> Iterator[Issue]:
     """Yield a warning for each pluginConfig entry of the profile at ``path`` that an earlier one of its plugin hides."""
     seen: set[str] = set()
     for position, entry in enumerate(profile.plugin_config):
-        if entry.name in seen:
+        if entry.name and entry.name in seen:
             text = f"{entry.name} is configured before; only the first pluginConfig entry of a plugin counts"
             yield Issue((*path, "pluginConfig", position), text, "warning", misleads=True)
         seen.add(entry.name)
 
 
-def read_configs(profile: DeschedulerProfile, path: Path, plugins: Plugins) -> tuple[Config, ...]:
-    """Return the entries of the profile that stands at ``path``, in order."""
+def read_configs(
+    profile: DeschedulerProfile, path: Path, plugins: Plugins, skipped: Collection[Path] = ()
+) -> tuple[Config, ...]:
+    """Return the entries of the profile that stands at ``path``, in order; nothing is said of those that are skipped."""
+    places = [(*path, "pluginConfig", position) for position in range(len(profile.plugin_config))]
     return tuple(
-        _read_config(profile.name, entry, (*path, "pluginConfig", position), plugins)
-        for position, entry in enumerate(profile.plugin_config)
+        Config(entry.name, None) if place in skipped else _read_config(profile.name, entry, place, plugins)
+        for place, entry in zip(places, profile.plugin_config, strict=True)
     )
 
 

@@ -18,7 +18,7 @@ from restow.documents.document import DocumentKind
 from restow.documents.findings import Issue, errors_in
 from restow.kube.labels import parse_selector
 from restow.policies.building import check_build, check_points, implements
-from restow.policies.decode import decode, sound_parts
+from restow.policies.decode import decode, entry_of, sound_parts
 from restow.policies.metrics import check_metrics_providers
 from restow.policies.policy import Policy, Profile, RestowSettings
 from restow.policies.restow_section import check_restow
@@ -75,7 +75,10 @@ def read(document: Document, plugins: Plugins, sources: UsageSources) -> Reading
     faults = [issue.path for issue in top.errors]
     wire = top.value or decode(sound_parts(document.data, faults), DeschedulerPolicy, ()).value or DeschedulerPolicy()
     settings = restow.value or RestowSettings()
-    configs = [read_configs(profile, ("profiles", index), plugins) for index, profile in enumerate(wire.profiles)]
+    skipped = {entry_of(path) for path in faults}
+    configs = [
+        read_configs(profile, ("profiles", index), plugins, skipped) for index, profile in enumerate(wire.profiles)
+    ]
     issues += check_restow(settings)
     issues += check_usage(settings)
     issues += _queries(configs, sources)
