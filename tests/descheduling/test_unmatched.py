@@ -15,6 +15,7 @@ from restow.descheduling.unmatched import unmatched
 
 NODES = [a_node("n1", cpu="4", memory="8Gi", pods="110", labels={"zone": "a"})]
 INPUT: list[Object] = [*NODES, a_pod("web", namespace="shop", node="n1", labels={"app": "web"})]
+INPUT += [a_pod("api", namespace="payments", node="n1")]
 LOW = {"thresholds": {"cpu": 20}, "targetThresholds": {"cpu": 50}}
 
 
@@ -34,8 +35,8 @@ def notes(policy: Object, *more: Object) -> list[str]:
         ),
         (
             "PodLifeTime",
-            {"maxPodLifeTimeSeconds": 1, "namespaces": {"exclude": ["kube-sytem"]}},
-            'namespaces.exclude: the input has no namespace "kube-sytem"',
+            {"maxPodLifeTimeSeconds": 1, "namespaces": {"exclude": ["payment"]}},
+            'namespaces.exclude: the input has no namespace "payment"; did you mean "payments"?',
         ),
         (
             "PodLifeTime",
@@ -49,8 +50,8 @@ def notes(policy: Object, *more: Object) -> list[str]:
         ),
         (
             "HighNodeUtilization",
-            {"thresholds": {"cpu": 20}, "evictableNamespaces": {"exclude": ["nope"]}},
-            'evictableNamespaces.exclude: the input has no namespace "nope"',
+            {"thresholds": {"cpu": 20}, "evictableNamespaces": {"exclude": ["paymnets"]}},
+            'evictableNamespaces.exclude: the input has no namespace "paymnets"; did you mean "payments"?',
         ),
     ],
     ids=["include", "exclude", "labels", "resource", "evictable"],
@@ -82,7 +83,7 @@ def test_what_protects_nothing_is_noted_too(evictor: Any, more: tuple[Object, ..
 
 def test_of_what_is_there_nothing_is_said() -> None:
     args = {"maxPodLifeTimeSeconds": 1, "labelSelector": {"matchLabels": {"app": "web"}}}
-    for namespaces in ({"include": ["shop"]}, {"exclude": ["empty"]}):
+    for namespaces in ({"include": ["shop"]}, {"exclude": ["empty", "kube-system", "payments"]}):
         assert notes(strategy_policy("PodLifeTime", args | {"namespaces": namespaces}), a_namespace("empty")) == []
 
 

@@ -50,7 +50,7 @@ def test_a_cluster_needs_nodes_and_pods(load, objects, message, command):
         pytest.param(b'{"kind": "List", "items": [}', "not valid JSON: ", id="broken"),
         pytest.param(json.dumps(NODE).encode() + b"}", "not valid JSON: ", id="and-more"),
         pytest.param(b"[]", "not a Kubernetes object: Expected `object`, got `array`", id="array"),
-        pytest.param(b"just text", "not a Kubernetes object: Expected `object`, got `str`", id="text"),
+        pytest.param(b"just text", "is text, not Kubernetes objects; have kubectl print them with -o json", id="text"),
         pytest.param(b'{"kind": 5}', "not a Kubernetes object: kind: Expected `str | null`, got `int`", id="kind"),
         pytest.param(b'{"kind": "List", "items": {}}', "not a Kubernetes object: items: Expected `array | null`", id="items"),
         pytest.param(b'{"kind": "List", "items": [5]}', "item (without a readable name): Expected `object`", id="item"),

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from cyclopts import App, CycloptsError, Parameter
-from cyclopts.exceptions import UnknownCommandError, UnusedCliTokensError
+from cyclopts.exceptions import MissingArgumentError, UnknownCommandError, UnknownOptionError, UnusedCliTokensError
 
 import restow
 from restow.cli import (
@@ -69,6 +69,10 @@ app.command(operator.app)
 
 #: A word that is longer than anybody reads, and its beginning; the library's sentences quote whatever was typed.
 _WORD = re.compile(r"(\S{200})\S+?([\"';,.:?]{0,3})(?=\s|$)")
+#: What the library's sentence has where it names a similar option.
+_SIMILAR = "Did you mean"
+#: So long is an option that says nothing: two hyphens.
+_SHORTEST = 2
 #: The commands that read a cluster.
 _READING = {("plan",), ("schedule",), ("simulate",), ("explain", "pod"), ("explain", "node")}
 
@@ -99,13 +103,35 @@ def sentences_of(error: CycloptsError) -> tuple[str, str]:
     return _WORD.sub(r"\1…\2", _sentence(error)), f"{command} --help shows what there is"
 
 
+def _instead(error: CycloptsError, unused: str) -> str:
+    """What was meant by an argument too many, after a semicolon; nothing where nobody knows."""
+    chain = tuple(error.command_chain or ())
+    is_a_file = any(mark in unused for mark in "./-")
+    if chain == ("explain", "pod") and not is_a_file:
+        return "; a pod is written NAMESPACE/NAME"
+    return f"; did you mean -f {unused}?" if chain in _READING else ""
+
+
+def _option_like(error: UnknownOptionError) -> str:
+    """The option of the command that an unknown one abbreviates, after a semicolon; the library knows similar ones."""
+    if _SIMILAR in str(error):
+        return ""
+    known = [name for each in error.argument_collection or () for name in each.names if name.startswith("--")]
+    given = str(error.token.keyword or "") if error.token else ""
+    longer = [name for name in known if len(given) > _SHORTEST and name.startswith(given)]
+    return f"; did you mean {longer[0]}?" if len(longer) == 1 else ""
+
+
 def _sentence(error: CycloptsError) -> str:
     unused = (error.unused_tokens or [""])[0]
     if isinstance(error, UnknownCommandError) and unused.startswith("-"):
         return f"{unused} stands before the command: options follow it, as in restow plan -f cluster.json"
     if isinstance(error, UnusedCliTokensError):
-        hint = f"; did you mean -f {unused}?" if tuple(error.command_chain or ()) in _READING else ""
-        return f'Unexpected argument "{unused}"{hint}'
+        return f'Unexpected argument "{unused}"{_instead(error, unused)}'
+    if isinstance(error, UnknownOptionError):
+        return f"{str(error).removesuffix('.')}{_option_like(error)}"
+    if isinstance(error, MissingArgumentError) and error.argument is not None and not error.unused_tokens:
+        return f"{error.argument.names[0]} is missing"
     if isinstance(error.__cause__, (FlagError, NotAPathError)):
         return str(error.__cause__)
     return str(error)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Literal
 
@@ -21,6 +22,10 @@ LOGS = Group("Logs", sort_key=6)
 TRACES = Group("Traces", sort_key=7)
 OLD = Group("Flags of Descheduler 0.10 to 0.22", sort_key=8)
 UNHEEDED = Group("Accepted, but without effect", sort_key=9)
+
+
+#: A duration in days, which Go does not know.
+_DAYS = re.compile(r"([0-9]{1,6})d")
 
 
 class NotAPathError(ValueError):
@@ -153,4 +158,6 @@ def _read(reader: Callable[[Any], Any], given: Any, token: Token) -> Any:
     try:
         return reader(given)
     except ValueError as error:
-        raise FlagError(f'invalid argument "{token.value}" for "{token.keyword}" flag: {error}') from error
+        days = _DAYS.fullmatch(token.value)
+        hint = f"; write {24 * int(days[1])}h" if days and 'unknown unit "d"' in str(error) else ""
+        raise FlagError(f'invalid argument "{token.value}" for "{token.keyword}" flag: {error}{hint}') from error

@@ -91,6 +91,8 @@ def kubeconfig(paths: str, context: str | None, environ: Mapping[str, str]) -> E
 
 def _context(files: KubeconfigFiles, name: str | None, paths: str) -> _Context:
     wanted = name or files.current_context
+    if not wanted and not (files.contexts or files.clusters or files.users):
+        raise InputError(f"{paths}: is no kubeconfig: it has neither contexts nor clusters nor users")
     if not wanted:
         raise InputError(f"{paths}: has no current-context; choose one with --context: {_names(files)}")
     entry = files.contexts.get(wanted)

@@ -7,6 +7,7 @@ Neither is an error: a policy may be older, or newer, than what it names.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from difflib import get_close_matches
 from typing import Any, Final
 
 from msgspec import Struct, structs
@@ -22,6 +23,8 @@ from restow.policies.arguments import Namespaces
 from restow.policies.policy import Policy
 from restow.policies.schema import DEFAULT_EVICTOR
 
+#: How much alike a misspelled name and the right one are, of 1.
+_NEARLY_THE_SAME: Final = 0.85
 #: Arguments that hold percentages by resource.
 _BY_RESOURCE: Final = ("thresholds", "target_thresholds")
 
@@ -62,7 +65,7 @@ class _Matching:
         match value:
             case Namespaces():
                 yield from self._missing(f"{written}.include", value.include)
-                yield from self._missing(f"{written}.exclude", value.exclude)
+                yield from self._misspelled(f"{written}.exclude", value.exclude)
             case LabelSelector() if name == "label_selector":
                 if not len(self._labels.matching(selector_from(value), None)):
                     yield f"{written} matches no pod in the input"
@@ -79,6 +82,14 @@ class _Matching:
         for name in names:
             if name not in self._namespaces:
                 yield _with_hint(f'{where}: the input has no namespace "{excerpt(name)}"', name, self._namespaces)
+
+    def _misspelled(self, where: str, names: Iterable[str]) -> Iterator[str]:
+        """Only what resembles another namespace: policies leave out many that not every cluster has."""
+        others = sorted(self._namespaces.difference(names))
+        for name in names:
+            near = get_close_matches(name, others, n=1, cutoff=_NEARLY_THE_SAME)
+            if name not in self._namespaces and near:
+                yield f'{where}: the input has no namespace "{excerpt(name)}"; did you mean "{excerpt(near[0])}"?'
 
     def _unlisted(self, where: str, values: Mapping[str, float]) -> Iterator[str]:
         for name in values:

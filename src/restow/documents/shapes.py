@@ -6,6 +6,7 @@ decoder (``documents.decoding``) looks at it to see what may be written, and mes
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any, Final
@@ -24,6 +25,10 @@ Int = Annotated[int, Meta(extra={"go": "int"})]
 Duration = Annotated[int, Meta(extra={"go": DURATION})]
 #: A number, or text such as "25%".
 IntOrString = Annotated[int | str, Meta(extra={"go": _INT_OR_STRING})]
+
+_PERCENTAGE: Final = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*%")
+#: The smallest number that no integer type holds.
+_BEYOND: Final = 2.0**64
 
 #: The range of integer types that do not declare one; the same on every platform that Kubernetes is built for.
 RANGES: Final = {"uint": (0, 2**64 - 1), "int": (-(2**63), 2**63 - 1)}
@@ -109,6 +114,11 @@ def json_kind(data: Any) -> str:
     return "object"
 
 
+def _is_beyond(data: Any) -> bool:
+    """Whether a number is so large that it is read as a fraction, whole as it is."""
+    return isinstance(data, float) and abs(data) >= _BEYOND
+
+
 def fits(shape: Shape, data: Any) -> bool:
     """Whether a value is of a type; what is inside it is not looked at."""
     if shape.name == DURATION:
@@ -133,6 +143,9 @@ def misfit(shape: Shape, data: Any) -> str:
     words = _choices(shape)
     if words:
         return f"must be {' or '.join(words)}, not {excerpt(repr(data))}"
+    if isinstance(shape.type, inspect.IntType) and _is_beyond(data) and shape.name not in _NAMED:
+        lowest, highest = _bounds(shape)
+        return f"must be at least {lowest}" if data < lowest else f"must be at most {highest}"
     is_fraction = isinstance(data, float) and _wanted(shape).startswith("a whole number")
     # The value itself may be a secret.
     return f"must be {_wanted(shape)}, not {'a fraction' if is_fraction else _FOUND[json_kind(data)]}"
@@ -144,6 +157,10 @@ def remedy(shape: Shape, data: Any) -> str:
         if isinstance(data, dict):
             return f"write - {excerpt(data['name'])}" if isinstance(data.get("name"), str) else ""
         return "" if data is None or isinstance(data, list) else "put it in quotes"
+    if isinstance(data, str) and isinstance(shape.type, inspect.IntType | inspect.FloatType):
+        percentage = _PERCENTAGE.fullmatch(data)
+        if percentage is not None and shape.name != DURATION:
+            return f"write {percentage[1]}"
     quoted = isinstance(data, str) and isinstance(shape.type, inspect.IntType | inspect.FloatType | inspect.BoolType)
     return "remove the quotes" if quoted and shape.name != DURATION and fits(shape, resolve(data)) else ""
 

@@ -43,6 +43,8 @@ from restow.sources.usage_csv import is_trace, read_trace
 
 #: Objects decoded before their columns are taken: so few that the processor still has them at hand.
 _PAGE = 512
+#: What msgspec says of a document that is one text, such as a table for people.
+_TEXT = "Expected `object`, got `str`"
 #: Unknown kinds named in a note.
 _KINDS_TOLD = 5
 _POD = "Pod"
@@ -211,6 +213,10 @@ def _decode_envelope(data: Data | Raw, origin: str) -> _Envelope:
     try:
         return msgspec.json.decode(data, type=_Envelope)
     except msgspec.ValidationError as error:
+        if str(error) == _TEXT:
+            raise InputError(
+                f"{origin}: is text, not Kubernetes objects; have kubectl print them with -o json"
+            ) from error
         raise InputError(f"{origin}: not a Kubernetes object: {path_first(error)}") from error
     except msgspec.DecodeError as error:
         if "trailing characters" in str(error):

@@ -22,6 +22,8 @@ from restow.kube.manifests.documents import document_of, kind_of, manifest_of
 from restow.kube.objects.unreadable import path_first
 from restow.kube.old_versions import CONVERSIONS, conversion_note, convert
 
+_POLICY = "DeschedulerPolicy"
+
 
 @dataclass(slots=True, frozen=True)
 class ReadObject:
@@ -58,7 +60,8 @@ def _name(data: Mapping[str, Any], kind: str) -> str:
     metadata = data.get("metadata")
     meta = metadata if isinstance(metadata, dict) else {}
     if not any(isinstance(meta.get(key), str) and meta[key] for key in ("name", "generateName")):
-        raise ValueError(f"a {excerpt(kind)} without metadata.name")
+        hint = "; name a policy with --policy-config-file" if kind == _POLICY else ""
+        raise ValueError(f"a {excerpt(kind)} without metadata.name{hint}")
     return title(excerpt(kind), str(meta.get("namespace") or ""), str(meta.get("name") or meta.get("generateName")))
 
 
