@@ -45,7 +45,7 @@ def test_a_limit_that_is_not_the_last_obstacle_names_the_last_too(limit: str, co
         assert (each.stage, each.code) == (Stage.LIMIT, code)
         assert each.also_refused_by is not UNSET
         assert (each.also_refused_by.stage, each.also_refused_by.code) == (Stage.PLACEMENT, RefusalCode.NO_FIT)
-        assert each.message.endswith(f"; a higher limit would not help: {each.also_refused_by.message}")
+        assert each.message.endswith(f"; with a higher limit NoFit: {each.also_refused_by.message}")
 
 
 def test_a_limit_that_is_the_last_obstacle_stands_alone() -> None:

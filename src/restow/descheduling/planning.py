@@ -57,7 +57,7 @@ Code = TypeVar("Code", Certainty, TargetKind)
 Amounts = npt.NDArray[np.int64]
 
 #: What is said of a limit beyond which something else refuses the move.
-_NO_HELP = "a higher limit would not help: {}"
+_BEYOND = "with a higher limit {}: {}"
 
 
 def make_plan(cycle: Cycle, now: int, placement: Placement, api_server: str | None = None) -> Plan:
@@ -218,7 +218,7 @@ class _Names:
             plugin=refused.ref.plugin,
             stage=stage,
             code=code,
-            message=message if beyond is None else f"{message}; {_NO_HELP.format(beyond[2])}",
+            message=message if beyond is None else f"{message}; {_BEYOND.format(*beyond[1:])}",
             also_refused_by=UNSET if beyond is None else FurtherObstacle(*beyond),
             proposal=RefusedProposal(refused.purpose, tuple(map(self._pod, refused.others)))
             if refused.purpose

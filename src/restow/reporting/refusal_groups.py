@@ -19,7 +19,7 @@ _STAGES = tuple(Stage)
 
 @dataclass(slots=True, frozen=True)
 class RefusalGroup:
-    """Every refusal of one stage and code, in the plan's order."""
+    """Every refusal of one stage and code, in the plan's order; of a limit that something stands behind, a group each."""
 
     stage: Stage
     code: str
@@ -36,12 +36,14 @@ class RefusalGroup:
 
 
 def group_refusals(refusals: Iterable[Refusal]) -> tuple[RefusalGroup, ...]:
-    """Return groups by falling count, then in the arbiter's order of stages, then by code."""
-    members: dict[tuple[Stage, str], list[Refusal]] = defaultdict(list)
+    """Return groups by falling count, then in the arbiter's order of stages, then by code and message."""
+    members: dict[tuple[Stage, str, str], list[Refusal]] = defaultdict(list)
     for refusal in refusals:
-        members[refusal.stage, refusal.code].append(refusal)
-    groups = [_group(stage, code, found) for (stage, code), found in members.items()]
-    return tuple(sorted(groups, key=lambda each: (-len(each.refusals), _STAGES.index(each.stage), each.code)))
+        behind = "" if refusal.also_refused_by is UNSET else refusal.also_refused_by.code
+        members[refusal.stage, refusal.code, behind].append(refusal)
+    groups = [_group(stage, code, found) for (stage, code, _), found in members.items()]
+    order = {stage: position for position, stage in enumerate(_STAGES)}
+    return tuple(sorted(groups, key=lambda each: (-len(each.refusals), order[each.stage], each.code, each.message)))
 
 
 def _group(stage: Stage, code: str, refusals: list[Refusal]) -> RefusalGroup:
