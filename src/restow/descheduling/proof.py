@@ -131,14 +131,17 @@ class Prover:
         if obstacle is not None:
             return obstacle
         sources = [int(self._state.node[each.pod]) for each in suggestions]
-        known = self._recalled(ref, suggestions[0], sources[0]) if len(suggestions) == 1 else None
-        if known is not None:
-            return None if isinstance(known, Landing) else Obstacle(0, known)
         mark = self._state.checkpoint()
-        landings = self._land_all(ref, suggestions, sources)
+        self._restart(suggestions)
+        known = self._recalled(ref, suggestions[0], sources[0]) if len(suggestions) == 1 else None
+        if known is None:
+            landings = self._land_all(ref, suggestions, sources)
+            obstacle = landings if isinstance(landings, Obstacle) else None
+        else:
+            obstacle = None if isinstance(known, Landing) else Obstacle(0, known)
         self._state.undo(mark)
         self._memory.keep()
-        return landings if isinstance(landings, Obstacle) else None
+        return obstacle
 
     def answer(self, pod: int) -> Decision | None:
         """The scheduler's decision about the replacement of a pod; None if there is none, or if that cannot be known.
