@@ -75,7 +75,7 @@ def test_nobody_reads_the_output(plan_arguments, arguments):
 def test_ctrl_c_while_loading_ends_at_once(tmp_path):
     """The warning about the old policy comes before the cluster is read, which never ends here."""
     policy = tmp_path / "policy.yaml"
-    policy.write_bytes(as_yaml(an_old_policy({})))
+    policy.write_bytes(as_yaml(an_old_policy({"RemoveDuplicates": {"enabled": True}})))
     arguments = ["plan", "-f", "-", "--policy-config-file", policy]
     process = spawned(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert b"v1alpha1" in process.stderr.readline()

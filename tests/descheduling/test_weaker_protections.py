@@ -39,6 +39,7 @@ def test_the_old_switches_count() -> None:
         ({"restow": {"placement": "upstream"}}, "restow.placement: upstream"),
         ({"restow": {"certainty": "possible"}}, "restow.certainty: possible"),
         ({"restow": {"certainty": 0.5}}, "restow.certainty: 0.5"),
+        ({"restow": {"groups": "alone"}}, "restow.groups: alone"),
         ({"restow": {"perWorkload": "50%"}}, "restow.perWorkload: 50%"),
     ],
     ids=str,

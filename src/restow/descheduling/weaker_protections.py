@@ -48,5 +48,7 @@ def _unproven(settings: RestowSettings) -> Iterator[str]:
         yield "restow.certainty: possible: moves are made that may well gain nothing"
     elif isinstance(settings.certainty, float) and settings.certainty < _LIKELY:
         yield f"restow.certainty: {settings.certainty:g}: moves are made that may well gain nothing"
+    if settings.groups == "alone":
+        yield "restow.groups: alone: a pod of a group may be moved without the others, which may then stand still"
     if settings.per_workload != 1:
         yield f"restow.perWorkload: {settings.per_workload}: several pods of a workload are moved at a time"
