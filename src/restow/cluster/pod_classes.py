@@ -86,6 +86,7 @@ LOOKED_AT_BY: Final[Mapping[str, Aspect]] = {
     "schedulers": Aspect.SCHEDULER,
     "gates": Aspect.QUEUE,
     "volumes": Aspect.VOLUMES,
+    "origins": Aspect.REPLACEMENT,
     "states": Aspect.HISTORY,
     "conditions": Aspect.HISTORY,
     "phase": Aspect.HISTORY | Aspect.REPLACEMENT,

@@ -95,6 +95,7 @@ def decode_rules(key: RulesKey) -> Rules:
         preferred=compile_preferred(node.preferred),
         pod_affinity=affinity.pod_affinity,
         pod_anti_affinity=affinity.pod_anti_affinity,
+        key=key,
     )
 
 
@@ -109,6 +110,7 @@ def decode_resources(key: ResourcesKey) -> ContainerResources:
         qos=QOS_CLASSES.index(qos_class([*regular, *init])),
         nonzero=nonzero,
         scored=capped_amounts(_total(parts, SCORING_DEFAULTS, {})),
+        key=key,
     )
 
 

@@ -390,5 +390,6 @@ _SHARED: dict[str, Callable[[Any], Any]] = {
     "schedulers": _itself,
     "gates": pod_parts.decode_gates,
     "volumes": _itself,
+    "origins": _itself,
     "states": _decode_states,
 }

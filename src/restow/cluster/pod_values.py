@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -61,6 +61,22 @@ class Flag(enum.IntFlag):
     STEERING_GATE = 2048
 
 
+class PodOrigin(NamedTuple):
+    """How a pod came about, which tells how the next one of its controller may differ; no scheduler looks at it."""
+
+    #: The names of its containers.
+    containers: tuple[str, ...] = ()
+    init_containers: tuple[str, ...] = ()
+    #: ``spec.priorityClassName``.
+    priority_class: str = ""
+    #: Whether its spec is as it was created (``metadata.generation`` is 1); None where nothing says so.
+    as_created: bool | None = None
+    #: Whether the admission controller of VerticalPodAutoscalers has set its requests.
+    by_autoscaler: bool = False
+    #: Whether its status says that it is being resized.
+    resizing: bool = False
+
+
 @dataclass(slots=True, frozen=True)
 class Rules:
     """Where a pod may go: node selector and affinity of one distinct pair of texts."""
@@ -76,6 +92,8 @@ class Rules:
     preferred: tuple[WeightedTerm, ...] = ()
     pod_affinity: PodAffinity | None = None
     pod_anti_affinity: PodAffinity | None = None
+    #: The texts of ``nodeSelector`` and ``affinity``.
+    key: tuple[bytes, bytes] = field(default=(b"", b""), compare=False)
 
 
 class HostPort(NamedTuple):
@@ -118,6 +136,8 @@ class ContainerResources:
     nonzero: Mapping[str, int]
     #: The same for a pod that is being scheduled; requests of the pod itself do not count there.
     scored: Mapping[str, int]
+    #: The texts that this was read of, as ``cluster.pod_parts.ResourcesKey``.
+    key: tuple[Any, ...] = field(default=((), (), b"", b""), compare=False)
 
 
 @dataclass(slots=True, frozen=True)
@@ -152,5 +172,6 @@ class PodTables:
     schedulers: list[str]
     gates: list[tuple[str, ...]]
     volumes: list[tuple[PodVolume, ...]]
+    origins: list[PodOrigin]
     states: list[PodStates]
     conditions: list[tuple[Condition, ...]]

@@ -71,6 +71,7 @@ class Pods:
     schedulers: IdArray
     gates: IdArray
     volumes: IdArray
+    origins: IdArray
     states: IdArray
     conditions: IdArray
     phase: npt.NDArray[np.int8]

@@ -33,6 +33,11 @@ def certainty_of(probability: float, *, is_known: bool) -> Certainty:
     return Certainty.LIKELY if probability >= LIKELY else Certainty.POSSIBLE
 
 
+def likely_at_most(certainty: Certainty) -> Certainty:
+    """A certainty of a pod that may come back as another one than is known: likely at most."""
+    return Certainty.LIKELY if certainty is Certainty.CERTAIN else certainty
+
+
 def probability_text(probability: float) -> str:
     """A probability for people, with two digits. It is not rounded up to 1 nor down to 0.
 

@@ -18,7 +18,14 @@ import numpy as np
 
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.snapshot import Cluster
-from restow.descheduling.certainty import MOST_HARM, certainty_of, least_probability, probability_text
+from restow.descheduling.certainty import (
+    LIKELY,
+    MOST_HARM,
+    certainty_of,
+    least_probability,
+    likely_at_most,
+    probability_text,
+)
 from restow.descheduling.evictor import Reason
 from restow.descheduling.framework import LandingCheck, Suggestion
 from restow.descheduling.placement import Landing, PluginRef
@@ -91,13 +98,16 @@ class Landings:
         if not good.any():
             return self._no_use(ref, suggestion, source, prediction)
         probability = odds.of(good)
+        caveat = self._caveat(suggestion.pod)
+        if caveat and self._least > LIKELY:
+            return self._not_known(caveat)
         if probability < self._least:
             return self._not_certain(suggestion.pod, odds, good, probability)
         target = _target(prediction.best, odds.nodes, good)
         harm = self._cycle(ref, suggestion, odds, target) or self._harm(suggestion, source, odds, good)
         if harm is not None:
             return harm
-        return self._unknown_eviction(suggestion.pod) or self._landing(odds, good, target, probability)
+        return self._unknown_eviction(suggestion.pod) or _capped(self._landing(odds, good, target, probability), caveat)
 
     def steered(self, ref: PluginRef, suggestion: Suggestion, source: int) -> Landing | Reason | None:
         """Return the landing on the best node, else why there is none; None if the replacement fits on no node now.
@@ -106,6 +116,9 @@ class Landings:
         Nodes with taints and labels that no such pod gets past are left out before. Of nodes with the same cost, the
         scheduler's scores decide.
         """
+        caveat = self._caveat(suggestion.pod)
+        if caveat and self._least > LIKELY:
+            return self._not_known(caveat)
         replacement = self._replacements.of(suggestion.pod)
         best = self._cheapest_accepted(suggestion, source, self._schedulers.admitting(replacement))
         found = self._undisturbed(ref, replacement, self._schedulers.passing(replacement, best))
@@ -119,7 +132,7 @@ class Landings:
                 return found or self._no_target(ref, suggestion, wanted, fitting)
             found = self._cheapest(suggestion, found)
         target = int(found[0] if len(found) == 1 else self._schedulers.best_of(replacement, found)[0])
-        return self._unknown_eviction(suggestion.pod) or Landing(
+        landing = Landing(
             target,
             Certainty.CERTAIN,
             (self._indices[target],),
@@ -128,6 +141,18 @@ class Landings:
             probabilities=(1.0,),
             steering=SteeringMode.NOMINATE,
         )
+        return self._unknown_eviction(suggestion.pod) or _capped(landing, caveat)
+
+    def _caveat(self, pod: int) -> str:
+        """Why the replacement of a pod may be another one than is known; kinds that would tell count as missed."""
+        _, caveat, lacks = self._replacements.next_pod(pod)
+        self._missing_data.missed.update(lacks)
+        return caveat
+
+    def _not_known(self, caveat: str) -> Reason:
+        wanted = f"certainty in the policy's restow section asks for {probability_text(self._least)}"
+        message = f"it is not known which pod comes in its place, and {wanted}: {caveat}"
+        return Stage.PLACEMENT, RefusalCode.NOT_CERTAIN, message
 
     def _cheapest_accepted(self, suggestion: Suggestion, source: int, nodes: IntArray) -> IntArray:
         """Of some nodes those with the least cost among those that are accepted, or some of them."""
@@ -269,6 +294,13 @@ class Landings:
 
     def _some_nodes(self, nodes: IntArray) -> str:
         return some([self._nodes.names[node] for node in nodes[:_NAMED].tolist()], len(nodes))
+
+
+def _capped(landing: Landing, caveat: str) -> Landing:
+    """The landing of a pod that may come back as another one: likely at most, how probable nobody knows."""
+    if not caveat or landing.certainty is None:
+        return landing
+    return landing._replace(certainty=likely_at_most(landing.certainty), probability=None, caveat=caveat)
 
 
 def accepted(suggestion: Suggestion, source: int, nodes: IntArray) -> BoolArray:

@@ -51,6 +51,8 @@ class Landing(NamedTuple):
     steering: SteeringMode | None = None
     #: Whether it has a place only once later moves of its proposal have been made.
     waits: bool = False
+    #: Why the replacement may be another pod than the one that was placed; empty where it is known.
+    caveat: str = ""
 
 
 class Obstacle(NamedTuple):

@@ -79,6 +79,9 @@ class Move(Struct, frozen=True, forbid_unknown_fields=True):
     constraint: PlacementConstraint = PlacementConstraint.ELSEWHERE
     #: Absent where the move was suggested by itself.
     proposal: MadeProposal | UnsetType = UNSET
+    #: Why the replacement may request something else than was proven, so that the move is likely at most; absent where
+    #: it is known what the controller creates.
+    caveat: str | UnsetType = UNSET
 
 
 class RefusedProposal(Struct, frozen=True, rename="camel"):

@@ -179,6 +179,7 @@ class _Names:
             reason=eviction.reason,
             constraint=eviction.constraint,
             proposal=_made_proposal(eviction),
+            caveat=eviction.landing.caveat or UNSET,
         )
 
     def refusal(self, refused: Refused) -> Refusal:

@@ -275,6 +275,7 @@ class Prover:
 
     def _unprovable(self, pod: int) -> Reason | None:
         """Why it is not known where the replacement of a pod would land; None if it is."""
+        pod = self._replacements.like(pod)
         if not self._schedulers.knows(pod):
             name = self._pods.tables.schedulers[self._pods.schedulers[pod]]
             message = f'it uses scheduler "{name}", which restow does not know; add its profile with --scheduler-config'
@@ -309,7 +310,7 @@ class Prover:
     def _signature(self, pod: int) -> Hashable:
         """In what a pod differs from others with the same columns, on the state as it is."""
         when, missing = self._replacement_policies.of(pod), self._missing_data.signature(pod)
-        return when, missing, self._schedulers.signature(pod)
+        return when, missing, self._schedulers.signature(pod), self._replacements.signature(pod)
 
     def _comes_with_volumes(self, pod: int) -> bool:
         """Whether the pod has ephemeral volumes: then it cannot be proven where the replacement of its replacement lands."""

@@ -12,6 +12,7 @@ affinity, spread constraints, labels): the loader interns those bytes and decode
 
 from __future__ import annotations
 
+from restow.kube.objects.autoscaling import ContainerPolicy, VerticalPodAutoscaler
 from restow.kube.objects.metadata import (
     ABSENT,
     Annotations,
@@ -66,6 +67,7 @@ from restow.kube.objects.storage import (
     TopologySelectorTerm,
     VolumeAttachment,
 )
+from restow.kube.objects.templates import ControllerRevision, PodTemplate, without_page
 from restow.kube.objects.unreadable import Unreadable
 from restow.kube.objects.volumes import (
     AWSElasticBlockStore,
@@ -102,9 +104,11 @@ __all__ = [
     "Container",
     "ContainerImage",
     "ContainerMetrics",
+    "ContainerPolicy",
     "ContainerPort",
     "ContainerReport",
     "ContainerStatus",
+    "ControllerRevision",
     "GCEPersistentDisk",
     "ISCSIVolume",
     "Int32",
@@ -135,6 +139,7 @@ __all__ = [
     "PodMetrics",
     "PodSpec",
     "PodStatus",
+    "PodTemplate",
     "PreferredSchedulingTerm",
     "PriorityClass",
     "RBDVolume",
@@ -151,10 +156,12 @@ __all__ = [
     "TopologySpreadConstraint",
     "Unreadable",
     "UsageSeries",
+    "VerticalPodAutoscaler",
     "Volume",
     "VolumeAttachment",
     "WeightedPodAffinityTerm",
     "WireQuantity",
     "Workload",
     "decode_part",
+    "without_page",
 ]

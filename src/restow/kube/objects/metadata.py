@@ -42,6 +42,8 @@ class Annotations(Struct, frozen=True, gc=False):
     storage_class: str | None = field(default=None, name="volume.beta.kubernetes.io/storage-class")
     #: The built-in drivers that a node has replaced, on its CSINode.
     migrated_plugins: str | None = field(default=None, name="storage.alpha.kubernetes.io/migrated-plugins")
+    #: Which revision of its Deployment a ReplicaSet is.
+    revision: str | None = field(default=None, name="deployment.kubernetes.io/revision")
     #: Whether a Namespace lets its pods be evicted.
     eviction: str | None = field(default=None, name="restow.dev/eviction")
 
