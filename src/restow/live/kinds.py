@@ -10,8 +10,10 @@ from restow.kube.kinds import KINDS
 METRICS = ("NodeMetrics", "PodMetrics")
 #: What only files hold.
 STORED = ("UsageSeries",)
-#: Kinds that no rule looks at; owners above a ReplicaSet or a Job are told by its own owner reference.
-_UNREAD = ("Deployment", "DaemonSet", "CronJob")
+#: Kinds that no rule looks at; the owner above a Job is named by its own owner reference.
+_UNREAD = ("CronJob",)
+#: Kinds that a CustomResourceDefinition adds: an API server that does not serve one has no objects of it.
+CUSTOM = ("VerticalPodAutoscaler",)
 #: The kinds that decisions depend on.
 READ = tuple(kind for kind in KINDS if kind not in (*_UNREAD, *METRICS, *STORED))
 #: Without these there is no cluster.
