@@ -6,6 +6,7 @@ the next ones will have too, as ``workloads.next_pod`` has it. VerticalPodAutosc
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
@@ -36,16 +37,16 @@ class PodAdmission:
     def __init__(self, get: Get, listed: List) -> None:
         self._get = get
         self._list = listed
-        #: A pod of each controller (a uid) as it was at the beginning: the first by name.
-        self._examples: dict[str, Pod] = {}
+        #: Pods of each controller (a uid) as they were at the beginning: of each revision the first by name.
+        self._examples: defaultdict[str, dict[str, Pod]] = defaultdict(dict)
 
     def learn(self, pod: Pod) -> None:
         """Note a pod that was there at the beginning."""
         owner = pod.metadata.controller
         if owner is not None:
-            known = self._examples.get(owner.uid)
-            if known is None or pod.metadata.name < known.metadata.name:
-                self._examples[owner.uid] = pod
+            examples, revision = self._examples[owner.uid], _revision_of(pod)
+            if revision not in examples or pod.metadata.name < examples[revision].metadata.name:
+                examples[revision] = pod
 
     def of(self, pod: Pod) -> Pod:
         """A new pod with what admission adds."""
@@ -57,8 +58,7 @@ class PodAdmission:
         return pod if autoscaler is None else structs.replace(pod, spec=_scaled(pod.spec, autoscaler))
 
     def _with_additions(self, pod: Pod, owner: OwnerReference) -> Pod:
-        example = self._examples.get(owner.uid)
-        own = None if example is None else self._own_template(example, owner)
+        example, own = self._example(pod, owner)
         if example is None or own is None:
             return pod
         made_by_autoscaler = bool(example.metadata.annotation(_VPA_UPDATES)) and bool(self._list(AUTOSCALER))
@@ -67,18 +67,24 @@ class PodAdmission:
         labels = {**added, **(pod.metadata.labels or {})} or None
         return structs.replace(pod, metadata=structs.replace(pod.metadata, labels=labels), spec=spec)
 
+    def _example(self, pod: Pod, owner: OwnerReference) -> tuple[Pod | None, PodTemplate | None]:
+        """A pod of the same controller whose template is known, and that template: of the same revision if there is one."""
+        examples = self._examples.get(owner.uid, {})
+        for revision in sorted(examples, key=lambda each: (each != _revision_of(pod), each)):
+            template = self._own_template(examples[revision], owner)
+            if template is not None:
+                return examples[revision], template
+        return None, None
+
     def _own_template(self, example: Pod, owner: OwnerReference) -> PodTemplate | None:
-        """The template that a pod was made of."""
-        namespace = example.metadata.namespace
+        """The template that a pod was made of; None where that is not known."""
+        namespace, label = example.metadata.namespace, _revision_of(example)
         controller = self._get(owner.kind, namespace, owner.name)
-        label = (example.metadata.labels or {}).get(REVISION_HASH)
-        if label is not None:
-            name = label if owner.kind == "StatefulSet" else f"{owner.name}-{label}"
-            revision = self._get("ControllerRevision", namespace, name)
-            if revision is not None:
-                found: PodTemplate = revision.data.spec.template
-                return found
-        return None if controller is None else controller.spec.template
+        if not label or controller is None:
+            return None if controller is None else controller.spec.template
+        name = label if owner.kind == "StatefulSet" else f"{owner.name}-{label}"
+        revision = self._get("ControllerRevision", namespace, name)
+        return None if revision is None else revision.data.spec.template
 
     def _autoscaler(self, pod: Pod, owner: OwnerReference) -> VerticalPodAutoscaler | None:
         read = [msgspec.convert(document_of(each), VerticalPodAutoscaler) for each in self._list(AUTOSCALER)]
@@ -90,6 +96,10 @@ class PodAdmission:
         top = above if above is not None and owner.kind in ("ReplicaSet", "Job") else owner
         known = by_target({(each.metadata.namespace, each.metadata.name): each for each in read})
         return known.get((namespace, top.kind, top.name))
+
+
+def _revision_of(pod: Pod) -> str:
+    return (pod.metadata.labels or {}).get(REVISION_HASH, "")
 
 
 def with_default_requests(spec: dict[str, Any]) -> dict[str, Any]:
