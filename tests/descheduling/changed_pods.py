@@ -22,7 +22,7 @@ _LEFT_OUT = ("ControllerRevision", "VerticalPodAutoscaler", "Deployment")
 
 def a_changed_cluster(seed: int) -> list[Object]:
     """Nodes and workloads with their pods; what is not in it is known not to be there, but for a kind now and then."""
-    random = Random(seed)  # noqa: S311
+    random = Random(seed)
     nodes = [_node(random, number) for number in range(random.randint(3, 6))]
     free = {each["metadata"]["name"]: int(each["status"]["allocatable"]["cpu"]) * 1000 for each in nodes}
     made = [each for number in range(random.randint(1, 4)) for each in _Workload(random, f"w{number}", free).objects()]

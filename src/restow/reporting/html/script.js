@@ -197,7 +197,7 @@
     From: (move) => move.from,
     To: (move) => [landing(move), ...others(move)].join(" "),
     Certainty: sureness,
-    Why: (move) => (move.reason ? `${move.plugin}: ${move.reason}` : move.plugin),
+    Why: (move) => [[move.plugin, move.reason].filter(Boolean).join(": "), move.caveat && `likely at most: ${move.caveat}`].filter(Boolean).join("; "),
   };
   const contents = {
     "#": (move) => {

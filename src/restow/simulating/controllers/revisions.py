@@ -73,7 +73,13 @@ def is_of(pod: Pod, label: str) -> bool:
 
 
 def _told_by_pods(store: Store, controller: Any) -> str | None:
-    """The hash that most pods carry of a controller whose revisions are not known, as in a dump without them."""
+    """The hash of the template of a controller whose revisions are not known, as in a dump without them.
+
+    The status of a StatefulSet names it; otherwise it is the one that most pods carry.
+    """
+    update: str = getattr(controller.status, "update_revision", "")
+    if update:
+        return update.removeprefix(f"{controller.metadata.name}-")
     labels = Counter(
         (pod.metadata.labels or {}).get(REVISION_HASH) for pod in store.owned(controller.metadata.uid, "Pod")
     )
