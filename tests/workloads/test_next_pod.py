@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -46,11 +47,6 @@ def a_controller(kind: str = "ReplicaSet", name: str = "web", template: Object |
     spec = {"template": template or a_template(), "replicas": 3, **spec}
     made = a_workload(kind, name, spec=spec)
     return {**made, "metadata": made["metadata"] | meta, "status": status}
-
-
-def a_list(kind: str, version: str) -> Object:
-    """A kind of which there is no object, and that is known."""
-    return {"apiVersion": version, "kind": f"{kind}List", "items": []}
 
 
 def asked(pod: Object, *others: Object) -> tuple[NextPod, ClusterState, int]:
@@ -385,3 +381,10 @@ def test_templates_are_read_once_for_all_pods_alike() -> None:
     replacements = Replacements(state, 0)
     rows = [replacements.of(pod) for pod in range(3)]
     assert len({int(state.cluster.pods.resources[row]) for row in rows}) == 1
+
+
+@pytest.mark.parametrize("kind", ["ReplicaSet", "VerticalPodAutoscaler"])
+def test_what_cannot_be_read_makes_a_guess(kind: str) -> None:
+    cluster = a_cluster(a_node("n1"), a_running_pod(), *([a_controller()] if kind != "ReplicaSet" else []))
+    cluster = replace(cluster, left_out={(kind, "default", "web"): "it cannot be read"})
+    assert "cannot be read" in Replacements(ClusterState(cluster), 0).next_pod(0).caveat

@@ -51,7 +51,7 @@ class Templates:
         """What a pod of this name and these labels was made of, and what the next one will be made of."""
         found = self.controller(owner, namespace)
         if found is None:
-            return self._unknown(owner, labels)
+            return self._unknown(owner, namespace, labels)
         match owner.kind:
             case "StatefulSet":
                 return self._of_stateful_set(found, name, labels)
@@ -79,7 +79,9 @@ class Templates:
         """Whether nobody knows if there are objects of a kind."""
         return not self._cluster.has_list(kind)
 
-    def _unknown(self, owner: OwnerReference, labels: Mapping[str, str]) -> MadeOf:
+    def _unknown(self, owner: OwnerReference, namespace: str, labels: Mapping[str, str]) -> MadeOf:
+        if (owner.kind, namespace, owner.name) in self._cluster.left_out:
+            return MadeOf(caveat=f"its {owner.kind} {owner.name} cannot be read")
         if owner.kind == "ReplicaSet" and TEMPLATE_HASH in labels and not self.lacks(owner.kind):
             return MadeOf(caveat=f"ReplicaSet {owner.name}, of whose template it was made, is not there any more")
         return MadeOf()

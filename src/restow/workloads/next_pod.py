@@ -177,6 +177,12 @@ class NextPods:
         namespace = self._pods.tables.namespaces[self._pods.namespace[pod]]
         return self._autoscalers.get((namespace, workload.kind, workload.name))
 
+    def _unreadable_autoscaler(self, pod: int) -> str:
+        """A VerticalPodAutoscaler of the pod's namespace that could be for it; empty if all can be read."""
+        namespace = self._pods.tables.namespaces[self._pods.namespace[pod]]
+        left_out = sorted(self._cluster.left_out) if self._cluster.left_out else ()
+        return next((name for kind, space, name in left_out if (kind, space) == (AUTOSCALER, namespace)), "")
+
     def _labels(self, pod: int, made: MadeOf) -> NextPod:
         assert made.own is not None
         assert made.new is not None
@@ -216,6 +222,8 @@ class NextPods:
         answer = _next(changes, [what for each in found for what in each.disputed], made)
         if answer.caveat and origin.by_autoscaler and self._templates.lacks(AUTOSCALER):
             return answer._replace(lacks=(*answer.lacks, AUTOSCALER))
+        if not answer.caveat and (unreadable := self._unreadable_autoscaler(pod)):
+            return answer._replace(caveat=f"VerticalPodAutoscaler {unreadable} cannot be read")
         if not answer.caveat and pod_parts.decode_gates(bytes(made.new.spec.scheduling_gates)):
             return answer._replace(caveat="its template has scheduling gates, which somebody has to remove")
         return answer

@@ -43,6 +43,7 @@ class Replacements:
         self._pods = state.cluster.pods
         self._now = now
         self._next_pods = NextPods(state.cluster)
+        self._known: dict[int, NextPod] = {}
 
     @cached_property
     def _states(self) -> int:
@@ -59,11 +60,14 @@ class Replacements:
 
     def next_pod(self, pod: int) -> NextPod:
         """In what the replacement of a pod differs from the pod, and why it may be another one than is known."""
-        return self._next_pods.of(self._pods.original(pod))
+        known = self._known.get(pod)
+        if known is None:
+            known = self._known[pod] = self._next_pods.of(self._pods.original(pod))
+        return known
 
     def like(self, pod: int) -> int:
         """The row in which rules see what they will see in the replacement: that of the pod if both are alike."""
-        return self.of(pod) if self.next_pod(pod).changes else pod
+        return self.of(pod) if self.next_pod(pod).changes and not self._pods.is_replacement(pod) else pod
 
     def signature(self, pod: int) -> Hashable:
         """Equal for pods, alike in all columns, whose replacements are alike too."""
@@ -75,7 +79,8 @@ class Replacements:
 
     def _anew(self, pod: int) -> PodRow:
         """What is different of a pod that its controller creates anew."""
-        new = {} if self._pods.is_replacement(pod) else self._next_pods.of(pod).changes
+        # The replacement of a replacement is made of the same template.
+        new = {} if self._pods.is_replacement(pod) else self.next_pod(pod).changes
         uid, volumes = self._pods.uids[pod], int(new.get("volumes", self._pods.volumes[pod]))
         changed: PodRow = {
             "uids": uid and uid + _MARK,
