@@ -83,3 +83,21 @@ def test_a_policy_that_asks_for_certainty_gets_no_guesses(restow: Any, tmp_path:
     (refusal,) = [each for each in json.loads(ran.out)["refusals"] if each["pod"]["name"] == "web-0"]
     assert refusal["code"] == "NotCertain"
     assert "not known which pod comes in its place" in refusal["message"]
+
+
+def test_a_snapshot_keeps_templates_and_nothing_of_their_environment(restow: Any, policy: str, tmp_path: Path) -> None:
+    dump = (
+        (DUMPS / "resized.yaml")
+        .read_text()
+        .replace("      - name: app\n", "      - name: app\n        env: [{name: KEY, value: hunter2}]\n")
+    )
+    (tmp_path / "dump.yaml").write_text(dump)
+    assert "hunter2" in dump
+    assert restow("snapshot", "-f", "dump.yaml", "-o", "snapshot.json").status == 0
+    assert "hunter2" not in (tmp_path / "snapshot.json").read_text()
+    plans = [
+        json.loads(restow("plan", "-f", name, "--policy-config-file", policy, "--now", NOW, "-o", "json").out)
+        for name in ("dump.yaml", "snapshot.json")
+    ]
+    assert plans[0]["refusals"] == plans[1]["refusals"]
+    assert "NoFit" in [each["code"] for each in plans[1]["refusals"]]
