@@ -102,6 +102,15 @@ def test_what_admission_adds_is_added_again() -> None:
     assert asked(pod, a_controller(template=template))[0] is ALIKE
 
 
+@pytest.mark.parametrize("controller", [[a_controller()], []], ids=["template", "no template"])
+def test_labels_of_the_node_go_with_the_node(controller: list[Object]) -> None:
+    """The API server copies zone and region to a pod that is bound."""
+    pod = a_running_pod(labels=WEB | {"topology.kubernetes.io/zone": "a", "topology.kubernetes.io/region": "r"})
+    answer, state, new = asked(pod, *controller)
+    assert answer.caveat == ""
+    assert state.cluster.pods.tables.labels[state.cluster.pods.labels[new]] == WEB
+
+
 def test_a_sidecar_stays_beside_a_container_that_was_resized() -> None:
     sidecar = a_container("proxy", requests={"cpu": "2"})
     answer, state, new = asked(a_running_pod("web-0", sidecar, small(), generation=3), a_controller())

@@ -16,7 +16,7 @@ from msgspec import structs
 from restow.kube.manifests import Pod, PodTemplate
 from restow.kube.manifests.documents import document_of
 from restow.kube.objects import OwnerReference, ResourceRequirements, VerticalPodAutoscaler
-from restow.workloads.made_of import REVISION_HASH
+from restow.workloads.made_of import OF_THE_NODE, REVISION_HASH
 from restow.workloads.merging import merge
 from restow.workloads.vertical_scaling import KIND as AUTOSCALER
 from restow.workloads.vertical_scaling import by_target, scaled
@@ -64,6 +64,7 @@ class PodAdmission:
         made_by_autoscaler = bool(example.metadata.annotation(_VPA_UPDATES)) and bool(self._list(AUTOSCALER))
         spec = _with_spec(pod.spec, example.spec, own.spec, owner.kind, requests=not made_by_autoscaler)
         added = merge(example.metadata.labels or {}, own.metadata.labels or {}, {}).values
+        added = {key: value for key, value in added.items() if key not in OF_THE_NODE}
         labels = {**added, **(pod.metadata.labels or {})} or None
         return structs.replace(pod, metadata=structs.replace(pod.metadata, labels=labels), spec=spec)
 

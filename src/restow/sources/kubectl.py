@@ -25,7 +25,6 @@ _NAMES: Final = {
     "PersistentVolumeClaim": "pvc",
     "PersistentVolume": "pv",
     "CSINode": "csinodes",
-    "VolumeAttachment": "volumeattachments",
 }
 #: Where the API server lists kinds of which there may be none.
 _PATHS: Final = {
@@ -34,6 +33,7 @@ _PATHS: Final = {
     "StorageClass": "/apis/storage.k8s.io/v1/storageclasses",
     "CSIDriver": "/apis/storage.k8s.io/v1/csidrivers",
     "CSIStorageCapacity": "/apis/storage.k8s.io/v1/csistoragecapacities",
+    "VolumeAttachment": "/apis/storage.k8s.io/v1/volumeattachments",
 }
 #: Where it lists kinds that not every cluster serves; then nothing is written of them.
 _OPTIONAL: Final = {"VerticalPodAutoscaler": "/apis/autoscaling.k8s.io/v1/verticalpodautoscalers"}

@@ -22,6 +22,8 @@ from restow.workloads.stateful_sets import ordinal_of
 #: The label of pods, and of the revisions of a DaemonSet or a StatefulSet.
 REVISION_HASH: Final = "controller-revision-hash"
 TEMPLATE_HASH: Final = "pod-template-hash"
+#: Labels that the API server copies from a node to the pod that is bound to it. Source: PodTopologyLabels, Kubernetes 1.36.
+OF_THE_NODE: Final = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
 _REVISION: Final = "ControllerRevision"
 _NOTHING: Final[Mapping[str, str]] = {}
 

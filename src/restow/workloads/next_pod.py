@@ -29,7 +29,7 @@ from restow.cluster.snapshot import Cluster
 from restow.errors import InputError
 from restow.kube.objects import PodTemplate, VerticalPodAutoscaler
 from restow.workloads import made_parts
-from restow.workloads.made_of import MadeOf, Templates
+from restow.workloads.made_of import OF_THE_NODE, MadeOf, Templates
 from restow.workloads.merging import itself, merge
 from restow.workloads.next_containers import ThreeContainers
 from restow.workloads.vertical_scaling import KIND as AUTOSCALER
@@ -96,7 +96,8 @@ class NextPods:
             return ALIKE
         number, made = self._made_of(pod)
         if made.new is None:
-            return self._remembered((number, "signs", *self._ids(pod, ("origins", "held"))), self._by_signs, pod, made)
+            key = (number, "signs", *self._ids(pod, ("origins", "held", "labels")))
+            return self._remembered(key, self._by_signs, pod, made)
         found = [
             self._remembered((number, "parts", *self._ids(pod, _PARTS)), self._parts, pod, made),
             self._remembered((number, "labels", int(self._pods.labels[pod])), self._labels, pod, made),
@@ -145,18 +146,18 @@ class NextPods:
         origin = self._origin(pod)
         assert owner is not None
         kinds = (owner.kind,) if self._templates.lacks(owner.kind) else ()
+        labels = self._pods.tables.labels[self._pods.labels[pod]]
+        unbound = _unbound(labels)
+        changes: PodRow = {} if unbound == labels else {"labels": self._pods.intern("labels", unbound)}
         if made.caveat:
-            return NextPod({}, made.caveat, made.lacks)
+            return NextPod(changes, made.caveat, made.lacks)
         if origin.resizing or self._pods.held[pod] >= 0:
-            return NextPod(
-                {}, f"it is being resized, and the template of {owner.kind} {owner.name} is not known", kinds
-            )
+            caveat = f"it is being resized, and the template of {owner.kind} {owner.name} is not known"
+            return NextPod(changes, caveat, kinds)
         if origin.by_autoscaler:
-            lacks = (*kinds, *self._lacking_autoscalers())
-            return NextPod(
-                {}, "a VerticalPodAutoscaler has set its requests, and may set others for the next pod", lacks
-            )
-        return ALIKE
+            caveat = "a VerticalPodAutoscaler has set its requests, and may set others for the next pod"
+            return NextPod(changes, caveat, (*kinds, *self._lacking_autoscalers()))
+        return NextPod(changes) if changes else ALIKE
 
     def _lacking_autoscalers(self) -> tuple[str, ...]:
         return (AUTOSCALER,) if self._templates.lacks(AUTOSCALER) else ()
@@ -187,7 +188,7 @@ class NextPods:
         assert made.own is not None
         assert made.new is not None
         labels = self._pods.tables.labels[self._pods.labels[pod]]
-        merged = merge(labels, made.own.metadata.labels or {}, made.new.metadata.labels or {})
+        merged = merge(_unbound(labels), made.own.metadata.labels or {}, made.new.metadata.labels or {})
         values = {**merged.values, **made.labels}
         changes: PodRow = {} if values == labels else {"labels": self._pods.intern("labels", values)}
         return _next(changes, [f"the label {key}" for key in merged.disputed], made)
@@ -342,6 +343,13 @@ class NextPods:
             return _Unlike({}, (f"the value of PriorityClass {named}, which is not known",))
         value = classes.get(named, 0)
         return _Unlike({"priority": value} if value != self._pods.priority[pod] else {})
+
+
+def _unbound(labels: made_parts.Labels) -> made_parts.Labels:
+    """The labels of a pod without those that it has from its node."""
+    if not any(key in labels for key in OF_THE_NODE):
+        return labels
+    return {key: value for key, value in labels.items() if key not in OF_THE_NODE}
 
 
 def _applied(add: _Add, labels: made_parts.Labels, terms: _Terms) -> _Terms:
