@@ -397,3 +397,19 @@ def test_what_cannot_be_read_makes_a_guess(kind: str) -> None:
     cluster = a_cluster(a_node("n1"), a_running_pod(), *([a_controller()] if kind != "ReplicaSet" else []))
     cluster = replace(cluster, left_out={(kind, "default", "web"): "it cannot be read"})
     assert "cannot be read" in Replacements(ClusterState(cluster), 0).next_pod(0).caveat
+
+
+@pytest.mark.parametrize("key", ["topology.kubernetes.io/zone", "topology.kubernetes.io/region"])
+def test_labels_that_the_api_server_copied_from_the_node_are_left_behind(key: str) -> None:
+    """The next pod gets those of its own node when it is bound (PodTopologyLabels, Kubernetes 1.36)."""
+    pod = a_running_pod(labels={**WEB, key: "a", "team": "shop"})
+    _, state, replacement = asked(pod, a_controller())
+    pods = state.cluster.pods
+    assert pods.tables.labels[pods.labels[replacement]] == {**WEB, "team": "shop"}
+
+
+def test_a_topology_label_of_the_template_is_kept() -> None:
+    own = {**WEB, "topology.kubernetes.io/zone": "a"}
+    _, state, replacement = asked(a_running_pod(labels=own), a_controller(template=a_template(labels=own)))
+    pods = state.cluster.pods
+    assert pods.tables.labels[pods.labels[replacement]] == own

@@ -24,6 +24,7 @@ REVISION_HASH: Final = "controller-revision-hash"
 TEMPLATE_HASH: Final = "pod-template-hash"
 #: Labels that the API server copies from a node to the pod that is bound to it. Source: PodTopologyLabels, Kubernetes 1.36.
 OF_THE_NODE: Final = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
+_TEMPLATE_GENERATION: Final = "pod-template-generation"
 _REVISION: Final = "ControllerRevision"
 _NOTHING: Final[Mapping[str, str]] = {}
 
@@ -141,9 +142,10 @@ class Templates:
         newest = next(reversed(by_hash))
         if own_hash == newest:
             return MadeOf(new, new)
+        given = {REVISION_HASH: newest, **_generation(found)}
         if own_hash not in by_hash:
-            return MadeOf(new, new, {REVISION_HASH: newest}, f"no ControllerRevision has its revision {own_hash}")
-        return MadeOf(by_hash[own_hash].data.spec.template or new, new, {REVISION_HASH: newest})
+            return MadeOf(new, new, given, f"no ControllerRevision has its revision {own_hash}")
+        return MadeOf(by_hash[own_hash].data.spec.template or new, new, given)
 
     def _of_stateful_set(self, found: Workload, name: str, labels: Mapping[str, str]) -> MadeOf:
         status, own_name = found.status, labels.get(REVISION_HASH)
@@ -197,3 +199,9 @@ def _differ(template: PodTemplate, own: PodTemplate) -> bool:
     """Whether a Deployment's template is another than a ReplicaSet's, which has a hash of it as one more label."""
     labels = {key: value for key, value in (own.metadata.labels or {}).items() if key != TEMPLATE_HASH}
     return own.spec != template.spec or labels != (template.metadata.labels or {})
+
+
+def _generation(daemon_set: Workload) -> Mapping[str, str]:
+    """The label that tells which generation of the template a pod of a DaemonSet is made of."""
+    told = daemon_set.metadata.annotations
+    return {_TEMPLATE_GENERATION: told.template_generation} if told and told.template_generation else _NOTHING

@@ -188,8 +188,10 @@ class NextPods:
         assert made.own is not None
         assert made.new is not None
         labels = self._pods.tables.labels[self._pods.labels[pod]]
-        merged = merge(_unbound(labels), made.own.metadata.labels or {}, made.new.metadata.labels or {})
-        values = {**merged.values, **made.labels}
+        new = made.new.metadata.labels or {}
+        merged = merge(labels, made.own.metadata.labels or {}, new)
+        values = {key: value for key, value in merged.values.items() if key in new or key not in OF_THE_NODE}
+        values |= made.labels
         changes: PodRow = {} if values == labels else {"labels": self._pods.intern("labels", values)}
         return _next(changes, [f"the label {key}" for key in merged.disputed], made)
 

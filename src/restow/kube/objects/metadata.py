@@ -44,6 +44,8 @@ class Annotations(Struct, frozen=True, gc=False):
     migrated_plugins: str | None = field(default=None, name="storage.alpha.kubernetes.io/migrated-plugins")
     #: Which revision of its Deployment a ReplicaSet is.
     revision: str | None = field(default=None, name="deployment.kubernetes.io/revision")
+    #: Which generation of its template a DaemonSet has; each of its pods says which one it was made of.
+    template_generation: str | None = field(default=None, name="deprecated.daemonset.template.generation")
     #: Whether a Namespace lets its pods be evicted.
     eviction: str | None = field(default=None, name="restow.dev/eviction")
 
