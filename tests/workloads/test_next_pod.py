@@ -337,8 +337,6 @@ def an_autoscaler(mode: str | None, target: Object, /, **policy: Any) -> Object:
         (None, {}, 2000),
         ("Auto", {"minAllowed": {"cpu": "3"}}, 3000),
         ("Auto", {"maxAllowed": {"cpu": "1"}}, 1000),
-        ("Auto", {"mode": "Off"}, 4000),
-        ("Auto", {"controlledResources": ["memory"]}, 4000),
     ],
 )
 def test_a_vertical_pod_autoscaler_sets_the_requests_of_a_new_pod(

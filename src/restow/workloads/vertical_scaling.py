@@ -3,7 +3,8 @@
 It acts on pods whose topmost controller a VerticalPodAutoscaler names, in every mode but ``Off``: ``Initial`` differs from
 ``Recreate``, ``Auto`` and ``InPlaceOrRecreate`` only in what happens to pods that run. Each container gets the recommended
 target within the bounds of its policy. Limits grow and shrink with requests, so that their ratio stays, unless the policy
-says ``RequestsOnly``: then requests end at the limits. Source: admission controller of VerticalPodAutoscaler 1.6.
+says ``RequestsOnly``: then requests end at the limits. Containers in mode ``Off`` and
+resources that are not among ``controlledResources`` get no recommendation to begin with, so neither is asked here. Source: admission controller of VerticalPodAutoscaler 1.8.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def scaled(autoscaler: VerticalPodAutoscaler, containers: Resources) -> dict[str
     found: dict[str, ResourceRequirements] = {}
     for each in (recommendation.container_recommendations or ()) if recommendation is not None else ():
         policy = _policy_of(autoscaler, each.container_name)
-        if each.container_name in containers and each.target and policy.mode != _OFF:
+        if each.container_name in containers and each.target:
             found[each.container_name] = _apply(containers[each.container_name], each.target, policy)
     return found
 
@@ -72,10 +73,7 @@ def _apply(
     was: ResourceRequirements, target: Mapping[str, WireQuantity], policy: ContainerPolicy
 ) -> ResourceRequirements:
     requests, limits = dict(was.requests or {}), dict(was.limits or {})
-    controlled = policy.controlled_resources
     for resource, recommended in target.items():
-        if controlled is not None and resource not in controlled:
-            continue
         amount = _within(parse_quantity(recommended), resource, policy)
         limit = was.limits.get(resource) if was.limits else None
         if limit is not None and policy.controlled_values == _REQUESTS_ONLY:

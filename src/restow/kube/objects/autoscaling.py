@@ -24,10 +24,8 @@ class ContainerPolicy(Struct, frozen=True, gc=False, rename="camel"):
     """One of ``spec.resourcePolicy.containerPolicies``; ``*`` is for all containers that have none of their own."""
 
     container_name: str = ""
-    mode: str | None = None
     min_allowed: dict[str, WireQuantity] | None = None
     max_allowed: dict[str, WireQuantity] | None = None
-    controlled_resources: tuple[str, ...] | None = None
     controlled_values: str | None = None
 
 
