@@ -141,7 +141,8 @@ class Templates:
         by_hash = {(each.metadata.labels or {}).get(REVISION_HASH, ""): each for each in revisions}
         newest = next(reversed(by_hash))
         if own_hash == newest:
-            return MadeOf(new, new)
+            # The controller may not have made a revision of the template as it is now.
+            return MadeOf(by_hash[newest].data.spec.template or new, new)
         given = {REVISION_HASH: newest, **_generation(found)}
         if own_hash not in by_hash:
             return MadeOf(new, new, given, f"no ControllerRevision has its revision {own_hash}")
