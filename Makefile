@@ -12,7 +12,7 @@ HASHED := --generate-hashes --constraint constraints.txt
 # By the environment, because that holds for what builds restow too.
 INSTALL := $(if $(CONSTRAINTS),PIP_CONSTRAINT=$(CONSTRAINTS) )$(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test fuzz check fix docs bench bench-placement bench-landing bench-loops bench-live bench-simulate bench-simulators oracle e2e again requirements clean
+.PHONY: demo test fuzz check fix docs bench bench-placement bench-landing bench-loops bench-live bench-simulate bench-simulators oracle e2e faults again requirements clean
 
 demo: $(VENV)/installed                 ## A plan for a bundled cluster: a table here, and an HTML report.
 	@mkdir -p $(DEMO)
@@ -46,6 +46,10 @@ oracle: $(VENV)/developing              ## Build the real Go program and compare
 e2e: $(VENV)/developing                 ## Build a real control plane and test on it; no test may take longer than TIMEOUT=600 seconds (0: any time).
 	PYTHONPATH=tests $(BIN)/python -m e2e.build
 	$(BIN)/python -m pytest -m e2e --timeout $(or $(TIMEOUT),600)
+
+faults: $(VENV)/developing              ## Seeded runs on real control planes in which something goes wrong, and the counts that have to be 0 (SEEDS=0:1000 JOBS=2).
+	PYTHONPATH=tests $(BIN)/python -m e2e.build
+	PYTHONPATH=tests $(BIN)/python -m e2e.fault_counts $(or $(SEEDS),0:60) --jobs $(or $(JOBS),2)
 
 again: $(VENV)/developing               ## The tests that failed last, once more, if all of them may fail by chance (tests/flaky_tests.toml).
 	$(BIN)/python tests/flaky.py --timeout $(or $(TIMEOUT),600)

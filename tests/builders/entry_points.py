@@ -11,13 +11,22 @@ import pytest
 
 from restow import installed_packages
 from restow.scheduling.configuration import installed_plugins
+from restow.workloads import groups
 
 
 @contextmanager
-def entry_points(*points: EntryPoint | SimpleNamespace) -> Iterator[None]:
-    """The only entry points that there are, in every group; what is kept of others is forgotten, before and after."""
+def entry_points(*points: EntryPoint | SimpleNamespace, only: str = "") -> Iterator[None]:
+    """The only entry points that there are; what is kept of others is forgotten, before and after.
+
+    They are in one group, or else in every group from which parts are taken by their names: all kinds of groups of pods
+    that are installed are used.
+    """
+
+    def found(*, group: str) -> tuple[EntryPoint | SimpleNamespace, ...]:
+        return points if group == only or (not only and group != groups.ENTRY_POINTS) else ()
+
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(installed_packages, "entry_points", lambda group: points)
+        patched.setattr(installed_packages, "entry_points", found)
         forget_packages()
         try:
             yield

@@ -70,6 +70,7 @@ def a_move(
         target=target,
         certainty=certainty if target else None,
         probability=1.0 if target and certainty == "certain" else probability,
+        target_probability=(1.0 if len(winners) == 1 else None) if target and certainty else None,
         candidates=winners,
         candidate_count=len(winners),
         profile="default",
@@ -86,7 +87,14 @@ def a_steered_move(pod: str, route: tuple[str, str]) -> Move:
 def a_likely_move(pod: str, route: tuple[str, str], probability: float = 0.93) -> Move:
     """One move that is in vain where its replacement lands on the other candidate, ``node-9``."""
     move = a_move(pod, route, certainty="likely", probability=probability, candidates=(route[1], "node-9"))
-    return structs.replace(move, probabilities=(probability, round(1 - probability, 4)), in_vain=("node-9",))
+    figures = (probability, round(1 - probability, 4))
+    return structs.replace(move, probabilities=figures, target_probability=probability, in_vain=("node-9",))
+
+
+def an_open_move(pod: str, route: tuple[str, str], chances: tuple[float, ...]) -> Move:
+    """One move that gains on every node that could win; the target has the first chance, nodes of other names the rest."""
+    nodes = (route[1], *(f"other-{number}" for number in range(1, len(chances))))
+    return structs.replace(a_move(pod, route, candidates=nodes), probabilities=chances, target_probability=chances[0])
 
 
 def a_clearance(pod: str, node: str) -> Move:

@@ -17,11 +17,13 @@ from restow.cluster.pods_now import PodNow
 from restow.descheduling.plan import Fenced, Metadata
 from restow.descheduling.saved_plan import SavedPlan
 from restow.policies.load import load_policy
+from restow.running import guards
 from restow.running.applying import Order
 from restow.running.offering import UNSTEERED
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE
+from running.guarded import path_of
 from running.hearing import Heard
-from running.test_steering import GUARD, offers
+from running.test_steering import offers
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]
 
@@ -60,9 +62,11 @@ async def test_what_is_missing_when_it_begins_is_told_and_nothing_is_steered() -
     heard = Heard()
     live: Any = Quiet({"a": []})
     async with a_double() as double, an_api(double.url) as api:
-        double.answers("GET", GUARD, a_status(404, "NotFound"))
         offers(double)
+        double._answers["GET", path_of(guards.FENCING, "ValidatingAdmissionPolicyBinding")] = [
+            a_status(404, "NotFound")
+        ]
         async with a_session("NoSchedule")._steering(always, live, api, heard.log) as choice:
             assert choice == UNSTEERED
     (said,) = heard.messages
-    assert said.startswith("replacements are not steered: there is no ValidatingAdmissionPolicyBinding restow-fencing")
+    assert said.startswith("replacements are not steered: there is no ValidatingAdmissionPolicyBinding restow-fencing,")

@@ -147,8 +147,8 @@ class TestSteering:
 
     def test_a_steered_pod_says_where_to(self, restow, one_to_be_emptied):
         told = words(restow("explain", "pod", "default/p0", *one_to_be_emptied, "--steering", "nominate").out)
-        assert "to n2, steered" in told
+        assert "to n2 steered gain certain" in told
 
     def test_the_node_that_takes_it_says_so(self, restow, one_to_be_emptied):
         told = words(restow("explain", "node", "n2", *one_to_be_emptied, "--steering", "nominate").out)
-        assert "default/p0 from n1, steered HighNodeUtilization" in told
+        assert "default/p0 from n1 to n2 steered, gain certain HighNodeUtilization" in told

@@ -14,8 +14,8 @@ from restow.descheduling.plan import Plan
 from restow.sources.kubectl import USAGE
 
 FORMS = {
-    "table": "1 move, certain",
-    "wide": "CERTAINTY",
+    "table": "1 move, its gain is certain; 1 target certain",
+    "wide": "GAIN",
     "json": '"kind": "Plan"',
     "yaml": "kind: Plan",
     "html": "<!doctype html>",
@@ -265,4 +265,7 @@ class TestSteeringNote:
         assert "Steering would" not in restow(*plan_arguments).out
 
     def test_what_it_does_is_what_it_said(self, restow, one_to_be_emptied):
-        assert "2 moves, all steered" in restow("plan", *one_to_be_emptied, "--steering", "nominate").out
+        assert (
+            "2 moves, the gain of all is certain; 2 targets steered"
+            in restow("plan", *one_to_be_emptied, "--steering", "nominate").out
+        )

@@ -9,6 +9,7 @@ test's own event loop, so with looptime its pauses cost nothing.
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import ssl
 from collections import defaultdict
@@ -91,6 +92,11 @@ def an_answer(value: Any, status: int = 200, **headers: str) -> Answer:
     """An object as JSON; ``Retry_After`` becomes a header with hyphens."""
     named = {name.replace("_", "-"): text for name, text in headers.items()}
     return Answer((json.dumps(value).encode(),), status, named)
+
+
+def packed(*parts: bytes) -> Answer:
+    """A body in gzip, each part as a member of its own."""
+    return Answer((b"".join(map(gzip.compress, parts)),), headers={"Content-Encoding": "gzip"})
 
 
 def a_status_object(code: int, reason: str = "", message: str = "", **details: Any) -> dict[str, Any]:

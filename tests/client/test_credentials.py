@@ -16,7 +16,7 @@ import trustme
 import yaml
 
 from client.configurations import a_kubeconfig, a_plugin
-from client.double import Double, a_double, a_status, an_answer
+from client.double import Double, a_double, a_status, an_answer, packed
 from restow.client.connection import in_cluster
 from restow.client.credentials import Credentials, TokenFile
 from restow.client.errors import NoCredentials
@@ -244,6 +244,20 @@ async def test_an_expired_web_token_is_traded_and_both_tokens_are_written_back(
     assert saved["users"][0]["user"]["auth-provider"]["config"]["id-token"] == fresh
     assert saved["users"][0]["user"]["auth-provider"]["config"]["refresh-token"] == "r2"
     assert 'client-id: "y"' in (tmp_path / "config").read_text(), "kubectl takes a bare y for true"
+
+
+async def test_a_provider_whose_answer_is_too_large_is_named(tmp_path: Path, provider: Double) -> None:
+    provider.answers("POST", "/token", packed(b'{"id_token": "' + b"0" * (2 << 20) + b'"}'))
+
+    with pytest.raises(NoCredentials, match=r"no new token: https://.*/token answered with more than 1 MiB"):
+        await credentials_with(tmp_path, an_openid_user(provider.url, None, CA_PEM)).identity()
+
+
+async def test_a_provider_may_compress_its_answers(tmp_path: Path, provider: Double) -> None:
+    fresh = a_web_token("me", time.time() + 3_600)
+    provider.answers("POST", "/token", packed(json.dumps({"id_token": fresh}).encode()))
+
+    assert await token(credentials_with(tmp_path, an_openid_user(provider.url, None, CA_PEM))) == fresh
 
 
 async def test_a_provider_that_keeps_its_refresh_token(tmp_path: Path, provider: Double) -> None:

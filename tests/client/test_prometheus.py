@@ -68,6 +68,14 @@ async def test_the_history_of_a_query_has_the_samples_of_each_series_in_order(do
     assert answer.samples == (Sample("a", 0.5, 5.0), Sample("a", 0.75, 65.0))
 
 
+@pytest.mark.parametrize("bad", ["1_000", "x", "", "0x10", "1 2"])
+async def test_a_value_that_is_no_number_takes_nothing_from_other_nodes(double: Double, bad: str) -> None:
+    double.answers("GET", QUERY, a_vector(({"instance": "a"}, 5, bad), ({"instance": "b"}, 5, "1e-03")))
+    first, second = (await asked(double)).samples
+    assert math.isnan(first.value)
+    assert second == Sample("b", 0.001, 5.0)
+
+
 async def test_an_empty_answer_has_no_samples(double: Double) -> None:
     double.answers("GET", QUERY, a_vector())
     assert (await asked(double)).samples == ()
@@ -113,9 +121,9 @@ async def test_a_query_that_prometheus_refuses_is_told_in_its_words(double: Doub
         pytest.param(Reply((b"<html>",)), r"is not complete JSON", id="page"),
         pytest.param(an_answer({"data": 5}), r"does not match the API", id="odd"),
         pytest.param(
-            an_answer({"data": {"resultType": "vector", "result": [{"value": [0, "x"]}]}}),
+            an_answer({"data": {"resultType": "vector", "result": [{"value": ["x", "0"]}]}}),
             r"answered what is no instant vector",
-            id="no number",
+            id="no time",
         ),
     ],
 )

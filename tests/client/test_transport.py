@@ -11,6 +11,7 @@ import pytest
 
 from client.double import Answer, Double, a_status, an_answer, an_api
 from restow import __version__
+from restow.client.connection import MOST_CONNECTIONS
 from restow.client.credentials import Identity
 from restow.client.errors import (
     ApiError,
@@ -258,3 +259,12 @@ async def test_a_request_in_flight_is_given_up_when_its_permission_ends(api: Api
     with pytest.raises(Unreachable):
         await api.send(Call("POST", PATH), permit=lambda: 5 - time())
     assert time() == pytest.approx(5, abs=0.1)
+
+
+async def test_requests_at_a_time_take_a_bounded_number_of_connections(api: Api, double: Double) -> None:
+    double.answers("GET", PATH, Answer((1.0, b"{}")))
+
+    await asyncio.gather(*(read(api) for _ in range(MOST_CONNECTIONS + 50)))
+
+    first = min(each.at for each in double.asked)
+    assert sum(each.at < first + 0.9 for each in double.asked) == MOST_CONNECTIONS

@@ -178,7 +178,11 @@ def test_the_pods_behind_the_gate_of_steering_are_known_as_they_come_and_go():
     store.add("Pod", [wire("Pod", a_pod("c", spec={"schedulingGates": [{"name": "restow.dev/steer-not"}]}))])
     assert [pod.name for pod in store.gated()] == ["a", "b"]
     assert [pod.is_gated for pod in (store.pod("default", name) for name in "abc")] == [True, True, False]
+    assert store.pod("default", "a").waits_for_others
+    store.add("Pod", [wire("Pod", a_pod("b", spec={"schedulingGates": [{"name": "restow.dev/steer"}]}))])
+    assert not store.pod("default", "b").waits_for_others
     store.add("Pod", [wire("Pod", a_pod("a", spec={"schedulingGates": [{"name": "other"}]}))])
+    assert not store.pod("default", "a").waits_for_others
     assert [pod.name for pod in store.gated()] == ["b"]
     store.remove("Pod", "default", "b")
     assert store.gated() == []

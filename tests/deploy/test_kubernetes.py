@@ -23,6 +23,7 @@ from restow.client.resources import (
     MUTATING_POLICY_BINDINGS,
     MUTATING_WEBHOOKS,
     RESOURCES,
+    VALIDATING_POLICIES,
     VALIDATING_POLICY_BINDINGS,
     Resource,
 )
@@ -38,8 +39,8 @@ from restow.pressure.marking import Mark
 from restow.pressure.rules import read_rules
 from restow.running import cycles
 from restow.running.background import ENDS_WITHIN
-from restow.running.fences import GUARD
 from restow.running.gating import BINDING, CONFIGURATION
+from restow.running.guards import FENCING, STEERING
 from restow.running.liveness import MOST_LAG
 from restow.running.logs import Log
 
@@ -109,21 +110,25 @@ def test_steering_is_granted_apart_and_no_more_than_it_writes():
         right(RESOURCES["Pod"], "patch"),
         right(RESOURCES["Pod"], "patch", "status"),
         right(MUTATING_POLICY_BINDINGS, "get"),
+        right(VALIDATING_POLICIES, "get"),
+        right(VALIDATING_POLICY_BINDINGS, "get"),
     }
     assert granted(roles["restow-steering"]["rules"]) == wanted
     assert roles["restow-gating"]["kind"] == "Role"
     assert granted(roles["restow-gating"]["rules"]) == {right(CONFIG_MAPS, "patch")}
     named = [rule["resourceNames"] for role in roles.values() for rule in role["rules"] if "resourceNames" in rule]
-    assert named == [[BINDING], [CONFIG_MAP]]
+    assert named == [[BINDING], [STEERING.name], [CONFIG_MAP]]
 
 
 def test_fencing_is_granted_apart_and_no_more_than_it_writes():
     roles = {each["kind"]: each for each in documents(KUBERNETES / "fencing" / "rights.yaml")[::2]}
     assert granted(roles["ClusterRole"]["rules"]) == {
         right(RESOURCES["Node"], "patch"),
+        right(VALIDATING_POLICIES, "get"),
         right(VALIDATING_POLICY_BINDINGS, "get"),
     }
-    assert [rule["resourceNames"] for rule in roles["ClusterRole"]["rules"] if "resourceNames" in rule] == [[GUARD]]
+    (named,) = (rule["resourceNames"] for rule in roles["ClusterRole"]["rules"] if "resourceNames" in rule)
+    assert named == [FENCING.name]
     create, rest = roles["Role"]["rules"]
     assert granted([create]) == {right(LEASES, "create")}
     assert granted([rest]) == {right(LEASES, "get"), right(LEASES, "update")}
@@ -138,7 +143,7 @@ def test_whoever_patches_nodes_is_held_to_one_taint():
     assert guard["matchConstraints"]["resourceRules"][0]["resources"] == ["nodes", "nodes/status"]
     assert all(f"taint.key != '{FENCE}'" in each["expression"] for each in guard["variables"])
     binding = only(objects, "ValidatingAdmissionPolicyBinding")
-    assert binding["metadata"]["name"] == GUARD
+    assert binding["metadata"]["name"] == FENCING.name
     assert binding["spec"]["validationActions"] == ["Deny"]
 
 
@@ -187,12 +192,26 @@ def test_the_service_of_the_webhook_is_where_the_server_is():
 
 def test_whoever_patches_pods_is_held_to_less():
     """Without the policy the right to patch pods would be one to change their images."""
-    guard = only(manifests(KUBERNETES / "steering"), "ValidatingAdmissionPolicy")["spec"]
+    guard, binding = (each["spec"] for each in named(STEERING.name))
     assert guard["failurePolicy"] == "Fail"
     assert guard["matchConstraints"]["resourceRules"][0]["resources"] == ["pods", "pods/status"]
-    assert only(manifests(KUBERNETES / "steering"), "ValidatingAdmissionPolicyBinding")["spec"][
-        "validationActions"
-    ] == ["Deny"]
+    assert binding["validationActions"] == ["Deny"]
+
+
+def named(name):
+    """A validating policy of steering, and its binding."""
+    kinds = (VALIDATING_POLICIES.kind, VALIDATING_POLICY_BINDINGS.kind)
+    found = {each["kind"]: each for each in manifests(KUBERNETES / "steering") if each["metadata"]["name"] == name}
+    return [found[kind] for kind in kinds]
+
+
+def test_nobody_else_gives_the_gate_and_no_pod_needs_the_policy_to_start():
+    policy, binding = (each["spec"] for each in named("restow-steering-gate"))
+    gating = only(manifests(KUBERNETES / "steering"), "MutatingAdmissionPolicyBinding")["spec"]
+    assert policy["failurePolicy"] == "Ignore"
+    assert (binding["validationActions"], binding["paramRef"]) == (["Deny"], gating["paramRef"])
+    (condition,) = policy["matchConditions"]
+    assert f"gate.name == '{STEERING_GATE}'" in condition["expression"]
 
 
 @pytest.mark.parametrize("file", RULES)

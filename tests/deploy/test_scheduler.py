@@ -61,6 +61,30 @@ class TestManifests:
         assert rest["resourceNames"] == [settings.lease.name]
         assert documents(self.FOLDER / "kustomization.yaml")[0]["namespace"] == settings.namespace
 
+    def test_its_account_is_held_to_less_and_its_profiles_are_named(self):
+        policy = only(self.objects(), "ValidatingAdmissionPolicy")["spec"]
+        assert policy["failurePolicy"] == "Fail"
+        binding = only(self.objects(), "ValidatingAdmissionPolicyBinding")["spec"]
+        assert (binding["validationActions"], "matchResources" in binding) == (["Deny"], False)
+        guarded = {
+            (resource, operation)
+            for rule in policy["matchConstraints"]["resourceRules"]
+            for resource in rule["resources"]
+            for operation in rule["operations"]
+        }
+        assert guarded == {
+            ("pods", "UPDATE"),
+            ("pods", "DELETE"),
+            ("pods/status", "UPDATE"),
+            ("pods/binding", "CREATE"),
+            ("persistentvolumes", "UPDATE"),
+            ("persistentvolumeclaims", "UPDATE"),
+        }
+        configuration = read_scheduler_config(str(self.FOLDER / "scheduler.yaml"))
+        named = next(each["expression"] for each in policy["variables"] if each["name"] == "profiles")
+        settings = scheduler_settings(self.flags(), configuration)
+        assert named == str([profile.name for profile in settings.profiles])
+
     def test_every_rule_has_a_comment_that_says_why(self):
         lines = (self.FOLDER / "rights.yaml").read_text().splitlines()
         above = [before for before, line in pairwise(lines) if line.startswith("  - apiGroups")]
@@ -117,6 +141,8 @@ class TestChart:
             ("replicas: 2", 1),
             ("- --v=1", 1),
             ("namespace: kube-system", 2),
+            ("['my-scheduler']", 1),
+            (":kube-system:", 1),
         ):
             assert text.count(replaced) == times
 

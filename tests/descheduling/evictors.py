@@ -44,7 +44,7 @@ def an_evictor(
             state=state,
             fit=fit,
             labels=labels,
-            opt_out=namespace_checks(namespaces, state.cluster),
+            vetoes=namespace_checks(namespaces, state.cluster),
             now=parse_time(NOW),
         ),
         state,

@@ -236,6 +236,20 @@ def _lift(question: Question, pod: Object, ref: tuple[str, str], message: str) -
     elif when := re.fullmatch(r"at (\S+), when it is older than minPodAge", message):
         return replace(question, now=when[1])
     else:
+        return _lift_veto(question, pod, message)
+    return question
+
+
+def _lift_veto(question: Question, pod: Object, message: str) -> Question:
+    if when := re.fullmatch(r"at (\S+), when its annotation \S+ ends", message):
+        return replace(question, now=when[1])
+    if gone := re.fullmatch(r"without its annotation (\S+)", message):
+        del pod["metadata"]["annotations"][gone[1]]
+    elif gone := re.fullmatch(r"without the annotation (\S+) of (\S+)", message):
+        del question.find("Node", gone[2])["metadata"]["annotations"][gone[1]]
+    elif switch := re.fullmatch(r"with vetoes.(\S+): false in the policy's restow section", message):
+        question.policy.setdefault("restow", {}).setdefault("vetoes", {})[switch[1]] = False
+    else:
         _opt_out(question.find("Namespace", pod["metadata"].get("namespace", "default")), message)
     return question
 

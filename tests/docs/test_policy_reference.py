@@ -10,11 +10,12 @@ import msgspec
 import pytest
 
 from docs.pages import prose, rows, section, text_of
+from restow.cluster.closed_nodes import LEAVING
 from restow.descheduling.registry import plugins
 from restow.documents.shapes import Duration
 from restow.kube.duration import format_duration
 from restow.kube.objects import LabelSelector
-from restow.policies.policy import RestowSettings, UsageSettings
+from restow.policies.policy import RestowSettings, UsageSettings, VetoSettings
 from restow.policies.wire import DeschedulerPolicy
 
 PAGE = prose(text_of("docs/reference/policy.md"))
@@ -101,6 +102,23 @@ def test_every_setting_of_usage_has_a_row_with_its_default():
     for field in fields:
         default = format_duration(field.default) if is_duration(field) else field.default
         assert written[f"usage.{field.encode_name}"][1].replace("1h", "1h0m0s").replace("5m", "5m0s") == shown(default)
+
+
+def test_every_veto_has_a_row_with_its_default():
+    fields = msgspec.structs.fields(VetoSettings)
+    written = rows(section(PAGE, "## Vetoes of other controllers"))
+    assert {name for name in written if name.startswith("vetoes.")} == {
+        f"vetoes.{field.encode_name}" for field in fields
+    }
+    for field in fields:
+        default = format_duration(field.default) if is_duration(field) else field.default
+        assert written[f"vetoes.{field.encode_name}"][1].replace("15m", "15m0s") == shown(default)
+
+
+def test_every_taint_of_a_leaving_node_is_named():
+    table = section(PAGE, "## Vetoes of other controllers")
+    for key in LEAVING:
+        assert key in table or f".../{key.partition('/')[2]}" in table
 
 
 def is_duration(field: msgspec.structs.FieldInfo) -> bool:

@@ -16,6 +16,7 @@ from typing import Self
 from prometheus_client.parser import text_string_to_metric_families
 
 from e2e.child import Child
+from e2e.clock import WallClock
 from e2e.ports import HOST, free_ports
 from e2e.running import Samples, page
 from e2e.waiting import wait_until
@@ -26,7 +27,10 @@ PATIENCE = 120.0
 
 
 class Scheduler:
-    """One process in its ``with`` block; ``flags`` are more of them, ``open_paths`` the pages that need no token."""
+    """One process in its ``with`` block; ``flags`` are more of them, ``open_paths`` the pages that need no token.
+
+    Its wall clock can be set where it is given one.
+    """
 
     def __init__(
         self,
@@ -35,14 +39,19 @@ class Scheduler:
         *flags: str,
         name: str = "scheduler",
         open_paths: str = "/healthz,/readyz,/livez,/metrics,/configz",
+        clock: WallClock | None = None,
     ) -> None:
         self.log = directory / f"{name}.log"
         self.port = free_ports(1)[0]
         opened = f"--authorization-always-allow-paths={open_paths}"
         served = (f"--bind-address={HOST}", f"--secure-port={self.port}", opened)
-        command = [*COMMAND, f"--kubeconfig={kubeconfig}", "--v=2", *served, *flags]
+        program = COMMAND if clock is None else (*clock.program[:-1], "scheduler")
+        self.clock = clock
+        command = [*program, f"--kubeconfig={kubeconfig}", "--v=2", *served, *flags]
         sources = {"PYTHONPATH": os.pathsep.join(sys.path)}
-        self._child = Child(command, self.log, environment=os.environ | sources)
+        self._child = Child(
+            command, self.log, environment={**os.environ, **sources, **(clock.environment if clock else {})}
+        )
 
     def __enter__(self) -> Self:
         self.start()

@@ -11,9 +11,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
+from http.client import HTTPException
 from random import Random
 
 from builders import Object
+from e2e.clock import WallClock
 from e2e.control_plane import ControlPlane
 from e2e.fake_nodes import a_fake_node
 from e2e.fault_proxy import FaultProxy
@@ -22,6 +24,7 @@ from e2e.rest import RefusedError
 from e2e.running import Descheduler
 from e2e.shipped import NAMESPACE, without
 from e2e.steered import CONFIG_MAP, gated
+from e2e.waiting import wait_until
 from e2e.workloads import replica_set
 
 #: The calls of a steered move, in order.
@@ -34,6 +37,8 @@ STEPS = (
 #: The nodes that pods are steered to.
 TARGETS = ("node-1", "node-2")
 CPU = "4"
+#: Seconds for everything to be as it should be again, on busy cores.
+PATIENCE = 120.0
 #: What acts for the control plane.
 _CONTROLLERS = ("kube-scheduler", "kube-controller-manager", "kwok")
 #: What a replica tells once it has begun to work: alone or as leader, or beside one.
@@ -81,6 +86,8 @@ class Scene:
     chance: Random
     #: The first leads.
     runs: list[Descheduler]
+    #: Of each.
+    clocks: list[WallClock] = field(default_factory=list)
     #: Whether what waits cannot be let go now, since nobody may or can.
     is_excused: bool = field(default=False, init=False)
     #: Who is not started again, as a kubelet would.
@@ -161,6 +168,50 @@ def api_server_killed(scene: Scene) -> Iterator[None]:
     time.sleep(scene.chance.uniform(0, 3))
     scene.plane.restart("kube-apiserver")
     yield
+
+
+#: Seconds for which etcd stands still: longer than any request of steering waits.
+ETCD_STOPPED = 20.0
+
+
+@contextmanager
+def etcd_stopped(scene: Scene) -> Iterator[None]:
+    """etcd stands still: the API server answers no write, and goes on with those that it has begun."""
+    with standing_still(scene.plane):
+        scene.is_excused = True
+        time.sleep(ETCD_STOPPED)
+    wait_until("the API server writes again", lambda: writes(scene.plane), PATIENCE)
+    scene.is_excused = False
+    yield
+
+
+@contextmanager
+def standing_still(plane: ControlPlane) -> Iterator[None]:
+    """etcd does nothing meanwhile."""
+    plane.pause("etcd")
+    try:
+        yield
+    finally:
+        plane.resume("etcd")
+
+
+def writes(plane: ControlPlane) -> bool:
+    """Whether the API server carries out a write."""
+    try:
+        plane.admin.patch("Namespace", "default", {"metadata": {"annotations": {"written": str(time.time())}}})
+    except (OSError, HTTPException, RefusedError):
+        return False
+    return True
+
+
+@contextmanager
+def clock_off(scene: Scene) -> Iterator[None]:
+    """The leader's wall clock is minutes or hours ahead of everybody else's, or behind, until it is set again."""
+    seconds = scene.chance.choice((-1, 1)) * scene.chance.choice((90.0, 600.0, 3600.0, 86400.0))
+    scene.clocks[0].set_by(seconds)
+    time.sleep(scene.chance.uniform(0, 8))
+    yield
+    scene.clocks[0].set_by(0)
 
 
 @contextmanager
@@ -262,6 +313,10 @@ FAULTS: tuple[tuple[Fault, int], ...] = (
     (frozen, 2),
     (api_server_killed, 1),
     (api_server_killed, 2),
+    (etcd_stopped, 1),
+    (etcd_stopped, 2),
+    (clock_off, 1),
+    (clock_off, 2),
     (object_deleted, 1),
     (right_revoked, 1),
     (target_deleted, 1),
@@ -272,3 +327,5 @@ FAULTS: tuple[tuple[Fault, int], ...] = (
     (watches_cut, 1),
     (calls_fail, 1),
 )
+#: Those that take pods away by themselves, whatever budgets say.
+TAKES_PODS: tuple[Fault, ...] = (target_deleted, gated_deleted)

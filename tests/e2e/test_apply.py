@@ -157,6 +157,80 @@ def test_a_plan_that_is_stale_in_six_ways_is_carried_out_where_it_still_holds(
     assert evictions(town) == ["web"]
 
 
+def a_pair(town: ControlPlane, labels: Object, **pod: Any) -> None:
+    """Two pods of one group on node-1 that have to go to node-2."""
+    made_on_node_1(town, *(stateful_set(name, labels=labels, **pod) for name in ("head", "work")))
+    live_at(town, head="node-2", work="node-2")
+
+
+def test_a_group_moves_as_a_whole_if_the_policy_says_so_and_stays_by_default(
+    town: ControlPlane, tmp_path: Path
+) -> None:
+    a_pair(town, {"ray.io/cluster": "ray"})
+    plan = planned(town, tmp_path, HOME)
+    assert (plan["moves"], {each["code"] for each in plan["refusals"]}) == ([], {"GroupMember"})
+    plan = planned(town, tmp_path, HOME | {"restow": {"groups": "together"}})
+    assert {each["proposal"]["purpose"] for each in plan["moves"]} == {"move RayCluster default/ray"}
+
+    made_on_node_1(town, stateful_set("late", labels={"ray.io/cluster": "ray"}))
+    status, result = applied(town, tmp_path)
+    assert results(result, "code") == {"head": "GroupMember", "work": "GroupMember"}
+    town.admin.delete("StatefulSet", "late")
+    wait_until("the third pod is gone", lambda: not pods_of(town.admin, "late"), PATIENCE)
+    status, result = applied(town, tmp_path)
+    assert (status, results(result)) == (0, {"head": "moved", "work": "moved"})
+    assert results(result, "landed") == {"head": "node-2", "work": "node-2"}
+
+
+def test_pods_that_go_because_their_group_restarts_are_moved_too(town: ControlPlane, tmp_path: Path) -> None:
+    """The test is the controller of LeaderWorkerSets: once one pod of the group goes, it deletes the other."""
+    lws = "leaderworkerset.sigs.k8s.io"
+    labels = {f"{lws}/name": "llm", f"{lws}/group-index": "0"}
+    a_pair(town, labels, annotations={"test/delete-delay": "5s"})
+    planned(town, tmp_path, HOME | {"restow": {"groups": "together"}})
+    before = len(evictions(town))
+    command = [*COMMAND, "apply", "plan.json", "--yes", "-o", "json", "--kubeconfig", str(town.kubeconfig)]
+    with subprocess.Popen(command, cwd=tmp_path, text=True, **PIPES) as running:
+        wait_until("the first pod goes", lambda: len(evictions(town)) > before, PATIENCE)
+        town.admin.delete("Pod", {"head": "work-0", "work": "head-0"}[evictions(town)[-1]])
+        out, err = running.communicate(timeout=PATIENCE)
+    assert out, err
+    result = json.loads(out)
+    assert (running.returncode, results(result)) == (0, {"head": "moved", "work": "moved"}), err
+    assert len(evictions(town)) == before + 1
+
+
+def test_what_others_forbid_since_the_plan_is_respected(town: ControlPlane, tmp_path: Path) -> None:
+    """Karpenter, the autoscaler, a node that is to be removed; and one pod about which nobody says anything."""
+    admin = town.admin
+    made_on_node_1(town, *map(deployment, ("disrupt", "unsafe", "leaving", "web")))
+    live_at(town, disrupt="node-2", unsafe="node-2", web="node-2", leaving="node-3")
+    assert len(planned(town, tmp_path, HOME)["moves"]) == 4
+    before = len(evictions(town))
+
+    annotations = {
+        "disrupt": {"karpenter.sh/do-not-disrupt": "1h"},
+        "unsafe": {"cluster-autoscaler.kubernetes.io/safe-to-evict": "false"},
+    }
+    for app, annotation in annotations.items():
+        (pod,) = pods_of(admin, app)
+        admin.patch("Pod", pod["metadata"]["name"], {"metadata": {"annotations": annotation}})
+    candidate = {"key": "DeletionCandidateOfClusterAutoscaler", "value": "1", "effect": "PreferNoSchedule"}
+    admin.patch("Node", "node-3", {"spec": {"taints": [candidate]}})
+    try:
+        status, result = applied(town, tmp_path)
+    finally:
+        admin.patch("Node", "node-3", {"spec": {"taints": None}})
+    refused = {"disrupt": "Vetoed", "unsafe": "Vetoed", "leaving": "Vetoed"}
+    assert results(result, "code") == refused | {"web": ""}
+    assert results(result, "message")["leaving"].startswith("node-3, where it would land, is about to be removed")
+    assert (status, results(result, "landed")["web"]) == (0, "node-2")
+    assert evictions(town)[before:] == ["web"]
+    again = planned(town, tmp_path, HOME)
+    codes = {each["pod"]["name"].partition("-")[0]: each["code"] for each in again["refusals"]}
+    assert codes == {"disrupt": "DoNotDisrupt", "unsafe": "NotSafeToEvict"}
+
+
 def test_while_no_window_is_open_nothing_is_done(town: ControlPlane, tmp_path: Path) -> None:
     made_on_node_1(town, deployment("web"))
     live_at(town, web="node-2")
@@ -217,7 +291,7 @@ def test_ctrl_c_begins_nothing_more_and_follows_what_was_evicted(town: ControlPl
 class TestSteered:
     def test_replacements_go_where_the_plan_says_and_no_entry_is_left(self, town: ControlPlane, tmp_path: Path) -> None:
         """The stock scheduler would put them right back on the emptiest nodes."""
-        for thing in component("steering", "config-map", "gating"):
+        for thing in component("steering", "config-map", "gating", "guarding"):
             town.admin.create(thing)
         with town.cordoned(["node-3", "node-4"]):
             town.admin.create(deployment("base", 4, cpu="1"))
@@ -240,7 +314,7 @@ class TestSteered:
 def _is_steered(plane: ControlPlane, directory: Path) -> bool:
     """Whether the table says so."""
     ran = restow(plane, directory, "apply", "plan.json", "--dry-run")
-    return "4 moves, all steered" in ran.stdout
+    return "4 moves, the gain of all is certain; 4 targets steered" in ran.stdout
 
 
 class TestApiServerDown:

@@ -166,6 +166,7 @@ def steering_of(objects: list[Object]) -> dict[tuple[str, str], Object]:
     for each in objects:
         if each["metadata"]["name"] in {
             "restow-steering",
+            "restow-steering-gate",
             "restow-gating",
             "restow-steering-webhook",
             "restow-announced",
@@ -207,7 +208,7 @@ def test_the_chart_refuses_a_cron_job_that_steers_or_fences_unless_that_is_overr
 @pytest.mark.parametrize("way", WAYS)
 def test_the_component_for_steering_is_accepted(plane: ControlPlane, tmp_path: Path, way: str) -> None:
     found = steering_of(steered(tmp_path, way, components=OVERRIDDEN))
-    assert len(found) == 9
+    assert len(found) == 11
     assert {try_out(plane.admin, each).status for each in found.values()} == {201}
 
 
@@ -217,6 +218,8 @@ def test_steering_is_in_the_namespace_of_the_account_and_holds_that_account(tmp_
     assert "kube-system" not in json.dumps(list(found.values()))
     binding = found["MutatingAdmissionPolicyBinding", "restow-steering"]
     assert binding["spec"]["paramRef"]["namespace"] == found["ConfigMap", "restow-steering"]["metadata"]["namespace"]
+    refusing = found["ValidatingAdmissionPolicyBinding", "restow-steering-gate"]
+    assert refusing["spec"]["paramRef"] == binding["spec"]["paramRef"]
     (held,) = found["ValidatingAdmissionPolicy", "restow-steering"]["spec"]["matchConditions"]
     assert held["expression"] == "request.userInfo.username == 'system:serviceaccount:tools:restow'"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -20,7 +21,7 @@ from e2e.running import Descheduler
 from e2e.shipped import NAMESPACE, USER, kubeconfig_of_restow, without
 from e2e.steered import CONFIG_MAP, DONE, PACK, STEERED, entries, gated, install, nodes_of, spread_out, web
 from e2e.waiting import wait_until
-from e2e.workloads import is_ready, pods_of, replica_set, stateful_set, wait_for_ready
+from e2e.workloads import deployment, is_ready, pods_of, replica_set, stateful_set, wait_for_ready
 
 pytestmark = pytest.mark.e2e
 
@@ -154,6 +155,116 @@ def test_after_an_accident_everything_can_be_let_go_by_hand(spread: ControlPlane
     assert done.returncode == 0, done.stderr
     assert "  default/late-" in done.stdout
     assert gated(spread) == []
+
+
+GATE = {"schedulingGates": [{"name": "restow.dev/steer"}]}
+
+
+def test_nobody_else_gives_pods_the_gate(spread: ControlPlane) -> None:
+    """Neither a bare pod nor a template: whoever may create pods could have restow release any number of them."""
+    container = {"name": "main", "image": "web"}
+    bare: Object = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "bare", "namespace": "default"},
+        "spec": {"containers": [container], **GATE},
+    }
+    with pytest.raises(RefusedError, match="only restow gives pods the scheduling gate"):
+        spread.admin.create(bare)
+    spread.admin.create(deployment("gated", 1, cpu="100m", spec=GATE))
+
+    def problems() -> str:
+        found = [each for each in spread.admin.items("ReplicaSet", "default") if owner(each) == "gated"]
+        return json.dumps([each.get("status", {}).get("conditions") for each in found])
+
+    wait_until("its pod is refused", lambda: "only restow gives pods" in problems())
+    assert pods_of(spread.admin, "gated") == []
+    spread.admin.create({**bare, "spec": {"containers": [container], "schedulingGates": [{"name": "other"}]}})
+    spread.admin.delete("Pod", "bare", at_once=True)
+
+
+#: Pods that a tenant creates with the gate.
+CROWD = int(os.environ.get("RESTOW_E2E_GATED", "300"))
+
+
+def test_any_number_of_pods_that_bring_the_gate_along_take_few_connections(
+    spread: ControlPlane, tmp_path: Path
+) -> None:
+    """Where the policy that refuses them is not installed."""
+    binding = spread.admin.get("ValidatingAdmissionPolicyBinding", "restow-steering-gate")
+    spread.admin.delete("ValidatingAdmissionPolicyBinding", "restow-steering-gate")
+    container = {"name": "main", "image": "web"}
+    stay = {"kubernetes.io/hostname": "nowhere"}
+    bare: Object = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "spec": {"containers": [container], "nodeSelector": stay, **GATE},
+    }
+
+    def accepted() -> bool:
+        metadata = {"name": "bare", "namespace": "default"}
+        return spread.admin.ask("POST", "/api/v1/namespaces/default/pods", {**bare, "metadata": metadata}).status == 201
+
+    wait_until("nothing refuses them", accepted)
+    try:
+        named = ({"name": f"gated-{at}", "namespace": "default"} for at in range(CROWD))
+        spread.admin.create_all([{**bare, "metadata": each} for each in named])
+        with restow(spread, tmp_path) as running:
+            descriptors = Path(f"/proc/{running.pid}/fd")
+            most = 0
+
+            def released() -> bool:
+                nonlocal most
+                most = max(most, len(list(descriptors.iterdir())))
+                return not gated(spread)
+
+            wait_until("none waits", released, timeout=120.0, every=0.02)
+            print(f"{CROWD} gated pods: {most} descriptors, {running.peak_rss() >> 20} MiB at most")
+            assert most < 150
+            running.send(signal.SIGTERM)
+            assert running.wait() == 0
+    finally:
+        spread.admin.create({key: binding[key] for key in ("apiVersion", "kind", "spec")} | {"metadata": GATE_BINDING})
+
+
+GATE_BINDING = {"name": "restow-steering-gate"}
+
+
+def owner(thing: Object) -> str:
+    return str(thing["metadata"].get("ownerReferences", [{"name": ""}])[0]["name"])
+
+
+@pytest.mark.parametrize("kind", ["ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"])
+def test_without_its_guard_nothing_is_steered_and_the_log_names_the_object(
+    spread: ControlPlane, tmp_path: Path, kind: str
+) -> None:
+    whole = spread.admin.get(kind, "restow-steering")
+    spread.admin.delete(kind, "restow-steering")
+    try:
+        with restow(spread, tmp_path) as running:
+            line = running.wait_for_line("replacements are not steered")
+            assert f"there is no {kind} restow-steering" in line
+            assert "deploy/kubernetes/steering/guarding.yaml" in line
+            running.wait_for_line(DONE)
+            running.send(signal.SIGTERM)
+            assert running.wait() == 0
+    finally:
+        spread.admin.create({each: whole[each] for each in ("apiVersion", "kind", "spec")} | {"metadata": NAMED})
+
+
+NAMED = {"name": "restow-steering"}
+
+
+def test_a_guard_that_only_warns_is_none(spread: ControlPlane, tmp_path: Path) -> None:
+    kind = "ValidatingAdmissionPolicyBinding"
+    spread.admin.patch(kind, "restow-steering", {"spec": {"validationActions": ["Warn"]}})
+    try:
+        with restow(spread, tmp_path) as running:
+            assert "its validationActions are Warn, without Deny" in running.wait_for_line("are not steered")
+            running.send(signal.SIGTERM)
+            assert running.wait() == 0
+    finally:
+        spread.admin.patch(kind, "restow-steering", {"spec": {"validationActions": ["Deny"]}})
 
 
 def creates_gated(cluster: ControlPlane) -> bool:

@@ -1,12 +1,11 @@
 """Whatever goes wrong in the middle of steered moves, nothing waits for long, nothing is lost, and nothing is left behind.
 
 A seed chooses the fault, the call of a steered move at which it happens, how many replicas of restow there are, and what is
-being moved. ``RESTOW_E2E_STEERING_FAULTS=0:500`` is the long form.
+being moved. ``RESTOW_E2E_STEERING_FAULTS=0:500`` is the long form, and ``make faults`` counts what must not be.
 """
 
 from __future__ import annotations
 
-import os
 import signal
 from collections import Counter
 from collections.abc import Iterator
@@ -17,8 +16,11 @@ from random import Random
 
 import pytest
 
+from e2e.clock import WallClock
 from e2e.control_plane import ControlPlane
+from e2e.crowds import Watchman
 from e2e.fake_nodes import is_usable
+from e2e.fault_counts import Counts, Run, check, evicted_twice, seeds_of
 from e2e.fault_proxy import FaultProxy
 from e2e.faults import Late, calls
 from e2e.gate_watch import GateWatch
@@ -26,24 +28,22 @@ from e2e.rest import name_of
 from e2e.running import Descheduler
 from e2e.shipped import LEASE, NAMESPACE
 from e2e.steered import DONE, PACK, entries, fill_two_nodes, gated, install
-from e2e.steering_faults import CPU, FAULTS, STEPS, TARGETS, Fault, Scene, Step, moving
+from e2e.steering_faults import CPU, FAULTS, PATIENCE, STEPS, TAKES_PODS, TARGETS, Fault, Scene, Step, moving
 from e2e.waiting import wait_until
-from e2e.workloads import deployment, is_ready, stateful_set, wait_for_ready
+from e2e.workloads import budget, deployment, is_ready, stateful_set, wait_for_ready
 
 pytestmark = pytest.mark.e2e
 
-_LONG = os.environ.get("RESTOW_E2E_STEERING_FAULTS")
-#: A right is revoked, the API server is killed, restow is killed, an admission policy is deleted.
-SEEDS = range(*map(int, _LONG.split(":"))) if _LONG else (9, 13, 31, 41)
+#: A right is revoked, the API server is killed, restow is killed, an admission policy is deleted, etcd stands still, and a
+#: clock is off.
+SEEDS = seeds_of("RESTOW_E2E_STEERING_FAULTS", (16, 18, 31, 7, 4, 23))
 #: Seconds that a pod may wait behind the gate while a replica of restow lives.
 LONGEST = 10.0
-#: Seconds for everything to be as it should be again, on busy cores.
-PATIENCE = 120.0
 _SLOW = {"test/delete-delay": "1s"}
 #: Cycles after which a step is not waited for any longer.
 _CYCLES = 3
 _FLAGS = ("--descheduling-interval=1s", "--v=3")
-_ELECTION = (
+ELECTION = (
     "--leader-elect",
     "--leader-elect-lease-duration=6s",
     "--leader-elect-renew-deadline=4s",
@@ -66,12 +66,14 @@ def test_whatever_goes_wrong_nothing_waits_and_nothing_is_lost(
     chance = Random(seed)
     fault, replicas = chance.choice(FAULTS)
     step, times = chance.choice(STEPS), chance.randint(1, 4)
+    what = f"{fault.__name__} at the {times}. {' '.join(step)}, {replicas} replicas"
     try:
         with _scene(cluster, tmp_path, chance, replicas) as scene:
-            _run(scene, fault, Step(calls(*step), times))
+            counts = _run(scene, fault, Step(calls(*step), times))
     except Exception as error:
-        error.add_note(f"seed {seed}: {fault.__name__} at the {times}. {' '.join(step)}, {replicas} replicas")
+        error.add_note(f"seed {seed}: {what}")
         raise
+    check(Run("steering", seed, what, counts))
 
 
 @contextmanager
@@ -82,10 +84,22 @@ def _scene(cluster: ControlPlane, directory: Path, chance: Random, replicas: int
         cluster.admin.delete("Lease", LEASE, NAMESPACE)
     with FaultProxy(cluster) as proxy, ExitStack() as stack:
         kubeconfig = proxy.kubeconfig_for({"token": cluster.token_of("restow", NAMESPACE)}, "steered")
-        flags = (*_FLAGS, *(_ELECTION if replicas > 1 else ()))
+        flags = (*_FLAGS, *(ELECTION if replicas > 1 else ()))
         names = [f"restow-{at}" for at in range(replicas)]
-        runs = [Descheduler(directory, policy=PACK, kubeconfig=kubeconfig, flags=flags, name=name) for name in names]
-        scene = Scene(cluster, proxy, chance, runs)
+        clocks = [WallClock(each) for each in _directories(directory, names)]
+        runs = [
+            Descheduler(
+                directory,
+                policy=PACK,
+                kubeconfig=kubeconfig,
+                flags=flags,
+                name=name,
+                program=clock.program,
+                environment=clock.environment,
+            )
+            for name, clock in zip(names, clocks, strict=True)
+        ]
+        scene = Scene(cluster, proxy, chance, runs, clocks)
         for run in runs:
             stack.callback(run.kill)
             scene.start(run)
@@ -93,43 +107,64 @@ def _scene(cluster: ControlPlane, directory: Path, chance: Random, replicas: int
         yield scene
 
 
-def _crowd(scene: Scene) -> None:
-    """A workload comes to the empty nodes; its pods are replaced at once, or once they are gone, which takes a while."""
+def _directories(parent: Path, names: list[str]) -> Iterator[Path]:
+    for name in names:
+        (parent / name).mkdir()
+        yield parent / name
+
+
+def _crowd(scene: Scene) -> tuple[str, int]:
+    """A workload with a budget comes to the empty nodes; its pods are replaced at once, or once they are gone, which takes a while.
+
+    Returns its name, and how many pods it has to have: one less than all of them.
+    """
     name, count, make = scene.chance.choice(
         (("web", 6, deployment), ("db", 3, partial(stateful_set, annotations=_SLOW)))
     )
     scene.plane.admin.create(make(name, count))
     wait_for_ready(scene.plane.admin, name, count, timeout=PATIENCE)
+    if scene.plane.admin.find("PodDisruptionBudget", name):
+        scene.plane.admin.delete("PodDisruptionBudget", name)
+    scene.plane.admin.create(budget(name, name, max_unavailable=1))
+    return name, count - 1
 
 
-def _run(scene: Scene, fault: Fault, step: Step) -> None:
-    """Let the fault happen at a step, and see that all is as it should be once it is put right."""
+def _run(scene: Scene, fault: Fault, step: Step) -> Counts:
+    """Let the fault happen at a step, and see that all is as it should be once it is put right; returns what was seen."""
     watch = GateWatch(scene.plane, lambda: scene.is_excused or not any(map(scene.lives, scene.runs)))
 
     def cycles() -> int:
         return len(scene.runs[0].lines(DONE))
 
-    with watch.watching():
+    watchman = Watchman()
+    scene.plane.audit.restart()
+    with ExitStack() as watching:
+        watching.enter_context(watch.watching())
         with ExitStack() as stack:
             with scene.plane.cordoned(list(TARGETS)):
-                _crowd(scene)
+                app, fewest = _crowd(scene)
+                watching.enter_context(watchman.watching(scene.plane))
                 done = cycles()
                 stack.enter_context(scene.proxy.trouble(step, Late(scene.chance.choice((0.0, 0.5)))))
             # Of some steps there are fewer, or a cycle has passed before anything could move.
             wait_until("the step is reached", lambda: step.reached.is_set() or cycles() > done + _CYCLES, PATIENCE)
             with fault(scene):
-                _wait_for_the_end(scene)
-        _wait_for_the_end(scene)
-    assert watch.longest < LONGEST
+                wait_for_the_end(scene)
+        wait_for_the_end(scene)
     wait_until("all replicas live", lambda: all(map(scene.lives, scene.runs)), PATIENCE)
     for run in scene.runs:
         assert not run.lines("Traceback")
         run.send(signal.SIGTERM)
         assert run.wait() == 0
     assert (gated(scene.plane), entries(scene.plane)) == ([], {})
+    return Counts(
+        gated_too_long=sum(waited > LONGEST for waited in watch.waited.values()),
+        evicted_twice=evicted_twice(scene.plane, "web"),
+        budgets_violated=int(fault not in TAKES_PODS and watchman.fewest[app] < fewest),
+    )
 
 
-def _wait_for_the_end(scene: Scene) -> None:
+def wait_for_the_end(scene: Scene) -> None:
     """Until every workload is complete and ready, nothing waits behind the gate, and a cycle has ended since."""
 
     def well() -> bool:

@@ -13,6 +13,7 @@ import looptime
 
 from restow.client import eviction
 from restow.client.leadership import Permit, always
+from restow.cluster.nodes import NodeRow
 from restow.cluster.pod_values import Flag, Phase
 from restow.cluster.pods_now import PodNow
 from restow.descheduling.plan import Move, OwnerRef, PodRef
@@ -105,6 +106,8 @@ class Double:
     wanted: dict[str, int] = field(default_factory=dict)
     #: What namespaces say of evictions.
     annotations: dict[str, str] = field(default_factory=dict)
+    #: What is known of nodes.
+    rows: dict[str, NodeRow] = field(default_factory=dict)
     #: Kinds that are not known any more.
     hidden: set[str] = field(default_factory=set)
     #: Seconds since kinds were heard of.
@@ -128,6 +131,9 @@ class Double:
 
     def takes_pods(self, node: str) -> bool:
         return node not in self.closed
+
+    def node_row(self, node: str) -> NodeRow | None:
+        return self.rows.get(node)
 
     def opt_out(self, namespace: str) -> str | None:
         return self.annotations.get(namespace)

@@ -34,6 +34,8 @@ class Gatekeeper:
     problem: str | None = None
     #: Whether the admission policy has heard of announcements.
     gates: bool = True
+    #: What a gated pod waits for.
+    flags: Flag = Flag.STEERING_GATE
     #: What was done, in order: announce, nominate, withdraw and the pod of the task.
     done: list[str] = field(default_factory=list)
     awaited: set[tuple[str, int]] = field(default_factory=set)
@@ -46,7 +48,7 @@ class Gatekeeper:
             create(old, keeps)
             name = old.name if keeps else f"new-{self.double.made}"
             if self.gates and any(owner == old.owners[0].uid for owner, _ in self.awaited):
-                self.double.pods[name] = replace(self.double.pods[name], flags=Flag.STEERING_GATE)
+                self.double.pods[name] = replace(self.double.pods[name], flags=self.flags)
 
         def placed(name: str, old: str) -> None:
             if self.double.pods[name].is_gated:

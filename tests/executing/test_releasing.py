@@ -13,7 +13,7 @@ from client.double import Answer, Double, a_double, a_status, an_answer, an_api
 from executing.double import a_pod, a_task
 from restow.cluster.pod_values import Flag
 from restow.cluster.pods_now import PodNow
-from restow.executing.releasing import AWAITED, LEFT_BEHIND, PAUSE, REQUEST, UNAWAITED, Releasing
+from restow.executing.releasing import AT_A_TIME, AWAITED, LEFT_BEHIND, PAUSE, REQUEST, UNAWAITED, Releasing
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]
 
@@ -160,3 +160,57 @@ async def test_all_can_be_let_go_at_once() -> None:
         await keeper.let_all_go()
         assert now() - began < 0.1
     assert gates.released == 2
+
+
+#: Seconds that the double below takes for each answer.
+SLOW = 0.05
+
+
+async def test_a_thousand_pods_with_the_gate_take_a_bounded_number_of_requests_at_a_time() -> None:
+    """Anybody may create pods that carry the gate."""
+    names = [f"web-{at}" for at in range(1000)]
+    gates = Gates(some_gated(*names))
+    async with a_double() as double, a_keeper(double, gates):
+        for name in names:
+            double.answers("PATCH", path(name), Answer((SLOW, b"{}")))
+        while gates.released < len(names):
+            await asyncio.sleep(PAUSE)
+            gates.pods = [pod for pod in gates.pods if path(pod.name) not in {each.path for each in double.asked}]
+        begun = sorted(each.at for each in double.asked)
+    within = (sum(at <= other < at + SLOW * 0.9 for other in begun) for at in begun)
+    assert max(within) <= AT_A_TIME
+
+
+async def test_awaited_pods_are_released_before_those_that_somebody_else_has_created() -> None:
+    strangers = [replace(pod, owners=()) for pod in some_gated(*(f"stranger-{at}" for at in range(200)))]
+    gates = Gates([*strangers, *some_gated("web-0")], {"uid-web"})
+    async with a_double() as double, a_keeper(double, gates) as keeper:
+        for pod in gates.pods:
+            double.answers("PATCH", path(pod.name), an_answer({}))
+        await keeper.let_all_go()
+    assert path("web-0") in [each.path for each in double.asked][:AT_A_TIME]
+
+
+async def test_an_awaited_pod_does_not_wait_for_strangers_whose_requests_take_long() -> None:
+    """A look ends in time, and the next one begins with the awaited pods."""
+    strangers = [replace(pod, owners=()) for pod in some_gated(*(f"stranger-{at}" for at in range(600)))]
+    gates = Gates([*strangers, *some_gated("web-0")], {"uid-web"})
+    began = now()
+    async with a_double() as double, a_keeper(double, gates):
+        for pod in gates.pods:
+            double.answers("PATCH", path(pod.name), Answer((REQUEST - 0.1, b"{}")))
+        await asyncio.sleep(AWAITED + 2 * PAUSE + REQUEST)
+        (asked,) = [each.at for each in double.asked if each.path == path("web-0")]
+    assert asked - began < AWAITED + PAUSE + REQUEST
+
+
+async def test_pods_that_cannot_be_released_are_one_line() -> None:
+    names = [f"web-{at}" for at in range(40)]
+    gates = Gates(some_gated(*names))
+    async with a_double() as double, a_keeper(double, gates):
+        for name in names:
+            double.answers("PATCH", path(name), a_status(403, "Forbidden", "no"))
+        await asyncio.sleep(5.0)
+    assert gates.said == [
+        "40 pods wait behind the gate restow.dev/steer, default/web-0 among them: the API server answered 403 Forbidden: no"
+    ]

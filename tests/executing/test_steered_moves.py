@@ -11,9 +11,13 @@ from msgspec import structs
 from executing.double import START, Double, a_task, an_execution, carry_out, endings, messages, outcomes, virtually
 from executing.steered import Gatekeeper, steered, steered_tasks
 from restow.client import eviction
+from restow.cluster.nodes import NodeRow
+from restow.cluster.pod_values import Flag
 from restow.executing.memory import Memory
 from restow.executing.outcomes import Dropped, Evicted, Landed, Match, Settled
 from restow.executing.task import Task
+from restow.kube.objects import Taint
+from restow.policies.policy import VetoSettings
 from restow.workloads.replacement_policy import ReplacementPolicy
 
 
@@ -71,6 +75,54 @@ def test_a_target_that_takes_no_pods_any_more_is_not_nominated() -> None:
     told = carry_out(double, plan, steering=gates)
     assert gates.done == ["announce web-0", "withdraw web-0"]
     assert [each.match for each in told if isinstance(each, Landed)] == [Match.ELSEWHERE]
+
+
+@pytest.mark.parametrize(("switch", "nominated"), [(True, False), (False, True)], ids=["on", "off"])
+def test_a_target_that_is_about_to_be_removed_by_now_is_not_nominated(switch: bool, nominated: bool) -> None:
+    plan, double, gates = scene()
+    evict = double.evict
+    taint = Taint(key="ToBeDeletedByClusterAutoscaler", effect="NoSchedule")
+
+    async def tainted(task: Task) -> eviction.Outcome:
+        double.rows["t"] = NodeRow("t", {}, {}, {}, unschedulable=False, ready=True, taints=(taint,), images=())
+        asyncio.get_running_loop().call_later(1.0, gates.let_go, "new-1")
+        return await evict(task)
+
+    double.evict = tainted  # type: ignore[method-assign]
+    carry_out(double, plan, steering=gates, vetoes=VetoSettings(leaving_nodes=switch))
+    assert ("nominate web-0" in gates.done) == nominated
+
+
+@pytest.mark.parametrize(
+    ("after", "released", "done"),
+    [
+        (Flag.STEERING_GATE, False, ["announce web-0", "nominate web-0", "withdraw web-0"]),
+        (Flag(0), True, ["announce web-0", "withdraw web-0"]),
+    ],
+    ids=["others take theirs off", "restow has released it meanwhile"],
+)
+def test_a_replacement_behind_a_gate_of_others_is_not_nominated_before_that_is_gone(
+    after: Flag, released: bool, done: list[str]
+) -> None:
+    """It would hold a place for as long as others like; and nothing waits for restow's gate for more than five seconds."""
+    plan, double, gates = scene()
+    gates.flags = Flag.STEERING_GATE | Flag.OTHER_GATES
+    before: list[str] = []
+    evict = double.evict
+
+    def goes_on() -> None:
+        before.extend(gates.done)
+        double.pods["new-1"] = replace(double.pods["new-1"], flags=after)
+
+    async def evicted(task: Task) -> eviction.Outcome:
+        asyncio.get_running_loop().call_later(3.0, goes_on)
+        return await evict(task)
+
+    double.evict = evicted  # type: ignore[method-assign]
+    told = carry_out(double, plan, steering=gates)
+    assert before == ["announce web-0"]
+    assert gates.done == done
+    assert [each.node for each in told if isinstance(each, Landed)] == ["b" if released else "t"]
 
 
 def test_a_pod_is_nominated_once_however_late_the_news_come() -> None:

@@ -40,7 +40,8 @@ def an_entry(move: Move, result: str, **fields: object) -> AppliedMove:
 
 
 def moved(move: Move) -> AppliedMove:
-    return an_entry(move, "moved", landed=move.target, replacement=f"{move.pod.name}-new", as_planned=True)
+    landed = {"landed": move.target, "replacement": f"{move.pod.name}-new", "landing": "target"}
+    return an_entry(move, "moved", as_planned=True, **landed)
 
 
 def a_result(*entries: AppliedMove, seconds: float = 41.2, interrupted: bool = False) -> ApplyResult:
@@ -110,17 +111,42 @@ def test_what_was_not_done_says_why(snapshot: SnapshotAssertion) -> None:
     result = a_result(
         an_entry(REFUSED[0].move, "refused", code="Gone", message="it is already gone"),
         an_entry(first, "dropped", code="Blocked", message="The disruption budget shop/db needs 2 healthy pods, for too long"),
-        an_entry(second, "moved", landed="node-9", as_planned=False, message="it landed on node-9, which the plan does not name"),
-        an_entry(third, "evicted", landed="node-6", as_planned=True, code="Unready", message="its replacement was not ready within 5m0s"),
+        an_entry(second, "moved", landed="node-9", as_planned=False, landing="missed", message="it landed on node-9, which the plan does not name"),
+        an_entry(third, "evicted", landed="node-6", as_planned=True, landing="target", code="Unready", message="its replacement was not ready within 5m0s"),
     )  # fmt: skip
     assert told(result) == snapshot
+
+
+def test_what_landed_on_another_good_node_is_not_called_as_planned(snapshot: SnapshotAssertion) -> None:
+    first, second = MOVES
+    result = a_result(moved(first), an_entry(second, "moved", landed="node-9", as_planned=True, landing="other"))
+    assert "as planned" not in told(result)
+    assert told(result) == snapshot
+
+
+@pytest.mark.parametrize(
+    ("landings", "expected"),
+    [
+        (("target",), "1 of 1 move made in 41s: 1 landed on target, 0 missed"),
+        (("other", "other"), "2 of 2 moves made in 41s: 2 landed on other good nodes, 0 missed"),
+        (
+            ("target", "other", "missed"),
+            "3 of 3 moves made in 41s: 1 landed on target, 1 on another good node, 1 missed",
+        ),
+        (("missed",), "1 of 1 move made in 41s: 1 missed"),
+        ((None,), "1 of 1 move made in 41s"),
+    ],
+)
+def test_landings_are_counted_in_three_kinds(landings: tuple[str | None, ...], expected: str) -> None:
+    entries = [an_entry(MOVES[0], "moved", landed="n", landing=each) for each in landings]
+    assert " ".join(told(a_result(*entries)).split(" POD ")[0].split()) == expected
 
 
 def test_of_many_moves_only_those_are_listed_that_did_not_come_about() -> None:
     entries = [moved(a_move(f"a/p{at}", ("n1", "n2"))) for at in range(30)]
     entries += [an_entry(a_move(f"a/q{at}", ("n1", "n2")), "dropped", code="Gone", message="why") for at in range(25)]
     lines = told(a_result(*entries)).splitlines()
-    assert lines[1] == "30 of 55 moves made, 30 as planned, in 41s"
+    assert lines[1] == "30 of 55 moves made in 41s: 30 landed on target, 0 missed"
     assert sum("dropped" in line for line in lines) == 20
     assert lines[-1] == " ... and 5 more: see -o json"
     assert len(told(a_result(*entries[:30])).splitlines()) == 2
@@ -139,7 +165,7 @@ def test_names_that_would_move_the_cursor_are_shown_instead() -> None:
 
 
 def test_the_document_counts_what_became_of_the_moves() -> None:
-    other = an_entry(MOVES[1], "moved", landed="node-9", as_planned=False)
+    other = an_entry(MOVES[1], "moved", landed="node-9", as_planned=False, landing="missed")
     document = msgspec.to_builtins(a_result(moved(MOVES[0]), other, an_entry(REFUSED[0].move, "refused")))
     assert document["kind"] == "ApplyResult"
     assert document["metadata"]["seconds"] == 41.2
@@ -151,6 +177,9 @@ def test_the_document_counts_what_became_of_the_moves() -> None:
         "dropped": 0,
         "evicted": 0,
         "asPlanned": 1,
+        "onTarget": 1,
+        "onOther": 0,
+        "missed": 1,
     }
     assert document["moves"][0] == {
         "pod": {"namespace": "shop", "name": "web-7f9c5d8b44-x2k9q", "uid": "uid-web-7f9c5d8b44-x2k9q"},
@@ -161,6 +190,7 @@ def test_the_document_counts_what_became_of_the_moves() -> None:
         "landed": "node-4",
         "replacement": "web-7f9c5d8b44-x2k9q-new",
         "asPlanned": True,
+        "landing": "target",
         "code": "",
         "message": "",
     }

@@ -77,19 +77,20 @@ def test_a_strategy_that_does_not_see_the_node_says_why():
 
 
 def test_moves_are_told_with_where_and_why():
-    assert "1 pod leaves shop/db-0 to n2 Low: n1 is full" in told(NODE)
-    assert "1 pod arrives shop/db-0 from n1" in told(replace(NODE, coming=NODE.leaving))
+    assert "1 pod leaves shop/db-0 to n2, gain certain Low: n1 is full" in told(NODE)
+    assert "1 pod arrives shop/db-0 from n1 to n2, gain certain" in told(replace(NODE, coming=NODE.leaving))
     assert "target not predicted" in told(
         replace(NODE, leaving=(replace(NODE.leaving[0], target=None, certainty=None),))
     )
 
 
-def test_moves_that_are_not_certain_say_so():
+def test_moves_say_how_sure_they_are_and_where_they_land():
     (leaving,) = NODE.leaving
-    assert "to n2 Low" in told(NODE)
     likely = replace(leaving, certainty="likely", probability=0.93)
-    assert "to n2, likely (0.93) Low" in told(replace(NODE, leaving=(likely,)))
-    assert "to n2, steered Low" in told(replace(NODE, leaving=(replace(leaving, steering="nominate"),)))
+    assert "to n2, gain likely 0.93 Low" in told(replace(NODE, leaving=(likely,)))
+    open_target = replace(likely, candidates=("n2", "n3"), candidate_count=2, target_probability=0.93)
+    assert "to n2 0.93, gain likely 0.93 Low" in told(replace(NODE, leaving=(open_target,)))
+    assert "to n2 steered, gain certain Low" in told(replace(NODE, leaving=(replace(leaving, steering="nominate"),)))
 
 
 def test_of_many_moves_the_first_are_listed():

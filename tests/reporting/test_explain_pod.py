@@ -109,12 +109,15 @@ def a_move(**fields: Any) -> PodExplanation:
 @pytest.mark.parametrize(
     ("fields", "expected"),
     [
-        ({"target": "n2", "certainty": "certain"}, "to n2, certain"),
+        ({"target": "n2", "certainty": "certain"}, "to n2 gain certain"),
         ({"certainty": "certain"}, "to nowhere: it needs no replacement"),
         ({}, "to not predicted: placement upstream"),
         ({"target": "n2", "certainty": "possible", "candidates": ("n2", "n3")}, "could win n2, n3"),
-        ({"target": "n2", "certainty": "likely", "probability": 0.93}, "to n2, likely (0.93)"),
-        ({"target": "n2", "certainty": "certain", "probability": 1.0, "steering": "nominate"}, "to n2, steered"),
+        ({"target": "n2", "certainty": "likely", "probability": 0.93}, "to n2 gain likely 0.93"),
+        (
+            {"target": "n2", "certainty": "certain", "probability": 1.0, "steering": "nominate"},
+            "to n2 steered gain certain",
+        ),
         (
             {"target": "n2", "candidates": ("n2", "n3"), "probabilities": (0.93, 0.07), "in_vain": ("n3",)},
             "could win n2 (0.93), n3 (0.07, in vain)",

@@ -23,11 +23,20 @@ def test_fields_come_in_the_order_of_the_schema() -> None:
     ]  # fmt: skip
     assert list(document["metadata"]) == ["generatedAt", "placement", "restowVersion"]
     assert list(document["moves"][0]) == [
-        "pod", "owner", "from", "to", "certainty", "probability", "candidates", "probabilities", "inVain", "steering", "candidateCount",
+        "pod", "owner", "from", "to", "certainty", "probability", "candidates", "probabilities", "targetProbability", "inVain", "steering", "candidateCount",
         "profile", "plugin", "reason", "constraint",
     ]  # fmt: skip
     assert list(document["refusals"][0]) == ["pod", "node", "profile", "plugin", "stage", "code", "message"]
-    assert list(document["summary"]) == ["nodes", "pods", "pendingPods", "moves", "refusals", "utilisation"]
+    assert list(document["summary"]) == [
+        "nodes",
+        "pods",
+        "pendingPods",
+        "moves",
+        "refusals",
+        "utilisation",
+        "gains",
+        "targets",
+    ]
 
 
 def test_an_eviction_in_upstream_placement_goes_to_null() -> None:

@@ -21,6 +21,7 @@ from builders.plans import (
     a_refusal,
     a_report,
     a_steered_move,
+    an_open_move,
     small_report,
     upstream_report,
 )
@@ -90,6 +91,18 @@ def steered_and_likely() -> Report:
     return a_report(moves, SMALL_REFUSALS[:1], SMALL_LOADS)
 
 
+def open_targets() -> Report:
+    route = ("node-1", "node-4")
+    moves = (
+        a_steered_move("shop/web-1", route),
+        a_move("shop/web-2", route),
+        an_open_move("shop/web-3", route, (0.2,) * 5),
+        an_open_move("shop/web-4", route, (1 / 7,) * 7),
+        a_likely_move("shop/web-5", route),
+    )
+    return a_report(moves, SMALL_REFUSALS[:1], SMALL_LOADS)
+
+
 def every_kind_of_move_and_refusal() -> Report:
     moves = (
         a_move("shop/web-1", ("node-1", "node-4"), candidates=("node-4", "node-5", "node-6")),
@@ -113,6 +126,7 @@ SCREENS = {
     "could not work": could_not_work,
     "unsure": unsure,
     "steered and likely": steered_and_likely,
+    "open targets": open_targets,
     "every kind": every_kind_of_move_and_refusal,
     "empty cluster": a_report,
     "many moves": lambda: a_large_report(nodes=300, moves=2000, refusals=900),

@@ -27,8 +27,22 @@ def test_a_plan_on_the_same_cluster_is_carried_out_as_it_is() -> None:
     applied.carry_out()
     assert applied.results() == dict.fromkeys(("db-1", "db-2", "web-1", "web-2"), "moved")
     assert applied.results("landed") == {each.pod.name: each.target for each in plan.moves}
+    assert set(applied.results("landing").values()) == {"target"}
     assert applied.application.ledger.kept
     assert applied.town.asked == [each.pod.name for each in plan.moves]
+
+
+def test_what_lands_on_another_good_node_is_moved_as_planned_and_not_on_target() -> None:
+    applied = Applied(a_town())
+    first, second = applied.application.order.plan.moves
+    (other,) = set(first.candidates) - {first.target}
+    assert other not in first.in_vain
+    applied.town.land = lambda task: other if task.move.pod == first.pod else str(task.move.target)
+    applied.carry_out()
+    assert applied.results("landed")[first.pod.name] == other
+    assert applied.results("landing")[first.pod.name] == "other"
+    assert applied.results("as_planned")[first.pod.name] is True
+    assert applied.results()[second.pod.name] in ("moved", "dropped")
 
 
 def test_the_promise_alone_evicts_nothing() -> None:

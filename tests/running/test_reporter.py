@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from builders import Owner, a_node, a_pod
 from builders.policies import PLUGINS, a_config, a_policy, a_profile, as_json, strategy_policy
@@ -32,6 +34,7 @@ from restow.executing.outcomes import (
     WouldEvict,
 )
 from restow.executing.task import Task
+from restow.policies.codes import SURENESS, LandingKind
 from restow.policies.load import load_policy
 from restow.policies.policy import Policy, Profile
 from restow.running.reporter import Reporter
@@ -94,7 +97,13 @@ def a_move(*candidates: str, **features: Any) -> Task:
     return Task(task.number, Move(**fields), task.owner, task.workload, task.replacement_policy)
 
 
+def with_move(task: Task, **fields: Any) -> Task:
+    return replace(task, move=structs.replace(task.move, **fields))
+
+
 BARE, PROVEN = a_move(), a_move("b", "c")
+OPEN = with_move(PROVEN, target_probability=0.2)
+STEERED = with_move(a_move("b"), target_probability=1.0, steering="nominate")
 WHY = {"reason": "a is full", "strategy": LEVEL, "node": "a", "profile": "P"}
 
 
@@ -103,6 +112,18 @@ WHY = {"reason": "a is full", "strategy": LEVEL, "node": "a", "profile": "P"}
     [
         (Evicted(BARE), 1, "Evicted pod", {"pod": POD, **WHY}),
         (Evicted(PROVEN), 1, "Evicted pod", {"pod": POD, **WHY, "to": "b", "certainty": "certain"}),
+        (
+            Evicted(OPEN),
+            1,
+            "Evicted pod",
+            {"pod": POD, **WHY, "to": "b", "certainty": "certain", "targetProbability": 0.2},
+        ),
+        (
+            Evicted(STEERED),
+            1,
+            "Evicted pod",
+            {"pod": POD, **WHY, "to": "b", "certainty": "certain", "targetProbability": 1.0, "steering": "nominate"},
+        ),
         (WouldEvict(BARE), 1, "Evicted pod in dry run mode", {"pod": POD, **WHY}),
         (Requested(BARE), 3, "Eviction in background assumed", {"pod": POD}),
         (Waiting(BARE, "no room"), 1, "Waiting to evict pod", {"pod": POD, "message": "no room"}),
@@ -110,7 +131,13 @@ WHY = {"reason": "a is full", "strategy": LEVEL, "node": "a", "profile": "P"}
             Landed(PROVEN, "new-1", "b", Match.PREDICTED),
             2,
             "Replacement landed",
-            {"pod": POD, "replacement": NEW, "node": "b", "match": "predicted"},
+            {"pod": POD, "replacement": NEW, "node": "b", "match": "predicted", "landing": "target"},
+        ),
+        (
+            Landed(PROVEN, "new-1", "c", Match.PREDICTED),
+            2,
+            "Replacement landed",
+            {"pod": POD, "replacement": NEW, "node": "c", "match": "predicted", "landing": "other"},
         ),
         (
             Landed(BARE, "new-1", "d", Match.UNFORETOLD),
@@ -122,7 +149,7 @@ WHY = {"reason": "a is full", "strategy": LEVEL, "node": "a", "profile": "P"}
             Landed(PROVEN, "new-1", "d", Match.ELSEWHERE),
             0,
             "Replacement landed on another node than predicted",
-            {"pod": POD, "replacement": NEW, "node": "d", "foretold": "b, c"},
+            {"pod": POD, "replacement": NEW, "node": "d", "landing": "missed", "foretold": "b, c"},
         ),
         (
             Landed(BARE, "new-1", "a", Match.BACK),
@@ -216,6 +243,33 @@ def test_moves_are_counted(outcome: Outcome, result: str | None, move: tuple[str
 )
 def test_predictions_are_counted_where_there_was_one(outcome: Outcome, counted: str | None) -> None:
     assert Told().of(outcome).predictions() == ({} if counted is None else {counted: 1})
+
+
+@pytest.mark.parametrize(
+    ("outcome", "counted"),
+    [
+        (Landed(PROVEN, "new-1", "b", Match.PREDICTED), {("target", "certain"): 1}),
+        (Landed(PROVEN, "new-1", "c", Match.PREDICTED), {("other", "certain"): 1}),
+        (Landed(STEERED, "new-1", "b", Match.PREDICTED), {("target", "steered"): 1}),
+        (Landed(PROVEN, "new-1", "c", Match.IN_VAIN), {("missed", "certain"): 1}),
+        (Landed(PROVEN, "new-1", "d", Match.ELSEWHERE), {("missed", "certain"): 1}),
+        (Landed(PROVEN, "new-1", "a", Match.BACK), {("missed", "certain"): 1}),
+        (Landed(PROVEN, "new-1", "d", Match.VOID), {("missed", "certain"): 1}),
+        (Missing(PROVEN, "none came"), {}),
+        (Landed(BARE, "new-1", "d", Match.UNFORETOLD), {}),
+    ],
+)
+def test_landings_are_counted_by_target_other_good_node_and_missed(
+    outcome: Outcome, counted: dict[tuple[str, str], float]
+) -> None:
+    told = Told().of(outcome)
+    found = {
+        (result, certainty): sample(told.metrics, "restow_targets_total", result=result, certainty=certainty)
+        for result in LandingKind
+        for certainty in SURENESS
+    }
+    assert None not in found.values()
+    assert {labels: number for labels, number in found.items() if number} == counted
 
 
 def test_an_eviction_is_an_event_on_its_pod_and_all_of_a_cycle_one_on_each_node() -> None:

@@ -25,19 +25,20 @@ from restow.executing.execution import LAST_ANSWERS
 from restow.executing.releasing import REQUEST, Releasing
 from restow.policies.load import load_policy
 from restow.policies.policy import Policy
+from restow.running import guards
 from restow.running.background import ENDS_WITHIN
 from restow.running.logs import Log
 from restow.running.offering import Choice, Offer
 from restow.running.steering import steering
 from restow.running.webhook import Webhook
 from restow.serving.metrics import Metrics
+from running.guarded import GUARDS, is_guarded, path_of
 from running.hearing import Heard
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]
 
 ENTRIES = "/api/v1/namespaces/kube-system/configmaps/restow-steering"
 BINDING = "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicybindings/restow-steering"
-GUARD = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings/restow-fencing"
 CONFIGURATION = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/restow-steering"
 REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 OK = an_answer({})
@@ -62,7 +63,7 @@ def a_policy(wanted: str = "nominate") -> Policy:
 def offers(double: Double) -> None:
     """Everything is installed and permitted."""
     double.answers("GET", BINDING, a_binding())
-    double.answers("GET", GUARD, OK)
+    is_guarded(double)
     double.answers("PATCH", ENTRIES, OK)
     double.answers("POST", REVIEWS, allowed())
 
@@ -114,6 +115,8 @@ async def test_what_is_missing_is_named(method: str, where: str, answer: Answer,
     list(
         enumerate(
             (
+                'resources: ["validatingadmissionpolicies"], verbs: [get]}; docs/',
+                'resources: ["validatingadmissionpolicybindings"], verbs: [get]}; docs/',
                 'resources: ["configmaps"], verbs: [patch]} in the namespace kube-system;',
                 'resources: ["pods"], verbs: [patch]',
                 'resources: ["pods/status"], verbs: [patch]',
@@ -170,6 +173,7 @@ async def test_who_gives_the_gate_is_told() -> None:
         async with a_double() as double, an_offer(double, heard) as offer:
             double.answers("POST", REVIEWS, allowed())
             double.answers("PATCH", ENTRIES, OK)
+            is_guarded(double)
             found = a_binding() if method == BINDING else an_answer({"webhooks": [{"clientConfig": config}]})
             double.answers("GET", method, found)
             assert (await offer.now(a_policy())).steering is offer.steering
@@ -217,7 +221,7 @@ async def test_who_writes_nothing_chooses_as_who_does_and_only_asks(wanted: str,
 
 
 #: A review of access is created, and nothing is stored.
-ASKS = {("GET", BINDING), ("GET", CONFIGURATION), ("GET", GUARD), ("POST", REVIEWS)}
+ASKS = {("GET", BINDING), ("GET", CONFIGURATION), *(("GET", each) for each in GUARDS), ("POST", REVIEWS)}
 NODE_RULE = 'resources: ["nodes"], verbs: [patch]'
 
 
@@ -252,8 +256,8 @@ async def test_a_way_to_steer_is_taken_in_order_and_only_if_it_is_wanted(
 async def test_one_line_says_what_was_chosen_and_why() -> None:
     heard = Heard()
     async with a_double() as double, an_offer(double, heard) as offer:
-        double.answers("GET", GUARD, OK)
-        double.answers("POST", REVIEWS, *[allowed(False)] * 2, *[allowed()] * 5, allowed(False))
+        is_guarded(double)
+        double.answers("POST", REVIEWS, *[allowed(False)] * 2, *[allowed()] * 7, allowed(False))
         await offer.now(a_policy("auto"))
         await offer.now(a_policy("fence"))
     chosen, missing = heard.messages
@@ -272,7 +276,24 @@ async def test_who_may_do_everything_fences_no_nodes_where_nothing_holds_restow_
         double.answers("POST", REVIEWS, allowed())
         assert await offer.now(a_policy(wanted)) == NOT_AT_ALL
         await offer.now(a_policy("fence"))
-    assert "there is no ValidatingAdmissionPolicyBinding restow-fencing; docs/how-to/steer.md" in heard.messages[-1]
+    assert "there is no ValidatingAdmissionPolicy restow-fencing, which limits" in heard.messages[-1]
+    assert "(deploy/kubernetes/fencing/guarding.yaml); docs/how-to/steer.md" in heard.messages[-1]
+
+
+@pytest.mark.parametrize("kind", ["ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"])
+async def test_who_may_patch_pods_nominates_none_where_nothing_limits_what_restow_may_change(kind: str) -> None:
+    """Without its guard the token could change images of running pods, and nothing is written."""
+    heard = Heard()
+    async with a_double() as double, an_offer(double, heard) as offer:
+        offers(double)
+        double._answers["GET", path_of(guards.STEERING, kind)] = [a_status(404, "NotFound")]
+        assert await offer.now(a_policy()) == NOT_AT_ALL
+        assert not [each for each in double.asked if each.method == "PATCH"]
+    (said,) = heard.messages
+    assert said == (
+        f"{NOT_STEERED}there is no {kind} restow-steering, which limits what restow may change "
+        "(deploy/kubernetes/steering/guarding.yaml); docs/how-to/steer.md has the objects to install"
+    )
 
 
 async def test_entries_of_another_process_are_taken_out_before_a_cycle() -> None:

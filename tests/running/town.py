@@ -13,6 +13,7 @@ import msgspec
 
 from builders import Object, a_condition
 from restow.client import eviction
+from restow.cluster.nodes import NodeRow
 from restow.cluster.pods_now import PodNow
 from restow.cluster.snapshot import Cluster, ClusterStore
 from restow.executing.task import Task
@@ -74,6 +75,10 @@ class Town:
 
     def takes_pods(self, node: str) -> bool:
         return self._store.takes_pods(node)
+
+    def node_row(self, node: str) -> NodeRow | None:
+        found = self._store.node(node)
+        return None if found is None else found.row
 
     def opt_out(self, namespace: str) -> str | None:
         return self._store.opt_out(namespace)

@@ -154,3 +154,18 @@ async def test_hundreds_of_idle_connections_leave_descriptors_for_the_api_client
         for each in idle:
             each.close()
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.mark.looptime
+async def test_who_sends_half_a_question_is_answered_and_ended_within_two_seconds() -> None:
+    """The API server waits a second for a webhook, and so does the webhook for a question."""
+    question = b"POST /ask HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nhalf"
+    async with served(pages(Health(), None, {"/ask": lambda body: body}), None) as port:
+        began = asyncio.get_running_loop().time()
+        reader, writer = await opened(port, None)
+        writer.write(question)
+        answer = await asyncio.wait_for(reader.read(), 20)
+        took = asyncio.get_running_loop().time() - began
+        writer.close()
+    assert answer.startswith(b"HTTP/1.1 408 ")
+    assert took < 2.0

@@ -9,6 +9,7 @@ import pytest
 
 from builders import a_node, a_pdb
 from descheduling.harness import a_policy
+from restow.cluster.pod_values import PodVetoes
 from restow.descheduling.registry import plugins
 from restow.kube.manifests.documents import manifest_of
 from restow.kube.timestamps import SECOND
@@ -16,6 +17,7 @@ from restow.policies.codes import Placement
 from restow.policies.load import load_policy
 from restow.simulating.descheduler import DeschedulerActor, DeschedulerSettings
 from restow.simulating.eviction import CREATED, TOO_MANY_REQUESTS
+from restow.simulating.execution_view import ExecutionView
 from simulating.manifests import a_controller, a_template
 from simulating.scenes import Scene
 
@@ -172,3 +174,35 @@ def test_a_pod_that_has_gone_meanwhile_is_not_asked_for():
         scene.store.delete("Pod", "default", pod.metadata.name, grace_period=0)
     scene.run(1800)
     assert len(actor.moves) == 1
+
+
+def annotated(annotations):
+    template = a_template("web")
+    return template | {"metadata": template["metadata"] | {"annotations": annotations}}
+
+
+@pytest.mark.parametrize(
+    ("placement", "stay"), [(Placement.PROVE, True), (Placement.UPSTREAM, False)], ids=["prove", "upstream"]
+)
+def test_what_the_pods_forbid_is_respected_where_moves_are_proven(placement, stay):
+    scene = Scene(nodes=1)
+    template = annotated({"karpenter.sh/do-not-disrupt": "true"})
+    scene.store.apply(a_controller("ReplicaSet", "web", 6, template=template))
+    scene.settle()
+    for name in ("n2", "n3"):
+        scene.store.load(manifest_of(a_node(name, cpu="4", memory="8Gi")))
+    actor = a_descheduler(scene.settle(), placement)
+    scene.run(1800)
+    assert (not actor.moves) == stay
+
+
+def test_the_executor_sees_what_simulated_pods_and_nodes_forbid():
+    scene = Scene(nodes=1)
+    scene.store.load(manifest_of(a_node("n2", annotations={"karpenter.sh/do-not-disrupt": "true"})))
+    template = annotated({"cluster-autoscaler.kubernetes.io/safe-to-evict": "false"})
+    scene.store.apply(a_controller("ReplicaSet", "web", 1, template=template))
+    view = ExecutionView(scene.settle().simulation)
+    (pod,) = scene.store.list("Pod")
+    seen = view.pod(pod.metadata.namespace, pod.metadata.name)
+    assert seen.vetoes == PodVetoes(unsafe_to_evict=True)
+    assert (view.node_row("n2").do_not_disrupt, view.node_row("n9")) == (True, None)

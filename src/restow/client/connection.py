@@ -26,6 +26,8 @@ from restow.errors import InputError
 
 #: Seconds for which an idle connection is kept.
 _KEEP_ALIVE = 60.0
+#: Connections at a time; requests beyond wait for one. The watches keep about thirty, evictions and releases take 16 each.
+MOST_CONNECTIONS = 128
 
 #: Where the kubelet puts the files of a pod's service account.
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
@@ -46,12 +48,16 @@ async def connect(
 
 @asynccontextmanager
 async def open_session() -> AsyncIterator[aiohttp.ClientSession]:
-    """HTTP without cookies; all its connections are closed at the end."""
+    """HTTP without cookies, over ``MOST_CONNECTIONS`` at most, which are closed at the end."""
     sockets = Sockets()
-    # No limit on connections: the watches keep one each, and evictions go side by side.
-    connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=_KEEP_ALIVE, socket_factory=sockets.make)
+    connector = aiohttp.TCPConnector(limit=MOST_CONNECTIONS, keepalive_timeout=_KEEP_ALIVE, socket_factory=sockets.make)
     try:
-        async with aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar()) as session:
+        async with aiohttp.ClientSession(
+            connector=connector,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            # ``bodies`` does it, up to a size.
+            auto_decompress=False,
+        ) as session:
             yield session
     finally:
         await sockets.end()

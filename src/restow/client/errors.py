@@ -61,6 +61,10 @@ class MalformedReply(ClientError):
     """An answer that is not what the API promises."""
 
 
+class TooLarge(MalformedReply):
+    """An answer of more bytes than are read; asking again does not help."""
+
+
 class NoCredentials(ClientError):
     """The credentials that the configuration names cannot be had: a plugin failed, a token has expired for good."""
 

@@ -21,8 +21,9 @@ import aiohttp
 import msgspec
 from msgspec import Struct
 
+from restow.client.bodies import SmallResponse
 from restow.client.credentials import Identity, bearer
-from restow.client.errors import NoCredentials
+from restow.client.errors import ClientError, NoCredentials
 from restow.client.official import config_modules
 from restow.client.proxies import proxy_for
 from restow.client.sockets import Sockets
@@ -101,6 +102,8 @@ class OpenID:
             raise NoCredentials(f"{self.origin}: {issuer} did not issue a new token ({error}); log in again") from error
         except InputError as error:
             raise NoCredentials(str(error)) from error
+        except ClientError as error:
+            raise NoCredentials(f"{self.origin}: no new token: {error}") from error
         finally:
             await sockets.end()
 
@@ -131,6 +134,8 @@ def _requestor(settings: dict[str, Any], trust: Trust, sockets: Sockets) -> Any:
                 connector=aiohttp.TCPConnector(ssl=trust.context(), socket_factory=sockets.make),
                 proxy=proxy_for(settings["idp-issuer-url"], os.environ),
                 raise_for_status=True,
+                auto_decompress=False,
+                response_class=SmallResponse,
                 timeout=aiohttp.ClientTimeout(total=_PATIENCE),
             )
 

@@ -5,6 +5,7 @@ Connections, TLS, tokens that are replaced, and repeated tries are those of the 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,6 +15,7 @@ from typing import Final
 import msgspec
 from msgspec import Raw, Struct
 
+from restow.client import bodies
 from restow.client.credentials import Credentials, Endpoint, Fixed, Identity, OverTls, TokenFile, WithHeaders, basic
 from restow.client.errors import ApiError, BadRequest, ClientError
 from restow.client.proxies import is_http, proxy_for, split_user
@@ -50,7 +52,7 @@ class WrongFormError(QueryError):
 
 @dataclass(slots=True, frozen=True)
 class Sample:
-    """One series of an instant vector; ``instance`` is empty where it has no such label."""
+    """One series of an instant vector; ``instance`` is empty where it has no such label, and ``value`` may be NaN."""
 
     instance: str
     value: float
@@ -156,7 +158,7 @@ async def query_history(prometheus: Api, promql: str, seconds: int, step: int) -
 async def _asked(prometheus: Api, promql: str, form: str, samples: Callable[[Raw], Iterator[Sample]]) -> Answer:
     where = f"Prometheus at {prometheus.endpoint.server}"
     try:
-        data = await prometheus.read(_QUERY, {"query": promql}, _data)
+        data = await prometheus.up_to(bodies.QUERY).read(_QUERY, {"query": promql}, _data)
         if data.result_type != form:
             raise WrongFormError(data.result_type)
         return Answer(tuple(samples(data.result)), prometheus.server_time.now())
@@ -170,13 +172,24 @@ async def _asked(prometheus: Api, promql: str, form: str, samples: Callable[[Raw
 
 def _newest(result: Raw) -> Iterator[Sample]:
     for each in msgspec.json.decode(result, type=list[_Series]):
-        yield Sample(each.metric.get("instance", ""), float(each.value[1]), each.value[0])
+        yield Sample(each.metric.get("instance", ""), _number(each.value[1]), each.value[0])
 
 
 def _all(result: Raw) -> Iterator[Sample]:
     for each in msgspec.json.decode(result, type=list[_Range]):
         instance = each.metric.get("instance", "")
-        yield from (Sample(instance, float(value), at) for at, value in each.values)
+        yield from (Sample(instance, _number(value), at) for at, value in each.values)
+
+
+def _number(text: str) -> float:
+    """The value of a sample as Go writes it; NaN for what is none, so that one bad value takes nothing from other nodes.
+
+    Python reads more than Go writes, such as 1_000.
+    """
+    try:
+        return math.nan if "_" in text else float(text)
+    except ValueError:
+        return math.nan
 
 
 def _data(body: bytes) -> _Data:

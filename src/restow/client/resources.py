@@ -97,6 +97,13 @@ MUTATING_WEBHOOKS = Resource(
     plural="mutatingwebhookconfigurations",
     namespaced=False,
 )
+VALIDATING_POLICIES = Resource(
+    kind="ValidatingAdmissionPolicy",
+    group=_ADMISSION,
+    version="v1",
+    plural="validatingadmissionpolicies",
+    namespaced=False,
+)
 VALIDATING_POLICY_BINDINGS = Resource(
     kind="ValidatingAdmissionPolicyBinding",
     group=_ADMISSION,

@@ -19,6 +19,7 @@ import msgspec
 from yarl import URL
 
 from restow import __version__
+from restow.client import bodies
 from restow.client.back_off import REQUESTS
 from restow.client.credentials import Endpoint, Identity
 from restow.client.errors import (
@@ -80,6 +81,8 @@ class Api:
     time_out: float = TIME_OUT
     #: How often a read is tried in all.
     tries: int = _TRIES
+    #: Bytes of an answer at most, after decompression; TooLarge, which is not asked for again.
+    largest: int = bodies.PAGE
 
     def without_limit(self) -> Api:
         """The same server for what may not wait behind a queue of other requests, such as the renewal of a lease."""
@@ -88,6 +91,10 @@ class Api:
     def within(self, seconds: float) -> Api:
         """The same server for requests that are not worth more time, or whose sender has to try again in time."""
         return replace(self, time_out=min(self.time_out, seconds))
+
+    def up_to(self, largest: int) -> Api:
+        """The same server for answers of so many bytes at most."""
+        return replace(self, largest=min(self.largest, largest))
 
     def once(self) -> Api:
         """The same server for reads that are not repeated, since the caller reads again later anyway."""
@@ -107,14 +114,14 @@ class Api:
         """The body of the answer; ``permit`` is asked when the request goes out, and bounds it: NotPermitted, unsent."""
         limits = aiohttp.ClientTimeout(total=self.time_out, sock_connect=_CONNECT)
         async with self._open(call, permit, limits) as response:
-            return await response.read()
+            return await bodies.body_of(response, self.largest)
 
     @asynccontextmanager
     async def stream(self, path: str, params: Mapping[str, str], seconds: float) -> AsyncIterator[AsyncIterator[bytes]]:
         """The answer to a GET in pieces as they come, for so many seconds at most."""
         limits = aiohttp.ClientTimeout(total=seconds, sock_connect=_CONNECT, sock_read=_SILENCE)
         async with self._open(Call("GET", path, params), None, limits) as response:
-            yield response.content.iter_any()
+            yield bodies.pieces_of(response)
 
     @asynccontextmanager
     async def _open(
@@ -152,7 +159,7 @@ class Api:
                 self.server_time.answered(response.headers.get("Date"))
             return response
         async with response:
-            body = await response.read()
+            body = await bodies.body_of(response, bodies.FEW)
             raise refusal(response.status, body, response.headers, self.server_time.now())
 
     async def _agreed(

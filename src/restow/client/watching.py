@@ -15,7 +15,8 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Raw, Struct
 
-from restow.client.errors import MalformedReply, Status, Unreachable, refusal_of
+from restow.client.bodies import MIB, ONE_OBJECT
+from restow.client.errors import MalformedReply, Status, TooLarge, Unreachable, refusal_of
 from restow.client.listing import EVERYTHING, Selection
 from restow.client.resources import Resource
 from restow.client.transport import Api
@@ -128,17 +129,24 @@ def _read(line: bytes, decoder: msgspec.json.Decoder[Any], resource: Resource) -
 
 
 async def _lines(pieces: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
-    """Whole lines; Unreachable if the stream ends in the middle of one."""
+    """Whole lines; Unreachable if the stream ends in the middle of one, TooLarge for one that is too long."""
     unfinished: list[bytes] = []
+    length = 0
     async for piece in pieces:
         start = 0
         while (end := piece.find(b"\n", start)) >= 0:
             line = b"".join((*unfinished, piece[start:end]))
             unfinished.clear()
+            length = 0
             start = end + 1
             if line.strip():
                 yield line
         if start < len(piece):
             unfinished.append(piece[start:])
+            length += len(piece) - start
+            if length > ONE_OBJECT:
+                raise TooLarge(
+                    f"the watch sent an event of more than {ONE_OBJECT // MIB} MiB, the most that restow reads"
+                )
     if b"".join(unfinished).strip():
         raise Unreachable("the stream ended in the middle of an event")

@@ -28,10 +28,12 @@ from restow.kube.objects import (
     PodDisruptionBudget,
     PodMetrics,
     Unreadable,
+    VirtualMachineInstanceMigration,
     WireQuantity,
 )
 from restow.kube.objects.workloads import JobSpec
 from restow.kube.quantity import NANO_PER_UNIT, parse_quantity
+from restow.kube.timestamps import nearest_time
 
 #: (kind, namespace, name).
 ObjectKey = tuple[str, str, str]
@@ -44,6 +46,7 @@ _PROTECTING = {
     "Namespace": "no pod of the namespace is evicted",
     "PodDisruptionBudget": "no pod of the namespace that a budget could cover is evicted",
     "Job": "no pod of the Job is evicted",
+    "VirtualMachineInstanceMigration": "no virtual machine of the namespace is evicted",
 }
 
 #: Path and text of a quantity.
@@ -109,6 +112,8 @@ def stand_in(kind: str, namespace: str, name: str) -> Any | None:
             return UnreadableBudget(meta, spec, budget.status)
         case "Job":
             return Job(meta, JobSpec(backoff_limit=0))
+        case "VirtualMachineInstanceMigration":
+            return VirtualMachineInstanceMigration(meta)
     return None
 
 
@@ -175,6 +180,17 @@ def _of_capacity(capacity: CSIStorageCapacity) -> Iterator[_Amount]:
     return ((path, text) for path, text in found.items() if text is not None)
 
 
+def _check_times(migration: VirtualMachineInstanceMigration) -> None:
+    state = migration.status.migration_state
+    for name, text in (
+        (("startTimestamp", state.start_timestamp), ("endTimestamp", state.end_timestamp)) if state else ()
+    ):
+        try:
+            nearest_time(text) if text is not None else None
+        except ValueError as error:
+            raise ValueError(f"status.migrationState.{name}: {error}") from error
+
+
 def _of_node_usage(metrics: NodeMetrics) -> Iterator[_Amount]:
     return _of("usage", metrics.usage)
 
@@ -188,6 +204,7 @@ _CHECKS: Mapping[str, Callable[[Any], object]] = {
     "PersistentVolumeClaim": _check_claim,
     "PersistentVolume": partial(_check_amounts, _of_volume),
     "CSIStorageCapacity": partial(_check_amounts, _of_capacity),
+    "VirtualMachineInstanceMigration": _check_times,
     "NodeMetrics": partial(_check_amounts, _of_node_usage),
     "PodMetrics": partial(_check_amounts, _of_pod_usage),
     usage_columns.KIND: usage_columns.unpacked,

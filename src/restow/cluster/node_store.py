@@ -39,6 +39,7 @@ def read_node(node: Node) -> ReadNode:
             ready=_is_ready(node),
             taints=node.spec.taints or (),
             images=node.status.images or (),
+            do_not_disrupt=node.metadata.annotations is not None and node.metadata.annotations.do_not_disrupt == "true",
         ),
     )
 
@@ -73,6 +74,7 @@ def node_columns(nodes: Mapping[str, ReadNode], index: Mapping[str, int], pod_re
         taints=np.array(taints, dtype=np.int32),
         taint_sets=tuple(taint_sets.keys()),
         images=tuple(row.images for row in rows),
+        do_not_disrupt=np.array([row.do_not_disrupt for row in rows], dtype=bool),
     )
 
 

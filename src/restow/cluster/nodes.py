@@ -46,6 +46,8 @@ class NodePart(enum.Flag):
     AMOUNTS = enum.auto()
     IMAGES = enum.auto()
     READINESS = enum.auto()
+    #: What Karpenter may do with it.
+    DISRUPTION = enum.auto()
 
 
 #: Anything.
@@ -64,6 +66,7 @@ class NodeRow:
     ready: bool
     taints: tuple[Taint, ...]
     images: tuple[ContainerImage, ...]
+    do_not_disrupt: bool = False
 
 
 @dataclass(slots=True, frozen=True)
@@ -100,6 +103,8 @@ class Nodes:
     taints: IdArray
     taint_sets: tuple[tuple[Taint, ...], ...]
     images: tuple[tuple[ContainerImage, ...], ...]
+    #: Whether the annotation ``karpenter.sh/do-not-disrupt`` is "true".
+    do_not_disrupt: BoolArray
     _columns: dict[str, LabelColumn] = field(default_factory=dict)
     #: Every row that was changed since the last one came or went, oldest first.
     written: list[int] = field(default_factory=list, init=False)
@@ -133,6 +138,7 @@ class Nodes:
             ready=bool(self.ready[node]),
             taints=self.taint_sets[self.taints[node]],
             images=self.images[node],
+            do_not_disrupt=bool(self.do_not_disrupt[node]),
         )
 
     def insert(self, node: int, row: NodeRow) -> None:
@@ -145,6 +151,7 @@ class Nodes:
         self._write_amounts(node, row)
         self.unschedulable = np.insert(self.unschedulable, node, row.unschedulable)
         self.ready = np.insert(self.ready, node, row.ready)
+        self.do_not_disrupt = np.insert(self.do_not_disrupt, node, row.do_not_disrupt)
         self.taints = np.insert(self.taints, node, 0)
         self._write_taints(node, row.taints)
 
@@ -155,7 +162,7 @@ class Nodes:
         self.images = (*self.images[:node], *self.images[node + 1 :])
         for name in _AMOUNTS:
             setattr(self, name, np.delete(getattr(self, name), node, axis=1))
-        for name in ("unschedulable", "ready", "taints"):
+        for name in ("unschedulable", "ready", "do_not_disrupt", "taints"):
             setattr(self, name, np.delete(getattr(self, name), node))
 
     def write(self, node: int, row: NodeRow) -> NodePart:
@@ -171,6 +178,9 @@ class Nodes:
         if row.ready != before.ready:
             changed |= NodePart.READINESS
             self.ready = _with(self.ready, node, row.ready)
+        if row.do_not_disrupt != before.do_not_disrupt:
+            changed |= NodePart.DISRUPTION
+            self.do_not_disrupt = _with(self.do_not_disrupt, node, row.do_not_disrupt)
         if (row.allocatable, row.capacity) != (before.allocatable, before.capacity):
             changed |= NodePart.AMOUNTS
             self._write_amounts(node, row)

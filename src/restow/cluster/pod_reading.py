@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from restow.cluster import pod_parts
 from restow.cluster.pod_holdings import held_key
-from restow.cluster.pod_values import NO_TIME, Flag, PodOrigin, PodVolume
+from restow.cluster.pod_values import NO_TIME, NO_VETOES, Flag, GroupMarks, PodOrigin, PodVolume
+from restow.cluster.pod_vetoes import vetoes_of
 from restow.errors import InputError
 from restow.kube.excerpts import title
 from restow.kube.objects import (
@@ -24,6 +25,7 @@ from restow.kube.objects import (
     PodStatus,
     Volume,
 )
+from restow.kube.objects.groups import GROUP_ANNOTATIONS
 from restow.kube.requests import QOS_CLASSES
 from restow.kube.timestamps import SECOND, nearest_time
 
@@ -63,8 +65,10 @@ def keys_of(pod: Pod) -> tuple[Any, ...]:
         ports_key(spec),
         spec.scheduler_name or DEFAULT_SCHEDULER,
         b"" if spec.scheduling_gates is ABSENT else bytes(spec.scheduling_gates),
+        _group_marks(meta.annotations, spec),
         volumes_of(meta.name, spec.volumes) if spec.volumes else (),
         _origin(pod),
+        vetoes_of(meta.annotations, spec.volumes or ()) if meta.annotations else NO_VETOES,
         _states_key(status),
     )
 
@@ -126,8 +130,13 @@ def flags_of(pod: Pod) -> int:
     if spec.resource_claims is not ABSENT and bytes(spec.resource_claims) not in _NO_CLAIMS:
         flags |= Flag.RESOURCE_CLAIMS
     if spec.scheduling_gates is not ABSENT and _STEERING_GATE in bytes(spec.scheduling_gates):
-        flags |= Flag.STEERING_GATE
+        flags |= _gate_flags(bytes(spec.scheduling_gates))
     return int(flags)
+
+
+def _gate_flags(gates: bytes) -> Flag:
+    """The flags of a pod with gates, as JSON, steering's among them."""
+    return Flag.STEERING_GATE | (Flag.OTHER_GATES if gates.count(b'"name"') > 1 else Flag(0))
 
 
 def _annotation_flags(annotations: PodAnnotations) -> int:
@@ -168,6 +177,19 @@ def ports_key(spec: PodSpec) -> tuple[bytes, ...]:
 
 def _container_keys(containers: tuple[Container, ...]) -> tuple[pod_parts.ContainerKey, ...]:
     return tuple([(bytes(container.resources), container.restart_policy) for container in containers])
+
+
+def _group_marks(annotations: PodAnnotations | None, spec: PodSpec) -> GroupMarks:
+    marks: list[tuple[str, str]] = []
+    if annotations is not None:
+        given = ((wire, getattr(annotations, name)) for name, wire in GROUP_ANNOTATIONS)
+        marks += [(wire, value) for wire, value in given if value is not None]
+    if spec.scheduling_group is not None:
+        marks.append(("spec.schedulingGroup", spec.scheduling_group.pod_group_name))
+    if (workload := spec.workload_ref) is not None:
+        named = workload.name, workload.pod_group, workload.pod_group_replica_key
+        marks.append(("spec.workloadRef", "/".join(filter(None, named))))
+    return tuple(marks)
 
 
 def volumes_of(pod: str, volumes: tuple[Volume, ...]) -> tuple[PodVolume, ...]:

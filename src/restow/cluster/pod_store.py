@@ -220,6 +220,8 @@ class PodStore:
 
     def _now(self, row: int) -> PodNow:
         columns, numbers, owners = self._columns, self._numbers, self._shared["owners"]
+        labels, marks = self._shared["labels"], self._shared["group_marks"]
+        vetoes = self._shared["vetoes"]
         return PodNow(
             namespace=self._names.known[numbers["namespace"][row]],
             name=columns["name"][row],
@@ -230,6 +232,10 @@ class PodStore:
             owners=owners.values[owners.ids[row]],
             conditions=columns["conditions"][row],
             created=self._created[row],
+            labels=labels.values[labels.ids[row]],
+            group_marks=marks.values[marks.ids[row]],
+            started=self._started[row],
+            vetoes=vetoes.values[vetoes.ids[row]],
         )
 
     def columns(self, nodes: Mapping[str, int], without: Collection[Key] = ()) -> Pods:
@@ -389,7 +395,9 @@ _SHARED: dict[str, Callable[[Any], Any]] = {
     "ports": pod_parts.decode_ports,
     "schedulers": _itself,
     "gates": pod_parts.decode_gates,
+    "group_marks": _itself,
     "volumes": _itself,
     "origins": _itself,
+    "vetoes": _itself,
     "states": _decode_states,
 }

@@ -59,6 +59,8 @@ class Flag(enum.IntFlag):
     INDEX_FAILED = 1024
     #: It waits behind the scheduling gate that steering holds new pods back with.
     STEERING_GATE = 2048
+    #: Behind that gate, it waits behind gates of others too (``spec.schedulingGates``).
+    OTHER_GATES = 16384
 
 
 class PodOrigin(NamedTuple):
@@ -94,6 +96,25 @@ class Rules:
     pod_anti_affinity: PodAffinity | None = None
     #: The texts of ``nodeSelector`` and ``affinity``.
     key: tuple[bytes, bytes] = field(default=(b"", b""), compare=False)
+
+
+class PodVetoes(NamedTuple):
+    """What a pod's annotations forbid other programs to do with it."""
+
+    #: ``karpenter.sh/do-not-disrupt``: how long after its start the pod must stay, in nanoseconds; 0 if it need not.
+    do_not_disrupt: int = 0
+    #: Whether ``cluster-autoscaler.kubernetes.io/safe-to-evict`` is "false".
+    unsafe_to_evict: bool = False
+    #: Whether ``safe-to-evict-local-volumes`` names volumes, and not all of the pod's local ones.
+    unsafe_volumes: bool = False
+    #: Whether another program is carrying out an eviction that it was asked for.
+    eviction_in_progress: bool = False
+
+
+#: Of a pod that forbids nothing, as almost all do.
+NO_VETOES = PodVetoes()
+#: ``do_not_disrupt`` of a pod that must stay whatever its age.
+ALWAYS = 2**63 - 1
 
 
 class HostPort(NamedTuple):
@@ -151,6 +172,10 @@ class PodStates:
     ephemeral_containers: tuple[ContainerStatus, ...]
 
 
+#: Values by the annotation or the field of ``spec`` that they stand in.
+GroupMarks = tuple[tuple[str, str], ...]
+
+
 @dataclass(slots=True, frozen=True)
 class PodTables:
     """The distinct values that the identifier columns of ``Pods`` point into."""
@@ -171,7 +196,10 @@ class PodTables:
     ports: list[tuple[HostPort, ...]]
     schedulers: list[str]
     gates: list[tuple[str, ...]]
+    #: What annotations and ``spec`` say of the groups of pods.
+    group_marks: list[GroupMarks]
     volumes: list[tuple[PodVolume, ...]]
     origins: list[PodOrigin]
+    vetoes: list[PodVetoes]
     states: list[PodStates]
     conditions: list[tuple[Condition, ...]]

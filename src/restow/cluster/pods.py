@@ -70,8 +70,10 @@ class Pods:
     ports: IdArray
     schedulers: IdArray
     gates: IdArray
+    group_marks: IdArray
     volumes: IdArray
     origins: IdArray
+    vetoes: IdArray
     states: IdArray
     conditions: IdArray
     phase: npt.NDArray[np.int8]

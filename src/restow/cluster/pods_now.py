@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
-from restow.cluster.pod_values import Flag, Phase
+from restow.cluster.pod_values import NO_TIME, NO_VETOES, Flag, GroupMarks, Phase, PodVetoes
 from restow.kube.objects import Condition, OwnerReference
 
 
@@ -23,6 +24,13 @@ class PodNow:
     conditions: tuple[Condition, ...]
     #: creationTimestamp, nanoseconds since the epoch.
     created: int
+    labels: Mapping[str, str] = field(default_factory=dict, hash=False)
+    #: What else names its group.
+    group_marks: GroupMarks = ()
+    #: status.startTime, or NO_TIME.
+    started: int = NO_TIME
+    #: What its annotations forbid.
+    vetoes: PodVetoes = NO_VETOES
 
     @property
     def is_terminating(self) -> bool:
@@ -33,6 +41,11 @@ class PodNow:
     def is_gated(self) -> bool:
         """Whether it waits behind the gate of steering."""
         return bool(self.flags & Flag.STEERING_GATE)
+
+    @property
+    def waits_for_others(self) -> bool:
+        """Whether it waits behind the gate of steering, and behind gates of others too."""
+        return bool(self.flags & Flag.OTHER_GATES)
 
     @property
     def is_ready(self) -> bool:

@@ -20,6 +20,7 @@ from restow.cluster.pods import NO_POD, PENDING
 from restow.cluster.state import ClusterState
 from restow.descheduling.evictor import DefaultEvictor, Reason
 from restow.descheduling.framework import PendingFilters, Proposal, StrategyError, Suggestion, Suggestions, Verdict
+from restow.descheduling.groups import MovingGroups
 from restow.descheduling.limits import Limits
 from restow.descheduling.placement import Landing, Obstacle, Placing, PluginRef
 from restow.descheduling.together import Together, all_or_none, together
@@ -86,8 +87,14 @@ class Record:
 class Arbiter:
     """Decides for one cycle on one state."""
 
-    def __init__(self, state: ClusterState, limits: Limits, placing: Placing) -> None:
+    def __init__(
+        self, state: ClusterState, limits: Limits, placing: Placing, groups: MovingGroups | None = None
+    ) -> None:
+        """``groups`` move together; None: each pod is moved as it is suggested."""
         self._state = state
+        self._groups = groups
+        #: Proposals to move a group that failed because of another pod than the one that was suggested, until something moves.
+        self._stuck: set[tuple[PluginRef, str]] = set()
         self._pods = state.cluster.pods
         self._limits = limits
         self._placing = placing
@@ -148,6 +155,46 @@ class Arbiter:
             # Limits are asked before anybody notices that the pod is gone.
             limit = self._limits.refusal(self._state, pods[0])
             return limit[0] if limit else Verdict.REFUSED
+        if self._groups is None or not self._groups.numbers(pods):
+            return self._settle(ref, suggestions, purpose, evictor)[1]
+        whole = self._groups.completed(suggestions)
+        if not purpose and len(whole) > 1:
+            purpose = f"move {self._groups.title(pods[0])}"
+        return self._settle_group(ref, whole, purpose, evictor, pods)
+
+    def _settle_group(
+        self,
+        ref: PluginRef,
+        whole: Sequence[Suggestion],
+        purpose: str,
+        evictor: DefaultEvictor,
+        suggested: Sequence[int],
+    ) -> Verdict:
+        """Decide about whole groups. What holds back a pod that was not suggested says nothing about those that were."""
+        assert self._groups is not None
+        if (ref, purpose) in self._stuck:
+            return Verdict.REFUSED
+        pods = [each.pod for each in whole]
+        found = self._groups.obstacle(pods)
+        if found is not None:
+            obstacle, verdict = Obstacle(*found), Verdict.REFUSED
+            self._hold_back(ref, pods, obstacle, purpose)
+        else:
+            held_back, verdict = self._settle(ref, whole, purpose, evictor)
+            if held_back is None:
+                self._stuck.clear()
+                return verdict
+            obstacle = held_back
+        if pods[obstacle.position] in suggested or verdict is Verdict.TOTAL_LIMIT:
+            return verdict
+        self._stuck.add((ref, purpose))
+        return Verdict.REFUSED
+
+    def _settle(
+        self, ref: PluginRef, suggestions: Sequence[Suggestion], purpose: str, evictor: DefaultEvictor
+    ) -> tuple[Obstacle | None, Verdict]:
+        """Make the moves, or record why not; returns what holds them back, and the verdict."""
+        pods = [each.pod for each in suggestions]
         obstacle, verdict = self._protected(suggestions, evictor), Verdict.REFUSED
         if obstacle is None:
             obstacle, verdict = self._beyond_limits(pods)
@@ -155,7 +202,7 @@ class Arbiter:
             obstacle, verdict = self._place(ref, suggestions, purpose)
         if obstacle is not None:
             self._hold_back(ref, pods, obstacle, purpose)
-        return verdict
+        return obstacle, verdict
 
     def _protected(self, suggestions: Sequence[Suggestion], evictor: DefaultEvictor) -> Obstacle | None:
         """The first pod that the evictor rejects. It is asked only about checks that are still pending."""

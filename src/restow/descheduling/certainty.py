@@ -9,13 +9,16 @@ from __future__ import annotations
 
 from typing import Final
 
-from restow.policies.codes import Certainty
+from restow.descheduling.plan import Move
+from restow.policies.codes import Certainty, TargetKind
 from restow.policies.policy import CertaintySetting
 
 #: From this probability on a move is likely.
 LIKELY: Final = 0.8
 #: The highest probability of doing harm with which a move is made.
 MOST_HARM: Final = 0.001
+#: From this probability on outputs name the node where a replacement lands; below it they say "one of 7 nodes".
+NAMED: Final = 0.2
 _LEAST: Final = {Certainty.CERTAIN: 1.0, Certainty.LIKELY: LIKELY, Certainty.POSSIBLE: 0.0}
 
 
@@ -36,6 +39,17 @@ def certainty_of(probability: float, *, is_known: bool) -> Certainty:
 def likely_at_most(certainty: Certainty) -> Certainty:
     """A certainty of a pod that may come back as another one than is known: likely at most."""
     return Certainty.LIKELY if certainty is Certainty.CERTAIN else certainty
+
+
+def target_kind(move: Move) -> TargetKind | None:
+    """How sure it is on which node the replacement lands; None in ``upstream`` placement, which does not predict it."""
+    if move.certainty is None:
+        return None
+    if move.target is None:
+        return TargetKind.NONE
+    if move.steering is not None:
+        return TargetKind.STEERED
+    return TargetKind.OPEN if move.candidate_count > 1 else TargetKind.CERTAIN
 
 
 def probability_text(probability: float) -> str:

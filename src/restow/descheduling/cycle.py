@@ -21,16 +21,19 @@ from restow.cluster.state import ClusterState
 from restow.descheduling.arbiter import Arbiter, Record
 from restow.descheduling.evictor import DefaultEvictor, Reason
 from restow.descheduling.framework import LandingCheck, Strategy, View
+from restow.descheduling.groups import HeldGroups, MovingGroups
 from restow.descheduling.limits import Limits, PriorEviction
 from restow.descheduling.namespace_opt_out import namespace_checks
 from restow.descheduling.node_fit import NodeFit
 from restow.descheduling.placement import EvictOnly, PluginRef, excluded_pods
+from restow.descheduling.vetoes import Vetoes
 from restow.errors import InputError
 from restow.kube.labels import parse_selector
 from restow.policies.arguments import resolve_priority_threshold
 from restow.policies.codes import Placement, SteeringMode
 from restow.policies.policy import Policy, Profile, collects_kubernetes_metrics
 from restow.policies.schema import DEFAULT_EVICTOR, ExtensionPoint
+from restow.workloads.groups import Groups, group_kinds
 
 #: With fewer nodes, an evicted pod could only come back.
 FEWEST_NODES = 2
@@ -102,6 +105,7 @@ class StrategyRunner:
     #: The nodes that strategies see.
     nodes: IntArray
     labels: LabelGroups
+    vetoes: Vetoes
     _policy: Policy
     _strategies: Mapping[str, Strategy]
     _evictors: Sequence[DefaultEvictor]
@@ -109,6 +113,8 @@ class StrategyRunner:
     _now: int
     _placement: Placement
     _steering: SteeringMode
+    #: The groups whose pods move together; None if groups stay, or are ignored.
+    moving_groups: MovingGroups | None = None
 
     @staticmethod
     def of(
@@ -126,7 +132,10 @@ class StrategyRunner:
         thresholds = [_threshold(profile, cluster) for profile in policy.profiles]
         labels = LabelGroups(cluster.pods)
         fit = NodeFit(state, labels)
-        opt_out = namespace_checks(policy.restow.namespaces, cluster)
+        proves, settings = placement == Placement.PROVE, policy.restow
+        held, moving = _groups(state, policy, nodes) if proves else (None, None)
+        vetoes = Vetoes.of(settings.vetoes, cluster, now) if proves else Vetoes.none(cluster)
+        checks = (*namespace_checks(settings.namespaces, cluster), *vetoes.checks)
         evictors = [
             DefaultEvictor(
                 profile.args[DEFAULT_EVICTOR],
@@ -134,12 +143,15 @@ class StrategyRunner:
                 state=state,
                 fit=fit,
                 labels=labels,
-                opt_out=opt_out,
+                vetoes=checks,
                 now=now,
+                held=held,
             )
             for profile, threshold in zip(policy.profiles, thresholds, strict=True)
         ]
-        return StrategyRunner(state, nodes, labels, policy, strategies, evictors, fit, now, placement, steering)
+        return StrategyRunner(
+            state, nodes, labels, vetoes, policy, strategies, evictors, fit, now, placement, steering, moving
+        )
 
     def run(self, arbiter: Arbiter) -> None:
         """Run every strategy once, in order, with an arbiter that decides. Do nothing if there are too few nodes."""
@@ -189,6 +201,7 @@ class StrategyRunner:
             landing_of=arbiter.landing_of,
             moved_from=arbiter.moved_from,
             proves=self._placement == Placement.PROVE,
+            closed=self.vetoes.closed,
             chooses_targets=self._steering == SteeringMode.NOMINATE,
         )
 
@@ -196,6 +209,16 @@ class StrategyRunner:
         """The strategies in the order in which they run, each with its profile and the profile's evictor."""
         for number, _, ref in plugins_in_order(self._policy):
             yield ref, self._policy.profiles[number], self._evictors[number]
+
+
+def _groups(state: ClusterState, policy: Policy, nodes: IntArray) -> tuple[HeldGroups | None, MovingGroups | None]:
+    """The groups that stay, or those that move together, as the policy says; UnusablePackageError as ``group_kinds``."""
+    if policy.restow.groups == "alone":
+        return None, None
+    groups = Groups(state.cluster, group_kinds(policy.restow.group_label))
+    if policy.restow.groups == "together":
+        return None, MovingGroups(state, groups, nodes)
+    return HeldGroups.of(state, groups), None
 
 
 def plugins_in_order(policy: Policy) -> Iterator[tuple[int, ExtensionPoint, PluginRef]]:

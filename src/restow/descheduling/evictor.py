@@ -19,8 +19,10 @@ from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.label_groups import LabelGroups
 from restow.cluster.pod_columns import PodColumn, by_value
 from restow.cluster.pod_values import Flag
+from restow.cluster.pods import NO_POD
 from restow.cluster.state import ClusterState
 from restow.descheduling.evictor_args import DefaultEvictorArgs
+from restow.descheduling.groups import HeldGroups
 from restow.descheduling.node_fit import NodeFit
 from restow.descheduling.protections import Check, everywhere, flagged, static_checks, unknown_check
 from restow.kube.labels import parse_selector, selector_from
@@ -56,15 +58,20 @@ class DefaultEvictor:
         state: ClusterState,
         fit: NodeFit,
         labels: LabelGroups,
-        opt_out: Sequence[Check],
+        vetoes: Sequence[Check],
         now: int,
+        held: HeldGroups | None = None,
     ) -> None:
         pods = state.cluster.pods
         self._args = args
         self._state = state
         self._fit = fit
-        #: The checks of namespaces (``descheduling.namespace_opt_out``); no annotation of a pod overrides them.
-        self._opt_out = opt_out
+        #: The pods that stay because of their groups; no annotation of a pod overrides that either.
+        self._held = held
+        #: The pod that stays for neither reason, of an evictor that is asked what if.
+        self._bypassed = NO_POD
+        #: The checks that no annotation of a pod overrides: opt-outs of namespaces, and what other controllers forbid.
+        self._vetoes = vetoes
         self._checks = static_checks(args, threshold, state.cluster, labels, now)
         #: The annotation that overrides every other check, whatever its value.
         self._always = flagged(pods, Flag.EVICT)
@@ -78,7 +85,7 @@ class DefaultEvictor:
         self._late = _namespace_check(args, state)
         self._namespace_ok = PodColumn(pods, lambda rows: ~self._late.fails.of(rows))
         #: The kinds that the input lacks and because of which pods are protected.
-        self.missing = {each.missing for each in (*opt_out, *self._checks, self._late)} - {""}
+        self.missing = {each.missing for each in (*vetoes, *self._checks, self._late)} - {""}
 
     def passes_filter(self, pods: IntArray) -> BoolArray:
         """Which of these pods pass Filter now."""
@@ -86,6 +93,8 @@ class DefaultEvictor:
         if self._args.min_replicas > 1:
             siblings = self._state.siblings(pods)
             passes = passes & (self._always.values[pods] | (siblings < 0) | (siblings >= self._args.min_replicas))
+        if self._held is not None:
+            passes = passes & ~self._held.holds.values[pods] | (pods == self._bypassed)
         return passes
 
     def passes_pre_eviction(self, pods: IntArray) -> BoolArray:
@@ -122,8 +131,11 @@ class DefaultEvictor:
         """The result of every check of this profile for one pod now."""
         spared = bool(self._always.values[pod])
         results = [
-            CheckResult(each.code, each.message, not each.fails.values[pod], each.missing) for each in self._opt_out
+            CheckResult(each.code, each.message, not each.fails.values[pod], each.missing) for each in self._vetoes
         ]
+        if self._held is not None and self._held.group_of(pod) is not None:
+            held = bool(self._held.holds.values[pod])
+            results.append(CheckResult(RefusalCode.GROUP_MEMBER, self._held.sentence(pod) if held else "", not held))
         results.append(CheckResult(*_ASKS_TO_STAY, spared or not self._never.values[pod]))
         results += [
             CheckResult(each.code, each.message, spared or not each.fails.values[pod], each.missing)
@@ -147,6 +159,7 @@ class DefaultEvictor:
         """The same evictor, except that it lets this pod pass and does not check nodeFit."""
         other = copy(self)
         other._fit_nodes = None  # noqa: SLF001  a copy is made inside the class
+        other._bypassed = pod  # noqa: SLF001
         for name in ("_unprotected", "_always", "_namespace_ok"):
             setattr(other, name, PodColumn(self._state.cluster.pods, partial(_or_this, getattr(self, name), pod)))
         return other
@@ -158,7 +171,7 @@ class DefaultEvictor:
         """
         holds = ~self._always.of(rows)
         failing = [
-            *[each.fails.of(rows) for each in self._opt_out],
+            *[each.fails.of(rows) for each in self._vetoes],
             self._never.of(rows) & holds,
             *[check.fails.of(rows) & holds for check in self._checks],
         ]
@@ -176,18 +189,27 @@ class DefaultEvictor:
         siblings = np.where(self._always.values[pods], -1, self._state.siblings(pods)).tolist()
         bits, width = failing.tobytes(), failing.shape[1]
         reasons = []
+        holds = np.zeros(len(pods), dtype=bool) if self._held is None else self._held.holds.values[pods]
         for position, count in enumerate(siblings):
             pattern = bits[position * width : (position + 1) * width]
             known = self._patterns.get(pattern)
             if known is None:
                 known = self._patterns[pattern] = self._pattern(pattern)
+            if holds[position]:
+                known = self._with_group(known, int(pods[position]))
             reasons.append(self._reason(known, count))
         return reasons
 
+    def _with_group(self, failing: list[tuple[RefusalCode, str]], pod: int) -> list[tuple[RefusalCode, str]]:
+        """What keeps a pod of a group that stays: vetoes, the group, then all others."""
+        assert self._held is not None
+        first = sum(message in [each.message for each in self._vetoes] for _, message in failing)
+        return [*failing[:first], (RefusalCode.GROUP_MEMBER, self._held.sentence(pod)), *failing[first:]]
+
     def _pattern(self, bits: bytes) -> list[tuple[RefusalCode, str]]:
-        """Codes and texts of one combination of failing checks: opt-outs of namespaces, the annotation, then all others."""
-        failing, first = np.unpackbits(np.frombuffer(bits, dtype=np.uint8)).astype(bool), len(self._opt_out)
-        found = [(each.code, each.message) for each, fails in zip(self._opt_out, failing[:first], strict=True) if fails]
+        """Codes and texts of one combination of failing checks: vetoes, the annotation, then all others."""
+        failing, first = np.unpackbits(np.frombuffer(bits, dtype=np.uint8)).astype(bool), len(self._vetoes)
+        found = [(each.code, each.message) for each, fails in zip(self._vetoes, failing[:first], strict=True) if fails]
         if failing[first]:
             return [*found, _ASKS_TO_STAY]
         checks = zip(self._checks, failing[first + 1 : first + 1 + len(self._checks)], strict=True)

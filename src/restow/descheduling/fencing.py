@@ -26,6 +26,7 @@ from restow.descheduling.framework import Suggestion
 from restow.descheduling.landings import accepted
 from restow.descheduling.limits import Limits
 from restow.descheduling.placement import Landing, Obstacle, PluginRef
+from restow.descheduling.vetoes import Vetoes
 from restow.policies.codes import PlacementConstraint, RefusalCode, Stage
 from restow.policies.restow_section import share_of
 
@@ -38,7 +39,7 @@ _NOT_NOW: Reason = (Stage.PLACEMENT, RefusalCode.NO_GAIN, "nothing is moved here
 def fenced_nodes(runner: StrategyRunner, share: int | str) -> IntArray:
     """The nodes to fence, at most a share of those that the policy is about; in the order of their names."""
     state = runner.state
-    survey = _Survey(state, runner.nodes[~state.cluster.nodes.unschedulable[runner.nodes]])
+    survey = _Survey(state, runner.nodes[~state.cluster.nodes.unschedulable[runner.nodes]], runner.vetoes)
     runner.run(Arbiter(state, Limits(), survey))
     unwanted = survey.unwanted()
     # If there are too many: first the nodes that pods leave, and of them those that the scheduler would score best.
@@ -49,9 +50,10 @@ def fenced_nodes(runner: StrategyRunner, share: int | str) -> IntArray:
 class _Survey:
     """A placement that refuses every move and notes on which nodes the strategies want no pods."""
 
-    def __init__(self, state: ClusterState, nodes: IntArray) -> None:
+    def __init__(self, state: ClusterState, nodes: IntArray, vetoes: Vetoes) -> None:
         self._state = state
         self._nodes = nodes
+        self._vetoes = vetoes
         #: The nodes from which pods should move to a better place.
         self.gives: BoolArray = np.zeros(len(state.cluster.nodes), dtype=bool)
         #: Of each strategy, the nodes that none of its suggestions has accepted so far.
@@ -70,7 +72,7 @@ class _Survey:
             self._asked[ref, source] += 1
             self.gives[source] = True
             left = self._left.get(ref, self._nodes)
-            self._left[ref] = left[~accepted(suggestion, source, left)]
+            self._left[ref] = left[~accepted(suggestion, source, left, self._vetoes)]
 
     def unwanted(self) -> IntArray:
         """The nodes on which some strategy wants none of its pods."""

@@ -30,6 +30,7 @@ from restow.policies.schema import PluginSchema
 if TYPE_CHECKING:
     from restow.cluster.label_groups import LabelGroups
     from restow.descheduling.node_fit import NodeFit
+    from restow.descheduling.vetoes import ClosedNodes
     from restow.kube.objects import LabelSelector
     from restow.policies.arguments import Namespaces
     from restow.policies.policy import UsageSettings
@@ -180,6 +181,7 @@ class View:
         moved_from: Callable[[int], int],
         proves: bool,
         chooses_targets: bool,
+        closed: ClosedNodes,
     ) -> None:
         #: The state that accepted suggestions change.
         self.state = state
@@ -191,6 +193,10 @@ class View:
         self.is_listed[nodes] = True
         #: Whether moves are proven, so that it matters who leaves: each replacement must find a place.
         self.proves = proves
+        #: Nodes that receive nothing, bool[node]; none where nothing is proven.
+        self.closed: BoolArray = closed.any
+        #: The listed nodes that are compared with each other: virtual ones are not.
+        self.compared: IntArray = nodes[~closed.virtual[nodes]]
         #: Nanoseconds since the epoch.
         self.now = now
         #: Upstream's nodeFit on the state as it is.

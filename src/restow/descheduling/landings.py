@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from restow.cluster.closed_nodes import leaving_taint
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.snapshot import Cluster
 from restow.descheduling.certainty import (
@@ -29,6 +30,7 @@ from restow.descheduling.certainty import (
 from restow.descheduling.evictor import Reason
 from restow.descheduling.framework import LandingCheck, Suggestion
 from restow.descheduling.placement import Landing, PluginRef
+from restow.descheduling.vetoes import Vetoes
 from restow.policies.codes import Certainty, PlacementConstraint, RefusalCode, Stage, SteeringMode
 from restow.policies.policy import CertaintySetting
 from restow.scheduling.framework.verdicts import histogram, reason_counts
@@ -41,8 +43,6 @@ from restow.workloads.replacements import Replacements
 _NAMED = 3
 #: Candidates of one move that a plan holds.
 MOST_CANDIDATES = 512
-#: Candidates of a certain move up to which each has its probability in a plan: more are not worth the time.
-_MANY = 16
 #: Digits of the probabilities in a plan.
 _DIGITS = 4
 #: How many nodes with the same cost are looked at for one move, at most.
@@ -73,9 +73,12 @@ class Landings:
         replacements: Replacements,
         schedulers: Schedulers,
         missing_data: MissingData,
+        *,
         certainty: CertaintySetting,
+        vetoes: Vetoes,
     ) -> None:
         self._nodes = cluster.nodes
+        self._vetoes = vetoes
         self._replacements = replacements
         self._schedulers = schedulers
         self._missing_data = missing_data
@@ -94,9 +97,10 @@ class Landings:
     ) -> Landing | Reason:
         """Return the landing if it is good with sufficient probability, else why the move is refused."""
         odds = prediction.odds
-        good = accepted(suggestion, source, odds.nodes)
+        good = self._accepted(suggestion, source, odds.nodes)
         if not good.any():
-            return self._no_use(ref, suggestion, source, prediction)
+            closed = self._closed(suggestion, source, odds.nodes)
+            return closed or self._no_use(ref, suggestion, source, prediction)
         probability = odds.of(good)
         caveat = self._caveat(suggestion.pod)
         if caveat and self._least > LIKELY:
@@ -126,10 +130,11 @@ class Landings:
             fitting = self._schedulers.fitting(replacement)
             if not fitting.any():
                 return None
-            wanted = self._everywhere[accepted(suggestion, source, self._everywhere)]
+            wanted = self._everywhere[self._accepted(suggestion, source, self._everywhere)]
             found = self._undisturbed(ref, replacement, wanted[fitting[wanted]])
             if not isinstance(found, np.ndarray):
-                return found or self._no_target(ref, suggestion, wanted, fitting)
+                closed = self._closed(suggestion, source, np.flatnonzero(fitting))
+                return found or closed or self._no_target(ref, suggestion, wanted, fitting)
             found = self._cheapest(suggestion, found)
         target = int(found[0] if len(found) == 1 else self._schedulers.best_of(replacement, found)[0])
         landing = Landing(
@@ -139,6 +144,7 @@ class Landings:
             1,
             probability=1.0,
             probabilities=(1.0,),
+            target_probability=1.0,
             steering=SteeringMode.NOMINATE,
         )
         return self._unknown_eviction(suggestion.pod) or _capped(landing, caveat)
@@ -154,14 +160,17 @@ class Landings:
         message = f"it is not known which pod comes in its place, and {wanted}: {caveat}"
         return Stage.PLACEMENT, RefusalCode.NOT_CERTAIN, message
 
+    def _accepted(self, suggestion: Suggestion, source: int, nodes: IntArray) -> BoolArray:
+        return accepted(suggestion, source, nodes, self._vetoes)
+
     def _cheapest_accepted(self, suggestion: Suggestion, source: int, nodes: IntArray) -> IntArray:
         """Of some nodes those with the least cost among those that are accepted, or some of them."""
         if len(nodes) == 0:
             return nodes
         cheapest = self._cheapest(suggestion, nodes)
-        found: IntArray = cheapest[accepted(suggestion, source, cheapest)]
+        found: IntArray = cheapest[self._accepted(suggestion, source, cheapest)]
         # Usually the cheapest of all are accepted, and then the others need not be asked about.
-        return found if len(found) else self._cheapest(suggestion, nodes[accepted(suggestion, source, nodes)])
+        return found if len(found) else self._cheapest(suggestion, nodes[self._accepted(suggestion, source, nodes)])
 
     def _cheapest(self, suggestion: Suggestion, nodes: IntArray) -> IntArray:
         """Nodes with the least cost for the strategy, at most ``_ENOUGH`` of them; all nodes if it has no costs."""
@@ -180,6 +189,21 @@ class Landings:
         self._samples += 1
         offset = int(self._samples * _GOLDEN % 1 * count)
         return (_SPACED * count + offset) // _ENOUGH
+
+    def _closed(self, suggestion: Suggestion, source: int, nodes: IntArray) -> Reason | None:
+        """The refusal if a suggestion would accept some of these nodes, but vetoes close all of them; None if it accepts none."""
+        if self._vetoes.closed.is_empty:
+            return None
+        wanted = nodes[_wanted(suggestion, source, nodes, self._vetoes)]
+        if len(wanted) == 0:
+            return None
+        leaving = wanted[self._vetoes.closed.leaving[wanted]]
+        if len(leaving) == 0:
+            message = f"it would land on {self._some_nodes(wanted)}, virtual and never a target"
+            return Stage.PLACEMENT, RefusalCode.VIRTUAL_NODE, message
+        taint = leaving_taint(self._nodes.taint_sets[self._nodes.taints[leaving[0]]])
+        message = f"it would land on {self._some_nodes(leaving)}, about to be removed (taint {taint})"
+        return Stage.PLACEMENT, RefusalCode.LEAVING_NODE, message
 
     def _no_target(self, ref: PluginRef, suggestion: Suggestion, wanted: IntArray, fitting: BoolArray) -> Reason:
         """The refusal if no node is left: none that fits is accepted, or none that is accepted fits."""
@@ -223,21 +247,25 @@ class Landings:
             listed[MOST_CANDIDATES - 1] = False
             listed[candidates.searchsorted(target)] = True
         is_known = bool(good.all()) or odds.is_known
+        figures = self._figures(odds, listed)
         return Landing(
             target,
             certainty_of(probability, is_known=is_known),
             probability=round(probability, _DIGITS) if is_known else None,
             candidates=tuple(self._indices[candidates[listed]]),
             candidate_count=len(candidates),
-            probabilities=self._figures(odds, good) if odds.is_known else (),
+            probabilities=figures,
+            target_probability=_probability_of(target, candidates[listed], figures),
             in_vain=tuple(self._indices[candidates[listed & ~good]]),
         )
 
-    def _figures(self, odds: LandingOdds, good: BoolArray) -> tuple[float, ...]:
-        """The probabilities of all candidates; empty if there are too many to list, or many and all of them good."""
-        if len(good) > (_MANY if good.all() else MOST_CANDIDATES):
+    def _figures(self, odds: LandingOdds, listed: BoolArray) -> tuple[float, ...]:
+        """The probabilities of the candidates that are listed; empty if they are not known."""
+        if len(odds.nodes) == 1:
+            return (1.0,)
+        if not odds.is_known:
             return ()
-        figures = odds.probability.round(_DIGITS).tolist()
+        figures = odds.probability[listed].round(_DIGITS).tolist()
         # Many are the same, which is kept once.
         return tuple(map(self._known_figures.setdefault, figures, figures))
 
@@ -303,10 +331,19 @@ def _capped(landing: Landing, caveat: str) -> Landing:
     return landing._replace(certainty=likely_at_most(landing.certainty), probability=None, caveat=caveat)
 
 
-def accepted(suggestion: Suggestion, source: int, nodes: IntArray) -> BoolArray:
-    """Which of some nodes a suggestion accepts as landing places, bool[len(nodes)]."""
+def accepted(suggestion: Suggestion, source: int, nodes: IntArray, vetoes: Vetoes) -> BoolArray:
+    """Which of some nodes a suggestion accepts as landing places and no veto closes, bool[len(nodes)]."""
+    good = _wanted(suggestion, source, nodes, vetoes)
+    return good if vetoes.closed.is_empty else good & ~vetoes.closed.any[nodes]
+
+
+def _wanted(suggestion: Suggestion, source: int, nodes: IntArray, vetoes: Vetoes) -> BoolArray:
+    """The same with the nodes that vetoes close."""
     good = np.ones(len(nodes), dtype=bool) if suggestion.accepts is None else suggestion.accepts(nodes)
-    return good if suggestion.constraint is PlacementConstraint.ANYWHERE else good & (nodes != source)
+    may_return = suggestion.constraint is PlacementConstraint.ANYWHERE
+    if not may_return or vetoes.never_returns(suggestion.pod):
+        good = good & (nodes != source)
+    return good
 
 
 def _gain(ref: PluginRef, suggestion: Suggestion) -> str:
@@ -342,6 +379,11 @@ def some(names: Sequence[str], count: int) -> str:
     """The first few names, and how many more of the ``count`` there are, for a sentence."""
     first = ", ".join(names[:_NAMED])
     return first if count <= _NAMED else f"{first} and {count - _NAMED} more"
+
+
+def _probability_of(target: int, candidates: IntArray, figures: Sequence[float]) -> float | None:
+    """How probable it is that the target wins; None if that is not known."""
+    return figures[int(candidates.searchsorted(target))] if figures else None
 
 
 def _target(best: IntArray, candidates: IntArray, good: BoolArray) -> int:

@@ -43,8 +43,10 @@ class Landing(NamedTuple):
     candidate_count: int = 0
     #: How probable it is that the replacement lands where the strategy gains by it.
     probability: float | None = None
-    #: How probable each of the candidates is; empty where not all of them are named.
+    #: How probable each of the candidates is; empty where that is not known.
     probabilities: tuple[float, ...] = ()
+    #: How probable the target is; None where that is not known, and where nothing lands.
+    target_probability: float | None = None
     #: Those of the candidates where the strategy gains nothing.
     in_vain: tuple[int, ...] = ()
     #: How the replacement is brought to its target; None where the scheduler is left alone.

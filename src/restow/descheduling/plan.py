@@ -10,7 +10,15 @@ from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType, field
 
-from restow.policies.codes import Certainty, Placement, PlacementConstraint, RefusalCode, Stage, SteeringMode
+from restow.policies.codes import (
+    Certainty,
+    Placement,
+    PlacementConstraint,
+    RefusalCode,
+    Stage,
+    SteeringMode,
+    TargetKind,
+)
 
 API_VERSION = "restow.dev/v1alpha1"
 
@@ -63,8 +71,10 @@ class Move(Struct, frozen=True, forbid_unknown_fields=True):
     #: How probable it is that the replacement lands where the strategy gains by it, 0 to 1.
     probability: float | None = None
     candidates: tuple[str, ...] = ()
-    #: How probable each of the candidates is; empty where not all of them are listed.
+    #: How probable each of the candidates is; empty where that is not known.
     probabilities: tuple[float, ...] = ()
+    #: How probable it is that the replacement lands on the target, 0 to 1; null where that is not known.
+    target_probability: float | None = field(name="targetProbability", default=None)
     #: Those of the candidates where the strategy gains nothing: the move is in vain if the replacement lands there.
     in_vain: tuple[str, ...] = field(name="inVain", default=())
     #: How the replacement is brought to its target; null where the scheduler is left alone.
@@ -141,6 +151,10 @@ class Summary(Struct, frozen=True, rename="camel"):
     moves: int
     refusals: int
     utilisation: Utilisation
+    #: Moves by how sure their gain is; empty in ``upstream`` placement.
+    gains: dict[Certainty, int] = {}
+    #: Moves by how sure it is where they land; empty in ``upstream`` placement.
+    targets: dict[TargetKind, int] = {}
 
 
 class Metadata(Struct, frozen=True, rename="camel", omit_defaults=True):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +18,7 @@ from restow.cluster.pods import PENDING
 from restow.cluster.snapshot import Cluster
 from restow.cluster.state import ClusterState
 from restow.descheduling.arbiter import Eviction, Refused
+from restow.descheduling.certainty import target_kind
 from restow.descheduling.cycle import Cycle, run_cycle
 from restow.descheduling.evictor import Reason
 from restow.descheduling.landings import some
@@ -42,11 +45,13 @@ from restow.descheduling.proving import prove_cycle, without_node_fit
 from restow.descheduling.registry import strategies
 from restow.kube.taints import FENCE
 from restow.kube.timestamps import format_time
-from restow.policies.codes import Placement, SteeringMode, SteeringSetting
+from restow.policies.codes import Certainty, Placement, SteeringMode, SteeringSetting, TargetKind
 from restow.policies.policy import Policy
 from restow.policies.schema import DEFAULT_EVICTOR, Plugins
 from restow.scheduling.configuration.profiles import SchedulerProfile
 
+#: A word that programs read.
+Code = TypeVar("Code", Certainty, TargetKind)
 Amounts = npt.NDArray[np.int64]
 
 
@@ -73,8 +78,16 @@ def make_plan(cycle: Cycle, now: int, placement: Placement) -> Plan:
             moves=len(moves),
             refusals=len(refusals),
             utilisation=utilisation(state),
+            gains=_counts(Certainty, [each.certainty for each in moves]),
+            targets=_counts(TargetKind, map(target_kind, moves)),
         ),
     )
+
+
+def _counts(codes: Iterable[Code], found: Iterable[Code | None]) -> dict[Code, int]:
+    """How often each code was found; empty if a placement predicts nothing."""
+    counts = Counter(found)
+    return {} if counts[None] else {code: counts[code] for code in codes}
 
 
 def fenced(cycle: Cycle) -> Fenced | None:
@@ -172,6 +185,7 @@ class _Names:
             candidate_count=eviction.landing.candidate_count,
             probability=eviction.landing.probability,
             probabilities=eviction.landing.probabilities,
+            target_probability=eviction.landing.target_probability,
             in_vain=tuple(map(self._nodes.__getitem__, eviction.landing.in_vain)),
             steering=eviction.landing.steering,
             profile=eviction.ref.profile,

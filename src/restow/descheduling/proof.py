@@ -20,13 +20,16 @@ import numpy as np
 from restow.cluster.pod_values import Flag
 from restow.cluster.pods import NO_POD, PENDING
 from restow.cluster.state import ClusterState
+from restow.descheduling.certainty import least_probability
 from restow.descheduling.disruption_budgets import DisruptionBudgets
 from restow.descheduling.evictor import Reason
 from restow.descheduling.framework import LandingCheck, Suggestion
+from restow.descheduling.groups import MovingGroups
 from restow.descheduling.landings import Landings, PlacementPrediction, missing_kinds, only, some
 from restow.descheduling.placement import Landing, Obstacle, PluginRef
 from restow.descheduling.steering import Steerable
 from restow.descheduling.together import RefusalMemory, may_wait, not_probable_enough
+from restow.descheduling.vetoes import Vetoes
 from restow.policies.codes import Certainty, PlacementConstraint, RefusalCode, Stage, SteeringMode
 from restow.policies.policy import CertaintySetting
 from restow.scheduling.framework.verdicts import histogram, reason_counts
@@ -62,6 +65,8 @@ class Prover:
         certainty: CertaintySetting,
         steering: SteeringMode,
         forbidden: dict[int, Reason],
+        groups: MovingGroups | None = None,
+        vetoes: Vetoes,
     ) -> None:
         self._state = state
         self._replacements = replacements
@@ -70,10 +75,15 @@ class Prover:
         self._schedulers = schedulers
         self._budgets = budgets
         self._missing_data = missing_data
-        self._landings = Landings(state.cluster, replacements, schedulers, missing_data, certainty)
+        self._landings = Landings(
+            state.cluster, replacements, schedulers, missing_data, certainty=certainty, vetoes=vetoes
+        )
         self._certainty = certainty
         self._steerable = Steerable(state.cluster, steering)
         self._forbidden = forbidden
+        self._groups = groups
+        #: The pods that leave because their group restarts, while the moves of that group are proven.
+        self._restarting: frozenset[int] = frozenset()
         self._replacement_policies = ReplacementPolicies(state.cluster)
         self._memory = RefusalMemory(state.cluster.pods, self._signature)
         #: The pod of each move for a better place, by workload, source and target.
@@ -94,6 +104,7 @@ class Prover:
         if obstacle is not None:
             return obstacle
         mark = self._state.checkpoint()
+        self._restart(suggestions)
         landings = self._land_all(ref, suggestions, sources)
         if not isinstance(landings, Obstacle):
             landings = self._one_way(ref, suggestions, sources, landings)
@@ -136,6 +147,15 @@ class Prover:
                 budgets.count(each.pod)
         return None
 
+    def _restart(self, suggestions: Sequence[Suggestion]) -> None:
+        """Remove the pods of groups that restart: their controller deletes all of them before it creates the first again."""
+        pods = [each.pod for each in suggestions]
+        self._restarting = frozenset(self._groups.restarting(pods) if self._groups is not None else ())
+        if len(self._restarting) > 1:
+            for pod in self._restarting:
+                self._state.remove(pod)
+            self._memory.forget()
+
     def _land_all(
         self, ref: PluginRef, suggestions: Sequence[Suggestion], sources: Sequence[int]
     ) -> tuple[Landing, ...] | Obstacle:
@@ -176,7 +196,7 @@ class Prover:
         if not isinstance(known, PlacementPrediction):
             return known
         mark = self._state.checkpoint()
-        if known.afterwards:
+        if known.afterwards and self._state.exists[suggestion.pod]:
             self._state.remove(suggestion.pod)
         landing = self._landings.foreseen(ref, suggestion, source, known)
         self._state.undo(mark)
@@ -205,6 +225,7 @@ class Prover:
     def _move_on(self, ref: PluginRef, suggestions: Sequence[Suggestion], sources: Sequence[int]) -> Obstacle:
         """Note replacements that a strategy wants to move again. A plan never moves a pod twice, so refuse the moves."""
         mark = self._state.checkpoint()
+        self._restart(suggestions)
         landings = self._land_all(ref, suggestions, sources)
         self._state.undo(mark)
         self._memory.keep()
@@ -229,15 +250,27 @@ class Prover:
             case ReplacementPolicy.NONE:
                 return Stage.PLACEMENT, RefusalCode.NO_REPLACEMENT, "nothing would recreate this pod"
             case ReplacementPolicy.NOT_NEEDED:
-                self._state.remove(pod)
+                if self._state.exists[pod]:
+                    self._state.remove(pod)
                 return Landing(certainty=Certainty.CERTAIN, probability=1.0)
             case when:
                 landing = self._prove(ref, suggestion, source, when)
+        if self._groups is not None and isinstance(landing, Landing) and self._groups.is_admitted(pod):
+            landing = self._once_admitted(landing)
         if isinstance(landing, Landing):
             if self._state.exists[pod]:
                 self._state.remove(pod)
             self._state.place(self._replacements.of(pod), landing.target)
         return landing
+
+    def _once_admitted(self, landing: Landing) -> Landing | Reason:
+        """The landing of a replacement that a queue must admit first: it is not known whether and when that happens."""
+        if least_probability(self._certainty) < 1.0:
+            return landing._replace(certainty=Certainty.POSSIBLE, probability=None)
+        message = (
+            "its replacement must be admitted by a queue first, and certainty in the policy's restow section asks for 1"
+        )
+        return Stage.PLACEMENT, RefusalCode.NOT_CERTAIN, message
 
     def _prove(self, ref: PluginRef, suggestion: Suggestion, source: int, when: ReplacementPolicy) -> Landing | Reason:
         """Where the replacement lands, or why the move is refused."""
@@ -245,7 +278,8 @@ class Prover:
         unprovable = self._unprovable(pod)
         if unprovable is not None:
             return unprovable
-        if self._steerable.knows(pod):
+        # Of a group that restarts only one pod is evicted, and restow does not see where the others come from.
+        if self._steerable.knows(pod) and pod not in self._restarting:
             steered = self._steer(ref, suggestion, source, when)
             if steered is not None:
                 return steered
@@ -301,7 +335,7 @@ class Prover:
 
     def _replace(self, pod: int, when: ReplacementPolicy) -> None:
         """Change the state to the moment when the replacement of a pod has just been created."""
-        if when is ReplacementPolicy.OVERLAPPING:
+        if when is ReplacementPolicy.OVERLAPPING and self._state.exists[pod]:
             self._state.terminate(pod)
         elif self._state.exists[pod]:
             self._state.remove(pod)

@@ -225,7 +225,7 @@ class _Proof:
         return record
 
     def _round(self, prover: Prover, limits: Limits) -> Record:
-        arbiter = Arbiter(self._state, limits, prover)
+        arbiter = Arbiter(self._state, limits, prover, self._runner.moving_groups)
         prover.watch(self._runner.watchers(arbiter))
         self._runner.run(arbiter)
         return arbiter.record()
@@ -240,6 +240,8 @@ class _Proof:
             certainty=self._policy.restow.certainty,
             steering=self._steering,
             forbidden=self._excluded | forbidden,
+            groups=self._runner.moving_groups,
+            vetoes=self._runner.vetoes,
         )
 
     def _reasons(self, move_cycles: Iterable[MoveCycle]) -> _Forbidden:

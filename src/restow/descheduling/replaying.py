@@ -36,7 +36,7 @@ from restow.descheduling.proving import without_node_fit
 from restow.descheduling.registry import strategies
 from restow.descheduling.steering import FENCE_EFFECTS
 from restow.errors import InputError
-from restow.policies.codes import MoveCode, OutcomeCode, Placement, PlacementConstraint, SteeringMode
+from restow.policies.codes import MoveCode, OutcomeCode, Placement, PlacementConstraint, RefusalCode, SteeringMode
 from restow.policies.policy import Policy, Profile
 from restow.scheduling.configuration.profiles import SchedulerProfile
 from restow.scheduling.framework.context import Context
@@ -134,8 +134,10 @@ def replay(
         certainty=policy.restow.certainty,
         steering=steering,
         forbidden={},
+        groups=runner.moving_groups,
+        vetoes=runner.vetoes,
     )
-    arbiter = Arbiter(state, limits, prover)
+    arbiter = Arbiter(state, limits, prover, runner.moving_groups)
     watchers = runner.watchers(arbiter)
     prover.watch(watchers)
     replayed = _Replaying(runner, replacements, arbiter, moves, missing_data, changed, dict(watchers)).decided()
@@ -228,11 +230,23 @@ class _Replaying:
             return f"of two nodes that are ready and selected by the policy there {_there(len(nodes))}"
         return None if node in nodes else f"{move.source} is not ready, or not selected by the policy any more"
 
+    def _joined(self, moves: Sequence[Move]) -> dict[str, ChangeFound]:
+        """Why none of some moves is made, by uid: a group has pods now that the plan does not move with it."""
+        groups = self._runner.moving_groups
+        other = None if groups is None else groups.left_behind([self._pods[each.pod.uid] for each in moves])
+        if groups is None or other is None:
+            return {}
+        name = self._state.cluster.pods.full_name(other)
+        message = f"{groups.title(other)} moves as a whole, and {name} belongs to it, which the plan does not move"
+        return {each.pod.uid: (RefusalCode.GROUP_MEMBER, message) for each in moves}
+
     def _settle(self, ref: PluginRef, groups: Sequence[Sequence[Move]], reasons: dict[str, ChangeFound]) -> None:
         """Have the arbiter decide the moves of one strategy; each group is a proposal or a single move."""
         ranked_candidates: list[Sequence[Move]] = []
         for group in groups:
             found = {each.pod.uid: why for each in group if (why := self._stale(each)) is not None}
+            if not found:
+                found = self._joined(group)
             if found:
                 reasons |= {each.pod.uid: found.get(each.pod.uid) or _with_others(group, found) for each in group}
             else:

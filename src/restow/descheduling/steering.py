@@ -30,7 +30,14 @@ FENCE_EFFECTS: Final[Mapping[SteeringMode, str]] = {
 
 #: Refusals for which the scheduler's choice is the reason, so that steering may answer them.
 FOR_STEERING: Final = frozenset(
-    {RefusalCode.NOT_CERTAIN, RefusalCode.HARMFUL, RefusalCode.NO_GAIN, RefusalCode.SAME_NODE}
+    {
+        RefusalCode.NOT_CERTAIN,
+        RefusalCode.HARMFUL,
+        RefusalCode.NO_GAIN,
+        RefusalCode.SAME_NODE,
+        RefusalCode.LEAVING_NODE,
+        RefusalCode.VIRTUAL_NODE,
+    }
 )
 
 _LEFT_ALONE = frozenset({"DaemonSet", "Node"})

@@ -36,7 +36,16 @@ from restow.executing.outcomes import (
     Waiting,
 )
 from restow.executing.places import Places
-from restow.executing.revalidation import gone, siblings_starting, stale, still_awaited, surplus, unknown
+from restow.executing.revalidation import (
+    gone,
+    joined,
+    siblings_starting,
+    stale,
+    still_awaited,
+    surplus,
+    unknown,
+    vetoed,
+)
 from restow.executing.settings import Clock, Settings, closed, elapsed
 from restow.executing.steering import NoSteering, Steers
 from restow.executing.surroundings import ClusterView, Evicting
@@ -115,6 +124,8 @@ class _Run:
         #: How often each eviction was requested, and since when an answer is missing.
         self._asked: Counter[int] = Counter()
         self._unsure: dict[int, float] = {}
+        #: The groups that restart because a pod of theirs was evicted.
+        self._restarting: set[str] = set()
         #: Tasks that were reported as waiting.
         self._waiting: set[int] = set()
         #: Budgets that had no room until a task was given up: other tasks under them do not wait for room.
@@ -211,7 +222,8 @@ class _Run:
 
     async def _carry(self, task: Task) -> None:
         unsure = task.number in self._unsure
-        if unsure and gone(task.move, self._with.view):
+        if (unsure or self._restarts(task)) and gone(task.move, self._with.view):
+            self._following.expect(task)
             await self._follow(task)
         elif (reason_against := self._rejection(task)) is None:
             if not self._waits_for_room(task):
@@ -220,6 +232,10 @@ class _Run:
             self._leave(task, reason_against)
         else:
             self._report(Dropped(task, *reason_against))
+
+    def _restarts(self, task: Task) -> bool:
+        """Whether the controller deletes the pod, since another one of its group was evicted."""
+        return task.restarts and task.group in self._restarting
 
     def _leave(self, task: Task, reason_against: _Rejection) -> None:
         """Do not repeat a request that may have succeeded: wait and see whether the pod goes."""
@@ -252,8 +268,10 @@ class _Run:
                 OutcomeCode.OPTED_OUT,
                 lambda: withheld(run.view.opt_out(task.move.pod.namespace), run.settings.namespaces),
             ),
+            (OutcomeCode.VETOED, lambda: vetoed(task.move, run.view, run.settings.vetoes, now)),
             (OutcomeCode.NOT_READY, lambda: still_awaited(task, run.view, run.memory)),
             (OutcomeCode.STALE, lambda: stale(task.move, run.view)),
+            (OutcomeCode.STALE, lambda: joined(task, run.view, run.settings.group_kinds)),
             (OutcomeCode.SURPLUS, lambda: surplus(task, run.view)),
             (OutcomeCode.NOT_READY, lambda: siblings_starting(task, run.view, now, run.settings.ready)),
         )
@@ -360,6 +378,8 @@ class _Run:
 
     async def _follow(self, task: Task) -> None:
         self._report(Evicted(task))
+        if task.restarts:
+            self._restarting.add(task.group)
         self._full -= task.budgets
         self._used |= task.budgets
         self._queue.answered(task)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from restow.cluster.pod_values import Phase
 from restow.cluster.pods_now import PodNow
+from restow.descheduling.vetoes import closed_now
 from restow.executing.memory import Awaited, Memory
 from restow.executing.outcomes import Cleared, Landed, Match, Missing, Outcome, Settled, Unready, Unverified, match_of
 from restow.executing.places import Places
@@ -76,7 +77,8 @@ class Following:
         pause = _FIRST_PAUSE
         while True:
             pod = self._now(task, pod)
-            if task.is_steered and pod is not None and pod.uid != steered:
+            # A nomination behind somebody else's gate would hold a place that the pod may not need for long.
+            if task.is_steered and pod is not None and pod.uid != steered and not pod.waits_for_others:
                 steered = pod.uid
                 await self._steer(task, pod)
             if landed is None and pod is not None and pod.node is not None:
@@ -92,10 +94,13 @@ class Following:
     async def _steer(self, task: Task, pod: PodNow) -> None:
         """Nominate a replacement that waits behind its gate. Called once for each, because our view may lag behind.
 
-        A replacement that came without a gate, or whose target no longer takes pods, is withdrawn and so released.
+        A replacement that came without a gate, or whose target no longer takes pods or is about to be removed, is withdrawn
+        and so released; and so is one that ``Releasing`` has released because others did not take their gates off in time.
         """
-        assert task.move.target is not None
-        if pod.is_gated and self._view.takes_pods(task.move.target):
+        target = task.move.target
+        assert target is not None
+        is_open = closed_now(self._settings.vetoes, self._view.node_row(target)) is None
+        if pod.is_gated and is_open and self._view.takes_pods(target):
             await self._steering.nominate(task, pod)
         else:
             await self._steering.withdraw(task)
@@ -106,6 +111,10 @@ class Following:
             same = self._view.pod(pod.namespace, pod.name)
             if same is not None and same.uid == pod.uid and not same.is_terminating:
                 return same
+        if task.restarts:
+            # Its StatefulSet may be another one by now; the name stays the same.
+            found = self._view.pod(task.move.pod.namespace, task.move.pod.name)
+            return None if found is None or found.uid == task.move.pod.uid or found.is_terminating else found
         assert task.owner is not None
         return self._replacements.find(task, self._view.pods_of(task.owner.uid))
 

@@ -27,9 +27,10 @@ from restow.executing.outcomes import (
     Settled,
     Unready,
     Unverified,
+    landing_kind,
 )
 from restow.executing.task import Task
-from restow.policies.codes import AppliedResult, OutcomeCode, SteeringMode
+from restow.policies.codes import AppliedResult, LandingKind, OutcomeCode, SteeringMode
 
 #: Landings with which a promise is kept.
 _AS_PLANNED: Final = (Match.PREDICTED, Match.UNFORETOLD)
@@ -70,6 +71,9 @@ class AppliedMove(Struct, frozen=True, rename="camel"):
     replacement: str | None = None
     #: Whether it landed where the plan wants it; null where it did not land.
     as_planned: bool | None = None
+    #: Whether that is its target, another good node, or neither; null where it did not land, and where the plan does not
+    #: say where.
+    landing: LandingKind | None = None
     #: Why it was not made, or is not known to be ready.
     code: str = ""
     message: str = ""
@@ -142,7 +146,14 @@ class Ledger:
                 self._of(task, result=AppliedResult.EVICTED)
             case Landed(task, pod, node, match):
                 missed = f"it landed on {node}, {ELSEWHERE[match]}" if match in ELSEWHERE else ""
-                self._of(task, landed=node, replacement=pod, as_planned=match in _AS_PLANNED, message=missed)
+                self._of(
+                    task,
+                    landed=node,
+                    replacement=pod,
+                    as_planned=match in _AS_PLANNED,
+                    landing=landing_kind(task, node, match),
+                    message=missed,
+                )
             case Settled(task) | Cleared(task):
                 self._of(task, result=AppliedResult.MOVED)
             case Unready(task, message) | Missing(task, message) | Unverified(task, message):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from restow.executing.task import Task
-from restow.policies.codes import OutcomeCode
+from restow.policies.codes import LandingKind, OutcomeCode
 
 
 class Match(Enum):
@@ -140,6 +140,18 @@ ENDINGS = (Settled, Cleared, WouldEvict, Dropped, Requested, Blocked, Failed, Un
 #: Endings after which the cluster is not as the proofs of later moves assume.
 UNFULFILLED = (Dropped, Requested, Blocked, Failed, Missing, Unready)
 Outcome = Waiting | Evicted | Landed | Ending
+
+
+def landing_kind(task: Task, node: str, match: Match) -> LandingKind | None:
+    """Whether a replacement landed on its target, on another good node, or missed; None if the plan does not say where.
+
+    Another good node is one where the strategy gains what it wanted, or the place of an interchangeable pod.
+    """
+    if match is Match.UNFORETOLD:
+        return None
+    if match is not Match.PREDICTED:
+        return LandingKind.MISSED
+    return LandingKind.TARGET if node == task.move.target else LandingKind.OTHER
 
 
 def match_of(task: Task, node: str, *, has_place: bool, on_track: bool) -> Match:

@@ -2,12 +2,16 @@
 
 Every replica of restow checks, not only the leader. The leader knows which replacements are awaited and releases all others
 at once. The other replicas release what the leader should have released by then, because it may be dead.
+
+Anybody who may create pods may give them the gate, any number of them. So there are only so many requests at a time, the
+awaited pods come first, and a look ends in time for the next one.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+import math
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
@@ -27,6 +31,8 @@ REQUEST: Final = 3.0
 UNAWAITED, AWAITED, LEFT_BEHIND = 0.5, 5.0, 6.0
 #: Seconds between two looks at the gated pods.
 PAUSE: Final = 0.5
+#: Requests at a time.
+AT_A_TIME: Final = 16
 _NO_GATE: Final = {"spec": {"schedulingGates": [{"$patch": "delete", "name": STEERING_GATE}]}}
 
 
@@ -34,6 +40,19 @@ async def release(api: Api, pod: PodNow) -> None:
     """Remove the gate from a pod; ClientError if that fails, also if the pod is gone or was replaced by another."""
     change = {"metadata": {"uid": pod.uid}, **_NO_GATE}
     await objects.patch(api, RESOURCES["Pod"], pod.namespace, pod.name, change, kind=PatchKind.STRATEGIC)
+
+
+async def for_each(pods: Iterable[PodNow], act: Callable[[PodNow], Awaitable[None]], seconds: float) -> None:
+    """Do something with each pod, in order, some at a time; after so many seconds no more is begun."""
+    waiting, ends = iter(pods), elapsed() + seconds
+
+    async def one_after_another() -> None:
+        for pod in waiting:
+            await act(pod)
+            if elapsed() >= ends:
+                return
+
+    await asyncio.gather(*(one_after_another() for _ in range(AT_A_TIME)))
 
 
 def hurried(api: Api) -> Api:
@@ -83,7 +102,9 @@ class Releasing:
     #: When each pod behind the gate was first seen, by uid.
     _seen: dict[str, float] = field(default_factory=dict, init=False)
     #: Why pods could not be released at the last check, by uid.
-    _failed: dict[str, str] = field(default_factory=dict, init=False)
+    _failed: dict[str, ClientError] = field(default_factory=dict, init=False)
+    #: The reason that was reported last; empty while there is none.
+    _reported: str = field(default="", init=False)
 
     async def run(self) -> None:
         """Check regularly, for ever."""
@@ -102,39 +123,59 @@ class Releasing:
         now, gated = elapsed(), self.cluster.gated()
         self._seen = {pod.uid: self._seen.get(pod.uid, now) for pod in gated}
         self.counts.gates_wait(max((now - seen for seen in self._seen.values()), default=0.0))
-        for pod in gated:
-            if pod.uid in self._failed:
-                self.warn(self._failed[pod.uid])
+        self._report([pod for pod in gated if pod.uid in self._failed])
         due = [pod for pod in gated if now - self._seen[pod.uid] >= self._patience(pod)]
-        problems = await self._release_all(due)
-        self._failed = {pod.uid: why for pod, why in zip(due, problems, strict=True) if why is not None}
+        self._failed = await self._release_all(sorted(due, key=lambda pod: self._seen[pod.uid]), PAUSE)
 
     async def let_all_go(self) -> None:
         """Release every pod now."""
         await self.let_go(self.cluster.gated())
 
+    async def let_go(self, pods: Iterable[PodNow]) -> None:
+        """Release these pods now, even those that a plan still waits for."""
+        pods = list(pods)
+        failed = await self._release_all(pods, math.inf)
+        if failed:
+            self.warn(_waiting([pod for pod in pods if pod.uid in failed], failed))
+
     def _patience(self, pod: PodNow) -> float:
         if self.steering is None:
             return LEFT_BEHIND
-        return AWAITED if any(self.steering.awaits(owner.uid) for owner in pod.owners) else UNAWAITED
+        return AWAITED if self._is_awaited(pod) else UNAWAITED
 
-    async def let_go(self, pods: Iterable[PodNow]) -> None:
-        """Release these pods now, even those that a plan still waits for."""
-        for problem in await self._release_all(pods):
-            if problem is not None:
-                self.warn(problem)
+    def _is_awaited(self, pod: PodNow) -> bool:
+        return self.steering is not None and any(self.steering.awaits(owner.uid) for owner in pod.owners)
 
-    async def _release_all(self, pods: Iterable[PodNow]) -> list[str | None]:
-        # Together: one request that is not answered must not keep the others waiting.
-        return await asyncio.gather(*map(self._release, pods))
+    def _report(self, pods: list[PodNow]) -> None:
+        """Warn about pods that could not be released, once for each reason."""
+        why = str(self._failed[pods[0].uid]) if pods else ""
+        if why and why != self._reported:
+            self.warn(_waiting(pods, self._failed))
+        self._reported = why
 
-    async def _release(self, pod: PodNow) -> str | None:
-        """Release one pod; return why if that fails."""
-        try:
-            await release(self.api, pod)
-        except (NotFound, Conflict):
-            return None
-        except ClientError as error:
-            return f"{pod.namespace}/{pod.name} waits behind the gate {STEERING_GATE}: {error}"
-        self.counts.gate_released()
-        return None
+    async def _release_all(self, pods: Iterable[PodNow], seconds: float) -> dict[str, ClientError]:
+        """Release pods, awaited ones first, within so many seconds; return why pods could not be released, by uid."""
+        failed: dict[str, ClientError] = {}
+
+        async def one(pod: PodNow) -> None:
+            try:
+                await release(self.api, pod)
+            except (NotFound, Conflict):
+                return
+            except ClientError as error:
+                failed[pod.uid] = error
+            else:
+                self.counts.gate_released()
+
+        # Some at a time: one request that is not answered must not keep the others waiting.
+        await for_each(sorted(pods, key=lambda pod: not self._is_awaited(pod)), one, seconds)
+        return failed
+
+
+def _waiting(pods: list[PodNow], failed: Mapping[str, ClientError]) -> str:
+    """One sentence about pods that could not be released."""
+    first = f"{pods[0].namespace}/{pods[0].name}"
+    why = failed[pods[0].uid]
+    if len(pods) == 1:
+        return f"{first} waits behind the gate {STEERING_GATE}: {why}"
+    return f"{len(pods):,} pods wait behind the gate {STEERING_GATE}, {first} among them: {why}"

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec import UNSET
+
 from restow.cluster.pod_values import Phase
 from restow.cluster.pods_now import PodNow
 from restow.descheduling.plan import Move
+from restow.descheduling.vetoes import closed_now, node_veto_now, veto_now
 from restow.executing.memory import Memory
 from restow.executing.surroundings import ClusterView
 from restow.executing.task import Task
 from restow.kube.duration import SECOND
 from restow.live.kinds import PERMITTING
+from restow.policies.policy import VetoSettings
+from restow.workloads.groups import GroupKind, group_now
 
 _LIVING = (Phase.PENDING, Phase.RUNNING)
 #: Nodes named in a sentence.
@@ -47,6 +52,44 @@ def stale(move: Move, view: ClusterView) -> str | None:
     if pod is not None and pod.node != move.source:
         return f"it is on {pod.node}, but the plan moves it from {move.source}"
     return _shut_out(move, view)
+
+
+def joined(task: Task, view: ClusterView, kinds: Sequence[GroupKind]) -> str | None:
+    """Why a pod may not move as planned: it has joined a group, or other pods have joined the one in which it was alone."""
+    pod = view.pod(task.move.pod.namespace, task.move.pod.name) if task.is_proven else None
+    group = None if pod is None else group_now(kinds, pod)
+    if pod is None or group is None:
+        return None
+    if str(group) != task.group:
+        return f"it belongs to {group} now, which does not move in parts"
+    siblings = view.pods_of(task.owner.uid) if task.move.proposal is UNSET and task.owner is not None else []
+    others = (each for each in siblings if each.uid != pod.uid and _counts(each))
+    other = next((each for each in others if group_now(kinds, each) == group), None)
+    return None if other is None else f"{other.namespace}/{other.name} has joined {group}, which does not move in parts"
+
+
+def vetoed(move: Move, view: ClusterView, vetoes: VetoSettings, now: float) -> str | None:
+    """Why another controller forbids a move by now, at a time in seconds since the epoch; None if none does.
+
+    It may have begun to only after the plan was made. Moves that are not proven take no notice of it.
+    """
+    pod = view.pod(move.pod.namespace, move.pod.name)
+    if move.certainty is None or pod is None:
+        return None
+    return (
+        veto_now(vetoes, pod, view.pods_of, int(now * SECOND))
+        or node_veto_now(vetoes, view.node_row(move.source))
+        or _closed_by_now(move, view, vetoes)
+    )
+
+
+def _closed_by_now(move: Move, view: ClusterView, vetoes: VetoSettings) -> str | None:
+    """Why the replacement would land on a node that should receive nothing; None if one of its good candidates may."""
+    good = [each for each in move.candidates if each not in move.in_vain]
+    if not good or move.candidate_count > len(move.candidates):
+        return None
+    closed = [closed_now(vetoes, view.node_row(each)) for each in good]
+    return f"{_listed(good)}, where it would land, {closed[0]}" if all(closed) else None
 
 
 def surplus(task: Task, view: ClusterView) -> str | None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from cronsim import CronSim
 
 from restow.kube.duration import SECOND
-from restow.policies.policy import Namespaces, RestowSettings, Window
+from restow.policies.policy import Namespaces, RestowSettings, VetoSettings, Window
+from restow.workloads.groups import GroupKind, group_kinds
 
 #: Seconds since the epoch, for what the clocks of the cluster say: windows, and timestamps of objects.
 Clock = Callable[[], float]
@@ -33,17 +34,23 @@ class Settings:
     windows: tuple[Window, ...] = ()
     #: The namespaces whose pods may be evicted at all.
     namespaces: Namespaces = "all"
+    #: The kinds of groups whose pods do not move alone; empty if the policy ignores groups.
+    group_kinds: tuple[GroupKind, ...] = ()
+    #: What other controllers forbid, of which restow takes notice.
+    vetoes: VetoSettings = field(default_factory=VetoSettings)
     #: Whether a pod may be evicted later by another program if it asks for that (feature gate EvictionsInBackground).
     in_background: bool = False
 
     @staticmethod
     def of(policy: RestowSettings, *, in_background: bool = False) -> Settings:
-        """The settings of a policy."""
+        """The settings of a policy; UnusablePackageError as ``group_kinds``."""
         return Settings(
             ready=policy.wait_for_ready / SECOND,
             budget=policy.wait_for_budget / SECOND,
             windows=policy.windows,
             namespaces=policy.namespaces,
+            group_kinds=() if policy.groups == "alone" else group_kinds(policy.group_label),
+            vetoes=policy.vetoes,
             in_background=in_background,
         )
 

@@ -9,6 +9,7 @@ from typing import Protocol
 from restow.client import eviction
 from restow.client.leadership import Permit
 from restow.client.transport import Api
+from restow.cluster.nodes import NodeRow
 from restow.cluster.pods_now import PodNow
 from restow.executing.task import Task
 from restow.kube.objects import OwnerReference
@@ -40,6 +41,10 @@ class ClusterView(Protocol):
 
     def takes_pods(self, node: str) -> bool:
         """Whether a node is there and not cordoned."""
+        ...
+
+    def node_row(self, node: str) -> NodeRow | None:
+        """Everything that is known of a node; None if there is no such node."""
         ...
 
     def opt_out(self, namespace: str) -> str | None:

@@ -36,6 +36,10 @@ class Task:
     is_independent: bool = False
     #: Equal for moves of a plan whose replacements may change places; None if this one's may not.
     interchangeable: Hashable | None = None
+    #: The group that the pod belonged to when the plan was made, as text; empty if it was in none.
+    group: str = ""
+    #: Whether the controller deletes the pod itself once another pod of its group is evicted.
+    restarts: bool = False
     #: The measured usage of the pod, in nano-units by resource; empty if it is not used.
     used: Mapping[str, int] = field(default_factory=dict)
 

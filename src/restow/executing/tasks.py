@@ -19,9 +19,11 @@ from restow.descheduling.arbiter import Eviction
 from restow.descheduling.cycle import Cycle
 from restow.descheduling.planning import named_move
 from restow.executing.places import Interchange
+from restow.executing.settings import Settings
 from restow.executing.task import Task
 from restow.policies.policy import Policy
 from restow.policies.restow_section import share_of
+from restow.workloads.groups import Groups
 from restow.workloads.replacement_policy import ReplacementPolicies
 
 #: ``whenUnsatisfiable`` of soft topology spread constraints.
@@ -46,10 +48,11 @@ class _Tasks:
         self._budgets = _budgets(cluster, cycle.labels, [each.pod for each in cycle.record.evictions])
         self._replacement_policies = ReplacementPolicies(cluster)
         self._interchange = Interchange(cluster, policy)
+        self._groups = Groups(cluster, Settings.of(policy.restow).group_kinds)
 
     def task(self, number: int, eviction: Eviction) -> Task:
         pod, pods = eviction.pod, self._cluster.pods
-        workload = workload_of(self._cluster, pod)
+        workload, group = workload_of(self._cluster, pod), self._groups.of(pod)
         return Task(
             number=number,
             move=named_move(self._cluster, eviction),
@@ -61,6 +64,8 @@ class _Tasks:
             request_only=pods.carries(pod, Flag.REQUEST_EVICT_ONLY),
             is_independent=_is_independent(pods, pod),
             interchangeable=self._interchange.kind(eviction) if _is_independent(pods, pod) else None,
+            group=str(group or ""),
+            restarts=group is not None and group.kind.restarts and eviction.together is not None,
             used=eviction.used or _measured(self._cluster, pod),
         )
 

@@ -22,6 +22,7 @@ from restow.client.resources import RESOURCES
 from restow.client.transport import Api
 from restow.cluster.fenced_nodes import FencedNode
 from restow.cluster.left_out import ObjectKey, add_page, sentence
+from restow.cluster.nodes import NodeRow
 from restow.cluster.pods_now import PodNow
 from restow.cluster.snapshot import Cluster, ClusterStore, Key
 from restow.cluster.usage import INTERVAL, smoothed
@@ -189,6 +190,11 @@ class LiveCluster:
     def takes_pods(self, node: str) -> bool:
         """Whether a node is there and not cordoned."""
         return self._store.takes_pods(node)
+
+    def node_row(self, node: str) -> NodeRow | None:
+        """Everything that is known of a node; None if there is no such node."""
+        found = self._store.node(node)
+        return None if found is None else found.row
 
     def fences(self) -> list[FencedNode]:
         """The nodes that carry restow's own taint, by name."""

@@ -8,8 +8,8 @@ from restow.kube.kinds import KINDS
 
 #: Usage, which metrics.k8s.io serves without watches.
 METRICS = ("NodeMetrics", "PodMetrics")
-#: What only files hold.
-STORED = ("UsageSeries",)
+#: What only files hold. Of a live cluster, two running pods of one virtual machine tell of its migration.
+STORED = ("UsageSeries", "VirtualMachineInstanceMigration")
 #: Kinds that no rule looks at; the owner above a Job is named by its own owner reference.
 _UNREAD = ("CronJob",)
 #: Kinds that a CustomResourceDefinition adds: an API server that does not serve one has no objects of it.

@@ -38,6 +38,30 @@ class Certainty(StrEnum):
     POSSIBLE = "possible"
 
 
+class TargetKind(StrEnum):
+    """How sure it is on which node a replacement lands; the surest first."""
+
+    #: It is brought to its target.
+    STEERED = "steered"
+    #: Only one node could win.
+    CERTAIN = "certain"
+    #: Several nodes could win.
+    OPEN = "open"
+    #: The pod is over: it is taken away, and nothing lands.
+    NONE = "none"
+
+
+class LandingKind(StrEnum):
+    """Where a replacement landed, compared with the plan."""
+
+    #: On the node that the plan names for it.
+    TARGET = "target"
+    #: On another node where the strategy gains what it wanted.
+    OTHER = "other"
+    #: In vain, back on its node, or on a node that the plan does not name.
+    MISSED = "missed"
+
+
 #: How sure a move is called whose replacement is brought to its target.
 STEERED: Final = "steered"
 #: Every word for how sure a move is, the surest first.
@@ -85,6 +109,14 @@ class RefusalCode(StrEnum):
     # evictor
     NAMESPACE_OPTED_OUT = "NamespaceOptedOut"
     NAMESPACE_NOT_OPTED_IN = "NamespaceNotOptedIn"
+    GROUP_MEMBER = "GroupMember"
+    #: Another controller forbids it, in ``prove`` placement.
+    DO_NOT_DISRUPT = "DoNotDisrupt"
+    NODE_DO_NOT_DISRUPT = "NodeDoNotDisrupt"
+    NOT_SAFE_TO_EVICT = "NotSafeToEvict"
+    UNSAFE_LOCAL_VOLUMES = "UnsafeLocalVolumes"
+    MIGRATION_IN_PROGRESS = "MigrationInProgress"
+    MIGRATION_COOL_DOWN = "MigrationCoolDown"
     PREFER_NO_EVICTION = "PreferNoEviction"
     MIRROR_POD = "MirrorPod"
     STATIC_POD = "StaticPod"
@@ -118,6 +150,9 @@ class RefusalCode(StrEnum):
     NO_FIT = "NoFit"
     NEEDS_PREEMPTION = "NeedsPreemption"
     SAME_NODE = "SameNode"
+    #: It would only be accepted on nodes that are about to be removed, or on virtual ones.
+    LEAVING_NODE = "LeavingNode"
+    VIRTUAL_NODE = "VirtualNode"
     NO_GAIN = "NoGain"
     NOT_CERTAIN = "NotCertain"
     HARMFUL = "Harmful"
@@ -146,6 +181,8 @@ class OutcomeCode(StrEnum):
     WINDOW = "Window"
     #: The namespace has opted out meanwhile.
     OPTED_OUT = "OptedOut"
+    #: Another controller forbids it by now.
+    VETOED = "Vetoed"
     #: The controller has enough pods without this one, so that no replacement would come.
     SURPLUS = "Surplus"
     #: A pod of the workload is not ready.

@@ -89,6 +89,9 @@ CertaintySetting = Certainty | float
 #: The namespaces whose pods may be evicted: all that do not opt out, or only those that opt in.
 Namespaces = Literal["all", "annotated"]
 
+#: What becomes of pods that work, restart or are scheduled together: they stay, move all together, or each alone.
+GroupMoves = Literal["stay", "together", "alone"]
+
 
 class UsageSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     """How restow reads the usage that a Prometheus tells; durations are nanoseconds.
@@ -134,13 +137,30 @@ class UsageSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="cam
         return max(self.window if needs_window else 0, self.trend_guard)
 
 
+class VetoSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    """What other controllers forbid, and whether restow listens; in ``prove`` placement only."""
+
+    #: The annotation ``karpenter.sh/do-not-disrupt`` of pods and nodes.
+    karpenter: bool = True
+    #: The annotations ``cluster-autoscaler.kubernetes.io/safe-to-evict`` and ``safe-to-evict-local-volumes`` of pods.
+    cluster_autoscaler: bool = True
+    #: Migrations of virtual machines.
+    kube_virt: bool = True
+    #: How long a machine is left alone after a migration; a longer migration counts with its own length. Nanoseconds.
+    migration_cool_down: Duration = 15 * MINUTE
+    #: Nodes that are about to be removed receive nothing.
+    leaving_nodes: bool = True
+    #: Virtual nodes receive nothing and do not count when nodes are compared.
+    virtual_nodes: bool = True
+
+
 class RestowSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     """The ``restow:`` section, which upstream does not read.
 
     ``placement`` None leaves the choice to the command. ``certainty`` says how probable it must be that a move does what
     its strategy wants: certain, likely (0.8), possible, or a number above 0, up to 1. ``steering`` says how replacements
-    may be brought to their targets: auto is as the cluster offers it. ``namespaces`` says whose pods may be evicted at all. The
-    others say how moves are carried out.
+    may be brought to their targets: auto is as the cluster offers it. ``namespaces`` says whose pods may be evicted at all,
+    and ``groups`` what becomes of pods that belong together. The others say how moves are carried out.
     """
 
     placement: Placement | None = None
@@ -149,6 +169,9 @@ class RestowSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="ca
     #: Nodes that may be fenced at a time: a number, or a percentage of them.
     fence_share: IntOrString = "50%"
     namespaces: Namespaces = "all"
+    groups: GroupMoves = "stay"
+    #: A label whose values are names of groups, besides the known kinds (``workloads.groups``); empty: none.
+    group_label: str = ""
     #: Pods of one workload that may be on their way at a time: a number, or a percentage of them.
     per_workload: IntOrString = 1
     #: How long a replacement may take until it is ready, and how long an eviction waits for its budget; nanoseconds.
@@ -158,6 +181,7 @@ class RestowSettings(Struct, frozen=True, forbid_unknown_fields=True, rename="ca
     windows: tuple[Window, ...] = ()
     #: None: what a Prometheus tells counts as for upstream.
     usage: UsageSettings | None = None
+    vetoes: VetoSettings = VetoSettings()
 
 
 class Policy(Struct, frozen=True):

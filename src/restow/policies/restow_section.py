@@ -11,6 +11,7 @@ from cronsim import CronSim, CronSimError
 
 from restow.documents.findings import Issue
 from restow.kube.excerpts import excerpt
+from restow.kube.label_syntax import key_problems
 from restow.policies.policy import RestowSettings, Window
 
 _SHARE = "must be a whole number of 1 or more, or a percentage from 1% to 100%"
@@ -29,8 +30,12 @@ def check_restow(settings: RestowSettings) -> Iterator[Issue]:
         yield Issue(("restow", "certainty"), f"{_PROBABILITY}, not {settings.certainty:g}")
     if share_of(settings.fence_share, 1) is None:
         yield Issue(("restow", "fenceShare"), f"{_SHARE}, not {excerpt(repr(settings.fence_share))}")
+    if settings.group_label:
+        yield from (Issue(("restow", "groupLabel"), each) for each in key_problems(settings.group_label))
     waits = (("waitForReady", settings.wait_for_ready), ("waitForBudget", settings.wait_for_budget))
     yield from (Issue(("restow", name), "must be longer than 0s") for name, wait in waits if wait <= 0)
+    if settings.vetoes.migration_cool_down < 0:
+        yield Issue(("restow", "vetoes", "migrationCoolDown"), "must be 0s or longer")
     for index, window in enumerate(settings.windows):
         yield from _check_window(window, index)
 

@@ -14,7 +14,7 @@ from restow.reporting.sureness import how_sure
 from restow.reporting.wording import counted, percent, resource_order, resource_title
 
 if TYPE_CHECKING:
-    from restow.descheduling.plan import Move, NodeLoad, Plan
+    from restow.descheduling.plan import NodeLoad, Plan
     from restow.reporting.report import Report
 
 UPSTREAM_MEANS: Final = "placement: upstream - restow does not predict where they land"
@@ -53,7 +53,7 @@ def predicts_load(plan: Plan) -> bool:
 
 
 def headline(plan: Plan) -> str:
-    """Say how many moves, and how sure they are: ``3 moves, all certain``."""
+    """Say how many moves, how sure their gain is, and how many targets are: what ``how_sure`` says."""
     if not plan.moves:
         return f"Nothing to {'move' if predicts(plan) else 'evict'}: {_why_nothing(plan)}"
     if not predicts(plan):
@@ -62,7 +62,7 @@ def headline(plan: Plan) -> str:
 
 
 def certain_moves(plan: Plan) -> int:
-    """Count the moves that land as wanted however the scheduler breaks its ties, or because they are steered."""
+    """Count the moves whose gain is certain: they land well however the scheduler breaks its ties, or are steered."""
     return sum(each.certainty == Certainty.CERTAIN for each in plan.moves)
 
 
@@ -82,11 +82,6 @@ def _why_nothing(plan: Plan) -> str:
         names = f"{' and '.join(idle)} {'is' if len(idle) == 1 else 'are'}"
         return f"no enabled strategy found a pod to move; {names} {NOT_ENABLED}"
     return "no strategy found a pod to move"
-
-
-def landing_of(move: Move) -> str:
-    """Say where a move leads: a node, ``cleared`` for a pod that is over and only taken away, a dash if nobody knows."""
-    return move.target or ("cleared" if move.certainty else "-")
 
 
 def stays(plan: Plan) -> str:

@@ -13,11 +13,10 @@ from restow.descheduling.container_states import short_duration
 from restow.descheduling.plan import API_VERSION
 from restow.executing.ledger import AppliedMove
 from restow.plain_text import printable
-from restow.policies.codes import AppliedResult
-from restow.reporting.answer import headline
+from restow.policies.codes import AppliedResult, LandingKind
 from restow.reporting.columns import GAP, joined, narrowed, total_width, widths, wrapped
 from restow.reporting.move_lines import move_lines
-from restow.reporting.table import labelled, print_sections
+from restow.reporting.table import headline_lines, labelled, print_sections
 from restow.reporting.wording import counted
 
 if TYPE_CHECKING:
@@ -44,6 +43,10 @@ class ApplySummary(Struct, frozen=True, rename="camel"):
     evicted: int
     #: Of those that were moved, how many landed where the plan wants them.
     as_planned: int
+    #: How many replacements landed on their targets, on other good nodes, and on neither.
+    on_target: int
+    on_other: int
+    missed: int
 
 
 class ApplyMetadata(Struct, frozen=True, rename="camel"):
@@ -120,7 +123,7 @@ def _holds(promise: Promise, width: int) -> Iterator[Text]:
     if not promise.plan.moves:
         yield Text("Nothing is left to move", style="bold")
         return
-    yield Text(headline(promise.plan), style="bold")
+    yield from headline_lines(promise.plan, width)
     yield from move_lines(promise.plan, width, see="restow apply --dry-run -o json")
 
 
@@ -135,8 +138,9 @@ def _result_lines(result: ApplyResult, shown: Sequence[AppliedMove], left_out: i
     summary = result.summary
     promised = summary.moves - summary.refused
     took = short_duration(round(result.metadata.seconds))
-    kept = "all" if summary.as_planned == promised else f"{summary.as_planned:,}"
-    yield Text(f"{summary.moved:,} of {counted(promised, 'move')} made, {kept} as planned, in {took}", style="bold")
+    made = f"{summary.moved:,} of {counted(promised, 'move')} made in {took}"
+    sentence = ": ".join(filter(None, (made, _landings(summary))))
+    yield from (Text(line, style="bold") for line in wrapped(sentence, width))
     if shown:
         rows = [[str(each.pod), each.result, each.landed or "-", _why(each)] for each in shown]
         yield from _table(["POD", "RESULT", "LANDED", "WHY"], rows, width)
@@ -144,8 +148,25 @@ def _result_lines(result: ApplyResult, shown: Sequence[AppliedMove], left_out: i
         yield Text(f" ... and {left_out:,} more: {_ALL}", style="dim")
 
 
+def _landings(summary: ApplySummary) -> str:
+    """Say where replacements landed: ``3 landed on target, 1 on another good node, 0 missed``; empty if none did."""
+    targets, others, missed = summary.on_target, summary.on_other, summary.missed
+    parts = [
+        f"{targets:,} landed on target" if targets else "",
+        f"{others:,} {'' if targets else 'landed '}on {'another good node' if others == 1 else 'other good nodes'}"
+        if others
+        else "",
+        f"{missed:,} missed" if targets or others or missed else "",
+    ]
+    return ", ".join(filter(None, parts))
+
+
 def _why(entry: AppliedMove) -> str:
-    return f"{entry.code}: {entry.message}" if entry.code else entry.message
+    if entry.code:
+        return f"{entry.code}: {entry.message}"
+    if entry.landing == LandingKind.OTHER and not entry.message:
+        return f"another good node than {entry.target}"
+    return entry.message
 
 
 def _table(heading: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> Iterator[Text]:
@@ -188,6 +209,7 @@ def apply_result(
         seconds=round(seconds, 1),
     )
     counts = Counter(each.result for each in entries)
+    landings = Counter(each.landing for each in entries)
     summary = ApplySummary(
         moves=len(entries),
         refused=counts[AppliedResult.REFUSED],
@@ -196,5 +218,8 @@ def apply_result(
         dropped=counts[AppliedResult.DROPPED],
         evicted=counts[AppliedResult.EVICTED],
         as_planned=sum(each.kept for each in entries),
+        on_target=landings[LandingKind.TARGET],
+        on_other=landings[LandingKind.OTHER],
+        missed=landings[LandingKind.MISSED],
     )
     return ApplyResult(metadata, tuple(entries), summary)

@@ -8,10 +8,10 @@ from rich.text import Text
 
 from restow.kube.quantity import amount
 from restow.plain_text import printable, some
-from restow.policies.codes import Certainty, Stage
+from restow.policies.codes import Stage
 from restow.reporting.columns import next_commands, wrapped
 from restow.reporting.explain_lines import headline, labelled_line
-from restow.reporting.sureness import kind_of, sureness_in_words
+from restow.reporting.sureness import landing_in_full, sureness_in_words
 from restow.reporting.wording import counted, percent, resource_order
 
 if TYPE_CHECKING:
@@ -66,6 +66,8 @@ def _load_lines(explanation: NodeExplanation, width: int) -> Iterator[Text]:
         yield from labelled_line("cordoned", "no new pods", width, indent=0, style="yellow")
     if explanation.taints:
         yield from labelled_line("taints", ", ".join(explanation.taints), width, indent=0)
+    if explanation.closed:
+        yield from labelled_line("closed", explanation.closed, width, indent=0, style="yellow")
     for each in sorted(explanation.resources, key=lambda resource: resource_order(resource.name)):
         if each.allocatable and (each.before or each.after or each.name in {"cpu", "memory"}):
             yield from labelled_line(each.name, _load(each), width, indent=0)
@@ -110,9 +112,8 @@ def _moves(verb: str, moves: Sequence[Move], width: int) -> Iterator[Text]:
         return
     yield Text(_travelling(verb, len(moves)), style="bold")
     for each in moves[:_MOST_PODS]:
-        where = f"from {each.source}" if verb == "arrive" else _landing(each)
-        doubt = f", {sureness_in_words(each)}" if each.target and kind_of(each) != Certainty.CERTAIN else ""
-        told = f" {each.pod}  {where}{doubt}  {each.plugin}: {each.reason}"
+        origin = f"from {each.source} " if verb == "arrive" else ""
+        told = f" {each.pod}  {origin}{_landing(each)}  {each.plugin}: {each.reason}"
         yield from map(Text, wrapped(printable(told), width, subsequent_indent="   "))
     if len(moves) > _MOST_PODS:
         yield Text(f" ... and {len(moves) - _MOST_PODS:,} more: see -o json", style="dim")
@@ -120,7 +121,7 @@ def _moves(verb: str, moves: Sequence[Move], width: int) -> Iterator[Text]:
 
 def _landing(move: Move) -> str:
     if move.target:
-        return f"to {move.target}"
+        return f"to {landing_in_full(move)}, gain {sureness_in_words(move)}"
     return "no replacement needed" if move.certainty else "target not predicted"
 
 

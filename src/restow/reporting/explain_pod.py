@@ -11,7 +11,7 @@ from restow.plain_text import printable, some
 from restow.policies.codes import Placement, RefusalCode, Stage
 from restow.reporting.columns import GAP, next_commands, wrapped
 from restow.reporting.explain_lines import headline, labelled_line, load_text
-from restow.reporting.sureness import candidate_text, candidate_texts, sureness_in_words
+from restow.reporting.sureness import candidate_text, candidate_texts, landing_in_full, sureness_in_words
 from restow.reporting.wording import counted
 
 if TYPE_CHECKING:
@@ -40,6 +40,8 @@ def pod_sections(explanation: PodExplanation, width: int) -> list[list[Text]]:
 
 def _about(explanation: PodExplanation) -> list[str]:
     parts = [str(explanation.pod), *([str(explanation.owner)] if explanation.owner else [])]
+    if explanation.group is not None:
+        parts.append(f"of {explanation.group}")
     if explanation.node is not None:
         load = load_text(explanation.load) if explanation.load else ""
         parts.append(f"on {explanation.node}{f' ({load})' if load else ''}")
@@ -63,7 +65,8 @@ def _move_lines(explanation: PodExplanation, width: int) -> Iterator[Text]:
         return
     yield from _sentence(f"{move.plugin}: {move.reason}", width)
     if move.target is not None:
-        yield from labelled_line("to", f"{move.target}, {sureness_in_words(move)}", width, style="green")
+        yield from labelled_line("to", landing_in_full(move), width, style="green")
+        yield from labelled_line("gain", sureness_in_words(move), width)
     elif move.certainty is not None:
         yield from labelled_line("to", "nowhere: it needs no replacement", width)
     else:

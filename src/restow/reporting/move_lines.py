@@ -14,14 +14,25 @@ from typing import TYPE_CHECKING, Final
 from rich.cells import cell_len
 from rich.text import Text
 
+from restow.descheduling.certainty import target_kind
 from restow.plain_text import printable
-from restow.reporting.answer import landing_of, predicts
-from restow.reporting.columns import GAP, joined, narrowed, total_width, widths, without_shared_domain, wrapped
-from restow.reporting.sureness import differs, sureness
+from restow.policies.codes import TargetKind
+from restow.reporting.answer import predicts
+from restow.reporting.columns import (
+    GAP,
+    cut_middle,
+    joined,
+    narrowed,
+    total_width,
+    widths,
+    without_shared_domain,
+    wrapped,
+)
+from restow.reporting.sureness import differs, landing, node_of, sureness
 from restow.reporting.wording import counted, why
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from restow.descheduling.plan import Move, Plan
 
@@ -31,8 +42,6 @@ _MOST_TOTALS: Final = 4
 #: The longest title of a line of totals.
 _TITLE: Final = len("by strategy")
 _NARROWEST_WHY: Final = 60
-#: What stands in a column of nodes without being one.
-_NO_NODE: Final = ("-", "cleared")
 _POD, _OWNER = 1, 2
 #: From where and, if that is known, to where.
 _NODES: Final = slice(3, 5)
@@ -82,7 +91,7 @@ def _first_few(plan: Plan, width: int) -> tuple[int, list[Text]]:
 
 
 def _table(plan: Plan, moves: Sequence[Move], width: int) -> Iterator[Text]:
-    header = ["#", "POD", "OWNER", "FROM", *(["TO"] if predicts(plan) else []), *(["SURE"] if _is_mixed(plan) else [])]
+    header = ["#", "POD", "OWNER", "FROM", *(["TO"] if predicts(plan) else []), *(["GAIN"] if _is_mixed(plan) else [])]
     rows = [_cells(number, each)[: len(header)] for number, each in enumerate(moves, 1)]
     reasons = [why(each.plugin, each.reason) for each in moves]
     numbers = max(len(row[0]) for row in rows) + 1
@@ -116,21 +125,37 @@ def _with_pods_below(rows: list[list[str]], width: int) -> list[list[str]]:
 
 def _with_short_nodes(rows: list[list[str]]) -> list[list[str]]:
     heading, *body = rows
-    short = without_shared_domain([name for row in body for name in row[_NODES] if name not in _NO_NODE])
-    shortened = ([short.get(name, name) for name in row[_NODES]] for row in body)
+    short = without_shared_domain([node for row in body for node in map(node_of, row[_NODES]) if node])
+    shortened = ([_with_node(cell, short) for cell in row[_NODES]] for row in body)
     return [
         heading,
         *([*row[: _NODES.start], *nodes, *row[_NODES.stop :]] for row, nodes in zip(body, shortened, strict=True)),
     ]
 
 
+def _with_node(cell: str, short: Mapping[str, str]) -> str:
+    """A cell with its node, if it names one, written short."""
+    node = node_of(cell)
+    return f"{short[node]}{cell.removeprefix(node)}" if node else cell
+
+
+def _with_fitting_target(row: list[str], columns: list[int]) -> list[str]:
+    """Where a target is too long for its column, cut the name and keep what stands behind it."""
+    if len(row) < _NODES.stop or not node_of(row[_NODES.stop - 1]):
+        return row
+    cell, width = row[_NODES.stop - 1], columns[_NODES.stop - 1]
+    node = node_of(cell)
+    rest = cell.removeprefix(node)
+    return [*row[: _NODES.stop - 1], f"{cut_middle(node, max(width - len(rest), 1))}{rest}", *row[_NODES.stop :]]
+
+
 def _cells(number: int, move: Move) -> list[str]:
     owner = str(move.owner) if move.owner else "-"
-    return [str(number), *map(printable, (str(move.pod), owner, move.source, landing_of(move), sureness(move)))]
+    return [str(number), *map(printable, (str(move.pod), owner, move.source, landing(move), sureness(move)))]
 
 
 def _is_mixed(plan: Plan) -> bool:
-    """Whether each move has to say how sure it is; otherwise the headline has said it of all."""
+    """Whether each move has to say how sure its gain is; otherwise the headline has said it of all."""
     return predicts(plan) and differs(plan.moves)
 
 
@@ -152,7 +177,7 @@ def _dim_after(line: str, start: int) -> Text:
 
 
 def _reasons_below(rows: list[list[str]], columns: list[int], reasons: list[str], width: int) -> Iterator[Text]:
-    heading, *body = rows
+    heading, *body = (_with_fitting_target(row, columns) for row in rows)
     yield Text(joined(heading, columns), style="bold")
     indent = " " * (columns[0] + len(GAP))
     for reason, run in groupby(zip(reasons, body, strict=True), key=lambda each: each[0]):
@@ -172,9 +197,14 @@ def _totals(plan: Plan, width: int) -> Iterator[Text]:
         "from": ("node", Counter(short[each.source] for each in moves)),
     }
     if predicts(plan):
-        sections["to"] = ("node", Counter(short[each] for each in targets))
+        sections[_to(moves)] = ("node", Counter(short[each] for each in targets))
     for title, (kind, counts) in sections.items():
         yield from total_line(title, f"{counted(len(counts), kind)}: {_largest(counts)}", width)
+
+
+def _to(moves: Sequence[Move]) -> str:
+    """What leads to the counted targets: they are only planned where other nodes could win."""
+    return "planned to" if any(target_kind(each) == TargetKind.OPEN for each in moves) else "to"
 
 
 def total_line(title: str, told: str, width: int) -> Iterator[Text]:

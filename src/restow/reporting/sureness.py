@@ -1,12 +1,19 @@
-"""How sure moves are, in words: steered, certain, likely (0.93), possible (0.40)."""
+"""How sure moves are, in words. Two things are said apart: how sure the gain is, and where the replacement lands.
+
+The *gain* is what the strategy wants. It is ``certain`` if the strategy gets it on every node that could win, else ``likely
+0.93`` or ``possible 0.40``. The *target* is the node that the plan goes on with: ``node-4`` if no other could win, ``node-4
+0.38`` if others could, ``node-4 steered`` if restow brings the replacement there. A node that is improbable is not named:
+``one of 7 nodes``. So a move may be certain to gain although its target is open.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Final
 
-from restow.descheduling.certainty import probability_text
-from restow.policies.codes import STEERED, SURENESS, Certainty
+from restow.descheduling.certainty import NAMED, probability_text, target_kind
+from restow.policies.codes import Certainty, TargetKind
 from restow.reporting.wording import counted
 
 if TYPE_CHECKING:
@@ -14,45 +21,95 @@ if TYPE_CHECKING:
 
     from restow.descheduling.plan import Move
 
-#: No node that could win is shown as if it could not.
+#: No node that could win is shown as if it could not, and none of several as if no other could.
 _LEAST: Final = 0.01
-
-
-def kind_of(move: Move) -> str | None:
-    """Return in a word how sure a move is; None where landing places are not predicted."""
-    return STEERED if move.steering else move.certainty
+_MOST: Final = 0.99
 
 
 def sureness(move: Move) -> str:
-    """Return the shortest text: ``steered``, ``1`` for certain, ``0.93``; ``possible`` where no number is known."""
-    kind = kind_of(move)
-    if kind in (Certainty.LIKELY, Certainty.POSSIBLE) and move.probability is not None:
-        return probability_text(move.probability)
-    return "1" if kind == Certainty.CERTAIN else kind or "-"
+    """Return the shortest text for how sure the gain is: ``certain``, ``0.93``; ``possible`` where no number is known."""
+    number = _number(move)
+    return number or move.certainty or "-"
 
 
 def sureness_in_words(move: Move) -> str:
-    """Return the word and the number: ``likely (0.93)``."""
-    kind = kind_of(move) or "-"
-    if kind not in (Certainty.LIKELY, Certainty.POSSIBLE) or move.probability is None:
-        return kind
-    return f"{kind} ({probability_text(move.probability)})"
+    """Return how sure the gain is: ``certain``, ``likely 0.93``."""
+    return " ".join(filter(None, (move.certainty, _number(move)))) or "-"
+
+
+def _number(move: Move) -> str:
+    """The probability of the gain, where the word does not say it already."""
+    if move.probability is None or move.certainty in (None, Certainty.CERTAIN):
+        return ""
+    return probability_text(move.probability)
 
 
 def differs(moves: Sequence[Move]) -> bool:
-    """Tell whether some moves are surer than others, so that each has to say how sure it is."""
+    """Tell whether the gain of some moves is surer than that of others, so that each has to say how sure it is."""
     return len(set(map(sureness, moves))) > 1
 
 
+def landing(move: Move) -> str:
+    """Return where a move leads: ``node-4``, ``node-4 0.38``, ``node-4 steered``, ``one of 7 nodes``.
+
+    ``cleared`` stands for a pod that is over and only taken away, a dash where landings are not predicted.
+    """
+    if move.target is None:
+        return "cleared" if move.certainty else "-"
+    if target_kind(move) == TargetKind.OPEN:
+        return _named(move) if (move.target_probability or 0.0) >= NAMED else _one_of(move)
+    return f"{move.target} {TargetKind.STEERED}" if move.steering else move.target
+
+
+def landing_in_full(move: Move) -> str:
+    """Return the same with the target of every move: ``one of 7 nodes (planned: node-4 0.14)``."""
+    told = landing(move)
+    return f"{told} (planned: {_named(move)})" if told == _one_of(move) else told
+
+
+def node_of(cell: str) -> str:
+    """Return the node in a text of ``landing``; empty if it names none."""
+    return "" if cell in ("-", "cleared") or cell.startswith("one of ") else cell.partition(" ")[0]
+
+
+def _named(move: Move) -> str:
+    """The target of several nodes that could win, and its probability where that is known."""
+    chance = move.target_probability
+    return f"{move.target}" if chance is None else f"{move.target} {_chance_text(chance)}"
+
+
+def _one_of(move: Move) -> str:
+    return f"one of {move.candidate_count:,} nodes"
+
+
 def how_sure(moves: Sequence[Move]) -> str:
-    """Say how many moves, and how sure they are: ``3 moves: 2 steered, 1 likely (0.93)``."""
-    groups = {kind: [each for each in moves if kind_of(each) == kind] for kind in SURENESS}
+    """Count moves by their gain and by their target: ``27 moves, the gain of all is certain; 4 targets certain, 23 open``."""
+    return f"{counted(len(moves), 'move')}, {_gains(moves)}; {targets(moves)}"
+
+
+def _gains(moves: Sequence[Move]) -> str:
+    groups = {kind: [each for each in moves if each.certainty == kind] for kind in Certainty}
     found = {kind: f"{kind}{_range(group)}" for kind, group in groups.items() if group}
-    total = counted(len(moves), "move")
-    if len(found) > 1:
-        return f"{total}: {', '.join(f'{len(groups[kind]):,} {told}' for kind, told in found.items())}"
-    (told,) = found.values()
-    return f"{total}, {told if len(moves) == 1 else f'all {told}'}"
+    if len(found) == 1:
+        (told,) = found.values()
+        return f"its gain is {told}" if len(moves) == 1 else f"the gain of all is {told}"
+    (first, told), *others = found.items()
+    parts = [f"the gain of {len(groups[first]):,} is {told}"]
+    return ", ".join([*parts, *(f"of {len(groups[kind]):,} {told}" for kind, told in others)])
+
+
+def targets(moves: Sequence[Move]) -> str:
+    """Count the targets by how sure they are: ``4 targets certain, 23 open``; a pod that is only taken away has none."""
+    counts = Counter(map(target_kind, moves))
+    placed = [kind for kind in TargetKind if counts[kind] and kind != TargetKind.NONE]
+    parts = [f"{counts[kind]:,}{_noun(counts[kind]) if kind == placed[0] else ''} {kind}" for kind in placed]
+    if counts[TargetKind.NONE]:
+        parts.append(f"{counts[TargetKind.NONE]:,} cleared")
+    return ", ".join(parts)
+
+
+def _noun(count: int) -> str:
+    return " target" if count == 1 else " targets"
 
 
 def _range(moves: Sequence[Move]) -> str:
@@ -70,7 +127,11 @@ def candidate_texts(move: Move) -> Iterator[str]:
 
 
 def candidate_text(name: str, probability: float | None, *, in_vain: bool = False) -> str:
-    """Return one node that could win, with its probability where that is known."""
-    parts = [] if probability is None else [probability_text(max(probability, _LEAST))]
+    """Return one node of several that could win, with its probability where that is known."""
+    parts = [] if probability is None else [_chance_text(probability)]
     parts += ["in vain"] if in_vain else []
     return f"{name} ({', '.join(parts)})" if parts else name
+
+
+def _chance_text(probability: float) -> str:
+    return probability_text(min(max(probability, _LEAST), _MOST))

@@ -89,12 +89,17 @@ def labelled(label: str, parts: list[str], width: int) -> Iterator[Text]:
 
 def _answer_lines(plan: Plan, width: int) -> Iterator[Text]:
     """Yield the headline, and under it the moves, or else why there are none."""
-    yield Text(headline(plan), style="bold")
+    yield from headline_lines(plan, width)
     if not plan.moves:
         yield from _group_lines(plan, width)
         return
     yield from purpose_lines(plan, width)
     yield from move_lines(plan, width)
+
+
+def headline_lines(plan: Plan, width: int) -> Iterator[Text]:
+    """Say how many moves, how sure their gain is, and how many targets are."""
+    yield from (Text(line, style="bold") for line in wrapped(headline(plan), width))
 
 
 def purpose_lines(plan: Plan, width: int) -> Iterator[Text]:

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from restow.cluster.usage import age_text
-from restow.descheduling.certainty import probability_text
 from restow.plain_text import printable
-from restow.reporting.answer import headline, landing_of, stays
+from restow.reporting.answer import headline, stays
 from restow.reporting.columns import GAP, widths
 from restow.reporting.load_lines import load_lines, node_lines
 from restow.reporting.refusal_groups import also_staying
-from restow.reporting.sureness import candidate_texts, kind_of
+from restow.reporting.sureness import candidate_texts, landing_in_full, sureness_in_words
 from restow.reporting.table import header_lines, print_sections, problem_lines, purpose_lines
 from restow.reporting.terminal import shown
 from restow.reporting.wording import counted, with_caveat
@@ -33,8 +32,7 @@ _MOVE_HEADER = (
     "OWNER",
     "FROM",
     "TO",
-    "CERTAINTY",
-    "PROBABILITY",
+    "GAIN",
     "CANDIDATES",
     "PROFILE",
     "STRATEGY",
@@ -81,9 +79,8 @@ def _move_cells(move: Move) -> Sequence[str]:
         str(move.pod),
         str(move.owner or "-"),
         move.source,
-        landing_of(move),
-        kind_of(move) or "-",
-        "-" if move.probability is None else probability_text(move.probability),
+        landing_in_full(move),
+        sureness_in_words(move),
         _candidates(move),
         move.profile or "-",
         move.plugin,

@@ -28,7 +28,7 @@ from restow.executing.ledger import Ledger, ProposalKey, apart
 from restow.executing.memory import Memory
 from restow.executing.outcomes import Dropped, Evicted, Outcome
 from restow.executing.replanning import ANEW, SEEN, carried_out
-from restow.executing.revalidation import gone, stale
+from restow.executing.revalidation import gone, stale, vetoed
 from restow.executing.settings import Clock, Settings, closed, elapsed
 from restow.executing.steering import NoSteering
 from restow.executing.surroundings import Evicting
@@ -229,6 +229,7 @@ class Application:
             (OutcomeCode.UNKNOWN, lambda: self.live.unknown(PERMITTING)),
             (OutcomeCode.GONE, lambda: gone(move, self.live)),
             (OutcomeCode.WINDOW, lambda: closed(self.order.policy.restow.windows, self.clock())),
+            (OutcomeCode.VETOED, lambda: vetoed(move, self.live, self.order.policy.restow.vetoes, self.clock())),
             (OutcomeCode.STALE, lambda: stale(move, self.live)),
             (OutcomeCode.STALE, lambda: apart(move, broken)),
         )

@@ -12,28 +12,27 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Final
 
-from restow.client import objects
-from restow.client.errors import ClientError, NotFound
+from restow.client.errors import ClientError
 from restow.client.leader_election import Election, new_identity
 from restow.client.leadership import Permit
 from restow.client.leases import LeaseLock
-from restow.client.resources import LEASES, RESOURCES, VALIDATING_POLICY_BINDINGS
+from restow.client.resources import LEASES, RESOURCES
 from restow.client.transport import Api
 from restow.descheduling.plan import Fenced
 from restow.executing.fencing import LEASE, TIMING, Fencing, NodesNow
 from restow.executing.releasing import hurried
 from restow.executing.settings import elapsed
 from restow.executing.unfencing import Unfencing
+from restow.running import guards
 from restow.running.background import background
 from restow.running.gating import Right, first_lacking
 from restow.running.logs import Log, once_each
 from restow.serving.steering_metrics import SteeringMetrics
 
-#: What holds restow to one taint: it is installed with the rights, so who may do everything anyway fences no nodes.
-GUARD: Final = "restow-fencing"
-#: What fencing does, beside evicting; a role with these rights on the lease may also create it.
+#: What fencing does, beside evicting; a role with these rights on the lease may also create it. The guard limits restow to
+#: one taint; it is installed with the rights, so who may do everything anyway fences no nodes.
 _RIGHTS: Final = (
-    Right(VALIDATING_POLICY_BINDINGS, GUARD, "", "get"),
+    *guards.FENCING.rights,
     Right(RESOURCES["Node"], "", "", "patch"),
     Right(LEASES, LEASE, "", "get"),
     Right(LEASES, LEASE, "", "update"),
@@ -48,14 +47,9 @@ async def missing_for_fences(api: Api, namespace: str) -> str | None:
     """What restow lacks for fences, in one sentence; None where it may set them."""
     try:
         lacking = await first_lacking(api, namespace, _RIGHTS)
-        if lacking is not None:
-            return lacking
-        await objects.find(api, VALIDATING_POLICY_BINDINGS, "", GUARD)
-    except NotFound:
-        return f"there is no {VALIDATING_POLICY_BINDINGS.kind} {GUARD}"
+        return lacking or await guards.missing_of(api, guards.FENCING)
     except ClientError as error:
         return str(error)
-    return None
 
 
 @asynccontextmanager

@@ -19,6 +19,7 @@ from restow.executing.steering import CONFIG_MAP, Steering
 from restow.kube.taints import FENCE
 from restow.policies.codes import SteeringMode, SteeringSetting
 from restow.policies.policy import Policy
+from restow.running import guards
 from restow.running.fences import missing_for_fences
 from restow.running.gating import Gate, Right, first_lacking, gate_of
 from restow.running.logs import Log
@@ -41,6 +42,7 @@ _IN_ORDER: Final[Mapping[SteeringSetting, tuple[SteeringMode, ...]]] = {
 _TO_INSTALL: Final = "docs/how-to/steer.md has the objects to install"
 #: What steering does, beside evicting and asking who gives the gate.
 _RIGHTS: Final = (
+    *guards.STEERING.rights,
     Right(CONFIG_MAPS, CONFIG_MAP, "", "patch"),
     Right(RESOURCES["Pod"], "", "", "patch"),
     Right(RESOURCES["Pod"], "", "status", "patch"),
@@ -122,10 +124,11 @@ class Offer:
     async def _offered_gate(self) -> Gate | str:
         """Who gives the gate where a cluster offers it and restow may steer; else what is missing; ClientError."""
         gate = await gate_of(self.api, self.namespace, self.webhook)
-        if isinstance(gate, Gate):
-            lacking = await first_lacking(self.api, self.namespace, _RIGHTS)
-            return f"{lacking}; {_TO_INSTALL}" if lacking else gate
-        return gate
+        if not isinstance(gate, Gate):
+            return gate
+        missing = await first_lacking(self.api, self.namespace, _RIGHTS)
+        missing = missing or await guards.missing_of(self.api, guards.STEERING)
+        return f"{missing}; {_TO_INSTALL}" if missing else gate
 
     async def _fencing(self, kind: SteeringMode) -> Choice | str:
         self._gate = ""

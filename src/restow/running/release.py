@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 from restow.client.errors import ClientError, Conflict, NotFound
@@ -11,7 +13,7 @@ from restow.client.transport import Api
 from restow.cluster.pods_now import PodNow
 from restow.cluster.snapshot import ClusterStore
 from restow.executing.fencing import remove
-from restow.executing.releasing import release
+from restow.executing.releasing import for_each, release
 from restow.executing.steering import CONFIG_MAP, clear
 from restow.live.reading import read_kinds
 
@@ -46,7 +48,7 @@ async def release_all(api: Api, namespace: str) -> Released:
         if look and not gated:
             break
         released.failures.clear()
-        await asyncio.gather(*(_let_go(api, pod, released) for pod in gated))
+        await for_each(gated, partial(_let_go, api, released), math.inf)
         await asyncio.sleep(_PAUSE)
     await _unfence(api, released)
     return released
@@ -92,7 +94,7 @@ async def _read(api: Api, kind: str) -> ClusterStore:
     return store
 
 
-async def _let_go(api: Api, pod: PodNow, released: Released) -> None:
+async def _let_go(api: Api, released: Released, pod: PodNow) -> None:
     name = f"{pod.namespace}/{pod.name}"
     try:
         await release(api, pod)

@@ -30,6 +30,7 @@ from restow.executing.outcomes import (
     Unverified,
     Waiting,
     WouldEvict,
+    landing_kind,
 )
 from restow.executing.task import Task
 from restow.policies.codes import STEERED, MoveResult, OutcomeCode, Prediction, RefusalCode, Stage
@@ -158,7 +159,9 @@ class Reporter:
 
     def _evicted(self, task: Task, *, dry_run: bool) -> None:
         move = task.move
-        more = {} if move.target is None else {"to": move.target, "certainty": move.certainty}
+        more: dict[str, object] = {} if move.target is None else {"to": move.target, "certainty": move.certainty}
+        known = {"targetProbability": move.target_probability, "steering": move.steering}
+        more |= {key: value for key, value in known.items() if value is not None}
         log_lines.evicted(
             self.log,
             _ref(task),
@@ -203,6 +206,10 @@ class Reporter:
 
     def _landed(self, task: Task, pod: str, node: str, match: Match) -> None:
         keys: dict[str, object] = {"pod": _ref(task), "replacement": Ref(task.move.pod.namespace, pod), "node": node}
+        landing, sureness = landing_kind(task, node, match), _sureness(task)
+        if landing is not None and sureness is not None:
+            keys["landing"] = landing.value
+            self.metrics.landed_at(landing, sureness)
         if match in (Match.ELSEWHERE, Match.BACK):
             foretold = ", ".join(task.move.candidates[:3]) or "another node"
             self.log.info("Replacement landed on another node than predicted", v=0, **keys, foretold=foretold)
@@ -218,9 +225,10 @@ class Reporter:
             self._predicted(task, _PREDICTIONS[match])
 
     def _predicted(self, task: Task, prediction: Prediction) -> None:
-        if task.move.certainty is not None:
+        sureness = _sureness(task)
+        if sureness is not None:
             self.predictions[prediction] += 1
-            self.metrics.landed(prediction, STEERED if task.is_steered else task.move.certainty)
+            self.metrics.landed(prediction, sureness)
 
     def _warn(self, pod: Regarding, node: str, message: str) -> None:
         if self.events is not None and self.policy.eviction_failure_event_notification:
@@ -229,6 +237,11 @@ class Reporter:
 
     def _point(self, ref: PluginRef) -> log_lines.ExtensionPoint:
         return next(_POINTS[point] for _, point, each in plugins_in_order(self.policy) if each == ref)
+
+
+def _sureness(task: Task) -> str | None:
+    """How sure a move is, as metrics label it; None if it was not proven."""
+    return STEERED if task.is_steered else task.move.certainty
 
 
 def _limit(code: str, policy: Policy) -> tuple[int, str]:

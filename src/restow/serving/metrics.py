@@ -14,7 +14,7 @@ from typing import Final, Literal, NamedTuple
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 import restow
-from restow.policies.codes import SURENESS, LoopCause, MoveResult, Prediction, RefusalCode
+from restow.policies.codes import SURENESS, LandingKind, LoopCause, MoveResult, Prediction, RefusalCode
 from restow.serving.exposition import add_process_metrics, exposition
 from restow.serving.figures import CycleFigures, FormerName, LastCycle, OfKinds
 from restow.serving.steering_metrics import SteeringMetrics
@@ -128,6 +128,13 @@ class Metrics:
             ["result", "certainty"],
             registry=self.registry,
         )
+        self._targets = Counter(
+            "restow_targets",
+            "Replacements that landed, compared with the plan: target is the node that it names, other another node where "
+            "the strategy gets what it wanted, missed any other node.",
+            ["result", "certainty"],
+            registry=self.registry,
+        )
         self._landings = Counter(
             "restow_landings",
             "Replacements that landed on a predicted node, by the probability that the plan gave them of landing well, in "
@@ -152,6 +159,9 @@ class Metrics:
         for prediction in Prediction:
             for certainty in SURENESS:
                 self._predictions.labels(prediction, certainty)
+        for landing in LandingKind:
+            for certainty in SURENESS:
+                self._targets.labels(landing, certainty)
         for cause in LoopCause:
             self._loops.labels(cause)
 
@@ -222,6 +232,10 @@ class Metrics:
     def landed(self, prediction: Prediction, certainty: str) -> None:
         """Count what became of a replacement."""
         self._predictions.labels(prediction, certainty).inc()
+
+    def landed_at(self, landing: LandingKind, certainty: str) -> None:
+        """Count a replacement that landed by how its node compares with the plan."""
+        self._targets.labels(landing, certainty).inc()
 
     def landed_well(self, probability: float, *, well: bool) -> None:
         """Count a replacement on one of its candidates against the probability that it had of landing well."""

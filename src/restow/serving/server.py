@@ -17,6 +17,9 @@ from aiohttp import web
 _SECONDS_TO_END: Final = 3.0
 #: As the Descheduler.
 _SECONDS_IDLE: Final = 90.0
+#: For what is still to come of a request that was answered before its end, so that the client reads the answer. The ten
+#: seconds of aiohttp would let whoever sends slowly keep connections ten times as long as a webhook waits for a question.
+_SECONDS_TO_LINGER: Final = 0.5
 #: Connections that wait to be accepted.
 _BACKLOG: Final = 128
 
@@ -49,6 +52,7 @@ async def serving(application: web.Application, endpoint: Endpoint, tls: ssl.SSL
         access_log=None,
         handle_signals=False,
         keepalive_timeout=_SECONDS_IDLE,
+        lingering_time=_SECONDS_TO_LINGER,
         shutdown_timeout=_SECONDS_TO_END,
     )
     connections = Connections(lambda: _handler(runner), tls, most_connections())

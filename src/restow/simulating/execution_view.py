@@ -6,14 +6,18 @@ import asyncio
 from collections.abc import Callable, Iterable
 from typing import Final
 
+import msgspec
+
 from restow.client import eviction
-from restow.cluster.pod_values import PHASES, Flag, Phase
+from restow.cluster.nodes import NodeRow
+from restow.cluster.pod_values import NO_VETOES, PHASES, Flag, Phase, PodVetoes
+from restow.cluster.pod_vetoes import vetoes_of
 from restow.cluster.pods_now import PodNow
 from restow.cluster.snapshot import Cluster
 from restow.executing.settings import elapsed
 from restow.executing.task import Task
 from restow.kube.manifests import Node, Pod
-from restow.kube.objects import OwnerReference
+from restow.kube.objects import OwnerReference, PodAnnotations, Volume
 from restow.simulating.eviction import INTERNAL_ERROR, NOT_FOUND, TOO_MANY_REQUESTS, EvictionAnswer
 from restow.simulating.indexes import key_of
 from restow.simulating.pod_rows import time_of
@@ -58,6 +62,11 @@ class ExecutionView:
         """Whether a node is there and not cordoned."""
         found: Node | None = self._store.get("Node", "", node)
         return found is not None and not found.spec.unschedulable
+
+    def node_row(self, node: str) -> NodeRow | None:
+        """Everything that is known of a node; None if there is no such node."""
+        nodes = self._cluster.nodes
+        return nodes.row(nodes.index[node]) if node in nodes.index else None
 
     def opt_out(self, namespace: str) -> str | None:
         """The value of a namespace's annotation ``restow.dev/eviction``; None if it has none."""
@@ -120,4 +129,14 @@ def _as_seen(pod: Pod) -> PodNow:
         owners=metadata.owner_references or (),
         conditions=pod.status.conditions or (),
         created=time_of(metadata.creation_timestamp),
+        labels=metadata.labels or {},
+        started=time_of(pod.status.start_time),
+        vetoes=_vetoes(pod),
     )
+
+
+def _vetoes(pod: Pod) -> PodVetoes:
+    if not pod.metadata.annotations:
+        return NO_VETOES
+    volumes = msgspec.convert(pod.spec.get("volumes") or (), tuple[Volume, ...])
+    return vetoes_of(msgspec.convert(pod.metadata.annotations, PodAnnotations), volumes)

@@ -25,7 +25,7 @@ def sampled(samples: dict[str, float]) -> Usage:
     cluster = a_cluster(*(std_node(name) for name in NAMES))
     result = query_result(((name, 0.0, value) for name, value in samples.items()), 0.0)
     state = ClusterState(replace(cluster, usage={LOAD: result}))
-    view: Any = SimpleNamespace(state=state, nodes=np.arange(len(NAMES)), usage=None)
+    view: Any = SimpleNamespace(state=state, compared=np.arange(len(NAMES)), usage=None)
     return queried(view, LOAD)
 
 
@@ -48,7 +48,7 @@ def test_only_the_newest_sample_of_a_history_counts() -> None:
     samples = [(name, at, value) for name in NAMES for at, value in ((1.0, 1.5), (2.0, 0.5))]
     view: Any = SimpleNamespace(
         state=ClusterState(replace(cluster, usage={LOAD: query_result(samples, 2.0)})),
-        nodes=np.arange(len(NAMES)),
+        compared=np.arange(len(NAMES)),
         usage=None,
     )
     assert {each["MetricResource"] for each in queried(view, LOAD).by_node.values()} == {50 * 10**9}

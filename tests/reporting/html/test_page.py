@@ -143,10 +143,13 @@ def test_controls_that_need_a_script_are_hidden_without(name: str) -> None:
 def test_the_top_has_the_answer_and_four_figures() -> None:
     found = page(small_report())
     assert "3 moves take 31 points of CPU off node-2" in found.text
-    assert "3 moves, all certain. Moves by strategy: RemoveDuplicates 2, LowNodeUtilization 1 of 14." in found.text
+    assert (
+        "3 moves, the gain of all is certain; 3 targets certain. Moves by strategy: RemoveDuplicates 2, LowNodeUtilization 1 of 14."
+        in found.text
+    )
     assert "Balance: CPU more even, 0.32 -> 0.13; memory more even, 0.23 -> 0.16." in found.text
     assert "13 candidates refused (14 refusals). Of them, 8 are protected" in found.text
-    for figure in ("Moves", "Certain", "Refused", "CPU imbalance", "0.32", "0.13"):
+    for figure in ("Moves", "Gain certain", "Refused", "CPU imbalance", "0.32", "0.13"):
         assert figure in found.texts
 
 
@@ -160,19 +163,19 @@ def test_every_move_is_a_row() -> None:
 def test_a_few_of_the_other_nodes_that_could_win_are_named() -> None:
     move = a_move("a/1", ("node-1", "node-2"), candidates=tuple(f"node-{each}" for each in range(2, 8)))
     found = page(a_report((move,)))
-    assert "or node-3, node-4, node-5 and 2 more" in found.texts
+    assert "one of 6 nodes (planned: node-2) or node-3, node-4, node-5 and 2 more" in " ".join(found.text.split())
     assert "whichever node the scheduler chooses" in found.text
 
 
 def test_how_sure_each_move_is_and_which_node_is_how_probable() -> None:
     route = ("node-1", "node-2")
     found = page(a_report((a_steered_move("a/1", route), a_likely_move("a/2", route))))
-    assert {"steered", "likely (0.93)", "or node-9 (0.07, in vain)"} <= set(found.texts)
-    assert "node-2 (0.93) or" in " ".join(found.text.split())
-    assert "of 2 moves, 1 of them steered" in found.texts
+    assert {"node-2 steered", "certain", "likely 0.93", "or node-9 (0.07, in vain)"} <= set(found.texts)
+    assert "node-2 0.93 or node-9" in " ".join(found.text.split())
+    assert "of 2 moves; 1 target steered, 1 open" in found.texts
     for meaning in (
         "Steered: the replacement is nominated",
-        "Likely: the pod probably lands",
+        "Gain likely: the pod probably lands",
         "In vain: if it lands there",
     ):
         assert meaning in found.text

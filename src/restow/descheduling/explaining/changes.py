@@ -16,6 +16,7 @@ from typing import Any
 from restow.descheduling.explaining.allowing import Allowing
 from restow.descheduling.explaining.explanation import Change, ChangeKind, Step
 from restow.descheduling.explaining.gates import PLAN_WIDE, Gates
+from restow.descheduling.explaining.lifted_vetoes import CLOSING, opened_nodes
 from restow.descheduling.explaining.lifting import Lifting, Search, Together
 from restow.descheduling.explaining.options import Option, Options, without
 from restow.descheduling.explaining.trials import Inputs, Remedy, Trials, TrialsUsedUpError
@@ -41,6 +42,7 @@ _CHANGEABLE = (
     RefusalCode.SAME_NODE,
     RefusalCode.NOT_CERTAIN,
     RefusalCode.HARMFUL,
+    *CLOSING,
 )
 
 
@@ -110,6 +112,8 @@ class Changes:
                 yield _untried(*(each.step for each in first), Step("input", f"if the input included {plural(kinds)}"))
         if code in FOR_STEERING and self._what_if.setting.steering != SteeringMode.NOMINATE:
             yield from self._tried((*first, _STEERED))
+        if code in CLOSING:
+            yield from self._tried((*first, opened_nodes(RefusalCode(code))))
         options = Options(self._what_if, self._response, answer, self._bounds).all()
         for kind in _KINDS:
             ranked = sorted((each for each in options if each.remedy.step.kind == kind), key=lambda each: each.cost)

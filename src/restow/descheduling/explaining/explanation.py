@@ -143,6 +143,8 @@ class PodExplanation(Struct, frozen=True, rename="camel"):
     move: Move | None
     strategies: tuple[StrategyView, ...]
     places: Places | None
+    #: The group that the pod belongs to, such as "LeaderWorkerSet default/llm-0"; null if it belongs to none.
+    group: str | None = None
     api_version: str = API_VERSION
     kind: str = "PodExplanation"
 
@@ -204,5 +206,7 @@ class NodeExplanation(Struct, frozen=True, rename="camel"):
     leaving: tuple[Move, ...]
     coming: tuple[Move, ...]
     staying: tuple[Staying, ...]
+    #: Why a plan puts nothing on it; empty if it may.
+    closed: str = ""
     api_version: str = API_VERSION
     kind: str = "NodeExplanation"

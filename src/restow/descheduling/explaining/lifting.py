@@ -15,6 +15,7 @@ from restow.descheduling.evictor import CheckResult
 from restow.descheduling.explaining.allowing import Allowing
 from restow.descheduling.explaining.changed_clusters import with_evictor, with_object, without_protection
 from restow.descheduling.explaining.explanation import Step
+from restow.descheduling.explaining.lifted_vetoes import lifted_veto
 from restow.descheduling.explaining.trials import PLENTY, Edit, Inputs, Remedy, Trials
 from restow.descheduling.explaining.what_if import WhatIf
 from restow.descheduling.namespace_opt_out import ANNOTATION
@@ -69,8 +70,10 @@ class Lifting:
                 "without the evictor's namespaceLabelSelector", namespace_label_selector=None
             ),
             RefusalCode.NO_FIT: lambda: self._evictor("without nodeFit", node_fit=False),
+            RefusalCode.GROUP_MEMBER: self._together,
             RefusalCode.NAMESPACE_OPTED_OUT: self._opt_out,
             RefusalCode.NAMESPACE_NOT_OPTED_IN: self._opt_out,
+            **lifted_veto(what_if.state.cluster, self._pods.original(pod)),
         }
 
     def of(self, checks: Iterable[CheckResult]) -> list[Remedy] | None:
@@ -127,6 +130,13 @@ class Lifting:
         if not asked:
             message = f"without the annotation {ANNOTATION} of its namespace"
         return Remedy(Step("protection", message), self._annotated("enabled" if asked else None))
+
+    def _together(self) -> Remedy:
+        def edit(inputs: Inputs) -> Inputs:
+            restow = structs.replace(inputs.policy.restow, groups="together")
+            return replace(inputs, policy=structs.replace(inputs.policy, restow=restow))
+
+        return Remedy(Step("protection", "with groups: together in the policy's restow section"), edit)
 
     def _told_of(self, kind: str) -> Remedy:
         """For a kind that the input lacks, the best case: the check that needs it passes."""

@@ -16,8 +16,9 @@ from restow.descheduling.explaining.what_if import Setting, WhatIf
 from restow.descheduling.framework import NodeClass
 from restow.descheduling.placement import PluginRef
 from restow.descheduling.planning import named_move
+from restow.descheduling.vetoes import closed_now
 from restow.kube.labels import parse_selector
-from restow.policies.codes import Stage
+from restow.policies.codes import Placement, Stage
 
 
 def explain_node(setting: Setting, node: int) -> NodeExplanation:
@@ -42,7 +43,16 @@ def explain_node(setting: Setting, node: int) -> NodeExplanation:
             named_move(cluster, each) for each in record.evictions if each.landing.target == node and each.node != node
         ),
         staying=_staying(setting, [each for each in record.refusals if each.node == node]),
+        closed=_closed(setting, node),
     )
+
+
+def _closed(setting: Setting, node: int) -> str:
+    """Why a proven plan puts nothing on a node; empty if it may, or if nothing is proven."""
+    if setting.placement != Placement.PROVE:
+        return ""
+    why = closed_now(setting.policy.restow.vetoes, setting.cluster.nodes.row(node))
+    return "" if why is None else f"it {why} and receives nothing"
 
 
 def _selected(setting: Setting, node: int) -> bool:
@@ -75,7 +85,7 @@ def _views(setting: Setting, node: int) -> tuple[NodeView, ...]:
     for ref in refs:
         found = classes_after.of(ref).get(node)
         figures = class_text(setting.cluster.nodes, node, found) if found else ""
-        message = unseen or problems.get(ref) or figures
+        message = unseen or problems.get(ref) or figures or _closed(setting, node)
         views.append(_view(ref, classes_before.of(ref).get(node), found, message))
     return tuple(views)
 

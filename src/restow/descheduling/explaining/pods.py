@@ -38,6 +38,7 @@ from restow.policies.policy import Profile
 from restow.scheduling.framework.verdicts import PluginRejection
 from restow.scheduling.plugins import node_resources_fit, taint_toleration, volume_binding, volume_zone
 from restow.scheduling.plugins.tolerations import scheduler_tolerates
+from restow.workloads.groups import Groups, group_kinds
 
 #: Digits of shares and of probabilities.
 _DIGITS = 4
@@ -49,6 +50,7 @@ def explain_pod(setting: Setting, pod: int) -> PodExplanation:
     move = setting.move_of(pod)
     node = int(pods.node[pod])
     workload = workload_of(cluster, pod)
+    group = Groups(cluster, group_kinds(setting.policy.restow.group_label)).of(pod)
     views, answer = ((), None) if move is not None or node < 0 else _Views(setting, pod).all()
     return PodExplanation(
         metadata=metadata_of(setting),
@@ -60,6 +62,7 @@ def explain_pod(setting: Setting, pod: int) -> PodExplanation:
         move=None if move is None else named_move(cluster, move),
         strategies=views,
         places=None if answer is None else _places(setting, pod, answer),
+        group=None if group is None else str(group),
     )
 
 

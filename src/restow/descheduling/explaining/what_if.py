@@ -26,6 +26,7 @@ from restow.descheduling.landings import accepted
 from restow.descheduling.limits import Limits
 from restow.descheduling.placement import Landing, Obstacle, PluginRef
 from restow.descheduling.proof import Prover
+from restow.descheduling.vetoes import Vetoes
 from restow.policies.codes import Placement, RefusalCode, Stage, SteeringMode
 from restow.policies.policy import Policy
 from restow.scheduling.configuration.profiles import SchedulerProfile
@@ -192,6 +193,7 @@ class _Proof:
     _state: ClusterState
     _schedulers: Schedulers
     _prover: Prover
+    _vetoes: Vetoes
 
     @staticmethod
     def on(what_if: WhatIf) -> _Proof:
@@ -207,8 +209,9 @@ class _Proof:
             certainty=what_if.policy.restow.certainty,
             steering=what_if.setting.steering,
             forbidden={},
+            vetoes=what_if.runner.vetoes,
         )
-        return _Proof(state, schedulers, prover)
+        return _Proof(state, schedulers, prover, what_if.runner.vetoes)
 
     def answer(self, ref: PluginRef, suggestion: Suggestion) -> Answer:
         """What the prover would decide about a suggestion; the state stays as it is."""
@@ -237,7 +240,7 @@ class _Proof:
             landing=landing,
             decision=decision,
             odds=odds,
-            accepts=accepted(suggestion, source, everywhere),
+            accepts=accepted(suggestion, source, everywhere, self._vetoes),
             rejections_by_node=rejections_by_node,
             requested=self._state.requested.copy(),
             running=self._state.running.copy(),

@@ -41,7 +41,7 @@ def staying(view: View, movable: PodColumn[np.bool_], sources: Sequence[int]) ->
     pods = np.flatnonzero(state.holds_resources() & np.isin(state.node, sources))
     pods = pods[movable.of(pods) & ~_apart(view)(pods)]
     found: IntArray = np.unique(state.node[pods[~view.evictable(pods)]])
-    open_nodes: list[int] = found[~nodes.unschedulable[found]].tolist()
+    open_nodes: list[int] = found[~nodes.unschedulable[found] & ~view.closed[found]].tolist()
     return open_nodes
 
 

@@ -133,7 +133,7 @@ def _share_unseen(
 
 def _listed(view: View) -> Iterator[tuple[int, str]]:
     names = view.state.cluster.nodes.names
-    return ((node, names[node]) for node in view.nodes.tolist())
+    return ((node, names[node]) for node in view.compared.tolist())
 
 
 def _check_complete(view: View, figures: Mapping[str, Figure]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from restow.cluster.interning import BoolArray
 from restow.cluster.nodes import Nodes
 from restow.cluster.usage import Amounts
 from restow.cluster.usage_samples import QueryResult, UsageQuery, falls_to
@@ -36,6 +37,8 @@ class Survey:
     usage: Usage
     capacities: Mapping[int, Amounts]
     loads: Mapping[int, Percentages]
+    #: Which nodes may be given pods, bool[node].
+    is_open: BoolArray
 
     @staticmethod
     def of(view: View, usage: Usage) -> Survey:
@@ -43,7 +46,7 @@ class Survey:
         nodes = view.state.cluster.nodes
         held = capacities(nodes, usage.by_node)
         loads = {node: percentages(used, held[node]) for node, used in usage.by_node.items()}
-        return Survey(nodes, usage, held, loads)
+        return Survey(nodes, usage, held, loads, ~nodes.unschedulable & ~view.closed)
 
     def ceilings(self, chosen: Iterable[int], thresholds: Mapping[str, float]) -> dict[int, Amounts]:
         """The usage that each of these nodes may reach."""

@@ -64,9 +64,9 @@ def requested(view: View, names: tuple[str, ...]) -> Usage:
         state.running if name == "pods" else state.requested[row] if row is not None else None
         for name, row in zip(names, rows, strict=True)
     ]
-    listed = view.nodes.tolist()
+    listed = view.compared.tolist()
     by_name = [
-        [amount * step(name) for amount in column[view.nodes].tolist()] if column is not None else [0] * len(listed)
+        [amount * step(name) for amount in column[view.compared].tolist()] if column is not None else [0] * len(listed)
         for name, column in zip(names, columns, strict=True)
     ]
     by_node = {node: dict(zip(names, amounts, strict=True)) for node, *amounts in zip(listed, *by_name, strict=True)}
@@ -102,7 +102,7 @@ def measured(view: View, names: tuple[str, ...]) -> Usage:
         raise StrategyError("error initializing usage client: metrics client not initialized")
     cluster = view.state.cluster
     collected = node_usage(cluster)
-    by_node = {node: _collected(view, node, collected, names) for node in view.nodes.tolist()}
+    by_node = {node: _collected(view, node, collected, names) for node in view.compared.tolist()}
     _carry(view, names, by_node)
     add_unseen(view, by_node, partial(_share_unseen, view))
     origins = {node: _origin(view, node) for node in by_node}

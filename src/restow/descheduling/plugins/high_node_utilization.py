@@ -140,7 +140,7 @@ def _classified(survey: Survey, thresholds: Percentages, full: Percentages) -> l
         (thresholds, full),
         [
             lambda _, load, limit: is_below(load, limit),
-            lambda node, _load, _limit: not survey.nodes.unschedulable[node],
+            lambda node, _load, _limit: bool(survey.is_open[node]),
         ],
     )
 

@@ -216,7 +216,7 @@ def _classified(survey: Survey, low: Percentages, high: Percentages) -> list[lis
         survey.loads,
         (low, high),
         [
-            lambda node, load, limit: not survey.nodes.unschedulable[node] and is_below(load, limit),
+            lambda node, load, limit: bool(survey.is_open[node]) and is_below(load, limit),
             lambda _, load, limit: is_above(load, limit),
         ],
     )

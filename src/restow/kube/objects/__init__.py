@@ -69,6 +69,7 @@ from restow.kube.objects.storage import (
 )
 from restow.kube.objects.templates import ControllerRevision, PodTemplate, without_page
 from restow.kube.objects.unreadable import Unreadable
+from restow.kube.objects.virtual_machines import VirtualMachineInstanceMigration
 from restow.kube.objects.volumes import (
     AWSElasticBlockStore,
     GCEPersistentDisk,
@@ -157,6 +158,7 @@ __all__ = [
     "Unreadable",
     "UsageSeries",
     "VerticalPodAutoscaler",
+    "VirtualMachineInstanceMigration",
     "Volume",
     "VolumeAttachment",
     "WeightedPodAffinityTerm",

@@ -48,6 +48,8 @@ class Annotations(Struct, frozen=True, gc=False):
     template_generation: str | None = field(default=None, name="deprecated.daemonset.template.generation")
     #: Whether a Namespace lets its pods be evicted.
     eviction: str | None = field(default=None, name="restow.dev/eviction")
+    #: Whether Karpenter may disrupt a Node.
+    do_not_disrupt: str | None = field(default=None, name="karpenter.sh/do-not-disrupt")
 
 
 class ObjectMeta(Struct, frozen=True, gc=False, rename="camel"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec import Raw, Struct, field
 
+from restow.kube.objects.groups import GroupAnnotations, SchedulingGroup, WorkloadReference
 from restow.kube.objects.metadata import (
     ABSENT,
     Condition,
@@ -65,7 +66,7 @@ class ContainerReport(ContainerStatus, frozen=True, gc=False, rename="camel"):
     allocated_resources: Raw = ABSENT
 
 
-class PodAnnotations(Struct, frozen=True, gc=False):
+class PodAnnotations(GroupAnnotations, frozen=True, gc=False):
     """The annotations that decisions read; all others are never decoded."""
 
     evict: str | None = field(default=None, name="descheduler.alpha.kubernetes.io/evict")
@@ -76,6 +77,13 @@ class PodAnnotations(Struct, frozen=True, gc=False):
     #: What the admission controller of VerticalPodAutoscalers has changed of a pod.
     vpa_updates: str | None = field(default=None, name="vpaUpdates")
     request_evict_only: str | None = field(default=None, name="descheduler.alpha.kubernetes.io/request-evict-only")
+    eviction_in_progress: str | None = field(default=None, name="descheduler.alpha.kubernetes.io/eviction-in-progress")
+    do_not_disrupt: str | None = field(default=None, name="karpenter.sh/do-not-disrupt")
+    safe_to_evict: str | None = field(default=None, name="cluster-autoscaler.kubernetes.io/safe-to-evict")
+    #: The names of volumes, separated by commas.
+    safe_local_volumes: str | None = field(
+        default=None, name="cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes"
+    )
 
 
 class PodMeta(Struct, frozen=True, gc=False, rename="camel"):
@@ -108,6 +116,8 @@ class PodSpec(Struct, frozen=True, gc=False, rename="camel"):
     overhead: Raw = ABSENT
     resource_claims: Raw = ABSENT
     scheduling_gates: Raw = ABSENT
+    scheduling_group: SchedulingGroup | None = None
+    workload_ref: WorkloadReference | None = None
     priority: Int32 | None = None
     priority_class_name: str | None = None
     preemption_policy: str | None = None

@@ -140,6 +140,12 @@ class RBDVolume(Struct, frozen=True, gc=False, rename="camel"):
     read_only: bool = False
 
 
+class EmptyDir(Struct, frozen=True, gc=False):
+    """``emptyDir`` of a pod's volume."""
+
+    medium: str = ""
+
+
 class ImageVolume(Struct, frozen=True, gc=False):
     """``image`` of a pod's volume."""
 
@@ -151,7 +157,7 @@ class Volume(Struct, frozen=True, gc=False, rename="camel"):
 
     name: str = ""
     host_path: Present | None = None
-    empty_dir: Present | None = None
+    empty_dir: EmptyDir | None = None
     persistent_volume_claim: ClaimSource | None = None
     ephemeral: Present | None = None
     gce_persistent_disk: GCEPersistentDisk | None = None

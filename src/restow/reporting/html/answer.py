@@ -21,6 +21,7 @@ from restow.reporting.html.elements import EMPTY, Markup, joined, tag, text
 from restow.reporting.html.frame import figure, origin
 from restow.reporting.purpose import balance, less_even, levels, made_together, not_done, wanted
 from restow.reporting.refusal_groups import group_refusals, staying_pods
+from restow.reporting.sureness import targets
 from restow.reporting.wording import counted, resource_title
 
 if TYPE_CHECKING:
@@ -83,10 +84,9 @@ def _figures(plan: Plan) -> Iterator[Markup]:
 
 def _certainty(plan: Plan) -> Markup:
     if not predicts(plan):
-        return figure("Certain", text("-"), "targets are not predicted")
-    steered = sum(each.steering is not None for each in plan.moves)
-    meaning = f"of {counted(len(plan.moves), 'move')}{f', {steered:,} of them steered' if steered else ''}"
-    return figure("Certain", text(f"{certain_moves(plan):,}"), meaning)
+        return figure("Gain certain", text("-"), "targets are not predicted")
+    told = f"of {counted(len(plan.moves), 'move')}{f'; {targets(plan.moves)}' if plan.moves else ''}"
+    return figure("Gain certain", text(f"{certain_moves(plan):,}"), told)
 
 
 def _imbalance(plan: Plan) -> Markup:

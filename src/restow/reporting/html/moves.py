@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from restow.policies.codes import STEERED, Certainty
-from restow.reporting.answer import headline, landing_of, predicts, stays
+from restow.descheduling.certainty import NAMED, target_kind
+from restow.policies.codes import Certainty, TargetKind
+from restow.reporting.answer import headline, predicts, stays
 from restow.reporting.html.elements import EMPTY, Markup, joined, row, section, tag, text
 from restow.reporting.refusal_groups import RefusalGroup, also_staying, group_refusals
-from restow.reporting.sureness import candidate_texts, kind_of, sureness_in_words
+from restow.reporting.sureness import candidate_texts, landing_in_full, sureness_in_words
 from restow.reporting.wording import with_caveat
 
 if TYPE_CHECKING:
@@ -16,11 +17,14 @@ if TYPE_CHECKING:
 
 MOST_ROWS: Final = 2000
 _MOST_CANDIDATES: Final = 3
-_MEANINGS: Final = {
-    STEERED: "Steered: the replacement is nominated for its node, whatever the scheduler would prefer.",
-    Certainty.CERTAIN: "Certain: the strategy gets what it wants whichever node the scheduler chooses.",
-    Certainty.LIKELY: "Likely: the pod probably lands where the strategy gets what it wants; the number is the probability.",
-    Certainty.POSSIBLE: "Possible: the pod may land where the move gains nothing, or depends on kinds missing from the input.",
+_TARGETS: Final = {
+    TargetKind.STEERED: "Steered: the replacement is nominated for its node, whatever the scheduler would prefer.",
+    TargetKind.OPEN: "A number after a node: the probability that the replacement lands there. Below stand other nodes that could win.",
+}
+_GAINS: Final = {
+    Certainty.CERTAIN: "Gain certain: the strategy gets what it wants whichever node the scheduler chooses.",
+    Certainty.LIKELY: "Gain likely: the pod probably lands where the strategy gets what it wants; the number is the probability.",
+    Certainty.POSSIBLE: "Gain possible: the pod may land where the move gains nothing, or depends on kinds missing from the input.",
 }
 
 _MOST_ROWS: Final = 500
@@ -36,17 +40,16 @@ def moves(plan: Plan) -> Markup:
     shown = _prove_cells if predicts(plan) else _upstream_cells
     heads = tag("thead", tag("tr", *(tag("th", text(head), scope="col") for head in shown(0, plan.moves[0]))))
     body = tag("tbody", *(_row(shown(number, each)) for number, each in enumerate(plan.moves[:MOST_ROWS], 1)))
-    table = tag("table", heads, body, class_="moves", data_most=MOST_ROWS)
+    table = tag("table", heads, body, class_="moves", data_most=MOST_ROWS, data_named=f"{NAMED}")
     return section("moves", title, _reading(plan), _left_out(plan), _filter(plan), table)
 
 
 def _reading(plan: Plan) -> Markup:
     """Say what the columns mean, where a word of them needs it."""
-    sentences = []
-    if any(each.candidate_count > 1 for each in plan.moves):
-        sentences.append("If the scheduler may choose among several nodes, the others are listed below the first.")
-    kinds = {kind_of(each) for each in plan.moves if each.target}
-    sentences += [meaning for kind, meaning in _MEANINGS.items() if kind in kinds]
+    placed = [each for each in plan.moves if each.target]
+    targets, gains = set(map(target_kind, placed)), {each.certainty for each in placed}
+    sentences = [meaning for kind, meaning in _TARGETS.items() if kind in targets]
+    sentences += [meaning for kind, meaning in _GAINS.items() if kind in gains]
     if any(each.in_vain for each in plan.moves):
         sentences.append("In vain: if it lands there, the move has gained nothing.")
     return tag("p", text(" ".join(sentences)), class_="dim") if sentences else EMPTY
@@ -81,17 +84,17 @@ def _upstream_cells(number: int, move: Move) -> dict[str, Markup]:
 def _prove_cells(number: int, move: Move) -> dict[str, Markup]:
     cells = _upstream_cells(number, move)
     why = cells.pop("Why")
-    certainty = tag("span", text(sureness_in_words(move)), class_=kind_of(move))
-    return {**cells, "To": _landing(move), "Certainty": certainty, "Why": why}
+    gain = tag("span", text(sureness_in_words(move)), class_=move.certainty)
+    return {**cells, "To": _landing(move), "Gain": gain, "Why": why}
 
 
 def _landing(move: Move) -> Markup:
-    """Name the target, and the other nodes that could win: a few of them."""
-    told = dict(zip(move.candidates, candidate_texts(move), strict=True))
-    target = text(told.pop(landing_of(move), landing_of(move)))
-    if not told:
+    """Say where the move leads, and name a few of the other nodes that could win."""
+    target = text(landing_in_full(move))
+    if target_kind(move) != TargetKind.OPEN:
         return target
-    shown = list(told.values())[:_MOST_CANDIDATES]
+    told = zip(move.candidates, candidate_texts(move), strict=True)
+    shown = [each for name, each in told if name != move.target][:_MOST_CANDIDATES]
     unshown = move.candidate_count - 1 - len(shown)
     more = f" and {unshown:,} more" if unshown > 0 else ""
     listed = ", ".join(shown)

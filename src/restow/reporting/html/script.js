@@ -12,12 +12,21 @@
   const compare = new Intl.Collator("en", { numeric: true }).compare;
   const count = (number) => number.toLocaleString("en");
   const podName = (pod) => `${pod.namespace}/${pod.name}`;
-  // As the page without a script says it: steered, certain, likely (0.93).
-  const kind = (move) => (move.steering ? "steered" : move.certainty);
+  // As the page without a script says it: the gain is certain or likely 0.93, the landing node-4 0.38 or one of 7 nodes.
   const figure = (chance) => (chance === 0 || chance === 1 ? `${chance}` : Math.min(Math.max(chance, 0.01), 0.99).toFixed(2));
+  const chanceOf = (chance) => figure(Math.min(Math.max(chance, 0.01), 0.99));
   const sureness = (move) => {
-    const told = ["likely", "possible"].includes(kind(move)) && move.probability !== null;
-    return told ? `${kind(move)} (${figure(move.probability)})` : (kind(move) ?? "-");
+    const told = ["likely", "possible"].includes(move.certainty) && move.probability !== null;
+    return told ? `${move.certainty} ${figure(move.probability)}` : (move.certainty ?? "-");
+  };
+  const NAMED = Number(document.querySelector("table.moves")?.dataset.named);
+  const isOpen = (move) => move.to !== null && move.steering === null && move.candidateCount > 1;
+  const landing = (move) => {
+    if (move.to === null) return move.certainty ? "cleared" : "-";
+    if (!isOpen(move)) return move.steering ? `${move.to} steered` : move.to;
+    const [known, chance] = [move.targetProbability !== null, move.targetProbability ?? 0];
+    const named = known ? `${move.to} ${chanceOf(chance)}` : move.to;
+    return chance < NAMED ? `one of ${count(move.candidateCount)} nodes (planned: ${named})` : named;
   };
   const owner = (move) => (move.owner ? `${move.owner.kind}/${move.owner.name}` : "-");
 
@@ -103,7 +112,6 @@
 
   // A move whose nodes are out of sight: both side by side at the bottom of the window.
 
-  const landing = (move) => move.to ?? (move.certainty ? "cleared" : "-");
   const peek = element("aside", "", { class: "peek", "aria-hidden": "true", hidden: "" });
   document.body.append(peek);
   const inSight = (move) =>
@@ -121,7 +129,7 @@
   const glance = (move) => {
     glanced = move;
     show(move ? [move] : []);
-    if (move) peek.replaceChildren(copyOf(move.from), element("span", "→"), copyOf(landing(move)));
+    if (move) peek.replaceChildren(copyOf(move.from), element("span", "→"), copyOf(move.to ?? landing(move)));
     place();
   };
   addEventListener("scroll", place, { passive: true });
@@ -181,7 +189,7 @@
   const others = (move) => move.candidates.filter((node) => node !== move.to);
   const candidate = (move, node) => {
     const chance = move.candidates.length > 1 ? move.probabilities[move.candidates.indexOf(node)] : undefined;
-    const parts = chance === undefined ? [] : [figure(Math.max(chance, 0.01))];
+    const parts = chance === undefined ? [] : [chanceOf(chance)];
     if (move.inVain.includes(node)) parts.push("in vain");
     return parts.length ? `${node} (${parts.join(", ")})` : node;
   };
@@ -195,8 +203,8 @@
     Pod: (move) => podName(move.pod),
     Owner: owner,
     From: (move) => move.from,
-    To: (move) => [landing(move), ...others(move)].join(" "),
-    Certainty: sureness,
+    To: (move) => (isOpen(move) ? [landing(move), ...others(move)].join(" ") : landing(move)),
+    Gain: sureness,
     Why: (move) => [[move.plugin, move.reason].filter(Boolean).join(": "), move.caveat && `likely at most: ${move.caveat}`].filter(Boolean).join("; "),
   };
   const contents = {
@@ -208,8 +216,8 @@
       });
       return button;
     },
-    To: (move) => (others(move).length ? [candidate(move, landing(move)), " ", alternatives(move)] : landing(move)),
-    Certainty: (move) => element("span", sureness(move), { class: kind(move) ?? "" }),
+    To: (move) => (isOpen(move) ? [landing(move), " ", alternatives(move)] : landing(move)),
+    Gain: (move) => element("span", sureness(move), { class: move.certainty ?? "" }),
     Why: (move) => [element("b", move.plugin), values.Why(move).slice(move.plugin.length)],
   };
   const moveRow = (heads) => (move) => {
