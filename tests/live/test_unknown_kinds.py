@@ -11,7 +11,9 @@ import pytest
 from builders import a_namespace, a_node, a_pdb, a_pod
 from live.apiserver import ApiServer
 from restow.client.transport import Api
+from restow.cluster.snapshot import ClusterStore
 from restow.live.cluster import LiveCluster, WatchEndedError, live_cluster
+from restow.live.reading import read_kinds
 from restow.live.reflector import TRUSTED
 
 pytestmark = [pytest.mark.asyncio, pytest.mark.looptime]
@@ -238,3 +240,26 @@ async def test_one_watch_that_hangs_is_replaced_before_its_kind_is_lost(server: 
             assert knows_namespaces(live)
             await asyncio.sleep(1)
         assert not said.of(TOLD)
+
+
+async def test_a_kind_that_the_api_server_does_not_serve_has_no_objects(server: ApiServer, api: Api) -> None:
+    """Until it does: VerticalPodAutoscalers come with a CustomResourceDefinition, and nobody has to be told without."""
+    kinds = (*KINDS, "VerticalPodAutoscaler")
+    server.put("Node", a_node("n1"))
+    server.put("Pod", a_pod("p1", node="n1"))
+    server.refused["VerticalPodAutoscaler"] = 404
+    said: list[str] = []
+    async with live_cluster(api, kinds, warn=said.append) as live:
+        assert await live.wait_ready(now() + 60)
+        assert live.snapshot().has_list("VerticalPodAutoscaler")
+        await asyncio.sleep(LONG)
+        assert live.snapshot().has_list("VerticalPodAutoscaler")
+        assert said == []
+        del server.refused["VerticalPodAutoscaler"]
+        server.put("VerticalPodAutoscaler", {"metadata": {"name": "web", "namespace": "default"}})
+        await asyncio.sleep(NOTICED)
+        assert list(live.snapshot().kind("VerticalPodAutoscaler")) == [("default", "web")]
+    store = ClusterStore()
+    server.refused["VerticalPodAutoscaler"] = 404
+    assert await read_kinds(api, kinds, store) == ()
+    assert store.snapshot().has_list("VerticalPodAutoscaler")

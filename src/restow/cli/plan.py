@@ -103,11 +103,15 @@ def plan(
     command makes one; --raw also prints lists without objects, which show that there are none:
 
       (kubectl get -A -o json \
-      nodes,pods,svc,rs,sts,rc,jobs,ns,pc,pvc,pv,csinodes,volumeattachments; \
+      nodes,pods,svc,deploy,rs,sts,ds,rc,jobs,ns,pc,pvc,pv,csinodes; \
+      kubectl get --raw \
+      /apis/autoscaling.k8s.io/v1/verticalpodautoscalers 2>/dev/null; \
+      kubectl get --raw /apis/apps/v1/controllerrevisions; \
       kubectl get --raw /apis/policy/v1/poddisruptionbudgets; \
       kubectl get --raw /apis/storage.k8s.io/v1/storageclasses; \
       kubectl get --raw /apis/storage.k8s.io/v1/csidrivers; \
-      kubectl get --raw /apis/storage.k8s.io/v1/csistoragecapacities) > cluster.json
+      kubectl get --raw /apis/storage.k8s.io/v1/csistoragecapacities; \
+      kubectl get --raw /apis/storage.k8s.io/v1/volumeattachments) > cluster.json
 
     The exit status is 0 for every plan, whatever its moves, and 1 if a strategy could not run.
     """

@@ -56,11 +56,15 @@ def schedule(
     topology spread and namespace selectors need more:
 
       (kubectl get -A -o json \
-      nodes,pods,svc,rs,sts,rc,jobs,ns,pc,pvc,pv,csinodes,volumeattachments; \
+      nodes,pods,svc,deploy,rs,sts,ds,rc,jobs,ns,pc,pvc,pv,csinodes; \
+      kubectl get --raw \
+      /apis/autoscaling.k8s.io/v1/verticalpodautoscalers 2>/dev/null; \
+      kubectl get --raw /apis/apps/v1/controllerrevisions; \
       kubectl get --raw /apis/policy/v1/poddisruptionbudgets; \
       kubectl get --raw /apis/storage.k8s.io/v1/storageclasses; \
       kubectl get --raw /apis/storage.k8s.io/v1/csidrivers; \
-      kubectl get --raw /apis/storage.k8s.io/v1/csistoragecapacities) > cluster.json
+      kubectl get --raw /apis/storage.k8s.io/v1/csistoragecapacities; \
+      kubectl get --raw /apis/storage.k8s.io/v1/volumeattachments) > cluster.json
     """
     from restow.cli.inputs import ClusterSource
     from restow.cli.scheduling import Request, answer

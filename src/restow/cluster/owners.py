@@ -6,7 +6,7 @@ the workload that people know (ReplicaSet to Deployment, Job to CronJob) as far 
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
 
 import numpy as np
 
@@ -116,6 +116,11 @@ def owner_of(pods: Pods, pod: int) -> OwnerReference | None:
     """The owner that controls a pod, else the first of its owners; None for a pod without owner."""
     owners = pods.tables.owners[pods.owners[pod]]
     return _controller(owners) if owners else None
+
+
+def controller_of(owners: Iterable[OwnerReference]) -> OwnerReference | None:
+    """The owner that controls an object; None if none does."""
+    return next((owner for owner in owners if owner.controller), None)
 
 
 def _controller(owners: tuple[OwnerReference, ...]) -> OwnerReference:

@@ -88,6 +88,7 @@ LOOKED_AT_BY: Final[Mapping[str, Aspect]] = {
     "gates": Aspect.QUEUE,
     "group_marks": Aspect.RELUCTANCE,
     "volumes": Aspect.VOLUMES,
+    "origins": Aspect.REPLACEMENT,
     "states": Aspect.HISTORY,
     "conditions": Aspect.HISTORY,
     "phase": Aspect.HISTORY | Aspect.REPLACEMENT,

@@ -95,6 +95,7 @@ def decode_rules(key: RulesKey) -> Rules:
         preferred=compile_preferred(node.preferred),
         pod_affinity=affinity.pod_affinity,
         pod_anti_affinity=affinity.pod_anti_affinity,
+        key=key,
     )
 
 
@@ -111,6 +112,7 @@ def decode_resources(key: ResourcesKey) -> ContainerResources:
         nonzero=nonzero,
         scored=capped_amounts(_total(parts, SCORING_DEFAULTS, {})),
         exclusive_cpus=qos == "Guaranteed" and any(map(_asks_whole_cpus, (*regular, *init))),
+        key=key,
     )
 
 

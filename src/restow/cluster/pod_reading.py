@@ -10,11 +10,21 @@ import numpy.typing as npt
 
 from restow.cluster import pod_parts
 from restow.cluster.pod_holdings import held_key
-from restow.cluster.pod_values import NO_TIME, NO_VETOES, Flag, GroupMarks, PodVolume
+from restow.cluster.pod_values import NO_TIME, NO_VETOES, Flag, GroupMarks, PodOrigin, PodVolume
 from restow.cluster.pod_vetoes import vetoes_of
 from restow.errors import InputError
 from restow.kube.excerpts import title
-from restow.kube.objects import ABSENT, Container, ContainerStatus, Pod, PodAnnotations, PodSpec, PodStatus, Volume
+from restow.kube.objects import (
+    ABSENT,
+    Condition,
+    Container,
+    ContainerStatus,
+    Pod,
+    PodAnnotations,
+    PodSpec,
+    PodStatus,
+    Volume,
+)
 from restow.kube.objects.groups import GROUP_ANNOTATIONS
 from restow.kube.requests import QOS_CLASSES
 from restow.kube.timestamps import SECOND, nearest_time
@@ -32,13 +42,15 @@ DEFAULT_SCHEDULER = "default-scheduler"
 _PLAIN_TIME = "0000-00-00T00:00:00Z"
 #: The last second that int64 nanoseconds hold.
 _LAST_SECOND = (1 << 63) // SECOND
+#: Conditions of a pod whose resize waits or is under way.
+_RESIZES = ("PodResizePending", "PodResizeInProgress")
 _NO_CLAIMS = (b"", b"null", b"[]")
 
 
 def keys_of(pod: Pod) -> tuple[Any, ...]:
     """The keys of the parts that pods share, in the order of the store's columns."""
     meta, spec, status = pod.metadata, pod.spec, pod.status
-    resources = _resources_key(spec)
+    resources = resources_key(spec)
     return (
         bytes(meta.labels),
         bytes(meta.owner_references),
@@ -50,11 +62,12 @@ def keys_of(pod: Pod) -> tuple[Any, ...]:
         tuple([container.image for container in spec.containers]),
         tuple([container.image for container in spec.init_containers]) if spec.init_containers else (),
         tuple([volume.image.reference for volume in spec.volumes if volume.image]) if spec.volumes else (),
-        _ports_key(spec),
+        ports_key(spec),
         spec.scheduler_name or DEFAULT_SCHEDULER,
         b"" if spec.scheduling_gates is ABSENT else bytes(spec.scheduling_gates),
         _group_marks(meta.annotations, spec),
-        _volumes(meta.name, spec.volumes) if spec.volumes else (),
+        volumes_of(meta.name, spec.volumes) if spec.volumes else (),
+        _origin(pod),
         vetoes_of(meta.annotations, spec.volumes or ()) if meta.annotations else NO_VETOES,
         _states_key(status),
     )
@@ -143,7 +156,8 @@ def _annotation_flags(annotations: PodAnnotations) -> int:
     return flags
 
 
-def _resources_key(spec: PodSpec) -> pod_parts.ResourcesKey:
+def resources_key(spec: PodSpec) -> pod_parts.ResourcesKey:
+    """The key of what a pod requests."""
     return (
         _container_keys(spec.containers),
         _container_keys(spec.init_containers) if spec.init_containers else (),
@@ -152,7 +166,7 @@ def _resources_key(spec: PodSpec) -> pod_parts.ResourcesKey:
     )
 
 
-def _ports_key(spec: PodSpec) -> tuple[bytes, ...]:
+def ports_key(spec: PodSpec) -> tuple[bytes, ...]:
     """The ports of regular containers and sidecars; ordinary init containers hold none."""
     ports = [bytes(each.ports) for each in spec.containers if each.ports is not ABSENT]
     if spec.init_containers:
@@ -178,7 +192,8 @@ def _group_marks(annotations: PodAnnotations | None, spec: PodSpec) -> GroupMark
     return tuple(marks)
 
 
-def _volumes(pod: str, volumes: tuple[Volume, ...]) -> tuple[PodVolume, ...]:
+def volumes_of(pod: str, volumes: tuple[Volume, ...]) -> tuple[PodVolume, ...]:
+    """The volumes that matter to scheduling, of a pod of this name."""
     return tuple([found for volume in volumes if (found := _volume(pod, volume)) is not None])
 
 
@@ -189,6 +204,23 @@ def _volume(pod: str, volume: Volume) -> PodVolume | None:
         return PodVolume(f"{pod}-{volume.name}", ephemeral=True)
     disk = volume.gce_persistent_disk or volume.aws_elastic_block_store or volume.iscsi or volume.rbd
     return None if disk is None else PodVolume(disk=disk)
+
+
+def _origin(pod: Pod) -> PodOrigin:
+    meta, spec, status = pod.metadata, pod.spec, pod.status
+    return PodOrigin(
+        tuple([each.name for each in spec.containers]),
+        tuple([each.name for each in spec.init_containers]) if spec.init_containers else (),
+        spec.priority_class_name or "",
+        # Its deletion is one more generation.
+        meta.generation == (1 if meta.deletion_timestamp is None else 2) if meta.generation else None,
+        meta.annotations is not None and meta.annotations.vpa_updates is not None,
+        bool(status.resize) or (status.conditions is not None and any(map(_says_resizing, status.conditions))),
+    )
+
+
+def _says_resizing(condition: Condition) -> bool:
+    return condition.type in _RESIZES and condition.status == "True"
 
 
 def _states_key(status: PodStatus) -> tuple[Any, ...]:

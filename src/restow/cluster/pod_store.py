@@ -397,6 +397,7 @@ _SHARED: dict[str, Callable[[Any], Any]] = {
     "gates": pod_parts.decode_gates,
     "group_marks": _itself,
     "volumes": _itself,
+    "origins": _itself,
     "vetoes": _itself,
     "states": _decode_states,
 }

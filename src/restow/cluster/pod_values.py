@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -63,6 +63,22 @@ class Flag(enum.IntFlag):
     OTHER_GATES = 16384
 
 
+class PodOrigin(NamedTuple):
+    """How a pod came about, which tells how the next one of its controller may differ; no scheduler looks at it."""
+
+    #: The names of its containers.
+    containers: tuple[str, ...] = ()
+    init_containers: tuple[str, ...] = ()
+    #: ``spec.priorityClassName``.
+    priority_class: str = ""
+    #: Whether its spec is as it was created (``metadata.generation`` is 1); None where nothing says so.
+    as_created: bool | None = None
+    #: Whether the admission controller of VerticalPodAutoscalers has set its requests.
+    by_autoscaler: bool = False
+    #: Whether its status says that it is being resized.
+    resizing: bool = False
+
+
 @dataclass(slots=True, frozen=True)
 class Rules:
     """Where a pod may go: node selector and affinity of one distinct pair of texts."""
@@ -78,6 +94,8 @@ class Rules:
     preferred: tuple[WeightedTerm, ...] = ()
     pod_affinity: PodAffinity | None = None
     pod_anti_affinity: PodAffinity | None = None
+    #: The texts of ``nodeSelector`` and ``affinity``.
+    key: tuple[bytes, bytes] = field(default=(b"", b""), compare=False)
 
 
 class PodVetoes(NamedTuple):
@@ -142,6 +160,8 @@ class ContainerResources:
     #: Whether a kubelet with static CPU policy gives some container CPUs of its own, which may have to be aligned: the pod
     #: is Guaranteed and the container requests whole CPUs. Source: policy_static.go, Kubernetes 1.36.
     exclusive_cpus: bool = False
+    #: The texts that this was read of, as ``cluster.pod_parts.ResourcesKey``.
+    key: tuple[Any, ...] = field(default=((), (), b"", b""), compare=False)
 
 
 @dataclass(slots=True, frozen=True)
@@ -182,6 +202,7 @@ class PodTables:
     #: What annotations and ``spec`` say of the groups of pods.
     group_marks: list[GroupMarks]
     volumes: list[tuple[PodVolume, ...]]
+    origins: list[PodOrigin]
     vetoes: list[PodVetoes]
     states: list[PodStates]
     conditions: list[tuple[Condition, ...]]

@@ -72,6 +72,7 @@ class Pods:
     gates: IdArray
     group_marks: IdArray
     volumes: IdArray
+    origins: IdArray
     vetoes: IdArray
     states: IdArray
     conditions: IdArray

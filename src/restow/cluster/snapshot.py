@@ -19,6 +19,7 @@ from restow.cluster.nodes import Nodes
 from restow.cluster.pod_store import PodStore
 from restow.cluster.pods import Pods
 from restow.cluster.pods_now import PodNow
+from restow.cluster.templates import with_templates
 from restow.cluster.usage_changes import UsageChange
 from restow.cluster.usage_samples import QueryResult, UsageQuery
 from restow.kube.excerpts import title
@@ -129,6 +130,7 @@ class ClusterStore:
             known = self._others.setdefault(kind, {})
             self._kept.others.pop(kind, None)
             check_values(kind, wire)
+            wire = with_templates(kind, wire)
             self.replaced += _update(known, [((each.metadata.namespace, each.metadata.name), each) for each in wire])
 
     def remove(self, kind: str, namespace: str, name: str) -> None:

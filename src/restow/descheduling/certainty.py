@@ -36,6 +36,11 @@ def certainty_of(probability: float, *, is_known: bool) -> Certainty:
     return Certainty.LIKELY if probability >= LIKELY else Certainty.POSSIBLE
 
 
+def likely_at_most(certainty: Certainty) -> Certainty:
+    """A certainty of a pod that may come back as another one than is known: likely at most."""
+    return Certainty.LIKELY if certainty is Certainty.CERTAIN else certainty
+
+
 def target_kind(move: Move) -> TargetKind | None:
     """How sure it is on which node the replacement lands; None in ``upstream`` placement, which does not predict it."""
     if move.certainty is None:

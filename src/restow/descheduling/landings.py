@@ -19,7 +19,14 @@ import numpy as np
 from restow.cluster.closed_nodes import leaving_taint
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.snapshot import Cluster
-from restow.descheduling.certainty import MOST_HARM, certainty_of, least_probability, probability_text
+from restow.descheduling.certainty import (
+    LIKELY,
+    MOST_HARM,
+    certainty_of,
+    least_probability,
+    likely_at_most,
+    probability_text,
+)
 from restow.descheduling.evictor import Reason
 from restow.descheduling.framework import LandingCheck, Suggestion
 from restow.descheduling.placement import Landing, PluginRef
@@ -95,13 +102,16 @@ class Landings:
             closed = self._closed(suggestion, source, odds.nodes)
             return closed or self._no_use(ref, suggestion, source, prediction)
         probability = odds.of(good)
+        caveat = self._caveat(suggestion.pod)
+        if caveat and self._least > LIKELY:
+            return self._not_known(caveat)
         if probability < self._least:
             return self._not_certain(suggestion.pod, odds, good, probability)
         target = _target(prediction.best, odds.nodes, good)
         harm = self._cycle(ref, suggestion, odds, target) or self._harm(suggestion, source, odds, good)
         if harm is not None:
             return harm
-        return self._unknown_eviction(suggestion.pod) or self._landing(odds, good, target, probability)
+        return self._unknown_eviction(suggestion.pod) or _capped(self._landing(odds, good, target, probability), caveat)
 
     def steered(self, ref: PluginRef, suggestion: Suggestion, source: int) -> Landing | Reason | None:
         """Return the landing on the best node, else why there is none; None if the replacement fits on no node now.
@@ -110,6 +120,9 @@ class Landings:
         Nodes with taints and labels that no such pod gets past are left out before. Of nodes with the same cost, the
         scheduler's scores decide.
         """
+        caveat = self._caveat(suggestion.pod)
+        if caveat and self._least > LIKELY:
+            return self._not_known(caveat)
         replacement = self._replacements.of(suggestion.pod)
         best = self._cheapest_accepted(suggestion, source, self._schedulers.admitting(replacement))
         found = self._undisturbed(ref, replacement, self._schedulers.passing(replacement, best))
@@ -124,7 +137,7 @@ class Landings:
                 return found or closed or self._no_target(ref, suggestion, wanted, fitting)
             found = self._cheapest(suggestion, found)
         target = int(found[0] if len(found) == 1 else self._schedulers.best_of(replacement, found)[0])
-        return self._unknown_eviction(suggestion.pod) or Landing(
+        landing = Landing(
             target,
             Certainty.CERTAIN,
             (self._indices[target],),
@@ -134,6 +147,18 @@ class Landings:
             target_probability=1.0,
             steering=SteeringMode.NOMINATE,
         )
+        return self._unknown_eviction(suggestion.pod) or _capped(landing, caveat)
+
+    def _caveat(self, pod: int) -> str:
+        """Why the replacement of a pod may be another one than is known; kinds that would tell count as missed."""
+        _, caveat, lacks = self._replacements.next_pod(pod)
+        self._missing_data.missed.update(lacks)
+        return caveat
+
+    def _not_known(self, caveat: str) -> Reason:
+        wanted = f"certainty in the policy's restow section asks for {probability_text(self._least)}"
+        message = f"it is not known which pod comes in its place, and {wanted}: {caveat}"
+        return Stage.PLACEMENT, RefusalCode.NOT_CERTAIN, message
 
     def _accepted(self, suggestion: Suggestion, source: int, nodes: IntArray) -> BoolArray:
         return accepted(suggestion, source, nodes, self._vetoes)
@@ -297,6 +322,13 @@ class Landings:
 
     def _some_nodes(self, nodes: IntArray) -> str:
         return some([self._nodes.names[node] for node in nodes[:_NAMED].tolist()], len(nodes))
+
+
+def _capped(landing: Landing, caveat: str) -> Landing:
+    """The landing of a pod that may come back as another one: likely at most, how probable nobody knows."""
+    if not caveat or landing.certainty is None:
+        return landing
+    return landing._replace(certainty=likely_at_most(landing.certainty), probability=None, caveat=caveat)
 
 
 def accepted(suggestion: Suggestion, source: int, nodes: IntArray, vetoes: Vetoes) -> BoolArray:

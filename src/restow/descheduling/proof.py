@@ -341,7 +341,7 @@ class Prover:
             wanted = f"certainty in the policy's restow section asks for {probability_text(least)}"
             return Stage.PLACEMENT, RefusalCode.NOT_CERTAIN, f"{self._other_scores}; {wanted}"
         certainty = Certainty.LIKELY if landing.certainty == Certainty.CERTAIN else landing.certainty
-        return landing._replace(certainty=certainty, caveat=self._other_scores)
+        return landing._replace(certainty=certainty, caveat=_joined(landing.caveat, self._other_scores))
 
     def _aligned(self, pod: int, landing: Landing, nodes: IntArray) -> Landing | Reason:
         """The landing on one of these nodes, possible at most where a kubelet may refuse the pod; or why it is refused."""
@@ -352,7 +352,8 @@ class Prover:
         if least > 0:
             wanted = f"certainty in the policy's restow section asks for {probability_text(least)}"
             return Stage.PLACEMENT, RefusalCode.NOT_CERTAIN, f"{caveat}; {wanted}"
-        return landing._replace(certainty=Certainty.POSSIBLE, probability=None, caveat=caveat)
+        joined = _joined(landing.caveat, caveat)
+        return landing._replace(certainty=Certainty.POSSIBLE, probability=None, caveat=joined)
 
     def _prediction(self, pod: int, decision: Decision, source: int) -> PlacementPrediction:
         """Where the replacement of a pod could land, by the scheduler's decision."""
@@ -385,6 +386,7 @@ class Prover:
 
     def _unprovable(self, pod: int) -> Reason | None:
         """Why it is not known where the replacement of a pod would land; None if it is."""
+        pod = self._replacements.like(pod)
         if not self._schedulers.knows(pod):
             name = self._pods.tables.schedulers[self._pods.schedulers[pod]]
             message = f'it uses scheduler "{name}", which restow does not know; add its profile with --scheduler-config'
@@ -420,7 +422,7 @@ class Prover:
     def _signature(self, pod: int) -> Hashable:
         """In what a pod differs from others with the same columns, on the state as it is."""
         when, missing = self._replacement_policies.of(pod), self._missing_data.signature(pod)
-        return when, missing, self._schedulers.signature(pod)
+        return when, missing, self._schedulers.signature(pod), self._replacements.signature(pod)
 
     def _comes_with_volumes(self, pod: int) -> bool:
         """Whether the pod has ephemeral volumes: then it cannot be proven where the replacement of its replacement lands."""
@@ -439,6 +441,10 @@ class Prover:
                 f"it would fit only if {victims} left {node}: {decision.message}",
             )
         return Stage.PLACEMENT, RefusalCode.NO_FIT, decision.message
+
+
+def _joined(*caveats: str) -> str:
+    return "; ".join(filter(None, caveats))
 
 
 def _elsewhere(decision: Decision) -> str:

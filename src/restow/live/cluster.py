@@ -28,7 +28,7 @@ from restow.cluster.pods_now import PodNow
 from restow.cluster.snapshot import Cluster, ClusterStore, Key
 from restow.cluster.usage import INTERVAL, smoothed
 from restow.kube.objects import NodeMetrics, OwnerReference
-from restow.live.kinds import METRICS, PERMITTING, PROTECTING, READ, REQUIRED, refusal_sentence
+from restow.live.kinds import CUSTOM, METRICS, PERMITTING, PROTECTING, READ, REQUIRED, refusal_sentence
 from restow.live.reflector import REFUSED, LeftOutReports, Outages, Reflector, Warn
 from restow.workloads.replica_sets import wanted_replicas
 
@@ -37,6 +37,8 @@ from restow.workloads.replica_sets import wanted_replicas
 METRICS_INTERVALS = {"NodeMetrics": INTERVAL, "PodMetrics": 15.0}
 #: Seconds between two looks whether people have to be told of kinds that are not known any more.
 _LOOK = 15.0
+#: Seconds after which a kind is asked for again that the API server does not serve: less than it is trusted for.
+_ASKED_AGAIN = 60.0
 
 
 #: Is told a kind and the objects of it (namespace and name) that may have changed, each time some have.
@@ -247,6 +249,10 @@ class LiveCluster:
             try:
                 await (self._poll(reflector) if reflector.kind in METRICS else self._follow(reflector))
             except (Forbidden, NotFound) as refused:
+                if isinstance(refused, NotFound) and reflector.kind in CUSTOM:
+                    self._take(reflector, Listed([], first=True, last=True))
+                    await asyncio.sleep(_ASKED_AGAIN)
+                    continue
                 self._refuse(reflector, refusal_sentence(reflector.kind, refused))
             except ClientError as error:
                 # Whatever else a kind may be refused for may pass too.

@@ -11,8 +11,10 @@ METRICS = ("NodeMetrics", "PodMetrics")
 #: What is read from files only. Of a live cluster, two running pods of one virtual machine tell of its migration; few
 #: clusters serve NodeResourceTopologies.
 STORED = ("UsageSeries", "VirtualMachineInstanceMigration", "NodeResourceTopology")
-#: Kinds that no rule looks at; owners above a ReplicaSet or a Job are told by its own owner reference.
-_UNREAD = ("Deployment", "DaemonSet", "CronJob")
+#: Kinds that no rule looks at; the owner above a Job is named by its own owner reference.
+_UNREAD = ("CronJob",)
+#: Kinds that a CustomResourceDefinition adds: an API server that does not serve one has no objects of it.
+CUSTOM = ("VerticalPodAutoscaler",)
 #: The kinds that decisions depend on.
 READ = tuple(kind for kind in KINDS if kind not in (*_UNREAD, *METRICS, *STORED))
 #: Without these there is no cluster.

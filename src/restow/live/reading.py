@@ -13,7 +13,7 @@ from restow.client.listing import EVERYTHING, Selection, pages
 from restow.client.resources import RESOURCES
 from restow.client.transport import Api
 from restow.cluster.left_out import Sink, add_page
-from restow.live.kinds import METRICS, REQUIRED, refusal_sentence
+from restow.live.kinds import CUSTOM, METRICS, REQUIRED, refusal_sentence
 
 
 class ListSink(Sink, Protocol):
@@ -56,6 +56,10 @@ async def _read(api: Api, kind: str, sink: ListSink, selection: Selection) -> Un
                     sink.restart(kind)
                 add_page(sink, kind, page.objects)
     except (Forbidden, NotFound) as refused:
+        if isinstance(refused, NotFound) and kind in CUSTOM:
+            sink.restart(kind)
+            sink.add(kind, ())
+            return None
         why = refusal_sentence(kind, refused)
         if kind in REQUIRED:
             raise ClientError(why) from refused

@@ -71,6 +71,8 @@ def _move_lines(explanation: PodExplanation, width: int) -> Iterator[Text]:
         yield from labelled_line("to", "nowhere: it needs no replacement", width)
     else:
         yield from labelled_line("to", "not predicted: placement upstream", width)
+    if move.caveat:
+        yield from labelled_line("likely at most", move.caveat, width)
     if len(move.candidates) > 1:
         yield from labelled_line("could win", some(list(candidate_texts(move)), _MOST_NODES), width)
 

@@ -60,6 +60,16 @@ def move_lines(plan: Plan, width: int, see: str = "-o wide or -o json") -> Itera
         yield from lines
         yield Text(f"    ... and {len(plan.moves) - count:,} more: see {see}", style="dim")
     yield from _open_choices(plan, width, see)
+    yield from _caveats(plan, width, see)
+
+
+def _caveats(plan: Plan, width: int, see: str) -> Iterator[Text]:
+    """Say how many replacements may be other pods than those that were proven."""
+    guessed = sum(bool(each.caveat) for each in plan.moves)
+    if guessed:
+        what = "Its replacement" if len(plan.moves) == 1 else f"The replacements of {guessed:,} of {len(plan.moves):,}"
+        sentence = f"{what} may not be what is known of them, and {'it is' if len(plan.moves) == 1 else 'they are'} likely at most: see {see}"
+        yield from (Text(f"    {line}", style="dim") for line in wrapped(sentence, width - 4))
 
 
 def _open_choices(plan: Plan, width: int, see: str) -> Iterator[Text]:

@@ -16,7 +16,7 @@ from restow.reporting.refusal_groups import also_staying
 from restow.reporting.sureness import candidate_texts, landing_in_full, sureness_in_words
 from restow.reporting.table import header_lines, print_sections, problem_lines, purpose_lines
 from restow.reporting.terminal import shown
-from restow.reporting.wording import counted
+from restow.reporting.wording import counted, with_caveat
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -84,7 +84,7 @@ def _move_cells(move: Move) -> Sequence[str]:
         _candidates(move),
         move.profile or "-",
         move.plugin,
-        move.reason,
+        with_caveat(move),
     )
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from restow.plain_text import printable
+
+if TYPE_CHECKING:
+    from restow.descheduling.plan import Move
 
 _RESOURCES_FIRST: Final = ("cpu", "memory")
 
@@ -28,6 +31,13 @@ def resource_order(resource: str) -> tuple[int, str]:
     """Return a sort key: CPU, memory, then the others by name."""
     known = resource in _RESOURCES_FIRST
     return (_RESOURCES_FIRST.index(resource) if known else len(_RESOURCES_FIRST), resource)
+
+
+def with_caveat(move: Move) -> str:
+    """Return the reason of a move, and why its replacement may be another pod than the one that was proven."""
+    if not move.caveat:
+        return move.reason
+    return f"{move.reason}; likely at most: {move.caveat}" if move.reason else f"likely at most: {move.caveat}"
 
 
 def why(plugin: str, reason: str) -> str:

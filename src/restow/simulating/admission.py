@@ -12,6 +12,7 @@ from msgspec import structs
 
 from restow.kube.manifests import Job, Manifest, Metadata, Node, Pod, PodTemplate, PriorityClass, ReplicaSet
 from restow.kube.objects import LabelSelector
+from restow.simulating.pod_admission import with_default_requests
 
 #: Kinds that belong to no namespace.
 CLUSTER_WIDE: Final = frozenset(
@@ -104,6 +105,7 @@ def _union(old: dict[str, str] | None, new: dict[str, str] | None) -> dict[str, 
 
 
 def _pod_spec(spec: dict[str, Any], classes: Iterable[PriorityClass]) -> dict[str, Any]:
+    spec = with_default_requests(spec)
     return _POD_DEFAULTS | spec | _priority(spec, classes) | {"tolerations": _tolerations(spec)}
 
 

@@ -90,7 +90,8 @@ def _shared(pod: Pod) -> Hashable:
     # The claim of a generic ephemeral volume is named after its pod.
     own = pod.metadata.name if any("ephemeral" in each for each in spec.get("volumes") or ()) else ""
     metadata = pod.metadata.labels, pod.metadata.annotations, pod.metadata.owner_references
-    return pod.metadata.namespace, own, msgspec.json.encode((metadata, spec))
+    as_created = bool(pod.metadata.generation) and pod.metadata.generation - pod.metadata.is_terminating
+    return pod.metadata.namespace, own, as_created, msgspec.json.encode((metadata, spec))
 
 
 def _states(pod: Pod) -> PodStates:

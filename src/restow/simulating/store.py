@@ -23,6 +23,7 @@ from restow.simulating.admission import admitted, default_namespace, merged, res
 from restow.simulating.agenda import Agenda
 from restow.simulating.chance import Chance
 from restow.simulating.indexes import Key, Labelled, Owned, Placed, key_of
+from restow.simulating.pod_admission import PodAdmission
 from restow.simulating.selecting import Selecting
 
 #: The kinds of which is asked which objects select something.
@@ -75,6 +76,7 @@ class Store:
         self._labelled = Labelled()
         self._placed = Placed()
         self._selecting = {kind: Selecting() for kind in _SELECTING}
+        self._pod_admission = PodAdmission(self.get, self.list)
         self._version = 0
         #: When something went last, and what went then.
         self._gone: tuple[int, Counter[tuple[str, Key]]] = (0, Counter())
@@ -142,7 +144,8 @@ class Store:
             )
         if metadata.name in self._objects[kind][metadata.namespace]:
             raise ExistsError(f"{kind} {metadata.namespace}/{metadata.name} exists already")
-        new = admitted(structs.replace(manifest, metadata=metadata), self.list("PriorityClass"))
+        new = structs.replace(manifest, metadata=metadata)
+        new = admitted(self._pod_admission.of(new) if isinstance(new, Pod) else new, self.list("PriorityClass"))
         return self._write(kind, None, new)
 
     def load(self, manifest: Any) -> Any:
@@ -157,7 +160,10 @@ class Store:
             creation_timestamp=metadata.creation_timestamp or stamps.creation_timestamp,
             generation=metadata.generation or stamps.generation,
         )
-        return self._write(kind, old, restored(structs.replace(manifest, metadata=kept)))
+        loaded = restored(structs.replace(manifest, metadata=kept))
+        if isinstance(loaded, Pod):
+            self._pod_admission.learn(loaded)
+        return self._write(kind, old, loaded)
 
     def apply(self, manifest: Any) -> Any:
         """An object is as somebody writes it from now on: it comes, or its spec, labels and annotations change."""

@@ -14,8 +14,10 @@ _NAMES: Final = {
     "Node": "nodes",
     "Pod": "pods",
     "Service": "svc",
+    "Deployment": "deploy",
     "ReplicaSet": "rs",
     "StatefulSet": "sts",
+    "DaemonSet": "ds",
     "ReplicationController": "rc",
     "Job": "jobs",
     "Namespace": "ns",
@@ -23,24 +25,28 @@ _NAMES: Final = {
     "PersistentVolumeClaim": "pvc",
     "PersistentVolume": "pv",
     "CSINode": "csinodes",
-    "VolumeAttachment": "volumeattachments",
 }
 #: Where the API server lists kinds of which there may be none.
 _PATHS: Final = {
+    "ControllerRevision": "/apis/apps/v1/controllerrevisions",
     "PodDisruptionBudget": "/apis/policy/v1/poddisruptionbudgets",
     "StorageClass": "/apis/storage.k8s.io/v1/storageclasses",
     "CSIDriver": "/apis/storage.k8s.io/v1/csidrivers",
     "CSIStorageCapacity": "/apis/storage.k8s.io/v1/csistoragecapacities",
+    "VolumeAttachment": "/apis/storage.k8s.io/v1/volumeattachments",
 }
+#: Where it lists kinds that not every cluster serves; then nothing is written of them.
+_OPTIONAL: Final = {"VerticalPodAutoscaler": "/apis/autoscaling.k8s.io/v1/verticalpodautoscalers"}
 #: Every kind that a dump should hold.
-DUMPED: Final = (*_NAMES, *_PATHS)
+DUMPED: Final = (*_NAMES, *_OPTIONAL, *_PATHS)
 
 
 def printing(kinds: Collection[str], file: str) -> str:
     """The command line that writes these kinds, one at least, into one file."""
     names = ",".join(name for kind, name in _NAMES.items() if kind in kinds)
     together = [f"kubectl get -A -o json {names}"] if names else []
-    return _one_file([*together, *_lists(path for kind, path in _PATHS.items() if kind in kinds)], file)
+    optional = [f"{each} 2>/dev/null" for each in _lists(path for kind, path in _OPTIONAL.items() if kind in kinds)]
+    return _one_file([*together, *optional, *_lists(path for kind, path in _PATHS.items() if kind in kinds)], file)
 
 
 def _lists(paths: Iterable[str]) -> list[str]:

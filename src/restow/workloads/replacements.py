@@ -1,14 +1,14 @@
 """Replacements: the pods that controllers would create for pods that are evicted.
 
-A plan that says where an evicted pod lands needs the pod that lands: a new one, of the same template, for a moment
-beside the old one. It is created when somebody asks for it, and comes right after the old one in canonical order; it
-does not exist until somebody places it. It takes over everything that rules look at and nothing of the old pod's
-history: it is new, healthy and has no node. Source: ReplicaSet, StatefulSet and Job, Kubernetes 1.36.
+A plan that says where an evicted pod lands needs the pod that lands: a new one, for a moment beside the old one. It is created
+when somebody asks for it, and comes right after the old one in canonical order; it does not exist until somebody places it.
+Rules see in it the next pod of the controller (``workloads.next_pod``), and nothing of the old pod's history: it is new,
+healthy and has no node. Source: ReplicaSet, StatefulSet and Job, Kubernetes 1.36.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from functools import cached_property
 
 from msgspec import structs
@@ -24,6 +24,7 @@ from restow.kube.objects import (
     PersistentVolumeClaim,
     PersistentVolumeClaimStatus,
 )
+from restow.workloads.next_pod import NextPod, NextPods
 
 #: Ends the uid of a replacement, and the name of what belongs to it alone.
 _MARK = "+replacement"
@@ -41,6 +42,8 @@ class Replacements:
         self._state = state
         self._pods = state.cluster.pods
         self._now = now
+        self._next_pods = NextPods(state.cluster)
+        self._known: dict[int, NextPod] = {}
 
     @cached_property
     def _states(self) -> int:
@@ -55,12 +58,30 @@ class Replacements:
         known = int(self._pods.replaced_by[pod])
         return known if known != NO_POD else self._create(pod)
 
+    def next_pod(self, pod: int) -> NextPod:
+        """In what the replacement of a pod differs from the pod, and why it may be another one than is known."""
+        known = self._known.get(pod)
+        if known is None:
+            known = self._known[pod] = self._next_pods.of(self._pods.original(pod))
+        return known
+
+    def like(self, pod: int) -> int:
+        """The row in which rules see what they will see in the replacement: that of the pod if both are alike."""
+        return self.of(pod) if self.next_pod(pod).changes and not self._pods.is_replacement(pod) else pod
+
+    def signature(self, pod: int) -> Hashable:
+        """Equal for pods, alike in all columns, whose replacements are alike too."""
+        changes, caveat, _ = self.next_pod(pod)
+        return tuple(sorted(changes.items())), caveat
+
     def _create(self, pod: int) -> int:
         return self._state.reserve(pod, self._anew(pod), list(self._own_claims(pod)))
 
     def _anew(self, pod: int) -> PodRow:
         """What is different of a pod that its controller creates anew."""
-        uid, volumes = self._pods.uids[pod], int(self._pods.volumes[pod])
+        # The replacement of a replacement is made of the same template.
+        new = {} if self._pods.is_replacement(pod) else self.next_pod(pod).changes
+        uid, volumes = self._pods.uids[pod], int(new.get("volumes", self._pods.volumes[pod]))
         changed: PodRow = {
             "uids": uid and uid + _MARK,
             "held": -1,
@@ -71,8 +92,9 @@ class Replacements:
             "phase": Phase.RUNNING,
             "states": self._states,
             "conditions": self._conditions,
-            "flags": int(self._pods.flags[pod]) & ~int(_OF_THE_OLD_POD),
+            "flags": int(new.get("flags", self._pods.flags[pod])) & ~int(_OF_THE_OLD_POD),
         }
+        changed = {**new, **changed}
         own = self._volumes(volumes)
         return changed if own == volumes else changed | {"volumes": own}
 

@@ -12,7 +12,7 @@ from restow.kube.objects import workloads as read
 class JobSpec(read.JobSpec, frozen=True, rename="camel", omit_defaults=True):
     """Spec of a Job."""
 
-    template: PodTemplate = PodTemplate()
+    template: PodTemplate = PodTemplate()  # type: ignore[assignment]  # whole, not what decisions read
     selector: LabelSelector | None = None
     manual_selector: bool = False
     active_deadline_seconds: Int64 | None = None

@@ -75,8 +75,8 @@ class StatefulSetSpec(WorkloadSpec, frozen=True, rename="camel", omit_defaults=T
     """Spec of a StatefulSet."""
 
     min_ready_seconds: Int32 = 0
-    template: PodTemplate = PodTemplate()
-    update_strategy: UpdateStrategy = UpdateStrategy()
+    template: PodTemplate = PodTemplate()  # type: ignore[assignment]  # whole, not what decisions read
+    update_strategy: UpdateStrategy = UpdateStrategy()  # type: ignore[assignment]
     revision_history_limit: Int32 = 10
     volume_claim_templates: tuple[dict[str, Any], ...] | None = None
     service_name: str = ""

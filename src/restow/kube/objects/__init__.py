@@ -12,6 +12,7 @@ affinity, spread constraints, labels): the loader interns those bytes and decode
 
 from __future__ import annotations
 
+from restow.kube.objects.autoscaling import ContainerPolicy, VerticalPodAutoscaler
 from restow.kube.objects.metadata import (
     ABSENT,
     Annotations,
@@ -67,6 +68,7 @@ from restow.kube.objects.storage import (
     TopologySelectorTerm,
     VolumeAttachment,
 )
+from restow.kube.objects.templates import ControllerRevision, PodTemplate, without_page
 from restow.kube.objects.unreadable import Unreadable
 from restow.kube.objects.virtual_machines import VirtualMachineInstanceMigration
 from restow.kube.objects.volumes import (
@@ -104,9 +106,11 @@ __all__ = [
     "Container",
     "ContainerImage",
     "ContainerMetrics",
+    "ContainerPolicy",
     "ContainerPort",
     "ContainerReport",
     "ContainerStatus",
+    "ControllerRevision",
     "GCEPersistentDisk",
     "ISCSIVolume",
     "Int32",
@@ -138,6 +142,7 @@ __all__ = [
     "PodMetrics",
     "PodSpec",
     "PodStatus",
+    "PodTemplate",
     "PreferredSchedulingTerm",
     "PriorityClass",
     "RBDVolume",
@@ -154,6 +159,7 @@ __all__ = [
     "TopologySpreadConstraint",
     "Unreadable",
     "UsageSeries",
+    "VerticalPodAutoscaler",
     "VirtualMachineInstanceMigration",
     "Volume",
     "VolumeAttachment",
@@ -161,4 +167,5 @@ __all__ = [
     "WireQuantity",
     "Workload",
     "decode_part",
+    "without_page",
 ]

@@ -42,6 +42,10 @@ class Annotations(Struct, frozen=True, gc=False):
     storage_class: str | None = field(default=None, name="volume.beta.kubernetes.io/storage-class")
     #: The built-in drivers that a node has replaced, on its CSINode.
     migrated_plugins: str | None = field(default=None, name="storage.alpha.kubernetes.io/migrated-plugins")
+    #: Which revision of its Deployment a ReplicaSet is.
+    revision: str | None = field(default=None, name="deployment.kubernetes.io/revision")
+    #: Which generation of its template a DaemonSet has; each of its pods says which one it was made of.
+    template_generation: str | None = field(default=None, name="deprecated.daemonset.template.generation")
     #: Whether a Namespace lets its pods be evicted.
     eviction: str | None = field(default=None, name="restow.dev/eviction")
     #: Whether Karpenter may disrupt a Node.

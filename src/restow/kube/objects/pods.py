@@ -74,6 +74,8 @@ class PodAnnotations(GroupAnnotations, frozen=True, gc=False):
     index_failures: str | None = field(default=None, name="batch.kubernetes.io/job-index-failure-count")
     mirror: str | None = field(default=None, name="kubernetes.io/config.mirror")
     source: str | None = field(default=None, name="kubernetes.io/config.source")
+    #: What the admission controller of VerticalPodAutoscalers has changed of a pod.
+    vpa_updates: str | None = field(default=None, name="vpaUpdates")
     request_evict_only: str | None = field(default=None, name="descheduler.alpha.kubernetes.io/request-evict-only")
     eviction_in_progress: str | None = field(default=None, name="descheduler.alpha.kubernetes.io/eviction-in-progress")
     do_not_disrupt: str | None = field(default=None, name="karpenter.sh/do-not-disrupt")
@@ -95,6 +97,8 @@ class PodMeta(Struct, frozen=True, gc=False, rename="camel"):
     creation_timestamp: str | None = None
     deletion_timestamp: str | None = None
     owner_references: Raw = ABSENT
+    #: 1 as long as nobody has changed the spec.
+    generation: Int64 | None = None
 
 
 class PodSpec(Struct, frozen=True, gc=False, rename="camel"):
@@ -136,6 +140,8 @@ class PodStatus(Struct, frozen=True, gc=False, rename="camel"):
     ephemeral_container_statuses: tuple[ContainerStatus, ...] | None = None
     resources: Raw = ABSENT
     allocated_resources: Raw = ABSENT
+    #: ``Proposed``, ``InProgress``, ``Deferred`` or ``Infeasible``; since Kubernetes 1.33 conditions say so.
+    resize: str | None = None
 
 
 class Pod(Struct, frozen=True, gc=False):

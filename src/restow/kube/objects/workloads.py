@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from restow.kube.objects.metadata import Condition, Int32, LabelSelector, ObjectMeta
+from restow.kube.objects.templates import PodTemplate, UpdateStrategy, WorkloadStatus
 
 
 class Ordinals(Struct, frozen=True, gc=False):
@@ -21,6 +22,11 @@ class WorkloadSpec(Struct, frozen=True, gc=False, rename="camel"):
     #: Of a StatefulSet.
     pod_management_policy: str | None = None
     ordinals: Ordinals | None = None
+    #: Of a StatefulSet or a DaemonSet.
+    update_strategy: UpdateStrategy | None = None
+    #: Of a Deployment.
+    paused: bool | None = None
+    template: PodTemplate | None = None
 
 
 class Workload(Struct, frozen=True, gc=False):
@@ -28,6 +34,7 @@ class Workload(Struct, frozen=True, gc=False):
 
     metadata: ObjectMeta = ObjectMeta()
     spec: WorkloadSpec = WorkloadSpec()
+    status: WorkloadStatus = WorkloadStatus()
 
 
 class ReplicationControllerSpec(Struct, frozen=True, gc=False):
@@ -35,6 +42,7 @@ class ReplicationControllerSpec(Struct, frozen=True, gc=False):
 
     replicas: Int32 | None = None
     selector: dict[str, str] | None = None
+    template: PodTemplate | None = None
 
 
 class ReplicationController(Struct, frozen=True, gc=False):
@@ -109,6 +117,7 @@ class JobSpec(Struct, frozen=True, gc=False, rename="camel"):
     backoff_limit_per_index: Int32 | None = None
     pod_replacement_policy: str | None = None
     pod_failure_policy: PodFailurePolicy | None = None
+    template: PodTemplate | None = None
 
 
 class UncountedPods(Struct, frozen=True, gc=False):

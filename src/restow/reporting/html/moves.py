@@ -10,6 +10,7 @@ from restow.reporting.answer import headline, predicts, stays
 from restow.reporting.html.elements import EMPTY, Markup, joined, row, section, tag, text
 from restow.reporting.refusal_groups import RefusalGroup, also_staying, group_refusals
 from restow.reporting.sureness import candidate_texts, landing_in_full, sureness_in_words
+from restow.reporting.wording import with_caveat
 
 if TYPE_CHECKING:
     from restow.descheduling.plan import Move, Plan, Refusal
@@ -69,7 +70,8 @@ def _filter(plan: Plan) -> Markup:
 
 def _upstream_cells(number: int, move: Move) -> dict[str, Markup]:
     """Return the cells by their column's head."""
-    reason = text(f": {move.reason}" if move.reason else "")
+    told = with_caveat(move)
+    reason = text(f": {told}" if told else "")
     return {
         "#": text(number),
         "Pod": text(move.pod),

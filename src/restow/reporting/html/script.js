@@ -205,7 +205,7 @@
     From: (move) => move.from,
     To: (move) => (isOpen(move) ? [landing(move), ...others(move)].join(" ") : landing(move)),
     Gain: sureness,
-    Why: (move) => (move.reason ? `${move.plugin}: ${move.reason}` : move.plugin),
+    Why: (move) => [[move.plugin, move.reason].filter(Boolean).join(": "), move.caveat && `likely at most: ${move.caveat}`].filter(Boolean).join("; "),
   };
   const contents = {
     "#": (move) => {

@@ -73,10 +73,16 @@ def is_of(pod: Pod, label: str) -> bool:
 
 
 def _told_by_pods(store: Store, controller: Any) -> str | None:
-    """The hash that most pods carry of a controller whose revisions are not known, as in a dump without them."""
+    """The hash of the template of a controller whose revisions are not known, as in a dump without them.
+
+    The status of a StatefulSet names it, where all pods are of revisions that it names; otherwise most pods have it.
+    """
     labels = Counter(
         (pod.metadata.labels or {}).get(REVISION_HASH) for pod in store.owned(controller.metadata.uid, "Pod")
     )
+    update: str = getattr(controller.status, "update_revision", "")
+    if update and labels.keys() <= {update, controller.status.current_revision}:
+        return update.removeprefix(f"{controller.metadata.name}-")
     told = max(sorted(filter(None, labels)), key=labels.__getitem__, default=None)
     return told and told.removeprefix(f"{controller.metadata.name}-")
 

@@ -1,0 +1,190 @@
+"""The parts of pods and of templates in one form, so that they can be compared: each a mapping of named values.
+
+The API server writes into a pod what its template leaves open; what follows from the template alone is written into the
+template's parts here too: limits are requests where nothing is requested, and terms with ``matchLabelKeys`` select by the
+values of the pod's labels. Source: defaults of v1 and the strategy of pods, Kubernetes 1.36.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import msgspec
+from msgspec import structs
+
+from restow.cluster import pod_parts
+from restow.cluster.pod_parts import ContainerKey, ResourcesKey
+from restow.kube.objects import (
+    Affinity,
+    Container,
+    LabelSelectorRequirement,
+    NodeAffinity,
+    PodAffinity,
+    PodAffinityTerm,
+    ResourceRequirements,
+    TopologySpreadConstraint,
+    WeightedPodAffinityTerm,
+    decode_part,
+)
+from restow.kube.quantity import Quantity, parse_quantity
+
+#: Name of a container; and which of several with that name it is, in files that leave names out.
+ContainerName = tuple[str, int]
+Labels = Mapping[str, str]
+
+#: The parts of an affinity, by where they stand.
+_AFFINITIES: Final = (
+    ("node_affinity", "required"),
+    ("node_affinity", "preferred"),
+    ("pod_affinity", "required"),
+    ("pod_affinity", "preferred"),
+    ("pod_anti_affinity", "required"),
+    ("pod_anti_affinity", "preferred"),
+)
+_TYPES: Final[Mapping[str, Any]] = {
+    "node_affinity": NodeAffinity,
+    "pod_affinity": PodAffinity,
+    "pod_anti_affinity": PodAffinity,
+}
+#: What is set for each pod of a DaemonSet.
+PINNED: Final = _AFFINITIES[0]
+
+
+class ContainerParts(NamedTuple):
+    """One container."""
+
+    requests: Mapping[str, Quantity]
+    limits: Mapping[str, Quantity]
+    restart_policy: str | None
+    image: str
+
+
+Containers = Mapping[ContainerName, ContainerParts]
+
+
+def containers_of_pod(names: Sequence[str], keys: Sequence[ContainerKey], images: Sequence[str]) -> Containers:
+    """The containers of a pod by name, in their order; ValueError for a text that is no quantity."""
+    found = zip(numbered(names), keys, images, strict=True)
+    return {name: _container(raw, restart, image) for name, (raw, restart), image in found}
+
+
+def containers_of_template(containers: Iterable[Container]) -> Containers:
+    """The containers of a template by name, in their order; ValueError for a text that is no quantity."""
+    listed = tuple(containers)
+    named = zip(numbered([each.name for each in listed]), listed, strict=True)
+    return {name: _with_defaults(bytes(each.resources), each) for name, each in named}
+
+
+def numbered(names: Iterable[str]) -> list[ContainerName]:
+    """The names of containers, which tell them apart even if they have none."""
+    seen: Counter[str] = Counter()
+    found = []
+    for name in names:
+        found.append((name, seen[name]))
+        seen[name] += 1
+    return found
+
+
+def _with_defaults(raw: bytes, container: Container) -> ContainerParts:
+    made = _container(raw, container.restart_policy, container.image)
+    return made._replace(requests={**made.limits, **made.requests})
+
+
+def _container(raw: bytes, restart: str | None, image: str) -> ContainerParts:
+    wire = pod_parts.decode_requirements(raw, "spec.containers[]")
+    return ContainerParts(quantities(wire.requests), quantities(wire.limits), restart, image)
+
+
+def quantities(wire: Mapping[str, Any] | None) -> dict[str, Quantity]:
+    """Exact amounts; ValueError for a text that is none."""
+    return {name: parse_quantity(amount) for name, amount in (wire or {}).items()}
+
+
+def requirements(requests: Mapping[str, Quantity], limits: Mapping[str, Quantity]) -> ResourceRequirements:
+    """Amounts as objects have them."""
+    return ResourceRequirements(
+        requests={name: str(amount) for name, amount in requests.items()},
+        limits={name: str(amount) for name, amount in limits.items()},
+    )
+
+
+def encoded(requests: Mapping[str, Quantity], limits: Mapping[str, Quantity]) -> bytes:
+    """Amounts as the text of ``resources``."""
+    return msgspec.json.encode(requirements(requests, limits)) if requests or limits else b""
+
+
+def resources_key(regular: Sequence[ContainerKey], init: Sequence[ContainerKey], old: ResourcesKey) -> ResourcesKey:
+    """The key of what containers request, in a pod with the overhead of another one."""
+    return tuple(regular), tuple(init), old[2], old[3]
+
+
+def affinity_of(raw: bytes) -> Affinity:
+    """``spec.affinity``; ValueError where it cannot be read."""
+    return decode_part(raw, Affinity, Affinity())
+
+
+def terms_of(affinity: Affinity) -> dict[tuple[str, str], Any]:
+    """The parts of an affinity that are there."""
+    found = {}
+    for kind, name in _AFFINITIES:
+        part = getattr(affinity, kind)
+        value = None if part is None else getattr(part, name)
+        if value:
+            found[kind, name] = value
+    return found
+
+
+def affinity_with(terms: Mapping[tuple[str, str], Any], like: Affinity) -> Affinity:
+    """The affinity that consists of these parts; node affinity that is empty in another one is there, too."""
+    parts: dict[str, dict[str, Any]] = {}
+    for (kind, name), value in terms.items():
+        parts.setdefault(kind, {})[name] = value
+    if like.node_affinity is not None:
+        parts.setdefault("node_affinity", {})
+    return Affinity(**{kind: _TYPES[kind](**values) for kind, values in parts.items()})
+
+
+def terms_with_label_keys(terms: Mapping[tuple[str, str], Any], labels: Labels) -> dict[tuple[str, str], Any]:
+    """Terms about other pods as the API server writes them into a pod with these labels."""
+    return {
+        place: tuple(_selecting(each, labels) for each in value) if place[0] != "node_affinity" else value
+        for place, value in terms.items()
+    }
+
+
+def _selecting(term: Any, labels: Labels) -> Any:
+    if isinstance(term, WeightedPodAffinityTerm):
+        return structs.replace(term, pod_affinity_term=_selecting(term.pod_affinity_term, labels))
+    assert isinstance(term, PodAffinityTerm)
+    added = [*_required(term.match_label_keys, "In", labels), *_required(term.mismatch_label_keys, "NotIn", labels)]
+    return _with_expressions(term, added)
+
+
+def spread_with_label_keys(
+    constraints: Mapping[tuple[str, str], TopologySpreadConstraint], labels: Labels
+) -> dict[tuple[str, str], TopologySpreadConstraint]:
+    """Spread constraints as the API server writes them into a pod with these labels."""
+    return {
+        key: _with_expressions(each, _required(each.match_label_keys, "In", labels))
+        for key, each in constraints.items()
+    }
+
+
+def by_topology(
+    constraints: Iterable[TopologySpreadConstraint],
+) -> dict[tuple[str, str], TopologySpreadConstraint]:
+    """Spread constraints by what the API server tells them apart by."""
+    return {(each.topology_key, each.when_unsatisfiable): each for each in constraints}
+
+
+def _required(keys: Iterable[str] | None, operator: str, labels: Labels) -> list[LabelSelectorRequirement]:
+    return [LabelSelectorRequirement(key, operator, (labels[key],)) for key in keys or () if key in labels]
+
+
+def _with_expressions(term: Any, added: Sequence[LabelSelectorRequirement]) -> Any:
+    if not added or term.label_selector is None:
+        return term
+    expressions = (*(term.label_selector.match_expressions or ()), *added)
+    return structs.replace(term, label_selector=structs.replace(term.label_selector, match_expressions=expressions))
