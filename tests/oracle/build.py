@@ -1,4 +1,4 @@
-"""Builds the programs to compare with: the real Descheduler, kube-scheduler, and OpenShift's descheduler operator.
+"""Builds the programs to compare with: the real Descheduler, kube-scheduler, OpenShift's descheduler operator, and the VPA.
 
 Finds Go 1.26 or installs it below build/.
 
@@ -19,7 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = Path(__file__).resolve().parent
 BINARIES = ROOT / "build" / "oracle"
-PROGRAMS = ("descheduler", "scheduler", "kubedescheduler")
+PROGRAMS = ("descheduler", "scheduler", "kubedescheduler", "verticalpodautoscaler")
 TOOLCHAIN = ROOT / "build" / "go"
 WANTED = (1, 26)
 
