@@ -72,7 +72,7 @@ UPSTREAM = [
     "extraServiceAccountVolumes",
 ]
 #: That only restow's chart has.
-OWN = ["readinessProbe", "networkPolicy", "steering", "fencing"]
+OWN = ["readinessProbe", "networkPolicy", "steering", "fencing", "confirmReplacements"]
 
 
 def nested(value):

@@ -16,6 +16,7 @@ from restow.cli.app import app
 from restow.cli.pressure_run import settings_of
 from restow.cli.run import canonical, run
 from restow.cli.run_flags import Flags
+from restow.client.dry_creation import KINDS
 from restow.client.resources import (
     CONFIG_MAPS,
     EVENTS,
@@ -145,6 +146,19 @@ def test_whoever_patches_nodes_is_held_to_one_taint():
     binding = only(objects, "ValidatingAdmissionPolicyBinding")
     assert binding["metadata"]["name"] == FENCING.name
     assert binding["spec"]["validationActions"] == ["Deny"]
+
+
+def test_confirming_is_granted_apart_and_held_to_dry_runs():
+    role = documents(KUBERNETES / "confirming" / "rights.yaml")[0]
+    reading = {right(RESOURCES[kind], "get") for kind in KINDS}
+    assert granted(role["rules"]) == {right(RESOURCES["Pod"], "create"), *reading}
+    objects = list(manifests(KUBERNETES / "confirming"))
+    guard = only(objects, "ValidatingAdmissionPolicy")["spec"]
+    assert (guard["failurePolicy"], guard["validations"][0]["expression"]) == (
+        "Fail",
+        "has(request.dryRun) && request.dryRun",
+    )
+    assert only(objects, "ValidatingAdmissionPolicyBinding")["spec"]["validationActions"] == ["Deny"]
 
 
 def test_the_objects_of_steering_have_the_names_that_restow_asks_for():

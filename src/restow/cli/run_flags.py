@@ -60,6 +60,12 @@ class Flags(ServerFlags, ElectionFlags):
             PLACEMENT, "FILE", "The cluster's KubeSchedulerConfiguration. Default: kube-scheduler's defaults."
         ),
     ] = ""
+    confirm_replacements: Annotated[
+        bool,
+        option.switch(
+            PLACEMENT, "Before each eviction, create the replacement in a dry run, and evict only if it is as planned."
+        ),
+    ] = False
     publish_plan: Annotated[
         str,
         option.value(

@@ -86,6 +86,7 @@ def _cycles(
         placement=flags.placement,
         profiles=profiles,
         scheduler_configuration=scheduler_configuration,
+        confirm_replacements=flags.confirm_replacements,
         in_background=is_gate_open(flags.feature_gates, "EvictionsInBackground"),
     )
 

@@ -113,7 +113,14 @@ class Failed:
     status: int
 
 
-Outcome = Evicted | AlreadyGone | Blocked | Busy | Misconfigured | Denied | Unanswered | Failed
+@dataclass(slots=True, frozen=True)
+class Unconfirmed:
+    """Not asked for: the replacement would not be the pod that the plan assumes."""
+
+    message: str
+
+
+Outcome = Unconfirmed | Evicted | AlreadyGone | Blocked | Busy | Misconfigured | Denied | Unanswered | Failed
 
 
 class _Preconditions(Struct, frozen=True):

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 from restow.cluster.mentioned_labels import MentionedLabels
 from restow.cluster.pod_columns import PodGroups
@@ -107,6 +107,13 @@ LOOKED_AT_BY: Final[Mapping[str, Aspect]] = {
 def columns_of(aspects: Aspect) -> tuple[str, ...]:
     """The columns that these aspects of a pod consist of."""
     return tuple(column for column, looked_at_by in LOOKED_AT_BY.items() if looked_at_by & aspects)
+
+
+def values_of(pods: Pods, pod: int, aspects: Aspect) -> dict[str, Any]:
+    """What the columns with tables among those of some aspects say of a pod: values, where ``Pods`` has identifiers."""
+    tables = pods.tables
+    named = (column for column in columns_of(aspects) if hasattr(tables, column))
+    return {column: getattr(tables, column)[getattr(pods, column)[pod]] for column in named}
 
 
 def pod_classes(cluster: Cluster, aspects: Aspect) -> PodGroups:

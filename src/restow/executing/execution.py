@@ -312,6 +312,8 @@ class _Run:
             case eviction.Unanswered(message):
                 self._unsure.setdefault(task.number, elapsed())
                 self._put_off(task, Failed(task, message), message, None)
+            case eviction.Unconfirmed(message):
+                self._report(Dropped(task, message, OutcomeCode.UNCONFIRMED))
             case eviction.Misconfigured(message) | eviction.Denied(message) | eviction.Failed(message):
                 self._report(Failed(task, message))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from msgspec import UNSET
 
@@ -40,6 +41,8 @@ class Task:
     group: str = ""
     #: Whether the controller deletes the pod itself once another pod of its group is evicted.
     restarts: bool = False
+    #: What the plan assumes of the replacement: what the scheduler reads of it, by column. Empty where it assumes nothing.
+    replacement: Mapping[str, Any] = field(default_factory=dict)
     #: The measured usage of the pod, in nano-units by resource; empty if it is not used.
     used: Mapping[str, int] = field(default_factory=dict)
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
 from restow.cluster.budgets import covered_pods
 from restow.cluster.label_groups import LabelGroups
 from restow.cluster.owners import OwnerCounts, owner_of, workload_of
+from restow.cluster.pod_classes import Aspect, values_of
 from restow.cluster.pod_values import Flag
-from restow.cluster.pods import Pods
+from restow.cluster.pods import NO_POD, Pods
 from restow.cluster.snapshot import Cluster
 from restow.cluster.usage import container_usage, pod_metrics
 from restow.descheduling.arbiter import Eviction
@@ -66,8 +67,15 @@ class _Tasks:
             interchangeable=self._interchange.kind(eviction) if _is_independent(pods, pod) else None,
             group=str(group or ""),
             restarts=group is not None and group.kind.restarts and eviction.together is not None,
+            replacement=self._replacement(pod),
             used=eviction.used or _measured(self._cluster, pod),
         )
+
+    def _replacement(self, pod: int) -> Mapping[str, Any]:
+        """What the scheduler reads of the replacement that the plan has placed."""
+        pods = self._cluster.pods
+        replacement = int(pods.replaced_by[pod])
+        return {} if replacement == NO_POD else values_of(pods, replacement, Aspect.SCHEDULING)
 
 
 class _Sizes:

@@ -201,6 +201,8 @@ class OutcomeCode(StrEnum):
     STOPPED = "Stopped"
     #: The replacement cannot be steered.
     UNSTEERED = "Unsteered"
+    #: The API server would create another pod than the plan assumes, or none.
+    UNCONFIRMED = "Unconfirmed"
     #: The rest of the plan is decided anew.
     REPLANNED = "Replanned"
     #: The replacement was not ready in time.

@@ -20,6 +20,7 @@ from restow.client.errors import ClientError
 from restow.client.leadership import Permit
 from restow.client.transport import Api
 from restow.executing.admission import PATH as STEER
+from restow.executing.confirming import ConfirmedEvictions
 from restow.executing.deciding import Rules
 from restow.executing.memory import Memory
 from restow.executing.releasing import Releasing, hurried
@@ -201,7 +202,8 @@ class _Work:
         cycles.stop(_STOPPING)
 
     def _evictions(self, permit: Permit, grace_period: int | None) -> Evicting:
-        return TracedEvictions(ApiEvictions(self.api, permit, grace_period), self.tracing)
+        evictions = TracedEvictions(ApiEvictions(self.api, permit, grace_period), self.tracing)
+        return ConfirmedEvictions(evictions, self.api) if self.of.settings.cycles.confirm_replacements else evictions
 
 
 async def first_lists(live: LiveCluster) -> None:

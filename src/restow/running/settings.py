@@ -85,6 +85,8 @@ class CycleSettings:
     scheduler_configuration: dict[str, Any] | None = None
     #: Whether a pod that asks for it may be evicted by somebody else, later.
     in_background: bool = False
+    #: Whether a pod is evicted only once the API server has confirmed its replacement in a dry run.
+    confirm_replacements: bool = False
 
 
 @dataclass(slots=True, frozen=True)

@@ -103,6 +103,9 @@ volumes:
 - --tls-cert-file=/steering-tls/tls.crt
 - --tls-private-key-file=/steering-tls/tls.key
 {{- end }}
+{{- if .Values.confirmReplacements.enabled }}
+- --confirm-replacements
+{{- end }}
 {{- range $flag, $value := .Values.cmdOptions }}
 - {{ if eq $value nil }}{{ printf "--%s" $flag }}{{ else }}{{ printf "--%s=%v" $flag $value | quote }}{{ end }}
 {{- end }}
