@@ -26,6 +26,7 @@ KINDS = (
     "StatefulSet",
     "DaemonSet",
     "Job",
+    "ControllerRevision",
     "PodDisruptionBudget",
     "Pod",
 )

@@ -120,7 +120,7 @@ class TestConfirming:
         before = uids(crowded)
         with changing_pods(crowded):
             ran = run(crowded, tmp_path, "--confirm-replacements")
-        assert ran.lines("its replacement would not be as planned: spec.nodeSelector")
+        assert ran.lines("its replacement would not be as planned: its spec.nodeSelector")
         assert ran.lines(f'"{_ENDS}" totalEvicted=0')
         assert uids(crowded) == before
 
@@ -134,7 +134,7 @@ class TestConfirming:
         finally:
             crowded.admin.create({**binding, "metadata": {"name": NAME}})
             wait_until("the right is back", lambda: _may_create(crowded))
-        assert ran.lines("may not create pods; add the rule")
+        assert ran.lines("may not get replicasets; add the rule")
         assert uids(crowded) == before
 
     def test_pods_that_come_back_as_planned_are_moved(self, crowded: ControlPlane, tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ class TestConfirming:
 def _refused(rest: Rest) -> bool:
     """Whether a pod that would be kept is refused."""
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "trial"}, "spec": a_template("web")["spec"]}
-    return rest.ask("POST", "/api/v1/namespaces/default/pods", pod).status == 403
+    return rest.ask("POST", "/api/v1/namespaces/default/pods", pod).status == 422
 
 
 def _may_create(plane: ControlPlane) -> bool:

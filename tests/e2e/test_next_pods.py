@@ -164,13 +164,14 @@ CASES = {
 
 
 def values(cluster: Cluster, pod: int) -> dict[str, Any]:
-    """What the scheduler reads of a pod, decoded."""
+    """What the scheduler reads of a pod, decoded; the order of tolerations does not matter."""
     pods = cluster.pods
     ids = {column: getattr(pods, column)[pod] for column in READ}
-    return {
+    found = {
         column: int(number) if column in PLAIN else getattr(pods.tables, column)[number]
         for column, number in ids.items()
     }
+    return found | {"tolerations": set(found["tolerations"])}
 
 
 def of_the_new_pod(cluster: Cluster, pod: int) -> dict[str, Any]:

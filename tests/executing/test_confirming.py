@@ -77,12 +77,18 @@ async def test_the_pod_is_created_from_the_template_in_a_dry_run_as_its_controll
     ("pod", "sentence"),
     [
         pytest.param(
-            {"containers": [a_container(requests={"cpu": "4"})]}, "it requests cpu 4000m, not cpu 1000m", id="requests"
+            {"containers": [a_container(requests={"cpu": "4"})]},
+            "it would request cpu 4000m, not cpu 1000m",
+            id="requests",
         ),
-        pytest.param({"tolerations": [a_toleration("a")]}, "spec.tolerations would be", id="tolerations"),
-        pytest.param({"node_selector": {"disk": "ssd"}}, "spec.nodeSelector or spec.affinity", id="node selector"),
-        pytest.param({"spec": {"schedulerName": "other"}}, "spec.schedulerName would be 'other'", id="scheduler"),
-        pytest.param({"labels": {"app": "api"}}, "metadata.labels would be", id="labels"),
+        pytest.param({"tolerations": [a_toleration("a")]}, "its spec.tolerations would differ", id="tolerations"),
+        pytest.param(
+            {"node_selector": {"disk": "ssd"}},
+            "its spec.nodeSelector or spec.affinity would differ",
+            id="node selector",
+        ),
+        pytest.param({"spec": {"schedulerName": "other"}}, "its spec.schedulerName would differ", id="scheduler"),
+        pytest.param({"labels": {"app": "api"}}, "its metadata.labels would differ", id="labels"),
     ],
 )
 async def test_a_pod_that_webhooks_change_is_not_evicted(

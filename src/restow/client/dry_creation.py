@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from restow.client.errors import Forbidden, missing_right
+from restow.client.errors import ClientError, Forbidden, missing_right
 from restow.client.resources import RESOURCES
 from restow.client.transport import Api, Call, decoded
 from restow.kube import nulls
@@ -29,11 +29,20 @@ async def created(api: Api, namespace: str, owner: OwnerReference) -> Pod:
 
     ApiError says why it would be refused, NotFound also that the controller is gone.
     """
-    controller = await api.read(RESOURCES[owner.kind].path(namespace, owner.name), {}, msgspec.json.decode)
+    controller = await _controller(api, namespace, owner)
     call = Call(
         "POST", RESOURCES["Pod"].path(namespace), _DRY_RUN, msgspec.json.encode(_pod(namespace, controller, owner))
     )
     return decoded(await api.send(call), lambda body: nulls.decode(_DECODER, body), call)
+
+
+async def _controller(api: Api, namespace: str, owner: OwnerReference) -> dict[str, Any]:
+    resource = RESOURCES[owner.kind]
+    try:
+        found: dict[str, Any] = await api.read(resource.path(namespace, owner.name), {}, msgspec.json.decode)
+    except Forbidden as error:
+        raise ClientError(missing_right(error, resource, ("get",))) from error
+    return found
 
 
 def why_refused(error: Forbidden) -> str:

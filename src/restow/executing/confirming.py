@@ -21,7 +21,6 @@ from restow.cluster.pod_store import PodStore
 from restow.errors import InputError
 from restow.executing.surroundings import Evicting
 from restow.executing.task import Task
-from restow.kube.excerpts import excerpt
 from restow.kube.objects import Pod
 
 #: The API's names of what the columns of a pod hold.
@@ -93,12 +92,12 @@ def _differences(planned: Mapping[str, Any], made: Mapping[str, Any]) -> Iterato
         before, now = planned[column], made[column]
         if column == "gates":
             before, now = ([each for each in gates if each != STEERING_GATE] for gates in (before, now))
-        if before != now:
-            yield _DESCRIBED.get(column, _other)(column, before, now)
-
-
-def _requests(_column: str, planned: Any, made: Any) -> str:
-    return f"it requests {_amounts(made)}, not {_amounts(planned)}"
+        if column == "tolerations":
+            before, now = set(before), set(now)
+        if before != now and column == "resources":
+            yield f"it would request {_amounts(now)}, not {_amounts(before)}"
+        elif before != now:
+            yield f"its {_FIELDS.get(column, column)} would differ"
 
 
 def _amounts(resources: Any) -> str:
@@ -106,10 +105,3 @@ def _amounts(resources: Any) -> str:
     units = {"cpu": "m"}
     asked = [f"{name} {amount}{units.get(name, '')}" for name, amount in sorted(resources.requests.items())]
     return ", ".join(asked) or "nothing"
-
-
-def _other(column: str, _planned: Any, made: Any) -> str:
-    return f"{_FIELDS.get(column, column)} would be {excerpt(repr(made))}"
-
-
-_DESCRIBED: Final = {"resources": _requests}
