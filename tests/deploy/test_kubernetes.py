@@ -16,7 +16,6 @@ from restow.cli.app import app
 from restow.cli.pressure_run import settings_of
 from restow.cli.run import canonical, run
 from restow.cli.run_flags import Flags
-from restow.client.dry_creation import KINDS
 from restow.client.resources import (
     CONFIG_MAPS,
     EVENTS,
@@ -30,6 +29,7 @@ from restow.client.resources import (
 )
 from restow.cluster.pod_reading import STEERING_GATE
 from restow.executing.admission import PATH
+from restow.executing.confirming import KINDS
 from restow.executing.fencing import LEASE as FENCE_LEASE
 from restow.executing.settings import Settings
 from restow.executing.steering import CONFIG_MAP
@@ -150,7 +150,7 @@ def test_whoever_patches_nodes_is_held_to_one_taint():
 
 def test_confirming_is_granted_apart_and_held_to_dry_runs():
     role = documents(KUBERNETES / "confirming" / "rights.yaml")[0]
-    reading = {right(RESOURCES[kind], "get") for kind in KINDS}
+    reading = {right(RESOURCES[kind], "get") for kind in (*KINDS, "ControllerRevision")}
     assert granted(role["rules"]) == {right(RESOURCES["Pod"], "create"), *reading}
     objects = list(manifests(KUBERNETES / "confirming"))
     guard = only(objects, "ValidatingAdmissionPolicy")["spec"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from builders import a_container, a_node, a_pod, a_replica_set, a_toleration
+from builders import a_container, a_node, a_pod, a_replica_set, a_toleration, a_workload
 from client.double import Double, a_status, an_answer
 from descheduling.harness import a_cluster
 from executing.double import a_task
@@ -41,7 +41,7 @@ def planned(**pod: Any) -> Task:
     """A move that assumes a replacement with these features."""
     features = {"labels": {"app": "web"}, "containers": [a_container(requests={"cpu": "1"})]} | pod
     pods = a_cluster(a_node("n"), a_pod("web-1", node="n", **features)).pods
-    return replace(a_task("web-1"), replacement=values_of(pods, 0, Aspect.SCHEDULING))
+    return replace(a_task("web-1"), replacement={**values_of(pods, 0, Aspect.SCHEDULING), "priority": 0})
 
 
 def would_create(double: Double, **pod: Any) -> None:
@@ -88,6 +88,7 @@ async def test_the_pod_is_created_from_the_template_in_a_dry_run_as_its_controll
             id="node selector",
         ),
         pytest.param({"spec": {"schedulerName": "other"}}, "its spec.schedulerName would differ", id="scheduler"),
+        pytest.param({"priority": 7}, "its spec.priority would differ", id="priority"),
         pytest.param({"labels": {"app": "api"}}, "its metadata.labels would differ", id="labels"),
     ],
 )
@@ -134,6 +135,36 @@ async def test_a_move_is_confirmed_once_however_often_its_eviction_is_asked_for(
     for _ in range(3):
         await evictions.evict(planned())
     assert [each.method for each in double.asked] == ["GET", "POST"]
+
+
+def a_stateful_set(revision: str, **spec: Any) -> dict[str, Any]:
+    """One whose update from revision web-1 to web-2 reaches ordinals from 2 on."""
+    made = a_workload("StatefulSet", "web", replicas=3)
+    rolling = {"type": "RollingUpdate", "rollingUpdate": {"partition": 2}}
+    made["spec"] |= {"template": of_image("two"), "updateStrategy": rolling, **spec}
+    made["status"] = {"currentRevision": revision, "updateRevision": "web-2"}
+    return made
+
+
+def of_image(image: str) -> dict[str, Any]:
+    return {"metadata": {}, "spec": {"containers": [a_container(image=image)]}}
+
+
+@pytest.mark.parametrize(("pod", "image"), [("web-1", "one"), ("web-2", "two")])
+async def test_a_pod_of_a_stateful_set_is_made_of_the_revision_of_its_ordinal(
+    api: Api, double: Double, pod: str, image: str
+) -> None:
+    claims = [{"metadata": {"name": "data"}}]
+    sets = "/apis/apps/v1/namespaces/default"
+    found = an_answer(a_stateful_set("web-1", volumeClaimTemplates=claims))
+    double.answers("GET", f"{sets}/statefulsets/web", found)
+    kept = {"metadata": {"name": "web-1"}, "data": {"spec": {"template": of_image("one")}}}
+    double.answers("GET", f"{sets}/controllerrevisions/web-1", an_answer(kept))
+    double.answers("POST", PODS, an_answer(a_pod("web-x"), 201))
+    assert (await outcome(api, a_task(pod, kind="StatefulSet")))[1] == [pod]
+    sent = json.loads(double.asked[-1].body)["spec"]
+    assert [each["image"] for each in sent["containers"]] == [image]
+    assert sent["volumes"] == [{"name": "data", "persistentVolumeClaim": {"claimName": f"data-{pod}"}}]
 
 
 async def test_pods_of_other_owners_are_not_asked_about(api: Api, double: Double) -> None:

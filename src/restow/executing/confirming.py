@@ -7,22 +7,34 @@ compared with what the plan assumes. A pod whose eviction is asked for again is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+import msgspec
+
 from restow.client import eviction
-from restow.client.dry_creation import KINDS, created, why_refused
+from restow.client.dry_creation import created, read_whole, why_refused
 from restow.client.errors import ClientError, Forbidden, NotFound
 from restow.client.transport import Api
 from restow.cluster.pod_classes import Aspect, columns_of
-from restow.cluster.pod_reading import STEERING_GATE
 from restow.cluster.pod_store import PodStore
 from restow.errors import InputError
 from restow.executing.surroundings import Evicting
 from restow.executing.task import Task
-from restow.kube.objects import Pod
+from restow.kube.objects import OwnerReference, Pod, Workload
+from restow.workloads import stateful_sets
+from restow.workloads.made_of import next_revision
 
+#: The kinds whose pods are their template with nothing but names, labels and claims added.
+KINDS: Final = ("ReplicaSet", "ReplicationController", "Job", stateful_sets.KIND)
+#: Labels that tell the pods of one controller apart; the dry run leaves them out.
+_OF_ONE_POD: Final = (
+    "apps.kubernetes.io/pod-index",
+    "batch.kubernetes.io/job-completion-index",
+    "controller-revision-hash",
+    "statefulset.kubernetes.io/pod-name",
+)
 #: The API's names of what the columns of a pod hold.
 _FIELDS: Final = {
     "labels": "metadata.labels",
@@ -35,8 +47,8 @@ _FIELDS: Final = {
     "volume_images": "volumes[].image",
     "ports": "hostPort",
     "schedulers": "spec.schedulerName",
-    "gates": "spec.schedulingGates",
     "volumes": "spec.volumes",
+    "priority": "spec.priority",
 }
 
 
@@ -62,15 +74,38 @@ class ConfirmedEvictions:
         """Why the replacement is not confirmed; None if it is, or if none is to come or its kind cannot be asked about."""
         if task.owner is None or not task.is_replaced or task.owner.kind not in KINDS:
             return None
+        namespace, owner = task.move.pod.namespace, task.owner
         try:
-            pod = await created(self.api, task.move.pod.namespace, task.owner)
+            template = await self._template(namespace, owner, task.move.pod.name)
+            pod = await created(self.api, namespace, owner, template)
         except NotFound:
-            return f"its {task.owner.kind} {task.owner.name} is gone"
+            return f"its {owner.kind} {owner.name} is gone"
         except Forbidden as error:
             return f"its replacement would be refused: {why_refused(error)}"
         except ClientError as error:
             return f"its replacement is not confirmed: {error}"
         return difference(task.replacement, pod)
+
+    async def _template(self, namespace: str, owner: OwnerReference, pod: str) -> dict[str, Any]:
+        """What the next pod with this name is made of."""
+        controller = await read_whole(self.api, owner.kind, namespace, owner.name)
+        template: dict[str, Any] = controller["spec"]["template"]
+        if owner.kind != stateful_sets.KIND:
+            return template
+        wire = msgspec.convert(controller, Workload)
+        revision = next_revision(wire, pod)
+        if revision != wire.status.update_revision:
+            kept = await read_whole(self.api, "ControllerRevision", namespace, revision)
+            template = kept["data"]["spec"]["template"]
+        return _with_claims(template, controller["spec"].get("volumeClaimTemplates") or (), pod)
+
+
+def _with_claims(template: dict[str, Any], claims: Sequence[dict[str, Any]], pod: str) -> dict[str, Any]:
+    """The template with a volume for each claim that a StatefulSet makes for a pod; it replaces one of the same name."""
+    names = [each["metadata"]["name"] for each in claims]
+    others = [each for each in template["spec"].get("volumes") or () if each["name"] not in names]
+    mounted = [{"name": name, "persistentVolumeClaim": {"claimName": f"{name}-{pod}"}} for name in names]
+    return {**template, "spec": {**template["spec"], "volumes": [*others, *mounted]}}
 
 
 def difference(planned: Mapping[str, Any], pod: Pod) -> str | None:
@@ -90,14 +125,18 @@ def _differences(planned: Mapping[str, Any], made: Mapping[str, Any]) -> Iterato
         if column not in planned:
             continue
         before, now = planned[column], made[column]
-        if column == "gates":
-            before, now = ([each for each in gates if each != STEERING_GATE] for gates in (before, now))
-        if column == "tolerations":
+        if column == "labels":
+            before, now = map(_of_the_template, (before, now))
+        elif column in ("tolerations", "volumes"):
             before, now = set(before), set(now)
         if before != now and column == "resources":
             yield f"it would request {_amounts(now)}, not {_amounts(before)}"
         elif before != now:
             yield f"its {_FIELDS.get(column, column)} would differ"
+
+
+def _of_the_template(labels: Mapping[str, str]) -> dict[str, str]:
+    return {key: value for key, value in labels.items() if key not in _OF_ONE_POD}
 
 
 def _amounts(resources: Any) -> str:

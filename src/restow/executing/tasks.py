@@ -75,7 +75,9 @@ class _Tasks:
         """What the scheduler reads of the replacement that the plan has placed."""
         pods = self._cluster.pods
         replacement = int(pods.replaced_by[pod])
-        return {} if replacement == NO_POD else values_of(pods, replacement, Aspect.SCHEDULING)
+        if replacement == NO_POD:
+            return {}
+        return {**values_of(pods, replacement, Aspect.SCHEDULING), "priority": int(pods.priority[replacement])}
 
 
 class _Sizes:

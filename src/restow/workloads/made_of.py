@@ -150,8 +150,7 @@ class Templates:
 
     def _of_stateful_set(self, found: Workload, name: str, labels: Mapping[str, str]) -> MadeOf:
         status, own_name = found.status, labels.get(REVISION_HASH)
-        update = status.update_revision
-        needed = status.current_revision if _keeps_revision(found, name) and status.current_revision else update
+        update, needed = status.update_revision, next_revision(found, name)
         known = {
             each.metadata.name: each.data.spec.template
             for each in self._revisions.get(found.metadata.uid, ())
@@ -177,6 +176,13 @@ class Templates:
 
 def _unknown_revision(name: str) -> str:
     return f"the template of revision {name} is not known, as the input lacks its ControllerRevision"
+
+
+def next_revision(stateful_set: Workload, pod: str) -> str:
+    """The ControllerRevision (its name) of the next pod with this name; empty where the status does not say."""
+    status = stateful_set.status
+    keeps = _keeps_revision(stateful_set, pod) and status.current_revision
+    return status.current_revision if keeps else status.update_revision
 
 
 def _keeps_revision(found: Workload, pod: str) -> bool:
