@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from builders.policies import strategy_policy
 from descheduling.proven import read_policy
 from restow.descheduling.weaker_protections import weaker_protections
+from restow.policies.policy import VetoSettings
 
 
 def weaker(evictor: Any = None, **settings: Any) -> list[str]:
@@ -41,12 +43,19 @@ def test_the_old_switches_count() -> None:
         ({"restow": {"certainty": 0.5}}, "restow.certainty: 0.5"),
         ({"restow": {"groups": "alone"}}, "restow.groups: alone"),
         ({"restow": {"perWorkload": "50%"}}, "restow.perWorkload: 50%"),
+        ({"restow": {"vetoes": {"karpenter": False}}}, "restow.vetoes.karpenter: false"),
+        ({"restow": {"vetoes": {"leavingNodes": False}}}, "restow.vetoes.leavingNodes: false"),
     ],
     ids=str,
 )
 def test_other_settings_that_protect_less_are_named(settings: Any, said: str) -> None:
     (sentence,) = weaker(**settings)
     assert sentence.startswith(said)
+
+
+def test_every_veto_that_can_be_switched_off_is_named() -> None:
+    switches = [name for name, value in msgspec.to_builtins(VetoSettings()).items() if value is True]
+    assert len(weaker(restow={"vetoes": dict.fromkeys(switches, False)})) == len(switches)
 
 
 @pytest.mark.parametrize(

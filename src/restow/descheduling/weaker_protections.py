@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+import msgspec
+
 from restow.descheduling.certainty import least_probability
 from restow.descheduling.evictor_args import DEFAULT_PROTECTIONS, DefaultEvictorArgs
 from restow.descheduling.protections import effective_protections
@@ -21,6 +23,14 @@ _WITHOUT: Final = {
     "DaemonSetPods": "pods of DaemonSets, which come back to the same node",
 }
 
+#: What happens where a veto of another controller is switched off, by its name in ``restow.vetoes``.
+_VETOES: Final = {
+    "karpenter": "pods that Karpenter must not disrupt may be evicted",
+    "clusterAutoscaler": "pods that the cluster autoscaler must not evict may be evicted",
+    "kubeVirt": "virtual machines may be evicted in the middle of a migration",
+    "leavingNodes": "pods may land on nodes that are about to be removed",
+    "virtualNodes": "pods may land on virtual nodes",
+}
 #: The default of ``restow.certainty`` as a probability.
 _LIKELY: Final = least_probability(Certainty.LIKELY)
 
@@ -50,5 +60,9 @@ def _unproven(settings: RestowSettings) -> Iterator[str]:
         yield f"restow.certainty: {settings.certainty:g}: moves are made that may well gain nothing"
     if settings.groups == "alone":
         yield "restow.groups: alone: a pod of a group may be moved without the others, which may then stand still"
+    vetoes = msgspec.to_builtins(settings.vetoes)
+    for name, what in _VETOES.items():
+        if not vetoes[name]:
+            yield f"restow.vetoes.{name}: false: {what}"
     if settings.per_workload != 1:
         yield f"restow.perWorkload: {settings.per_workload}: several pods of a workload are moved at a time"
