@@ -57,7 +57,7 @@ def _of_command(case: Case, command: tuple[str, ...], ran: Ran) -> Iterator[Find
         return
     if "enough memory" in ran.err:
         yield Finding(f"memory: {case.kind} {name}", about)
-    elif ran.status not in _DOCUMENTED[case.kind in _OFFLINE]:
+    elif ran.status not in _DOCUMENTED[case.kind in _OFFLINE] and not _is_plan_with_problems(command, ran):
         yield Finding(f"status {ran.status}: {case.kind} {_short(ran.err)}", about)
     elif ran.status and not (ran.err.strip() or ran.out.strip()):
         yield Finding(f"no sentence: {case.kind} {name}", about)
@@ -68,6 +68,11 @@ def _of_command(case: Case, command: tuple[str, ...], ran: Ran) -> Iterator[Find
             yield Finding(f"quotes {found[1]!r}...: {_short(_around(said, found))}", about)
     if found := _LIBRARY.search(ran.err):
         yield Finding(f"library: {_short(found[0])} {_places(ran.err)}", about)
+
+
+def _is_plan_with_problems(command: tuple[str, ...], ran: Ran) -> bool:
+    """Whether there is a plan although a strategy could not run: that is status 1, of commands that read only files too."""
+    return command[0] == "plan" and ran.status == 1 and bool(ran.out.strip())
 
 
 def _texts(called: str, ran: Ran) -> Iterator[tuple[str, str]]:
@@ -92,7 +97,8 @@ def _json_is_json(case: Case, result: tuple[Ran, ...]) -> Iterator[Finding]:
     """What is asked for as JSON is JSON."""
     for command, ran in zip(case.commands, result, strict=True):
         is_whole = len(ran.out) < LONGEST_OUTPUT
-        if is_whole and ran.status == 0 and "-o json" in " ".join(command) and case.kind != "flags":
+        is_answer = ran.status == 0 or _is_plan_with_problems(command, ran)
+        if is_whole and is_answer and "-o json" in " ".join(command) and case.kind != "flags":
             try:
                 msgspec.json.decode(ran.out)
             except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -116,9 +122,10 @@ def _accepted_is_planned(case: Case, result: tuple[Ran, ...]) -> Iterator[Findin
     if not case.facts.accepted:
         return
     for command, ran in zip(case.commands, result, strict=True):
-        if ran.status != 0 and command[0] != "explain":
+        is_plan = ran.status == 0 or _is_plan_with_problems(command, ran)
+        if not is_plan and command[0] != "explain":
             yield Finding(f"refused: {_short(ran.err)}", f"{' '.join(command)}\n{ran.err[:2000]}")
-        elif command[0] == "plan" and "json" in command and ran.status == 0:
+        elif command[0] == "plan" and "json" in command and is_plan:
             yield from _missing_pods(case, ran)
 
 
@@ -133,9 +140,10 @@ def _missing_pods(case: Case, ran: Ran) -> Iterator[Finding]:
 def _valid_makes_a_plan(case: Case, result: tuple[Ran, ...]) -> Iterator[Finding]:
     """What ``policy validate`` calls valid, ``plan`` takes, but for what only the cluster shows."""
     first, last = result[0], result[-1]
-    if case.facts.validated and first.status == 0 and last.status != 0 and not _CLUSTER_DEPENDENT.search(last.err):
+    planned = last.status == 0 or _is_plan_with_problems(case.commands[-1], last)
+    if case.facts.validated and first.status == 0 and not planned and not _CLUSTER_DEPENDENT.search(last.err):
         yield Finding(f"valid but refused: {_short(last.err)}", last.err[:2000])
-    if case.facts.validated and first.status == 2 and last.status == 0:
+    if case.facts.validated and first.status == 2 and planned:
         yield Finding(f"planned but not valid: {_short(first.out.decode(errors='replace'))}", first.err[:2000])
 
 

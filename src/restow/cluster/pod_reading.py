@@ -16,7 +16,6 @@ from restow.errors import InputError
 from restow.kube.excerpts import title
 from restow.kube.objects import (
     ABSENT,
-    Condition,
     Container,
     ContainerStatus,
     Pod,
@@ -65,7 +64,7 @@ def keys_of(pod: Pod) -> tuple[Any, ...]:
         ports_key(spec),
         spec.scheduler_name or DEFAULT_SCHEDULER,
         b"" if spec.scheduling_gates is ABSENT else bytes(spec.scheduling_gates),
-        _group_marks(meta.annotations, spec),
+        _group_marks(meta.annotations, spec) if meta.annotations or spec.scheduling_group or spec.workload_ref else (),
         volumes_of(meta.name, spec.volumes) if spec.volumes else (),
         _origin(pod),
         vetoes_of(meta.annotations, spec.volumes or ()) if meta.annotations else NO_VETOES,
@@ -208,6 +207,7 @@ def _volume(pod: str, volume: Volume) -> PodVolume | None:
 
 def _origin(pod: Pod) -> PodOrigin:
     meta, spec, status = pod.metadata, pod.spec, pod.status
+    resizes = [each for each in status.conditions or () if each.type in _RESIZES and each.status == "True"]
     return PodOrigin(
         tuple([each.name for each in spec.containers]),
         tuple([each.name for each in spec.init_containers]) if spec.init_containers else (),
@@ -215,12 +215,8 @@ def _origin(pod: Pod) -> PodOrigin:
         # Its deletion is one more generation.
         meta.generation == (1 if meta.deletion_timestamp is None else 2) if meta.generation else None,
         meta.annotations is not None and meta.annotations.vpa_updates is not None,
-        bool(status.resize) or (status.conditions is not None and any(map(_says_resizing, status.conditions))),
+        bool(status.resize) or bool(resizes),
     )
-
-
-def _says_resizing(condition: Condition) -> bool:
-    return condition.type in _RESIZES and condition.status == "True"
 
 
 def _states_key(status: PodStatus) -> tuple[Any, ...]:

@@ -6,7 +6,7 @@ A template has the fields of a pod, and of those only what decisions read. Its r
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from msgspec import Raw, Struct, field, structs
 
@@ -14,6 +14,9 @@ from restow.kube.objects.metadata import ABSENT, Int32, Int64, ObjectMeta
 from restow.kube.objects.pods import PodAnnotations, PodSpec
 
 T = TypeVar("T", bound=Struct)
+
+#: Types of fields that hold nothing of a page.
+_PLAIN: Final = frozenset((str, int, float, bool, dict))
 
 
 class TemplateMeta(Struct, frozen=True, gc=False):
@@ -72,17 +75,19 @@ class WorkloadStatus(Struct, frozen=True, gc=False, rename="camel"):
 
 def without_page(value: T) -> T:
     """The same, with raw parts that keep nothing alive but themselves."""
-    changed = {name: _copied(found) for name in value.__struct_fields__ if _has_raw(found := getattr(value, name))}
+    changed: dict[str, Any] = {}
+    for name in value.__struct_fields__:
+        found = getattr(value, name)
+        # Most fields of a template are absent, and a call for each of them would cost more than all the others.
+        if found is None or found is ABSENT or type(found) in _PLAIN:
+            continue
+        changed[name] = found.copy() if isinstance(found, Raw) else _copied(found)
     return structs.replace(value, **changed) if changed else value
 
 
-def _has_raw(value: Any) -> bool:
-    return (isinstance(value, Raw) and value is not ABSENT) or isinstance(value, Struct | tuple)
-
-
 def _copied(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple([_copied(each) for each in value])
     if isinstance(value, Raw):
         return value.copy()
-    if isinstance(value, tuple):
-        return tuple(map(_copied, value))
     return without_page(value) if isinstance(value, Struct) else value
