@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from msgspec import structs
 
-from restow.cluster import pod_parts
+from restow.cluster import pod_parts, pod_reading
 from restow.cluster.pod_parts import ContainerKey, ResourcesKey
 from restow.kube.objects import (
     Affinity,
@@ -23,6 +23,7 @@ from restow.kube.objects import (
     NodeAffinity,
     PodAffinity,
     PodAffinityTerm,
+    PodSpec,
     ResourceRequirements,
     TopologySpreadConstraint,
     WeightedPodAffinityTerm,
@@ -188,3 +189,13 @@ def _with_expressions(term: Any, added: Sequence[LabelSelectorRequirement]) -> A
         return term
     expressions = (*(term.label_selector.match_expressions or ()), *added)
     return structs.replace(term, label_selector=structs.replace(term.label_selector, match_expressions=expressions))
+
+
+def is_verbatim(spec: PodSpec, resources: ResourcesKey, images: Sequence[str], init_images: Sequence[str]) -> bool:
+    """Whether the containers of a pod request what a template says, in the same bytes: then nothing has to be compared."""
+    init = spec.init_containers or ()
+    return (
+        pod_reading.resources_key(spec)[:3] == resources[:3]
+        and tuple([each.image for each in spec.containers]) == images
+        and tuple([each.image for each in init]) == init_images
+    )

@@ -236,6 +236,10 @@ class NextPods:
         pods, origin = self._pods, self._origin(pod)
         key = pods.tables.resources[pods.resources[pod]].key
         images, init_images = pods.tables.images[pods.images[pod]], pods.tables.init_images[pods.init_images[pod]]
+        autoscaler = self._autoscaler(pod)
+        is_plain = own is new and autoscaler is None and not origin.by_autoscaler
+        if is_plain and made_parts.is_verbatim(own.spec, key, images, init_images):
+            return _Unlike({})
         regular = ThreeContainers(
             made_parts.containers_of_pod(origin.containers, key[0], images),
             made_parts.containers_of_template(own.spec.containers),
@@ -246,7 +250,6 @@ class NextPods:
             made_parts.containers_of_template(own.spec.init_containers or ()),
             made_parts.containers_of_template(new.spec.init_containers or ()),
         )
-        autoscaler = self._autoscaler(pod)
         made = regular.merged(origin, autoscaler, lacks_autoscalers=self._templates.lacks(AUTOSCALER))
         made_init = init.merged(origin, None, lacks_autoscalers=self._templates.lacks(AUTOSCALER))
         changes: PodRow = {}
