@@ -16,17 +16,15 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from msgspec import structs
 
-from restow.cluster.interning import IntArray
 from restow.cluster.pods import NO_POD, PENDING
 from restow.cluster.state import ClusterState
-from restow.descheduling.certainty import LIKELY, least_probability, probability_text
+from restow.descheduling.caveats import Caveats
 from restow.descheduling.disruption_budgets import DisruptionBudgets
 from restow.descheduling.evictor import Reason
 from restow.descheduling.framework import LandingCheck, Suggestion
 from restow.descheduling.groups import MovingGroups
-from restow.descheduling.landings import Landings, PlacementPrediction, accepted, missing_kinds, only, some
+from restow.descheduling.landings import Landings, PlacementPrediction, missing_kinds, only, some
 from restow.descheduling.placement import Landing, Obstacle, PluginRef
 from restow.descheduling.steering import Steerable
 from restow.descheduling.together import RefusalMemory, may_wait, not_probable_enough
@@ -34,11 +32,9 @@ from restow.descheduling.vetoes import Vetoes
 from restow.policies.codes import Certainty, PlacementConstraint, RefusalCode, Stage, SteeringMode
 from restow.policies.policy import CertaintySetting
 from restow.scheduling.framework.verdicts import histogram, reason_counts
-from restow.scheduling.loop.alignment import Alignment
 from restow.scheduling.loop.decision import Decision
 from restow.scheduling.loop.missing_data import MissingData
 from restow.scheduling.loop.schedulers import Schedulers
-from restow.scheduling.loop.server_rules import other_scores
 from restow.scheduling.sampling.landing_odds import LandingOdds
 from restow.workloads.replacement_policy import ReplacementPolicies, ReplacementPolicy
 from restow.workloads.replacements import Replacements
@@ -82,9 +78,7 @@ class Prover:
             state.cluster, replacements, schedulers, missing_data, certainty=certainty, vetoes=vetoes
         )
         self._certainty = certainty
-        self._alignment = Alignment(state.cluster)
-        self._vetoes = vetoes
-        self._other_scores = other_scores(state.cluster.server_minor)
+        self._caveats = Caveats(state.cluster, replacements, certainty, vetoes, groups)
         self._steerable = Steerable(state.cluster, steering)
         self._forbidden = forbidden
         self._groups = groups
@@ -212,9 +206,7 @@ class Prover:
         prediction = self._prediction(suggestion.pod, decision, source)
         landing = self._landings.foreseen(ref, suggestion, source, prediction)
         if isinstance(landing, Landing):
-            landing = self._scored(suggestion, source, landing, decision)
-        if isinstance(landing, Landing):
-            landing = self._aligned(suggestion.pod, landing, prediction.odds.nodes)
+            landing = self._caveats.unsteered(suggestion, source, landing, decision, prediction.odds.nodes)
         if not isinstance(landing, Landing):
             return landing
         self._state.place(self._replacements.of(suggestion.pod), landing.target)
@@ -290,22 +282,13 @@ class Prover:
                 return Landing(certainty=Certainty.CERTAIN, probability=1.0)
             case when:
                 landing = self._prove(ref, suggestion, source, when)
-        if self._groups is not None and isinstance(landing, Landing) and self._groups.is_admitted(pod):
-            landing = self._once_admitted(landing)
+        if isinstance(landing, Landing):
+            landing = self._caveats.admitted(pod, landing)
         if isinstance(landing, Landing):
             if self._state.exists[pod]:
                 self._state.remove(pod)
             self._state.place(self._replacements.of(pod), landing.target)
         return landing
-
-    def _once_admitted(self, landing: Landing) -> Landing | Reason:
-        """The landing of a replacement that a queue must admit first: it is not known whether and when that happens."""
-        if least_probability(self._certainty) < 1.0:
-            return landing._replace(certainty=Certainty.POSSIBLE, probability=None)
-        message = (
-            "its replacement must be admitted by a queue first, and certainty in the policy's restow section asks for 1"
-        )
-        return Stage.PLACEMENT, RefusalCode.NOT_CERTAIN, message
 
     def _prove(self, ref: PluginRef, suggestion: Suggestion, source: int, when: ReplacementPolicy) -> Landing | Reason:
         """Where the replacement lands, or why the move is refused."""
@@ -329,31 +312,7 @@ class Prover:
         landing = self._landings.foreseen(ref, suggestion, source, prediction)
         if not isinstance(landing, Landing):
             return landing
-        landing = self._scored(suggestion, source, landing, decision)
-        return self._aligned(pod, landing, prediction.odds.nodes) if isinstance(landing, Landing) else landing
-
-    def _scored(self, suggestion: Suggestion, source: int, landing: Landing, decision: Decision) -> Landing | Reason:
-        """The landing, likely at most where another version of the scheduler may choose another node; or a refusal."""
-        if not self._other_scores or accepted(suggestion, source, decision.verdicts.feasible, self._vetoes).all():
-            return landing
-        least = least_probability(self._certainty)
-        if least > LIKELY:
-            wanted = f"certainty in the policy's restow section asks for {probability_text(least)}"
-            return Stage.PLACEMENT, RefusalCode.NOT_CERTAIN, f"{self._other_scores}; {wanted}"
-        certainty = Certainty.LIKELY if landing.certainty == Certainty.CERTAIN else landing.certainty
-        return landing._replace(certainty=certainty, caveat=_joined(landing.caveat, self._other_scores))
-
-    def _aligned(self, pod: int, landing: Landing, nodes: IntArray) -> Landing | Reason:
-        """The landing on one of these nodes, possible at most where a kubelet may refuse the pod; or why it is refused."""
-        caveat = self._alignment.caveat(self._replacements.of(pod), nodes)
-        if not caveat:
-            return landing
-        least = least_probability(self._certainty)
-        if least > 0:
-            wanted = f"certainty in the policy's restow section asks for {probability_text(least)}"
-            return Stage.PLACEMENT, RefusalCode.NOT_CERTAIN, f"{caveat}; {wanted}"
-        joined = _joined(landing.caveat, caveat)
-        return landing._replace(certainty=Certainty.POSSIBLE, probability=None, caveat=joined)
+        return self._caveats.unsteered(suggestion, source, landing, decision, prediction.odds.nodes)
 
     def _prediction(self, pod: int, decision: Decision, source: int) -> PlacementPrediction:
         """Where the replacement of a pod could land, by the scheduler's decision."""
@@ -366,23 +325,13 @@ class Prover:
     ) -> Landing | Reason | None:
         """The best place for a replacement when it is created; None if it fits nowhere then and would have to wait."""
         self._replace(suggestion.pod, when)
-        aligned = self._kept_aligned(suggestion)
+        aligned = self._caveats.keep_aligned(suggestion)
         landing = self._landings.steered(ref, aligned, source)
         if not isinstance(landing, Landing) and aligned is not suggestion:
             landing = self._landings.steered(ref, suggestion, source)
         if not isinstance(landing, Landing):
             return landing
-        return self._aligned(suggestion.pod, landing, np.array([landing.target]))
-
-    def _kept_aligned(self, suggestion: Suggestion) -> Suggestion:
-        """The suggestion without nodes whose kubelets may refuse the pod, unless possible moves are made."""
-        replacement = self._replacements.of(suggestion.pod)
-        if least_probability(self._certainty) == 0 or not self._alignment.concerns(replacement):
-            return suggestion
-        accepts, free = suggestion.accepts, self._alignment.free
-        return structs.replace(
-            suggestion, accepts=free if accepts is None else lambda nodes: accepts(nodes) & free(nodes)
-        )
+        return self._caveats.aligned(suggestion.pod, landing, np.array([landing.target]))
 
     def _unprovable(self, pod: int) -> Reason | None:
         """Why it is not known where the replacement of a pod would land; None if it is."""
@@ -441,10 +390,6 @@ class Prover:
                 f"it would fit only if {victims} left {node}: {decision.message}",
             )
         return Stage.PLACEMENT, RefusalCode.NO_FIT, decision.message
-
-
-def _joined(*caveats: str) -> str:
-    return "; ".join(filter(None, caveats))
 
 
 def _elsewhere(decision: Decision) -> str:
