@@ -7,6 +7,7 @@ the workload that people know (ReplicaSet to Deployment, Job to CronJob) as far 
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator
+from typing import Final
 
 import numpy as np
 
@@ -18,6 +19,8 @@ from restow.kube.objects import OwnerReference
 
 #: Kinds that are themselves made by a workload.
 _INTERMEDIATE = ("ReplicaSet", "Job")
+#: Stands for the namespace of owners without a uid.
+_ANY: Final = -1
 
 
 class OwnerCounts:
@@ -79,7 +82,8 @@ class OwnerCounts:
     def _owners_of(self, namespace: int, owners: int) -> IntArray:
         known = self._owners.get((namespace, owners))
         if known is None:
-            named = {(namespace, each.uid) for each in self._pods.tables.owners[owners]}
+            # An API server accepts no owner without a uid; in a file, all of these are one, as for the Descheduler.
+            named = {(namespace if each.uid else _ANY, each.uid) for each in self._pods.tables.owners[owners]}
             known = self._owners[namespace, owners] = np.array(sorted(map(self._interner.id, named)), dtype=np.int64)
         return known
 
