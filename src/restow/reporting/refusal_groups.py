@@ -23,7 +23,7 @@ class RefusalGroup:
 
     stage: Stage
     code: str
-    #: The most frequent message.
+    #: The most frequent message; of a limit that something stands behind, what that says.
     message: str
     #: How many different messages there are.
     messages: int
@@ -47,9 +47,15 @@ def group_refusals(refusals: Iterable[Refusal]) -> tuple[RefusalGroup, ...]:
 
 
 def _group(stage: Stage, code: str, refusals: list[Refusal]) -> RefusalGroup:
-    messages = Counter(each.message for each in refusals)
+    messages = Counter(map(_shown, refusals))
     message = min(messages, key=lambda each: (-messages[each], each))
     return RefusalGroup(stage, code, message, len(messages), tuple(refusals))
+
+
+def _shown(refusal: Refusal) -> str:
+    """The message; of a limit that something stands behind only that, for the code says the rest."""
+    behind = refusal.also_refused_by
+    return refusal.message if behind is UNSET else f"a higher limit would meet {behind.code}: {behind.message}"
 
 
 def refused_pods(refusal: Refusal) -> tuple[PodRef, ...]:
