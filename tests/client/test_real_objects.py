@@ -29,6 +29,7 @@ from restow.client.objects import PatchKind
 from restow.client.resources import CONFIG_MAPS, EVENTS, RESOURCES, Resource
 from restow.client.transport import Api
 from restow.kube.objects import Namespace, Node
+from restow.live.kinds import CUSTOM
 
 pytestmark = [pytest.mark.e2e, pytest.mark.asyncio]
 
@@ -81,14 +82,15 @@ async def test_a_list_in_pages(api: Api, many_classes: set[str]) -> None:
     assert len({page.resource_version for page in found}) == 1
 
 
-@pytest.mark.parametrize("kind", sorted(set(RESOURCES) - {"NodeMetrics", "PodMetrics"}))
+@pytest.mark.parametrize("kind", sorted(set(RESOURCES) - {"NodeMetrics", "PodMetrics", *CUSTOM}))
 async def test_every_kind_is_where_the_table_says(api: Api, kind: str) -> None:
     assert [page.first async for page in pages(api, RESOURCES[kind])] == [True]
 
 
 async def test_a_kind_that_is_not_served(api: Api) -> None:
-    with pytest.raises(NotFound):
-        await first(api, RESOURCES["NodeMetrics"])
+    for kind in ("NodeMetrics", *CUSTOM):
+        with pytest.raises(NotFound):
+            await first(api, RESOURCES[kind])
 
 
 async def first(api: Api, resource: Resource) -> WatchEvent:

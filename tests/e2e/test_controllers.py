@@ -76,7 +76,9 @@ def test_a_stateful_set_makes_a_failed_pod_again_and_a_replica_set_has_done_so(
     failed = [before[0], before[2]]
     seen = [controlled(pod | {"status": {"phase": "Failed"}}) for pod in failed]
     others = [controlled(before[1]), controlled(before[3])]
-    done = stateful_sets.stateful_set(msgspec.convert(wire, Workload), [seen[0], others[0]])
+    done = stateful_sets.stateful_set(
+        msgspec.json.decode(msgspec.json.encode(wire), type=Workload), [seen[0], others[0]]
+    )
     assert ([pod.name for pod in done.delete], done.create) == (["db-0"], [])
     done = replica_sets.replica_set(2, [seen[1], others[1]], time.time_ns())
     assert (len(done.create), done.delete) == (1, [])

@@ -54,6 +54,11 @@ LOSSES = (
     Loss(STORAGE, "csistoragecapacities"),
     Loss(STORAGE, "volumeattachments"),
     Loss("batch", "jobs"),
+    # Of pods that are not as a template says, and of their older templates; here all are.
+    Loss("apps", "deployments"),
+    Loss("apps", "daemonsets"),
+    Loss("apps", "controllerrevisions"),
+    Loss("autoscaling.k8s.io", "verticalpodautoscalers"),
 )
 
 

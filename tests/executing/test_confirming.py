@@ -147,7 +147,7 @@ def a_stateful_set(revision: str, **spec: Any) -> dict[str, Any]:
 
 
 def of_image(image: str) -> dict[str, Any]:
-    return {"metadata": {}, "spec": {"containers": [a_container(image=image)]}}
+    return {"metadata": {}, "spec": {"containers": [a_container(image=image, requests={"cpu": "1"})]}}
 
 
 @pytest.mark.parametrize(("pod", "image"), [("web-1", "one"), ("web-2", "two")])

@@ -22,10 +22,12 @@ from restow.cluster.pod_store import PodStore
 from restow.errors import InputError
 from restow.executing.surroundings import Evicting
 from restow.executing.task import Task
+from restow.kube import nulls
 from restow.kube.objects import OwnerReference, Pod, Workload
 from restow.workloads import stateful_sets
 from restow.workloads.made_of import next_revision
 
+_WORKLOAD: Final = msgspec.json.Decoder(Workload)
 #: The kinds whose pods are their template with nothing but names, labels and claims added.
 KINDS: Final = ("ReplicaSet", "ReplicationController", "Job", stateful_sets.KIND)
 #: Labels that tell the pods of one controller apart; the dry run leaves them out.
@@ -92,7 +94,7 @@ class ConfirmedEvictions:
         template: dict[str, Any] = controller["spec"]["template"]
         if owner.kind != stateful_sets.KIND:
             return template
-        wire = msgspec.convert(controller, Workload)
+        wire = nulls.decode(_WORKLOAD, msgspec.json.encode(controller))
         revision = next_revision(wire, pod)
         if revision != wire.status.update_revision:
             kept = await read_whole(self.api, "ControllerRevision", namespace, revision)
