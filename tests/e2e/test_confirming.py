@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,11 +18,12 @@ from e2e.rest import RefusedError, Rest
 from e2e.running import Descheduler
 from e2e.shipped import ACCOUNT, DEPLOY, NAMESPACE, USER, kubeconfig_of_restow, kustomized, rendered, rights
 from e2e.waiting import wait_until
-from e2e.workloads import a_template, deployment, pods_of, wait_for_ready
+from e2e.workloads import a_template, deployment, pods_of, stateful_set, wait_for_ready
 
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("kustomize")]
 
 NAME = "restow-confirming"
+APPS = ("web", "db")
 _GUARD = ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
 _ENDS = "Number of evictions/requests"
 
@@ -38,20 +40,22 @@ def component(tmp_path: Path) -> list[Object]:
 
 @pytest.fixture(scope="class")
 def crowded(own_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> ControlPlane:
-    """Four replicas crowded on two of five nodes, and restow's account with the shipped rights and their guard."""
+    """Four replicas of a Deployment and of a StatefulSet on two of five nodes, and restow's account with the shipped rights."""
     own_plane.add_nodes(5)
     shipped = component(tmp_path_factory.mktemp("shipped"))
     for thing in (*rights(shipped), *(each for each in shipped if each["kind"] in _GUARD)):
         own_plane.admin.create(thing)
     with own_plane.cordoned(["node-3", "node-4", "node-5"]):
         own_plane.admin.create(deployment("web", 4))
-        wait_for_ready(own_plane.admin, "web", 4)
+        own_plane.admin.create(stateful_set("db", 4))
+        for app in APPS:
+            wait_for_ready(own_plane.admin, app, 4)
     return own_plane
 
 
 @contextmanager
 def changing_pods(plane: ControlPlane) -> Iterator[None]:
-    """Somebody's policy puts a node selector into every new pod of web, which the pods that run do not have."""
+    """Somebody's policy puts a node selector into every new pod, which the pods that run do not have."""
     group = "admissionregistration.k8s.io/v1"
     patch = "[JSONPatch{op: 'add', path: '/spec/nodeSelector', value: {'kubernetes.io/os': 'linux'}}]"
     mutation = {"patchType": "JSONPatch", "jsonPatch": {"expression": patch}}
@@ -102,7 +106,7 @@ def run(plane: ControlPlane, tmp_path: Path, *flags: str) -> Descheduler:
 
 
 def uids(plane: ControlPlane) -> set[str]:
-    return {pod["metadata"]["uid"] for pod in pods_of(plane.admin, "web")}
+    return {pod["metadata"]["uid"] for app in APPS for pod in pods_of(plane.admin, app)}
 
 
 class TestConfirming:
@@ -134,13 +138,13 @@ class TestConfirming:
         finally:
             crowded.admin.create({**binding, "metadata": {"name": NAME}})
             wait_until("the right is back", lambda: _may_create(crowded))
-        assert ran.lines("may not get replicasets; add the rule")
+        assert ran.lines(re.compile("may not get (replicasets|statefulsets); add the rule"))
         assert uids(crowded) == before
 
     def test_pods_that_come_back_as_planned_are_moved(self, crowded: ControlPlane, tmp_path: Path) -> None:
         before = uids(crowded)
         run(crowded, tmp_path, "--confirm-replacements")
-        assert len(before - uids(crowded)) == 2
+        assert len(before - uids(crowded)) == 4
 
 
 def _refused(rest: Rest) -> bool:
