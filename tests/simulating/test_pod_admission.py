@@ -57,6 +57,15 @@ def test_a_resized_pod_comes_back_as_its_template_says() -> None:
     assert requests(new_pod(a_running_pod("web-0", small(), generation=2), a_set())) == {"app": {"cpu": "4"}}
 
 
+def test_what_admission_adds_is_seen_in_pods_that_were_not_resized() -> None:
+    """The template requests nothing, admission gave each pod 100m, and one of the pods was resized since."""
+    nothing = a_template({"name": "app", "image": "", "resources": {}})
+    resized = a_running_pod("web-0", small("1"), generation=2)
+    controller = a_controller(template=nothing, replicas=2, selector={"matchLabels": {"app": "web"}})
+    made = new_pod(a_running_pod("web-1", small("100m")), resized | {"status": STATUS}, controller)
+    assert requests(made) == {"app": {"cpu": "100m"}}
+
+
 def test_limits_are_requests_where_nothing_is_requested() -> None:
     app = {"name": "app", "image": "", "resources": {"limits": {"cpu": "3"}}}
     assert requests(new_pod(a_running_pod("web-0", small("3")), a_set(a_template(app)))) == {"app": {"cpu": "3"}}

@@ -37,7 +37,8 @@ class PodAdmission:
     def __init__(self, get: Get, listed: List) -> None:
         self._get = get
         self._list = listed
-        #: Pods of each controller (a uid) as they were at the beginning: of each revision the first by name.
+        #: Pods of each controller (a uid) as they were at the beginning: of each revision the first by name, if possible one
+        #: of which nothing was changed since it was created.
         self._examples: defaultdict[str, dict[str, Pod]] = defaultdict(dict)
 
     def learn(self, pod: Pod) -> None:
@@ -45,7 +46,7 @@ class PodAdmission:
         owner = pod.metadata.controller
         if owner is not None:
             examples, revision = self._examples[owner.uid], _revision_of(pod)
-            if revision not in examples or pod.metadata.name < examples[revision].metadata.name:
+            if revision not in examples or _preference(pod) < _preference(examples[revision]):
                 examples[revision] = pod
 
     def of(self, pod: Pod) -> Pod:
@@ -97,6 +98,11 @@ class PodAdmission:
         top = above if above is not None and owner.kind in ("ReplicaSet", "Job") else owner
         known = by_target({(each.metadata.namespace, each.metadata.name): each for each in read})
         return known.get((namespace, top.kind, top.name))
+
+
+def _preference(pod: Pod) -> tuple[bool, str]:
+    """Less for pods that say more of admission: in one that was resized, what admission set cannot be seen any more."""
+    return pod.metadata.generation > 1, pod.metadata.name
 
 
 def _revision_of(pod: Pod) -> str:
