@@ -7,11 +7,11 @@ all there is to do. ``RESTOW_PLAN_SEEDS=5000:7000`` tries other cases, or more; 
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Callable
 
 import pytest
 
+from descheduling.plan_limits import beyond_limits
 from descheduling.proven import plans, read_policy
 from oracle.cases import a_case
 from oracle.comparison import Case
@@ -113,16 +113,4 @@ def _broken(cycle: Cycle, policy: Policy) -> str:
         excluded = each.node in landing.candidates if landing.certainty == "certain" else each.node == landing.target
         if excluded and each.ref.plugin not in TIMELESS:
             return f"{pods.full_name(each.pod)} could come back"
-    return _beyond(cycle, policy)
-
-
-def _beyond(cycle: Cycle, policy: Policy) -> str:
-    """Which limit is exceeded over the whole plan."""
-    pods, moves = cycle.state.cluster.pods, cycle.record.evictions
-    counts = (
-        (policy.max_no_of_pods_to_evict_total, [len(moves)]),
-        (policy.max_no_of_pods_to_evict_per_node, Counter(each.node for each in moves).values()),
-        (policy.max_no_of_pods_to_evict_per_namespace, Counter(int(pods.namespace[e.pod]) for e in moves).values()),
-    )
-    exceeded = [limit for limit, found in counts if limit is not None and max(found, default=0) > limit]
-    return f"exceeds limits of {exceeded}" if exceeded else ""
+    return beyond_limits(cycle, policy)

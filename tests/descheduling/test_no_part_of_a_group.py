@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections import Counter, defaultdict
+from collections import defaultdict
 from random import Random
 from typing import Final
 
 import pytest
 
 from builders import Object
+from descheduling.plan_limits import beyond_limits
 from descheduling.proven import plans, read_policy
 from oracle.comparison import Case
 from oracle.moving_cases import MOVING_SUBJECTS, a_moving_case
@@ -92,7 +93,7 @@ def wrong_of(case: Case, groups: str, steering: SteeringMode) -> str:
     for cycle in plans(*_given(case), steering=steering):
         pods = cycle.state.cluster.pods
         moves = {pods.full_name(each.pod) for each in cycle.record.evictions}
-        found = _parted(cycle, groups) or _beyond(cycle, policy)
+        found = _parted(cycle, groups) or beyond_limits(cycle, policy)
         if gone & moves:
             found = f"moves {sorted(gone & moves)} again"
         elif ended and moves:
@@ -117,18 +118,6 @@ def _parted(cycle: Cycle, groups: str) -> str:
         if going and (going != members or (groups == "stay" and len(members) > 1)):
             return f"moves {len(going)} of the {len(members)} pods of {group}"
     return ""
-
-
-def _beyond(cycle: Cycle, policy: Policy) -> str:
-    """Which limit is exceeded over the whole plan."""
-    pods, moves = cycle.state.cluster.pods, cycle.record.evictions
-    counts = (
-        (policy.max_no_of_pods_to_evict_total, [len(moves)]),
-        (policy.max_no_of_pods_to_evict_per_node, Counter(each.node for each in moves).values()),
-        (policy.max_no_of_pods_to_evict_per_namespace, Counter(int(pods.namespace[e.pod]) for e in moves).values()),
-    )
-    exceeded = [limit for limit, found in counts if limit is not None and max(found, default=0) > limit]
-    return f"exceeds limits of {exceeded}" if exceeded else ""
 
 
 def _is_held_back(cycle: Cycle, policy: Policy) -> bool:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import traceback
-from collections import Counter
 from dataclasses import dataclass, replace
 from itertools import count
 
@@ -18,6 +17,7 @@ import pytest
 
 from builders import NOW, Object, a_node, a_pdb
 from descheduling.harness import a_cluster
+from descheduling.plan_limits import beyond_limits
 from descheduling.proven import read_policy
 from oracle.cases import EVERY
 from oracle.chance import Chance
@@ -38,7 +38,6 @@ from restow.errors import InputError
 from restow.kube.objects import Toleration
 from restow.kube.timestamps import parse_time
 from restow.policies.codes import Placement
-from restow.policies.policy import Policy
 from restow.workloads.replacements import Replacements
 
 SEEDS = range(*map(int, os.environ.get("RESTOW_PROFILE_SEEDS", "0:60").split(":")))
@@ -155,7 +154,7 @@ def sound_plan(seed: int, placement: Placement) -> Plan | str:
         plan = make_plan(cycle, parse_time(NOW), placement)
     except Exception:  # noqa: BLE001  whatever it is, the case must be named
         return f"case {seed}, {placement}: {traceback.format_exc()}"
-    exceeded = _beyond(cycle, read_policy(case.policy))
+    exceeded = beyond_limits(cycle, read_policy(case.policy))
     return f"case {seed}, {placement}: {exceeded}" if exceeded else plan
 
 
@@ -184,15 +183,3 @@ def _unheard_of(pods: Pods, pod: int, number: int) -> PodRow:
         "images": pods.intern("images", (*tables.images[pods.images[pod]], f"new-{number}")),
         "priority": int(pods.priority[pod]) + 1,
     }
-
-
-def _beyond(cycle: Cycle, policy: Policy) -> str:
-    """Which limit is exceeded over the whole plan."""
-    pods, moves = cycle.state.cluster.pods, cycle.record.evictions
-    counts = (
-        (policy.max_no_of_pods_to_evict_total, [len(moves)]),
-        (policy.max_no_of_pods_to_evict_per_node, Counter(each.node for each in moves).values()),
-        (policy.max_no_of_pods_to_evict_per_namespace, Counter(int(pods.namespace[e.pod]) for e in moves).values()),
-    )
-    exceeded = [limit for limit, found in counts if limit is not None and max(found, default=0) > limit]
-    return f"exceeds limits of {exceeded}" if exceeded else ""
