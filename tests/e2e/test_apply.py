@@ -9,8 +9,10 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -332,9 +334,11 @@ class TestApiServerDown:
             town.kill("kube-apiserver")
             try:
                 os.write(ours, b"y\n")
-                begun = subprocess.Popen([*command, "--yes"], cwd=tmp_path, **PIPES)
-                out, _ = running.communicate(timeout=PATIENCE)
-                down, why = begun.communicate(timeout=PATIENCE)
+                # A terminal that nobody reads is full after some seconds of progress, and then its program stands still.
+                Thread(target=_read_to_the_end, args=(ours,), daemon=True).start()
+                with subprocess.Popen([*command, "--yes"], cwd=tmp_path, **PIPES) as begun:
+                    out, _ = running.communicate(timeout=PATIENCE)
+                    down, why = begun.communicate(timeout=PATIENCE)
             finally:
                 town.restart("kube-apiserver")
                 os.close(ours)
@@ -351,3 +355,10 @@ def _read_up_to(terminal: int, mark: bytes) -> bytes:
     while mark not in seen:
         seen += os.read(terminal, 4096)
     return seen
+
+
+def _read_to_the_end(terminal: int) -> None:
+    """Until nobody has its other side open, which is an error of reading on Linux."""
+    with suppress(OSError):
+        while os.read(terminal, 4096):
+            pass
