@@ -11,8 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from restow.cli.policy_files import read_policy_file
-from restow.cli.simulation_inputs import collect_garbage
+from restow.application.policies import read_policy_file
+from restow.application.simulation_inputs import collect_garbage
 from restow.kube.duration import HOUR
 from restow.policies.fallbacks import Fallbacks
 from restow.simulating import descheduler

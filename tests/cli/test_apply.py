@@ -11,8 +11,8 @@ import pytest
 import yaml
 
 from builders.policies import as_yaml
+from restow.application.saved_plans import read_order
 from restow.cli import applying
-from restow.cli.plan_files import read_order
 from restow.descheduling.registry import plugins
 from restow.policies.load import load_policy
 

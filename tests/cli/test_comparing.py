@@ -16,7 +16,7 @@ from builders.policies import a_config, a_policy, a_profile, as_yaml
 from cli.conftest import spawned
 from cli.test_process import all_of
 from cli.test_simulate import cluster  # noqa: F401 - a fixture
-from restow.cli import futures
+from restow.application import futures
 from restow.errors import InputError
 from restow.kube.duration import MINUTE
 

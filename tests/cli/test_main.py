@@ -7,7 +7,8 @@ import pytest
 import restow as package
 from builders.long_values import quotes_too_much
 from builders.policies import as_yaml, strategy_policy
-from restow.cli import app, plan_request
+from restow.application import plan_context
+from restow.cli import app
 
 UNUSABLE = {
     "an unknown command": (["plam"], 'Unknown command "plam". Did you mean "plan"?'),
@@ -72,7 +73,7 @@ def raising(error):
 
 class TestWhileRunning:
     def test_a_bug_is_told_in_one_line_that_asks_for_a_report(self, restow, monkeypatch, plan_arguments):
-        monkeypatch.setattr(plan_request, "decided", raising(KeyError("cpu")))
+        monkeypatch.setattr(plan_context, "decided", raising(KeyError("cpu")))
         ran = restow(*plan_arguments)
         assert (ran.status, ran.out) == (1, "")
         (line,) = ran.err.splitlines()
@@ -81,7 +82,7 @@ class TestWhileRunning:
 
     @pytest.mark.parametrize("verbose", [["-v", "2"], ["-v2"], ["-v=2"], ["--v=4"]], ids=" ".join)
     def test_the_traceback_of_a_bug_is_there_for_who_asks(self, restow, monkeypatch, plan_arguments, verbose):
-        monkeypatch.setattr(plan_request, "decided", raising(KeyError("cpu")))
+        monkeypatch.setattr(plan_context, "decided", raising(KeyError("cpu")))
         told = restow(*plan_arguments, *verbose).err
         assert told.startswith("Traceback")
         assert "please report it" in told.splitlines()[-1]

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from deploy.manifests import DEPLOY, KUBERNETES, documents, granted, manifests, only, pod_of
+from restow.application.policies import read_scheduler_config
 from restow.cli import scheduler
 from restow.cli.app import app
-from restow.cli.policy_files import read_scheduler_config
 from restow.cli.scheduler_flags import SchedulerFlags
 from restow.cli.scheduler_run import check
 from restow.cli.scheduler_settings import process_settings, scheduler_settings

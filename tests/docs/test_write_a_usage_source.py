@@ -13,7 +13,7 @@ from builders import RS, Object, pods_on, std_node
 from builders.loopback import Loopback, Reply
 from docs.console import agree, folder_for, output_of, runnable
 from docs.usage_source_package import MODULE, PAGE, WITH_THE_SOURCE, installed
-from restow.cli.plan_files import read_order
+from restow.application.saved_plans import read_order
 from restow.client.resources import RESOURCES
 from restow.cluster.usage_samples import UsageQuery
 from restow.descheduling.usage_sources import usage_schemas

@@ -13,13 +13,13 @@ from typing import Any
 
 import msgspec
 import pytest
+from restow.cli.scheduling import Request, answer
 
 from builders import Object, a_list
 from oracle.random_contests import Contest
 from oracle.scheduler_process import Outcome, Rejection, SchedulerProcess, scheduler_binary
 from oracle.scheduling_cases import NAMES, a_scheduling_case
-from restow.cli.inputs import ClusterSource
-from restow.cli.scheduling import Request, answer
+from restow.application.clusters import ClusterSource
 from restow.reporting.schedule_result import ScoresFor
 
 pytestmark = pytest.mark.oracle

@@ -14,7 +14,7 @@ import pytest
 from msgspec.structs import replace
 
 from builders.memory_api import MemoryApi
-from restow.cli.plan_files import read_order
+from restow.application.saved_plans import read_order
 from restow.client.errors import Forbidden
 from restow.client.leadership import always
 from restow.descheduling.plan import Move, Plan, PlanMetadata, PodRef, Refusal, Summary, Utilisation

@@ -76,9 +76,9 @@ def apply(
     applied here, 130 after Ctrl-C.
     """
     from restow.cli.applying import Request, apply_plan
-    from restow.cli.progress import told
+    from restow.cli.feedback import timed
 
     taken = None if no_lease else lease
     request = Request(plan, yes, dry_run, output, taken, kubeconfig, context, policy_config_file, digest)
-    with told("apply", verbose):
+    with timed("apply", verbose):
         return apply_plan(request)

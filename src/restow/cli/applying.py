@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
+from restow.application.saved_plans import check_agreement, read_order
 from restow.cli.apply_progress import applying
+from restow.cli.feedback import working
 from restow.cli.options import STDIN
 from restow.cli.output import write_bytes
-from restow.cli.plan_files import check_agreement, read_order
-from restow.cli.progress import working
-from restow.cli.streams import warn, warn_of_libraries
+from restow.cli.streams import warn
 from restow.client.connection import connect
 from restow.client.errors import ClientError
 from restow.client.leadership import Permit, always
@@ -89,7 +89,6 @@ def apply_plan(request: Request) -> int:
     order = read_order(request.plan, request.digest)
     if request.policy is not None:
         check_agreement(order, request.policy)
-    warn_of_libraries()
     # Unlike the commands that only read, this one lasts as long as pods take to start.
     gc.enable()
     return asyncio.run(_Session(request, order, namespace, name).run())

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import Final
 
 import restow
-from restow.cli.futures import Runs, cores, make_all
+from restow.application.futures import Runs, cores, make_all
+from restow.application.simulation_inputs import Asked, Inputs, Staging, read_inputs, staging_of
+from restow.cli.feedback import Terminal
 from restow.cli.options import STDIN
 from restow.cli.output import write, write_bytes
-from restow.cli.progress import Timings, working
-from restow.cli.simulation_inputs import Asked, Inputs, Staging, read_inputs, staging_of
 from restow.cli.simulation_progress import simulating
-from restow.cli.streams import warn
 from restow.errors import InputError
 from restow.kube.timestamps import SECOND, format_time
 from restow.reporting.comparison_document import Comparison, ComparisonMetadata
@@ -44,17 +43,17 @@ def compare(request: ComparisonRequest, processes: int | None = None) -> int:
     ``processes`` is how many run at a time (None: one for each core); the result is the same.
     """
     _check(request)
-    clock = Timings()
-    with clock.phase("load"), working("reading the scenario"):
-        inputs = read_inputs(request.asked)
-        stagings = tuple(staging_of(inputs, each) for each in request.policies)
+    feedback = Terminal()
+    with feedback.timings.phase("load"), feedback.working("reading the scenario"):
+        inputs = read_inputs(request.asked, feedback)
+        stagings = tuple(staging_of(inputs, each, feedback) for each in request.policies)
     first = inputs.scenario.seed
     runs = Runs(stagings, tuple(range(first, first + request.futures)), inputs.ending, inputs.now)
-    with clock.phase("simulate"), simulating(len(runs) * inputs.ending.duration) as tick:
+    with feedback.timings.phase("simulate"), simulating(len(runs) * inputs.ending.duration) as tick:
         found = make_all(runs, processes or cores(), tick)
     _write(_result(inputs, runs, found), request.output)
     if request.verbose:
-        warn(clock.lines())
+        feedback.warn(feedback.timings.lines())
     return 0
 
 

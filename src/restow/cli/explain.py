@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
@@ -19,6 +19,14 @@ from restow.cli.options import (
     Verbosity,
 )
 from restow.policies.codes import Placement, SteeringMode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rich.text import Text
+
+    from restow.cli.feedback import Terminal
+    from restow.descheduling.explaining.explanation import NodeExplanation, PodExplanation
 
 app = App(
     name="explain",
@@ -85,14 +93,17 @@ def pod(
     Makes the same plan as restow plan does for the same input. Shows whether each strategy wants the pod to move, what
     each stage of the plan decides, and the smallest change that would let the pod move.
     """
-    from restow.cli.explaining import Request, explain_one_pod
-    from restow.cli.inputs import ClusterSource
-    from restow.cli.plan_request import PlanRequest
+    from restow.application.clusters import ClusterSource
+    from restow.application.explaining import explained_pod
+    from restow.application.plan_context import PlanRequest
+    from restow.cli.feedback import Terminal
     from restow.policies.fallbacks import Fallbacks
+    from restow.reporting.explain_pod import pod_sections
 
-    where = ClusterSource(tuple(filename or ()), kubeconfig, context, no_size_limit)
-    plan_request = PlanRequest(where, policy_config_file, placement, steering, scheduler_config, now, Fallbacks())
-    explain_one_pod(Request(plan_request, output, verbose), name)
+    where, feedback = ClusterSource(tuple(filename or ()), kubeconfig, context, no_size_limit), Terminal()
+    request = PlanRequest(where, policy_config_file, placement, steering, scheduler_config, now, Fallbacks())
+    explanation = explained_pod(request, name, feedback)
+    _print(explanation, lambda width: pod_sections(explanation, width), output, feedback, verbose)
 
 
 @app.command(usage="restow explain node NAME [OPTIONS]", help_epilogue=_NODE, sort_key=2)
@@ -117,14 +128,38 @@ def node(
     Shows how full the node is, how each strategy classifies it, which pods leave and arrive, and why other candidates
     on it are refused.
     """
-    from restow.cli.explaining import Request, explain_one_node
-    from restow.cli.inputs import ClusterSource
-    from restow.cli.plan_request import PlanRequest
+    from restow.application.clusters import ClusterSource
+    from restow.application.explaining import explained_node
+    from restow.application.plan_context import PlanRequest
+    from restow.cli.feedback import Terminal
     from restow.policies.fallbacks import Fallbacks
+    from restow.reporting.explain_node import node_sections
 
-    where = ClusterSource(tuple(filename or ()), kubeconfig, context, no_size_limit)
-    plan_request = PlanRequest(where, policy_config_file, placement, steering, scheduler_config, now, Fallbacks())
-    explain_one_node(Request(plan_request, output, verbose), name)
+    where, feedback = ClusterSource(tuple(filename or ()), kubeconfig, context, no_size_limit), Terminal()
+    request = PlanRequest(where, policy_config_file, placement, steering, scheduler_config, now, Fallbacks())
+    explanation = explained_node(request, name, feedback)
+    _print(explanation, lambda width: node_sections(explanation, width), output, feedback, verbose)
+
+
+def _print(
+    explanation: PodExplanation | NodeExplanation,
+    sections: Callable[[int], list[list[Text]]],
+    output: str,
+    feedback: Terminal,
+    verbosity: int,
+) -> None:
+    from restow.cli.output import write_bytes
+    from restow.reporting.json import render_explanation
+    from restow.reporting.table import print_sections
+    from restow.reporting.terminal import console
+
+    if verbosity:
+        feedback.warn(feedback.timings.lines())
+    if output == "json":
+        write_bytes(render_explanation(explanation))
+        return
+    page = console()
+    print_sections(sections(page.width), page)
 
 
 @app.command(usage="restow explain scheduling NAMESPACE/NAME [OPTIONS]", help_epilogue=_SCHEDULING, sort_key=3)

@@ -11,7 +11,6 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from restow.cli.output import write_bytes
-from restow.cli.streams import warn_of_libraries
 from restow.client import objects
 from restow.client.connection import connect
 from restow.client.errors import ClientError, NotFound
@@ -74,7 +73,6 @@ def explain_scheduling(request: Request) -> None:
             "such as https://127.0.0.1:10259 beside kubectl port-forward",
             f"restow schedule --pod {request.pod} asks nobody, and decides on the cluster as it is now",
         )
-    warn_of_libraries()
     found = asyncio.run(_asked(request, request.url, named[1], named[2]))
     if request.output == "json":
         write_bytes(indented_json(found) + b"\n")

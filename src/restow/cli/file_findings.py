@@ -10,7 +10,7 @@ from typing import Final
 from msgspec import Struct
 from rich.text import Text
 
-from restow.cli.named_files import file_bytes, file_name
+from restow.application.named_files import file_bytes, file_name
 from restow.cli.options import STDIN
 from restow.cli.output import write_bytes
 from restow.descheduling.plan import API_VERSION

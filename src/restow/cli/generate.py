@@ -41,7 +41,7 @@ def generate(
 
     The output has the form of kubectl get -o json. The same arguments always give the same bytes.
     """
-    from restow.cli.progress import told
+    from restow.cli.feedback import timed
     from restow.sources.synthetic import generate as generate_objects
     from restow.sources.synthetic import policy_for, profiles, write_list
 
@@ -54,10 +54,10 @@ def generate(
         return
     objects = generate_objects(profile, nodes, pods, seed)
     if usage is not None:
-        from restow.cli.usage_range import usage_seconds, usage_step
+        from restow.application.usage_range import usage_seconds, usage_step
         from restow.sources.synthetic.usage import with_usage
 
         seconds = usage_seconds(usage)
         objects = with_usage(objects, seconds, usage_step(seconds), seed)
-    with told("generate", verbose):
+    with timed("generate", verbose):
         write_list(objects, sys.stdout.buffer)

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import FrameType
 
 import restow
-from restow.cli.streams import degrade_gracefully, warn
+from restow.cli.streams import degrade_gracefully, warn, warn_of_libraries
 from restow.errors import InputError, problem_lines
 
 FAILED, UNUSABLE, INTERRUPTED = 1, 2, 130
@@ -36,6 +36,7 @@ def main() -> None:
     # No matrices are multiplied; NumPy would start a thread for each processor all the same.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     degrade_gracefully()
+    warn_of_libraries()
     status = run(sys.argv[1:])
     sys.stderr.flush()
     # Nothing is left to do: tearing down millions of objects one by one would only take time.

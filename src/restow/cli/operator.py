@@ -148,12 +148,14 @@ def render(
     knows (openshift-*), which an operator always adds. What has less effect than the resource says is told on stderr. The
     exit status is 2 for a resource from which nothing follows.
     """
-    from restow.cli.kubedescheduler import RenderRequest, render_objects
-    from restow.cli.progress import told
+    from restow.application.kubedescheduler import RenderRequest, objects_of
+    from restow.cli.feedback import Terminal, timed
+    from restow.cli.output import write
 
-    with told("render", verbose):
+    with timed("render", verbose):
         images = (image, soft_tainter_image)
-        render_objects(RenderRequest(filename, tuple(cluster or ()), images, prometheus_url, openshift))
+        request = RenderRequest(filename, tuple(cluster or ()), images, prometheus_url, openshift)
+        write("---\n".join(objects_of(request, Terminal())))
 
 
 def uninstall(
@@ -172,10 +174,10 @@ def uninstall(
     off nodes and removes its objects; what it leaves is removed after it. At the end all is looked for again: the exit
     status is 1 if something is left, 130 after Ctrl-C. The command can be repeated. It needs an administrator's rights.
     """
-    from restow.cli.progress import told
+    from restow.cli.feedback import timed
     from restow.cli.uninstalling import Request, remove_operator
 
-    with told("uninstall", verbose):
+    with timed("uninstall", verbose):
         return remove_operator(Request(namespace, yes, timeout / SECOND, output, kubeconfig, context))
 
 

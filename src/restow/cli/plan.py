@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Final
 
 from cyclopts import Parameter, validators
 
@@ -19,6 +20,14 @@ from restow.cli.options import (
     WithTimings,
 )
 from restow.policies.codes import Placement, SteeringMode
+
+if TYPE_CHECKING:
+    from restow.application.plan_context import PlanRequest
+
+#: These forms show the notes; it is not known of others whether they do, so their notes go to stderr.
+_FOR_PEOPLE: Final = ("table", "wide", "html")
+#: Who reads these forms sees stderr too.
+_ON_A_TERMINAL: Final = ("table", "wide")
 
 EXAMPLES = """Examples:
   restow plan --policy-config-file policy.yaml
@@ -115,12 +124,11 @@ def plan(
 
     The exit status is 0 for every plan, whatever its moves, and 1 if a strategy could not run.
     """
-    from restow.cli.inputs import ClusterSource
-    from restow.cli.plan_request import PlanRequest
-    from restow.cli.planning import Request, answer
+    from restow.application.clusters import ClusterSource
+    from restow.application.plan_context import PlanRequest
     from restow.policies.fallbacks import Fallbacks
 
-    plan_request = PlanRequest(
+    request = PlanRequest(
         where=ClusterSource(tuple(filename or ()), kubeconfig, context, no_size_limit),
         policy=policy_config_file,
         placement=placement,
@@ -130,4 +138,33 @@ def plan(
         fallbacks=Fallbacks(node_selector, max_pods_to_evict_per_node, evict_local_storage_pods),
         kubedescheduler=kubedescheduler,
     )
-    return answer(Request(plan_request, output, timings, verbose))
+    return _print(request, output, timings=timings, verbosity=verbose)
+
+
+def _print(request: PlanRequest, output: str, *, timings: bool, verbosity: int) -> int:
+    """Make the plan and write it; returns the exit status: 1 if a strategy could not run."""
+    from restow.application.planning import make, steering_note, with_timings
+    from restow.application.policies import policy_view
+    from restow.cli.feedback import Terminal
+    from restow.cli.output import write
+    from restow.descheduling.planning import node_loads
+    from restow.reporting.forms import form_named
+    from restow.reporting.report import Report
+
+    write_as, feedback = form_named(output), Terminal()
+    planned = make(request, feedback)
+    plan, notes, origin = planned.plan, planned.notes, planned.cluster.origin
+    if timings:
+        plan = with_timings(plan, feedback)
+        origin = f"{origin}, {feedback.timings.seconds['load']:.1f} s"
+    if output not in _FOR_PEOPLE:
+        feedback.warn(notes)
+    elif request.steering is None:
+        notes += steering_note(planned, feedback)
+    if verbosity:
+        feedback.warn(feedback.timings.lines())
+    if output not in _ON_A_TERMINAL:
+        notes += planned.missing
+    loads, view = partial(node_loads, planned.cycle), policy_view(planned.context.policy)
+    write(write_as(Report(plan, loads, origin, view, notes)))
+    return int(bool(plan.problems))

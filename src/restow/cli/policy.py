@@ -8,8 +8,8 @@ from typing import Annotated
 
 from cyclopts import App, Parameter
 
+from restow.cli.feedback import timed
 from restow.cli.options import PATHS, TableOrJson, Verbosity
-from restow.cli.progress import told
 
 app = App(name="policy", help="Validate, lint and convert DeschedulerPolicy files.", help_epilogue="", sort_key=4)
 
@@ -49,7 +49,7 @@ def validate(*files: _File, output: TableOrJson = "table", verbose: Verbosity = 
     from restow.descheduling.usage_sources import usage_schemas
     from restow.policies.load import validate_strictly
 
-    with told("validate", verbose):
+    with timed("validate", verbose):
         found = file_findings.examine(
             files, partial(validate_strictly, plugins=plugins(), sources=usage_schemas()), "policy"
         )
@@ -76,7 +76,7 @@ def lint(*files: _File, strict: _Strict = False, output: TableOrJson = "table", 
     from restow.descheduling.usage_sources import usage_schemas
     from restow.policies.lint import lint_policy
 
-    with told("lint", verbose):
+    with timed("lint", verbose):
         found = file_findings.examine(files, partial(lint_policy, plugins=plugins(), sources=usage_schemas()), "policy")
     file_findings.write(found, output, _FINDINGS, file_findings.advice)
     return found.strict_status if strict else found.status
@@ -95,14 +95,14 @@ def convert(file: _File, /, *, verbose: Verbosity = 0) -> None:
     A v1alpha2 policy is written unchanged. Comments are lost. Settings that had no effect are left out and listed on
     stderr.
     """
-    from restow.cli.named_files import file_bytes, file_name
+    from restow.application.named_files import file_bytes, file_name
     from restow.cli.streams import warn
     from restow.descheduling.registry import plugins
     from restow.descheduling.usage_sources import usage_schemas
     from restow.errors import problem_lines
     from restow.policies.load import convert_policy
 
-    with told("convert", verbose):
+    with timed("convert", verbose):
         text, findings = convert_policy(file_bytes(file), file_name(file), plugins(), usage_schemas())
     warn(problem_lines(findings))
     sys.stdout.write(text)

@@ -77,9 +77,9 @@ def check(
     Asks Prometheus each query once, and the cluster for its nodes. A sample belongs to the node whose InternalIP, Hostname
     or name its instance label has, with or without a port. Nodes of the control plane are left out.
     """
+    from restow.cli.feedback import timed
     from restow.cli.pressure_check import Request, answer
     from restow.cli.pressure_inputs import PrometheusAccess
-    from restow.cli.progress import told
 
     access = PrometheusAccess(
         url=prometheus_url,
@@ -89,7 +89,7 @@ def check(
         key=prometheus_key_file,
         headers=tuple(prometheus_header or ()),
     )
-    with told("check", verbose):
+    with timed("check", verbose):
         answer(
             Request(
                 rules=rules,
@@ -149,8 +149,8 @@ def push(
     That is the machine's memory less the working set of the root cgroup (v1 or v2): the figure by which the kubelet evicts
     pods. Run it on each node: once from cron, or with --interval as a DaemonSet.
     """
-    from restow.cli.progress import told
+    from restow.cli.feedback import timed
     from restow.cli.pushing import push_memory
 
-    with told("pressure push", verbose):
+    with timed("pressure push", verbose):
         return push_memory(gateway, instance, interval, cgroup_root, meminfo, dry_run=dry_run)

@@ -6,10 +6,10 @@ import asyncio
 from dataclasses import dataclass
 from typing import Literal
 
-from restow.cli.named_files import file_bytes, file_name
+from restow.application.named_files import file_bytes, file_name
 from restow.cli.output import write_bytes
 from restow.cli.pressure_inputs import PrometheusAccess, mark_of, share_of
-from restow.cli.streams import warn, warn_of_libraries
+from restow.cli.streams import warn
 from restow.client.connection import connect, open_session
 from restow.client.credentials import Endpoint
 from restow.client.listing import all_objects
@@ -44,7 +44,6 @@ def answer(request: Request) -> None:
     file = read_rules(file_bytes(request.rules), file_name(request.rules))
     endpoint = request.prometheus.endpoint()
     warn(file.warnings)
-    warn_of_libraries()
     answers, nodes = asyncio.run(_ask(request, endpoint, file))
     found = check(file.rules, answers, nodes, mark, most)
     warn(check_warnings(found))

@@ -40,11 +40,11 @@ def release(
     """
     import asyncio
 
-    from restow.cli.progress import told
+    from restow.cli.feedback import timed
     from restow.cli.streams import warn
     from restow.reporting.wording import counted
 
-    with told("release", verbose):
+    with timed("release", verbose):
         released = asyncio.run(_release(namespace, kubeconfig, context))
         lines = [
             released.entries,
@@ -60,10 +60,8 @@ def release(
 
 async def _release(namespace: str, kubeconfig: str | None, context: str | None) -> Released:
     """Do it; InputError where no configuration leads to a cluster, else ClientError."""
-    from restow.cli.streams import warn_of_libraries
     from restow.client.connection import connect
     from restow.running.release import release_all
 
-    warn_of_libraries()
     async with connect(kubeconfig, context) as api:
         return await release_all(api, namespace)

@@ -11,13 +11,12 @@ import msgspec
 from msgspec import Struct
 
 import restow
-from restow.cli.named_files import file_name
+from restow.application.named_files import file_name
+from restow.application.simulation_inputs import Asked, Inputs, Staging, collect_garbage, read_inputs, staging_of
+from restow.application.simulation_record import check_unchanged
+from restow.cli.feedback import Terminal
 from restow.cli.output import write_pieces
-from restow.cli.progress import Timings, working
-from restow.cli.simulation_inputs import Asked, Inputs, Staging, collect_garbage, read_inputs, staging_of
 from restow.cli.simulation_progress import simulating
-from restow.cli.simulation_record import check_unchanged
-from restow.cli.streams import warn
 from restow.errors import InputError
 from restow.kube.timestamps import SECOND, format_time
 from restow.reporting.simulation_document import MadeEviction, SimulationInputs, SimulationMetadata
@@ -59,24 +58,24 @@ class _Recorded(Struct, frozen=True, rename="camel"):
 
 def replay(request: ReplayRequest) -> None:
     """Make a run again and write the cluster as it was; InputError where that is not the same run any more."""
-    clock = Timings()
+    feedback = Terminal()
     name = file_name(request.result)
-    with clock.phase("load"), working("reading the scenario"):
+    with feedback.timings.phase("load"), feedback.working("reading the scenario"):
         recorded = _recorded(request.result, name)
         at = _moment(request.at, recorded, name)
         check_unchanged(recorded.inputs, name)
-        inputs, staging = _read(recorded, at)
+        inputs, staging = _read(recorded, at, feedback)
     collect_garbage()
-    with clock.phase("simulate"), simulating(at) as tick:
+    with feedback.timings.phase("simulate"), simulating(at) as tick:
         play = begin(staging.scenario, staging.cast, inputs.now)
         # What happens at that moment has not happened yet.
         for now in advance(play, inputs.now + at - 1):
             tick(now - inputs.now)
     _check_same(play, recorded, at, name)
     write_pieces(dump(play.simulation.store))
-    warn(_advice(play, staging, recorded.inputs.policy, at))
+    feedback.warn(_advice(play, staging, recorded.inputs.policy, at))
     if request.verbose:
-        warn(clock.lines())
+        feedback.warn(feedback.timings.lines())
 
 
 def _recorded(path: str, name: str) -> _Recorded:
@@ -98,10 +97,10 @@ def _moment(at: int | None, recorded: _Recorded, name: str) -> int:
     return at
 
 
-def _read(recorded: _Recorded, at: int) -> tuple[Inputs, Staging]:
+def _read(recorded: _Recorded, at: int, feedback: Terminal) -> tuple[Inputs, Staging]:
     metadata, made = recorded.metadata, recorded.inputs
-    inputs = read_inputs(Asked(made.filenames, max(at, 1), False, metadata.begins, metadata.seed))
-    return inputs, staging_of(inputs, made.policy)
+    inputs = read_inputs(Asked(made.filenames, max(at, 1), False, metadata.begins, metadata.seed), feedback)
+    return inputs, staging_of(inputs, made.policy, feedback)
 
 
 def _check_same(play: Play, recorded: _Recorded, at: int, name: str) -> None:

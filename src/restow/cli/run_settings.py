@@ -42,7 +42,7 @@ def _schedulers(flags: Flags, log: Log) -> tuple[tuple[SchedulerProfile, ...], d
     if not flags.scheduler_config:
         return (DEFAULT_PROFILE,), None
     # Reading a configuration needs a tenth of all modules, and few clusters have one.
-    from restow.cli.policy_files import read_scheduler_config
+    from restow.application.policies import read_scheduler_config
 
     configuration = read_scheduler_config(flags.scheduler_config)
     for warning in problem_lines(configuration.warnings):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
 from cyclopts import Parameter
 
@@ -17,6 +18,18 @@ from restow.cli.options import (
     Verbosity,
     WithTimings,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rich.text import Text
+
+    from restow.application.scheduling import ScheduleRequest, Scheduling
+    from restow.cli.feedback import Terminal
+    from restow.reporting.schedule_rows import ScheduledCluster
+    from restow.scheduling.loop.decision import Decision
+
+Made = TypeVar("Made")
 
 EXAMPLES = """Examples:
   restow schedule
@@ -66,18 +79,97 @@ def schedule(
       kubectl get --raw /apis/storage.k8s.io/v1/csistoragecapacities; \
       kubectl get --raw /apis/storage.k8s.io/v1/volumeattachments) > cluster.json
     """
-    from restow.cli.inputs import ClusterSource
-    from restow.cli.scheduling import Request, answer
+    from restow.application.clusters import ClusterSource
+    from restow.application.scheduling import ScheduleRequest, prepare
+    from restow.cli.feedback import Terminal
 
-    answer(
-        Request(
-            where=ClusterSource(tuple(filename or ()), kubeconfig, context, no_size_limit),
-            pod=pod,
-            configuration=scheduler_config,
-            output=output,
-            scores_for=scores_for,
-            now=now,
-            timings=timings,
-            verbosity=verbose,
+    where, feedback = ClusterSource(tuple(filename or ()), kubeconfig, context, no_size_limit), Terminal()
+    request = ScheduleRequest(where, pod, scheduler_config, now)
+    scheduling = prepare(request, feedback)
+    printed = _Output(request, scheduling, feedback, timings, verbose)
+    if output == "json":
+        printed.write_json(scores_for)
+    elif pod is None:
+        printed.print_table()
+    else:
+        printed.print_explanation()
+
+
+@dataclass(slots=True, frozen=True)
+class _Output:
+    """Writes what a scheduling comes to."""
+
+    request: ScheduleRequest
+    scheduling: Scheduling
+    feedback: Terminal
+    timings: bool
+    verbosity: int
+
+    def write_json(self, scores_for: Literal["all", "needed"]) -> None:
+        from msgspec import UNSET
+
+        import restow
+        from restow.cli.output import write_pieces
+        from restow.kube.timestamps import format_time
+        from restow.reporting.schedule_result import Outcomes, ScheduleMetadata, render_pod, render_result
+
+        outcomes = Outcomes(self.scheduling.found.cluster, scores_for)
+        lines = self._each(lambda decision: render_pod(outcomes.of(decision)))
+        lines += [render_pod(outcomes.gated(*each)) for each in sorted(self.scheduling.queue.gated.items())]
+        seconds = self.feedback.timings.seconds if self.timings else UNSET
+        metadata = ScheduleMetadata(format_time(self.scheduling.now), restow.__version__, seconds)
+        write_pieces(render_result(metadata, lines))
+
+    def print_table(self) -> None:
+        from restow.reporting.schedule_rows import PodRow, pod_row
+        from restow.reporting.schedule_table import print_schedule
+        from restow.reporting.terminal import console
+
+        place, cluster = self._place(), self.scheduling.found.cluster
+        rows = self._each(lambda decision: pod_row(cluster, decision))
+        gated = sorted(self.scheduling.queue.gated.items())
+        rows += [PodRow(cluster.pods.full_name(pod), "gated", why=why) for pod, why in gated]
+        print_schedule(rows, place, console())
+
+    def print_explanation(self) -> None:
+        from restow.reporting.schedule_explanation import Aside, explanation, gated
+        from restow.reporting.table import print_sections
+        from restow.reporting.terminal import console
+
+        page, place, asked = console(), self._place(), self.scheduling
+        cluster = asked.found.cluster
+
+        def explain(decision: Decision) -> list[list[Text]]:
+            could_win = len(asked.schedulers.scheduler_of(decision.pod).odds(decision).nodes)
+            return explanation(cluster, decision, Aside(asked.ahead, could_win), page.width)
+
+        pages = self._each(explain)
+        pages += [gated(cluster, pod, why, page.width) for pod, why in asked.queue.gated.items()]
+        for sections in pages:
+            print_sections([[*place.lines(page.width), *sections[0]], *sections[1:]], page)
+
+    def _each(self, make: Callable[[Decision], Made]) -> list[Made]:
+        """Render each decision as it is made; then print the timings where ``-v`` asks for them."""
+        made: list[Made] = []
+        for decision in self.scheduling.decisions(self.feedback):
+            with self.feedback.timings.phase("report"):
+                made.append(make(decision))
+        if self.verbosity:
+            self.feedback.warn(self.feedback.timings.lines())
+        return made
+
+    def _place(self) -> ScheduledCluster:
+        from restow.application.named_files import file_name
+        from restow.reporting.schedule_rows import ScheduledCluster
+        from restow.scheduling.sampling.winners import feasible_to_find
+
+        found, path = self.scheduling.found, self.request.configuration
+        nodes, seconds = len(found.cluster.nodes), self.feedback.timings.seconds["load"]
+        profiles = self.scheduling.configuration.profiles
+        return ScheduledCluster(
+            nodes=nodes,
+            pods=len(found.cluster.pods),
+            sources=f"{found.origin}, {seconds:.1f} s" if self.timings else found.origin,
+            configuration="" if path is None else file_name(path),
+            sampled=any(feasible_to_find(nodes, each.percentage_of_nodes_to_score) < nodes for each in profiles),
         )
-    )

@@ -8,10 +8,10 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
+from restow.application.policies import read_scheduler_config
 from restow.cli.daemon_process import daemon_log, run_daemon
 from restow.cli.election_flags import election_problems
 from restow.cli.flag_checks import HIGHEST_PORT, server_problems
-from restow.cli.policy_files import read_scheduler_config
 from restow.cli.scheduler_flags import SchedulerFlags
 from restow.cli.scheduler_settings import process_settings, scheduler_settings, shown_settings, with_file
 from restow.cli.unheeded_flags import ignored_flags

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import App, Group, Parameter
 
+from restow.cli.feedback import timed
 from restow.cli.flag_values import duration
 from restow.cli.options import PATHS, Now, PolicyConfigFile, TableOrJson, Verbosity, time_span
-from restow.cli.progress import told
 from restow.errors import InputError
 
 if TYPE_CHECKING:
-    from restow.cli.simulation_inputs import Asked
+    from restow.application.simulation_inputs import Asked
 
 _SIMULATE = """Examples:
   restow simulate -f scenario.yaml
@@ -109,9 +109,9 @@ def simulate(
     see what a policy does to it. Nothing outside is read or changed, and the same input with the same seed has the same
     result. Exit status: 3 if an expectation fails.
     """
+    from restow.application.simulation_inputs import Asked
     from restow.cli.simulating import SimulationRequest
     from restow.cli.simulating import simulate as run
-    from restow.cli.simulation_inputs import Asked
 
     if replay is not None:
         others = [filename, policy_config_file, for_, until, now, seed, compare, seeds]
@@ -167,7 +167,7 @@ def check(*, filename: Scenarios = None, output: TableOrJson = "table", verbose:
     from restow.cli import file_findings
     from restow.simulating.scenarios.reading import check_file
 
-    with told("check", verbose):
+    with timed("check", verbose):
         found = file_findings.examine(filename or [], check_file, "scenario")
     file_findings.write(found, output, _FINDINGS, file_findings.advice)
     return found.status

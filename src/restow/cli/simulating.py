@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from restow.application.simulation_inputs import Asked, collect_garbage, named_in_errors, read_inputs, staging_of
+from restow.application.simulation_record import recorded_inputs
+from restow.cli.feedback import Terminal
 from restow.cli.options import STDIN
 from restow.cli.output import write, write_bytes
-from restow.cli.progress import Timings, working
-from restow.cli.simulation_inputs import Asked, collect_garbage, named_in_errors, read_inputs, staging_of
 from restow.cli.simulation_progress import simulating
-from restow.cli.simulation_record import recorded_inputs
-from restow.cli.streams import warn
 from restow.errors import InputError
 from restow.reporting.json import indented_json
 from restow.reporting.simulation_document import SimulationResult
@@ -37,21 +36,21 @@ class SimulationRequest:
 
 def simulate(request: SimulationRequest) -> int:
     """Run a simulation and write what came of it; returns the exit status. InputError for whatever cannot be used."""
-    clock = Timings()
+    feedback = Terminal()
     if (*request.asked.paths, request.policy).count(STDIN) > 1:
         raise InputError("standard input (-) can be read only once")
-    with clock.phase("load"), working("reading the scenario"):
-        inputs = read_inputs(request.asked)
-        staging = staging_of(inputs, request.policy)
+    with feedback.timings.phase("load"), feedback.working("reading the scenario"):
+        inputs = read_inputs(request.asked, feedback)
+        staging = staging_of(inputs, request.policy, feedback)
     naming = named_in_errors(staging.policy or inputs.name)
     collect_garbage()
-    with clock.phase("simulate"), simulating(inputs.ending.duration) as tick, naming:
+    with feedback.timings.phase("simulate"), simulating(inputs.ending.duration) as tick, naming:
         play = begin(staging.scenario, staging.cast, inputs.now)
         finished = run_out(staging.scenario, play, inputs.ending, tick)
     names = RunNames(inputs.name, staging.policy, recorded_inputs(request.asked.paths, request.policy, inputs.folder))
     _write(simulation_result(staging.scenario, finished, names), request.output)
     if request.verbose:
-        warn(clock.lines())
+        feedback.warn(feedback.timings.lines())
     return FAILED_EXPECTATION if any(each.outcome == "failed" for each in finished.verdicts) else 0
 
 

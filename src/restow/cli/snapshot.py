@@ -58,11 +58,11 @@ def snapshot(
     A snapshot holds only what decisions read, so a plan from it equals a plan from the whole cluster. It contains no
     environment variables, commands, Secrets or ConfigMaps, and no annotation that decisions do not read. With --usage it also holds what the nodes used, for strategies that go by usage.
     """
-    from restow.cli.inputs import ClusterSource
-    from restow.cli.progress import told
+    from restow.application.clusters import ClusterSource
+    from restow.cli.feedback import timed
     from restow.cli.snapshotting import Request, write_snapshot
 
-    with told("snapshot", verbose):
+    with timed("snapshot", verbose):
         asked = Request(
             where=ClusterSource(tuple(filename or ()), kubeconfig, context, no_size_limit),
             output=output,

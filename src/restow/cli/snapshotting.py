@@ -12,9 +12,9 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, BinaryIO
 
-from restow.cli.inputs import ClusterSource, check_inputs, origin_of
+from restow.application.clusters import ClusterSource, check_inputs, origin_of
+from restow.cli.feedback import working
 from restow.cli.options import STDIN
-from restow.cli.progress import working
 from restow.cli.streams import warn
 from restow.cluster.left_out import left_out_notes
 from restow.cluster.usage_columns import KIND as USAGE
@@ -77,7 +77,7 @@ def write_snapshot(request: Request) -> None:
 def _read(where: ClusterSource) -> tuple[CompactCluster, str]:
     cluster = CompactCluster()
     if where.is_live:
-        from restow.cli.live_inputs import live_origin, read_into
+        from restow.application.live_clusters import live_origin, read_into
         from restow.live.kinds import METRICS, READ
 
         api_server, notes = read_into(cluster, (*READ, *METRICS), where.kubeconfig, where.context)

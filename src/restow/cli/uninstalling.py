@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 from restow.cli.output import write_bytes
-from restow.cli.streams import warn, warn_of_libraries
+from restow.cli.streams import warn
 from restow.client.connection import connect
 from restow.client.transport import Api
 from restow.errors import InputError
@@ -60,7 +60,6 @@ def remove_operator(request: Request) -> int:
     """Do it and tell; returns the exit status. InputError where nothing can be begun, ClientError for what cannot be read."""
     if not request.yes and not _can_ask(request):
         raise InputError("there is no terminal to ask at: add --yes to remove everything")
-    warn_of_libraries()
     return asyncio.run(_remove(request))
 
 

@@ -7,11 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from restow.cli.inputs import ClusterSource
-from restow.cli.policy_files import read_policy_file
+from restow.application.clusters import ClusterSource
+from restow.application.policies import read_policy_file
+from restow.application.usage_range import usage_seconds, usage_step
 from restow.cli.pressure_check import listed_nodes
-from restow.cli.streams import warn_of_libraries
-from restow.cli.usage_range import usage_seconds, usage_step
 from restow.client.connection import connect, open_session
 from restow.client.credentials import Endpoint
 from restow.client.prometheus import Answer, QueryError, query_history
@@ -101,7 +100,6 @@ def ask_for_usage(wanted: UsageRequest, where: ClusterSource, nodes: Sequence[st
 
     Samples belong to the nodes whose names and, in a live cluster, addresses their instance labels have.
     """
-    warn_of_libraries()
     series: list[UsageSeries] = []
     notes: list[str] = []
     for query, found in zip(wanted.queries, asyncio.run(_ask(wanted, where, nodes)), strict=True):

@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from restow.cli.streams import warn_of_libraries
 from restow.client.connection import connect
 from restow.client.server_version import server_minor
 from restow.cluster.left_out import left_out_notes
@@ -90,7 +89,6 @@ def _read_with_version(
     sink: ListSink, kinds: Sequence[str], kubeconfig: str | None, context: str | None
 ) -> tuple[str, list[str], int | None]:
     """What ``read_into`` returns, and the server's minor version."""
-    warn_of_libraries()
     read = asyncio.run(_read(sink, kinds, kubeconfig, context))
     return (
         urlsplit(read.server).netloc,

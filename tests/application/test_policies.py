@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from builders.policies import PLUGINS
-from restow.cli.policy_files import policy_view, read_policy_file
+from restow.application.policies import policy_view, read_policy_file
 from restow.policies.fallbacks import Fallbacks
 from restow.policies.lint import lint_policy
 
@@ -17,7 +17,7 @@ def bundled():
 
 
 def test_it_is_the_example():
-    installed = Path(__file__).parents[2] / "src" / "restow" / "cli" / "default-policy.yaml"
+    installed = Path(__file__).parents[2] / "src" / "restow" / "application" / "default-policy.yaml"
     assert installed.read_bytes() == EXAMPLE.read_bytes()
 
 
@@ -30,7 +30,7 @@ def test_it_says_that_it_is_bundled():
 
 def test_its_text_is_made_only_where_it_is_shown(monkeypatch):
     """A table does not show it; a policy of 20,000 profiles has a text that takes half a minute."""
-    monkeypatch.setattr("restow.cli.policy_files.understood", lambda *_: "made")
+    monkeypatch.setattr("restow.application.policies.understood", lambda *_: "made")
     view = policy_view(bundled())
     assert view.text() == "made"
 

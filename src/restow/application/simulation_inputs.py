@@ -9,11 +9,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from restow.cli.inputs import instant
-from restow.cli.named_files import file_bytes, file_name
-from restow.cli.options import STDIN
-from restow.cli.policy_files import PolicyFile, read_policy_file
-from restow.cli.streams import warn
+from restow.application.clusters import instant
+from restow.application.feedback import Feedback
+from restow.application.named_files import file_bytes, file_name
+from restow.application.policies import PolicyFile, read_policy_file
 from restow.cluster.snapshot import ClusterStore
 from restow.descheduling.planning import placement_of
 from restow.errors import InputError, problem_lines
@@ -29,6 +28,7 @@ from restow.simulating.scenarios.reading import API_VERSION, KIND, is_scenario, 
 from restow.simulating.scenarios.running import Ending
 from restow.simulating.scenarios.scenario import Descheduling, Scenario
 from restow.sources.manifests import read_manifests
+from restow.sources.reading import STDIN
 from restow.sources.sizes import Sizes
 
 _EVERY: Final = 5 * MINUTE
@@ -83,7 +83,7 @@ class Staging:
     policy: str
 
 
-def read_inputs(asked: Asked) -> Inputs:
+def read_inputs(asked: Asked, feedback: Feedback) -> Inputs:
     """Read the scenario and the dumps, and warn of what is odd; InputError for whatever cannot be used."""
     if not asked.paths:
         raise InputError("say what to simulate: -f scenario.yaml, or a dump of a cluster")
@@ -94,20 +94,20 @@ def read_inputs(asked: Asked) -> Inputs:
     start = (*scenario.start, *(each for path, objects in dumps.items() for each in _manifests(path, objects)))
     seed = scenario.seed if asked.seed is None else asked.seed
     ending = _ending(asked, scenario, name)
-    warn(problem_lines([str(each) for each in scenario.findings if each.severity == "warning"]))
+    feedback.warn(problem_lines([str(each) for each in scenario.findings if each.severity == "warning"]))
     return Inputs(
         replace(scenario, start=start, seed=seed), name, folder, named is not None, ending, _begin(asked, scenario)
     )
 
 
-def staging_of(inputs: Inputs, policy: str | None) -> Staging:
+def staging_of(inputs: Inputs, policy: str | None, feedback: Feedback) -> Staging:
     """Return the scenario with the policy of a file in place of its own; a dump alone has a descheduler in any case.
 
     InputError where a file that is named cannot be used.
     """
     # A simulation shows what a descheduler would do, even with a policy that does nothing.
     file = read_policy_file(policy, Fallbacks(), load_document)
-    warn(problem_lines(file.loaded.warnings))
+    feedback.warn(problem_lines(file.loaded.warnings))
     scenario = inputs.scenario
     if policy is not None or not inputs.is_written:
         scenario = replace(scenario, descheduling=_descheduling(scenario.descheduling, file))

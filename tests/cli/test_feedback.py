@@ -6,7 +6,7 @@ import io
 import sys
 import threading
 
-from restow.cli import progress
+from restow.cli import feedback
 
 
 class Terminal(io.StringIO):
@@ -29,7 +29,7 @@ class Terminal(io.StringIO):
 def test_work_that_is_done_at_once_shows_nothing(monkeypatch):
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
-    with progress.working("reading"):
+    with feedback.working("reading"):
         pass
     assert terminal.getvalue() == ""
 
@@ -37,9 +37,9 @@ def test_work_that_is_done_at_once_shows_nothing(monkeypatch):
 def test_longer_work_is_shown_until_it_is_done(monkeypatch):
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
-    monkeypatch.setattr(progress, "_PATIENCE", 0)
+    monkeypatch.setattr(feedback, "_DELAY", 0)
     monkeypatch.setenv("TERM", "xterm")
-    with progress.working("reading"):
+    with feedback.working("reading"):
         assert terminal.shown.wait(timeout=30)
     assert terminal.getvalue().endswith("\x1b[?25h\r\x1b[1A\x1b[2K")
 
@@ -47,9 +47,9 @@ def test_longer_work_is_shown_until_it_is_done(monkeypatch):
 def test_what_is_worked_on_is_shown_and_not_obeyed(monkeypatch):
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
-    monkeypatch.setattr(progress, "_PATIENCE", 0)
+    monkeypatch.setattr(feedback, "_DELAY", 0)
     monkeypatch.setenv("TERM", "xterm")
-    with progress.working("reading \x1b]0;owned\x07 [red]a"):
+    with feedback.working("reading \x1b]0;owned\x07 [red]a"):
         assert terminal.shown.wait(timeout=30)
     assert "\x1b]0" not in terminal.getvalue()
     assert "[red]a" in terminal.getvalue()
@@ -58,7 +58,7 @@ def test_what_is_worked_on_is_shown_and_not_obeyed(monkeypatch):
 def test_nothing_is_written_into_a_file(monkeypatch):
     file = io.StringIO()
     monkeypatch.setattr(sys, "stderr", file)
-    monkeypatch.setattr(progress, "_PATIENCE", 0)
-    with progress.working("reading"):
+    monkeypatch.setattr(feedback, "_DELAY", 0)
+    with feedback.working("reading"):
         pass
     assert file.getvalue() == ""

@@ -19,7 +19,7 @@ from restow.scheduling.plugins.resources.measured_usage import measured_usage
 from restow.sources.kubectl import USAGE
 
 if TYPE_CHECKING:
-    from restow.cli.inputs import LoadedCluster
+    from restow.application.clusters import LoadedCluster
     from restow.descheduling.cycle import Cycle
     from restow.policies.policy import Policy
 

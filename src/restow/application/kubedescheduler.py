@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, replace
 from typing import Final
 
-from restow.cli.inputs import ClusterSource, check_inputs, read_cluster
-from restow.cli.named_files import file_bytes, file_name
-from restow.cli.policy_files import PolicyFile
-from restow.cli.streams import warn
+from restow.application.clusters import ClusterSource, check_inputs, read_cluster
+from restow.application.feedback import Feedback
+from restow.application.named_files import file_bytes, file_name
+from restow.application.policies import PolicyFile
 from restow.cluster.snapshot import Cluster
 from restow.descheduling.registry import plugins
 from restow.descheduling.usage_sources import usage_schemas
@@ -44,14 +43,14 @@ def read_kubedescheduler(path: str) -> KubeDescheduler:
     return read_resource(file_bytes(path), file_name(path))
 
 
-def policy_in(cluster: Cluster, resource: KubeDescheduler, path: str) -> PolicyFile:
+def policy_in(cluster: Cluster, resource: KubeDescheduler, path: str, feedback: Feedback) -> PolicyFile:
     """The policy that an operator would write for a resource in a cluster; its notices are told."""
-    done = outcome(resource, path, facts_of(cluster), images=("", ""), prometheus_url=_PROMETHEUS)
+    done = outcome(resource, path, facts_of(cluster), feedback, images=("", ""), prometheus_url=_PROMETHEUS)
     if done.action != "apply":
         raise InputError(f"{file_name(path)}: {nothing_runs(resource)}, so there is nothing to plan")
     if resource.spec.mode == "Predictive":
         told = "spec.mode is Predictive: these moves are logged and not made; Automatic makes them"
-        warn([f"{file_name(path)}: {told}"])
+        feedback.warn([f"{file_name(path)}: {told}"])
     # The lines of a text that nobody has seen help nobody: its warnings are among the notices.
     document = read_policy_document(done.policy.encode(), file_name(path))
     return PolicyFile(
@@ -60,7 +59,13 @@ def policy_in(cluster: Cluster, resource: KubeDescheduler, path: str) -> PolicyF
 
 
 def outcome(
-    resource: KubeDescheduler, path: str, facts: Facts, *, images: tuple[str, str], prometheus_url: str
+    resource: KubeDescheduler,
+    path: str,
+    facts: Facts,
+    feedback: Feedback,
+    *,
+    images: tuple[str, str],
+    prometheus_url: str,
 ) -> Desired:
     """What should be there for a resource, whose notices are told; InputError with every reason why nothing can be."""
     namespace = resource.metadata.namespace or NAMESPACE
@@ -68,7 +73,7 @@ def outcome(
     done = desired(resource, facts, Installation(image, namespace, prometheus_url, soft_tainter_image))
     if done.problems:
         raise InputError(*(f"{file_name(path)}: {each.message}" for each in done.problems))
-    warn(f"{file_name(path)}: {each.message}" for each in done.notices)
+    feedback.warn(f"{file_name(path)}: {each.message}" for each in done.notices)
     return done
 
 
@@ -78,25 +83,32 @@ def nothing_runs(resource: KubeDescheduler) -> str:
     return f"with spec.managementState {resource.spec.management_state} the operator {what}"
 
 
-def render_objects(asked: RenderRequest) -> None:
-    """Write the objects as YAML; InputError with every reason why there are none."""
+def objects_of(asked: RenderRequest, feedback: Feedback) -> list[str]:
+    """The objects as YAML documents; InputError with every reason why there are none."""
     check_inputs(ClusterSource(asked.cluster), asked.resource)
     resource = read_kubedescheduler(asked.resource)
-    done = outcome(resource, asked.resource, _facts(asked), images=asked.images, prometheus_url=asked.prometheus_url)
+    done = outcome(
+        resource,
+        asked.resource,
+        _facts(asked, feedback),
+        feedback,
+        images=asked.images,
+        prometheus_url=asked.prometheus_url,
+    )
     if done.action != "apply":
-        warn([f"{file_name(asked.resource)}: {nothing_runs(resource)}"])
-    sys.stdout.write("---\n".join(map(write_yaml, done.objects)))
+        feedback.warn([f"{file_name(asked.resource)}: {nothing_runs(resource)}"])
+    return list(map(write_yaml, done.objects))
 
 
-def _facts(asked: RenderRequest) -> Facts:
+def _facts(asked: RenderRequest, feedback: Feedback) -> Facts:
     """What is known of the cluster; where it is none, that the policy protects less than an operator's is told."""
     known = Facts()
     if asked.cluster:
-        found = read_cluster(ClusterSource(asked.cluster))
-        warn(found.notes)
+        found = read_cluster(ClusterSource(asked.cluster), feedback)
+        feedback.warn(found.notes)
         known = facts_of(found.cluster)
     else:
-        warn(
+        feedback.warn(
             [
                 "without --cluster the policy does not exclude namespaces such as openshift-monitoring; the operator's does"
             ]

@@ -7,13 +7,13 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from restow.cli.options import STDIN
-from restow.cli.progress import working
+from restow.application.feedback import Feedback
 from restow.errors import InputError
 from restow.kube.timestamps import SECOND, format_time, parse_time
 from restow.reporting.wording import counted
 from restow.scheduling.loop.missing_data import KINDS
 from restow.sources.kubectl import printing
+from restow.sources.reading import STDIN
 
 if TYPE_CHECKING:
     from restow.cluster.snapshot import Cluster
@@ -78,21 +78,21 @@ def check_inputs(where: ClusterSource, *others: str | None) -> None:
         raise InputError("standard input (-) can be read only once; put the other input into a file")
 
 
-def read_cluster(where: ClusterSource, *, usage: bool = False) -> LoadedCluster:
-    """The cluster; of a live one also what metrics.k8s.io serves, where ``usage`` is asked for.
+def read_cluster(where: ClusterSource, feedback: Feedback, *, usage: bool = False) -> LoadedCluster:
+    """The cluster; with ``usage`` also what metrics.k8s.io serves of a live one.
 
     InputError for what cannot be read or reached, ClientError for what goes wrong between here and the API server.
     """
     if where.is_live:
-        from restow.cli.live_inputs import live_origin, read_live_cluster
+        from restow.application.live_clusters import live_origin, read_live_cluster
 
-        with working("reading the live cluster"):
+        with feedback.working("reading the live cluster"):
             cluster, api_server, notes = read_live_cluster(where.kubeconfig, where.context, usage=usage)
         return LoadedCluster(cluster, live_origin(api_server), notes, api_server)
 
     from restow.sources.documents import load_cluster
 
-    with working("reading the cluster"):
+    with feedback.working("reading the cluster"):
         cluster, report = load_cluster(where.inputs, limited=not where.no_size_limit)
     return LoadedCluster(cluster, origin_of(where, report.origin()), report.notes())
 

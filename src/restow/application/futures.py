@@ -19,7 +19,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any
 
-from restow.cli.simulation_inputs import Staging, collect_garbage, named_in_errors
+from restow.application.simulation_inputs import Staging, collect_garbage, named_in_errors
 from restow.simulating.scenarios.futures import Future, future_of
 from restow.simulating.scenarios.running import Ending
 

@@ -6,11 +6,10 @@ import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from restow.cli.options import STDIN
 from restow.errors import InputError
 from restow.reporting.simulation_document import InputFile, SimulationInputs
 from restow.simulating.scenarios.folder import Folder
-from restow.sources.reading import input_files
+from restow.sources.reading import STDIN, input_files
 
 
 def recorded_inputs(paths: Sequence[str], policy: str | None, folder: Folder) -> SimulationInputs:

@@ -1,14 +1,13 @@
-"""What a plan is asked for with, and the way from there to the decision: plan and explain take the same steps."""
+"""From a request for a plan to the decision: plan and explain take the same steps."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from restow.cli.inputs import ClusterSource, LoadedCluster, check_inputs, instant, read_cluster
-from restow.cli.missing_usage import scores_by_usage, unmeasured_nodes
-from restow.cli.policy_files import PolicyFile, asked_policy, read_scheduler_config
-from restow.cli.progress import Timings, working
-from restow.cli.streams import warn
+from restow.application.clusters import ClusterSource, LoadedCluster, check_inputs, instant, read_cluster
+from restow.application.feedback import Feedback
+from restow.application.missing_usage import scores_by_usage, unmeasured_nodes
+from restow.application.policies import PolicyFile, asked_policy, read_scheduler_config
 from restow.descheduling.cycle import Cycle
 from restow.descheduling.planning import decided, placement_of, steering_of
 from restow.errors import InputError, problem_lines
@@ -39,7 +38,7 @@ class PlanRequest:
 
 @dataclass(slots=True, frozen=True)
 class PlanContext:
-    """A question with all that it names: read, checked, and its warnings told."""
+    """What a plan is made from: everything that the request names, read and checked."""
 
     found: LoadedCluster
     policy: PolicyFile
@@ -66,52 +65,54 @@ class PlanContext:
             raise InputError(f"{self.policy.name}: {error}") from error
 
 
-def plan_context(plan_request: PlanRequest, clock: Timings) -> PlanContext:
+def plan_context(plan_request: PlanRequest, feedback: Feedback) -> PlanContext:
     """Read what a question names, the cluster in the phase ``load``; InputError for whatever cannot be used."""
     check_inputs(plan_request.where, plan_request.policy, plan_request.configuration, plan_request.kubedescheduler)
     now = instant(plan_request.now)
-    asked = asked_policy(plan_request.policy, plan_request.kubedescheduler, plan_request.fallbacks)
+    asked = asked_policy(plan_request.policy, plan_request.kubedescheduler, plan_request.fallbacks, feedback)
     configuration = read_scheduler_config(plan_request.configuration)
-    warn(problem_lines(configuration.warnings))
-    with clock.phase("load"):
+    feedback.warn(problem_lines(configuration.warnings))
+    with feedback.timings.phase("load"):
         usage = asked.collects_usage or scores_by_usage(configuration.profiles)
-        found = read_cluster(plan_request.where, usage=usage)
+        found = read_cluster(plan_request.where, feedback, usage=usage)
         if asked.collects_usage:
             found = found.with_usage_at(now)
-    warn([*found.notes, *unmeasured_nodes(found, configuration.profiles)])
+    feedback.warn([*found.notes, *unmeasured_nodes(found, configuration.profiles)])
     policy = asked.of(found.cluster)
-    with clock.phase("load"):
-        found = _with_usage(found, plan_request.where, policy.loaded.policy, now)
+    with feedback.timings.phase("load"):
+        found = _with_usage(found, plan_request.where, policy.loaded.policy, now, feedback)
     placement = placement_of(plan_request.placement, policy.loaded.policy)
-    steering = _steering(plan_request, placement, policy.loaded.policy)
+    steering = _steering(plan_request, placement, policy.loaded.policy, feedback)
     return PlanContext(found, policy, placement, steering, configuration, now)
 
 
-def _with_usage(found: LoadedCluster, where: ClusterSource, policy: Policy, now: int) -> LoadedCluster:
+def _with_usage(
+    found: LoadedCluster, where: ClusterSource, policy: Policy, now: int, feedback: Feedback
+) -> LoadedCluster:
     """The cluster with what the queries come to that the policy asks: now, or, of a dump, as it has stored them."""
     if not queries_of(policy):
         return found
     if not found.is_live:
-        return _with_stored_results(found, policy, now)
-    from restow.cli.live_inputs import read_usage
+        return _with_stored_results(found, policy, now, feedback)
+    from restow.application.live_clusters import read_usage
 
-    with working("asking for usage"):
+    with feedback.working("asking for usage"):
         usage = read_usage(where.kubeconfig, where.context, policy)
     return replace(found, cluster=replace(found.cluster, usage=usage))
 
 
-def _with_stored_results(found: LoadedCluster, policy: Policy, now: int) -> LoadedCluster:
+def _with_stored_results(found: LoadedCluster, policy: Policy, now: int, feedback: Feedback) -> LoadedCluster:
     from restow.cluster.stored_usage import stored_results
 
     cycles = policy.restow.usage.cycles_in_all if policy.restow.usage is not None else 1
     usage = stored_results(found.cluster, queries_of(policy), now // SECOND, cycles, source=PROMETHEUS)
     if usage:
         newest = max(int(each.times[-1]) for result in usage.values() for each in result.samples)
-        warn([f"the policy's queries come to what is stored, measured up to {format_time(newest * SECOND)}"])
+        feedback.warn([f"the policy's queries come to what is stored, measured up to {format_time(newest * SECOND)}"])
     return replace(found, cluster=replace(found.cluster, usage=usage))
 
 
-def _steering(plan_request: PlanRequest, placement: Placement, policy: Policy) -> SteeringMode:
+def _steering(plan_request: PlanRequest, placement: Placement, policy: Policy, feedback: Feedback) -> SteeringMode:
     """How replacements are brought to their targets; a live cluster is asked where the policy leaves it to that."""
     where, wanted = plan_request.where, policy.restow.steering
     if (
@@ -121,8 +122,8 @@ def _steering(plan_request: PlanRequest, placement: Placement, policy: Policy) -
         or wanted not in (SteeringSetting.AUTO, SteeringSetting.NOMINATE)
     ):
         return steering_of(plan_request.steering, policy)
-    from restow.cli.live_inputs import ask_for_steering
+    from restow.application.live_clusters import ask_for_steering
 
     steering, sentence = ask_for_steering(where.kubeconfig, where.context)
-    warn([sentence])
+    feedback.warn([sentence])
     return steering

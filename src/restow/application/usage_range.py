@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from restow.cli.flag_values import duration
 from restow.errors import InputError
-from restow.kube.duration import SECOND
+from restow.kube.duration import SECOND, parse_duration
 from restow.kube.excerpts import excerpt
 
 #: A day in five minutes: whatever the range, a series has no more samples.
@@ -18,7 +17,7 @@ _LONGEST: Final = 366 * 24 * 3600
 def usage_seconds(text: str) -> int:
     """Return how many seconds a range has; InputError where it cannot be used."""
     try:
-        seconds = duration(text) // SECOND
+        seconds = parse_duration(text) // SECOND
     except ValueError as error:
         raise InputError(f"--usage {excerpt(text)}: {error}; write a duration such as 24h") from error
     if not _MINUTE <= seconds <= _LONGEST:

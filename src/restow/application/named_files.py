@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from restow.cli.options import STDIN
 from restow.errors import InputError
 from restow.small_files import read_small, read_small_file
+from restow.sources.reading import STDIN
 
 
 def file_bytes(path: str) -> bytes:

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files
 
-from restow.cli.named_files import file_bytes, file_name
-from restow.cli.streams import warn
+from restow.application.feedback import Feedback
+from restow.application.named_files import file_bytes, file_name
 from restow.cluster.snapshot import Cluster
 from restow.descheduling.registry import plugins
 from restow.descheduling.usage_sources import usage_schemas
@@ -58,7 +58,7 @@ class AskedPolicy:
 
 def read_policy_file(path: str | None, fallbacks: Fallbacks, load: PolicyLoader = load_strictly) -> PolicyFile:
     """The policy at a path, or the bundled one; InputError where it cannot be read or is refused."""
-    text = files("restow.cli").joinpath(BUNDLED).read_bytes() if path is None else file_bytes(path)
+    text = files("restow.application").joinpath(BUNDLED).read_bytes() if path is None else file_bytes(path)
     name = BUNDLED if path is None else file_name(path)
     document = with_fallbacks(read_policy_document(text, name), fallbacks)
     return PolicyFile(name, path is None, document, load(document, plugins(), usage_schemas()))
@@ -73,20 +73,22 @@ def policy_view(file: PolicyFile) -> PolicyView:
     return PolicyView(file.name, file.bundled, strategies, partial(understood, file.document, policy))
 
 
-def asked_policy(policy: str | None, kubedescheduler: str | None, fallbacks: Fallbacks) -> AskedPolicy:
-    """Read the file that was named, or the bundled policy, and tell its warnings; InputError where it is refused."""
+def asked_policy(
+    policy: str | None, kubedescheduler: str | None, fallbacks: Fallbacks, feedback: Feedback
+) -> AskedPolicy:
+    """Read the file that was named, or the bundled policy, and report its warnings; InputError where it is refused."""
     if kubedescheduler is None:
         file = read_policy_file(policy, fallbacks)
-        warn(problem_lines(file.loaded.warnings))
+        feedback.warn(problem_lines(file.loaded.warnings))
         return AskedPolicy(collects_kubernetes_metrics(file.loaded.policy), lambda _: file)
     if policy is not None or fallbacks != Fallbacks():
         raise InputError(f"--kubedescheduler says what the policy is; leave {_other_says(policy)} out")
 
-    from restow.cli.kubedescheduler import policy_in, read_kubedescheduler
+    from restow.application.kubedescheduler import policy_in, read_kubedescheduler
 
     resource = read_kubedescheduler(kubedescheduler)
     # What utilization goes by is what pods request, or Prometheus.
-    return AskedPolicy(collects_usage=False, of=lambda cluster: policy_in(cluster, resource, kubedescheduler))
+    return AskedPolicy(collects_usage=False, of=lambda cluster: policy_in(cluster, resource, kubedescheduler, feedback))
 
 
 def _other_says(policy: str | None) -> str:

@@ -11,9 +11,8 @@ from typing import Any, Final
 
 import msgspec
 
-from restow.cli.named_files import file_name
-from restow.cli.options import STDIN
-from restow.cli.policy_files import read_policy_file
+from restow.application.named_files import file_name
+from restow.application.policies import read_policy_file
 from restow.descheduling.registry import plugins
 from restow.descheduling.replaying import check_plugins_enabled
 from restow.descheduling.saved_plan import read_plan
@@ -28,6 +27,7 @@ from restow.policies.understood import decided_document
 from restow.running.applying import Order
 from restow.scheduling.configuration.load import load_scheduler_configuration
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerProfile
+from restow.sources.reading import STDIN
 
 _DIGEST: Final = re.compile(r"sha256:[0-9a-fA-F]{64}")
 

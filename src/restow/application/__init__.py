@@ -1,0 +1,1 @@
+"""What commands do: read inputs, plan, explain, schedule, simulate, compare, apply. Returns results and prints nothing."""
