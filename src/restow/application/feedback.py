@@ -7,7 +7,7 @@ imports restow finds them in the result.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -51,6 +51,10 @@ class Feedback(Protocol):
         """Show what the block does, where somebody watches."""
         ...
 
+    def simulating(self, duration: int) -> AbstractContextManager[Callable[[int], None]]:
+        """Show how much of a run of ``duration`` nanoseconds is over; the block calls the function with that."""
+        ...
+
 
 @dataclass(slots=True)
 class Collected:
@@ -66,3 +70,7 @@ class Collected:
     def working(self, what: str) -> AbstractContextManager[None]:  # noqa: ARG002 - a ``Feedback``
         """Show nothing."""
         return nullcontext()
+
+    def simulating(self, duration: int) -> AbstractContextManager[Callable[[int], None]]:  # noqa: ARG002 - as above
+        """Show nothing."""
+        return nullcontext(lambda _: None)

@@ -46,8 +46,8 @@ def collect_garbage() -> None:
 
 
 @dataclass(slots=True, frozen=True)
-class Asked:
-    """Which runs are asked for, as it was written."""
+class ScenarioRequest:
+    """Which scenario to run, and for how long; as a user writes it."""
 
     paths: tuple[str, ...]
     #: Nanoseconds.
@@ -83,20 +83,20 @@ class Staging:
     policy: str
 
 
-def read_inputs(asked: Asked, feedback: Feedback) -> Inputs:
+def read_inputs(request: ScenarioRequest, feedback: Feedback) -> Inputs:
     """Read the scenario and the dumps, and warn of what is odd; InputError for whatever cannot be used."""
-    if not asked.paths:
+    if not request.paths:
         raise InputError("say what to simulate: -f scenario.yaml, or a dump of a cluster")
-    named, dumps = _sorted_out(asked.paths)
+    named, dumps = _sorted_out(request.paths)
     folder = Folder(Path(named or "").parent)
-    name = ", ".join(asked.paths) if named is None else file_name(named)
+    name = ", ".join(request.paths) if named is None else file_name(named)
     scenario = read_scenario(_NOTHING if named is None else file_bytes(named), name, folder)
     start = (*scenario.start, *(each for path, objects in dumps.items() for each in _manifests(path, objects)))
-    seed = scenario.seed if asked.seed is None else asked.seed
-    ending = _ending(asked, scenario, name)
+    seed = scenario.seed if request.seed is None else request.seed
+    ending = _ending(request, scenario, name)
     feedback.warn(problem_lines([str(each) for each in scenario.findings if each.severity == "warning"]))
     return Inputs(
-        replace(scenario, start=start, seed=seed), name, folder, named is not None, ending, _begin(asked, scenario)
+        replace(scenario, start=start, seed=seed), name, folder, named is not None, ending, _begin(request, scenario)
     )
 
 
@@ -130,19 +130,19 @@ def _descheduling(written: Descheduling | None, file: PolicyFile) -> Deschedulin
     )
 
 
-def _begin(asked: Asked, scenario: Scenario) -> int:
+def _begin(request: ScenarioRequest, scenario: Scenario) -> int:
     """When the run begins: at a whole second, as objects and results have times."""
-    begins = scenario.begins if asked.now is None and scenario.begins is not None else instant(asked.now)
+    begins = scenario.begins if request.now is None and scenario.begins is not None else instant(request.now)
     return begins // SECOND * SECOND
 
 
-def _ending(asked: Asked, scenario: Scenario, name: str) -> Ending:
-    duration = scenario.duration if asked.duration is None else asked.duration
-    if duration is None and not asked.until_stable:
+def _ending(request: ScenarioRequest, scenario: Scenario, name: str) -> Ending:
+    duration = scenario.duration if request.duration is None else request.duration
+    if duration is None and not request.until_stable:
         raise InputError(f"{name} does not say how long to simulate; use --for 24h or --until stable")
     if duration is not None and duration <= 0:
         raise InputError("--for must be more than 0")
-    return Ending(_LONGEST if duration is None else duration, asked.until_stable)
+    return Ending(_LONGEST if duration is None else duration, request.until_stable)
 
 
 def _sorted_out(paths: tuple[str, ...]) -> tuple[str | None, dict[str, list[dict[str, object]]]]:

@@ -1,4 +1,4 @@
-"""A comparison of policies, from what was asked for to what is written."""
+"""Policies compared: each runs in the same futures of a scenario."""
 
 from __future__ import annotations
 
@@ -7,20 +7,15 @@ from dataclasses import dataclass
 from typing import Final
 
 import restow
+from restow.application.feedback import Feedback
 from restow.application.futures import Runs, cores, make_all
-from restow.application.simulation_inputs import Asked, Inputs, Staging, read_inputs, staging_of
-from restow.cli.feedback import Terminal
-from restow.cli.options import STDIN
-from restow.cli.output import write, write_bytes
-from restow.cli.simulation_progress import simulating
+from restow.application.simulation_inputs import Inputs, ScenarioRequest, Staging, read_inputs, staging_of
 from restow.errors import InputError
 from restow.kube.timestamps import SECOND, format_time
 from restow.reporting.comparison_document import Comparison, ComparisonMetadata
 from restow.reporting.comparison_result import comparison
-from restow.reporting.comparison_table import print_comparison
-from restow.reporting.json import indented_json
-from restow.reporting.terminal import shown
 from restow.simulating.scenarios.futures import Future
+from restow.sources.reading import STDIN
 
 #: How many futures there are unless somebody says.
 FUTURES: Final = 20
@@ -28,33 +23,28 @@ FUTURES: Final = 20
 
 @dataclass(slots=True, frozen=True)
 class ComparisonRequest:
-    """What was asked for, as it was written."""
+    """Which scenario to run, and the paths of the policies; the others are compared with the first."""
 
-    asked: Asked
+    scenario: ScenarioRequest
     policies: tuple[str, ...]
-    futures: int
-    output: str
-    verbose: int
+    #: How many futures each policy runs in.
+    futures: int = FUTURES
 
 
-def compare(request: ComparisonRequest, processes: int | None = None) -> int:
-    """Run each policy in each future and write what came of them; InputError for whatever cannot be used.
+def compare(request: ComparisonRequest, feedback: Feedback, processes: int | None = None) -> Comparison:
+    """Run each policy in each future; InputError for anything in the request that cannot be used.
 
     ``processes`` is how many run at a time (None: one for each core); the result is the same.
     """
     _check(request)
-    feedback = Terminal()
     with feedback.timings.phase("load"), feedback.working("reading the scenario"):
-        inputs = read_inputs(request.asked, feedback)
+        inputs = read_inputs(request.scenario, feedback)
         stagings = tuple(staging_of(inputs, each, feedback) for each in request.policies)
     first = inputs.scenario.seed
     runs = Runs(stagings, tuple(range(first, first + request.futures)), inputs.ending, inputs.now)
-    with feedback.timings.phase("simulate"), simulating(len(runs) * inputs.ending.duration) as tick:
+    with feedback.timings.phase("simulate"), feedback.simulating(len(runs) * inputs.ending.duration) as tick:
         found = make_all(runs, processes or cores(), tick)
-    _write(_result(inputs, runs, found), request.output)
-    if request.verbose:
-        feedback.warn(feedback.timings.lines())
-    return 0
+    return _result(inputs, runs, found)
 
 
 def _check(request: ComparisonRequest) -> None:
@@ -62,7 +52,7 @@ def _check(request: ComparisonRequest) -> None:
         raise InputError("--compare takes two policies or more, each once: --compare today.yaml proposed.yaml")
     if request.futures < 1:
         raise InputError("--seeds must be 1 or more")
-    if (*request.asked.paths, *request.policies).count(STDIN) > 1:
+    if (*request.scenario.paths, *request.policies).count(STDIN) > 1:
         raise InputError("standard input (-) can be read only once")
 
 
@@ -82,14 +72,3 @@ def _result(inputs: Inputs, runs: Runs, found: Sequence[Sequence[Future]]) -> Co
 
 def _placement(staging: Staging) -> str:
     return staging.scenario.descheduling.placement if staging.scenario.descheduling else ""
-
-
-def _write(result: Comparison, output: str) -> None:
-    if output == "json":
-        write_bytes(indented_json(result) + b"\n")
-    elif output == "html":
-        from restow.reporting.html.comparison import form
-
-        write_bytes(form(result))
-    else:
-        write(shown(lambda console: print_comparison(result, console)))

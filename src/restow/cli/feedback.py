@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING
 
@@ -32,6 +32,12 @@ class Terminal:
     def working(self, what: str) -> AbstractContextManager[None]:
         """Show ``what`` with a spinner while the block runs."""
         return working(what)
+
+    def simulating(self, duration: int) -> AbstractContextManager[Callable[[int], None]]:
+        """Show how much of a run is over."""
+        from restow.cli.simulation_progress import simulating
+
+        return simulating(duration)
 
 
 @contextmanager

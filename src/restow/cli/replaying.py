@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from shlex import quote
 from typing import Final
@@ -11,12 +11,10 @@ import msgspec
 from msgspec import Struct
 
 import restow
+from restow.application.feedback import Feedback
 from restow.application.named_files import file_name
-from restow.application.simulation_inputs import Asked, Inputs, Staging, collect_garbage, read_inputs, staging_of
+from restow.application.simulation_inputs import Inputs, ScenarioRequest, Staging, read_inputs, staging_of
 from restow.application.simulation_record import check_unchanged
-from restow.cli.feedback import Terminal
-from restow.cli.output import write_pieces
-from restow.cli.simulation_progress import simulating
 from restow.errors import InputError
 from restow.kube.timestamps import SECOND, format_time
 from restow.reporting.simulation_document import MadeEviction, SimulationInputs, SimulationMetadata
@@ -34,12 +32,22 @@ _KIND: Final = "SimulationResult"
 
 @dataclass(slots=True, frozen=True)
 class ReplayRequest:
-    """What was asked for, as it was written."""
+    """Which run to make again, and until when."""
 
+    #: The path of a result.
     result: str
     #: Nanoseconds since the start of the run.
     at: int | None
-    verbose: int
+
+
+@dataclass(slots=True, frozen=True)
+class ReplayedCluster:
+    """The cluster as it was at that moment."""
+
+    #: The dump, in pieces.
+    dump: Iterable[bytes]
+    #: Sentences: what the dump holds, and how to ask what the descheduler decides then.
+    advice: Sequence[str]
 
 
 class _Headed(Struct, frozen=True):
@@ -56,26 +64,21 @@ class _Recorded(Struct, frozen=True, rename="camel"):
     evictions: tuple[MadeEviction, ...]
 
 
-def replay(request: ReplayRequest) -> None:
-    """Make a run again and write the cluster as it was; InputError where that is not the same run any more."""
-    feedback = Terminal()
+def replay(request: ReplayRequest, feedback: Feedback) -> ReplayedCluster:
+    """Make a run again, up to a moment; InputError where that is not the same run any more."""
     name = file_name(request.result)
     with feedback.timings.phase("load"), feedback.working("reading the scenario"):
         recorded = _recorded(request.result, name)
         at = _moment(request.at, recorded, name)
         check_unchanged(recorded.inputs, name)
         inputs, staging = _read(recorded, at, feedback)
-    collect_garbage()
-    with feedback.timings.phase("simulate"), simulating(at) as tick:
+    with feedback.timings.phase("simulate"), feedback.simulating(at) as tick:
         play = begin(staging.scenario, staging.cast, inputs.now)
         # What happens at that moment has not happened yet.
         for now in advance(play, inputs.now + at - 1):
             tick(now - inputs.now)
     _check_same(play, recorded, at, name)
-    write_pieces(dump(play.simulation.store))
-    feedback.warn(_advice(play, staging, recorded.inputs.policy, at))
-    if request.verbose:
-        feedback.warn(feedback.timings.lines())
+    return ReplayedCluster(dump(play.simulation.store), _advice(play, staging, recorded.inputs.policy, at))
 
 
 def _recorded(path: str, name: str) -> _Recorded:
@@ -97,9 +100,9 @@ def _moment(at: int | None, recorded: _Recorded, name: str) -> int:
     return at
 
 
-def _read(recorded: _Recorded, at: int, feedback: Terminal) -> tuple[Inputs, Staging]:
+def _read(recorded: _Recorded, at: int, feedback: Feedback) -> tuple[Inputs, Staging]:
     metadata, made = recorded.metadata, recorded.inputs
-    inputs = read_inputs(Asked(made.filenames, max(at, 1), False, metadata.begins, metadata.seed), feedback)
+    inputs = read_inputs(ScenarioRequest(made.filenames, max(at, 1), False, metadata.begins, metadata.seed), feedback)
     return inputs, staging_of(inputs, made.policy, feedback)
 
 

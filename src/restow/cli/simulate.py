@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from cyclopts import App, Group, Parameter
 
@@ -12,7 +12,13 @@ from restow.cli.options import PATHS, Now, PolicyConfigFile, TableOrJson, Verbos
 from restow.errors import InputError
 
 if TYPE_CHECKING:
-    from restow.application.simulation_inputs import Asked
+    from restow.application.simulation_inputs import ScenarioRequest
+    from restow.cli.feedback import Terminal
+    from restow.reporting.comparison_document import Comparison
+    from restow.reporting.simulation_document import SimulationResult
+
+#: The exit status of a run that is not as expected.
+FAILED_EXPECTATION: Final = 3
 
 _SIMULATE = """Examples:
   restow simulate -f scenario.yaml
@@ -109,9 +115,7 @@ def simulate(
     see what a policy does to it. Nothing outside is read or changed, and the same input with the same seed has the same
     result. Exit status: 3 if an expectation fails.
     """
-    from restow.application.simulation_inputs import Asked
-    from restow.cli.simulating import SimulationRequest
-    from restow.cli.simulating import simulate as run
+    from restow.application.simulation_inputs import ScenarioRequest
 
     if replay is not None:
         others = [filename, policy_config_file, for_, until, now, seed, compare, seeds]
@@ -119,12 +123,12 @@ def simulate(
         _refuse(not is_alone, "--replay makes the run of RESULT again; leave everything but --at out")
         return _replay(replay, at, verbose)
     _refuse(at is not None, "--at goes with --replay: --replay run.json --at 3h")
-    asked = Asked(tuple(filename or ()), for_, until == "stable", now, seed)
+    scenario = ScenarioRequest(tuple(filename or ()), for_, until == "stable", now, seed)
     if compare is not None:
         _refuse(policy_config_file is not None, "--compare names the policies; leave --policy-config-file out")
-        return _compare(asked, compare, seeds, output, verbose)
+        return _compare(scenario, compare, seeds, output, verbose)
     _refuse(seeds is not None, "--seeds goes with --compare; one run has --seed")
-    return run(SimulationRequest(asked, policy_config_file, output, verbose))
+    return _simulate(scenario, policy_config_file, output, verbose)
 
 
 def _refuse(is_odd: bool, sentence: str) -> None:  # noqa: FBT001 - as an assertion
@@ -133,17 +137,81 @@ def _refuse(is_odd: bool, sentence: str) -> None:  # noqa: FBT001 - as an assert
         raise InputError(sentence)
 
 
+def _simulate(scenario: ScenarioRequest, policy: str | None, output: str, verbose: int) -> int:
+    from restow.application.simulation_inputs import collect_garbage
+    from restow.cli.feedback import Terminal
+    from restow.cli.simulating import SimulationRequest
+    from restow.cli.simulating import simulate as run
+
+    collect_garbage()
+    feedback = Terminal()
+    result = run(SimulationRequest(scenario, policy), feedback)
+    _write_result(result, output)
+    _warn_of_timings(feedback, verbose)
+    return FAILED_EXPECTATION if result.summary.failed else 0
+
+
 def _replay(result: str, at: int | None, verbose: int) -> int:
+    from restow.application.simulation_inputs import collect_garbage
+    from restow.cli.feedback import Terminal
+    from restow.cli.output import write_pieces
     from restow.cli.replaying import ReplayRequest, replay
 
-    replay(ReplayRequest(result, at, verbose))
+    collect_garbage()
+    feedback = Terminal()
+    replayed = replay(ReplayRequest(result, at), feedback)
+    write_pieces(replayed.dump)
+    feedback.warn(replayed.advice)
+    _warn_of_timings(feedback, verbose)
     return 0
 
 
-def _compare(asked: Asked, policies: list[str], seeds: int | None, output: str, verbose: int) -> int:
+def _compare(scenario: ScenarioRequest, policies: list[str], seeds: int | None, output: str, verbose: int) -> int:
     from restow.cli.comparing import FUTURES, ComparisonRequest, compare
+    from restow.cli.feedback import Terminal
 
-    return compare(ComparisonRequest(asked, tuple(policies), FUTURES if seeds is None else seeds, output, verbose))
+    feedback = Terminal()
+    request = ComparisonRequest(scenario, tuple(policies), FUTURES if seeds is None else seeds)
+    _write_comparison(compare(request, feedback), output)
+    _warn_of_timings(feedback, verbose)
+    return 0
+
+
+def _warn_of_timings(feedback: Terminal, verbose: int) -> None:
+    if verbose:
+        feedback.warn(feedback.timings.lines())
+
+
+def _write_result(result: SimulationResult, output: str) -> None:
+    from restow.cli.output import write, write_bytes
+    from restow.reporting.json import indented_json
+    from restow.reporting.simulation_table import print_simulation
+    from restow.reporting.terminal import shown
+
+    if output == "json":
+        write_bytes(indented_json(result) + b"\n")
+    elif output == "html":
+        from restow.reporting.html.simulation import form
+
+        write_bytes(form(result))
+    else:
+        write(shown(lambda console: print_simulation(result, console)))
+
+
+def _write_comparison(result: Comparison, output: str) -> None:
+    from restow.cli.output import write, write_bytes
+    from restow.reporting.comparison_table import print_comparison
+    from restow.reporting.json import indented_json
+    from restow.reporting.terminal import shown
+
+    if output == "json":
+        write_bytes(indented_json(result) + b"\n")
+    elif output == "html":
+        from restow.reporting.html.comparison import form
+
+        write_bytes(form(result))
+    else:
+        write(shown(lambda console: print_comparison(result, console)))
 
 
 Scenarios = Annotated[
