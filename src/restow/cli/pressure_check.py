@@ -12,12 +12,10 @@ from restow.cli.pressure_inputs import PrometheusAccess, mark_of, share_of
 from restow.cli.streams import warn
 from restow.client.connection import connect, open_session
 from restow.client.credentials import Endpoint
-from restow.client.listing import all_objects
 from restow.client.prometheus import Answer, QueryError, query
 from restow.client.transport import Api
-from restow.kube.objects import Unreadable
 from restow.pressure.checking import check
-from restow.pressure.known_nodes import NODES
+from restow.pressure.known_nodes import list_nodes
 from restow.pressure.nodes import MarkedNode
 from restow.pressure.rules import Rule, RuleFile, read_rules
 from restow.reporting.json import indented_json
@@ -58,7 +56,9 @@ async def _ask(request: Request, endpoint: Endpoint, file: RuleFile) -> tuple[li
         warn(api.endpoint.warnings)
         prometheus = Api(endpoint, session, None)
         answers = [await _query(prometheus, rule, file) for rule in file.rules]
-        return answers, await listed_nodes(api)
+        nodes, unreadable = await list_nodes(api)
+        warn(unreadable)
+        return answers, nodes
 
 
 async def _query(prometheus: Api, rule: Rule, file: RuleFile) -> Answer:
@@ -66,11 +66,3 @@ async def _query(prometheus: Api, rule: Rule, file: RuleFile) -> Answer:
         return await query(prometheus, rule.query)
     except QueryError as error:
         raise file.query_refused(rule, str(error)) from error
-
-
-async def listed_nodes(api: Api) -> list[MarkedNode]:
-    """The nodes of a cluster, as far as samples and marks go; one that cannot be read is told and left out."""
-    nodes = await all_objects(api, NODES)
-    unreadable = [each for each in nodes if isinstance(each, Unreadable)]
-    warn(f"node {each.metadata.name} cannot be read: {each.why}" for each in unreadable)
-    return [each for each in nodes if not isinstance(each, Unreadable)]

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import sys
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from restow.cli.options import PATHS, Context, Filename, Kubeconfig, NoSizeLimit, Verbosity
+from restow.cli.options import PATHS, STDIN, Context, Filename, Kubeconfig, NoSizeLimit, Verbosity
+
+if TYPE_CHECKING:
+    from restow.sources.compact import CompactCluster
 
 EXAMPLES = """Examples:
   restow snapshot -o cluster.json.gz
@@ -59,13 +63,15 @@ def snapshot(
     environment variables, commands, Secrets or ConfigMaps, and no annotation that decisions do not read. With --usage it also holds what the nodes used, for strategies that go by usage.
     """
     from restow.application.clusters import ClusterSource
-    from restow.cli.feedback import timed
-    from restow.cli.snapshotting import Request, write_snapshot
+    from restow.cli.feedback import Terminal, timed
+    from restow.cli.snapshotting import SnapshotRequest, read_snapshot
 
+    feedback = Terminal()
     with timed("snapshot", verbose):
-        asked = Request(
+        file = None if output == STDIN else output
+        request = SnapshotRequest(
             where=ClusterSource(tuple(filename or ()), kubeconfig, context, no_size_limit),
-            output=output,
+            output=file,
             usage=usage,
             url=prometheus_url,
             token_file=prometheus_token_file,
@@ -74,4 +80,15 @@ def snapshot(
             memory_query=memory_query,
             policy=policy_config_file,
         )
-        write_snapshot(asked)
+        found = read_snapshot(request, feedback)
+        with feedback.working("writing the snapshot"):
+            written = _write_to_stdout(found.cluster) if file is None else [found.save(file)]
+        feedback.warn(written)
+
+
+def _write_to_stdout(cluster: CompactCluster) -> list[str]:
+    """Write to stdout, of which nothing is to be said."""
+    sys.stdout.flush()
+    cluster.write(sys.stdout.buffer)
+    sys.stdout.buffer.flush()
+    return []

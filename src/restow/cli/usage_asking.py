@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from restow.application.clusters import ClusterSource
+from restow.application.feedback import Feedback
 from restow.application.policies import read_policy_file
 from restow.application.usage_range import usage_seconds, usage_step
-from restow.cli.pressure_check import listed_nodes
 from restow.client.connection import connect, open_session
 from restow.client.credentials import Endpoint
 from restow.client.prometheus import Answer, QueryError, query_history
@@ -24,6 +24,7 @@ from restow.plain_text import some
 from restow.policies.fallbacks import Fallbacks
 from restow.policies.policy import PROMETHEUS
 from restow.policies.usage_section import queries_of
+from restow.pressure.known_nodes import list_nodes
 from restow.pressure.nodes import index_of
 from restow.pressure.samples import NodeRanges, ranges
 from restow.reporting.wording import counted
@@ -95,14 +96,14 @@ def _policy_queries(path: str | None) -> list[RangeQuery]:
     return [RangeQuery(SHARE, each.text, f"{file.name}: metricsUtilization.prometheus.query") for each in queries]
 
 
-def ask_for_usage(wanted: UsageRequest, where: ClusterSource, nodes: Sequence[str]) -> UsageAnswer:
+def ask_for_usage(wanted: UsageRequest, where: ClusterSource, nodes: Sequence[str], feedback: Feedback) -> UsageAnswer:
     """Ask Prometheus; InputError for a query that it refuses, ClientError where it does not answer.
 
     Samples belong to the nodes whose names and, in a live cluster, addresses their instance labels have.
     """
     series: list[UsageSeries] = []
     notes: list[str] = []
-    for query, found in zip(wanted.queries, asyncio.run(_ask(wanted, where, nodes)), strict=True):
+    for query, found in zip(wanted.queries, asyncio.run(_ask(wanted, where, nodes, feedback)), strict=True):
         series += [packed(node, query.resource, _stored(query, each)) for node, each in found.series.items()]
         notes += _notes(query, found, len(nodes))
     return UsageAnswer(series, notes)
@@ -113,8 +114,10 @@ def _stored(query: RangeQuery, series: Series) -> Series:
     return series if query.resource == SHARE else rounded(series)
 
 
-async def _ask(wanted: UsageRequest, where: ClusterSource, nodes: Sequence[str]) -> list[NodeRanges]:
-    index = await _live_index(where, nodes) if where.is_live else {name: at for at, name in enumerate(nodes)}
+async def _ask(
+    wanted: UsageRequest, where: ClusterSource, nodes: Sequence[str], feedback: Feedback
+) -> list[NodeRanges]:
+    index = await _live_index(where, nodes, feedback) if where.is_live else {name: at for at, name in enumerate(nodes)}
     found = []
     async with open_session() as session:
         prometheus = replace(Api(wanted.prometheus, session, None), time_out=_TIME_OUT)
@@ -124,10 +127,11 @@ async def _ask(wanted: UsageRequest, where: ClusterSource, nodes: Sequence[str])
     return found
 
 
-async def _live_index(where: ClusterSource, nodes: Sequence[str]) -> dict[str, int]:
+async def _live_index(where: ClusterSource, nodes: Sequence[str], feedback: Feedback) -> dict[str, int]:
     """The position of each node of the snapshot by its names and addresses; some may have come or gone meanwhile."""
     async with connect(where.kubeconfig, where.context) as api:
-        listed = await listed_nodes(api)
+        listed, unreadable = await list_nodes(api)
+        feedback.warn(unreadable)
     position = {name: at for at, name in enumerate(nodes)}
     return {word: position[listed[at].name] for word, at in index_of(listed).items() if listed[at].name in position}
 

@@ -16,6 +16,7 @@ from msgspec import structs
 from restow.client.back_off import BackOff
 from restow.client.errors import ClientError, Forbidden, missing_right
 from restow.client.following import Changed, Current, Interrupted, Listed, Removed, WatchEvent, follow
+from restow.client.listing import all_objects
 from restow.client.resources import RESOURCES
 from restow.client.transport import Api
 from restow.kube.objects import Unreadable
@@ -28,6 +29,14 @@ NODES: Final = structs.replace(RESOURCES["Node"], type=MarkedNode)
 _SILENCE: Final = 75.0
 #: Pauses between tries where nodes may not be listed: rights may be changed at any time.
 _REFUSED: Final = BackOff(first=1.0, cap=30.0)
+
+
+async def list_nodes(api: Api) -> tuple[list[MarkedNode], list[str]]:
+    """List the nodes of a cluster, as far as samples and marks go; a sentence for each that cannot be read and is left out."""
+    nodes = await all_objects(api, NODES)
+    unreadable = [each for each in nodes if isinstance(each, Unreadable)]
+    sentences = [f"node {each.metadata.name} cannot be read: {each.why}" for each in unreadable]
+    return [each for each in nodes if not isinstance(each, Unreadable)], sentences
 
 
 def refusal(error: ClientError, verbs: Sequence[str]) -> str:
