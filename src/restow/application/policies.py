@@ -16,10 +16,11 @@ from restow.cluster.snapshot import Cluster
 from restow.descheduling.registry import plugins
 from restow.descheduling.usage_sources import usage_schemas
 from restow.documents.document import Document
+from restow.documents.findings import Finding
 from restow.errors import InputError, problem_lines
 from restow.policies.enclosed import read_policy_document
 from restow.policies.fallbacks import Fallbacks, with_fallbacks
-from restow.policies.load import LoadedPolicy, load_strictly
+from restow.policies.load import LoadedPolicy, convert_policy, load_strictly
 from restow.policies.policy import collects_kubernetes_metrics
 from restow.policies.schema import Plugins
 from restow.policies.understood import understood
@@ -62,6 +63,11 @@ def read_policy_file(path: str | None, fallbacks: Fallbacks, load: PolicyLoader 
     name = BUNDLED if path is None else file_name(path)
     document = with_fallbacks(read_policy_document(text, name), fallbacks)
     return PolicyFile(name, path is None, document, load(document, plugins(), usage_schemas()))
+
+
+def converted_policy(path: str) -> tuple[str, list[Finding]]:
+    """The v1alpha2 policy that does what the file does, and what of it had no effect; InputError where it is refused."""
+    return convert_policy(file_bytes(path), file_name(path), plugins(), usage_schemas())
 
 
 def policy_view(file: PolicyFile) -> PolicyView:

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from msgspec import Struct
 from rich.text import Text
 
-from restow.application.named_files import file_bytes, file_name
-from restow.cli.options import STDIN
+from restow.application.findings import CheckedFiles
 from restow.cli.output import write_bytes
 from restow.descheduling.plan import API_VERSION
-from restow.documents.findings import DocumentError, Finding, Severity
-from restow.errors import InputError, first_problems
-from restow.installed_packages import UnusablePackageError
+from restow.documents.findings import Finding, Severity
+from restow.errors import first_problems
 from restow.plain_text import printable
 from restow.reporting.json import indented_json
 from restow.reporting.terminal import console
@@ -25,9 +23,6 @@ from restow.reporting.wording import counted
 UNUSABLE: Final = 2
 _COLOURS: Final[dict[Severity, str]] = {"error": "red", "warning": "yellow", "note": "dim"}
 _NARROWEST: Final = 30
-
-#: Returns what there is to say of a file, given its text and name; or raises InputError.
-Check = Callable[[bytes, str], list[Finding]]
 
 
 class Summary(Struct, frozen=True):
@@ -48,48 +43,14 @@ class FileFindings(Struct, frozen=True, rename="camel"):
     summary: Summary
 
 
-class CheckedFiles(Struct, frozen=True):
-    """The findings of some files."""
-
-    files: tuple[str, ...]
-    findings: tuple[Finding, ...]
-
-    @property
-    def status(self) -> int:
-        """The exit status: 2 if there is an error."""
-        return UNUSABLE if any(each.severity == "error" for each in self.findings) else 0
-
-    @property
-    def strict_status(self) -> int:
-        """The exit status where warnings count too: 2 if there is an error, 1 if there is a warning."""
-        return self.status or int(any(each.severity == "warning" for each in self.findings))
-
-    def of(self, file: str) -> list[Finding]:
-        """Return what was found in one file."""
-        return [each for each in self.findings if each.file == file]
+def exit_status(checked: CheckedFiles) -> int:
+    """Return 2 if there is an error."""
+    return UNUSABLE if checked.has("error") else 0
 
 
-def examine(paths: Sequence[str], check: Check, what: str) -> CheckedFiles:
-    """Check every file, which is a ``what``; one that cannot be read is a finding too. InputError without files."""
-    if not paths:
-        raise InputError(f"say which {what}: a file, several, or - for standard input")
-    if paths.count(STDIN) > 1:
-        raise InputError("standard input (-) can be read only once")
-    unique = tuple(dict.fromkeys(paths))
-    findings = [finding for path in unique for finding in _examine(path, check)]
-    return CheckedFiles(tuple(map(file_name, unique)), tuple(findings))
-
-
-def _examine(path: str, check: Check) -> list[Finding]:
-    try:
-        return check(file_bytes(path), file_name(path))
-    except DocumentError as error:
-        return list(error.findings)
-    except UnusablePackageError:
-        raise
-    except InputError as error:
-        message = str(error).removeprefix(f"{file_name(path)}: ")
-        return [Finding(file_name(path), 1, "error", "", message)]
+def strict_exit_status(checked: CheckedFiles) -> int:
+    """Return 2 if there is an error, 1 if there is a warning."""
+    return exit_status(checked) or int(checked.has("warning"))
 
 
 def write(checked: CheckedFiles, output: str, kind: str, lines: Callable[[CheckedFiles, int], Iterator[Text]]) -> None:

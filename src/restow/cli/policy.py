@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from functools import partial
 from typing import Annotated
 
 from cyclopts import App, Parameter
@@ -44,17 +43,13 @@ def validate(*files: _File, output: TableOrJson = "table", verbose: Verbosity = 
     comes with file, line and field. Also finds a policy inside a ConfigMap or Helm values. Exit status: 0 if every file
     is valid, otherwise 2.
     """
+    from restow.application.findings import validate_policies
     from restow.cli import file_findings
-    from restow.descheduling.registry import plugins
-    from restow.descheduling.usage_sources import usage_schemas
-    from restow.policies.load import validate_strictly
 
     with timed("validate", verbose):
-        found = file_findings.examine(
-            files, partial(validate_strictly, plugins=plugins(), sources=usage_schemas()), "policy"
-        )
+        found = validate_policies(files)
     file_findings.write(found, output, _FINDINGS, file_findings.validity)
-    return found.status
+    return file_findings.exit_status(found)
 
 
 _LINT = f"""Examples:
@@ -71,15 +66,13 @@ def lint(*files: _File, strict: _Strict = False, output: TableOrJson = "table", 
     Errors are what restow policy validate reports, warnings what does not do what it says, notes what is seldom intended.
     Exit status: 2 if there are errors, with --strict 1 if there are warnings, otherwise 0.
     """
+    from restow.application.findings import lint_policies
     from restow.cli import file_findings
-    from restow.descheduling.registry import plugins
-    from restow.descheduling.usage_sources import usage_schemas
-    from restow.policies.lint import lint_policy
 
     with timed("lint", verbose):
-        found = file_findings.examine(files, partial(lint_policy, plugins=plugins(), sources=usage_schemas()), "policy")
+        found = lint_policies(files)
     file_findings.write(found, output, _FINDINGS, file_findings.advice)
-    return found.strict_status if strict else found.status
+    return file_findings.strict_exit_status(found) if strict else file_findings.exit_status(found)
 
 
 _CONVERT = """Examples:
@@ -95,14 +88,11 @@ def convert(file: _File, /, *, verbose: Verbosity = 0) -> None:
     A v1alpha2 policy is written unchanged. Comments are lost. Settings that had no effect are left out and listed on
     stderr.
     """
-    from restow.application.named_files import file_bytes, file_name
+    from restow.application.policies import converted_policy
     from restow.cli.streams import warn
-    from restow.descheduling.registry import plugins
-    from restow.descheduling.usage_sources import usage_schemas
     from restow.errors import problem_lines
-    from restow.policies.load import convert_policy
 
     with timed("convert", verbose):
-        text, findings = convert_policy(file_bytes(file), file_name(file), plugins(), usage_schemas())
+        text, findings = converted_policy(file)
     warn(problem_lines(findings))
     sys.stdout.write(text)

@@ -232,10 +232,10 @@ def check(*, filename: Scenarios = None, output: TableOrJson = "table", verbose:
     Errors are what cannot be used, warnings what never happens, notes what is worth knowing. Exit status: 2 if there are
     errors, otherwise 0.
     """
+    from restow.application.findings import check_scenarios
     from restow.cli import file_findings
-    from restow.simulating.scenarios.reading import check_file
 
     with timed("check", verbose):
-        found = file_findings.examine(filename or [], check_file, "scenario")
+        found = check_scenarios(filename or [])
     file_findings.write(found, output, _FINDINGS, file_findings.advice)
-    return found.status
+    return file_findings.exit_status(found)
