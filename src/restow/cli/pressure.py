@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
@@ -20,6 +20,10 @@ from restow.cli.pressure_options import (
     Token,
     Url,
 )
+
+if TYPE_CHECKING:
+    from restow.cli.feedback import Terminal
+    from restow.pressure.checking import PressureCheck
 
 _RUN = """Examples:
   restow pressure -r rule.yaml --prometheus-url http://prometheus:9090 --dry-run
@@ -77,10 +81,10 @@ def check(
     Asks Prometheus each query once, and the cluster for its nodes. A sample belongs to the node whose InternalIP, Hostname
     or name its instance label has, with or without a port. Nodes of the control plane are left out.
     """
-    from restow.cli.feedback import timed
-    from restow.cli.pressure_check import Request, answer
-    from restow.cli.pressure_inputs import PrometheusAccess
+    from restow.cli.feedback import Terminal, timed
+    from restow.cli.pressure_check import PressureCheckRequest, PrometheusAccess, check_rules
 
+    feedback = Terminal()
     access = PrometheusAccess(
         url=prometheus_url,
         token_file=prometheus_token_file,
@@ -90,17 +94,21 @@ def check(
         headers=tuple(prometheus_header or ()),
     )
     with timed("check", verbose):
-        answer(
-            Request(
-                rules=rules,
-                prometheus=access,
-                label=label,
-                most=max_share,
-                output=output,
-                kubeconfig=kubeconfig,
-                context=context,
-            )
-        )
+        request = PressureCheckRequest(rules, access, label, max_share, kubeconfig, context)
+        _print_check(check_rules(request, feedback), output, feedback)
+
+
+def _print_check(found: PressureCheck, output: str, feedback: Terminal) -> None:
+    from restow.cli.output import write_bytes
+    from restow.reporting.json import indented_json
+    from restow.reporting.pressure_table import check_warnings, print_check
+    from restow.reporting.terminal import console
+
+    feedback.warn(check_warnings(found))
+    if output == "json":
+        write_bytes(indented_json(found) + b"\n")
+    else:
+        print_check(found, console())
 
 
 _PUSH = """Examples:
