@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from restow.cli.app import app
-from restow.cli.pressure_options import canonical
+from restow.cli.pressure_flags import canonical
 from restow.cli.pressure_run import settings_of
 from restow.client.leadership import Timing
 from restow.errors import InputError

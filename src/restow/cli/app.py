@@ -17,7 +17,7 @@ from restow.cli import (
     plan,
     policy,
     pressure,
-    pressure_options,
+    pressure_flags,
     release,
     run,
     schedule,
@@ -93,7 +93,7 @@ def _canonical(arguments: Sequence[str]) -> list[str]:
     if arguments and arguments[0] == "scheduler":
         return ["scheduler", *scheduler.canonical(arguments[1:])]
     if arguments and arguments[0] == "pressure":
-        return ["pressure", *pressure_options.canonical(arguments[1:])]
+        return ["pressure", *pressure_flags.canonical(arguments[1:])]
     return list(arguments)
 
 

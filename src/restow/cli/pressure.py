@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import App, Parameter
 
+from restow.cli.flag_values import duration
 from restow.cli.options import PATHS, Context, TableOrJson, Verbosity
-from restow.cli.pressure_flags import PressureFlags
-from restow.cli.pressure_options import (
+from restow.cli.pressure_flags import (
     Authorities,
     Certificate,
     Headers,
     Key,
     Kubeconfig,
     Label,
+    PressureFlags,
     Rules,
     Share,
     Token,
     Url,
 )
+from restow.errors import InputError
+from restow.kube.duration import SECOND
 
 if TYPE_CHECKING:
+    import threading
+    from collections.abc import Callable
+
     from restow.cli.feedback import Terminal
     from restow.pressure.checking import PressureCheck
+    from restow.pressure.pushing import Gateway
 
 _RUN = """Examples:
   restow pressure -r rule.yaml --prometheus-url http://prometheus:9090 --dry-run
@@ -151,14 +159,73 @@ def push(
     meminfo: _Meminfo = "/proc/meminfo",
     dry_run: _DryRun = False,
     verbose: Verbosity = 0,
-) -> int:
+) -> None:
     """Push how much memory this node has left to a Pushgateway, as the kubelet counts it.
 
     That is the machine's memory less the working set of the root cgroup (v1 or v2): the figure by which the kubelet evicts
     pods. Run it on each node: once from cron, or with --interval as a DaemonSet.
     """
-    from restow.cli.feedback import timed
-    from restow.cli.pushing import push_memory
+    import socket
+    from pathlib import Path
 
+    from restow.cli.feedback import timed
+    from restow.pressure.pushing import METRIC, node_memory
+
+    def available() -> int:
+        return node_memory(Path(cgroup_root), Path(meminfo)).available
+
+    node = instance or socket.gethostname()
     with timed("pressure push", verbose):
-        return push_memory(gateway, instance, interval, cgroup_root, meminfo, dry_run=dry_run)
+        if dry_run:
+            sys.stdout.write(f'{METRIC}{{instance="{node}"}} {available()}\n')
+        else:
+            _push(_gateway_at(gateway, node), _seconds(interval), available)
+
+
+def _push(gateway: Gateway, seconds: float | None, available: Callable[[], int]) -> None:
+    """Push once, or each so many seconds until a signal ends it."""
+    from restow.cli.streams import warn
+    from restow.pressure.pushing import keep_pushing
+
+    if seconds is None:
+        gateway.push(available())
+        return
+    # What can never be measured is an error at once, not a warning at each push.
+    available()
+    keep_pushing(gateway, available, seconds, _stopping(), lambda sentence: warn([sentence]))
+
+
+def _gateway_at(url: str | None, instance: str) -> Gateway:
+    from restow.client.proxies import is_http, split_user
+    from restow.pressure.pushing import Gateway
+    from restow.redaction import without_secrets
+
+    if not url:
+        raise InputError("--gateway is missing: the URL of the Pushgateway, such as http://pushgateway:9091")
+    if not is_http(url):
+        raise InputError(f"--gateway {without_secrets(url)} is not a URL such as http://pushgateway:9091")
+    address, user = split_user(url)
+    return Gateway(address, instance, user)
+
+
+def _seconds(interval: str | None) -> float | None:
+    if not interval:
+        return None
+    try:
+        seconds = duration(interval) / SECOND
+    except ValueError as error:
+        raise InputError(f"--interval {interval}: {error}; write a duration such as 30s") from error
+    if seconds < 1:
+        raise InputError(f"--interval {interval} is less than a second")
+    return seconds
+
+
+def _stopping() -> threading.Event:
+    """Set by SIGTERM and SIGINT."""
+    import signal
+    import threading
+
+    stopping = threading.Event()
+    for each in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(each, lambda *_: stopping.set())
+    return stopping

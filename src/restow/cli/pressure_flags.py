@@ -1,13 +1,18 @@
-"""The flags of ``restow pressure`` itself: those of a dynamic scheduler in their short spelling, and those of every daemon."""
+"""The flags of ``restow pressure``: those of a dynamic scheduler in their short spelling, and those of every daemon.
+
+``restow pressure check`` shares some of them.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
-from cyclopts import Group, Parameter, Token
+import cyclopts
+from cyclopts import Group, Parameter
 
-from restow.cli import options, pressure_options
+from restow.cli import options
 from restow.cli.election_flags import ElectionFlags
 from restow.cli.flag_values import duration
 from restow.cli.options import ELECTION, LOGS, PATHS, FlagError
@@ -18,6 +23,31 @@ PROMETHEUS = Group("Prometheus", sort_key=2)
 API_SERVER = Group("API server", sort_key=3)
 PAGES = Group("Pages", sort_key=5)
 
+_RULES_HELP = "Rule file: the queries and their thresholds."
+_URL_HELP = "Prometheus, such as http://prometheus:9090; user and password may stand in front of the host."
+_TOKEN_FILE_HELP = "File with a bearer token for Prometheus, such as that of a service account."  # noqa: S105
+_AUTHORITIES_HELP = "File with the certificates of the authorities that a https:// Prometheus is checked against."
+_CERTIFICATE_HELP = "Our own certificate, for a https:// Prometheus that asks for one."
+_HEADER_HELP = "A header for Prometheus, such as 'X-Scope-OrgID: team-a'. Repeatable."
+_LABEL_HELP = "Label of a node under pressure; a taint has the same key and value."
+_SHARE_HELP = "Share of all nodes that one rule may mark; one that would mark more marks none."
+_KUBECONFIG_HELP = "Kubeconfig of the cluster. Default: KUBECONFIG, ~/.kube/config or the pod's service account."
+
+Rules = Annotated[str, PATHS, Parameter(name=["-r", "--rules"], metavar="FILE", help=_RULES_HELP)]
+Url = Annotated[str, Parameter(name=["--prometheus-url", "-prom"], metavar="URL", help=_URL_HELP)]
+Token = Annotated[str | None, PATHS, Parameter(metavar="FILE", help=_TOKEN_FILE_HELP)]
+Authorities = Annotated[str | None, PATHS, Parameter(metavar="FILE", help=_AUTHORITIES_HELP)]
+Certificate = Annotated[str | None, PATHS, Parameter(metavar="FILE", help=_CERTIFICATE_HELP)]
+Key = Annotated[str | None, PATHS, Parameter(metavar="FILE", help="The key of that certificate.")]
+Headers = Annotated[
+    list[str] | None, Parameter(name="--prometheus-header", metavar="HEADER", help=_HEADER_HELP, negative=())
+]
+Label = Annotated[str, Parameter(metavar="KEY=VALUE", help=_LABEL_HELP)]
+Share = Annotated[float, Parameter(metavar="SHARE", help=_SHARE_HELP)]
+Kubeconfig = Annotated[
+    str | None, PATHS, Parameter(name=["--kubeconfig", "-kubeconfig"], metavar="FILE", help=_KUBECONFIG_HELP)
+]
+
 
 def _seconds(text: str) -> int:
     """Nanoseconds of a duration, or of a number of seconds."""
@@ -25,7 +55,7 @@ def _seconds(text: str) -> int:
 
 
 def _time_span(name: str | list[str], meaning: str) -> Parameter:
-    def read(_: object, tokens: tuple[Token, ...]) -> int:
+    def read(_: object, tokens: tuple[cyclopts.Token, ...]) -> int:
         text = tokens[-1].value
         try:
             return _seconds(text)
@@ -48,8 +78,8 @@ def _time_span(name: str | list[str], meaning: str) -> Parameter:
 class PressureFlags(ElectionFlags):
     """What a daemon was started with; durations are nanoseconds."""
 
-    rules: Annotated[pressure_options.Rules, Parameter(group=RULES)]
-    prometheus_url: Annotated[pressure_options.Url, Parameter(group=PROMETHEUS)]
+    rules: Annotated[Rules, Parameter(group=RULES)]
+    prometheus_url: Annotated[Url, Parameter(group=PROMETHEUS)]
     interval: Annotated[int, _time_span(["-s", "--interval"], "Time between two rounds of queries; 10 is 10s.")] = (
         10 * SECOND
     )
@@ -60,17 +90,17 @@ class PressureFlags(ElectionFlags):
         Literal["clear", "stay"],
         Parameter(group=RULES, metavar="WHAT", help="What becomes of marks then: clear or stay."),
     ] = "clear"
-    label: Annotated[pressure_options.Label, Parameter(group=RULES)] = "status=presure"
-    max_share: Annotated[pressure_options.Share, Parameter(group=RULES)] = 0.5
+    label: Annotated[Label, Parameter(group=RULES)] = "status=presure"
+    max_share: Annotated[Share, Parameter(group=RULES)] = 0.5
     dry_run: Annotated[bool, Parameter(group=RULES, show_default=False, help="Judge and log, but write nothing.")] = (
         False
     )
-    prometheus_token_file: Annotated[pressure_options.Token, Parameter(group=PROMETHEUS)] = None
-    prometheus_ca_file: Annotated[pressure_options.Authorities, Parameter(group=PROMETHEUS)] = None
-    prometheus_cert_file: Annotated[pressure_options.Certificate, Parameter(group=PROMETHEUS)] = None
-    prometheus_key_file: Annotated[pressure_options.Key, Parameter(group=PROMETHEUS)] = None
-    prometheus_header: Annotated[pressure_options.Headers, Parameter(group=PROMETHEUS)] = None
-    kubeconfig: Annotated[pressure_options.Kubeconfig, Parameter(group=API_SERVER)] = None
+    prometheus_token_file: Annotated[Token, Parameter(group=PROMETHEUS)] = None
+    prometheus_ca_file: Annotated[Authorities, Parameter(group=PROMETHEUS)] = None
+    prometheus_cert_file: Annotated[Certificate, Parameter(group=PROMETHEUS)] = None
+    prometheus_key_file: Annotated[Key, Parameter(group=PROMETHEUS)] = None
+    prometheus_header: Annotated[Headers, Parameter(group=PROMETHEUS)] = None
+    kubeconfig: Annotated[Kubeconfig, Parameter(group=API_SERVER)] = None
     leader_elect_resource_name: Annotated[str, options.value(ELECTION, "NAME", "Name of the lease.")] = (
         "restow-pressure"
     )
@@ -95,3 +125,24 @@ class PressureFlags(ElectionFlags):
         "text"
     )
     v: Annotated[int, Parameter(name=["-v", "--v"], group=LOGS, metavar="N", help="Log verbosity, 0 to 4.")] = 0
+
+
+#: The short spellings, which Go's flags take with one hyphen or two, and with or without an equals sign.
+_SHORT: Final = {
+    "prom": "--prometheus-url",
+    "kubeconfig": "--kubeconfig",
+    "r": "--rules",
+    "s": "--interval",
+    "webaddr": "--listen",
+}
+
+
+def canonical(arguments: Sequence[str]) -> list[str]:
+    """Return the arguments after ``pressure`` with the long spelling of each option."""
+    return [_long(each) for each in arguments]
+
+
+def _long(argument: str) -> str:
+    name, equals, value = argument.partition("=")
+    known = _SHORT.get(name.lstrip("-")) if name.startswith("-") and not name.startswith("---") else None
+    return f"{known}{equals}{value}" if known is not None else argument
