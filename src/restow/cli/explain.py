@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from restow.cli.feedback import Terminal
     from restow.descheduling.explaining.explanation import NodeExplanation, PodExplanation
+    from restow.scheduler.explanation import Explanation
 
 app = App(
     name="explain",
@@ -179,8 +180,21 @@ def scheduling(
     Shows the queue that the pod is in, what it waits for, how its last attempt ended, and which plugin objects to which
     node. The scheduler has to run with --explain-pods, and the token needs the right to get /pods/NAMESPACE/NAME.
     """
-    from restow.cli.explaining_scheduling import Request, explain_scheduling
+    from restow.cli.explaining_scheduling import WaitingPodRequest, explained_scheduling
 
-    explain_scheduling(
-        Request(name, scheduler_url, scheduler_token_file, scheduler_ca_file, kubeconfig, context, output)
-    )
+    request = WaitingPodRequest(name, scheduler_url, scheduler_token_file, scheduler_ca_file, kubeconfig, context)
+    _print_scheduling(explained_scheduling(request), scheduler_url or "", output)
+
+
+def _print_scheduling(explanation: Explanation, url: str, output: str) -> None:
+    from restow.cli.output import write_bytes
+    from restow.reporting.explain_scheduling import scheduling_sections
+    from restow.reporting.json import indented_json
+    from restow.reporting.table import print_sections
+    from restow.reporting.terminal import console
+
+    if output == "json":
+        write_bytes(indented_json(explanation) + b"\n")
+        return
+    page = console()
+    print_sections(scheduling_sections(explanation, url.rstrip("/"), page.width), page)

@@ -1,4 +1,4 @@
-"""From the arguments of ``restow explain scheduling`` to its output: ask the scheduler, and report what it says."""
+"""Why a pod waits for a scheduler that runs: ask it, and where it does not know the pod, ask the API server."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ import asyncio
 import os
 import re
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 from msgspec import Struct
 
-from restow.cli.output import write_bytes
 from restow.client import objects
 from restow.client.connection import connect
 from restow.client.errors import ClientError, NotFound
@@ -18,10 +17,6 @@ from restow.client.resources import RESOURCES
 from restow.errors import InputError
 from restow.kube.excerpts import excerpt
 from restow.plain_text import printable
-from restow.reporting.explain_scheduling import scheduling_sections
-from restow.reporting.json import indented_json
-from restow.reporting.table import print_sections
-from restow.reporting.terminal import console
 from restow.scheduler.asking import NotWaitingError, WhereToAsk, endpoint_of, why_it_waits
 from restow.scheduler.explanation import Explanation
 
@@ -31,16 +26,19 @@ _OVER: Final = ("Succeeded", "Failed")
 
 
 @dataclass(slots=True, frozen=True)
-class Request:
-    """What was asked for, as it was written."""
+class WaitingPodRequest:
+    """Which pod is asked about, and which scheduler; as a user writes it."""
 
+    #: NAMESPACE/NAME.
     pod: str
+    #: Where the scheduler serves.
     url: str | None
-    token_file: str | None
-    ca_file: str | None
-    kubeconfig: str | None
-    context: str | None
-    output: Literal["table", "json"]
+    #: The path of a token for it; None: the token of the kubeconfig.
+    token_file: str | None = None
+    #: The path of the authorities of its certificate.
+    ca_file: str | None = None
+    kubeconfig: str | None = None
+    context: str | None = None
 
 
 class _Meta(Struct, frozen=True, rename="camel"):
@@ -62,8 +60,8 @@ class _Pod(Struct, frozen=True):
     status: _Status = _Status()
 
 
-def explain_scheduling(request: Request) -> None:
-    """Explain why a pod waits; InputError for whatever cannot be used or is no such pod, ClientError for who does not answer."""
+def explained_scheduling(request: WaitingPodRequest) -> Explanation:
+    """Explain why a pod waits; InputError where the request cannot be used, ClientError where nothing answers."""
     named = _POD.fullmatch(request.pod)
     if named is None:
         raise InputError(f"explain scheduling: {excerpt(request.pod)} is not of the form NAMESPACE/NAME")
@@ -73,15 +71,10 @@ def explain_scheduling(request: Request) -> None:
             "such as https://127.0.0.1:10259 beside kubectl port-forward",
             f"restow schedule --pod {request.pod} asks nobody, and decides on the cluster as it is now",
         )
-    found = asyncio.run(_asked(request, request.url, named[1], named[2]))
-    if request.output == "json":
-        write_bytes(indented_json(found) + b"\n")
-        return
-    page = console()
-    print_sections(scheduling_sections(found, request.url.rstrip("/"), page.width), page)
+    return asyncio.run(_asked(request, request.url, named[1], named[2]))
 
 
-async def _asked(request: Request, url: str, namespace: str, name: str) -> Explanation:
+async def _asked(request: WaitingPodRequest, url: str, namespace: str, name: str) -> Explanation:
     where = WhereToAsk(url, request.token_file, request.ca_file)
     endpoint = await endpoint_of(where, request.kubeconfig, request.context, os.environ)
     try:
@@ -90,7 +83,7 @@ async def _asked(request: Request, url: str, namespace: str, name: str) -> Expla
         raise await _instead(error, request, namespace, name) from error
 
 
-async def _instead(error: NotWaitingError, request: Request, namespace: str, name: str) -> Exception:
+async def _instead(error: NotWaitingError, request: WaitingPodRequest, namespace: str, name: str) -> Exception:
     """What is wrong with a pod that a scheduler does not know, as far as the API server says."""
     try:
         async with connect(request.kubeconfig, request.context) as api:
