@@ -39,14 +39,14 @@ def alone(monkeypatch):
         seeds = range(len(runs.seeds))
         return [[runs.make(policy * len(seeds) + seed, int) for seed in seeds] for policy in range(len(runs.stagings))]
 
-    monkeypatch.setattr("restow.cli.comparing.make_all", make_all)
+    monkeypatch.setattr("restow.application.comparing.make_all", make_all)
 
 
 def test_the_result_is_the_same_however_many_processes_there_are(compared, monkeypatch):
     """One after the other, or in the order in which they end."""
     found = []
     for cores in (1, 2):
-        monkeypatch.setattr("restow.cli.comparing.cores", lambda cores=cores: cores)
+        monkeypatch.setattr("restow.application.comparing.cores", lambda cores=cores: cores)
         ran = compared("--seeds", "3", "-o", "json")
         assert (ran.status, ran.err) == (0, "")
         found.append(ran.out)

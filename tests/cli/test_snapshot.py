@@ -14,7 +14,7 @@ from builders import NOW
 from builders.loopback import Loopback, Reply
 from cluster.histories import samples_of
 from docs.pages import ROOT
-from restow.cli.usage_asking import usage_request
+from restow.application.usage_asking import usage_request
 from restow.client.prometheus import prometheus_endpoint
 from restow.cluster.stored_usage import stored_history
 from restow.sources.documents import load_cluster

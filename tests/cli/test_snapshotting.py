@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from cli.conftest import spawned
-from restow.cli.output_files import write_file
+from restow.application.output_files import write_file
 from restow.errors import InputError
 
 FULL = Path("/dev/full")

@@ -180,7 +180,7 @@ def scheduling(
     Shows the queue that the pod is in, what it waits for, how its last attempt ended, and which plugin objects to which
     node. The scheduler has to run with --explain-pods, and the token needs the right to get /pods/NAMESPACE/NAME.
     """
-    from restow.cli.explaining_scheduling import WaitingPodRequest, explained_scheduling
+    from restow.application.explaining_scheduling import WaitingPodRequest, explained_scheduling
 
     request = WaitingPodRequest(name, scheduler_url, scheduler_token_file, scheduler_ca_file, kubeconfig, context)
     _print_scheduling(explained_scheduling(request), scheduler_url or "", output)

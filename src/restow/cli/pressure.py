@@ -89,8 +89,8 @@ def check(
     Asks Prometheus each query once, and the cluster for its nodes. A sample belongs to the node whose InternalIP, Hostname
     or name its instance label has, with or without a port. Nodes of the control plane are left out.
     """
+    from restow.application.pressure import PressureCheckRequest, PrometheusAccess, check_rules
     from restow.cli.feedback import Terminal, timed
-    from restow.cli.pressure_check import PressureCheckRequest, PrometheusAccess, check_rules
 
     feedback = Terminal()
     access = PrometheusAccess(

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Final
 
 from restow.application.named_files import file_bytes, file_name
+from restow.application.pressure import PrometheusAccess, mark_of, share_of
 from restow.cli.daemon_process import daemon_log, lease_of, run_daemon
 from restow.cli.election_flags import election_problems
-from restow.cli.pressure_check import PrometheusAccess, mark_of, share_of
 from restow.cli.pressure_flags import PressureFlags
 from restow.errors import InputError
 from restow.kube.duration import SECOND, format_duration

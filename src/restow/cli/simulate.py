@@ -138,10 +138,10 @@ def _refuse(is_odd: bool, sentence: str) -> None:  # noqa: FBT001 - as an assert
 
 
 def _simulate(scenario: ScenarioRequest, policy: str | None, output: str, verbose: int) -> int:
+    from restow.application.simulating import SimulationRequest
+    from restow.application.simulating import simulate as run
     from restow.application.simulation_inputs import collect_garbage
     from restow.cli.feedback import Terminal
-    from restow.cli.simulating import SimulationRequest
-    from restow.cli.simulating import simulate as run
 
     collect_garbage()
     feedback = Terminal()
@@ -152,10 +152,10 @@ def _simulate(scenario: ScenarioRequest, policy: str | None, output: str, verbos
 
 
 def _replay(result: str, at: int | None, verbose: int) -> int:
+    from restow.application.replaying import ReplayRequest, replay
     from restow.application.simulation_inputs import collect_garbage
     from restow.cli.feedback import Terminal
     from restow.cli.output import write_pieces
-    from restow.cli.replaying import ReplayRequest, replay
 
     collect_garbage()
     feedback = Terminal()
@@ -167,7 +167,7 @@ def _replay(result: str, at: int | None, verbose: int) -> int:
 
 
 def _compare(scenario: ScenarioRequest, policies: list[str], seeds: int | None, output: str, verbose: int) -> int:
-    from restow.cli.comparing import FUTURES, ComparisonRequest, compare
+    from restow.application.comparing import FUTURES, ComparisonRequest, compare
     from restow.cli.feedback import Terminal
 
     feedback = Terminal()

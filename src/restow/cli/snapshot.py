@@ -63,8 +63,8 @@ def snapshot(
     environment variables, commands, Secrets or ConfigMaps, and no annotation that decisions do not read. With --usage it also holds what the nodes used, for strategies that go by usage.
     """
     from restow.application.clusters import ClusterSource
+    from restow.application.snapshots import SnapshotRequest, read_snapshot
     from restow.cli.feedback import Terminal, timed
-    from restow.cli.snapshotting import SnapshotRequest, read_snapshot
 
     feedback = Terminal()
     with timed("snapshot", verbose):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from restow.application.clusters import ClusterSource, check_inputs, origin_of
 from restow.application.feedback import Feedback
-from restow.cli.output_files import check_target, write_file
+from restow.application.output_files import check_target, write_file
 from restow.cluster.left_out import left_out_notes
 from restow.cluster.usage_columns import KIND as USAGE
 from restow.errors import InputError
@@ -19,7 +19,7 @@ from restow.sources.compact import CompactCluster
 from restow.sources.documents import check_complete, garbage_collection_paused, read_objects
 
 if TYPE_CHECKING:
-    from restow.cli.usage_asking import UsageRequest
+    from restow.application.usage_asking import UsageRequest
 
 _PACKED = ".gz"
 
@@ -111,7 +111,7 @@ def _usage_request(request: SnapshotRequest) -> UsageRequest | None:
         return None
     if request.url is None:
         raise InputError("--usage needs --prometheus-url: where to ask, such as http://prometheus:9090")
-    from restow.cli.usage_asking import CPU_QUERY, MEMORY_QUERY, usage_request
+    from restow.application.usage_asking import CPU_QUERY, MEMORY_QUERY, usage_request
     from restow.client.prometheus import prometheus_endpoint
 
     queries = {"cpu": request.cpu_query or CPU_QUERY, "memory": request.memory_query or MEMORY_QUERY}
@@ -121,7 +121,7 @@ def _usage_request(request: SnapshotRequest) -> UsageRequest | None:
 
 def _add_usage(cluster: CompactCluster, wanted: UsageRequest, where: ClusterSource, feedback: Feedback) -> None:
     """Ask for usage and add it; InputError and ClientError as ``ask_for_usage``."""
-    from restow.cli.usage_asking import ask_for_usage
+    from restow.application.usage_asking import ask_for_usage
 
     with feedback.working("asking Prometheus"):
         answer = ask_for_usage(wanted, where, cluster.names("Node"), feedback)
