@@ -1,4 +1,4 @@
-"""What a simulation tells of loops: the part of its document, and the section of its table."""
+"""The loops of a simulation, as a section of its table."""
 
 from __future__ import annotations
 
@@ -7,30 +7,18 @@ from typing import TYPE_CHECKING, Final
 from rich.text import Text
 
 from restow.descheduling.container_states import short_duration
-from restow.kube.timestamps import SECOND
 from restow.plain_text import printable
 from restow.reporting.columns import wrapped
-from restow.reporting.simulation_document import LoopedWorkloadResult, LoopResult
 from restow.reporting.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from restow.simulating.scenarios.loops import Loop
+    from restow.reporting.simulation_document import LoopResult
 
 _MOST_LOOPS: Final = 10
 _MOST_NAMES: Final = 3
 _MARK: Final = "↻"
-
-
-def loop_results(loops: Iterable[Loop]) -> Iterator[LoopResult]:
-    """Yield each loop as the document has it."""
-    for loop in loops:
-        workloads = (
-            LoopedWorkloadResult(str(each.workload), each.moved, each.scaled, each.nodes) for each in loop.workloads
-        )
-        since, until, period = (round(each / SECOND, 3) for each in (loop.since, loop.until, loop.period))
-        yield LoopResult(since, until, loop.rounds, period, loop.by, tuple(workloads))
 
 
 def loop_lines(loops: Sequence[LoopResult], width: int, short: Callable[[str], str]) -> Iterator[Text]:

@@ -16,6 +16,8 @@ from restow.reporting.simulation_document import (
     EvictionTotals,
     ExpectationResult,
     HappenedEvent,
+    LoopedWorkloadResult,
+    LoopResult,
     MadeEviction,
     MishapResult,
     Refusal,
@@ -27,11 +29,11 @@ from restow.reporting.simulation_document import (
     UnknownPlacementResult,
     WorkloadTotals,
 )
-from restow.reporting.simulation_loops import loop_results
 from restow.simulating.scenarios import recording
 from restow.simulating.scenarios.events import Apply, TimedEvent
 from restow.simulating.scenarios.judging import Verdict
 from restow.simulating.scenarios.landings import EvictedPod
+from restow.simulating.scenarios.loops import Loop
 from restow.simulating.scenarios.observations import workload_of
 from restow.simulating.scenarios.references import Reference
 from restow.simulating.scenarios.running import Finished
@@ -215,3 +217,13 @@ def _expectation(verdict: Verdict) -> ExpectationResult:
         number=round(verdict.number, _DIGITS),
         objects=verdict.objects,
     )
+
+
+def loop_results(loops: Iterable[Loop]) -> Iterator[LoopResult]:
+    """Yield each loop as the document has it."""
+    for loop in loops:
+        workloads = (
+            LoopedWorkloadResult(str(each.workload), each.moved, each.scaled, each.nodes) for each in loop.workloads
+        )
+        since, until, period = (round(each / SECOND, 3) for each in (loop.since, loop.until, loop.period))
+        yield LoopResult(since, until, loop.rounds, period, loop.by, tuple(workloads))
