@@ -14,8 +14,6 @@ from builders import NOW
 from builders.loopback import Loopback, Reply
 from cluster.histories import samples_of
 from docs.pages import ROOT
-from restow.application.usage_asking import usage_request
-from restow.client.prometheus import prometheus_endpoint
 from restow.cluster.stored_usage import stored_history
 from restow.sources.documents import load_cluster
 from restow.sources.synthetic import generate, policy_for, write_list
@@ -154,17 +152,6 @@ def test_the_usage_of_the_nodes_becomes_part_of_it(restow, cluster, prometheus):
     again = restow("snapshot", "-f", "small.json", "-o", "again.json")
     assert again.status == 0
     assert (cluster.parent / "again.json").read_bytes() == (cluster.parent / "small.json").read_bytes()
-
-
-@pytest.mark.parametrize(
-    ("usage", "step"), [("1m", 60), ("1h", 60), ("24h", 300), ("25h", 360), ("168h", 2100), ("8784h", 109_800)]
-)
-def test_no_range_has_more_samples_than_a_day_in_five_minutes(usage, step):
-    prometheus = prometheus_endpoint("http://p", None, None, {})
-    wanted = usage_request(usage, prometheus, {"cpu": "rate(x[$window])"})
-    assert wanted.step == step
-    assert wanted.seconds / step <= 288
-    assert [each.promql for each in wanted.queries] == [f"rate(x[{max(step, 300)}s])"]
 
 
 @pytest.mark.parametrize(

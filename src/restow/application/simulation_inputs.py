@@ -49,12 +49,14 @@ def collect_garbage() -> None:
 class ScenarioRequest:
     """Which scenario to run, and for how long; as a user writes it."""
 
+    #: A scenario, and dumps of what is there at the start.
     paths: tuple[str, ...]
-    #: Nanoseconds.
-    duration: int | None
-    until_stable: bool
-    now: str | None
-    seed: int | None
+    #: Nanoseconds; None: as the scenario says.
+    duration: int | None = None
+    #: Whether to end as soon as nothing changes any more.
+    until_stable: bool = False
+    now: str | None = None
+    seed: int | None = None
 
 
 @dataclass(slots=True, frozen=True)

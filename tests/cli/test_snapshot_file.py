@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import stat
@@ -13,19 +12,8 @@ from pathlib import Path
 import pytest
 
 from cli.conftest import spawned
-from restow.application.output_files import write_file
-from restow.errors import InputError
 
 FULL = Path("/dev/full")
-
-
-def fill(stream):
-    stream.write(b"new")
-
-
-def fail(stream):
-    stream.write(b"ne")
-    raise OSError(errno.ENOSPC, "No space left on device")
 
 
 @pytest.fixture
@@ -89,12 +77,6 @@ def test_a_file_is_replaced_and_keeps_its_mode(snapshot, tmp_path):
     assert file.stat().st_ino != before.st_ino
 
 
-def test_a_new_file_has_the_mode_of_new_files(tmp_path):
-    write_file(str(tmp_path / "new"), fill)
-    (tmp_path / "other").touch()
-    assert (tmp_path / "new").stat().st_mode == (tmp_path / "other").stat().st_mode
-
-
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
@@ -110,16 +92,3 @@ def test_what_may_not_be_written_is_refused_before_the_cluster_is_read(restow, t
     assert ran.status == 2
     assert ran.err.startswith(f"-o out: {sentence}")
     assert ran.err.count("\n") == 1
-
-
-def test_a_folder_that_is_not_there_is_no_file(tmp_path):
-    with pytest.raises(InputError, match=r"nothing/: is a directory"):
-        write_file(f"{tmp_path}/nothing/", fill)
-
-
-def test_where_writing_fails_the_old_file_stays_and_nothing_is_left_behind(tmp_path):
-    file = tmp_path / "old"
-    file.write_text("before")
-    with pytest.raises(OSError, match=r"-o .*old: No space left on device"):
-        write_file(str(file), fail)
-    assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [("old", "before")]
