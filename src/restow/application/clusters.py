@@ -65,7 +65,7 @@ class LoadedCluster:
         return replace(self, cluster=found.cluster, notes=(*self.notes, note))
 
     def missing_warning(self, kinds: Collection[str], what: str) -> list[str]:
-        """One sentence where ``what`` (moves, answers) depend on kinds that nobody told of, and what adds them."""
+        """One sentence where ``what`` (moves, answers) depend on kinds that were not read, and what adds them."""
         return _missing_on_the_api_server(kinds, what) if self.is_live else _missing_warning(kinds, what)
 
 
@@ -113,7 +113,7 @@ def origin_of(where: ClusterSource, found: str) -> str:
 
 
 def _missing_warning(kinds: Collection[str], what: str) -> list[str]:
-    """One sentence where ``what`` (moves, answers) depend on kinds that the input does not tell of; nothing otherwise."""
+    """One sentence where ``what`` (moves, answers) depend on kinds that the input lacks; nothing otherwise."""
     if not kinds:
         return []
     names, adding = _listed(kinds), printing(kinds, "more.json")
@@ -121,7 +121,7 @@ def _missing_warning(kinds: Collection[str], what: str) -> list[str]:
 
 
 def _missing_on_the_api_server(kinds: Collection[str], what: str) -> list[str]:
-    """The same for a live cluster; which rights are missing has been told when it was read."""
+    """Likewise for a live cluster; which rights are missing was reported when it was read."""
     return [f"{what} depend on {_listed(kinds)}, which could not be listed"] if kinds else []
 
 

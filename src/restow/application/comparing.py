@@ -17,7 +17,7 @@ from restow.reporting.comparison_result import comparison
 from restow.simulating.scenarios.futures import Future
 from restow.sources.reading import STDIN
 
-#: How many futures there are unless somebody says.
+#: How many futures there are by default.
 FUTURES: Final = 20
 
 

@@ -48,7 +48,7 @@ class Feedback(Protocol):
         ...
 
     def working(self, what: str) -> AbstractContextManager[None]:
-        """Show what the block does, where somebody watches."""
+        """Show what the block does, on a terminal."""
         ...
 
     def simulating(self, duration: int) -> AbstractContextManager[Callable[[int], None]]:

@@ -1,7 +1,7 @@
 """Many runs at once, on as many processes as there are cores.
 
-Each process is given the scenario and all policies once, and then one run after the other. Results are put where they
-belong whenever they come, so how many processes there are makes no difference to them. A process ends with its parent,
+Each process is given the scenario and all policies once, and then one run after the other. Results are ordered by
+policy and seed, so how many processes there are makes no difference to them. A process ends with its parent,
 however that one ends. Processes and their parent share nothing but pipes, so nothing has to be cleared away.
 """
 
@@ -50,9 +50,9 @@ def cores() -> int:
 
 
 def make_all(runs: Runs, processes: int, tick: Callable[[int], None]) -> list[list[Future]]:
-    """Return the futures of each policy, by seed; ``tick`` is told how much virtual time of all runs is over.
+    """Return the futures of each policy, by seed; ``tick`` gets how much virtual time of all runs is over.
 
-    InputError for a policy that cannot be used in this cluster, OSError where a process is ended by somebody.
+    InputError for a policy that cannot be used in this cluster, OSError where a process is killed.
     """
     workers = _start(min(processes, len(runs)))
     try:
@@ -82,7 +82,7 @@ def _start(count: int) -> dict[Connection, BaseProcess]:
 
 @contextmanager
 def _deaf_children() -> Iterator[None]:
-    """Have processes that begin now not hear Ctrl-C: this one does, and they end with it."""
+    """Have processes that start now ignore Ctrl-C: this one does not, and they end with it."""
     old = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -139,7 +139,7 @@ def _work(pipe: Connection) -> None:
     """Make runs in a process of its own, until there are no more."""
     collect_garbage()
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    # A pipe breaks when the parent has ended, and then nobody wants to hear of it.
+    # A pipe breaks when the parent has ended: no one is left to report it to.
     with suppress(EOFError, ConnectionError):
         runs: Runs = pickle.loads(pipe.recv_bytes())  # noqa: S301 - from the parent process
         while True:
@@ -148,10 +148,10 @@ def _work(pipe: Connection) -> None:
 
 
 def _outcome(runs: Runs, number: int, pipe: Connection) -> Any:
-    """The future, or the error that is to be raised where somebody sees it."""
+    """The future, or the error, which the parent raises."""
     try:
         future = runs.make(number, lambda done: pipe.send((number, done)))
-    except Exception as error:  # noqa: BLE001 - whatever it is, the parent tells it
+    except Exception as error:  # noqa: BLE001 - the parent raises it
         return error
     pipe.send((number, runs.ending.duration))
     return future

@@ -21,7 +21,7 @@ from restow.operator.resource import NAMESPACE, KubeDescheduler
 from restow.policies.enclosed import read_policy_document
 from restow.policies.load import load_document
 
-#: OpenShift's own, as pods reach it; a plan asks nobody there.
+#: OpenShift's own, as pods reach it; a plan does not ask it.
 _PROMETHEUS: Final = "https://prometheus-k8s.openshift-monitoring.svc:9091"
 
 
@@ -44,14 +44,14 @@ def read_kubedescheduler(path: str) -> KubeDescheduler:
 
 
 def policy_in(cluster: Cluster, resource: KubeDescheduler, path: str, feedback: Feedback) -> PolicyFile:
-    """The policy that an operator would write for a resource in a cluster; its notices are told."""
+    """The policy that an operator would write for a resource in a cluster; its notices become warnings."""
     done = outcome(resource, path, facts_of(cluster), feedback, images=("", ""), prometheus_url=_PROMETHEUS)
     if done.action != "apply":
         raise InputError(f"{file_name(path)}: {nothing_runs(resource)}, so there is nothing to plan")
     if resource.spec.mode == "Predictive":
         told = "spec.mode is Predictive: these moves are logged and not made; Automatic makes them"
         feedback.warn([f"{file_name(path)}: {told}"])
-    # The lines of a text that nobody has seen help nobody: its warnings are among the notices.
+    # Lines of a text that was never written to a file help no one: its warnings are among the notices.
     document = read_policy_document(done.policy.encode(), file_name(path))
     return PolicyFile(
         file_name(path), bundled=False, document=document, loaded=load_document(document, plugins(), usage_schemas())
@@ -67,7 +67,7 @@ def outcome(
     images: tuple[str, str],
     prometheus_url: str,
 ) -> Desired:
-    """What should be there for a resource, whose notices are told; InputError with every reason why nothing can be."""
+    """What should be there for a resource, whose notices become warnings; InputError with every reason why nothing can be."""
     namespace = resource.metadata.namespace or NAMESPACE
     image, soft_tainter_image = images
     done = desired(resource, facts, Installation(image, namespace, prometheus_url, soft_tainter_image))
@@ -101,7 +101,7 @@ def objects_of(asked: RenderRequest, feedback: Feedback) -> list[str]:
 
 
 def _facts(asked: RenderRequest, feedback: Feedback) -> Facts:
-    """What is known of the cluster; where it is none, that the policy protects less than an operator's is told."""
+    """What is known of the cluster; without one, a warning says that the policy protects less than an operator's."""
     known = Facts()
     if asked.cluster:
         found = read_cluster(ClusterSource(asked.cluster), feedback)

@@ -26,7 +26,7 @@ from restow.sources.kubectl import DUMP
 
 
 def read_live_cluster(kubeconfig: str | None, context: str | None, *, usage: bool) -> tuple[Cluster, str, list[str]]:
-    """The cluster as it is now, its API server, and what is to be told: refused kinds with the rule that adds them.
+    """The cluster as it is now, its API server, and sentences about it: refused kinds with the rule that adds them.
 
     Refused kinds are missing from the cluster, so that nothing is planned that ``restow run`` would not do.
     InputError where no configuration leads to a cluster, ClientError where the API server does not answer.
@@ -53,7 +53,7 @@ def live_origin(api_server: str) -> str:
 
 
 def ask_for_steering(kubeconfig: str | None, context: str | None) -> tuple[SteeringMode, str]:
-    """How the cluster lets replacements be brought to their targets, as far as anybody may see, and a sentence about it."""
+    """How the cluster lets replacements be brought to their targets, as far as we may see, and a sentence about it."""
     from restow.running.gating import Gate, seen_gate
 
     async def seen() -> Gate | str:
@@ -80,7 +80,7 @@ def read_usage(kubeconfig: str | None, context: str | None, policy: Policy) -> M
 def read_into(
     sink: ListSink, kinds: Sequence[str], kubeconfig: str | None, context: str | None
 ) -> tuple[str, list[str]]:
-    """Hand over all objects of these kinds; returns host and port of the API server, and what is to be told."""
+    """Pass all objects of these kinds to ``sink``; returns host and port of the API server, and sentences about it."""
     api_server, notes, _ = _read_with_version(sink, kinds, kubeconfig, context)
     return api_server, notes
 

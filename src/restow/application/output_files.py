@@ -1,6 +1,6 @@
 """Files that ``-o`` names: checked before there is anything to write, and never half written.
 
-A regular file is replaced as a whole, so that nobody ever sees half of it, and keeps its mode and its owner. A link is
+A regular file is replaced as a whole, so that no one ever reads half of it, and keeps its mode and its owner. A link is
 followed to what it names. Anything else - a device, a pipe - is opened and written, never replaced.
 """
 
@@ -76,7 +76,7 @@ def _write_through(path: str, write: Write) -> None:
 
 
 def _replace(path: str, found: os.stat_result | None, write: Write) -> None:
-    """Write beside the file and put it there whole."""
+    """Write a temporary file in the same folder, then rename it."""
     target = _real(path)
     try:
         stream = NamedTemporaryFile(dir=target.parent, prefix=".restow-", delete=False)  # noqa: SIM115 - as above

@@ -66,7 +66,7 @@ class PlanContext:
 
 
 def plan_context(plan_request: PlanRequest, feedback: Feedback) -> PlanContext:
-    """Read what a question names, the cluster in the phase ``load``; InputError for whatever cannot be used."""
+    """Read what a question names, the cluster in the phase ``load``; InputError for anything that cannot be used."""
     check_inputs(plan_request.where, plan_request.policy, plan_request.configuration, plan_request.kubedescheduler)
     now = instant(plan_request.now)
     asked = asked_policy(plan_request.policy, plan_request.kubedescheduler, plan_request.fallbacks, feedback)

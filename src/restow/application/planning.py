@@ -1,4 +1,4 @@
-"""A plan from a request: read, decide, prove, and say what a reader of the plan should know beside it."""
+"""A plan from a request: read, decide, prove, and say what else a reader of the plan should know."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ class PolicyFile:
 
 @dataclass(slots=True, frozen=True)
 class AskedPolicy:
-    """A policy that may depend on a cluster which nobody has read yet."""
+    """A policy that may depend on a cluster which has not been read yet."""
 
     #: Whether it asks for what metrics.k8s.io serves.
     collects_usage: bool

@@ -118,13 +118,13 @@ def _check_same(play: Play, recorded: _Recorded, at: int, name: str) -> None:
 
 
 def _evicted(made: Iterable[MadeEviction], at: int) -> list[tuple[float, str, str, str]]:
-    """What was evicted before a moment, when and by whom; results have times in milliseconds."""
+    """What was evicted before a moment, when and by which descheduler; results have times in milliseconds."""
     limit = at / SECOND - 0.001
     return [(each.at, each.pod, each.by, each.node) for each in made if each.at < limit]
 
 
 def _advice(play: Play, staging: Staging, policy: str | None, at: int) -> list[str]:
-    """What the dump is, and how to ask what the descheduler made of it."""
+    """What the dump is, and how to ask what the descheduler decided then."""
     store, scenario = play.simulation.store, staging.scenario
     size = f"{counted(len(store.list('Node')), 'node')}, {counted(len(store.list('Pod')), 'pod')}"
     told = f"the cluster at {time_text(at / SECOND)} of the run: {size}"

@@ -1,4 +1,4 @@
-"""What comes of a scenario: read it, run it in virtual time, and sum it up."""
+"""A simulation from a request: read the scenario, run it in virtual time, and sum it up."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ from restow.sources.sizes import Sizes
 _EVERY: Final = 5 * MINUTE
 #: How long a run takes that waits for a stable cluster, unless something says how long it may.
 _LONGEST: Final = 24 * HOUR
-#: So many objects more than before are worth a look for garbage. Python's own 700 cost a fifth of a simulation.
+#: New objects after which garbage is collected. Python's own 700 cost a fifth of a simulation.
 _GARBAGE: Final = 100_000
 _NOTHING: Final = f"apiVersion: {API_VERSION}\nkind: {KIND}\n".encode()
 
@@ -61,7 +61,7 @@ class ScenarioRequest:
 
 @dataclass(slots=True, frozen=True)
 class Inputs:
-    """A scenario with all that was named beside it but a policy."""
+    """A scenario and everything else that a request names, except the policy."""
 
     #: With the seed that was asked for.
     scenario: Scenario
@@ -86,7 +86,7 @@ class Staging:
 
 
 def read_inputs(request: ScenarioRequest, feedback: Feedback) -> Inputs:
-    """Read the scenario and the dumps, and warn of what is odd; InputError for whatever cannot be used."""
+    """Read the scenario and the dumps, and warn of what is odd; InputError for anything that cannot be used."""
     if not request.paths:
         raise InputError("say what to simulate: -f scenario.yaml, or a dump of a cluster")
     named, dumps = _sorted_out(request.paths)

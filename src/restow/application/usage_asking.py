@@ -29,7 +29,7 @@ from restow.pressure.nodes import index_of
 from restow.pressure.samples import NodeRanges, ranges
 from restow.reporting.wording import counted
 
-#: Cores that are busy, and bytes that nobody else can have, as node_exporter measures them.
+#: Cores that are busy, and bytes that are not available, as node_exporter measures them.
 CPU_QUERY: Final = 'sum by (instance) (rate(node_cpu_seconds_total{mode!~"idle|iowait"}[$window]))'
 MEMORY_QUERY: Final = "sum by (instance) (node_memory_MemTotal_bytes - node_memory_MemAvailable_bytes)"
 
@@ -67,7 +67,7 @@ class UsageRequest:
 
 @dataclass(slots=True, frozen=True)
 class UsageAnswer:
-    """The series of a snapshot, and what is to be told about them."""
+    """The series of a snapshot, and sentences about them."""
 
     series: Sequence[UsageSeries]
     notes: Sequence[str]
@@ -128,7 +128,7 @@ async def _ask(
 
 
 async def _live_index(where: ClusterSource, nodes: Sequence[str], feedback: Feedback) -> dict[str, int]:
-    """The position of each node of the snapshot by its names and addresses; some may have come or gone meanwhile."""
+    """The position of each node of the snapshot by its names and addresses; some may be new or gone by now."""
     async with connect(where.kubeconfig, where.context) as api:
         listed, unreadable = await list_nodes(api)
         feedback.warn(unreadable)

@@ -8,7 +8,7 @@ from restow.errors import InputError
 from restow.kube.duration import SECOND, parse_duration
 from restow.kube.excerpts import excerpt
 
-#: A day in five minutes: whatever the range, a series has no more samples.
+#: A day in five minutes: no series has more samples.
 _MOST_SAMPLES: Final = 288
 _MINUTE: Final = 60
 _LONGEST: Final = 366 * 24 * 3600
