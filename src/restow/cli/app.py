@@ -67,7 +67,7 @@ operator.app.command(operator.soft_tainter, help_epilogue=operator.SOFT_TAINTER,
 operator.app.command(operator.uninstall, help_epilogue=operator.UNINSTALL, sort_key=3)
 app.command(operator.app)
 
-#: A word that is longer than anybody reads, and its beginning; the library's sentences quote whatever was typed.
+#: A word that is too long to read, and its beginning; the library's sentences quote what was typed.
 _WORD = re.compile(r"(\S{200})\S+?([\"';,.:?]{0,3})(?=\s|$)")
 #: What the library's sentence has where it names a similar option.
 _SIMILAR = "Did you mean"
@@ -104,7 +104,7 @@ def sentences_of(error: CycloptsError) -> tuple[str, str]:
 
 
 def _instead(error: CycloptsError, unused: str) -> str:
-    """What was meant by an argument too many, after a semicolon; nothing where nobody knows."""
+    """What was meant by an argument too many, after a semicolon; nothing where that is unknown."""
     chain = tuple(error.command_chain or ())
     is_a_file = any(mark in unused for mark in "./-")
     if chain == ("explain", "pod") and not is_a_file:

@@ -1,7 +1,7 @@
 """How a run of ``restow`` begins and ends.
 
-Exit status 0 is done, 1 failed while running, 2 unusable arguments, policy or input, 130 interrupted. Whatever happens
-is told in a sentence on stderr. Everything heavy is imported after Ctrl-C has been taken care of.
+Exit status 0 is done, 1 failed while running, 2 unusable arguments, policy or input, 130 interrupted. Errors
+are written to stderr, a sentence each. Everything heavy is imported after Ctrl-C has been taken care of.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from restow.serving.server import Endpoint
 from restow.serving.tls import TlsSettings, ciphers, tls_version
 
 _EVERYWHERE = "0.0.0.0"  # noqa: S104 - the kubelet comes from outside
-#: A kernel that tells how long processes wait (PSI) has this directory, also in pods.
+#: A kernel that measures how long processes wait (PSI) has this directory, also in pods.
 _PRESSURE: Final = Path("/proc/pressure")
 
 

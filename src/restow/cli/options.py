@@ -10,7 +10,7 @@ from cyclopts import Group, Parameter, Token
 
 from restow.kube.duration import format_duration
 
-#: Stands for standard input wherever a file can be named.
+#: Stands for standard input in place of a file.
 STDIN = "-"
 
 CYCLES = Group("Cycles and policy", sort_key=1)

@@ -15,7 +15,7 @@ def write(written: str | Iterable[bytes]) -> None:
 
 
 def write_bytes(document: bytes) -> None:
-    """Write a document that is UTF-8 whatever the terminal's encoding is."""
+    """Write a document that is UTF-8 even where the terminal's encoding is another."""
     write_pieces([document])
 
 

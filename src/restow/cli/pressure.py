@@ -183,7 +183,7 @@ def push(
 
 
 def _push(gateway: Gateway, seconds: float | None, available: Callable[[], int]) -> None:
-    """Push once, or each so many seconds until a signal ends it."""
+    """Push once, or every ``seconds`` until a signal stops it."""
     from restow.cli.streams import warn
     from restow.pressure.pushing import keep_pushing
 

@@ -33,7 +33,7 @@ def degrade_gracefully() -> None:
 
 
 def warn(lines: Iterable[object]) -> None:
-    """Write lines to stderr: whatever is no part of the result. Each is one line, whatever it quotes."""
+    """Write to stderr what is no part of the result. Each sentence is one line, even where it quotes several."""
     for line in lines:
         sys.stderr.write(f"{public_line(str(line))}\n")
 
@@ -46,5 +46,5 @@ def _plain(error: UnicodeError) -> tuple[str, int]:
 
 
 def warn_of_libraries() -> None:
-    """From now on, where nobody else listens; only asynchronous libraries say anything."""
+    """Write their warnings to stderr from now on, unless a handler takes them; only asynchronous libraries say anything."""
     logging.lastResort = _Lines(logging.WARNING)

@@ -29,7 +29,7 @@ _HEAD = ("STEP", "KIND", "NAME")
 
 
 def uninstall_operator(request: RemovalRequest, output: Literal["table", "json"], *, yes: bool) -> int:
-    """Do it and tell; returns the exit status. InputError where nothing can be begun, ClientError for what cannot be read."""
+    """Remove it and report; returns the exit status. InputError where nothing can be started, ClientError for what cannot be read."""
     if not yes and not _can_ask(output):
         raise InputError("there is no terminal to ask at: add --yes to remove everything")
 
@@ -77,7 +77,7 @@ def _agrees(count: int, server: str) -> bool:
 
 
 def _report(output: str, removal: OperatorRemoval) -> None:
-    # What has become of a problem meanwhile is no problem.
+    # A problem that was solved by a later step is none.
     warn(removal.problems if removal.left else ())
     if output == "json":
         write_bytes(indented_json(removal) + b"\n")
