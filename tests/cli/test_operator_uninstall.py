@@ -12,7 +12,7 @@ import pytest
 
 from builders.kubedeschedulers import an_object
 from builders.memory_api import MemoryApi
-from restow.application import uninstalling as application
+from restow.application import operator_removal
 from restow.cli import uninstalling as command
 from restow.client.errors import Forbidden
 from restow.operator import uninstalling
@@ -36,7 +36,7 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> MemoryApi:
         api.endpoint = SimpleNamespace(server="https://cluster.example.com:6443", warnings=())  # type: ignore[attr-defined]
         yield api
 
-    monkeypatch.setattr(application, "connect", connect)
+    monkeypatch.setattr(operator_removal, "connect", connect)
     monkeypatch.setattr(uninstalling, "_PAUSE", 0.0)
     return api
 

@@ -174,7 +174,7 @@ def uninstall(
     off nodes and removes its objects; what it leaves is removed after it. At the end all is looked for again: the exit
     status is 1 if something is left, 130 after Ctrl-C. The command can be repeated. It needs an administrator's rights.
     """
-    from restow.application.uninstalling import RemovalRequest
+    from restow.application.operator_removal import RemovalRequest
     from restow.cli.feedback import timed
     from restow.cli.uninstalling import uninstall_operator
 

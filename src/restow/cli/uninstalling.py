@@ -8,7 +8,7 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal
 
-from restow.application.uninstalling import OperatorRemoval, RemovalRequest, remove_operator
+from restow.application.operator_removal import OperatorRemoval, RemovalRequest, remove_operator
 from restow.cli.feedback import Terminal
 from restow.cli.output import write_bytes
 from restow.cli.streams import warn
