@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from restow.cli import simulation_progress
-from restow.cli.simulation_progress import progress_line, simulating
+from restow.cli import feedback
+from restow.cli.feedback import progress_line, simulating
 from restow.kube.duration import HOUR, MINUTE
 
 
@@ -22,8 +22,8 @@ def test_only_a_long_simulation_shows_how_far_it_is(monkeypatch, patience, is_sh
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setattr(simulation_progress, "_PATIENCE", patience)
-    monkeypatch.setattr(simulation_progress, "_PAUSE", 0)
+    monkeypatch.setattr(feedback, "_DELAY", patience)
+    monkeypatch.setattr(feedback, "_PAUSE", 0)
     with simulating(24 * HOUR) as tick:
         tick(3 * HOUR + 20 * MINUTE)
     assert ("3h20m of 1d simulated" in terminal.getvalue()) is is_shown
@@ -32,7 +32,7 @@ def test_only_a_long_simulation_shows_how_far_it_is(monkeypatch, patience, is_sh
 def test_nothing_is_written_into_a_file(monkeypatch):
     file = io.StringIO()
     monkeypatch.setattr(sys, "stderr", file)
-    monkeypatch.setattr(simulation_progress, "_PATIENCE", 0)
+    monkeypatch.setattr(feedback, "_DELAY", 0)
     with simulating(HOUR) as tick:
         tick(MINUTE)
     assert file.getvalue() == ""
