@@ -1,5 +1,66 @@
-"""restow: a Kubernetes descheduler that knows where a pod will land before it evicts it."""
+"""restow: a Kubernetes descheduler that knows where a pod will land before it evicts it.
+
+    import restow
+
+    cluster = restow.Cluster.read("cluster.json")
+    plan = cluster.plan("policy.yaml")
+    plan.moves, plan.refusals, plan.warnings
+
+``Cluster`` also reads a live cluster or makes one up; it plans, schedules, explains and simulates. Authors of strategies,
+scheduler plugins, usage sources and outputs import ``restow.plugins``. Errors are those of ``restow.errors``. These names are
+loaded when they are used, so that the import itself takes no time.
+"""
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from restow import errors as errors
+    from restow.api.applying import Applied as Applied
+    from restow.api.clusters import Cluster as Cluster
+    from restow.api.clusters import NodeSummary as NodeSummary
+    from restow.api.clusters import PodSummary as PodSummary
+    from restow.api.explanations import Explanation as Explanation
+    from restow.api.plans import Plan as Plan
+    from restow.api.rows import Rows as Rows
+    from restow.api.schedules import Schedule as Schedule
+
 __version__ = "0.1.0"
+
+#: Where each name is.
+_HOMES = {
+    "Applied": "restow.api.applying",
+    "Cluster": "restow.api.clusters",
+    "Explanation": "restow.api.explanations",
+    "NodeSummary": "restow.api.clusters",
+    "Plan": "restow.api.plans",
+    "PodSummary": "restow.api.clusters",
+    "Rows": "restow.api.rows",
+    "Schedule": "restow.api.schedules",
+}
+__all__ = [
+    "Applied",
+    "Cluster",
+    "Explanation",
+    "NodeSummary",
+    "Plan",
+    "PodSummary",
+    "Rows",
+    "Schedule",
+    "__version__",
+    "errors",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "errors":
+        return import_module("restow.errors")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'restow' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

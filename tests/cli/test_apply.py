@@ -11,10 +11,12 @@ import pytest
 import yaml
 
 from builders.policies import as_yaml
+from restow.application import applying
+from restow.application.applying import ApplyOutcome
 from restow.application.saved_plans import read_order
-from restow.cli import applying
 from restow.descheduling.registry import plugins
 from restow.policies.load import load_policy
+from restow.reporting.apply_result import apply_result
 
 
 @pytest.fixture
@@ -30,11 +32,12 @@ def sessions(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """What would be applied, to which no cluster answers."""
     asked: list[Any] = []
 
-    async def run(session: Any) -> int:
+    async def run(session: Any) -> ApplyOutcome:
         asked.append(session)
-        return 0
+        nothing = apply_result((), plan="", plan_generated_at="", dry_run=False, interrupted=False, seconds=0.0)
+        return ApplyOutcome(nothing, is_kept=True)
 
-    monkeypatch.setattr(applying._Session, "run", run)
+    monkeypatch.setattr(applying.Session, "run", run)
     return asked
 
 

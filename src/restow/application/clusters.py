@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from restow.application.feedback import Feedback
+from restow.application.named_files import NamedFile
 from restow.errors import InputError
 from restow.kube.timestamps import SECOND, format_time, parse_time
 from restow.reporting.wording import counted
@@ -46,6 +47,8 @@ class LoadedCluster:
     notes: Sequence[str]
     #: Host and port that it was read from; None where files were read.
     api_server: str | None = None
+    #: How it was read.
+    source: ClusterSource = ClusterSource()
 
     @property
     def is_live(self) -> bool:
@@ -69,8 +72,10 @@ class LoadedCluster:
         return _missing_on_the_api_server(kinds, what) if self.is_live else _missing_warning(kinds, what)
 
 
-def check_inputs(where: ClusterSource, *others: str | None) -> None:
+def check_inputs(where: ClusterSource | LoadedCluster, *others: NamedFile | None) -> None:
     """Raise InputError where a cluster is named twice, or standard input; ``others`` are other files."""
+    if isinstance(where, LoadedCluster):
+        return
     if where.inputs and (where.kubeconfig or where.context):
         given = "--kubeconfig" if where.kubeconfig else "--context"
         raise InputError(f"-f names a dump and {given} a live cluster; leave one of them out")
@@ -78,23 +83,25 @@ def check_inputs(where: ClusterSource, *others: str | None) -> None:
         raise InputError("standard input (-) can be read only once; put the other input into a file")
 
 
-def read_cluster(where: ClusterSource, feedback: Feedback, *, usage: bool = False) -> LoadedCluster:
-    """The cluster; with ``usage`` also what metrics.k8s.io serves of a live one.
+def read_cluster(where: ClusterSource | LoadedCluster, feedback: Feedback, *, usage: bool = False) -> LoadedCluster:
+    """The cluster, unless it is read already; with ``usage`` also what metrics.k8s.io serves of a live one.
 
     InputError for what cannot be read or reached, ClientError for what goes wrong between here and the API server.
     """
+    if isinstance(where, LoadedCluster):
+        return where
     if where.is_live:
         from restow.application.live_clusters import live_origin, read_live_cluster
 
         with feedback.working("reading the live cluster"):
             cluster, api_server, notes = read_live_cluster(where.kubeconfig, where.context, usage=usage)
-        return LoadedCluster(cluster, live_origin(api_server), notes, api_server)
+        return LoadedCluster(cluster, live_origin(api_server), notes, api_server, where)
 
     from restow.sources.documents import load_cluster
 
     with feedback.working("reading the cluster"):
         cluster, report = load_cluster(where.inputs, limited=not where.no_size_limit)
-    return LoadedCluster(cluster, origin_of(where, report.origin()), report.notes())
+    return LoadedCluster(cluster, origin_of(where, report.origin()), report.notes(), source=where)
 
 
 def instant(now: str | None) -> int:

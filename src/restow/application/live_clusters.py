@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -10,6 +9,7 @@ from dataclasses import replace
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from restow.application import own_loop
 from restow.client.connection import connect
 from restow.client.server_version import server_minor
 from restow.cluster.left_out import left_out_notes
@@ -60,7 +60,7 @@ def ask_for_steering(kubeconfig: str | None, context: str | None) -> tuple[Steer
         async with connect(kubeconfig, context) as api:
             return await seen_gate(api)
 
-    gate = asyncio.run(seen())
+    gate = own_loop.run(seen())
     if isinstance(gate, Gate):
         return SteeringMode.NOMINATE, f"replacements are steered, behind a scheduling gate that {gate.value}"
     return SteeringMode.NONE, f"replacements are not steered: {gate}"
@@ -74,7 +74,7 @@ def read_usage(kubeconfig: str | None, context: str | None, policy: Policy) -> M
         async with connect(kubeconfig, context) as api:
             return await QueriedUsage(api, os.environ).results(policy)
 
-    return asyncio.run(results())
+    return own_loop.run(results())
 
 
 def read_into(
@@ -89,7 +89,7 @@ def _read_with_version(
     sink: ListSink, kinds: Sequence[str], kubeconfig: str | None, context: str | None
 ) -> tuple[str, list[str], int | None]:
     """What ``read_into`` returns, and the server's minor version."""
-    read = asyncio.run(_read(sink, kinds, kubeconfig, context))
+    read = own_loop.run(_read(sink, kinds, kubeconfig, context))
     return (
         urlsplit(read.server).netloc,
         [*read.warnings, *(each.why for each in read.unlisted)],

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from restow.application.clusters import ClusterSource, LoadedCluster, check_inputs, instant, read_cluster
 from restow.application.feedback import Feedback
 from restow.application.missing_usage import scores_by_usage, unmeasured_nodes
+from restow.application.named_files import NamedFile
 from restow.application.policies import PolicyFile, asked_policy, read_scheduler_config
 from restow.descheduling.cycle import Cycle
 from restow.descheduling.planning import decided, placement_of, steering_of
@@ -25,13 +26,13 @@ from restow.scheduling.configuration.profiles import SchedulerProfile
 class PlanRequest:
     """What was asked for, as it was written."""
 
-    where: ClusterSource
-    policy: str | None
-    placement: Placement | None
-    steering: SteeringMode | None
-    configuration: str | None
-    now: str | None
-    fallbacks: Fallbacks
+    where: ClusterSource | LoadedCluster
+    policy: NamedFile | None = None
+    placement: Placement | None = None
+    steering: SteeringMode | None = None
+    configuration: NamedFile | None = None
+    now: str | None = None
+    fallbacks: Fallbacks = field(default_factory=Fallbacks)
     #: A file whose policy depends on the cluster; ``policy`` is None then.
     kubedescheduler: str | None = None
 
@@ -80,15 +81,13 @@ def plan_context(plan_request: PlanRequest, feedback: Feedback) -> PlanContext:
     feedback.warn([*found.notes, *unmeasured_nodes(found, configuration.profiles)])
     policy = asked.of(found.cluster)
     with feedback.timings.phase("load"):
-        found = _with_usage(found, plan_request.where, policy.loaded.policy, now, feedback)
+        found = _with_usage(found, policy.loaded.policy, now, feedback)
     placement = placement_of(plan_request.placement, policy.loaded.policy)
-    steering = _steering(plan_request, placement, policy.loaded.policy, feedback)
+    steering = _steering(plan_request.steering, found, placement, policy.loaded.policy, feedback)
     return PlanContext(found, policy, placement, steering, configuration, now)
 
 
-def _with_usage(
-    found: LoadedCluster, where: ClusterSource, policy: Policy, now: int, feedback: Feedback
-) -> LoadedCluster:
+def _with_usage(found: LoadedCluster, policy: Policy, now: int, feedback: Feedback) -> LoadedCluster:
     """The cluster with what the queries come to that the policy asks: now, or, of a dump, as it has stored them."""
     if not queries_of(policy):
         return found
@@ -97,7 +96,7 @@ def _with_usage(
     from restow.application.live_clusters import read_usage
 
     with feedback.working("asking for usage"):
-        usage = read_usage(where.kubeconfig, where.context, policy)
+        usage = read_usage(found.source.kubeconfig, found.source.context, policy)
     return replace(found, cluster=replace(found.cluster, usage=usage))
 
 
@@ -112,18 +111,20 @@ def _with_stored_results(found: LoadedCluster, policy: Policy, now: int, feedbac
     return replace(found, cluster=replace(found.cluster, usage=usage))
 
 
-def _steering(plan_request: PlanRequest, placement: Placement, policy: Policy, feedback: Feedback) -> SteeringMode:
+def _steering(
+    asked: SteeringMode | None, found: LoadedCluster, placement: Placement, policy: Policy, feedback: Feedback
+) -> SteeringMode:
     """How replacements are brought to their targets; a live cluster is asked where the policy leaves it to that."""
-    where, wanted = plan_request.where, policy.restow.steering
+    wanted = policy.restow.steering
     if (
-        plan_request.steering is not None
-        or not where.is_live
+        asked is not None
+        or not found.is_live
         or placement != Placement.PROVE
         or wanted not in (SteeringSetting.AUTO, SteeringSetting.NOMINATE)
     ):
-        return steering_of(plan_request.steering, policy)
+        return steering_of(asked, policy)
     from restow.application.live_clusters import ask_for_steering
 
-    steering, sentence = ask_for_steering(where.kubeconfig, where.context)
+    steering, sentence = ask_for_steering(found.source.kubeconfig, found.source.context)
     feedback.warn([sentence])
     return steering

@@ -11,7 +11,7 @@ from functools import partial
 from importlib.resources import files
 
 from restow.application.feedback import Feedback
-from restow.application.named_files import file_bytes, file_name
+from restow.application.named_files import NamedFile, file_bytes, file_name
 from restow.cluster.snapshot import Cluster
 from restow.descheduling.registry import plugins
 from restow.descheduling.usage_sources import usage_schemas
@@ -57,7 +57,7 @@ class AskedPolicy:
     of: Callable[[Cluster], PolicyFile]
 
 
-def read_policy_file(path: str | None, fallbacks: Fallbacks, load: PolicyLoader = load_strictly) -> PolicyFile:
+def read_policy_file(path: NamedFile | None, fallbacks: Fallbacks, load: PolicyLoader = load_strictly) -> PolicyFile:
     """The policy at a path, or the bundled one; InputError where it cannot be read or is refused."""
     text = files("restow.application").joinpath(BUNDLED).read_bytes() if path is None else file_bytes(path)
     name = BUNDLED if path is None else file_name(path)
@@ -80,7 +80,7 @@ def policy_view(file: PolicyFile) -> PolicyView:
 
 
 def asked_policy(
-    policy: str | None, kubedescheduler: str | None, fallbacks: Fallbacks, feedback: Feedback
+    policy: NamedFile | None, kubedescheduler: str | None, fallbacks: Fallbacks, feedback: Feedback
 ) -> AskedPolicy:
     """Read the file that was named, or the bundled policy, and report its warnings; InputError where it is refused."""
     if kubedescheduler is None:
@@ -97,13 +97,13 @@ def asked_policy(
     return AskedPolicy(collects_usage=False, of=lambda cluster: policy_in(cluster, resource, kubedescheduler, feedback))
 
 
-def _other_says(policy: str | None) -> str:
+def _other_says(policy: NamedFile | None) -> str:
     """What else would say what the policy is."""
     flags = "--node-selector, --max-pods-to-evict-per-node and --evict-local-storage-pods"
     return flags if policy is None else "--policy-config-file"
 
 
-def read_scheduler_config(path: str | None) -> SchedulerConfiguration:
+def read_scheduler_config(path: NamedFile | None) -> SchedulerConfiguration:
     """The profiles of the file at a path, or the default one; InputError where it cannot be read or is refused."""
     if path is None:
         return SchedulerConfiguration((DEFAULT_PROFILE,))

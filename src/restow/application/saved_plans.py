@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from restow.application.named_files import file_name
+from restow.application.named_files import NamedFile, NamedText, file_name
 from restow.application.policies import read_policy_file
 from restow.descheduling.registry import plugins
 from restow.descheduling.replaying import check_plugins_enabled
@@ -32,7 +32,7 @@ from restow.sources.reading import STDIN
 _DIGEST: Final = re.compile(r"sha256:[0-9a-fA-F]{64}")
 
 
-def read_order(path: str, digest: str | None = None) -> Order:
+def read_order(path: NamedFile, digest: str | None = None) -> Order:
     """The plan at a path; InputError where it cannot be read, or is no plan that this restow can carry out.
 
     A file with another digest than the one that is given (``sha256:`` and 64 hexadecimal digits) is refused unread.
@@ -91,8 +91,10 @@ def _check_digest(content: bytes, name: str, digest: str) -> None:
         raise InputError(f"{name}: has the digest {found}, not the one of --digest: it is not the plan that was meant")
 
 
-def _content(path: str) -> bytes:
+def _content(path: NamedFile) -> bytes:
     """A plan may be as large as it is, but it comes to an end."""
+    if isinstance(path, NamedText):
+        return path.content
     try:
         if path == STDIN:
             return sys.stdin.buffer.read()

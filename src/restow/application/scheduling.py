@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from restow.application.clusters import ClusterSource, LoadedCluster, check_inputs, instant, read_cluster
 from restow.application.feedback import Feedback
 from restow.application.missing_usage import scores_by_usage, unmeasured_nodes
+from restow.application.named_files import NamedFile
 from restow.application.named_objects import find_pod
 from restow.application.policies import read_scheduler_config
 from restow.cluster.pod_values import Flag, Phase
@@ -30,11 +31,11 @@ from restow.scheduling.loop.schedulers import Schedulers, schedule
 class ScheduleRequest:
     """Which pods to schedule, and by which configuration; as a user writes it."""
 
-    where: ClusterSource
+    where: ClusterSource | LoadedCluster
     #: NAMESPACE/NAME; None: every pending pod.
     pod: str | None = None
-    #: The path of a KubeSchedulerConfiguration.
-    configuration: str | None = None
+    #: A KubeSchedulerConfiguration.
+    configuration: NamedFile | None = None
     now: str | None = None
 
 

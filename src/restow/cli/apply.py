@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import asyncio
+import gc
+import sys
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from cyclopts import Parameter
 
-from restow.cli.options import PATHS, Context, Kubeconfig, TableOrJson, Verbosity
+from restow.cli.options import PATHS, STDIN, Context, Kubeconfig, TableOrJson, Verbosity
+from restow.errors import InputError
+
+if TYPE_CHECKING:
+    from restow.application.applying import ApplyRequest
 
 EXAMPLES = """Examples:
   restow plan --policy-config-file policy.yaml -o json > plan.json
@@ -16,6 +23,10 @@ EXAMPLES = """Examples:
   restow apply plan.json --policy-config-file policy.yaml
   restow apply plan.json --digest sha256:$(sha256sum < plan.json | cut -c1-64)
 """
+
+_DONE: Final = 0
+_FAILED: Final = 1
+_INTERRUPTED: Final = 130
 
 _Plan = Annotated[str, PATHS, Parameter(name="PLAN", help="The plan, as restow plan -o json wrote it, or -.")]
 _Yes = Annotated[
@@ -75,10 +86,40 @@ def apply(
     The exit status is 0 if all that the table promised was done, 1 if something was not, 2 for a plan that cannot be
     applied here, 130 after Ctrl-C.
     """
-    from restow.cli.applying import Request, apply_plan
+    from restow.application.applying import ApplyRequest
     from restow.cli.feedback import timed
 
     taken = None if no_lease else lease
-    request = Request(plan, yes, dry_run, output, taken, kubeconfig, context, policy_config_file, digest)
+    request = ApplyRequest(plan, dry_run, taken, kubeconfig, context, policy_config_file, digest)
     with timed("apply", verbose):
-        return apply_plan(request)
+        return _apply(request, output, yes=yes)
+
+
+def _apply(request: ApplyRequest, output: Literal["table", "json"], *, yes: bool) -> int:
+    """Apply the plan and print the result; returns the exit status."""
+    from restow.application import applying
+    from restow.cli.apply_audience import TerminalAudience
+    from restow.cli.output import write_bytes
+    from restow.reporting.apply_table import print_result
+    from restow.reporting.json import indented_json
+
+    if not (yes or request.dry_run) and not _can_ask(request):
+        raise InputError("there is no terminal to ask at: add --yes to carry the plan out, or --dry-run to look at it")
+    order = applying.order_of(request)
+    # Unlike the commands that only read, this one lasts as long as pods take to start.
+    gc.enable()
+    audience = TerminalAudience(asks=not yes, has_stdout=output == "table")
+    applied = asyncio.run(applying.apply(request, order, audience))
+    summary = applied.result.summary
+    if output == "json":
+        write_bytes(indented_json(applied.result) + b"\n")
+    elif not request.dry_run and summary.refused < summary.moves:
+        print_result(applied.result, audience.page())
+    if applied.result.metadata.interrupted:
+        return _INTERRUPTED
+    return _DONE if applied.is_kept else _FAILED
+
+
+def _can_ask(request: ApplyRequest) -> bool:
+    """Whether there is somebody to ask; the plan may come from where answers would."""
+    return STDIN not in (request.plan, request.policy) and sys.stdin.isatty() and sys.stderr.isatty()

@@ -1,17 +1,13 @@
-"""``restow apply`` on a terminal and as JSON: what will be done before it is done, and what came of it."""
+"""``restow apply`` on a terminal: what will be done before it is done, and what came of it."""
 
 from __future__ import annotations
 
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from msgspec import Struct, field
 from rich.text import Text
 
-import restow
 from restow.descheduling.container_states import short_duration
-from restow.descheduling.plan import API_VERSION
-from restow.executing.ledger import AppliedMove
 from restow.plain_text import printable
 from restow.policies.codes import AppliedResult, LandingKind
 from restow.reporting.columns import GAP, joined, narrowed, total_width, widths, wrapped
@@ -24,53 +20,13 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from restow.executing.ledger import AppliedMove
+    from restow.reporting.apply_result import ApplyResult, ApplySummary
     from restow.running.applying import Promise
 
 _MOST_LISTED: Final = 20
 _NARROWEST_WHY: Final = 24
 _ALL: Final = "see -o json"
-
-
-class ApplySummary(Struct, frozen=True, rename="camel"):
-    """How many moves came to what; all of them together are the plan's."""
-
-    moves: int
-    refused: int
-    #: Only of a dry run.
-    promised: int
-    moved: int
-    dropped: int
-    evicted: int
-    #: Of those that were moved, how many landed where the plan wants them.
-    as_planned: int
-    #: How many replacements landed on their targets, on other good nodes, and on neither.
-    on_target: int
-    on_other: int
-    missed: int
-
-
-class ApplyMetadata(Struct, frozen=True, rename="camel"):
-    """Which plan was applied, and how."""
-
-    #: The name of its file.
-    plan: str
-    plan_generated_at: str
-    restow_version: str
-    dry_run: bool
-    interrupted: bool
-    #: From the question, or from the table where nobody was asked, to the end.
-    seconds: float
-
-
-class ApplyResult(Struct, frozen=True, rename="camel"):
-    """The whole answer."""
-
-    metadata: ApplyMetadata
-    #: In the plan's order.
-    moves: tuple[AppliedMove, ...]
-    summary: ApplySummary
-    api_version: str = field(default=API_VERSION)
-    kind: str = "ApplyResult"
 
 
 def print_promise(promise: Promise, plan: str, age: int, server: str, console: Console) -> None:
@@ -188,38 +144,3 @@ def _table(heading: Sequence[str], rows: Sequence[Sequence[str]], width: int) ->
         text.stylize("dim", len(indent))
         yield text
         yield from (Text(indent + line, style="dim") for line in rest)
-
-
-def apply_result(
-    entries: Sequence[AppliedMove],
-    *,
-    plan: str,
-    plan_generated_at: str,
-    dry_run: bool,
-    interrupted: bool,
-    seconds: float,
-) -> ApplyResult:
-    """The document about what became of moves."""
-    metadata = ApplyMetadata(
-        plan=plan,
-        plan_generated_at=plan_generated_at,
-        restow_version=restow.__version__,
-        dry_run=dry_run,
-        interrupted=interrupted,
-        seconds=round(seconds, 1),
-    )
-    counts = Counter(each.result for each in entries)
-    landings = Counter(each.landing for each in entries)
-    summary = ApplySummary(
-        moves=len(entries),
-        refused=counts[AppliedResult.REFUSED],
-        promised=counts[AppliedResult.PROMISED],
-        moved=counts[AppliedResult.MOVED],
-        dropped=counts[AppliedResult.DROPPED],
-        evicted=counts[AppliedResult.EVICTED],
-        as_planned=sum(each.kept for each in entries),
-        on_target=landings[LandingKind.TARGET],
-        on_other=landings[LandingKind.OTHER],
-        missed=landings[LandingKind.MISSED],
-    )
-    return ApplyResult(metadata, tuple(entries), summary)

@@ -14,7 +14,9 @@ from builders.policies import PLUGINS, as_json, strategy_policy
 from client.double import a_double, a_status, an_api
 from descheduling.harness import a_cluster
 from executing.fences import Nodes
-from restow.cli.applying import Request, _Session
+from restow.api.applying import Unattended
+from restow.application.applying import ApplyRequest, Session
+from restow.cli.apply_audience import TerminalAudience
 from restow.client.leadership import always
 from restow.cluster.pods_now import PodNow
 from restow.descheduling.plan import Fenced, PlanCluster, PlanMetadata
@@ -40,13 +42,15 @@ class Quiet(Nodes):
         return []
 
 
-def a_session(effect: str | None) -> _Session:
+def a_session(effect: str | None) -> Session:
     """For a plan that counts on a fence of this effect, or on none."""
     policy = load_policy(as_json(strategy_policy("RemoveDuplicates")), "p", PLUGINS).policy
     fence = None if effect is None else Fenced(("a",), effect)
     plan = SavedPlan(PlanMetadata(NOW, "prove", "0"), (), {}, fence=fence)
-    request = Request("plan.json", True, False, "json", "kube-system/descheduler", None, None)
-    return _Session(request, Order("plan.json", plan, policy, (DEFAULT_PROFILE,)), "kube-system", "descheduler")
+    request = ApplyRequest("plan.json")
+    return Session(
+        request, Order("plan.json", plan, policy, (DEFAULT_PROFILE,)), Unattended(), "kube-system", "descheduler"
+    )
 
 
 async def test_a_plan_of_another_cluster_is_refused_before_anything_is_decided() -> None:
@@ -57,7 +61,7 @@ async def test_a_plan_of_another_cluster_is_refused_before_anything_is_decided()
     session = replace(session, order=replace(session.order, plan=plan))
     cluster = a_cluster(a_namespace("kube-system"), a_node("a"))
     with pytest.raises(InputError) as refused:
-        session._check_cluster(cluster, "10.0.0.1:6443")
+        session.check_cluster(cluster, "10.0.0.1:6443")
     (sentence,) = refused.value.sentences
     assert sentence.startswith("plan.json: is the plan of another cluster than 10.0.0.1:6443: ")
 
@@ -69,7 +73,7 @@ async def test_a_plan_is_steered_as_it_was_made(effect: str | None, kind: str) -
     live: Any = Quiet({"a": []})
     async with a_double() as double, an_api(double.url) as api:
         offers(double)
-        async with a_session(effect)._steering(always, live, api, Heard().log) as choice:
+        async with a_session(effect).steering(always, live, api, Heard().log) as choice:
             assert choice.kind == kind
             assert (choice.steering is not None) == (kind == "nominate")
             assert (choice.fencing is not None) == (kind != "nominate")
@@ -83,7 +87,7 @@ async def test_what_is_missing_when_it_begins_is_told_and_nothing_is_steered() -
         double._answers["GET", path_of(guards.FENCING, "ValidatingAdmissionPolicyBinding")] = [
             a_status(404, "NotFound")
         ]
-        async with a_session("NoSchedule")._steering(always, live, api, heard.log) as choice:
+        async with a_session("NoSchedule").steering(always, live, api, heard.log) as choice:
             assert choice == UNSTEERED
     (said,) = heard.messages
     assert said.startswith("replacements are not steered: there is no ValidatingAdmissionPolicyBinding restow-fencing,")
@@ -100,7 +104,8 @@ async def test_beside_a_document_the_table_and_weaker_protections_are_on_stderr(
     document["profiles"][0]["pluginConfig"].append({"name": "DefaultEvictor", "args": WEAK})
     session = a_session(None)
     order = replace(session.order, policy=load_policy(as_json(document), "p", PLUGINS).policy)
-    session = replace(session, order=order, request=replace(session.request, yes=not dry_run, dry_run=dry_run))
+    audience = TerminalAudience(asks=False, has_stdout=False)
+    session = replace(session, order=order, audience=audience, request=replace(session.request, dry_run=dry_run))
     async with a_double() as double, an_api(double.url) as api:
         session._show(Promise(small_report().plan, (), (), None), api)
     shown = capsys.readouterr()

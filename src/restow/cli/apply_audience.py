@@ -1,11 +1,15 @@
-"""What ``restow apply`` says while it evicts: a line for each move that has ended, and a bar on a terminal."""
+"""The terminal of ``restow apply``: shows what is going to be done, asks, and shows what happens: lines, and a bar."""
 
 from __future__ import annotations
 
+import asyncio
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
+from restow.cli.feedback import Terminal
 from restow.cli.streams import warn
 from restow.executing.ledger import ELSEWHERE
 from restow.executing.outcomes import (
@@ -24,10 +28,71 @@ from restow.executing.outcomes import (
 )
 from restow.policies.codes import OutcomeCode
 from restow.redaction import public_line
+from restow.reporting.apply_table import print_promise
+from restow.reporting.terminal import console
+from restow.reporting.wording import counted
+from restow.running.background import end_at_last
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from restow.running.applying import Application, Promise
+    from restow.running.logs import Log
+
+
+class TerminalAudience(Terminal):
+    """Shows, asks and tells of progress; an ``Audience``."""
+
+    def __init__(self, *, asks: bool, has_stdout: bool) -> None:
+        super().__init__()
+        self._asks = asks
+        self._has_stdout = has_stdout
+
+    def page(self) -> Console:
+        """Where people read: stderr if a document for programs goes to stdout."""
+        return console(stderr=not self._has_stdout)
+
+    def show(self, promise: Promise, plan: str, age: int, server: str) -> None:
+        """Print the table of what holds and what does not."""
+        print_promise(promise, plan, age, server, self.page())
+
+    async def agrees(self, moves: int) -> bool:
+        """Ask at the terminal; no answer is a no."""
+        return not self._asks or await asyncio.to_thread(_agrees, moves)
+
+    @contextmanager
+    def watching(self, application: Application, log: Log) -> Iterator[Callable[[Outcome], None]]:
+        """Show outcomes on stderr, and end early on Ctrl-C."""
+        _end_early_on_signals(application, log)
+        with _outcomes(len(application.ledger.open)) as show:
+            yield show
+
+
+def _agrees(moves: int) -> bool:
+    sys.stderr.write(f"\nCarry out {counted(moves, 'move')}? [y/N] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _end_early_on_signals(application: Application, log: Log) -> None:
+    def stop() -> None:
+        application.stop()
+        end_at_last(log)
+
+    def interrupt() -> None:
+        if application.interrupted.is_set():
+            stop()
+            return
+        warn(["no more evictions are begun; waiting for the replacements on their way, until Ctrl-C is pressed again"])
+        application.interrupt()
+
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGINT, interrupt)
+    loop.add_signal_handler(signal.SIGTERM, stop)
 
 
 @contextmanager
-def applying(moves: int) -> Iterator[Callable[[Outcome], None]]:
+def _outcomes(moves: int) -> Iterator[Callable[[Outcome], None]]:
     """Takes outcomes and shows them on stderr, as long as the context lasts."""
     if not sys.stderr.isatty():
         yield lambda outcome: warn(_lines(outcome))

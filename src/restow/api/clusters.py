@@ -1,0 +1,243 @@
+"""A cluster as a value: read from files, from an API server, or made up; then planned, scheduled, explained, simulated."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import weakref
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from restow.api.rows import Columns, Rows
+
+if TYPE_CHECKING:
+    from restow.api.explanations import Explanation
+    from restow.api.plans import Plan
+    from restow.api.schedules import Schedule
+    from restow.application.clusters import LoadedCluster
+    from restow.application.feedback import Collected
+    from restow.application.named_files import NamedFile
+
+#: A path, or the content: YAML or JSON as bytes, or an object as Python has it.
+Document = str | os.PathLike[str] | bytes | Mapping[str, Any]
+#: RFC 3339, or a datetime with a time zone.
+Moment = str | datetime
+
+_NODES: Final[Columns] = {
+    "name": ("text", lambda node: node.name),
+    "ready": ("flag", lambda node: node.ready),
+    "unschedulable": ("flag", lambda node: node.unschedulable),
+    "cpu_milli": ("integer", lambda node: node.cpu_milli),
+    "cpu_requested_milli": ("integer", lambda node: node.cpu_requested_milli),
+    "memory_bytes": ("integer", lambda node: node.memory_bytes),
+    "memory_requested_bytes": ("integer", lambda node: node.memory_requested_bytes),
+    "pods": ("integer", lambda node: node.pods),
+}
+_PODS: Final[Columns] = {
+    "namespace": ("text", lambda pod: pod.namespace),
+    "name": ("text", lambda pod: pod.name),
+    "node": ("text", lambda pod: pod.node),
+    "phase": ("text", lambda pod: pod.phase),
+    "cpu_requested_milli": ("integer", lambda pod: pod.cpu_requested_milli),
+    "memory_requested_bytes": ("integer", lambda pod: pod.memory_requested_bytes),
+    "owner": ("text", lambda pod: pod.owner),
+    "priority": ("integer", lambda pod: pod.priority),
+}
+
+
+@dataclass(slots=True, frozen=True)
+class NodeSummary:
+    """A node: what it offers, and what the pods on it request."""
+
+    name: str
+    ready: bool
+    unschedulable: bool
+    cpu_milli: int
+    cpu_requested_milli: int
+    memory_bytes: int
+    memory_requested_bytes: int
+    #: How many pods are on it that have not ended.
+    pods: int
+
+
+@dataclass(slots=True, frozen=True)
+class PodSummary:
+    """A pod: where it is, what it requests, and what it belongs to."""
+
+    namespace: str
+    name: str
+    #: None while it waits.
+    node: str | None
+    phase: str
+    cpu_requested_milli: int
+    memory_requested_bytes: int
+    #: Such as Deployment/web; None for a pod on its own.
+    owner: str | None
+    priority: int
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Cluster:
+    """The nodes, pods and other objects of a cluster at one moment; it never changes."""
+
+    #: Sentences about the input, such as objects that were left out.
+    warnings: tuple[str, ...]
+    _found: LoadedCluster = field(compare=False)
+
+    @classmethod
+    def read(cls, *paths: str | os.PathLike[str]) -> Cluster:
+        """Read dumps: files or folders, JSON, YAML or a snapshot, also packed (.gz).
+
+        Several paths make one cluster. InputError where something cannot be read; it names the file.
+        """
+        from restow.application.clusters import ClusterSource, read_cluster
+        from restow.application.feedback import Collected
+
+        return cls._of(read_cluster(ClusterSource(tuple(os.fspath(each) for each in paths)), Collected()))
+
+    @classmethod
+    def live(cls, *, context: str | None = None, kubeconfig: str | None = None) -> Cluster:
+        """Read the cluster of a kubeconfig's context, or the one that this program runs in; nothing is written.
+
+        What metrics.k8s.io serves is read too. InputError where no configuration leads to a cluster, ClientError where
+        its API server does not answer.
+        """
+        from restow.application.clusters import ClusterSource, read_cluster
+        from restow.application.feedback import Collected
+
+        source = ClusterSource(kubeconfig=kubeconfig, context=context)
+        return cls._of(read_cluster(source, Collected(), usage=True))
+
+    @classmethod
+    async def live_async(cls, *, context: str | None = None, kubeconfig: str | None = None) -> Cluster:
+        """As ``live``, without holding up the event loop of the caller."""
+        return await asyncio.to_thread(partial(cls.live, context=context, kubeconfig=kubeconfig))
+
+    @classmethod
+    def generate(cls, *, nodes: int = 30, pods: int | None = None, seed: int = 1, profile: str = "mixed") -> Cluster:
+        """Make up a cluster; the same arguments give the same one. ``pods`` are 20 for each node unless it says.
+
+        InputError for an unknown profile, and for more than Kubernetes supports.
+        """
+        from restow.application.generating import delete, generated
+
+        found = generated(profile, nodes, 20 * nodes if pods is None else pods, seed)
+        cluster = cls._of(found)
+        weakref.finalize(cluster, delete, found.source)
+        return cluster
+
+    @classmethod
+    def _of(cls, found: LoadedCluster) -> Cluster:
+        return cls(tuple(found.notes), replace(found, notes=()))
+
+    @cached_property
+    def nodes(self) -> Rows[NodeSummary]:
+        """The nodes, by name."""
+        from restow.api.summaries import nodes_of
+
+        return Rows("nodes", nodes_of(self._found.cluster), _NODES)
+
+    @cached_property
+    def pods(self) -> Rows[PodSummary]:
+        """The pods, by namespace and name."""
+        from restow.api.summaries import pods_of
+
+        return Rows("pods", pods_of(self._found.cluster), _PODS)
+
+    def plan(
+        self,
+        policy: Document | None = None,
+        *,
+        placement: Literal["prove", "upstream"] | None = None,
+        steering: Literal["none", "nominate", "fence", "prefer"] | None = None,
+        scheduler_config: Document | None = None,
+        now: Moment | None = None,
+    ) -> Plan:
+        """Plan what a DeschedulerPolicy would move; without one, the bundled policy. The options are those of ``restow plan``.
+
+        InputError for anything that cannot be used; it names file, object and field.
+        """
+        from restow.api.plans import Plan
+        from restow.application.plan_context import PlanRequest
+        from restow.application.planning import make
+        from restow.policies.codes import Placement, SteeringMode
+
+        request = PlanRequest(
+            self._found,
+            policy=_file(policy, "policy"),
+            placement=None if placement is None else Placement(placement),
+            steering=None if steering is None else SteeringMode(steering),
+            configuration=_file(scheduler_config, "scheduler configuration"),
+            now=_time(now),
+        )
+        feedback = _feedback()
+        planned = make(request, feedback)
+        return Plan(tuple(feedback.warnings), planned)
+
+    async def plan_async(self, policy: Document | None = None, **options: Any) -> Plan:
+        """As ``plan``, without holding up the event loop: a policy may ask Prometheus, and a large plan takes seconds."""
+        return await asyncio.to_thread(partial(self.plan, policy, **options))
+
+    def schedule(
+        self, pod: str | None = None, *, scheduler_config: Document | None = None, now: Moment | None = None
+    ) -> Schedule:
+        """Schedule the pending pods one after the other as kube-scheduler would, or one pod (NAMESPACE/NAME).
+
+        InputError for a pod that is not there, or a configuration that cannot be used.
+        """
+        from restow.api.schedules import scheduled
+        from restow.application.scheduling import ScheduleRequest
+
+        configuration = _file(scheduler_config, "scheduler configuration")
+        return scheduled(ScheduleRequest(self._found, pod, configuration, _time(now)), _feedback())
+
+    def explain(self, name: str, policy: Document | None = None, *, now: Moment | None = None) -> Explanation:
+        """Explain why a pod (NAMESPACE/NAME) stays or moves, or what a plan does to a node (NAME).
+
+        InputError for a pod or node that is not there, and for a policy that cannot be used.
+        """
+        from restow.api.explanations import explained
+        from restow.application.plan_context import PlanRequest
+
+        request = PlanRequest(self._found, policy=_file(policy, "policy"), now=_time(now))
+        return explained(request, name, _feedback())
+
+    def __repr__(self) -> str:
+        cluster = self._found.cluster
+        warnings = f", {len(self.warnings)} warnings" if self.warnings else ""
+        return f"<Cluster of {len(cluster.nodes):,} nodes, {len(cluster.pods):,} pods: {self._found.origin}{warnings}>"
+
+    def _repr_html_(self) -> str:
+        return self.nodes._repr_html_()
+
+
+def _feedback() -> Collected:
+    from restow.application.feedback import Collected
+
+    return Collected()
+
+
+def _file(document: Document | None, name: str) -> NamedFile | None:
+    """A document as the application takes it."""
+    from restow.application.named_files import NamedText
+
+    if isinstance(document, bytes):
+        return NamedText(name, document)
+    if isinstance(document, Mapping):
+        import msgspec
+
+        return NamedText(name, msgspec.json.encode(document))
+    return None if document is None else str(Path(document))
+
+
+def _time(moment: Moment | None) -> str | None:
+    """A time as ``--now`` has it; ValueError for one without a time zone."""
+    if not isinstance(moment, datetime):
+        return moment
+    if moment.tzinfo is None:
+        raise ValueError(f"now: {moment} has no time zone; say which, such as datetime.now(UTC)")
+    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")

@@ -1,0 +1,51 @@
+"""Nodes and pods as rows, from the columns of a cluster."""
+
+from __future__ import annotations
+
+from restow.api.clusters import NodeSummary, PodSummary
+from restow.cluster.owners import workload_of
+from restow.cluster.pod_values import Phase
+from restow.cluster.snapshot import Cluster
+from restow.cluster.state import ClusterState
+
+
+def nodes_of(cluster: Cluster) -> list[NodeSummary]:
+    """The nodes in the order of their names."""
+    state, nodes = ClusterState(cluster), cluster.nodes
+    cpu, memory = nodes.resource("cpu"), nodes.resource("memory")
+    return [
+        NodeSummary(
+            name=name,
+            ready=bool(nodes.ready[at]),
+            unschedulable=bool(nodes.unschedulable[at]),
+            cpu_milli=0 if cpu is None else int(nodes.allocatable[cpu, at]),
+            cpu_requested_milli=0 if cpu is None else int(state.requested[cpu, at]),
+            memory_bytes=0 if memory is None else int(nodes.allocatable[memory, at]),
+            memory_requested_bytes=0 if memory is None else int(state.requested[memory, at]),
+            pods=int(state.running[at]),
+        )
+        for at, name in enumerate(nodes.names)
+    ]
+
+
+def pods_of(cluster: Cluster) -> list[PodSummary]:
+    """The pods in the order of their namespaces and names."""
+    state = ClusterState(cluster)
+    return [_pod(state, pod) for pod in cluster.pods.where(cluster.pods.read()).tolist()]
+
+
+def _pod(state: ClusterState, pod: int) -> PodSummary:
+    cluster = state.cluster
+    pods, owner, node = cluster.pods, workload_of(cluster, pod), int(cluster.pods.node[pod])
+    cpu, memory = cluster.nodes.resource("cpu"), cluster.nodes.resource("memory")
+    requests = state.requests_of(pod)
+    return PodSummary(
+        namespace=pods.tables.namespaces[pods.namespace[pod]],
+        name=pods.names[pod],
+        node=cluster.nodes.names[node] if node >= 0 else None,
+        phase=Phase(pods.phase[pod]).name.capitalize(),
+        cpu_requested_milli=0 if cpu is None else int(requests[cpu]),
+        memory_requested_bytes=0 if memory is None else int(requests[memory]),
+        owner=None if owner is None else f"{owner.kind}/{owner.name}",
+        priority=int(pods.priority[pod]),
+    )
