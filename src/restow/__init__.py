@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from restow.api.plans import Plan as Plan
     from restow.api.rows import Rows as Rows
     from restow.api.schedules import Schedule as Schedule
+    from restow.api.simulations import Simulation as Simulation
 
 __version__ = "0.1.0"
 
@@ -39,6 +40,7 @@ _HOMES = {
     "PodSummary": "restow.api.clusters",
     "Rows": "restow.api.rows",
     "Schedule": "restow.api.schedules",
+    "Simulation": "restow.api.simulations",
 }
 __all__ = [
     "Applied",
@@ -49,6 +51,7 @@ __all__ = [
     "PodSummary",
     "Rows",
     "Schedule",
+    "Simulation",
     "__version__",
     "errors",
 ]

@@ -7,7 +7,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -54,7 +54,8 @@ def test_nothing_is_printed_and_warnings_are_returned(tmp_path: Path, capfd: pyt
 
 
 def _objects() -> list[dict[str, object]]:
-    return list(json.loads((ROOT / "examples/clusters/demo.json").read_bytes())["items"])
+    items = json.loads((ROOT / "examples/clusters/demo.json").read_bytes())["items"]
+    return [each for each in items if each["kind"] in ("Node", "Pod")]
 
 
 def test_what_cannot_be_used_is_an_error_in_one_sentence(cluster: restow.Cluster) -> None:
@@ -91,6 +92,21 @@ def test_a_pod_and_a_node_are_explained(cluster: restow.Cluster, plan: restow.Pl
     assert plan.moves[0].plugin in str(pod)
     node = cluster.explain(plan.moves[0].source, policy, now=NOW)
     assert json.loads(node.to_json())["kind"] == "NodeExplanation"
+
+
+def test_a_scenario_runs_in_a_cluster_and_says_what_was_met() -> None:
+    made = restow.Cluster.generate(nodes=4, pods=20)
+    simulation = made.simulate(policy=strategy_policy("RemoveDuplicates"), duration=timedelta(hours=1), now=NOW)
+    assert json.loads(simulation.to_json())["metadata"]["seconds"] == 3600
+    assert len(simulation.evictions) == len(json.loads(simulation.to_json())["evictions"])
+
+
+def test_the_expectations_of_a_scenario_are_rows(tmp_path: Path) -> None:
+    (tmp_path / "scenario.yaml").write_text(
+        "apiVersion: restow.dev/v1alpha1\nkind: Scenario\nfor: 10m\nexpect:\n- always: {pods: ready, atLeast: 1}\n  after: 5m\n"
+    )
+    simulation = restow.Cluster.generate(nodes=4, pods=20).simulate(tmp_path / "scenario.yaml", now=NOW)
+    assert [each.result for each in simulation.expectations] == ["met"]
 
 
 def test_a_generated_cluster_is_the_same_every_time() -> None:

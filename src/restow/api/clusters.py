@@ -7,7 +7,7 @@ import os
 import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from restow.api.explanations import Explanation
     from restow.api.plans import Plan
     from restow.api.schedules import Schedule
+    from restow.api.simulations import Simulation
     from restow.application.clusters import LoadedCluster
     from restow.application.feedback import Collected
     from restow.application.named_files import NamedFile
@@ -205,6 +206,33 @@ class Cluster:
 
         request = PlanRequest(self._found, policy=_file(policy, "policy"), now=_time(now))
         return explained(request, name, _feedback())
+
+    def simulate(
+        self,
+        scenario: str | os.PathLike[str] | None = None,
+        policy: Document | None = None,
+        *,
+        duration: timedelta | None = None,
+        until_stable: bool = False,
+        seed: int | None = None,
+        now: Moment | None = None,
+    ) -> Simulation:
+        """Run this cluster, its controllers and a policy in virtual time; a scenario (a path) says what happens and is expected.
+
+        The options are those of ``restow simulate``; without a scenario one of ``duration`` and ``until_stable`` is
+        needed. InputError for anything that cannot be used.
+        """
+        from restow.api.simulations import simulated
+
+        return simulated(
+            self._found,
+            None if scenario is None else os.fspath(scenario),
+            _file(policy, "policy"),
+            duration=None if duration is None else duration // timedelta(microseconds=1) * 1000,
+            until_stable=until_stable,
+            now=_time(now),
+            seed=seed,
+        )
 
     def __repr__(self) -> str:
         cluster = self._found.cluster

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from restow.application.feedback import Feedback
+from restow.application.named_files import NamedFile
 from restow.application.simulation_inputs import ScenarioRequest, named_in_errors, read_inputs, staging_of
 from restow.application.simulation_record import recorded_inputs
 from restow.errors import InputError
@@ -17,10 +18,10 @@ from restow.sources.reading import STDIN
 
 @dataclass(slots=True, frozen=True)
 class SimulationRequest:
-    """Which scenario to run, and the policy's path where it is not the scenario's own."""
+    """Which scenario to run, and the policy where it is not the scenario's own."""
 
     scenario: ScenarioRequest
-    policy: str | None = None
+    policy: NamedFile | None = None
 
 
 def simulate(request: SimulationRequest, feedback: Feedback) -> SimulationResult:
@@ -38,5 +39,6 @@ def simulate(request: SimulationRequest, feedback: Feedback) -> SimulationResult
     with feedback.timings.phase("simulate"), feedback.simulating(inputs.ending.duration) as tick, naming:
         play = begin(staging.scenario, staging.cast, inputs.now)
         finished = run_out(staging.scenario, play, inputs.ending, tick)
-    names = RunNames(inputs.name, staging.policy, recorded_inputs(paths, request.policy, inputs.folder))
+    written = request.policy if isinstance(request.policy, str) else None
+    names = RunNames(inputs.name, staging.policy, recorded_inputs(paths, written, inputs.folder))
     return simulation_result(staging.scenario, finished, names)

@@ -11,7 +11,7 @@ from typing import Final
 
 from restow.application.clusters import instant
 from restow.application.feedback import Feedback
-from restow.application.named_files import file_bytes, file_name
+from restow.application.named_files import NamedFile, file_bytes, file_name
 from restow.application.policies import PolicyFile, read_policy_file
 from restow.cluster.snapshot import ClusterStore
 from restow.descheduling.planning import placement_of
@@ -102,7 +102,7 @@ def read_inputs(request: ScenarioRequest, feedback: Feedback) -> Inputs:
     )
 
 
-def staging_of(inputs: Inputs, policy: str | None, feedback: Feedback) -> Staging:
+def staging_of(inputs: Inputs, policy: NamedFile | None, feedback: Feedback) -> Staging:
     """Return the scenario with the policy of a file in place of its own; a dump alone has a descheduler in any case.
 
     InputError where a file that is named cannot be used.
