@@ -60,8 +60,8 @@ def test_moves_nodes_and_pods_are_tables() -> None:
     cluster = restow.Cluster.generate(nodes=6, pods=60)
     plan = cluster.plan(now="2026-11-21T00:00:00Z")
     assert pl.DataFrame(plan.to_arrow()).height == len(plan.moves)
-    nodes = pl.DataFrame(cluster.nodes)
+    nodes = pl.DataFrame(cluster.nodes.to_arrow())
     assert nodes["name"].to_list() == [each.name for each in cluster.nodes]
-    assert pl.DataFrame(cluster.pods).filter(pl.col("node").is_null()).height == sum(
+    assert pl.DataFrame(cluster.pods.to_arrow()).filter(pl.col("node").is_null()).height == sum(
         each.node is None for each in cluster.pods
     )

@@ -57,10 +57,6 @@ class Rows(Sequence[Row_co], Generic[Row_co]):
         columns = self._columns.items()
         return ArrowTable([Column(name, kind, [value(row) for row in self._rows]) for name, (kind, value) in columns])
 
-    def __arrow_c_stream__(self, requested_schema: object = None) -> Any:
-        """As ``to_arrow``, so that the rows themselves can be handed to a reader."""
-        return self.to_arrow().__arrow_c_stream__(requested_schema)
-
     def __repr__(self) -> str:
         shown = self._shown(_SHOWN_IN_TEXT)
         widths = [max(map(len, column)) for column in zip(list(self._columns), *shown, strict=True)]
