@@ -221,20 +221,20 @@ def _watch(function: Callable[[View, Any], LandingCheck], view: View, args: Any)
     """Its check. Where it fails it objects to nothing, since the next round finds the same, and the plan notes why."""
     faults = _Faults()
 
-    def heard(found: R) -> R:
+    def noted(found: R) -> R:
         if faults.first and not faults.told:
             faults.told = True
             view.note(f"{faults.first}: what it would say about other strategies' moves is not known")
         return found
 
     def check(pod: int, nodes: IntArray) -> BoolArray:
-        return heard(_tested(partial(landing_check, pod), "watch", faults, instead=False, nodes=nodes))
+        return noted(_tested(partial(landing_check, pod), "watch", faults, instead=False, nodes=nodes))
 
     try:
         landing_check = function(view, args)
     except FAULTS as error:
         faults.add("watch", error)
-        return heard(_no_objection)
+        return noted(_no_objection)
     return check
 
 

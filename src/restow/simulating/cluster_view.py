@@ -57,7 +57,7 @@ class ClusterView:
         #: The row of each pod.
         self._row_of: dict[Key, int] = {}
         self._renew()
-        store.subscribe_all(self._hear)
+        store.subscribe_all(self._on_event)
 
     def _renew(self) -> None:
         """Make the state anew, without its past."""
@@ -83,18 +83,18 @@ class ClusterView:
         found: Pod = self._store.get("Pod", pods.tables.namespaces[pods.namespace[row]], pods.names[row])
         return found
 
-    def _hear(self, event: Event) -> None:
+    def _on_event(self, event: Event) -> None:
         if event.kind == "Pod":
-            self._hear_of_pod(event)
+            self._on_pod_event(event)
         elif event.kind == "Node":
-            self._hear_of_node(event)
+            self._on_node_event(event)
         elif event.kind in KINDS:
-            self._hear_of_other(event)
+            self._on_other_event(event)
         self.state.commit()
         if len(self.state.changes) + len(self.state.births) > self._longest_past:
             self._renew()
 
-    def _hear_of_node(self, event: Event) -> None:
+    def _on_node_event(self, event: Event) -> None:
         state, index = self.state, self.state.cluster.nodes.index
         if event.new is None:
             state.delete_node(index[event.old.metadata.name])
@@ -105,7 +105,7 @@ class ClusterView:
         else:
             state.create_node(row)
 
-    def _hear_of_pod(self, event: Event) -> None:
+    def _on_pod_event(self, event: Event) -> None:
         state, old, new = self.state, event.old, event.new
         if new is None:
             state.delete(self._row_of.pop(key_of(old)))
@@ -118,7 +118,7 @@ class ClusterView:
             else:
                 state.update(row, self._rows.of(new))
 
-    def _hear_of_other(self, event: Event) -> None:
+    def _on_other_event(self, event: Event) -> None:
         state, old, new = self.state, event.old, event.new
         if old is not None and new is not None and event.kind in _SPEC_ONLY and _told(old) == _told(new):
             return

@@ -77,8 +77,8 @@ class Kubelets:
         self._queue: WorkQueue[Key] = WorkQueue(self._agenda, self._sync)
         self._images = ImagePulls(self._settings.pull)
         self._back_offs = BackOffs()
-        self._store.subscribe("Pod", self._hear)
-        self._store.subscribe("Node", self._hear_of_node)
+        self._store.subscribe("Pod", self._on_event)
+        self._store.subscribe("Node", self._on_node_event)
 
     def stop_node(self, name: str) -> None:
         """A node is not heard of any more."""
@@ -99,7 +99,7 @@ class Kubelets:
         for listener in self.listeners:
             listener(name)
 
-    def _hear(self, event: Event) -> None:
+    def _on_event(self, event: Event) -> None:
         old, new = event.old, event.new
         if new is None:
             self._back_offs.forget(old.metadata.uid)
@@ -111,7 +111,7 @@ class Kubelets:
         if is_new or (new.metadata.is_terminating and not old.metadata.is_terminating):
             self._queue.add(key_of(new))
 
-    def _hear_of_node(self, event: Event) -> None:
+    def _on_node_event(self, event: Event) -> None:
         if event.new is None:
             self._images.forget(event.old.metadata.name)
 

@@ -50,16 +50,16 @@ class Memory:
         #: When each node was under pressure last, and when it evicted a pod last.
         self._pressed: dict[str, int] = {}
         self._evicted: dict[str, int] = {}
-        self._store.subscribe("PodMetrics", self._hear_of_usage)
-        self._store.subscribe("NodeMetrics", self._hear_of_node_usage)
-        self._store.subscribe("Pod", self._hear_of_pod)
+        self._store.subscribe("PodMetrics", self._on_usage_event)
+        self._store.subscribe("NodeMetrics", self._on_node_usage_event)
+        self._store.subscribe("Pod", self._on_pod_event)
         kubelets.listeners.append(self._nodes.add)
 
-    def _hear_of_usage(self, event: Event) -> None:
+    def _on_usage_event(self, event: Event) -> None:
         if event.new is not None:
             self._pods.add_after(key_of(event.new), _FILLING)
 
-    def _hear_of_pod(self, event: Event) -> None:
+    def _on_pod_event(self, event: Event) -> None:
         """Containers have started that may use too much."""
         old, new = event.old, event.new
         # Most clusters have no metrics at all, and pods change often.
@@ -68,7 +68,7 @@ class Memory:
         if is_running(new) and not (old is not None and is_running(old)):
             self._pods.add_after(key_of(new), _FILLING)
 
-    def _hear_of_node_usage(self, event: Event) -> None:
+    def _on_node_usage_event(self, event: Event) -> None:
         if event.new is not None:
             self._nodes.add(event.new.metadata.name)
 

@@ -70,16 +70,16 @@ class SchedulerActor:
         self._is_working = False
         #: When the queue is looked at next although nothing happens; None where never.
         self._looks_at: int | None = None
-        self._store.subscribe("Pod", self._hear_of_pod)
-        self._store.subscribe("Node", self._hear_of_node)
+        self._store.subscribe("Pod", self._on_pod_event)
+        self._store.subscribe("Node", self._on_node_event)
         for kind in RESOURCES:
-            self._store.subscribe(kind, self._hear_of_other)
+            self._store.subscribe(kind, self._on_other_event)
 
     def _now(self) -> float:
         """The time of the queue, in seconds."""
         return (self._agenda.now - self._started) / SECOND
 
-    def _hear_of_pod(self, event: Event) -> None:
+    def _on_pod_event(self, event: Event) -> None:
         key = key_of(event.new or event.old)
         before, after = self._pods.pop(key, None), None
         if event.new is not None and not event.new.is_over:
@@ -105,13 +105,13 @@ class SchedulerActor:
             self.queue.delete(old.uid)
         self._tell(pod_events(old, new))
 
-    def _hear_of_node(self, event: Event) -> None:
+    def _on_node_event(self, event: Event) -> None:
         # A pod that comes meanwhile is tried on what there is by then.
         if len(self.queue):
             events = node_events(_node(event.old), _node(event.new))
             self._agenda.after(DELIVERY, lambda: self._tell(events))
 
-    def _hear_of_other(self, event: Event) -> None:
+    def _on_other_event(self, event: Event) -> None:
         if len(self.queue):
             old, new = (None if each is None else as_read(event.kind, each) for each in (event.old, event.new))
             events = object_events(RESOURCES[event.kind], old, new)

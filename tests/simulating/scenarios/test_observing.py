@@ -25,7 +25,7 @@ EVENTS = [
 def seen_from_nothing(scene):
     """What somebody sees who comes now."""
     observer = Observer(scene.simulation, Judge([]))
-    for kind, hear in (("Pod", observer._hear_of_pod), ("Node", observer._hear_of_node)):
+    for kind, hear in (("Pod", observer._on_pod_event), ("Node", observer._on_node_event)):
         for each in scene.store.list(kind):
             hear(Event(kind, None, each))
     observer.finish()

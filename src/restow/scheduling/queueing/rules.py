@@ -39,7 +39,7 @@ class QueueingRules:
         #: The uids of the pods whose victims are still being deleted.
         self._preempting = preempting
 
-    def hears(self, plugin: str, event: ClusterEvent) -> bool:
+    def is_registered(self, plugin: str, event: ClusterEvent) -> bool:
         """Whether a plugin waits for such events in some profile."""
         return any(interest.covers(event) for each in self._profiles.values() for interest in each.interests_of(plugin))
 

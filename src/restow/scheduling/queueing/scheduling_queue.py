@@ -205,7 +205,7 @@ class SchedulingQueue:
         self._advance(now)
         about = getattr(event.new if event.new is not None else event.old, "uid", "")
         helped = self._unschedulable.helped(
-            lambda plugin: self.rules.hears(plugin, event), lambda queued: self._is_helped(queued, event), about
+            lambda plugin: self.rules.is_registered(plugin, event), lambda queued: self._is_helped(queued, event), about
         )
         for queued in helped:
             self._wake(queued, event.label, now)

@@ -63,13 +63,17 @@ class UnschedulablePods:
             for plugin in _listening(queued):
                 del self._by_plugin[plugin][kind]
 
-    def helped(self, hears: Callable[[str], bool], helps: Callable[[QueuedPod], bool], about: str) -> list[QueuedPod]:
+    def helped(
+        self, is_registered: Callable[[str], bool], helps: Callable[[QueuedPod], bool], about: str
+    ) -> list[QueuedPod]:
         """The pods that something helps, in the order in which they came.
 
         ``hears`` says whether a plugin waits for such things, ``helps`` whether it helps a pod. ``about`` is the key of the
         pod that it is about: that one is asked on its own.
         """
-        kinds = dict.fromkeys(kind for plugin, kinds in self._by_plugin.items() if hears(plugin) for kind in kinds)
+        kinds = dict.fromkeys(
+            kind for plugin, kinds in self._by_plugin.items() if is_registered(plugin) for kind in kinds
+        )
         found: list[QueuedPod] = []
         for kind in kinds:
             alike = self._alike[kind]

@@ -125,10 +125,10 @@ class ClusterAutoscaler:
     def start(self) -> None:
         """Look again and again."""
         for kind in ("Pod", "Node", "PodDisruptionBudget"):
-            self.simulation.store.subscribe(kind, self._hear)
+            self.simulation.store.subscribe(kind, self._on_event)
         self.simulation.agenda.every(self.settings.scan_interval, self._scan)
 
-    def _hear(self, _event: Event) -> None:
+    def _on_event(self, _event: Event) -> None:
         self._has_changed = True
 
     def _scan(self) -> None:

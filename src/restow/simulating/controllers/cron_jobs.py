@@ -38,9 +38,9 @@ class CronJobController:
         self._store, self._agenda = simulation.store, simulation.agenda
         self._queue: WorkQueue[Key] = WorkQueue(simulation.agenda, self._sync, recurring=True)
         self._store.subscribe(KIND, lambda event: self._queue.add(key_of(event.new or event.old)))
-        self._store.subscribe("Job", self._hear_of_job)
+        self._store.subscribe("Job", self._on_job_event)
 
-    def _hear_of_job(self, event: Event) -> None:
+    def _on_job_event(self, event: Event) -> None:
         owner = (event.new or event.old).metadata.controller
         if owner and owner.kind == KIND:
             self._queue.add(((event.new or event.old).metadata.namespace, owner.name))

@@ -66,16 +66,16 @@ class DaemonSetController:
         #: How often pods have failed on a node, and when the next one of them may be deleted.
         self._failures: dict[tuple[str, str], tuple[int, int]] = {}
         self._store.subscribe(KIND, lambda event: self._queue.add(key_of(event.new or event.old)))
-        self._store.subscribe("Pod", self._hear_of_pod)
-        self._store.subscribe("Node", self._hear_of_node)
+        self._store.subscribe("Pod", self._on_pod_event)
+        self._store.subscribe("Node", self._on_node_event)
 
-    def _hear_of_pod(self, event: Event) -> None:
+    def _on_pod_event(self, event: Event) -> None:
         for pod in (event.old, event.new):
             owner = pod and pod.metadata.controller
             if owner and owner.kind == KIND:
                 self._queue.add((pod.metadata.namespace, owner.name))
 
-    def _hear_of_node(self, event: Event) -> None:
+    def _on_node_event(self, event: Event) -> None:
         old, new = event.old, event.new
         if new is None or (old is not None and old.metadata.labels == new.metadata.labels and old.spec == new.spec):
             return

@@ -46,10 +46,10 @@ class DeploymentController:
         self._store, self._agenda = simulation.store, simulation.agenda
         self._queue: WorkQueue[Key] = WorkQueue(simulation.agenda, self._sync)
         self._store.subscribe("Deployment", lambda event: self._queue.add(key_of(event.new or event.old)))
-        self._store.subscribe("ReplicaSet", self._hear_of_owned)
-        self._store.subscribe("Pod", self._hear_of_pod)
+        self._store.subscribe("ReplicaSet", self._on_owned_event)
+        self._store.subscribe("Pod", self._on_pod_event)
 
-    def _hear_of_owned(self, event: Event) -> None:
+    def _on_owned_event(self, event: Event) -> None:
         for each in (event.old, event.new):
             owner = each and each.metadata.controller
             if owner and owner.kind == "Deployment":
@@ -58,7 +58,7 @@ class DeploymentController:
             for found in self._store.selecting("Deployment", event.new):
                 self._queue.add(key_of(found))
 
-    def _hear_of_pod(self, event: Event) -> None:
+    def _on_pod_event(self, event: Event) -> None:
         """A Deployment that waits for its last old pod hears when that is gone."""
         owner = event.old and event.old.metadata.controller
         if event.new is None and owner and owner.kind == "ReplicaSet":

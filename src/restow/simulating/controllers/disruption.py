@@ -42,9 +42,9 @@ class DisruptionController:
         self._store, self._agenda = simulation.store, simulation.agenda
         self._queue: WorkQueue[Key] = WorkQueue(simulation.agenda, self._sync)
         self._store.subscribe("PodDisruptionBudget", lambda event: self._queue.add(key_of(event.new or event.old)))
-        self._store.subscribe("Pod", self._hear_of_pod)
+        self._store.subscribe("Pod", self._on_pod_event)
 
-    def _hear_of_pod(self, event: Event) -> None:
+    def _on_pod_event(self, event: Event) -> None:
         for pod in (event.old, event.new):
             if pod is not None:
                 for budget in self._store.selecting("PodDisruptionBudget", pod):

@@ -33,9 +33,9 @@ class GarbageCollector:
         #: The uids of what is gone and can have been an owner. An owner that was never there says nothing: a dump may
         #: hold pods without their ReplicaSets.
         self._gone: set[str] = set()
-        self._store.subscribe_all(self._hear)
+        self._store.subscribe_all(self._on_event)
 
-    def _hear(self, event: Event) -> None:
+    def _on_event(self, event: Event) -> None:
         old, new = event.old, event.new
         if new is None:
             if event.kind != "Pod":

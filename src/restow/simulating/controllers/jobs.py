@@ -84,10 +84,10 @@ class JobController:
         self._store, self._agenda = simulation.store, simulation.agenda
         self._queue: WorkQueue[Key] = WorkQueue(simulation.agenda, self._sync)
         self._failures: dict[str, _Failures] = {}
-        self._store.subscribe(KIND, self._hear)
-        self._store.subscribe("Pod", self._hear_of_pod)
+        self._store.subscribe(KIND, self._on_event)
+        self._store.subscribe("Pod", self._on_pod_event)
 
-    def _hear(self, event: Event) -> None:
+    def _on_event(self, event: Event) -> None:
         old, new = event.old, event.new
         if new is None:
             self._failures.pop(old.metadata.uid, None)
@@ -98,7 +98,7 @@ class JobController:
         else:
             self._queue.add(key_of(new or old))
 
-    def _hear_of_pod(self, event: Event) -> None:
+    def _on_pod_event(self, event: Event) -> None:
         for pod in (event.old, event.new):
             owner = pod and pod.metadata.controller
             if owner and owner.kind == KIND:

@@ -34,9 +34,9 @@ class NamespaceController:
     def __init__(self, simulation: Simulation) -> None:
         self._store = simulation.store
         self._queue: WorkQueue[str] = WorkQueue(simulation.agenda, self._sync)
-        self._store.subscribe(KIND, self._hear)
+        self._store.subscribe(KIND, self._on_event)
 
-    def _hear(self, event: Event) -> None:
+    def _on_event(self, event: Event) -> None:
         if event.new is not None and event.new.metadata.is_terminating:
             self._queue.add(event.new.metadata.name)
 

@@ -57,13 +57,13 @@ class NodeLifecycle:
         self._waiting: defaultdict[str, dict[str, None]] = defaultdict(dict)
         #: When the next node of a zone may get it.
         self._next: dict[str, int] = {}
-        self._store.subscribe("Node", self._hear)
-        kubelets.listeners.append(self._hear_of_kubelet)
+        self._store.subscribe("Node", self._on_event)
+        kubelets.listeners.append(self._on_kubelet_change)
 
-    def _hear(self, event: Event) -> None:
+    def _on_event(self, event: Event) -> None:
         self._queue.add((event.new or event.old).metadata.name)
 
-    def _hear_of_kubelet(self, name: str) -> None:
+    def _on_kubelet_change(self, name: str) -> None:
         if name in self._kubelets.stopped:
             since = self._kubelets.stopped[name]
             self._agenda.at(since + GRACE_PERIOD, lambda: self._miss(name, since))

@@ -33,10 +33,10 @@ class PodGarbageCollector:
         self._most_terminated = most_terminated
         #: The pods that are over, in the order in which they came to that.
         self._over: dict[Key, None] = {}
-        self._store.subscribe("Pod", self._hear_of_pod)
-        self._store.subscribe("Node", self._hear_of_node)
+        self._store.subscribe("Pod", self._on_pod_event)
+        self._store.subscribe("Node", self._on_node_event)
 
-    def _hear_of_pod(self, event: Event) -> None:
+    def _on_pod_event(self, event: Event) -> None:
         old, new = event.old, event.new
         if new is None:
             self._over.pop(key_of(old), None)
@@ -47,7 +47,7 @@ class PodGarbageCollector:
         elif new.node and (old is None or not old.node) and self._store.get("Node", "", new.node) is None:
             self._agenda.after(_QUARANTINE, lambda: self._delete_orphans(new.node))
 
-    def _hear_of_node(self, event: Event) -> None:
+    def _on_node_event(self, event: Event) -> None:
         name = (event.new or event.old).metadata.name
         if event.new is None:
             self._agenda.after(_QUARANTINE, lambda: self._delete_orphans(name))

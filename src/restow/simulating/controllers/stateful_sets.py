@@ -55,9 +55,9 @@ class StatefulSetController:
         self._store, self._agenda = simulation.store, simulation.agenda
         self._queue: WorkQueue[Key] = WorkQueue(simulation.agenda, self._sync)
         self._store.subscribe(KIND, lambda event: self._queue.add(key_of(event.new or event.old)))
-        self._store.subscribe("Pod", self._hear_of_pod)
+        self._store.subscribe("Pod", self._on_pod_event)
 
-    def _hear_of_pod(self, event: Event) -> None:
+    def _on_pod_event(self, event: Event) -> None:
         for pod in (event.old, event.new):
             owner = pod and pod.metadata.controller
             if owner and owner.kind == KIND:

@@ -37,16 +37,16 @@ class TaintEviction:
         self._queue: WorkQueue[Key] = WorkQueue(simulation.agenda, self._look)
         #: The pods whose time runs: their uid, and since when it does.
         self._since: dict[Key, tuple[str, int]] = {}
-        self._store.subscribe("Node", self._hear_of_node)
-        self._store.subscribe("Pod", self._hear_of_pod)
+        self._store.subscribe("Node", self._on_node_event)
+        self._store.subscribe("Pod", self._on_pod_event)
 
-    def _hear_of_node(self, event: Event) -> None:
+    def _on_node_event(self, event: Event) -> None:
         before, after = _expelling(event.old), _expelling(event.new)
         if before != after:
             for pod in self._store.on_node((event.new or event.old).metadata.name):
                 self._queue.add(key_of(pod))
 
-    def _hear_of_pod(self, event: Event) -> None:
+    def _on_pod_event(self, event: Event) -> None:
         old, new = event.old, event.new
         if new is None:
             self._since.pop(key_of(old), None)

@@ -66,13 +66,13 @@ class Observer:
 
     def __post_init__(self) -> None:
         self._start = self._time = self.simulation.agenda.now
-        self.simulation.store.subscribe("Pod", self._hear_of_pod)
-        self.simulation.store.subscribe("Node", self._hear_of_node)
-        self.simulation.store.subscribe("PodDisruptionBudget", self._hear_of_budget)
+        self.simulation.store.subscribe("Pod", self._on_pod_event)
+        self.simulation.store.subscribe("Node", self._on_node_event)
+        self.simulation.store.subscribe("PodDisruptionBudget", self._on_budget_event)
         for kind in _BETWEEN:
-            self.simulation.store.subscribe(kind, self._hear_of_owner)
+            self.simulation.store.subscribe(kind, self._on_owner_event)
         for kind in _COUNTING:
-            self.simulation.store.subscribe(kind, self._hear_of_workload)
+            self.simulation.store.subscribe(kind, self._on_workload_event)
 
     def evicted(self, pod: Pod, by: tuple[str, ...]) -> None:
         """Hear of an eviction: the pod as it was, and who did it."""
@@ -99,7 +99,7 @@ class Observer:
         self._tell()
         return self.judge.finish(self.simulation.agenda.now - self._start)
 
-    def _hear_of_pod(self, event: Event) -> None:
+    def _on_pod_event(self, event: Event) -> None:
         self._proceed()
         pod: Pod = event.new or event.old
         self._pods[key_of(pod)] = event.new
@@ -111,7 +111,7 @@ class Observer:
         elif pod.metadata.uid not in self._requests:
             self._requests[pod.metadata.uid] = self._requested(pod)
 
-    def _hear_of_owner(self, event: Event) -> None:
+    def _on_owner_event(self, event: Event) -> None:
         """What has lost its controller, or is gone, has pods that do not belong to that controller any more."""
         old, new = event.old, event.new
         if old is None or (new is not None and new.metadata.controller == old.metadata.controller):
@@ -120,7 +120,7 @@ class Observer:
         for pod in self.simulation.store.owned(old.metadata.uid, "Pod"):
             self._pods[key_of(pod)] = pod
 
-    def _hear_of_workload(self, event: Event) -> None:
+    def _on_workload_event(self, event: Event) -> None:
         """What shall have more or fewer pods than before."""
         old, new = _desired(event.old), _desired(event.new)
         if old != new:
@@ -128,11 +128,11 @@ class Observer:
             each = event.new or event.old
             self._desired[Reference(kind_of(each), *key_of(each))] = new
 
-    def _hear_of_node(self, event: Event) -> None:
+    def _on_node_event(self, event: Event) -> None:
         self._proceed()
         self._nodes[(event.new or event.old).metadata.name] = event.new
 
-    def _hear_of_budget(self, event: Event) -> None:
+    def _on_budget_event(self, event: Event) -> None:
         """What lets no pod go any more, or lets one go again."""
         old, new = (each is not None and allows_none(each) for each in (event.old, event.new))
         if old != new:

@@ -98,11 +98,11 @@ def _descheduler(scenario: Scenario, cast: Cast, simulation: Simulation, observe
     settings = DeschedulerSettings(cast.policy, written.placement, written.every, cast.schedulers[0])
     descheduler = DeschedulerActor(simulation, settings)
 
-    def hear(pod: Pod, asked: AskedMove) -> None:
+    def on_answer(pod: Pod, asked: AskedMove) -> None:
         if asked.is_made:
             observer.evicted(pod, (asked.move.plugin, asked.move.profile))
 
-    descheduler.listeners.append(hear)
+    descheduler.listeners.append(on_answer)
     return descheduler
 
 
@@ -111,10 +111,10 @@ def _start_autoscalers(scenario: Scenario, cast: Cast, simulation: Simulation, o
     if scenario.autoscalers is not None:
         autoscalers = HorizontalPodAutoscalers(simulation, scenario.autoscalers)
 
-        def hear(scaled: Scaled) -> None:
+        def on_scaled(scaled: Scaled) -> None:
             observer.scaled(SeenScaling(Reference(scaled.kind, *scaled.key), HORIZONTAL_POD_AUTOSCALER, scaled.old))
 
-        autoscalers.listeners.append(hear)
+        autoscalers.listeners.append(on_scaled)
         autoscalers.start()
     if scenario.cluster_autoscaler is not None:
         profiles = [profile for scheduler in cast.schedulers for profile in scheduler]

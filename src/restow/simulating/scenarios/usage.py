@@ -35,8 +35,8 @@ class Usage:
     _said: dict[Reference, _Amounts] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.simulation.store.subscribe("Pod", self._hear_of_pod)
-        self.simulation.store.subscribe("Node", self._hear_of_node)
+        self.simulation.store.subscribe("Pod", self._on_pod_event)
+        self.simulation.store.subscribe("Node", self._on_node_event)
 
     def set(self, target: Reference, usage: Mapping[str, str]) -> None:
         """Have a pod, each pod of a workload, or a node use so much from now on; ValueError for what is no quantity."""
@@ -47,7 +47,7 @@ class Usage:
         for node in self.simulation.store.list("Node"):
             self._tell_of_node(node.metadata.name)
 
-    def _hear_of_pod(self, event: Event) -> None:
+    def _on_pod_event(self, event: Event) -> None:
         old, new = event.old, event.new
         if not self._said or (old and new and old.node == new.node and old.is_over == new.is_over):
             return
@@ -58,7 +58,7 @@ class Usage:
         for node in {each.node for each in (old, new) if each is not None and each.node}:
             self._tell_of_node(node)
 
-    def _hear_of_node(self, event: Event) -> None:
+    def _on_node_event(self, event: Event) -> None:
         if self._said and event.new is None:
             self.simulation.store.delete("NodeMetrics", "", event.old.metadata.name)
         elif self._said and event.old is None:
