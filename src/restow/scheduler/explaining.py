@@ -12,7 +12,7 @@ from restow.cluster.pods import NO_POD
 from restow.scheduler.daemon import SchedulerDaemon
 from restow.scheduler.explanation import Explanation, LastAttempt, Objection
 from restow.scheduler.observing import Attempt, Observer
-from restow.scheduling.framework.recent import Recent
+from restow.scheduling.framework.lru_cache import LruCache
 from restow.scheduling.framework.verdicts import PluginRejection
 from restow.scheduling.queueing.queued_pod import Place, QueuedPod
 from restow.scheduling.queueing.rules import QueueingRules
@@ -31,7 +31,7 @@ class Remembering:
     told: Observer
     #: Seconds, as the queue counts them.
     clock: Callable[[], float]
-    _last: Recent[str, tuple[float, Attempt]] = field(default_factory=lambda: Recent(_CAPACITY))
+    _last: LruCache[str, tuple[float, Attempt]] = field(default_factory=lambda: LruCache(_CAPACITY))
 
     def attempted(self, attempt: Attempt) -> None:
         """An attempt has ended."""

@@ -28,10 +28,10 @@ from restow.scheduling.framework.extension_points import (
     UsagePlugin,
 )
 from restow.scheduling.framework.local_verdicts import local_verdicts, merged
+from restow.scheduling.framework.lru_cache import LruCache
 from restow.scheduling.framework.nominations import KeptNodes, Nominations
 from restow.scheduling.framework.per_node import PerNode
 from restow.scheduling.framework.prefiltering import Asked, PreFilters
-from restow.scheduling.framework.recent import Recent
 from restow.scheduling.framework.verdicts import LateVerdicts, PluginRejection, Verdicts
 
 #: For how many kinds of pods the nodes are kept that admit them.
@@ -53,7 +53,7 @@ class Filters:
             each.name: each for each in leading if isinstance(each, LocalPlugin) and each.scope is Scope.NODE
         }
         #: The nodes that all of them let pass, by what they look at of a pod, and how many changes of nodes were known.
-        self._admitting: Recent[tuple[int | None, ...], tuple[IntArray, int]] = Recent(_KINDS)
+        self._admitting: LruCache[tuple[int | None, ...], tuple[IntArray, int]] = LruCache(_KINDS)
         verdicts = {
             plugin.name: local_verdicts(context.state, plugin, self.numbered)
             for plugin in plugins
@@ -166,7 +166,7 @@ class Filters:
 
     def _count_nodes(self) -> None:
         self._everywhere = np.arange(len(self.state.cluster.nodes))
-        self._admitting = Recent(_KINDS)
+        self._admitting = LruCache(_KINDS)
 
     def _run_everywhere(self, asked: Asked, blamed: Sequence[str]) -> Verdicts:
         by_usage = self.only_usage(asked) if self._nominations else None

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.nodes import NodePart
 from restow.cluster.snapshot import Cluster
-from restow.scheduling.framework.recent import CAPACITY, Recent
+from restow.scheduling.framework.lru_cache import CAPACITY, LruCache
 
 Array = npt.NDArray[Any]
 #: From this part of the nodes on, it takes no longer to bring an array up to date than to find out what is old of it.
@@ -73,7 +73,7 @@ class PerNode:
         self._begin(count)
 
     def _begin(self, count: int) -> None:
-        self._kept: Recent[Hashable, _Kept] = Recent(self._capacity)
+        self._kept: LruCache[Hashable, _Kept] = LruCache(self._capacity)
         self._everywhere: IntArray = np.arange(count)
 
     @staticmethod

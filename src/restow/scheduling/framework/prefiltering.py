@@ -16,7 +16,7 @@ from restow.cluster.nodes import NodePart
 from restow.cluster.pod_classes import Aspect, pod_classes
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.extension_points import FilterPlugin, LocalPlugin, Outcome, PreFiltered
-from restow.scheduling.framework.recent import Recent
+from restow.scheduling.framework.lru_cache import LruCache
 from restow.scheduling.framework.verdicts import PluginRejection
 
 #: Kinds of pods that are remembered: as many as the workloads of a large cluster, most of which take a few bytes.
@@ -55,7 +55,7 @@ class PreFilters:
         #: Plugins that always say the same of all pods of a kind.
         self._constant = frozenset(each for each in plugins if isinstance(each, LocalPlugin))
         self._kind_of = pod_classes(context.state.cluster, Aspect.FILTERS)
-        self._kinds: Recent[int, _Kind] = Recent(_CAPACITY)
+        self._kinds: LruCache[int, _Kind] = LruCache(_CAPACITY)
         #: Whose terms may concern pods of any kind, and how many there were when the kinds were met.
         self._carriers, self._met = context.carriers, len(context.carriers)
         # Answers may name nodes.
@@ -67,7 +67,7 @@ class PreFilters:
         A plugin that has nothing to say now is not asked again in this cycle, whatever is tried out.
         """
         if self._carriers.values and len(self._carriers.table) != self._met:
-            self._kinds, self._met = Recent(_CAPACITY), len(self._carriers.table)
+            self._kinds, self._met = LruCache(_CAPACITY), len(self._carriers.table)
         number = self._kind_of.values[pod]
         kind = self._kinds.get(number)
         if kind is None:
@@ -79,7 +79,7 @@ class PreFilters:
         return Asked(pod, known.plugins, known.allowed, known.restricting, known.failure)
 
     def _forget(self) -> None:
-        self._kinds = Recent(_CAPACITY)
+        self._kinds = LruCache(_CAPACITY)
 
     def _meet(self, pod: int) -> _Kind:
         """Sort the plugins by what they make of a kind of pods."""

@@ -16,7 +16,7 @@ from restow.cluster.nodes import NodePart
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.declaration import SchedulerPlugin
 from restow.scheduling.framework.extension_points import MAX_SCORE, Scores
-from restow.scheduling.framework.recent import Recent
+from restow.scheduling.framework.lru_cache import LruCache
 
 NAME = "ImageLocality"
 
@@ -45,7 +45,7 @@ class ImageLocality:
     def __init__(self, context: Context) -> None:
         self._nodes = context.state.cluster.nodes
         self._pods = context.state.cluster.pods
-        self._scores: Recent[tuple[int, int, int], Scores | int] = Recent()
+        self._scores: LruCache[tuple[int, int, int], Scores | int] = LruCache()
         #: By image the size that each node says that has it; None before anybody asked.
         self._sizes: dict[str, dict[int, int]] | None = None
         #: What of the images was asked for.
@@ -139,10 +139,10 @@ class ImageLocality:
             self._images[node] = self._nodes.images[node]
             self._enter(node)
         self._read = len(self._nodes.written)
-        self._known, self._scores = {}, Recent()
+        self._known, self._scores = {}, LruCache()
 
     def _forget(self) -> None:
-        self._sizes, self._known, self._scores = None, {}, Recent()
+        self._sizes, self._known, self._scores = None, {}, LruCache()
 
 
 def full_name(image: str) -> str:

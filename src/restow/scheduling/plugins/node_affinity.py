@@ -43,7 +43,7 @@ from restow.scheduling.framework.extension_points import (
     scaled,
 )
 from restow.scheduling.framework.facts import NodeFacts, PodFacts
-from restow.scheduling.framework.recent import Recent
+from restow.scheduling.framework.lru_cache import LruCache
 from restow.scheduling.framework.requeueing import Interest
 from restow.scheduling.sampling.relative_scores import Peaked, RelativeScores
 
@@ -90,10 +90,10 @@ class NodeAffinity:
 
     def _look_at_nodes(self) -> None:
         self._enforced = matches(self._added_required, self._nodes)
-        self._matching: Recent[int, BoolArray] = Recent()
-        self._weights: Recent[int, npt.NDArray[np.int64]] = Recent()
+        self._matching: LruCache[int, BoolArray] = LruCache()
+        self._weights: LruCache[int, npt.NDArray[np.int64]] = LruCache()
         #: By rules and the highest weight.
-        self._scores: Recent[tuple[int, int], Scores] = Recent()
+        self._scores: LruCache[tuple[int, int], Scores] = LruCache()
 
     def applies_to(self, pod: int) -> bool:
         """Pods with a requirement; every pod where the scheduler has one of its own."""

@@ -17,10 +17,10 @@ from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.nodes import NodePart
 from restow.cluster.state import ClusterState
 from restow.scheduling.framework.extension_points import PASSES, Categories, FilterResult, UsagePlugin
+from restow.scheduling.framework.lru_cache import LruCache
 from restow.scheduling.framework.nominations import KeptNodes
 from restow.scheduling.framework.per_node import PerNode
 from restow.scheduling.framework.post_filtering import FoundCandidates
-from restow.scheduling.framework.recent import Recent
 from restow.scheduling.framework.verdicts import PluginRejection
 from restow.scheduling.preemption.candidates import KnownCandidates, RankedCandidates
 from restow.scheduling.preemption.victims import PotentialVictims, VictimSearch, reprieved, without
@@ -64,7 +64,7 @@ class ResourceTrials:
         self._number = number
         self._sample: dict[Size, tuple[UsagePlugin, int]] = {}
         self._known = KnownCandidates()
-        self._kept: Recent[Size, _Kept] = Recent(_SIZES)
+        self._kept: LruCache[Size, _Kept] = LruCache(_SIZES)
         self._ends = PerNode.following(kept_nodes, self._filter_without_victims, _SIZES)
         state.cluster.nodes.follow(NodePart.POSITION, self._forget)
         search.follow(self._expire)
@@ -110,7 +110,7 @@ class ResourceTrials:
         return kept.ranked_candidates
 
     def _forget(self) -> None:
-        self._known, self._kept = KnownCandidates(), Recent(_SIZES)
+        self._known, self._kept = KnownCandidates(), LruCache(_SIZES)
 
     def _expire(self, nodes: IntArray) -> None:
         """Candidates on some nodes violate other budgets than before, so other nodes may be better ones."""

@@ -26,7 +26,7 @@ import numpy.typing as npt
 from restow.cluster.interning import BoolArray, IntArray, Interner
 from restow.cluster.nodes import NodePart, Nodes
 from restow.scheduling.framework.extension_points import Scores
-from restow.scheduling.framework.recent import Recent
+from restow.scheduling.framework.lru_cache import LruCache
 from restow.scheduling.framework.scoring import Ranking, WeightedPlugin
 from restow.scheduling.sampling import windows
 from restow.scheduling.sampling.landing_odds import Estimate, LandingOdds, Weights, shares, window_weights
@@ -75,7 +75,7 @@ class Sampling:
         self._relative = [(each.plugin, each.weight) for each in plugins if isinstance(each.plugin, RelativePlugin)]
         self._percentage = percentage
         #: By the feasible nodes, of which sets recur.
-        self._feasible: Recent[bytes, _Visited] = Recent(_CAPACITY)
+        self._feasible: LruCache[bytes, _Visited] = LruCache(_CAPACITY)
         nodes.follow(NodePart.POSITION | NodePart.LABELS, self._forget)
 
     def found(self, feasible: BoolArray, allowed: BoolArray | None, start: int) -> tuple[IntArray, int]:
@@ -106,7 +106,7 @@ class Sampling:
         return self._in_windows(pod, ranking, size)
 
     def _forget(self) -> None:
-        self._feasible = Recent(_CAPACITY)
+        self._feasible = LruCache(_CAPACITY)
         for name in ("_order", "_place"):
             self.__dict__.pop(name, None)
 

@@ -17,7 +17,7 @@ from restow.kube.field_errors import aggregate
 from restow.kube.labels import NOTHING, Selector, selector_from
 from restow.kube.objects import PodAffinity, PodAffinityTerm, WeightedPodAffinityTerm
 from restow.scheduling.framework.context import Context
-from restow.scheduling.framework.recent import Recent
+from restow.scheduling.framework.lru_cache import LruCache
 from restow.scheduling.framework.selector_index import LabelledAs, ScopedSelector, SelectorIndex
 
 
@@ -97,7 +97,7 @@ class CarriedTerms:
         self._carried = carried
         self._index = SelectorIndex([_scoped(each.term) for each in carried])
         #: By namespace and labels: several of them may be labelled alike.
-        self._of_kind: Recent[tuple[int, int], tuple[Carriers, ...]] = Recent(_KINDS)
+        self._of_kind: LruCache[tuple[int, int], tuple[Carriers, ...]] = LruCache(_KINDS)
         self._of_pods: dict[LabelledAs, tuple[Carriers, ...]] = {}
         self._of_terms: dict[tuple[int, ...], tuple[Carriers, ...]] = {}
 

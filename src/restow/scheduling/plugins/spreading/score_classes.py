@@ -16,8 +16,8 @@ import numpy as np
 
 from restow.cluster.interning import BoolArray, IntArray
 from restow.scheduling.framework.extension_points import MAX_SCORE, Scores
+from restow.scheduling.framework.lru_cache import LruCache
 from restow.scheduling.framework.pod_counts import Counts
-from restow.scheduling.framework.recent import Recent
 from restow.scheduling.plugins.spreading.windowed import ScoredConstraint, normalised, raw_scores
 from restow.scheduling.sampling import windows
 from restow.scheduling.sampling.relative_scores import WindowScores
@@ -95,9 +95,9 @@ class KindScores:
     def __init__(self, constraints: Sequence[ScoredConstraint]) -> None:
         self._scored_constraints = constraints
         self.bits: Integers = windows.bits(len(constraints[0].pods))
-        self._known: Recent[tuple[int, int], Scores] = Recent(_SETS)
-        self._alike: Recent[int, bool] = Recent(_SETS)
-        self._windows: Recent[tuple[int, tuple[int, ...]], tuple[Scores, IntArray]] = Recent(_SETS)
+        self._known: LruCache[tuple[int, int], Scores] = LruCache(_SETS)
+        self._alike: LruCache[int, bool] = LruCache(_SETS)
+        self._windows: LruCache[tuple[int, tuple[int, ...]], tuple[Scores, IntArray]] = LruCache(_SETS)
 
     def of(self, number: int, present: int) -> Scores:
         """0..100 for each kind, int16[kind], if so many nodes of these kinds are scored."""
@@ -145,7 +145,7 @@ class SpreadClassScores:
     """The kinds that constraints with the same signature share."""
 
     def __init__(self) -> None:
-        self._known: Recent[_Signature, KindScores] = Recent(_CAPACITY)
+        self._known: LruCache[_Signature, KindScores] = LruCache(_CAPACITY)
 
     def kinds(self, constraints: Sequence[ConstraintCounts]) -> SpreadScoreClasses | None:
         """The kinds of some constraints, at least one; None where there are too many."""

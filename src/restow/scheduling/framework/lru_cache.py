@@ -13,7 +13,7 @@ V = TypeVar("V")
 CAPACITY = 2048
 
 
-class Recent(Generic[K, V]):
+class LruCache(Generic[K, V]):
     """The values of the keys that were asked for last."""
 
     __slots__ = ("_capacity", "_values")
