@@ -41,7 +41,7 @@ class Runs:
         """Make one of the runs: those of a policy follow each other."""
         staging, seed = self.stagings[number // len(self.seeds)], self.seeds[number % len(self.seeds)]
         with named_in_errors(staging.policy):
-            return future_of(replace(staging.scenario, seed=seed), staging.cast, self.now, self.ending, tick)
+            return future_of(replace(staging.scenario, seed=seed), staging.config, self.now, self.ending, tick)
 
 
 def cores() -> int:

@@ -23,10 +23,10 @@ from restow.policies.fallbacks import Fallbacks
 from restow.policies.load import load_document
 from restow.simulating.scenarios.folder import Folder
 from restow.simulating.scenarios.objects import read_object
-from restow.simulating.scenarios.playing import Cast, cast_of
 from restow.simulating.scenarios.reading import API_VERSION, KIND, is_scenario, read_scenario
 from restow.simulating.scenarios.running import Ending
 from restow.simulating.scenarios.scenario import Descheduling, Scenario
+from restow.simulating.scenarios.scenario_run import ScenarioConfig, config_of
 from restow.sources.manifests import read_manifests
 from restow.sources.reading import STDIN
 from restow.sources.sizes import Sizes
@@ -78,7 +78,7 @@ class Staging:
     """A scenario with the policy that its descheduler has."""
 
     scenario: Scenario
-    cast: Cast
+    config: ScenarioConfig
     #: What the policy is called; empty if there is no descheduler.
     policy: str
 
@@ -111,8 +111,8 @@ def staging_of(inputs: Inputs, policy: str | None, feedback: Feedback) -> Stagin
     scenario = inputs.scenario
     if policy is not None or not inputs.is_written:
         scenario = replace(scenario, descheduling=_descheduling(scenario.descheduling, file))
-    cast = cast_of(scenario, inputs.folder, file.loaded.policy)
-    return Staging(scenario, cast, _policy_name(scenario.descheduling, inputs.folder, file))
+    config = config_of(scenario, inputs.folder, file.loaded.policy)
+    return Staging(scenario, config, _policy_name(scenario.descheduling, inputs.folder, file))
 
 
 def _policy_name(written: Descheduling | None, folder: Folder, file: PolicyFile) -> str:

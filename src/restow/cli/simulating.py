@@ -17,8 +17,8 @@ from restow.reporting.simulation_document import SimulationResult
 from restow.reporting.simulation_result import RunNames, simulation_result
 from restow.reporting.simulation_table import print_simulation
 from restow.reporting.terminal import shown
-from restow.simulating.scenarios.playing import begin
 from restow.simulating.scenarios.running import run_out
+from restow.simulating.scenarios.scenario_run import begin
 
 #: The exit status of a run that is not as expected.
 FAILED_EXPECTATION: Final = 3
@@ -45,8 +45,8 @@ def simulate(request: SimulationRequest) -> int:
     naming = named_in_errors(staging.policy or inputs.name)
     collect_garbage()
     with feedback.timings.phase("simulate"), simulating(inputs.ending.duration) as tick, naming:
-        play = begin(staging.scenario, staging.cast, inputs.now)
-        finished = run_out(staging.scenario, play, inputs.ending, tick)
+        run = begin(staging.scenario, staging.config, inputs.now)
+        finished = run_out(staging.scenario, run, inputs.ending, tick)
     names = RunNames(inputs.name, staging.policy, recorded_inputs(request.asked.paths, request.policy, inputs.folder))
     _write(simulation_result(staging.scenario, finished, names), request.output)
     if request.verbose:

@@ -35,7 +35,7 @@ _LAST: Final = "Pod"
 
 
 @dataclass(slots=True, frozen=True)
-class Cast:
+class ScenarioConfig:
     """What the schedulers and the descheduler of a scenario go by."""
 
     schedulers: tuple[tuple[SchedulerProfile, ...], ...]
@@ -44,7 +44,7 @@ class Cast:
 
 
 @dataclass(slots=True, frozen=True)
-class Play:
+class ScenarioRun:
     """A scenario that has begun; its agenda has it go on."""
 
     simulation: Simulation
@@ -60,25 +60,27 @@ class Play:
             self.descheduler.stop()
 
 
-def cast_of(scenario: Scenario, folder: Folder, default: Policy) -> Cast:
+def config_of(scenario: Scenario, folder: Folder, default: Policy) -> ScenarioConfig:
     """Return what the files that a scenario names say; InputError where one cannot be used.
 
     ``default`` is the policy of a descheduler that names none.
     """
     schedulers = tuple(tuple(folder.scheduler(name).profiles) for name in scenario.schedulers)
     named = scenario.descheduling.policy if scenario.descheduling else None
-    return Cast(schedulers or ((DEFAULT_PROFILE,),), default if named is None else folder.policy(named).policy)
+    return ScenarioConfig(
+        schedulers or ((DEFAULT_PROFILE,),), default if named is None else folder.policy(named).policy
+    )
 
 
-def begin(scenario: Scenario, cast: Cast, now: int) -> Play:
+def begin(scenario: Scenario, config: ScenarioConfig, now: int) -> ScenarioRun:
     """Have a scenario begin at a time, in nanoseconds since the epoch."""
     simulation = Simulation.at(now, scenario.seed)
     recorder = Recorder()
     observer = Observer(simulation, Judge(scenario.expectations), [recorder.observe])
-    actors = start_actors(simulation, cast.schedulers, scenario.kubelets)
+    actors = start_actors(simulation, config.schedulers, scenario.kubelets)
     stage = Stage(simulation, actors.kubelets, Usage(simulation), observer.evicted, observer.disturbed)
-    descheduler = _descheduler(scenario, cast, simulation, observer)
-    _start_autoscalers(scenario, cast, simulation, observer)
+    descheduler = _descheduler(scenario, config, simulation, observer)
+    _start_autoscalers(scenario, config, simulation, observer)
     for each in sorted(scenario.start, key=_order):
         if each.metadata.uid:
             simulation.store.load(each)
@@ -88,14 +90,16 @@ def begin(scenario: Scenario, cast: Cast, now: int) -> Play:
     stage.enter_arrivals(scenario.arrivals)
     if descheduler is not None:
         descheduler.start()
-    return Play(simulation, actors, stage, observer, recorder, descheduler)
+    return ScenarioRun(simulation, actors, stage, observer, recorder, descheduler)
 
 
-def _descheduler(scenario: Scenario, cast: Cast, simulation: Simulation, observer: Observer) -> DeschedulerActor | None:
+def _descheduler(
+    scenario: Scenario, config: ScenarioConfig, simulation: Simulation, observer: Observer
+) -> DeschedulerActor | None:
     written = scenario.descheduling
     if written is None:
         return None
-    settings = DeschedulerSettings(cast.policy, written.placement, written.every, cast.schedulers[0])
+    settings = DeschedulerSettings(config.policy, written.placement, written.every, config.schedulers[0])
     descheduler = DeschedulerActor(simulation, settings)
 
     def on_answer(pod: Pod, asked: AskedMove) -> None:
@@ -106,7 +110,7 @@ def _descheduler(scenario: Scenario, cast: Cast, simulation: Simulation, observe
     return descheduler
 
 
-def _start_autoscalers(scenario: Scenario, cast: Cast, simulation: Simulation, observer: Observer) -> None:
+def _start_autoscalers(scenario: Scenario, config: ScenarioConfig, simulation: Simulation, observer: Observer) -> None:
     """Have the autoscalers of a scenario work, and the observer hear of what they do."""
     if scenario.autoscalers is not None:
         autoscalers = HorizontalPodAutoscalers(simulation, scenario.autoscalers)
@@ -117,7 +121,7 @@ def _start_autoscalers(scenario: Scenario, cast: Cast, simulation: Simulation, o
         autoscalers.listeners.append(on_scaled)
         autoscalers.start()
     if scenario.cluster_autoscaler is not None:
-        profiles = [profile for scheduler in cast.schedulers for profile in scheduler]
+        profiles = [profile for scheduler in config.schedulers for profile in scheduler]
         grown = ClusterAutoscaler(simulation, scenario.cluster_autoscaler, profiles)
         grown.listeners.append(
             lambda each: observer.scaled(
