@@ -128,7 +128,7 @@ def outcomes(path: Path) -> list[str]:
     begins = parse_time("2026-11-21T00:00:00Z") if scenario.begins is None else scenario.begins
     run = begin(scenario, config_of(scenario, folder, Policy()), begins)
     finished = run_out(replace(scenario, findings=()), run, Ending(scenario.duration, False), lambda _: None)
-    assert finished.mishaps == []
+    assert finished.failed_events == []
     return [each.outcome for each in finished.verdicts]
 
 

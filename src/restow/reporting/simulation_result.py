@@ -70,7 +70,7 @@ def simulation_result(scenario: Scenario, finished: Finished, names: RunNames) -
         expectations=tuple(map(_expectation, finished.verdicts)),
         mishaps=tuple(
             MishapResult(_seconds(each.time - finished.begins), path_text(each.place), each.message)
-            for each in finished.mishaps
+            for each in finished.failed_events
         ),
         loops=tuple(loop_results(finished.record.loops)),
         unknown=tuple(

@@ -26,7 +26,7 @@ class Staged(Scene):
         run = begin(replace(read, start=(*more, *read.start)), config_of(read, Folder(folder), Policy()), START)
         self.simulation, self.kubelets = run.simulation, run.actors.kubelets
         self.store, self.agenda = self.simulation.store, self.simulation.agenda
-        self.stage, self.observer, self.recorder = run.stage, run.observer, run.recorder
+        self.applier, self.observer, self.recorder = run.applier, run.observer, run.recorder
         self.descheduler = run.descheduler
 
     def node(self, name: str):

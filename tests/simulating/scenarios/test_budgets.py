@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from restow.simulating.scenarios.budgets import Standstill, Standstills
 from simulating.scenarios.staging import Staged
-from simulating.scenarios.test_acting import at, budget, web
+from simulating.scenarios.test_event_applier import at, budget, web
 
 KEY = ("shop", "web")
 

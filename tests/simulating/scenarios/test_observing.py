@@ -9,7 +9,7 @@ from restow.simulating.scenarios.observing import Observer
 from restow.simulating.store import ORPHAN, Event
 from simulating.manifests import a_bare_pod, a_controller
 from simulating.scenarios.staging import Staged
-from simulating.scenarios.test_acting import at, budget, web, written
+from simulating.scenarios.test_event_applier import at, budget, web, written
 
 EVENTS = [
     at(10, scale="deployment/web", to=6),

@@ -63,7 +63,9 @@ def test_a_cluster_that_never_is_stable_ends_it_when_it_is_over():
 
 def test_what_did_not_happen_is_told():
     finished = run(events=[{"at": "1m", "cordon": "nobody"}])
-    assert [(each.time - START, each.message) for each in finished.mishaps] == [(MINUTE, "there is no node nobody")]
+    assert [(each.time - START, each.message) for each in finished.failed_events] == [
+        (MINUTE, "there is no node nobody")
+    ]
 
 
 def test_a_pod_that_finds_no_node_waits_to_the_end():

@@ -8,7 +8,7 @@ from typing import Final
 
 from restow.kube.duration import MINUTE
 from restow.simulating.descheduler import AskedMove
-from restow.simulating.scenarios.acting import Mishap
+from restow.simulating.scenarios.event_applier import FailedEvent
 from restow.simulating.scenarios.judging import Verdict
 from restow.simulating.scenarios.recording import Record
 from restow.simulating.scenarios.scenario import Scenario
@@ -45,7 +45,7 @@ class Finished:
     is_stable: bool
     record: Record
     verdicts: tuple[Verdict, ...]
-    mishaps: Sequence[Mishap]
+    failed_events: Sequence[FailedEvent]
     #: What the eviction API refused the descheduler.
     refusals: tuple[AskedMove, ...]
     #: The pods that a scheduler did not know a node for, the first first.
@@ -69,7 +69,7 @@ def run_out(scenario: Scenario, run: ScenarioRun, ending: Ending, tick: Tick) ->
     refusals = tuple(each for each in moves if not each.is_made)
     record = run.recorder.finish(duration)
     unknown = sorted(each for scheduler in run.actors.schedulers for each in scheduler.unknown.values())
-    return Finished(begins, duration, is_stable, record, verdicts, run.stage.mishaps, refusals, tuple(unknown))
+    return Finished(begins, duration, is_stable, record, verdicts, run.applier.failed_events, refusals, tuple(unknown))
 
 
 def advance(run: ScenarioRun, end: int) -> Iterator[int]:

@@ -19,7 +19,7 @@ from restow.simulating.controllers.cluster_autoscaler import ClusterAutoscaler
 from restow.simulating.controllers.horizontal_pod_autoscalers import NAME as HORIZONTAL_POD_AUTOSCALER
 from restow.simulating.controllers.horizontal_pod_autoscalers import HorizontalPodAutoscalers, Scaled
 from restow.simulating.descheduler import AskedMove, DeschedulerActor, DeschedulerSettings
-from restow.simulating.scenarios.acting import Stage
+from restow.simulating.scenarios.event_applier import EventApplier
 from restow.simulating.scenarios.folder import Folder
 from restow.simulating.scenarios.judging import Judge
 from restow.simulating.scenarios.observations import SeenScaling
@@ -49,7 +49,7 @@ class ScenarioRun:
 
     simulation: Simulation
     actors: Actors
-    stage: Stage
+    applier: EventApplier
     observer: Observer
     recorder: Recorder
     descheduler: DeschedulerActor | None
@@ -78,7 +78,7 @@ def begin(scenario: Scenario, config: ScenarioConfig, now: int) -> ScenarioRun:
     recorder = Recorder()
     observer = Observer(simulation, Judge(scenario.expectations), [recorder.observe])
     actors = start_actors(simulation, config.schedulers, scenario.kubelets)
-    stage = Stage(simulation, actors.kubelets, Usage(simulation), observer.evicted, observer.disturbed)
+    applier = EventApplier(simulation, actors.kubelets, Usage(simulation), observer.evicted, observer.disturbed)
     descheduler = _descheduler(scenario, config, simulation, observer)
     _start_autoscalers(scenario, config, simulation, observer)
     for each in sorted(scenario.start, key=_order):
@@ -86,11 +86,11 @@ def begin(scenario: Scenario, config: ScenarioConfig, now: int) -> ScenarioRun:
             simulation.store.load(each)
         else:
             simulation.store.apply(each)
-    stage.enter(scenario.events)
-    stage.enter_arrivals(scenario.arrivals)
+    applier.enter(scenario.events)
+    applier.enter_arrivals(scenario.arrivals)
     if descheduler is not None:
         descheduler.start()
-    return ScenarioRun(simulation, actors, stage, observer, recorder, descheduler)
+    return ScenarioRun(simulation, actors, applier, observer, recorder, descheduler)
 
 
 def _descheduler(
