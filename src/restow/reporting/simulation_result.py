@@ -187,7 +187,7 @@ def _workloads(finished: Finished) -> Iterator[WorkloadTotals]:
 
 def _budgets(finished: Finished) -> Iterator[BudgetTotals]:
     """Those that let no pod go for longest first."""
-    found = finished.record.standstills.items()
+    found = finished.record.blocked_budgets.items()
     for key, each in sorted(found, key=lambda item: (-item[1].total, item[0])):
         yield BudgetTotals("/".join(key), _seconds(each.total), _seconds(each.longest))
 

@@ -15,7 +15,7 @@ from restow.simulating.scenarios.references import Reference
 
 
 @dataclass(slots=True)
-class _Course:
+class _WorkloadHistory:
     """One workload as the run goes."""
 
     desired: int = 0
@@ -58,25 +58,25 @@ class Disruption:
 class Disruptions:
     """Follows all workloads of a run."""
 
-    _courses: defaultdict[Reference, _Course] = field(default_factory=lambda: defaultdict(_Course))
+    _histories: defaultdict[Reference, _WorkloadHistory] = field(default_factory=lambda: defaultdict(_WorkloadHistory))
 
     def take(self, observation: Observation, known: Mapping[PodKey, SeenPod]) -> None:
         """Take in what has changed, beside the pods as they were before."""
         touched: dict[Reference, None] = {}
         for reference, desired in observation.desired.items():
-            self._courses[reference].want(desired, observation.time)
+            self._histories[reference].want(desired, observation.time)
             touched[reference] = None
         for key, new in observation.pods.items():
             for pod, change in ((known.get(key), -1), (new, 1)):
                 workload = None if pod is None else workload_of(pod)
                 if pod is not None and workload is not None and "ready" in pod.states:
-                    self._courses[workload].ready += change
+                    self._histories[workload].ready += change
                     touched[workload] = None
         for reference in touched:
-            self._courses[reference].proceed(observation.time)
+            self._histories[reference].proceed(observation.time)
 
     def finish(self, end: int) -> dict[Reference, Disruption]:
         """Return the workloads that had too few pods at some time of a run that ended at ``end``."""
-        for course in self._courses.values():
-            course.close(end)
-        return {name: Disruption(each.below, each.longest) for name, each in self._courses.items() if each.below}
+        for history in self._histories.values():
+            history.close(end)
+        return {name: Disruption(each.below, each.longest) for name, each in self._histories.items() if each.below}

@@ -35,7 +35,7 @@ class EvictedPod:
 
 
 @dataclass(slots=True)
-class _Course:
+class _EvictionHistory:
     time: int
     eviction: SeenEviction
     is_again: bool
@@ -58,19 +58,19 @@ class _Course:
 class Landings:
     """Follows all evictions of a run."""
 
-    _courses: list[_Course] = field(default_factory=list)
+    _histories: list[_EvictionHistory] = field(default_factory=list)
     #: By controller, those whose replacements have not come yet.
-    _expected: defaultdict[Reference, deque[_Course]] = field(default_factory=lambda: defaultdict(deque))
+    _expected: defaultdict[Reference, deque[_EvictionHistory]] = field(default_factory=lambda: defaultdict(deque))
     #: The replacements that are there.
-    _replacing: dict[PodKey, _Course] = field(default_factory=dict)
+    _replacing: dict[PodKey, _EvictionHistory] = field(default_factory=dict)
 
     def take(self, observation: Observation, known: Mapping[PodKey, SeenPod]) -> None:
         """Take in what has changed, beside the pods as they were before."""
         for eviction in observation.evictions:
-            course = _Course(observation.time, eviction, eviction.pod.key in self._replacing)
-            self._courses.append(course)
+            history = _EvictionHistory(observation.time, eviction, eviction.pod.key in self._replacing)
+            self._histories.append(history)
             if eviction.pod.controllers:
-                self._expected[eviction.pod.controllers[0]].append(course)
+                self._expected[eviction.pod.controllers[0]].append(history)
         for key, pod in observation.pods.items():
             if pod is None:
                 self._replacing.pop(key, None)
@@ -82,10 +82,10 @@ class Landings:
         if expected:
             self._replacing[key] = expected.popleft()
             self._replacing[key].replacement = pod.name
-        course = self._replacing.get(key)
-        if course is not None and not course.node:
-            course.node = pod.node
+        history = self._replacing.get(key)
+        if history is not None and not history.node:
+            history.node = pod.node
 
     def finish(self) -> tuple[EvictedPod, ...]:
         """Return the evictions in their order."""
-        return tuple(each.finish() for each in self._courses)
+        return tuple(each.finish() for each in self._histories)

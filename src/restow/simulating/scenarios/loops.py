@@ -78,7 +78,7 @@ class _Step:
 
 
 @dataclass(slots=True)
-class _Course:
+class _WorkloadHistory:
     """A workload, and everything that was done to it since something came from outside."""
 
     #: How many of its pods are on each node.
@@ -125,13 +125,13 @@ class Loops:
 
     #: Each workload that was found to be in a loop, as often as it was in another one.
     looped: list[Reference] = field(default_factory=list)
-    _courses: defaultdict[Reference, _Course] = field(default_factory=lambda: defaultdict(_Course))
+    _histories: defaultdict[Reference, _WorkloadHistory] = field(default_factory=lambda: defaultdict(_WorkloadHistory))
     _places: dict[PodKey, _Place] = field(default_factory=dict)
     #: What each node looks like, but for its name, and what is on it.
     _looks: dict[str, str] = field(default_factory=dict)
     _contents: Counter[str] = field(default_factory=Counter)
     #: Those that somebody has acted on and nothing has made forgotten.
-    _acted: dict[Reference, _Course] = field(default_factory=dict)
+    _acted: dict[Reference, _WorkloadHistory] = field(default_factory=dict)
     #: Those that something from outside has ended.
     _ended: list[Loop] = field(default_factory=list)
 
@@ -141,7 +141,7 @@ class Loops:
             self._forget(list(self._acted))
         self._act(observation)
         for workload, desired in observation.desired.items():
-            self._courses[workload].desired = desired
+            self._histories[workload].desired = desired
         for name, node in observation.nodes.items():
             self._looks[name] = "" if node is None else _look(node)
         for key, pod in observation.pods.items():
@@ -149,7 +149,7 @@ class Loops:
 
     def finish(self) -> tuple[Loop, ...]:
         """Return the loops, those that began first first."""
-        going = [course.loop(workload) for workload, course in self._acted.items() if course.is_loop]
+        going = [history.loop(workload) for workload, history in self._acted.items() if history.is_loop]
         return tuple(
             sorted(_joined([*self._ended, *going]), key=lambda each: (each.since, str(each.workloads[0].workload)))
         )
@@ -164,29 +164,29 @@ class Loops:
             if "any" in eviction.pod.states:
                 moved[workload].append(eviction)
         for workload, evictions in moved.items():
-            course = self._courses[workload]
+            history = self._histories[workload]
             step = _Step(observation.time, frozenset(each.by[0] for each in evictions), moved=len(evictions))
-            states = [("names", course.placement, course.desired)]
-            if not course.steps or any(each.pod.key in course.came for each in evictions):
-                states.append(("looks", self._likeness(course), course.desired))
+            states = [("names", history.placement, history.desired)]
+            if not history.steps or any(each.pod.key in history.came for each in evictions):
+                states.append(("looks", self._likeness(history), history.desired))
             self._enter(workload, states, step, [each.pod.node for each in evictions])
         for each in observation.scalings:
             step = _Step(observation.time, frozenset((each.by,)), scaled=1)
             self._enter(each.target, [(each.by, each.size)], step, each.nodes)
 
-    def _likeness(self, course: _Course) -> int:
+    def _likeness(self, history: _WorkloadHistory) -> int:
         """What the nodes that a workload is on look like, with all that is on them."""
         return sum(
             _digest(self._looks.get(node, node), str(self._contents[node]))
-            for node, pods in course.pods.items()
+            for node, pods in history.pods.items()
             if pods
         )
 
     def _enter(self, workload: Reference, states: Iterable[Hashable], step: _Step, nodes: Iterable[str]) -> None:
-        course = self._acted[workload] = self._courses[workload]
-        was_loop = course.is_loop
-        course.act(states, step, nodes)
-        if course.is_loop and not was_loop:
+        history = self._acted[workload] = self._histories[workload]
+        was_loop = history.is_loop
+        history.act(states, step, nodes)
+        if history.is_loop and not was_loop:
             self.looped.append(workload)
 
     def _change(self, key: PodKey, pod: SeenPod | None) -> None:
@@ -205,22 +205,22 @@ class Loops:
         workload, kind, node = place
         self._contents[node] += times * _digest(kind, "")
         if workload is None or workload.kind in _PASSING:
-            self._forget([each for each, course in self._acted.items() if node in course.nodes])
+            self._forget([each for each, history in self._acted.items() if node in history.nodes])
             return
-        course = self._courses[workload]
-        course.placement += times * _digest(kind, node)
-        course.pods[node] += times
-        course.came.discard(key)
-        if times > 0 and course.steps and node:
-            course.nodes.add(node)
-            course.came.add(key)
+        history = self._histories[workload]
+        history.placement += times * _digest(kind, node)
+        history.pods[node] += times
+        history.came.discard(key)
+        if times > 0 and history.steps and node:
+            history.nodes.add(node)
+            history.came.add(key)
 
     def _forget(self, workloads: Iterable[Reference]) -> None:
         for workload in workloads:
-            course = self._acted.pop(workload)
-            if course.is_loop:
-                self._ended.append(course.loop(workload))
-            course.forget()
+            history = self._acted.pop(workload)
+            if history.is_loop:
+                self._ended.append(history.loop(workload))
+            history.forget()
 
 
 def _place(pod: SeenPod | None) -> _Place | None:

@@ -87,7 +87,7 @@ class Observation:
     #: How many pods workloads shall have from now on; 0 of one that is gone.
     desired: Mapping[Reference, int] = field(default_factory=dict)
     #: Whether disruption budgets let no pod go from now on, by namespace and name.
-    standstills: Mapping[tuple[str, str], bool] = field(default_factory=dict)
+    blocked_budgets: Mapping[tuple[str, str], bool] = field(default_factory=dict)
     #: Pods that were deleted to make room for others, or because of a taint.
     displaced: Sequence[SeenEviction] = ()
     scalings: Sequence[SeenScaling] = ()

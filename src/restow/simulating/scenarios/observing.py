@@ -56,7 +56,7 @@ class Observer:
     _nodes: dict[str, Node | None] = field(default_factory=dict)
     _evictions: list[SeenEviction] = field(default_factory=list)
     _desired: dict[Reference, int] = field(default_factory=dict)
-    _standstills: dict[BudgetKey, bool] = field(default_factory=dict)
+    _blocked_budgets: dict[BudgetKey, bool] = field(default_factory=dict)
     _displaced: list[SeenEviction] = field(default_factory=list)
     _scalings: list[SeenScaling] = field(default_factory=list)
     _is_disturbed: bool = False
@@ -137,7 +137,7 @@ class Observer:
         old, new = (each is not None and allows_none(each) for each in (event.old, event.new))
         if old != new:
             self._proceed()
-            self._standstills[key_of(event.new or event.old)] = new
+            self._blocked_budgets[key_of(event.new or event.old)] = new
 
     def _proceed(self) -> None:
         """Tell of the moment before, if time has moved on."""
@@ -158,19 +158,19 @@ class Observer:
             nodes,
             tuple(self._evictions),
             self._desired,
-            self._standstills,
+            self._blocked_budgets,
             tuple(self._displaced),
             tuple(self._scalings),
             self._is_disturbed,
         )
-        self._pods, self._nodes, self._evictions, self._desired, self._standstills = {}, {}, [], {}, {}
+        self._pods, self._nodes, self._evictions, self._desired, self._blocked_budgets = {}, {}, [], {}, {}
         self._displaced, self._scalings, self._is_disturbed = [], [], False
         for listener in (self.judge.observe, *self.listeners):
             listener(seen)
 
     @property
     def _has_news(self) -> bool:
-        changes = (self._pods, self._nodes, self._evictions, self._desired, self._standstills, self._scalings)
+        changes = (self._pods, self._nodes, self._evictions, self._desired, self._blocked_budgets, self._scalings)
         return any(changes)
 
     def _requested(self, pod: Pod) -> Mapping[str, int]:

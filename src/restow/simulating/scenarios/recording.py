@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from restow.simulating.scenarios.budgets import BudgetKey, Standstill, Standstills
+from restow.simulating.scenarios.budgets import BlockedBudget, BlockedBudgetTracker, BudgetKey
 from restow.simulating.scenarios.disruptions import Disruption, Disruptions
 from restow.simulating.scenarios.expectations import Measure, NodeCount, PodCount, Spread
 from restow.simulating.scenarios.landings import EvictedPod, Landings
@@ -55,7 +55,7 @@ class Record:
     #: Those that had too few ready pods at some time.
     disruptions: Mapping[Reference, Disruption]
     #: The disruption budgets that let no pod go at some time.
-    standstills: Mapping[BudgetKey, Standstill]
+    blocked_budgets: Mapping[BudgetKey, BlockedBudget]
     samples: Samples
     waiting: Waiting
     #: When a pod or a node changed last.
@@ -75,7 +75,7 @@ class Recorder:
         default_factory=lambda: Sampler({name: tally_of(each) for name, each in _MEASURES.items()})
     )
     _disruptions: Disruptions = field(default_factory=Disruptions)
-    _standstills: Standstills = field(default_factory=Standstills)
+    _blocked_budgets: BlockedBudgetTracker = field(default_factory=BlockedBudgetTracker)
     _landings: Landings = field(default_factory=Landings)
     _loops: Loops = field(default_factory=Loops)
     #: Since when pods have been without a node.
@@ -90,7 +90,7 @@ class Recorder:
         if _is_change(observation, self._view):
             self.changed = observation.time
         self._disruptions.take(observation, self._view.pods)
-        self._standstills.take(observation.time, observation.standstills)
+        self._blocked_budgets.take(observation.time, observation.blocked_budgets)
         self._landings.take(observation, self._view.pods)
         self._loops.take(observation)
         self._wait(observation)
@@ -118,7 +118,7 @@ class Recorder:
             evictions=self._landings.finish(),
             loops=self._loops.finish(),
             disruptions=self._disruptions.finish(end),
-            standstills=self._standstills.finish(end),
+            blocked_budgets=self._blocked_budgets.finish(end),
             samples=self._sampler.finish(end),
             waiting=Waiting(self._most_pending, self._longest_pending, self._total_pending),
             changed=self.changed,
