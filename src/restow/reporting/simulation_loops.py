@@ -16,14 +16,14 @@ from restow.reporting.wording import counted
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from restow.simulating.scenarios.loops import Loop
+    from restow.simulating.scenarios.loops import EvictionLoop
 
 _MOST_LOOPS: Final = 10
 _MOST_NAMES: Final = 3
 _MARK: Final = "↻"
 
 
-def loop_results(loops: Iterable[Loop]) -> Iterator[LoopResult]:
+def loop_results(loops: Iterable[EvictionLoop]) -> Iterator[LoopResult]:
     """Yield each loop as the document has it."""
     for loop in loops:
         workloads = (

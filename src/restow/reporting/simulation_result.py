@@ -31,7 +31,7 @@ from restow.reporting.simulation_loops import loop_results
 from restow.simulating.scenarios import recording
 from restow.simulating.scenarios.events import Apply, TimedEvent
 from restow.simulating.scenarios.judging import Verdict
-from restow.simulating.scenarios.landings import EvictedPod
+from restow.simulating.scenarios.landings import TrackedEviction
 from restow.simulating.scenarios.observations import workload_of
 from restow.simulating.scenarios.references import Reference
 from restow.simulating.scenarios.running import Finished
@@ -142,7 +142,7 @@ def _plain(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def made_eviction(eviction: EvictedPod) -> MadeEviction:
+def made_eviction(eviction: TrackedEviction) -> MadeEviction:
     """Return what the document says of an eviction."""
     return MadeEviction(
         at=_seconds(eviction.time),
@@ -157,7 +157,7 @@ def made_eviction(eviction: EvictedPod) -> MadeEviction:
     )
 
 
-def _workload_name(eviction: EvictedPod) -> str:
+def _workload_name(eviction: TrackedEviction) -> str:
     return str(workload_of(eviction.pod) or Reference("Pod", *eviction.pod.key))
 
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from restow.simulating.scenarios.loops import Loops
+from restow.simulating.scenarios.loops import LoopDetector
 from restow.simulating.scenarios.observations import Observation, SeenEviction, SeenNode, SeenPod, SeenScaling
 from restow.simulating.scenarios.references import Reference
 from simulating.scenarios.seen import READY, WEB, a_pod_of_web
@@ -17,7 +17,7 @@ MINUTE = 60
 
 
 def loops(*observations):
-    found = Loops()
+    found = LoopDetector()
     for each in observations:
         found.take(each)
     return found

@@ -47,7 +47,7 @@ class _WorkloadHistory:
 
 
 @dataclass(slots=True, frozen=True)
-class Disruption:
+class WorkloadDisruption:
     """How long a workload had too few ready pods, in all and at most at a time, in nanoseconds."""
 
     below: int
@@ -55,7 +55,7 @@ class Disruption:
 
 
 @dataclass(slots=True)
-class Disruptions:
+class DisruptionTracker:
     """Follows all workloads of a run."""
 
     _histories: defaultdict[Reference, _WorkloadHistory] = field(default_factory=lambda: defaultdict(_WorkloadHistory))
@@ -75,8 +75,10 @@ class Disruptions:
         for reference in touched:
             self._histories[reference].proceed(observation.time)
 
-    def finish(self, end: int) -> dict[Reference, Disruption]:
+    def finish(self, end: int) -> dict[Reference, WorkloadDisruption]:
         """Return the workloads that had too few pods at some time of a run that ended at ``end``."""
         for history in self._histories.values():
             history.close(end)
-        return {name: Disruption(each.below, each.longest) for name, each in self._histories.items() if each.below}
+        return {
+            name: WorkloadDisruption(each.below, each.longest) for name, each in self._histories.items() if each.below
+        }

@@ -20,7 +20,7 @@ Landing = Literal["moved", "returned", "waiting", "unreplaced"]
 
 
 @dataclass(slots=True, frozen=True)
-class EvictedPod:
+class TrackedEviction:
     """An eviction, and what became of the pod; ``time`` is nanoseconds since the start of the run."""
 
     time: int
@@ -42,9 +42,11 @@ class _EvictionHistory:
     replacement: str = ""
     node: str = ""
 
-    def finish(self) -> EvictedPod:
+    def finish(self) -> TrackedEviction:
         pod = self.eviction.pod
-        return EvictedPod(self.time, pod, self.eviction.by, self._landing(), self.replacement, self.node, self.is_again)
+        return TrackedEviction(
+            self.time, pod, self.eviction.by, self._landing(), self.replacement, self.node, self.is_again
+        )
 
     def _landing(self) -> Landing:
         if not self.replacement:
@@ -55,7 +57,7 @@ class _EvictionHistory:
 
 
 @dataclass(slots=True)
-class Landings:
+class LandingTracker:
     """Follows all evictions of a run."""
 
     _histories: list[_EvictionHistory] = field(default_factory=list)
@@ -86,6 +88,6 @@ class Landings:
         if history is not None and not history.node:
             history.node = pod.node
 
-    def finish(self) -> tuple[EvictedPod, ...]:
+    def finish(self) -> tuple[TrackedEviction, ...]:
         """Return the evictions in their order."""
         return tuple(each.finish() for each in self._histories)

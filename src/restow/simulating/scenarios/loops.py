@@ -49,7 +49,7 @@ class LoopedWorkload:
 
 
 @dataclass(slots=True, frozen=True)
-class Loop:
+class EvictionLoop:
     """Workloads that go round together, because they meet on nodes; times are nanoseconds since the start of the run."""
 
     #: When the state that came back was first acted on, and when it was last.
@@ -105,12 +105,12 @@ class _WorkloadHistory:
     def forget(self) -> None:
         self.steps, self.visits, self.nodes, self.came, self.is_loop = [], defaultdict(list), set(), set(), False
 
-    def loop(self, workload: Reference) -> Loop:
+    def loop(self, workload: Reference) -> EvictionLoop:
         """The loop that it is, by the state that came back most often."""
         visits = max(self.visits.values(), key=len)
         steps = self.steps[visits[0] : visits[-1]]
         moved, scaled = sum(each.moved for each in steps), sum(each.scaled for each in steps)
-        return Loop(
+        return EvictionLoop(
             since=steps[0].time,
             until=self.steps[visits[-1]].time,
             rounds=len(visits) - 1,
@@ -120,7 +120,7 @@ class _WorkloadHistory:
 
 
 @dataclass(slots=True)
-class Loops:
+class LoopDetector:
     """Follows a run; made before its first moment."""
 
     #: Each workload that was found to be in a loop, as often as it was in another one.
@@ -133,7 +133,7 @@ class Loops:
     #: Those that somebody has acted on and nothing has made forgotten.
     _acted: dict[Reference, _WorkloadHistory] = field(default_factory=dict)
     #: Those that something from outside has ended.
-    _ended: list[Loop] = field(default_factory=list)
+    _ended: list[EvictionLoop] = field(default_factory=list)
 
     def take(self, observation: Observation) -> None:
         """Take in what has changed."""
@@ -147,7 +147,7 @@ class Loops:
         for key, pod in observation.pods.items():
             self._change(key, pod)
 
-    def finish(self) -> tuple[Loop, ...]:
+    def finish(self) -> tuple[EvictionLoop, ...]:
         """Return the loops, those that began first first."""
         going = [history.loop(workload) for workload, history in self._acted.items() if history.is_loop]
         return tuple(
@@ -240,9 +240,9 @@ def _digest(what: str, where: str) -> int:
     return int.from_bytes(blake2b(f"{what}\0{where}".encode(), digest_size=16).digest())
 
 
-def _joined(loops: Iterable[Loop]) -> Iterator[Loop]:
+def _joined(loops: Iterable[EvictionLoop]) -> Iterator[EvictionLoop]:
     """Yield loops, those of one time that meet on nodes as one."""
-    groups: list[tuple[set[str], list[Loop]]] = []
+    groups: list[tuple[set[str], list[EvictionLoop]]] = []
     for loop in sorted(loops, key=lambda each: each.since):
         nodes = {node for each in loop.workloads for node in each.nodes}
         joined = [loop]
@@ -253,13 +253,13 @@ def _joined(loops: Iterable[Loop]) -> Iterator[Loop]:
     yield from (_together(each) for _, each in groups)
 
 
-def _meet(group: tuple[set[str], Sequence[Loop]], nodes: set[str], since: int) -> bool:
+def _meet(group: tuple[set[str], Sequence[EvictionLoop]], nodes: set[str], since: int) -> bool:
     return not group[0].isdisjoint(nodes) and any(each.until >= since for each in group[1])
 
 
-def _together(group: Sequence[Loop]) -> Loop:
+def _together(group: Sequence[EvictionLoop]) -> EvictionLoop:
     """One loop of several; its times are those of the one that went round most often."""
     longest = max(group, key=lambda each: (each.rounds, -each.since))
     workloads = sorted((each for loop in group for each in loop.workloads), key=lambda each: str(each.workload))
     by = tuple(sorted({name for loop in group for name in loop.by}))
-    return Loop(longest.since, longest.until, longest.rounds, by, tuple(workloads))
+    return EvictionLoop(longest.since, longest.until, longest.rounds, by, tuple(workloads))

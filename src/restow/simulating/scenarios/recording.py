@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from restow.simulating.scenarios.budgets import BlockedBudget, BlockedBudgetTracker, BudgetKey
-from restow.simulating.scenarios.disruptions import Disruption, Disruptions
+from restow.simulating.scenarios.disruptions import DisruptionTracker, WorkloadDisruption
 from restow.simulating.scenarios.expectations import Measure, NodeCount, PodCount, Spread
-from restow.simulating.scenarios.landings import EvictedPod, Landings
-from restow.simulating.scenarios.loops import Loop, Loops
+from restow.simulating.scenarios.landings import LandingTracker, TrackedEviction
+from restow.simulating.scenarios.loops import EvictionLoop, LoopDetector
 from restow.simulating.scenarios.observations import Observation, PodKey, View
 from restow.simulating.scenarios.references import Reference
 from restow.simulating.scenarios.sampling import Sampler, Samples
@@ -50,10 +50,10 @@ class Size:
 class Record:
     """A run that is over; times are nanoseconds since its start."""
 
-    evictions: tuple[EvictedPod, ...]
-    loops: tuple[Loop, ...]
+    evictions: tuple[TrackedEviction, ...]
+    loops: tuple[EvictionLoop, ...]
     #: Those that had too few ready pods at some time.
-    disruptions: Mapping[Reference, Disruption]
+    disruptions: Mapping[Reference, WorkloadDisruption]
     #: The disruption budgets that let no pod go at some time.
     blocked_budgets: Mapping[BudgetKey, BlockedBudget]
     samples: Samples
@@ -74,10 +74,10 @@ class Recorder:
     _sampler: Sampler = field(
         default_factory=lambda: Sampler({name: tally_of(each) for name, each in _MEASURES.items()})
     )
-    _disruptions: Disruptions = field(default_factory=Disruptions)
+    _disruptions: DisruptionTracker = field(default_factory=DisruptionTracker)
     _blocked_budgets: BlockedBudgetTracker = field(default_factory=BlockedBudgetTracker)
-    _landings: Landings = field(default_factory=Landings)
-    _loops: Loops = field(default_factory=Loops)
+    _landings: LandingTracker = field(default_factory=LandingTracker)
+    _loops: LoopDetector = field(default_factory=LoopDetector)
     #: Since when pods have been without a node.
     _pending: dict[PodKey, int] = field(default_factory=dict)
     _most_pending: int = 0

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from restow.simulating.scenarios.expectations import EvictionCount, LoopCount, Measure, NodeCount, PodCount, Spread
-from restow.simulating.scenarios.loops import Loops
+from restow.simulating.scenarios.loops import LoopDetector
 from restow.simulating.scenarios.observations import Observation, PodKey, SeenNode, SeenPod, Touched, View
 from restow.simulating.scenarios.references import Reference
 
@@ -200,7 +200,7 @@ class _Evictions:
 @dataclass(slots=True)
 class _Loops:
     measure: LoopCount
-    loops: Loops = field(default_factory=Loops)
+    loops: LoopDetector = field(default_factory=LoopDetector)
 
     def refresh(self, _view: View, _touched: Touched, observation: Observation) -> None:
         self.loops.take(observation)
