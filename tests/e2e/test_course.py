@@ -132,7 +132,7 @@ def simulated(chapter: Chapter) -> list[Object]:
     until = parse_duration(chapter.until) if chapter.until else end
     found = []
     for at in [*(events[0].at - SECOND for events in _at_once(scenario) if events), until]:
-        run.simulation.agenda.run(begins + at)
+        run.simulation.clock.run(begins + at)
         store = run.simulation.store
         objects = {kind: [document_of(each) for each in store.list(kind)] for kind in _KINDS}
         found.append(_picture(objects, chapter))

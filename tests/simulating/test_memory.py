@@ -59,7 +59,7 @@ def test_a_container_is_killed_that_uses_more_than_its_limit_and_starts_again_la
         scene.run(1)
         (status,) = scene.get("Pod", "p").status.container_statuses
         if status.restart_count > len(starts):
-            starts.append(scene.agenda.now // SECOND)
+            starts.append(scene.clock.now // SECOND)
     waits = [after - before for before, after in pairwise(starts)]
     # A second to fill the memory, and what the kubelet waits.
     assert waits == pytest.approx([11, 21, 41, 81, 161], abs=1)

@@ -129,5 +129,5 @@ def _advice(run: ScenarioRun, staging: Staging, policy: str | None, at: int) -> 
         return [told]
     bundled = policy is None and scenario.descheduling.policy is None
     flags = ["restow plan -f FILE", *([] if bundled else [f"--policy-config-file {quote(staging.policy)}"])]
-    flags += [f"--placement {scenario.descheduling.placement}", f"--now {format_time(run.simulation.agenda.now + 1)}"]
+    flags += [f"--placement {scenario.descheduling.placement}", f"--now {format_time(run.simulation.clock.now + 1)}"]
     return [told, f"what the descheduler decides then: {' '.join(flags)}"]

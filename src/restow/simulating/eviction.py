@@ -44,7 +44,7 @@ def evict(store: Store, namespace: str, name: str) -> EvictionAnswer:
         answer = _charged(store, pod)
         if answer is not None:
             return answer
-    store.update(with_condition(pod, DISRUPTION_TARGET, "True", store.agenda.text, "EvictionByEvictionAPI"))
+    store.update(with_condition(pod, DISRUPTION_TARGET, "True", store.clock.text, "EvictionByEvictionAPI"))
     store.delete("Pod", namespace, name)
     return EvictionAnswer(CREATED)
 
@@ -60,7 +60,7 @@ def _charged(store: Store, pod: Pod) -> EvictionAnswer | None:
     refused = _refusal(covering[0])
     if refused is None:
         status = covering[0].status
-        disrupted = {**(status.disrupted_pods or {}), pod.metadata.name: store.agenda.text}
+        disrupted = {**(status.disrupted_pods or {}), pod.metadata.name: store.clock.text}
         allowed = status.disruptions_allowed - 1
         status = structs.replace(status, disruptions_allowed=allowed, disrupted_pods=disrupted)
         store.update(structs.replace(covering[0], status=status))

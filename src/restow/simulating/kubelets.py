@@ -66,7 +66,7 @@ class Kubelets:
 
     def __init__(self, simulation: Simulation, settings: KubeletSettings | None = None) -> None:
         self._simulation = simulation
-        self._store, self._agenda = simulation.store, simulation.agenda
+        self._store, self._clock = simulation.store, simulation.clock
         self._settings = settings or KubeletSettings()
         #: The nodes whose kubelet has stopped, and when it did.
         self.stopped: dict[str, int] = {}
@@ -74,7 +74,7 @@ class Kubelets:
         self.listeners: list[Callable[[str], None]] = []
         #: The pods that have been bound and not been looked at, in the order in which they were bound.
         self._bound: dict[Key, None] = {}
-        self._queue: WorkQueue[Key] = WorkQueue(self._agenda, self._sync)
+        self._queue: WorkQueue[Key] = WorkQueue(self._clock, self._sync)
         self._images = ImagePulls(self._settings.pull)
         self._back_offs = BackOffs()
         self._store.subscribe("Pod", self._on_event)
@@ -82,7 +82,7 @@ class Kubelets:
 
     def stop_node(self, name: str) -> None:
         """A node is not heard of any more."""
-        self.stopped.setdefault(name, self._agenda.now)
+        self.stopped.setdefault(name, self._clock.now)
         self._notify(name)
 
     def start_node(self, name: str) -> None:
@@ -90,7 +90,7 @@ class Kubelets:
         self.stopped.pop(name, None)
         node = self._store.get("Node", "", name)
         if node is not None:
-            self._store.update(with_node_condition(node, "Ready", "True", self._agenda.text, "KubeletReady"))
+            self._store.update(with_node_condition(node, "Ready", "True", self._clock.text, "KubeletReady"))
         self._notify(name)
         for pod in self._store.on_node(name):
             self._queue.add(key_of(pod))
@@ -139,9 +139,9 @@ class Kubelets:
     def _admit(self, pod: Pod) -> None:
         lacking = self._lacking(pod)
         if lacking:
-            self._store.update(over(pod, "Failed", self._agenda.text, f"OutOf{lacking}"))
+            self._store.update(over(pod, "Failed", self._clock.text, f"OutOf{lacking}"))
             return
-        pulling = self._images.wait(self._store.get("Node", "", pod.node), pod, self._agenda.now)
+        pulling = self._images.wait(self._store.get("Node", "", pod.node), pod, self._clock.now)
         self._take_later(pod, pulling + self._delay(pod, START_DELAY, self._settings.start), self._run)
 
     def _lacking(self, pod: Pod) -> str:
@@ -167,13 +167,13 @@ class Kubelets:
             return
         containers = tuple(ContainerStatus(each.get("name", "")) for each in pod.spec.get("containers") or ())
         status = structs.replace(
-            pod.status, phase="Running", start_time=self._agenda.text, container_statuses=containers
+            pod.status, phase="Running", start_time=self._clock.text, container_statuses=containers
         )
         running = structs.replace(pod, status=status)
         if self._delay(pod, READY_DELAY, self._settings.ready) == 0:
             self._make_ready(running)
         else:
-            unready = not_ready(running, self._agenda.text)
+            unready = not_ready(running, self._clock.text)
             self._later(self._store.update(unready), READY_DELAY, self._settings.ready, self._make_ready)
 
     def _make_ready(self, pod: Pod) -> None:
@@ -181,7 +181,7 @@ class Kubelets:
             return
         ready = with_containers(pod, ready=True, state=None)
         for kind in ("Ready", "ContainersReady"):
-            ready = with_condition(ready, kind, "True", self._agenda.text)
+            ready = with_condition(ready, kind, "True", self._clock.text)
         self._complete_later(self._store.update(ready))
 
     def _complete_later(self, pod: Pod) -> None:
@@ -205,10 +205,10 @@ class Kubelets:
 
     def _restart_later(self, pod: Pod, ending: ContainerStateTerminated) -> None:
         """The containers of a pod start again, later each time."""
-        wait = self._back_offs.wait(pod.metadata.uid, self._agenda.now)
+        wait = self._back_offs.wait(pod.metadata.uid, self._clock.now)
         waiting = ContainerState(waiting=ContainerStateWaiting("CrashLoopBackOff"))
         state = waiting if wait else ContainerState(terminated=ending)
-        stopped = not_ready(with_containers(pod, ready=False, state=state), self._agenda.text)
+        stopped = not_ready(with_containers(pod, ready=False, state=state), self._clock.text)
         # What has come to wait for the longest time will go on like that for ever.
         self._take_later(self._store.update(stopped), max(wait, _NOTICE), self._restart, recurring=wait == LONGEST)
 
@@ -218,17 +218,17 @@ class Kubelets:
     def _ended(self, pod: Pod, ending: ContainerStateTerminated) -> Pod:
         """A pod whose containers have ended for good."""
         ended = with_containers(pod, ready=False, state=ContainerState(terminated=ending))
-        return over(ended, "Failed" if ending.exit_code else "Succeeded", self._agenda.text)
+        return over(ended, "Failed" if ending.exit_code else "Succeeded", self._clock.text)
 
     def _end_later(self, pod: Pod) -> None:
         """Stop a pod that is being deleted."""
         begun = parse_time(pod.metadata.deletion_timestamp or "")
         grace = (pod.metadata.deletion_grace_period_seconds or 0) * SECOND
         delay = min(
-            self._delay(pod, DELETE_DELAY, self._settings.delete), max(grace, 0), max(begun - self._agenda.now, 0)
+            self._delay(pod, DELETE_DELAY, self._settings.delete), max(grace, 0), max(begun - self._clock.now, 0)
         )
         key, uid = key_of(pod), pod.metadata.uid
-        self._agenda.after(delay, lambda: self._end(key, uid))
+        self._clock.after(delay, lambda: self._end(key, uid))
 
     def _end(self, key: Key, uid: str) -> None:
         pod = self._store.get("Pod", *key)
@@ -253,7 +253,7 @@ class Kubelets:
             if is_same and now.is_active and self._is_running(now.node):
                 step(now)
 
-        self._agenda.at(self._agenda.now + delay, take, recurring=recurring)
+        self._clock.at(self._clock.now + delay, take, recurring=recurring)
 
     def _delay(self, pod: Pod, annotation: str, default: int) -> int:
         """What an annotation says, in nanoseconds."""

@@ -43,10 +43,10 @@ class Memory:
 
     def __init__(self, simulation: Simulation, kubelets: Kubelets) -> None:
         self._simulation = simulation
-        self._store, self._agenda = simulation.store, simulation.agenda
+        self._store, self._clock = simulation.store, simulation.clock
         self._kubelets = kubelets
-        self._pods: WorkQueue[Key] = WorkQueue(self._agenda, self._look_at_pod)
-        self._nodes: WorkQueue[str] = WorkQueue(self._agenda, self._look_at_node)
+        self._pods: WorkQueue[Key] = WorkQueue(self._clock, self._look_at_pod)
+        self._nodes: WorkQueue[str] = WorkQueue(self._clock, self._look_at_node)
         #: When each node was under pressure last, and when it evicted a pod last.
         self._pressed: dict[str, int] = {}
         self._evicted: dict[str, int] = {}
@@ -85,7 +85,7 @@ class Memory:
         metrics = self._store.get("NodeMetrics", "", name)
         if node is None or metrics is None or name in self._kubelets.stopped:
             return
-        now = self._agenda.now
+        now = self._clock.now
         held = self._held(name)
         if held is not None and held - _memory(metrics.content.get("usage")) < _THRESHOLD:
             self._pressed[name] = now
@@ -99,18 +99,18 @@ class Memory:
 
     def _report(self, node: Node, status: str, reason: str) -> None:
         if status_of(node.status.conditions, _PRESSURE, "False") != status:
-            self._store.update(with_node_condition(node, _PRESSURE, status, self._agenda.text, reason))
+            self._store.update(with_node_condition(node, _PRESSURE, status, self._clock.text, reason))
 
     def _relieve(self, name: str) -> None:
         """Evict a pod, unless one was evicted a moment ago."""
         next_look = self._evicted.get(name, -_INTERVAL) + _INTERVAL
-        if next_look > self._agenda.now:
-            self._nodes.add_after(name, next_look - self._agenda.now)
+        if next_look > self._clock.now:
+            self._nodes.add_after(name, next_look - self._clock.now)
             return
         candidates = [pod for pod in self._store.on_node(name) if pod.is_active and not _is_critical(pod)]
         if not candidates:
             return
-        self._evicted[name] = self._agenda.now
+        self._evicted[name] = self._clock.now
         # What that helped is known when the node's usage is told anew.
         self._evict(min(candidates, key=self._rank))
 
@@ -121,7 +121,7 @@ class Memory:
         return beyond <= 0, int(pod.spec.get("priority") or 0), -beyond
 
     def _evict(self, pod: Pod) -> None:
-        now = self._agenda.text
+        now = self._clock.text
         evicted = with_condition(
             over(pod, "Failed", now, "Evicted"), DISRUPTION_TARGET, "True", now, TERMINATION_BY_KUBELET
         )

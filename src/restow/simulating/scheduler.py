@@ -55,13 +55,13 @@ class SchedulerActor:
         self, simulation: Simulation, profiles: Iterable[SchedulerProfile] = (DEFAULT_PROFILE,), name: str = "scheduler"
     ) -> None:
         self._simulation = simulation
-        self._store, self._agenda = simulation.store, simulation.agenda
+        self._store, self._clock = simulation.store, simulation.clock
         self._profiles = tuple(profiles)
         self._names = {profile.name for profile in self._profiles}
         self._choice = Choice(simulation.chance.stream(name))
         #: The schedulers, and the epoch of the state that they were made in.
         self._made: tuple[int, Schedulers] | None = None
-        self._started = self._agenda.now
+        self._started = self._clock.now
         self.queue = SchedulingQueue(queueing_rules(self._profiles), 0)
         #: The pods that it did not know a node for, each once.
         self.unknown: dict[str, UnknownPlacement] = {}
@@ -77,7 +77,7 @@ class SchedulerActor:
 
     def _now(self) -> float:
         """The time of the queue, in seconds."""
-        return (self._agenda.now - self._started) / SECOND
+        return (self._clock.now - self._started) / SECOND
 
     def _on_pod_event(self, event: Event) -> None:
         key = key_of(event.new or event.old)
@@ -85,7 +85,7 @@ class SchedulerActor:
         if event.new is not None and not event.new.is_over:
             after = self._pods[key] = self._facts(key), self._is_mine(event.new)
         if before != after:
-            self._agenda.after(DELIVERY, lambda: self._follow(before, after))
+            self._clock.after(DELIVERY, lambda: self._follow(before, after))
 
     def _facts(self, key: Key) -> PodFacts:
         view = self._simulation.view
@@ -109,13 +109,13 @@ class SchedulerActor:
         # A pod that comes meanwhile is tried on what there is by then.
         if len(self.queue):
             events = node_events(_node(event.old), _node(event.new))
-            self._agenda.after(DELIVERY, lambda: self._tell(events))
+            self._clock.after(DELIVERY, lambda: self._tell(events))
 
     def _on_other_event(self, event: Event) -> None:
         if len(self.queue):
             old, new = (None if each is None else as_read(event.kind, each) for each in (event.old, event.new))
             events = object_events(RESOURCES[event.kind], old, new)
-            self._agenda.after(DELIVERY, lambda: self._tell(events))
+            self._clock.after(DELIVERY, lambda: self._tell(events))
 
     def _tell(self, events: Iterable[ClusterEvent]) -> None:
         for event in events:
@@ -129,12 +129,12 @@ class SchedulerActor:
             return
         if due <= self._now():
             self._is_working = True
-            self._agenda.after(CYCLE, self._work)
+            self._clock.after(CYCLE, self._work)
             return
         at = self._started + ceil(due * SECOND)
         if self._looks_at is None or at < self._looks_at:
             self._looks_at = at
-            self._agenda.at(at, self._look, recurring=True)
+            self._clock.at(at, self._look, recurring=True)
 
     def _look(self) -> None:
         self._looks_at = None
@@ -159,10 +159,10 @@ class SchedulerActor:
         if decision.ranking is not None:
             self.queue.done(queued.key)
             node = self._simulation.view.state.cluster.nodes.names[self._choice.node(schedulers, decision)]
-            self._agenda.after(_BINDING, lambda: self._bind(key, queued.key, node))
+            self._clock.after(_BINDING, lambda: self._bind(key, queued.key, node))
             return
         if decision.unknown:
-            self.unknown.setdefault(queued.key, UnknownPlacement(self._agenda.now, key, decision.message))
+            self.unknown.setdefault(queued.key, UnknownPlacement(self._clock.now, key, decision.message))
         schedulers.settle(decision)
         victims = [self._simulation.view.pod(victim) for victim in decision.victims]
         rejected_by = frozenset[str]() if decision.error else rejecting_plugins(decision.verdicts)
@@ -183,19 +183,17 @@ class SchedulerActor:
         pod: Pod | None = self._store.get("Pod", *key)
         if pod is not None and pod.metadata.uid == uid and self._is_mine(pod):
             bound = structs.replace(pod, spec={**pod.spec, "nodeName": node})
-            self._store.update(with_condition(bound, "PodScheduled", "True", self._agenda.text))
+            self._store.update(with_condition(bound, "PodScheduled", "True", self._clock.text))
 
     def _say_unschedulable(self, pod: Pod, decision: Decision) -> None:
-        said = with_condition(pod, "PodScheduled", "False", self._agenda.text, "Unschedulable")
+        said = with_condition(pod, "PodScheduled", "False", self._clock.text, "Unschedulable")
         if decision.nominated_node >= 0:
             nominated = self._simulation.view.state.cluster.nodes.names[decision.nominated_node]
             said = structs.replace(said, status=structs.replace(said.status, nominated_node_name=nominated))
         self._store.update(said)
 
     def _preempt(self, victim: Pod) -> None:
-        self._store.update(
-            with_condition(victim, DISRUPTION_TARGET, "True", self._agenda.text, "PreemptionByScheduler")
-        )
+        self._store.update(with_condition(victim, DISRUPTION_TARGET, "True", self._clock.text, "PreemptionByScheduler"))
         self._store.delete("Pod", *key_of(victim))
 
 

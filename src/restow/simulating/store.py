@@ -20,11 +20,11 @@ from restow.kube.manifests import Metadata, Pod
 from restow.kube.manifests.documents import kind_of
 from restow.kube.timestamps import SECOND, format_time
 from restow.simulating.admission import admitted, default_namespace, merged, restored
-from restow.simulating.agenda import Agenda
 from restow.simulating.chance import Chance
 from restow.simulating.indexes import Key, Labelled, Owned, Placed, key_of
 from restow.simulating.pod_admission import PodAdmission
 from restow.simulating.selecting import Selecting
+from restow.simulating.virtual_clock import VirtualClock
 
 #: The kinds of which is asked which objects select something.
 _SELECTING: Final = ("ReplicaSet", "ReplicationController", "Deployment", "PodDisruptionBudget")
@@ -66,8 +66,8 @@ Subscriber = Callable[[Event], None]
 class Store:
     """All objects; ``kind`` is always a kind's name, such as ``ReplicaSet``."""
 
-    def __init__(self, agenda: Agenda, chance: Chance) -> None:
-        self.agenda = agenda
+    def __init__(self, clock: VirtualClock, chance: Chance) -> None:
+        self.clock = clock
         self._chance = chance
         self._objects: defaultdict[str, defaultdict[str, dict[str, Any]]] = defaultdict(lambda: defaultdict(dict))
         self._subscribers: defaultdict[str, list[Subscriber]] = defaultdict(list)
@@ -208,7 +208,7 @@ class Store:
         if grace == 0 and not old.metadata.finalizers:
             self._remove(kind, old)
             return True
-        end = format_time(self.agenda.now + grace * SECOND)
+        end = format_time(self.clock.now + grace * SECOND)
         metadata = structs.replace(
             old.metadata,
             deletion_timestamp=end,
@@ -221,14 +221,12 @@ class Store:
     def _born(self, kind: str, metadata: Metadata) -> Metadata:
         """The metadata of an object that comes now."""
         name = metadata.name or self._generated(kind, metadata)
-        what = (
-            f"{kind}/{metadata.namespace}/{name}/{self.agenda.now}/{self.get(kind, metadata.namespace, name) is None}"
-        )
+        what = f"{kind}/{metadata.namespace}/{name}/{self.clock.now}/{self.get(kind, metadata.namespace, name) is None}"
         return structs.replace(
             metadata,
             name=name,
             uid=self._chance.uid(what),
-            creation_timestamp=self.agenda.text,
+            creation_timestamp=self.clock.text,
             generation=1,
             deletion_timestamp=None,
             deletion_grace_period_seconds=None,
@@ -258,8 +256,8 @@ class Store:
 
     def _remove(self, kind: str, old: Any) -> None:
         del self._objects[kind][old.metadata.namespace][old.metadata.name]
-        if self._gone[0] != self.agenda.now:
-            self._gone = self.agenda.now, Counter()
+        if self._gone[0] != self.clock.now:
+            self._gone = self.clock.now, Counter()
         self._gone[1][kind, key_of(old)] += 1
         self._version += 1
         self._index(kind, old, None)

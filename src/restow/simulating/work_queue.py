@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Final, Generic, TypeVar
 
 from restow.kube.timestamps import SECOND
-from restow.simulating.agenda import Agenda
 from restow.simulating.store import RefusedError
+from restow.simulating.virtual_clock import VirtualClock
 
 K = TypeVar("K", bound=Hashable)
 
@@ -25,7 +25,7 @@ DELIVERY: Final = SECOND // 100
 class WorkQueue(Generic[K]):
     """The keys that one controller will look at."""
 
-    agenda: Agenda
+    clock: VirtualClock
     look: Callable[[K], None]
     #: Whether what is due later comes again and again for ever, and keeps nothing from being quiet.
     recurring: bool = False
@@ -45,10 +45,10 @@ class WorkQueue(Generic[K]):
         self._enter(key, delay, recurring=True)
 
     def _enter(self, key: K, delay: int, *, recurring: bool) -> None:
-        time = self.agenda.now + delay
+        time = self.clock.now + delay
         if self._due.get(key, time + 1) > time:
             self._due[key] = time
-            self.agenda.at(time, lambda: self._look(key, time), recurring=recurring)
+            self.clock.at(time, lambda: self._look(key, time), recurring=recurring)
 
     def _look(self, key: K, time: int) -> None:
         # An entry that was overtaken by an earlier one is not for now.

@@ -25,7 +25,7 @@ class Staged(Scene):
         more = [manifest_of(a_node(f"n{number}", cpu="4", memory="8Gi")) for number in range(1, nodes + 1)]
         run = begin(replace(read, start=(*more, *read.start)), config_of(read, Folder(folder), Policy()), START)
         self.simulation, self.kubelets = run.simulation, run.actors.kubelets
-        self.store, self.agenda = self.simulation.store, self.simulation.agenda
+        self.store, self.clock = self.simulation.store, self.simulation.clock
         self.applier, self.observer, self.recorder = run.applier, run.observer, run.recorder
         self.descheduler = run.descheduler
 

@@ -126,7 +126,7 @@ class ClusterAutoscaler:
         """Look again and again."""
         for kind in ("Pod", "Node", "PodDisruptionBudget"):
             self.simulation.store.subscribe(kind, self._on_event)
-        self.simulation.agenda.every(self.settings.scan_interval, self._scan)
+        self.simulation.clock.every(self.settings.scan_interval, self._scan)
 
     def _on_event(self, _event: Event) -> None:
         self._has_changed = True
@@ -191,8 +191,8 @@ class ClusterAutoscaler:
         for listener in self.listeners:
             listener(GroupScaled(group.name, self._size(group), node.metadata.name))
         self._coming[node.metadata.name] = node
-        self._no_removal_before = self.simulation.agenda.now + self.settings.delay_after_add
-        self.simulation.agenda.after(self.settings.provisioning, lambda: self._arrive(node))
+        self._no_removal_before = self.simulation.clock.now + self.settings.delay_after_add
+        self.simulation.clock.after(self.settings.provisioning, lambda: self._arrive(node))
 
     def _arrive(self, node: Node) -> None:
         """The node is there, unless somebody has brought one of its name."""
@@ -202,7 +202,7 @@ class ClusterAutoscaler:
 
     def _find_unneeded(self) -> None:
         """Note which nodes are not needed, and since when."""
-        now, found = self.simulation.agenda.now, {}
+        now, found = self.simulation.clock.now, {}
         idle = [each for each in self.simulation.store.list("Node") if self._group_of(each) and self._is_idle(each)]
         trial = self._trial() if idle else None
         for node in idle:
@@ -241,7 +241,7 @@ class ClusterAutoscaler:
         return fits
 
     def _scale_down(self) -> None:
-        now = self.simulation.agenda.now
+        now = self.simulation.clock.now
         if self._leaving or self._coming or now < self._no_removal_before:
             return
         for name, since in self._unneeded.items():
@@ -262,7 +262,7 @@ class ClusterAutoscaler:
         del self._unneeded[name]
         taints = (*(node.spec.taints or ()), _LEAVING)
         self.simulation.store.update(structs.replace(node, spec=structs.replace(node.spec, taints=taints)))
-        self._go_on(name, self.simulation.agenda.now + _LONGEST_REMOVAL)
+        self._go_on(name, self.simulation.clock.now + _LONGEST_REMOVAL)
 
     def _go_on(self, name: str, until: int) -> None:
         """Evict what is still on a node, and delete the node when nothing is; give it up when that takes too long."""
@@ -272,14 +272,14 @@ class ClusterAutoscaler:
         if node is None or not left:
             store.delete("Node", "", name)
             self._leaving = ""
-        elif self.simulation.agenda.now >= until:
+        elif self.simulation.clock.now >= until:
             taints = tuple(each for each in node.spec.taints or () if each != _LEAVING)
             store.update(structs.replace(node, spec=structs.replace(node.spec, taints=taints or None)))
             self._leaving = ""
         else:
             for pod in left:
                 self._evict(pod)
-            self.simulation.agenda.after(_RETRY, lambda: self._go_on(name, until))
+            self.simulation.clock.after(_RETRY, lambda: self._go_on(name, until))
 
     def _evict(self, pod: Pod) -> None:
         if not pod.metadata.is_terminating and evict(self.simulation.store, *key_of(pod)).is_evicted:

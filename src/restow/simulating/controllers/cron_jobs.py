@@ -35,8 +35,8 @@ class CronJobController:
     """Syncs one CronJob at a time."""
 
     def __init__(self, simulation: Simulation) -> None:
-        self._store, self._agenda = simulation.store, simulation.agenda
-        self._queue: WorkQueue[Key] = WorkQueue(simulation.agenda, self._sync, recurring=True)
+        self._store, self._clock = simulation.store, simulation.clock
+        self._queue: WorkQueue[Key] = WorkQueue(simulation.clock, self._sync, recurring=True)
         self._store.subscribe(KIND, lambda event: self._queue.add(key_of(event.new or event.old)))
         self._store.subscribe("Job", self._on_job_event)
 
@@ -61,10 +61,10 @@ class CronJobController:
             return
         self._start_if_due(found, schedule, active)
         since = _since(self._store.get(KIND, *key))
-        self._queue.add_after(key, schedule.next(since, self._agenda.now) - self._agenda.now)
+        self._queue.add_after(key, schedule.next(since, self._clock.now) - self._clock.now)
 
     def _start_if_due(self, found: CronJob, schedule: CronSchedule, active: Sequence[Job]) -> None:
-        now, since = self._agenda.now, _since(found)
+        now, since = self._clock.now, _since(found)
         deadline = found.spec.starting_deadline_seconds
         earliest = since if deadline is None else max(since, now - deadline * SECOND)
         due = schedule.last(since, now)

@@ -61,8 +61,8 @@ class DaemonSetController:
 
     def __init__(self, simulation: Simulation) -> None:
         self._simulation = simulation
-        self._store, self._agenda = simulation.store, simulation.agenda
-        self._queue: WorkQueue[Key] = WorkQueue(simulation.agenda, self._sync)
+        self._store, self._clock = simulation.store, simulation.clock
+        self._queue: WorkQueue[Key] = WorkQueue(simulation.clock, self._sync)
         #: How often pods have failed on a node, and when the next one of them may be deleted.
         self._failures: dict[tuple[str, str], tuple[int, int]] = {}
         self._store.subscribe(KIND, lambda event: self._queue.add(key_of(event.new or event.old)))
@@ -155,11 +155,11 @@ class DaemonSetController:
     def _may_delete(self, found: DaemonSet, node: str) -> bool:
         """Whether a pod that has failed may be deleted now; it is looked at again when it may."""
         failures, until = self._failures.get((found.metadata.uid, node), (0, 0))
-        if self._agenda.now < until:
-            self._queue.add_after(key_of(found), until - self._agenda.now)
+        if self._clock.now < until:
+            self._queue.add_after(key_of(found), until - self._clock.now)
             return False
         wait = min(_FIRST_WAIT << min(failures, 20), _LONGEST_WAIT)
-        self._failures[found.metadata.uid, node] = failures + 1, self._agenda.now + wait
+        self._failures[found.metadata.uid, node] = failures + 1, self._clock.now + wait
         return True
 
     def _create(self, found: DaemonSet, revision: ControllerRevision, node: str) -> None:
@@ -220,7 +220,7 @@ class DaemonSetController:
         return any(self._is_available(found, pod) for pod in pods)
 
     def _is_available(self, found: DaemonSet, pod: Pod) -> bool:
-        return available_in(pod, found.spec.min_ready_seconds, self._agenda.now) == 0
+        return available_in(pod, found.spec.min_ready_seconds, self._clock.now) == 0
 
     def _report(self, key: Key, revision: ControllerRevision, wanted: BoolArray) -> None:
         found: DaemonSet = self._store.get(KIND, *key)
@@ -230,7 +230,7 @@ class DaemonSetController:
             by_node[node_for(pod)].append(pod)
         on = [by_node.get(names[node], []) for node in np.flatnonzero(wanted).tolist()]
         firsts = [min(pods, key=_age) for pods in on if pods]
-        waits = [available_in(pod, found.spec.min_ready_seconds, self._agenda.now) for pod in firsts]
+        waits = [available_in(pod, found.spec.min_ready_seconds, self._clock.now) for pod in firsts]
         meant = {names[node] for node in np.flatnonzero(wanted).tolist()}
         status = DaemonSetStatus(
             current_number_scheduled=len(firsts),

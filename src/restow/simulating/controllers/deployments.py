@@ -43,8 +43,8 @@ class DeploymentController:
     """Syncs one Deployment at a time."""
 
     def __init__(self, simulation: Simulation) -> None:
-        self._store, self._agenda = simulation.store, simulation.agenda
-        self._queue: WorkQueue[Key] = WorkQueue(simulation.agenda, self._sync)
+        self._store, self._clock = simulation.store, simulation.clock
+        self._queue: WorkQueue[Key] = WorkQueue(simulation.clock, self._sync)
         self._store.subscribe("Deployment", lambda event: self._queue.add(key_of(event.new or event.old)))
         self._store.subscribe("ReplicaSet", self._on_owned_event)
         self._store.subscribe("Pod", self._on_pod_event)
@@ -150,7 +150,7 @@ class DeploymentController:
         size = rollouts.size_of_new(found, old, 0)
         spec = ReplicaSetSpec(size, found.spec.min_ready_seconds, selector, template)
         created: ReplicaSet = self._store.create(ReplicaSet(metadata, spec))
-        self._note_revision(structs.replace(found, status=with_new_set(found, self._agenda.text)), revision)
+        self._note_revision(structs.replace(found, status=with_new_set(found, self._clock.text)), revision)
         return created
 
     def _revised(self, found: Deployment, new: ReplicaSet, old: Sequence[ReplicaSet]) -> ReplicaSet:
@@ -183,9 +183,9 @@ class DeploymentController:
             return
         sets = [each for each in self._store.owned(found.metadata.uid, "ReplicaSet") if each.metadata.controller]
         new = next((each for each in sorted(sets, key=_age) if _is_of(found, each)), None)
-        status = status_of(found, new, sets, self._agenda.text)
+        status = status_of(found, new, sets, self._clock.text)
         self._store.update(structs.replace(found, status=status))
-        wait = deadline_in(found, status, self._agenda.now)
+        wait = deadline_in(found, status, self._clock.now)
         if wait is not None:
             self._queue.add_after(key, wait)
 

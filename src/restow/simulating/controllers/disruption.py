@@ -39,8 +39,8 @@ class DisruptionController:
     """Keeps the status of every PodDisruptionBudget."""
 
     def __init__(self, simulation: Simulation) -> None:
-        self._store, self._agenda = simulation.store, simulation.agenda
-        self._queue: WorkQueue[Key] = WorkQueue(simulation.agenda, self._sync)
+        self._store, self._clock = simulation.store, simulation.clock
+        self._queue: WorkQueue[Key] = WorkQueue(simulation.clock, self._sync)
         self._store.subscribe("PodDisruptionBudget", lambda event: self._queue.add(key_of(event.new or event.old)))
         self._store.subscribe("Pod", self._on_pod_event)
 
@@ -77,12 +77,12 @@ class DisruptionController:
         )
         if disrupted:
             first = min(map(parse_time, disrupted.values()))
-            self._queue.add_after(key, max(SECOND, first + _EVICTION_LASTS - self._agenda.now))
+            self._queue.add_after(key, max(SECOND, first + _EVICTION_LASTS - self._clock.now))
 
     def _write(self, budget: PodDisruptionBudget, reason: str, **counts: Any) -> None:
         status = "True" if counts["disruptions_allowed"] else "False"
         old = next(iter(budget.status.conditions or ()), None)
-        since = old.last_transition_time if old is not None and old.status == status else self._agenda.text
+        since = old.last_transition_time if old is not None and old.status == status else self._clock.text
         condition = Condition(_CONDITION, status, reason, since)
         counted = structs.replace(budget.status, conditions=(condition,), **counts)
         self._store.update(structs.replace(budget, status=counted))
@@ -94,7 +94,7 @@ class DisruptionController:
         return {
             name: time
             for name, time in known.items()
-            if name in there and parse_time(time) + _EVICTION_LASTS > self._agenda.now
+            if name in there and parse_time(time) + _EVICTION_LASTS > self._clock.now
         }
 
     def _wanted(self, budget: PodDisruptionBudget, pods: Sequence[Pod]) -> tuple[int, int]:

@@ -29,7 +29,7 @@ class GarbageCollector:
 
     def __init__(self, simulation: Simulation) -> None:
         self._store = simulation.store
-        self._queue: WorkQueue[tuple[str, Key]] = WorkQueue(simulation.agenda, self._look)
+        self._queue: WorkQueue[tuple[str, Key]] = WorkQueue(simulation.clock, self._look)
         #: The uids of what is gone and can have been an owner. An owner that was never there says nothing: a dump may
         #: hold pods without their ReplicaSets.
         self._gone: set[str] = set()

@@ -72,7 +72,7 @@ class HorizontalPodAutoscalers:
 
     def start(self) -> None:
         """Look at all objects after each period."""
-        self.simulation.agenda.every(self.settings.sync_period, self._look)
+        self.simulation.clock.every(self.settings.sync_period, self._look)
 
     def _look(self) -> None:
         read = [(each, spec) for each in self.simulation.store.list(KIND) if (spec := read_spec(each)) is not None]
@@ -88,7 +88,7 @@ class HorizontalPodAutoscalers:
         wanted = self._wanted(autoscaler, spec, found, is_alone=is_alone)
         if wanted != found.spec.replicas:
             self._past[autoscaler.metadata.uid].changes.append(
-                (self.simulation.agenda.now, wanted - found.spec.replicas)
+                (self.simulation.clock.now, wanted - found.spec.replicas)
             )
             for listener in self.listeners:
                 listener(Scaled(kind, key, found.spec.replicas, wanted))
@@ -96,7 +96,7 @@ class HorizontalPodAutoscalers:
 
     def _wanted(self, autoscaler: Other, spec: AutoscalerSpec, found: Any, *, is_alone: bool) -> int:
         """How many pods a workload shall have; of several autoscalers of one workload none asks for metrics."""
-        current, now = int(found.spec.replicas), self.simulation.agenda.now
+        current, now = int(found.spec.replicas), self.simulation.clock.now
         bounds = bounds_of(spec, self.settings.downscale_stabilization)
         past = self._past[autoscaler.metadata.uid]
         past.forget_before(now - _LONGEST)
@@ -148,8 +148,8 @@ class HorizontalPodAutoscalers:
         if ready is None or pod.status.start_time is None:
             return True
         started, changed = parse_time(pod.status.start_time), parse_time(ready.last_transition_time or "")
-        if started + self.settings.cpu_initialization_period > self.simulation.agenda.now:
-            return ready.status == "False" or self.simulation.agenda.now < changed + _COLLECTED
+        if started + self.settings.cpu_initialization_period > self.simulation.clock.now:
+            return ready.status == "False" or self.simulation.clock.now < changed + _COLLECTED
         return ready.status == "False" and started + self.settings.initial_readiness_delay > changed
 
 

@@ -81,8 +81,8 @@ class JobController:
     """Syncs one Job at a time."""
 
     def __init__(self, simulation: Simulation) -> None:
-        self._store, self._agenda = simulation.store, simulation.agenda
-        self._queue: WorkQueue[Key] = WorkQueue(simulation.agenda, self._sync)
+        self._store, self._clock = simulation.store, simulation.clock
+        self._queue: WorkQueue[Key] = WorkQueue(simulation.clock, self._sync)
         self._failures: dict[str, _Failures] = {}
         self._store.subscribe(KIND, self._on_event)
         self._store.subscribe("Pod", self._on_pod_event)
@@ -111,7 +111,7 @@ class JobController:
         owner = pod.metadata.controller
         if owner is None or self._store.get(KIND, pod.metadata.namespace, owner.name) is None:
             key = key_of(pod)
-            self._agenda.after(0, lambda: self._release(self._store.get("Pod", *key)))
+            self._clock.after(0, lambda: self._release(self._store.get("Pod", *key)))
 
     def _release(self, pod: Pod | None) -> None:
         if pod is not None and is_held(pod):
@@ -129,7 +129,7 @@ class JobController:
         seen = tally(job, pods)
         failures = self._failures_with(job, seen)
         job = self._begun(job)
-        ending = ending_of(job, seen, self._agenda.now)
+        ending = ending_of(job, seen, self._clock.now)
         if ending is not None:
             active = 0
             for pod in seen.active:
@@ -141,7 +141,7 @@ class JobController:
                 job = self._with_suspension(job)
         if self._count(job, seen, ending, active):
             self._failures[job.metadata.uid] = failures
-        late = deadline_in(job, self._agenda.now)
+        late = deadline_in(job, self._clock.now)
         if late:
             self._queue.add_after(key, late)
 
@@ -151,7 +151,7 @@ class JobController:
         ttl, end = job.spec.ttl_seconds_after_finished, condition_of(job, *_FINISHED)
         if ttl is None or end is None:
             return
-        left = parse_time(end.last_transition_time or "") + ttl * SECOND - self._agenda.now
+        left = parse_time(end.last_transition_time or "") + ttl * SECOND - self._clock.now
         if left > 0:
             self._queue.add_after(key_of(job), left)
         else:
@@ -161,7 +161,7 @@ class JobController:
         """The Job since when it runs; one that is suspended does not."""
         if job.status.start_time is not None or job.spec.suspend:
             return job
-        return structs.replace(job, status=structs.replace(job.status, start_time=self._agenda.text))
+        return structs.replace(job, status=structs.replace(job.status, start_time=self._clock.text))
 
     def _with_suspension(self, job: Job) -> Job:
         """The Job that says whether it is suspended, if it ever was; its time begins anew when it goes on."""
@@ -170,7 +170,7 @@ class JobController:
             job = structs.replace(job, status=structs.replace(job.status, start_time=None))
             return self._with_condition(job, "Suspended", "True", "JobSuspended")
         if was and not job.spec.suspend:
-            job = structs.replace(job, status=structs.replace(job.status, start_time=self._agenda.text))
+            job = structs.replace(job, status=structs.replace(job.status, start_time=self._clock.text))
             return self._with_condition(job, "Suspended", "False", "JobResumed")
         return job
 
@@ -189,7 +189,7 @@ class JobController:
         given_up = job_indexes.given_up(job, seen)
         now = structs.replace(job, status=with_counts(job, seen, seen.failed, given_up))
         pods = [pod for pod in seen.pods if verdict(job, pod) is Verdict.RUNS or pod.metadata.is_terminating]
-        actions = actions_of(as_read(now), [_seen(pod) for pod in pods], self._agenda.now)
+        actions = actions_of(as_read(now), [_seen(pod) for pod in pods], self._clock.now)
         for each in actions.delete:
             # Nobody counts a pod that was one too many.
             self._release(self._store.get("Pod", job.metadata.namespace, each.name))
@@ -210,8 +210,8 @@ class JobController:
     def _wait(self, job: Job, failures: _Failures, replaced: Pod | None) -> int:
         """How long it takes until a pod may be created, in nanoseconds; ``replaced`` is the one of its index before."""
         if job.spec.backoff_limit_per_index is not None:
-            return 0 if replaced is None else job_indexes.wait_after(replaced, self._agenda.now)
-        return back_off(failures.in_a_row, failures.last, self._agenda.now)
+            return 0 if replaced is None else job_indexes.wait_after(replaced, self._clock.now)
+        return back_off(failures.in_a_row, failures.last, self._clock.now)
 
     def _create(self, job: Job, index: int | None, replaced: Pod | None) -> None:
         told = job.spec.template
@@ -279,12 +279,12 @@ class JobController:
         if job.status.terminating:
             return job
         if ending.type == SUCCESS:
-            job = self._with_status(job, structs.replace(job.status, completion_time=self._agenda.text))
+            job = self._with_status(job, structs.replace(job.status, completion_time=self._clock.text))
         return self._with_condition(job, "Complete" if ending.type == SUCCESS else "Failed", "True", ending.reason)
 
     def _with_condition(self, job: Job, kind: str, status: str, reason: str) -> Job:
         others = tuple(each for each in job.status.conditions or () if each.type != kind)
-        conditions = (*others, Condition(kind, status, reason, self._agenda.text))
+        conditions = (*others, Condition(kind, status, reason, self._clock.text))
         return self._with_status(job, structs.replace(job.status, conditions=conditions))
 
     @staticmethod

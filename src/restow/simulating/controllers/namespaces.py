@@ -33,7 +33,7 @@ class NamespaceController:
 
     def __init__(self, simulation: Simulation) -> None:
         self._store = simulation.store
-        self._queue: WorkQueue[str] = WorkQueue(simulation.agenda, self._sync)
+        self._queue: WorkQueue[str] = WorkQueue(simulation.clock, self._sync)
         self._store.subscribe(KIND, self._on_event)
 
     def _on_event(self, event: Event) -> None:
@@ -63,7 +63,7 @@ class NamespaceController:
 
     def _is_stuck(self, name: str) -> bool:
         """Whether what is left are pods that should be gone by now: their kubelets do not answer."""
-        pods, now = self._store.list("Pod", name), self._store.agenda.now
+        pods, now = self._store.list("Pod", name), self._store.clock.now
         return bool(pods) and all(time_of(pod.metadata.deletion_timestamp) < now for pod in pods)
 
     def _delete_others(self, name: str) -> bool:

@@ -40,7 +40,7 @@ class ReplicaController:
         self._simulation = simulation
         self._store = simulation.store
         self._kind = kind
-        self._queue: WorkQueue[Key] = WorkQueue(simulation.agenda, self._sync)
+        self._queue: WorkQueue[Key] = WorkQueue(simulation.clock, self._sync)
         self._store.subscribe(kind, lambda event: self._queue.add(key_of(event.new or event.old)))
         self._store.subscribe("Pod", self._on_pod_event)
 
@@ -73,7 +73,7 @@ class ReplicaController:
         surplus = len(active) > found.spec.replicas
         related = self._related(found) if surplus else ()
         actions = replica_set(
-            found.spec.replicas, [self._seen(pod) for pod in active], self._simulation.agenda.now, related
+            found.spec.replicas, [self._seen(pod) for pod in active], self._simulation.clock.now, related
         )
         with suppress(TerminatingError):
             for _ in actions.create:
@@ -101,7 +101,7 @@ class ReplicaController:
             return
         wanted = (found.spec.template.metadata.labels or {}).items()
         seconds = found.spec.min_ready_seconds
-        waits = [available_in(pod, seconds, self._simulation.agenda.now) for pod in pods]
+        waits = [available_in(pod, seconds, self._simulation.clock.now) for pod in pods]
         status = ReplicaSetStatus(
             replicas=len(pods),
             fully_labeled_replicas=sum(wanted <= (pod.metadata.labels or {}).items() for pod in pods),

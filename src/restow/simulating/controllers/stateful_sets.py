@@ -52,8 +52,8 @@ class StatefulSetController:
     """Syncs one StatefulSet at a time."""
 
     def __init__(self, simulation: Simulation) -> None:
-        self._store, self._agenda = simulation.store, simulation.agenda
-        self._queue: WorkQueue[Key] = WorkQueue(simulation.agenda, self._sync)
+        self._store, self._clock = simulation.store, simulation.clock
+        self._queue: WorkQueue[Key] = WorkQueue(simulation.clock, self._sync)
         self._store.subscribe(KIND, lambda event: self._queue.add(key_of(event.new or event.old)))
         self._store.subscribe("Pod", self._on_pod_event)
 
@@ -97,7 +97,7 @@ class StatefulSetController:
 
     def _seen(self, found: StatefulSet, pod: Pod) -> ControlledPod:
         """A pod that counts as ready once it is available."""
-        wait = available_in(pod, found.spec.min_ready_seconds, self._agenda.now)
+        wait = available_in(pod, found.spec.min_ready_seconds, self._clock.now)
         return replace(controlled(pod), ready=wait == 0)
 
     @staticmethod
@@ -157,7 +157,7 @@ class StatefulSetController:
     def _report(self, key: Key, current: ControllerRevision, update: ControllerRevision) -> None:
         found: StatefulSet = self._store.get(KIND, *key)
         pods = [pod for pod in self._store.owned(found.metadata.uid, "Pod") if _ordinal(found, pod) is not None]
-        waits = [available_in(pod, found.spec.min_ready_seconds, self._agenda.now) for pod in pods]
+        waits = [available_in(pod, found.spec.min_ready_seconds, self._clock.now) for pod in pods]
         staying = [pod for pod in pods if not pod.metadata.is_terminating]
         status = StatefulSetStatus(
             replicas=len(pods),

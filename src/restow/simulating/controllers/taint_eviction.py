@@ -33,8 +33,8 @@ class TaintEviction:
     """Deletes pods, at once or when their time is over."""
 
     def __init__(self, simulation: Simulation) -> None:
-        self._store, self._agenda = simulation.store, simulation.agenda
-        self._queue: WorkQueue[Key] = WorkQueue(simulation.agenda, self._look)
+        self._store, self._clock = simulation.store, simulation.clock
+        self._queue: WorkQueue[Key] = WorkQueue(simulation.clock, self._look)
         #: The pods whose time runs: their uid, and since when it does.
         self._since: dict[Key, tuple[str, int]] = {}
         self._store.subscribe("Node", self._on_node_event)
@@ -65,9 +65,9 @@ class TaintEviction:
             return
         uid, since = self._since.get(key, ("", 0))
         if uid != pod.metadata.uid:
-            since = self._agenda.now
+            since = self._clock.now
             self._since[key] = pod.metadata.uid, since
-        left = since + seconds * SECOND - self._agenda.now
+        left = since + seconds * SECOND - self._clock.now
         if left > 0:
             self._queue.add_after(key, left)
         else:
@@ -75,7 +75,7 @@ class TaintEviction:
 
     def _expel(self, pod: Pod) -> None:
         self._since.pop(key_of(pod), None)
-        self._store.update(with_condition(pod, DISRUPTION_TARGET, "True", self._agenda.text, "DeletionByTaintManager"))
+        self._store.update(with_condition(pod, DISRUPTION_TARGET, "True", self._clock.text, "DeletionByTaintManager"))
         self._store.delete("Pod", *key_of(pod))
 
 

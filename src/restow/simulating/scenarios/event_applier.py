@@ -56,27 +56,27 @@ class EventApplier:
     def enter(self, timed: Iterable[events.TimedEvent]) -> None:
         """Have events happen at their times, counted from now."""
         for event in timed:
-            self.simulation.agenda.after(event.at, partial(self._happen, event))
+            self.simulation.clock.after(event.at, partial(self._happen, event))
 
     def enter_arrivals(self, arrivals: Iterable[Arrival]) -> None:
         """Have pods come and go at their times, counted from now."""
         for each in arrivals:
-            self.simulation.agenda.after(each.at, partial(self._arrive, each.pod))
+            self.simulation.clock.after(each.at, partial(self._arrive, each.pod))
             if each.departs is not None:
-                self.simulation.agenda.after(each.departs, partial(self._depart, each.pod))
+                self.simulation.clock.after(each.departs, partial(self._depart, each.pod))
 
     def _happen(self, event: events.TimedEvent) -> None:
         self.disturbed()
         try:
             act(event.action, self)
         except (ActionError, RefusedError) as error:
-            self.failed_events.append(FailedEvent(self.simulation.agenda.now, event.place, str(error)))
+            self.failed_events.append(FailedEvent(self.simulation.clock.now, event.place, str(error)))
 
     def _arrive(self, pod: Manifest) -> None:
         try:
             self.simulation.store.create(pod)
         except RefusedError as error:
-            self.failed_events.append(FailedEvent(self.simulation.agenda.now, ("arrivals",), str(error)))
+            self.failed_events.append(FailedEvent(self.simulation.clock.now, ("arrivals",), str(error)))
 
     def _depart(self, pod: Manifest) -> None:
         self.simulation.store.delete("Pod", pod.metadata.namespace or DEFAULT_NAMESPACE, pod.metadata.name)

@@ -42,14 +42,14 @@ def _try(store: Store, pod: Pod, evicted: Evicted) -> None:
     if answer.is_evicted:
         evicted(now, (DRAIN,))
     elif answer.code == TOO_MANY_REQUESTS:
-        store.agenda.after(_RETRY, lambda: _try(store, pod, evicted))
+        store.clock.after(_RETRY, lambda: _try(store, pod, evicted))
 
 
 def restart_pods(store: Store, node: str) -> None:
     """Stop the containers of a node's running pods; the kubelet makes them ready again."""
     for pod in list(store.on_node(node)):
         if pod.status.phase == "Running" and not pod.metadata.is_terminating:
-            store.update(_restarted(pod, store.agenda.text))
+            store.update(_restarted(pod, store.clock.text))
 
 
 def _restarted(pod: Pod, now: str) -> Pod:

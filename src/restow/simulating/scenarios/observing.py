@@ -65,7 +65,7 @@ class Observer:
     _requests: dict[str, Mapping[str, int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._start = self._time = self.simulation.agenda.now
+        self._start = self._time = self.simulation.clock.now
         self.simulation.store.subscribe("Pod", self._on_pod_event)
         self.simulation.store.subscribe("Node", self._on_node_event)
         self.simulation.store.subscribe("PodDisruptionBudget", self._on_budget_event)
@@ -97,7 +97,7 @@ class Observer:
     def finish(self) -> tuple[Verdict, ...]:
         """Return the verdicts of a run that ends now."""
         self._tell()
-        return self.judge.finish(self.simulation.agenda.now - self._start)
+        return self.judge.finish(self.simulation.clock.now - self._start)
 
     def _on_pod_event(self, event: Event) -> None:
         self._proceed()
@@ -141,9 +141,9 @@ class Observer:
 
     def _proceed(self) -> None:
         """Tell of the moment before, if time has moved on."""
-        if self.simulation.agenda.now > self._time:
+        if self.simulation.clock.now > self._time:
             self._tell()
-            self._time = self.simulation.agenda.now
+            self._time = self.simulation.clock.now
 
     def _tell(self) -> None:
         # The first moment is told even of an empty cluster: that there is nothing is something to see.

@@ -54,8 +54,8 @@ class Finished:
 
 def run_out(scenario: Scenario, run: ScenarioRun, ending: Ending, tick: Tick) -> Finished:
     """Run a scenario that has begun, to its end."""
-    agenda = run.simulation.agenda
-    begins = agenda.now
+    clock = run.simulation.clock
+    begins = clock.now
     end = begins + ending.duration
     calm_from = begins + _last_entry(scenario)
     for now in advance(run, end):
@@ -64,7 +64,7 @@ def run_out(scenario: Scenario, run: ScenarioRun, ending: Ending, tick: Tick) ->
             break
     is_stable = _is_stable(scenario, run, begins, calm_from)
     verdicts = run.observer.finish()
-    duration = agenda.now - begins
+    duration = clock.now - begins
     moves = run.descheduler.moves if run.descheduler else ()
     refusals = tuple(each for each in moves if not each.is_made)
     record = run.recorder.finish(duration)
@@ -74,11 +74,11 @@ def run_out(scenario: Scenario, run: ScenarioRun, ending: Ending, tick: Tick) ->
 
 def advance(run: ScenarioRun, end: int) -> Iterator[int]:
     """Have a run go on until a time, in nanoseconds since the epoch, where it ends; yields the time now and then."""
-    agenda = run.simulation.agenda
+    clock = run.simulation.clock
     try:
-        while agenda.now < end:
-            agenda.run(min(agenda.now + _STEP, end))
-            yield agenda.now
+        while clock.now < end:
+            clock.run(min(clock.now + _STEP, end))
+            yield clock.now
     finally:
         run.end()
 
@@ -94,4 +94,4 @@ def _is_stable(scenario: Scenario, run: ScenarioRun, begins: int, calm_from: int
     every = scenario.descheduling.every if scenario.descheduling else 0
     calm = max(_CALM, _CALM_LOOKS * every)
     is_told = run.observer.catch_up()
-    return is_told and run.simulation.agenda.now >= max(calm_from, begins + run.recorder.changed) + calm
+    return is_told and run.simulation.clock.now >= max(calm_from, begins + run.recorder.changed) + calm

@@ -45,7 +45,7 @@ class ScenarioConfig:
 
 @dataclass(slots=True, frozen=True)
 class ScenarioRun:
-    """A scenario that has begun; its agenda has it go on."""
+    """A scenario that has begun; its clock has it go on."""
 
     simulation: Simulation
     actors: Actors

@@ -26,7 +26,7 @@ class _Entry(NamedTuple):
 
 
 @dataclass(slots=True)
-class Agenda:
+class VirtualClock:
     """The clock and what is still to come."""
 
     now: int
