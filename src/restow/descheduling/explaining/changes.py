@@ -13,13 +13,13 @@ from dataclasses import replace
 from itertools import islice
 from typing import Any
 
-from restow.descheduling.explaining.allowing import Allowing
+from restow.descheduling.explaining.evictor_fixes import EvictorFixes, Search, Together
 from restow.descheduling.explaining.explanation import Change, ChangeKind, Step
 from restow.descheduling.explaining.gates import PLAN_WIDE, Gates
 from restow.descheduling.explaining.lifted_vetoes import CLOSING, opened_nodes
-from restow.descheduling.explaining.lifting import Lifting, Search, Together
+from restow.descheduling.explaining.limit_fixes import LimitFixes
 from restow.descheduling.explaining.options import Option, Options, without
-from restow.descheduling.explaining.trials import Inputs, Remedy, Trials, TrialsUsedUpError
+from restow.descheduling.explaining.trials import Fix, Inputs, Trials, TrialsUsedUpError
 from restow.descheduling.explaining.what_if import Answer, Response, WhatIf
 from restow.descheduling.placement import Landing
 from restow.descheduling.steering import FOR_STEERING
@@ -57,13 +57,13 @@ class Changes:
         self._response = response
         self._bounds = bounds
         self._trials = trials
-        self._lifting = Lifting(what_if, response.pod, response.ref, profile)
-        self._allowing = Allowing(what_if, response)
-        self._search = Search(trials, self._allowing, response.ref)
+        self._evictor_fixes = EvictorFixes(what_if, response.pod, response.ref, profile)
+        self._limit_fixes = LimitFixes(what_if, response)
+        self._search = Search(trials, self._limit_fixes, response.ref)
 
     def of(self, gates: Gates) -> tuple[Change, ...]:
         """The changes that would help, the best of each kind; empty if none is known."""
-        lifted = self._lifting.of(gates.checks)
+        lifted = self._evictor_fixes.of(gates.checks)
         if lifted is None or gates.placement.code in PLAN_WIDE:
             return ()
         first = (*lifted, *self._higher_limits(gates), *_told_of(gates.missing))
@@ -75,11 +75,11 @@ class Changes:
                     found.append(change)
         return tuple(found)
 
-    def _higher_limits(self, gates: Gates) -> Iterator[Remedy]:
+    def _higher_limits(self, gates: Gates) -> Iterator[Fix]:
         """Raise the limits that are used up: a strategy may stop there before it suggests the pod, without any refusal."""
         for each in gates.limits:
             if each.used >= each.limit:
-                yield self._allowing.higher(each)
+                yield self._limit_fixes.higher(each)
 
     def _found(self, first: Together) -> Iterator[Change]:
         answer = self._response.answer
@@ -116,26 +116,26 @@ class Changes:
             yield from self._tried((*first, opened_nodes(RefusalCode(code))))
         options = Options(self._what_if, self._response, answer, self._bounds).all()
         for kind in _KINDS:
-            ranked = sorted((each for each in options if each.remedy.step.kind == kind), key=lambda each: each.cost)
+            ranked = sorted((each for each in options if each.fix.step.kind == kind), key=lambda each: each.cost)
             yield from islice(self._of_kind(first, ranked), 1)
         yield from self._without_victims(first, answer)
 
     def _of_kind(self, first: Together, ranked: Sequence[Option]) -> Iterator[Change]:
         for option in ranked[:_TRIES]:
-            together = self._search.least((*first, option.remedy))
+            together = self._search.least((*first, option.fix))
             if together is not None:
-                is_needed = any(each.step.node == option.remedy.step.node for each in together)
+                is_needed = any(each.step.node == option.fix.step.node for each in together)
                 yield self._change(together, self._alike(together, option, ranked) if is_needed else ())
 
     def _alike(self, together: Together, chosen: Option, options: Sequence[Option]) -> Iterator[str]:
         """Other nodes for which the same change would help."""
         wording = _without_name(chosen)
         alike = [each for each in options if each is not chosen and _without_name(each) == wording]
-        index = next(index for index, each in enumerate(together) if each.step.node == chosen.remedy.step.node)
+        index = next(index for index, each in enumerate(together) if each.step.node == chosen.fix.step.node)
         for option in alike[:_MOST_OTHERS]:
-            same = (*together[:index], option.remedy.like(together[index]), *together[index + 1 :])
-            if option.remedy.step.node is not None and self._search.is_least(same):
-                yield option.remedy.step.node
+            same = (*together[:index], option.fix.like(together[index]), *together[index + 1 :])
+            if option.fix.step.node is not None and self._search.is_least(same):
+                yield option.fix.step.node
 
     def _without_victims(self, first: Together, answer: Answer) -> Iterator[Change]:
         """The change in which the pods that it would preempt are gone."""
@@ -160,7 +160,7 @@ class Changes:
 
 
 #: Steers the replacement to the node that the plan chooses.
-_STEERED = Remedy(
+_STEERED = Fix(
     Step("steering", "with --steering nominate"), lambda inputs: replace(inputs, steering=SteeringMode.NOMINATE)
 )
 
@@ -170,11 +170,11 @@ def _untried(*steps: Step) -> Change:
 
 
 def _without_name(option: Option) -> str:
-    step = option.remedy.step
+    step = option.fix.step
     return step.message.replace(step.node or "", "")
 
 
-def _told_of(kinds: Sequence[str]) -> Iterator[Remedy]:
+def _told_of(kinds: Sequence[str]) -> Iterator[Fix]:
     """For kinds that the input lacks, the change in the best case: that there are no such objects."""
     if kinds:
 
@@ -182,4 +182,4 @@ def _told_of(kinds: Sequence[str]) -> Iterator[Remedy]:
             others: dict[str, Any] = {kind: {} for kind in kinds} | dict(inputs.cluster.others)
             return replace(inputs, cluster=replace(inputs.cluster, others=others))
 
-        yield Remedy(Step("input", f"if the input included {plural(kinds)}"), edit, exact=False)
+        yield Fix(Step("input", f"if the input included {plural(kinds)}"), edit, exact=False)

@@ -24,8 +24,8 @@ from restow.descheduling.explaining.explanation import (
     StrategyView,
 )
 from restow.descheduling.explaining.gates import gates_of, mounted_claims
-from restow.descheduling.explaining.lacking import Lacking
 from restow.descheduling.explaining.options import taint_text
+from restow.descheduling.explaining.shortfall import Shortfall
 from restow.descheduling.explaining.strategy_views import Classes
 from restow.descheduling.explaining.trials import Trials
 from restow.descheduling.explaining.what_if import Answer, Response, Responses, Setting, WhatIf
@@ -209,7 +209,7 @@ class _Details:
         self._pods = state.cluster.pods
         self._pod = pod
         self._answer = answer
-        self._lacking = Lacking(state, pod, answer)
+        self._shortfall = Shortfall(state, pod, answer)
         self._claims = mounted_claims(state.cluster, pod)
 
     def of(self, nodes: list[int]) -> dict[str, str]:
@@ -219,7 +219,7 @@ class _Details:
 
     def _of(self, node: int, rejection: PluginRejection) -> str:
         if rejection.plugin == node_resources_fit.NAME:
-            return self._lacking.told(node)
+            return self._shortfall.told(node)
         if rejection.plugin == taint_toleration.NAME:
             return ", ".join(self._untolerated(node))
         if rejection.plugin in {volume_binding.NAME, volume_zone.NAME}:

@@ -25,7 +25,7 @@ _ANY_ADDRESS = "0.0.0.0"  # noqa: S104  the wildcard of the rule, nothing is bou
 
 
 @dataclass(slots=True, frozen=True)
-class Lacking:
+class Shortfall:
     """The amounts on nodes that one answer depends on."""
 
     state: ClusterState
