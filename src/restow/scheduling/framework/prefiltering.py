@@ -57,7 +57,7 @@ class PreFilters:
         self._kind_of = pod_classes(context.state.cluster, Aspect.FILTERS)
         self._kinds: LruCache[int, _Kind] = LruCache(_CAPACITY)
         #: Whose terms may concern pods of any kind, and how many there were when the kinds were met.
-        self._carriers, self._met = context.carriers, len(context.carriers)
+        self._carriers, self._indexed = context.carriers, len(context.carriers)
         # Answers may name nodes.
         context.state.cluster.nodes.follow(NodePart.POSITION, self._forget)
 
@@ -66,12 +66,12 @@ class PreFilters:
 
         A plugin that has nothing to say now is not asked again in this cycle, whatever is tried out.
         """
-        if self._carriers.values and len(self._carriers.table) != self._met:
-            self._kinds, self._met = LruCache(_CAPACITY), len(self._carriers.table)
+        if self._carriers.values and len(self._carriers.table) != self._indexed:
+            self._kinds, self._indexed = LruCache(_CAPACITY), len(self._carriers.table)
         number = self._kind_of.values[pod]
         kind = self._kinds.get(number)
         if kind is None:
-            kind = self._meet(pod)
+            kind = self._classify(pod)
             self._kinds.put(number, kind)
         if kind.asked is None:
             return _asked(pod, kind.plugins)
@@ -81,7 +81,7 @@ class PreFilters:
     def _forget(self) -> None:
         self._kinds = LruCache(_CAPACITY)
 
-    def _meet(self, pod: int) -> _Kind:
+    def _classify(self, pod: int) -> _Kind:
         """Sort the plugins by what they make of a kind of pods."""
         concerned = [plugin for plugin in self._plugins if plugin.applies_to(pod)]
         answered = tuple((each, each.prefilter(pod) if each in self._constant else None) for each in concerned)

@@ -54,7 +54,7 @@ class MissingData:
         #: By what they depend on of a pod.
         self._known: dict[tuple[object, ...], tuple[Kinds, Kinds]] = {}
         #: How many groups of pods with the same rules and namespace the terms below are known of.
-        self._met = 0
+        self._indexed = 0
         #: What keeps others away from pods that are there, by the labels of namespaces.
         self._repelling: list[AffinityTerm] = []
         #: What draws others to pods that are there or pushes them off, by the labels of namespaces.
@@ -99,7 +99,7 @@ class MissingData:
         """The kinds that could rule out nodes for a pod, and those that could shift their scores."""
         if not self._missing:
             return (), ()
-        self._meet_carriers()
+        self._index_new_groups()
         key = self._keys.of(pod)
         known = self._known.get(key)
         if known is None:
@@ -152,13 +152,13 @@ class MissingData:
     def _carriers(self) -> PodGroups:
         return PodGroups(self._pods, "rules", "namespace")
 
-    def _meet_carriers(self) -> None:
-        """Take in the terms of the pods that have come, each pair of rules and namespace once."""
+    def _index_new_groups(self) -> None:
+        """Index the terms of new pods, each pair of rules and namespace once."""
         groups = self._carriers
-        if self._met == len(groups):
+        if self._indexed == len(groups):
             return
-        tables, new = self._pods.tables, groups.table[self._met :]
-        self._met = len(groups)
+        tables, new = self._pods.tables, groups.table[self._indexed :]
+        self._indexed = len(groups)
         for rules, namespace in new:
             own = tables.rules[rules]
             if own.pod_affinity is not None or own.pod_anti_affinity is not None:
