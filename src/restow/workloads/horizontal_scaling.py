@@ -1,7 +1,7 @@
 """How many pods a HorizontalPodAutoscaler wants, from what its pods use and what it wanted before.
 
 What pods use is compared with the target; what is near it changes nothing. Pods without metrics count as if they held
-the change back, and so do pods that are not ready where more are wanted. Then the past has its say: the highest wish of
+the change back, and so do pods that are not ready where more are wanted. Then the past has its say: the highest recommendation of
 the last minutes, and policies that limit the change per time. Source: the podautoscaler controller,
 kube-controller-manager 1.36. Times and durations are nanoseconds.
 """
@@ -90,12 +90,12 @@ class Past:
     """What one autoscaler remembers."""
 
     #: When it wanted how many pods, and when it changed their number by how many.
-    wishes: list[tuple[int, int]] = field(default_factory=list)
+    recommendations: list[tuple[int, int]] = field(default_factory=list)
     changes: list[tuple[int, int]] = field(default_factory=list)
 
     def forget_before(self, time: int) -> None:
         """Keep nothing that is older."""
-        self.wishes = [each for each in self.wishes if each[0] >= time]
+        self.recommendations = [each for each in self.recommendations if each[0] >= time]
         self.changes = [each for each in self.changes if each[0] >= time]
 
 
@@ -142,11 +142,11 @@ def _as_wanted(pod: MeasuredPod, target: Target) -> MeasuredPod:
 
 
 def limited(current: int, wanted: int, bounds: Bounds, past: Past, now: int) -> int:
-    """How many pods there shall be where so many are wanted; the wish is remembered, and has to be entered nowhere else."""
+    """Replicas after limits; records the recommendation."""
     stable = (
         _stable_by_rules(current, wanted, bounds, past, now) if bounds.ruled else _stable(wanted, bounds, past, now)
     )
-    past.wishes.append((now, wanted))
+    past.recommendations.append((now, wanted))
     if not bounds.ruled:
         return max(bounds.least, min(stable, bounds.most, max(2 * current, _LEAST_LIMIT)))
     if stable > current:
@@ -157,14 +157,14 @@ def limited(current: int, wanted: int, bounds: Bounds, past: Past, now: int) -> 
 
 
 def _stable(wanted: int, bounds: Bounds, past: Past, now: int) -> int:
-    """The highest wish within the window of scaling down."""
-    return max([wanted, *(wish for time, wish in past.wishes if time >= now - bounds.down.window)])
+    """The highest recommendation within ``stabilizationWindowSeconds`` of ``scaleDown``."""
+    return max([wanted, *(replicas for time, replicas in past.recommendations if time >= now - bounds.down.window)])
 
 
 def _stable_by_rules(current: int, wanted: int, bounds: Bounds, past: Past, now: int) -> int:
     """The present number, moved into what was wanted all the time within the windows."""
-    lowest = min([wanted, *(wish for time, wish in past.wishes if time > now - bounds.up.window)])
-    highest = max([wanted, *(wish for time, wish in past.wishes if time > now - bounds.down.window)])
+    lowest = min([wanted, *(replicas for time, replicas in past.recommendations if time > now - bounds.up.window)])
+    highest = max([wanted, *(replicas for time, replicas in past.recommendations if time > now - bounds.down.window)])
     return min(max(current, lowest), highest)
 
 

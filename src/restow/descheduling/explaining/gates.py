@@ -60,12 +60,12 @@ class MountedClaim:
 
 
 def gates_of(
-    what_if: WhatIf, response: Response, cast: tuple[Profile, DefaultEvictor], refusal: Reason | None
+    what_if: WhatIf, response: Response, decided_by: tuple[Profile, DefaultEvictor], refusal: Reason | None
 ) -> Gates:
     """Check every stage for a pod that a strategy wants to move."""
     pod = response.pod
-    checks = tuple(_checks(what_if, pod, cast[1]))
-    limits = tuple(_limits(what_if, pod, response.ref, cast[0]))
+    checks = tuple(_checks(what_if, pod, decided_by[1]))
+    limits = tuple(_limits(what_if, pod, response.ref, decided_by[0]))
     budgets = what_if.budgets()
     return Gates(
         evictor=_evictor(checks),

@@ -100,7 +100,7 @@ class HorizontalPodAutoscalers:
         bounds = bounds_of(spec, self.settings.downscale_stabilization)
         past = self._past[autoscaler.metadata.uid]
         past.forget_before(now - _LONGEST)
-        past.wishes = past.wishes or [(now, current)]
+        past.recommendations = past.recommendations or [(now, current)]
         if current == 0:
             return 0
         if not bounds.least <= current <= bounds.most:
