@@ -31,7 +31,7 @@ from restow.simulating.kubelets import READY_DELAY
 from restow.simulating.scenarios.folder import Folder
 from restow.simulating.scenarios.observations import Observation, PodKey
 from restow.simulating.scenarios.reading import read_scenario
-from restow.simulating.scenarios.running import Ending, run_out
+from restow.simulating.scenarios.running import RunEnding, run_out
 from restow.simulating.scenarios.scenario import Scenario
 from restow.simulating.scenarios.scenario_run import begin, config_of
 
@@ -70,7 +70,7 @@ def played(scenario: Scenario, folder: Folder, placement: Placement) -> tuple[Si
     scenario = replace(scenario, descheduling=descheduling)
     run, unready = begin(scenario, config_of(scenario, folder, ReadPolicy()), _START), Unready()
     run.observer.listeners.append(unready.observe)
-    finished = run_out(scenario, run, Ending(scenario.duration or 0, when_stable=False), lambda _: None)
+    finished = run_out(scenario, run, RunEnding(scenario.duration or 0, when_stable=False), lambda _: None)
     return simulation_result(scenario, finished, RunNames("", "", SimulationInputs())), unready
 
 

@@ -18,7 +18,7 @@ from restow.policies.fallbacks import Fallbacks
 from restow.simulating import descheduler
 from restow.simulating.scenarios.folder import Folder
 from restow.simulating.scenarios.reading import read_scenario
-from restow.simulating.scenarios.running import Ending, run_out
+from restow.simulating.scenarios.running import RunEnding, run_out
 from restow.simulating.scenarios.scenario_run import begin, config_of
 
 
@@ -58,7 +58,7 @@ def main() -> None:
     events: Counter[str] = Counter()
     run.simulation.store.subscribe_all(lambda event: events.update((event.kind,)))
     ready = time.process_time()
-    run_out(scenario, run, Ending(scenario.duration or 24 * HOUR, when_stable=False), lambda _: None)
+    run_out(scenario, run, RunEnding(scenario.duration or 24 * HOUR, when_stable=False), lambda _: None)
     ended = time.process_time()
     assert run.descheduler is not None
     result = {

@@ -13,7 +13,7 @@ from restow.kube.timestamps import parse_time
 from restow.policies.policy import Policy
 from restow.simulating.scenarios.folder import Folder
 from restow.simulating.scenarios.reading import read_scenario
-from restow.simulating.scenarios.running import Ending, run_out
+from restow.simulating.scenarios.running import RunEnding, run_out
 from restow.simulating.scenarios.scenario_run import begin, config_of
 
 COURSE = ROOT / "examples" / "course"
@@ -127,7 +127,7 @@ def outcomes(path: Path) -> list[str]:
     assert scenario.duration
     begins = parse_time("2026-11-21T00:00:00Z") if scenario.begins is None else scenario.begins
     run = begin(scenario, config_of(scenario, folder, Policy()), begins)
-    finished = run_out(replace(scenario, findings=()), run, Ending(scenario.duration, False), lambda _: None)
+    finished = run_out(replace(scenario, findings=()), run, RunEnding(scenario.duration, False), lambda _: None)
     assert finished.failed_events == []
     return [each.outcome for each in finished.verdicts]
 

@@ -63,7 +63,7 @@ def simulated(scene: Scene, nodes: Iterable[Object], namespace: str) -> Expected
     simulation.store.create(manifest_of({"kind": "Namespace", "metadata": {"name": namespace}}))
     simulation.store.subscribe_all(lambda event: _note(changes, simulation, event, namespace))
     for node in simulation.store.list("Node"):
-        _note(changes, simulation, stores.Event("Node", None, node), namespace)
+        _note(changes, simulation, stores.ObjectEvent("Node", None, node), namespace)
     before: list[tuple[int, Picture]] = []
     times = [simulation.clock.now]
     for step in (*scene.steps, None):
@@ -89,7 +89,7 @@ def _pass(simulation: Simulation, seconds: float | None) -> None:
     clock.run(clock.now + int(seconds * SECOND))
 
 
-def _note(changes: list[Change], simulation: Simulation, event: stores.Event, namespace: str) -> None:
+def _note(changes: list[Change], simulation: Simulation, event: stores.ObjectEvent, namespace: str) -> None:
     old, new = (each and _document(each) for each in (event.old, event.new))
     if event.kind in KINDS and _namespace_of(new or old or {}) == namespace:
         time_passed = (simulation.clock.now - _START) / SECOND

@@ -9,7 +9,7 @@ import pytest
 from restow.kube.manifests.documents import manifest_of
 from restow.kube.timestamps import SECOND
 from restow.simulating.scenarios.references import Reference
-from restow.simulating.scenarios.usage import Usage
+from restow.simulating.scenarios.usage import ScenarioUsage
 from simulating.manifests import a_bare_pod, a_controller
 from simulating.scenes import Scene
 
@@ -23,7 +23,7 @@ def scene():
 @pytest.fixture
 def usage(scene):
     """What pods and nodes use."""
-    return Usage(scene.simulation)
+    return ScenarioUsage(scene.simulation)
 
 
 def containers(request="1Gi", limit=None):

@@ -21,7 +21,7 @@ from typing import Any
 
 from restow.application.simulation_inputs import Staging, collect_garbage, named_in_errors
 from restow.simulating.scenarios.futures import Future, future_of
-from restow.simulating.scenarios.running import Ending
+from restow.simulating.scenarios.running import RunEnding
 
 
 @dataclass(slots=True, frozen=True)
@@ -30,7 +30,7 @@ class Runs:
 
     stagings: tuple[Staging, ...]
     seeds: tuple[int, ...]
-    ending: Ending
+    ending: RunEnding
     #: Nanoseconds since the epoch.
     now: int
 

@@ -24,7 +24,7 @@ from restow.policies.load import load_document
 from restow.simulating.scenarios.folder import Folder
 from restow.simulating.scenarios.objects import read_object
 from restow.simulating.scenarios.reading import API_VERSION, KIND, is_scenario, read_scenario
-from restow.simulating.scenarios.running import Ending
+from restow.simulating.scenarios.running import RunEnding
 from restow.simulating.scenarios.scenario import Descheduling, Scenario
 from restow.simulating.scenarios.scenario_run import ScenarioConfig, config_of
 from restow.sources.manifests import read_manifests
@@ -68,7 +68,7 @@ class Inputs:
     folder: Folder
     #: Whether it is a file: dumps alone are not.
     is_written: bool
-    ending: Ending
+    ending: RunEnding
     #: When it begins, in nanoseconds since the epoch.
     now: int
 
@@ -136,13 +136,13 @@ def _begin(asked: Asked, scenario: Scenario) -> int:
     return begins // SECOND * SECOND
 
 
-def _ending(asked: Asked, scenario: Scenario, name: str) -> Ending:
+def _ending(asked: Asked, scenario: Scenario, name: str) -> RunEnding:
     duration = scenario.duration if asked.duration is None else asked.duration
     if duration is None and not asked.until_stable:
         raise InputError(f"{name} does not say how long to simulate; use --for 24h or --until stable")
     if duration is not None and duration <= 0:
         raise InputError("--for must be more than 0")
-    return Ending(_LONGEST if duration is None else duration, asked.until_stable)
+    return RunEnding(_LONGEST if duration is None else duration, asked.until_stable)
 
 
 def _sorted_out(paths: tuple[str, ...]) -> tuple[str | None, dict[str, list[dict[str, object]]]]:

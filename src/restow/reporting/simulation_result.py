@@ -30,7 +30,7 @@ from restow.reporting.simulation_document import (
 from restow.reporting.simulation_loops import loop_results
 from restow.simulating.scenarios import recording
 from restow.simulating.scenarios.events import Apply, TimedEvent
-from restow.simulating.scenarios.judging import Verdict
+from restow.simulating.scenarios.judging import ExpectationVerdict
 from restow.simulating.scenarios.landings import TrackedEviction
 from restow.simulating.scenarios.observations import workload_of
 from restow.simulating.scenarios.references import Reference
@@ -204,7 +204,7 @@ def _samples(finished: Finished) -> SampledNumbers:
     )
 
 
-def _expectation(verdict: Verdict) -> ExpectationResult:
+def _expectation(verdict: ExpectationVerdict) -> ExpectationResult:
     expectation = verdict.expectation
     return ExpectationResult(
         path=path_text(expectation.place),

@@ -29,7 +29,7 @@ from restow.simulating.conditions import (
 )
 from restow.simulating.indexes import Key, key_of
 from restow.simulating.simulation import Simulation
-from restow.simulating.store import Event
+from restow.simulating.store import ObjectEvent
 from restow.simulating.waits import LONGEST, BackOffs, ImagePulls
 from restow.simulating.work_queue import WorkQueue
 
@@ -99,7 +99,7 @@ class Kubelets:
         for listener in self.listeners:
             listener(name)
 
-    def _on_event(self, event: Event) -> None:
+    def _on_event(self, event: ObjectEvent) -> None:
         old, new = event.old, event.new
         if new is None:
             self._back_offs.forget(old.metadata.uid)
@@ -111,7 +111,7 @@ class Kubelets:
         if is_new or (new.metadata.is_terminating and not old.metadata.is_terminating):
             self._queue.add(key_of(new))
 
-    def _on_node_event(self, event: Event) -> None:
+    def _on_node_event(self, event: ObjectEvent) -> None:
         if event.new is None:
             self._images.forget(event.old.metadata.name)
 

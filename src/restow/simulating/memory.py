@@ -22,7 +22,7 @@ from restow.simulating.conditions import DISRUPTION_TARGET, over, status_of, wit
 from restow.simulating.indexes import Key, key_of
 from restow.simulating.kubelets import Kubelets, is_running
 from restow.simulating.simulation import Simulation
-from restow.simulating.store import Event
+from restow.simulating.store import ObjectEvent
 from restow.simulating.work_queue import WorkQueue
 
 #: The reason of the condition of a pod that its kubelet has evicted.
@@ -38,7 +38,7 @@ _TRANSITION: Final = 300 * SECOND
 _FILLING: Final = SECOND
 
 
-class Memory:
+class NodeMemory:
     """Looks after the memory of all nodes."""
 
     def __init__(self, simulation: Simulation, kubelets: Kubelets) -> None:
@@ -55,11 +55,11 @@ class Memory:
         self._store.subscribe("Pod", self._on_pod_event)
         kubelets.listeners.append(self._nodes.add)
 
-    def _on_usage_event(self, event: Event) -> None:
+    def _on_usage_event(self, event: ObjectEvent) -> None:
         if event.new is not None:
             self._pods.add_after(key_of(event.new), _FILLING)
 
-    def _on_pod_event(self, event: Event) -> None:
+    def _on_pod_event(self, event: ObjectEvent) -> None:
         """Containers have started that may use too much."""
         old, new = event.old, event.new
         # Most clusters have no metrics at all, and pods change often.
@@ -68,7 +68,7 @@ class Memory:
         if is_running(new) and not (old is not None and is_running(old)):
             self._pods.add_after(key_of(new), _FILLING)
 
-    def _on_node_usage_event(self, event: Event) -> None:
+    def _on_node_usage_event(self, event: ObjectEvent) -> None:
         if event.new is not None:
             self._nodes.add(event.new.metadata.name)
 

@@ -27,11 +27,11 @@ from restow.scheduling.loop.schedulers import Schedulers
 from restow.scheduling.queueing.changes import RESOURCES, node_events, object_events, pod_events
 from restow.scheduling.queueing.queued_pod import QueuedPod
 from restow.scheduling.queueing.scheduling_queue import SchedulingQueue
-from restow.simulating.cluster_view import as_read
 from restow.simulating.conditions import DISRUPTION_TARGET, with_condition
 from restow.simulating.indexes import Key, key_of
+from restow.simulating.simulated_cluster import as_read
 from restow.simulating.simulation import Simulation
-from restow.simulating.store import Event
+from restow.simulating.store import ObjectEvent
 from restow.simulating.work_queue import DELIVERY
 
 #: What it takes from one decision to the next, and from a decision until its pod is bound, in nanoseconds. Another
@@ -79,7 +79,7 @@ class SchedulerActor:
         """The time of the queue, in seconds."""
         return (self._clock.now - self._started) / SECOND
 
-    def _on_pod_event(self, event: Event) -> None:
+    def _on_pod_event(self, event: ObjectEvent) -> None:
         key = key_of(event.new or event.old)
         before, after = self._pods.pop(key, None), None
         if event.new is not None and not event.new.is_over:
@@ -105,13 +105,13 @@ class SchedulerActor:
             self.queue.delete(old.uid)
         self._tell(pod_events(old, new))
 
-    def _on_node_event(self, event: Event) -> None:
+    def _on_node_event(self, event: ObjectEvent) -> None:
         # A pod that comes meanwhile is tried on what there is by then.
         if len(self.queue):
             events = node_events(_node(event.old), _node(event.new))
             self._clock.after(DELIVERY, lambda: self._tell(events))
 
-    def _on_other_event(self, event: Event) -> None:
+    def _on_other_event(self, event: ObjectEvent) -> None:
         if len(self.queue):
             old, new = (None if each is None else as_read(event.kind, each) for each in (event.old, event.new))
             events = object_events(RESOURCES[event.kind], old, new)

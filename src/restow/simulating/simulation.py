@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from restow.simulating.chance import Chance
-from restow.simulating.cluster_view import ClusterView
+from restow.simulating.simulated_cluster import SimulatedCluster
 from restow.simulating.store import Store
 from restow.simulating.virtual_clock import VirtualClock
 
@@ -17,11 +17,11 @@ class Simulation:
     clock: VirtualClock
     chance: Chance
     store: Store
-    view: ClusterView
+    view: SimulatedCluster
 
     @staticmethod
     def at(now: int, seed: int) -> Simulation:
         """An empty cluster at a time."""
         clock, chance = VirtualClock(now), Chance(seed)
         store = Store(clock, chance)
-        return Simulation(clock, chance, store, ClusterView(store))
+        return Simulation(clock, chance, store, SimulatedCluster(store))

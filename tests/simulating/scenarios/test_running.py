@@ -13,7 +13,7 @@ from restow.kube.manifests.documents import document_of
 from restow.policies.policy import Policy
 from restow.simulating.scenarios.folder import Folder
 from restow.simulating.scenarios.reading import read_scenario
-from restow.simulating.scenarios.running import Ending, run_out
+from restow.simulating.scenarios.running import RunEnding, run_out
 from restow.simulating.scenarios.scenario_run import begin, config_of
 from simulating.manifests import a_bare_pod, a_controller
 from simulating.scenes import START
@@ -26,7 +26,7 @@ def run(*, duration=HOUR, when_stable=False, tick=lambda _: None, **fields):
     written = {"apiVersion": "restow.dev/v1alpha1", "kind": "Scenario", "start": [a_node("n1"), WEB]} | fields
     scenario = read_scenario(yaml.safe_dump(written).encode(), "s.yaml", Folder(Path()))
     run = begin(scenario, config_of(scenario, Folder(Path()), Policy()), START)
-    return run_out(scenario, run, Ending(duration, when_stable), tick)
+    return run_out(scenario, run, RunEnding(duration, when_stable), tick)
 
 
 def test_a_run_is_as_long_as_it_is_asked_for():

@@ -26,12 +26,12 @@ from restow.kube.timestamps import SECOND
 from restow.scheduling.configuration.profiles import DEFAULT_PROFILE, SchedulerProfile
 from restow.scheduling.framework.context import Context
 from restow.scheduling.loop.schedulers import Schedulers
-from restow.simulating.cluster_view import as_read
 from restow.simulating.controllers.removable_pods import may_be_moved, stays_with_node
 from restow.simulating.eviction import evict
 from restow.simulating.indexes import key_of
+from restow.simulating.simulated_cluster import as_read
 from restow.simulating.simulation import Simulation
-from restow.simulating.store import Event
+from restow.simulating.store import ObjectEvent
 
 NAME: Final = "cluster-autoscaler"
 HOSTNAME: Final = "kubernetes.io/hostname"
@@ -128,7 +128,7 @@ class ClusterAutoscaler:
             self.simulation.store.subscribe(kind, self._on_event)
         self.simulation.clock.every(self.settings.scan_interval, self._scan)
 
-    def _on_event(self, _event: Event) -> None:
+    def _on_event(self, _event: ObjectEvent) -> None:
         self._has_changed = True
 
     def _scan(self) -> None:

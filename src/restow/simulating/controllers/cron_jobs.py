@@ -18,7 +18,7 @@ from restow.simulating.controllers.cron_schedules import CronSchedule, read_sche
 from restow.simulating.controllers.jobs import condition_of
 from restow.simulating.indexes import Key, key_of
 from restow.simulating.simulation import Simulation
-from restow.simulating.store import Event
+from restow.simulating.store import ObjectEvent
 from restow.simulating.work_queue import WorkQueue
 
 KIND: Final = "CronJob"
@@ -40,7 +40,7 @@ class CronJobController:
         self._store.subscribe(KIND, lambda event: self._queue.add(key_of(event.new or event.old)))
         self._store.subscribe("Job", self._on_job_event)
 
-    def _on_job_event(self, event: Event) -> None:
+    def _on_job_event(self, event: ObjectEvent) -> None:
         owner = (event.new or event.old).metadata.controller
         if owner and owner.kind == KIND:
             self._queue.add(((event.new or event.old).metadata.namespace, owner.name))

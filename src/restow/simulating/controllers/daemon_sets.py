@@ -32,7 +32,7 @@ from restow.simulating.controllers.revisions import REVISION_HASH, current_revis
 from restow.simulating.indexes import Key, key_of
 from restow.simulating.selecting import selector_of
 from restow.simulating.simulation import Simulation
-from restow.simulating.store import Event
+from restow.simulating.store import ObjectEvent
 from restow.simulating.work_queue import WorkQueue
 from restow.workloads.controlled_pods import ControlledPod
 from restow.workloads.daemon_sets import ADDED_ON_HOST_NETWORK, ADDED_TOLERATIONS, daemon_set, runs_on, stays_on
@@ -69,13 +69,13 @@ class DaemonSetController:
         self._store.subscribe("Pod", self._on_pod_event)
         self._store.subscribe("Node", self._on_node_event)
 
-    def _on_pod_event(self, event: Event) -> None:
+    def _on_pod_event(self, event: ObjectEvent) -> None:
         for pod in (event.old, event.new):
             owner = pod and pod.metadata.controller
             if owner and owner.kind == KIND:
                 self._queue.add((pod.metadata.namespace, owner.name))
 
-    def _on_node_event(self, event: Event) -> None:
+    def _on_node_event(self, event: ObjectEvent) -> None:
         old, new = event.old, event.new
         if new is None or (old is not None and old.metadata.labels == new.metadata.labels and old.spec == new.spec):
             return

@@ -24,7 +24,7 @@ from restow.simulating.controllers.rollouts import DESIRED, MOST, REVISION
 from restow.simulating.indexes import Key, key_of
 from restow.simulating.selecting import selector_of
 from restow.simulating.simulation import Simulation
-from restow.simulating.store import Event
+from restow.simulating.store import ObjectEvent
 from restow.simulating.work_queue import WorkQueue
 
 HASH: Final = "pod-template-hash"
@@ -49,7 +49,7 @@ class DeploymentController:
         self._store.subscribe("ReplicaSet", self._on_owned_event)
         self._store.subscribe("Pod", self._on_pod_event)
 
-    def _on_owned_event(self, event: Event) -> None:
+    def _on_owned_event(self, event: ObjectEvent) -> None:
         for each in (event.old, event.new):
             owner = each and each.metadata.controller
             if owner and owner.kind == "Deployment":
@@ -58,7 +58,7 @@ class DeploymentController:
             for found in self._store.selecting("Deployment", event.new):
                 self._queue.add(key_of(found))
 
-    def _on_pod_event(self, event: Event) -> None:
+    def _on_pod_event(self, event: ObjectEvent) -> None:
         """A Deployment that waits for its last old pod hears when that is gone."""
         owner = event.old and event.old.metadata.controller
         if event.new is None and owner and owner.kind == "ReplicaSet":

@@ -17,7 +17,7 @@ from restow.kube.timestamps import SECOND, parse_time
 from restow.simulating.indexes import Key, key_of
 from restow.simulating.selecting import selector_of
 from restow.simulating.simulation import Simulation
-from restow.simulating.store import Event
+from restow.simulating.store import ObjectEvent
 from restow.simulating.work_queue import WorkQueue
 
 #: For how long an eviction counts whose pod does not begin to terminate.
@@ -44,7 +44,7 @@ class DisruptionController:
         self._store.subscribe("PodDisruptionBudget", lambda event: self._queue.add(key_of(event.new or event.old)))
         self._store.subscribe("Pod", self._on_pod_event)
 
-    def _on_pod_event(self, event: Event) -> None:
+    def _on_pod_event(self, event: ObjectEvent) -> None:
         for pod in (event.old, event.new):
             if pod is not None:
                 for budget in self._store.selecting("PodDisruptionBudget", pod):

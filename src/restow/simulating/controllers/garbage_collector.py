@@ -12,7 +12,7 @@ from msgspec import structs
 
 from restow.simulating.indexes import Key, key_of
 from restow.simulating.simulation import Simulation
-from restow.simulating.store import BACKGROUND, FOREGROUND, ORPHAN, Event
+from restow.simulating.store import BACKGROUND, FOREGROUND, ORPHAN, ObjectEvent
 from restow.simulating.work_queue import DELIVERY, WorkQueue
 
 #: How long it takes until the collector has found what an owner owns: its controller has heard of the deletion by then.
@@ -35,7 +35,7 @@ class GarbageCollector:
         self._gone: set[str] = set()
         self._store.subscribe_all(self._on_event)
 
-    def _on_event(self, event: Event) -> None:
+    def _on_event(self, event: ObjectEvent) -> None:
         old, new = event.old, event.new
         if new is None:
             if event.kind != "Pod":

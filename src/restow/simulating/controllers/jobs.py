@@ -25,8 +25,8 @@ from restow.simulating.controllers.controlled import controlled, pod_from
 from restow.simulating.controllers.job_accounting import (
     INDEX,
     TRACKING,
-    Tally,
-    Verdict,
+    JobTally,
+    PodVerdict,
     as_read,
     counts_as_failed,
     index_of,
@@ -39,7 +39,7 @@ from restow.simulating.controllers.job_endings import (
     COMPLETED,
     FAILURE,
     SUCCESS,
-    Ending,
+    JobEnding,
     deadline_in,
     ending_of,
     is_complete,
@@ -48,7 +48,7 @@ from restow.simulating.controllers.job_waits import back_off, finished_at
 from restow.simulating.indexes import Key, key_of
 from restow.simulating.selecting import selector_of
 from restow.simulating.simulation import Simulation
-from restow.simulating.store import FOREGROUND, Event
+from restow.simulating.store import FOREGROUND, ObjectEvent
 from restow.simulating.work_queue import WorkQueue
 from restow.workloads.controlled_pods import ControlledPod, NewPod
 from restow.workloads.jobs import job as actions_of
@@ -87,7 +87,7 @@ class JobController:
         self._store.subscribe(KIND, self._on_event)
         self._store.subscribe("Pod", self._on_pod_event)
 
-    def _on_event(self, event: Event) -> None:
+    def _on_event(self, event: ObjectEvent) -> None:
         old, new = event.old, event.new
         if new is None:
             self._failures.pop(old.metadata.uid, None)
@@ -98,7 +98,7 @@ class JobController:
         else:
             self._queue.add(key_of(new or old))
 
-    def _on_pod_event(self, event: Event) -> None:
+    def _on_pod_event(self, event: ObjectEvent) -> None:
         for pod in (event.old, event.new):
             owner = pod and pod.metadata.controller
             if owner and owner.kind == KIND:
@@ -174,7 +174,7 @@ class JobController:
             return self._with_condition(job, "Suspended", "False", "JobResumed")
         return job
 
-    def _failures_with(self, job: Job, seen: Tally) -> _Failures:
+    def _failures_with(self, job: Job, seen: JobTally) -> _Failures:
         """How many have failed since the last one that succeeded, with those that are not counted yet."""
         known = self._failures.get(job.metadata.uid) or _Failures()
         times = sorted(map(finished_at, seen.new_failed))
@@ -184,11 +184,11 @@ class JobController:
             known = _Failures()
         return _Failures(known.in_a_row + len(times), times[-1]) if times else known
 
-    def _manage(self, job: Job, seen: Tally, failures: _Failures) -> int:
+    def _manage(self, job: Job, seen: JobTally, failures: _Failures) -> int:
         """Create and delete pods, or after failures create them later; how many are active then."""
         given_up = job_indexes.given_up(job, seen)
         now = structs.replace(job, status=with_counts(job, seen, seen.failed, given_up))
-        pods = [pod for pod in seen.pods if verdict(job, pod) is Verdict.RUNS or pod.metadata.is_terminating]
+        pods = [pod for pod in seen.pods if verdict(job, pod) is PodVerdict.RUNS or pod.metadata.is_terminating]
         actions = actions_of(as_read(now), [_seen(pod) for pod in pods], self._clock.now)
         for each in actions.delete:
             # Nobody counts a pod that was one too many.
@@ -228,7 +228,7 @@ class JobController:
         named = structs.replace(pod.metadata, generate_name=f"{job.metadata.name}-{index}-")
         self._store.create(structs.replace(pod, metadata=named))
 
-    def _count(self, job: Job, seen: Tally, ending: Ending | None, active: int) -> bool:
+    def _count(self, job: Job, seen: JobTally, ending: JobEnding | None, active: int) -> bool:
         """Write the status, with all that has ended, and let go what is counted; whether it was written.
 
         The API server refuses a status with more ready pods than active ones. That is what the controller writes while
@@ -251,7 +251,7 @@ class JobController:
             self._release(self._store.get("Pod", *key_of(pod)))
         return True
 
-    def _countable(self, job: Job, seen: Tally, ending: Ending | None) -> list[Pod]:
+    def _countable(self, job: Job, seen: JobTally, ending: JobEnding | None) -> list[Pod]:
         """The held pods that are counted now: all of them where the Job ends, else those that have ended.
 
         A pod whose index is tried again is held until the new one is there, which takes over how often it failed.
@@ -260,17 +260,17 @@ class JobController:
         if ending is not None or job.metadata.is_terminating:
             return held
         waiting = {pod.metadata.uid for pod in job_indexes.to_be_replaced(job, seen).values()}
-        return [pod for pod in held if verdict(job, pod) is not Verdict.RUNS and pod.metadata.uid not in waiting]
+        return [pod for pod in held if verdict(job, pod) is not PodVerdict.RUNS and pod.metadata.uid not in waiting]
 
     @staticmethod
-    def _is_failure(job: Job, pod: Pod, ending: Ending | None) -> bool:
+    def _is_failure(job: Job, pod: Pod, ending: JobEnding | None) -> bool:
         """Whether a pod that is counted is a failure: a Job that fails takes down all that have not ended."""
         if pod.status.phase == "Succeeded":
             return False
         taken_down = ending is not None and ending.type == FAILURE
-        return (taken_down or verdict(job, pod) is not Verdict.RUNS) and counts_as_failed(job, pod)
+        return (taken_down or verdict(job, pod) is not PodVerdict.RUNS) and counts_as_failed(job, pod)
 
-    def _ended(self, job: Job, ending: Ending | None) -> Job:
+    def _ended(self, job: Job, ending: JobEnding | None) -> Job:
         """The Job that says that it has to end, and that it is over once the last of its pods is."""
         if ending is None:
             return job

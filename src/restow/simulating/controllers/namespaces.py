@@ -14,7 +14,7 @@ from restow.kube.timestamps import SECOND
 from restow.simulating.indexes import key_of
 from restow.simulating.pod_rows import time_of
 from restow.simulating.simulation import Simulation
-from restow.simulating.store import NAMESPACE_CONTENT, Event
+from restow.simulating.store import NAMESPACE_CONTENT, ObjectEvent
 from restow.simulating.work_queue import WorkQueue
 
 KIND: Final = "Namespace"
@@ -36,7 +36,7 @@ class NamespaceController:
         self._queue: WorkQueue[str] = WorkQueue(simulation.clock, self._sync)
         self._store.subscribe(KIND, self._on_event)
 
-    def _on_event(self, event: Event) -> None:
+    def _on_event(self, event: ObjectEvent) -> None:
         if event.new is not None and event.new.metadata.is_terminating:
             self._queue.add(event.new.metadata.name)
 

@@ -19,7 +19,7 @@ from restow.kube.timestamps import SECOND
 from restow.simulating.conditions import status_of, with_condition, with_node_condition
 from restow.simulating.kubelets import Kubelets
 from restow.simulating.simulation import Simulation
-from restow.simulating.store import Event
+from restow.simulating.store import ObjectEvent
 from restow.simulating.work_queue import WorkQueue
 
 NOT_READY: Final = "node.kubernetes.io/not-ready"
@@ -60,7 +60,7 @@ class NodeLifecycle:
         self._store.subscribe("Node", self._on_event)
         kubelets.listeners.append(self._on_kubelet_change)
 
-    def _on_event(self, event: Event) -> None:
+    def _on_event(self, event: ObjectEvent) -> None:
         self._queue.add((event.new or event.old).metadata.name)
 
     def _on_kubelet_change(self, name: str) -> None:

@@ -15,7 +15,7 @@ from restow.simulating.conditions import DISRUPTION_TARGET, with_condition
 from restow.simulating.controllers.node_lifecycle import NOT_READY, UNREACHABLE
 from restow.simulating.indexes import Key, key_of
 from restow.simulating.simulation import Simulation
-from restow.simulating.store import Event
+from restow.simulating.store import ObjectEvent
 
 #: How many pods may be there that are over.
 MOST_TERMINATED: Final = 12_500
@@ -36,7 +36,7 @@ class PodGarbageCollector:
         self._store.subscribe("Pod", self._on_pod_event)
         self._store.subscribe("Node", self._on_node_event)
 
-    def _on_pod_event(self, event: Event) -> None:
+    def _on_pod_event(self, event: ObjectEvent) -> None:
         old, new = event.old, event.new
         if new is None:
             self._over.pop(key_of(old), None)
@@ -47,7 +47,7 @@ class PodGarbageCollector:
         elif new.node and (old is None or not old.node) and self._store.get("Node", "", new.node) is None:
             self._clock.after(_QUARANTINE, lambda: self._delete_orphans(new.node))
 
-    def _on_node_event(self, event: Event) -> None:
+    def _on_node_event(self, event: ObjectEvent) -> None:
         name = (event.new or event.old).metadata.name
         if event.new is None:
             self._clock.after(_QUARANTINE, lambda: self._delete_orphans(name))

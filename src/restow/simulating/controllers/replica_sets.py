@@ -19,7 +19,7 @@ from restow.simulating.controllers.controlled import available_in, controlled, p
 from restow.simulating.indexes import Key, key_of
 from restow.simulating.selecting import selector_of
 from restow.simulating.simulation import Simulation
-from restow.simulating.store import Event, TerminatingError
+from restow.simulating.store import ObjectEvent, TerminatingError
 from restow.simulating.work_queue import WorkQueue
 from restow.workloads.controlled_pods import BURST, ControlledPod
 from restow.workloads.replica_sets import replica_set
@@ -44,7 +44,7 @@ class ReplicaController:
         self._store.subscribe(kind, lambda event: self._queue.add(key_of(event.new or event.old)))
         self._store.subscribe("Pod", self._on_pod_event)
 
-    def _on_pod_event(self, event: Event) -> None:
+    def _on_pod_event(self, event: ObjectEvent) -> None:
         for pod in (event.old, event.new):
             owner = pod and pod.metadata.controller
             if owner and owner.kind == self._kind:

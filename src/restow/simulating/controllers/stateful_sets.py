@@ -32,7 +32,7 @@ from restow.simulating.controllers.revisions import (
 from restow.simulating.indexes import Key, key_of
 from restow.simulating.selecting import selector_of
 from restow.simulating.simulation import Simulation
-from restow.simulating.store import Event, TerminatingError
+from restow.simulating.store import ObjectEvent, TerminatingError
 from restow.simulating.work_queue import WorkQueue
 from restow.workloads.controlled_pods import BURST, ControlledPod
 from restow.workloads.stateful_sets import KIND, ordinal_of, stateful_set
@@ -57,7 +57,7 @@ class StatefulSetController:
         self._store.subscribe(KIND, lambda event: self._queue.add(key_of(event.new or event.old)))
         self._store.subscribe("Pod", self._on_pod_event)
 
-    def _on_pod_event(self, event: Event) -> None:
+    def _on_pod_event(self, event: ObjectEvent) -> None:
         for pod in (event.old, event.new):
             owner = pod and pod.metadata.controller
             if owner and owner.kind == KIND:

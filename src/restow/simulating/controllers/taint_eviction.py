@@ -18,7 +18,7 @@ from restow.kube.timestamps import SECOND
 from restow.simulating.conditions import DISRUPTION_TARGET, with_condition
 from restow.simulating.indexes import Key, key_of
 from restow.simulating.simulation import Simulation
-from restow.simulating.store import Event
+from restow.simulating.store import ObjectEvent
 from restow.simulating.work_queue import WorkQueue
 
 _EXPELS = "NoExecute"
@@ -40,13 +40,13 @@ class TaintEviction:
         self._store.subscribe("Node", self._on_node_event)
         self._store.subscribe("Pod", self._on_pod_event)
 
-    def _on_node_event(self, event: Event) -> None:
+    def _on_node_event(self, event: ObjectEvent) -> None:
         before, after = _expelling(event.old), _expelling(event.new)
         if before != after:
             for pod in self._store.on_node((event.new or event.old).metadata.name):
                 self._queue.add(key_of(pod))
 
-    def _on_pod_event(self, event: Event) -> None:
+    def _on_pod_event(self, event: ObjectEvent) -> None:
         old, new = event.old, event.new
         if new is None:
             self._since.pop(key_of(old), None)

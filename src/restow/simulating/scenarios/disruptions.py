@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from restow.simulating.scenarios.observations import Observation, PodKey, SeenPod, workload_of
+from restow.simulating.scenarios.observations import Observation, ObservedPod, PodKey, workload_of
 from restow.simulating.scenarios.references import Reference
 
 
@@ -60,7 +60,7 @@ class DisruptionTracker:
 
     _histories: defaultdict[Reference, _WorkloadHistory] = field(default_factory=lambda: defaultdict(_WorkloadHistory))
 
-    def take(self, observation: Observation, known: Mapping[PodKey, SeenPod]) -> None:
+    def take(self, observation: Observation, known: Mapping[PodKey, ObservedPod]) -> None:
         """Take in what has changed, beside the pods as they were before."""
         touched: dict[Reference, None] = {}
         for reference, desired in observation.desired.items():

@@ -21,7 +21,7 @@ from restow.simulating.scenarios import events
 from restow.simulating.scenarios.node_pods import Evicted, drain, restart_pods
 from restow.simulating.scenarios.references import DEFAULT_NAMESPACE, NodeChoice, Reference
 from restow.simulating.scenarios.traces import Arrival
-from restow.simulating.scenarios.usage import Usage
+from restow.simulating.scenarios.usage import ScenarioUsage
 from restow.simulating.simulation import Simulation
 from restow.simulating.store import RefusedError
 
@@ -46,7 +46,7 @@ class EventApplier:
 
     simulation: Simulation
     kubelets: Kubelets
-    usage: Usage
+    usage: ScenarioUsage
     #: Told of each pod that a drain evicts.
     evicted: Evicted
     #: Told whenever something happens.
@@ -102,7 +102,7 @@ def _delete(action: events.Delete, applier: EventApplier) -> None:
 
 
 @act.register
-def _scale(action: events.Scale, applier: EventApplier) -> None:
+def _scale(action: events.ScaleWorkload, applier: EventApplier) -> None:
     _change(applier, action.target, lambda each: _with_spec(each, replicas=action.replicas))
 
 

@@ -122,7 +122,7 @@ def _scale(written: _Written) -> events.Action:
     target, replicas = written.target(_SCALED), written.more
     if not isinstance(replicas, int) or isinstance(replicas, bool) or not 0 <= replicas < 2**31:
         raise MisfitError("to", "must be a number of pods", "write to: 3")
-    return events.Scale(target, replicas)
+    return events.ScaleWorkload(target, replicas)
 
 
 def _label(written: _Written) -> events.Action:

@@ -29,7 +29,7 @@ class Delete:
 
 
 @dataclass(slots=True, frozen=True)
-class Scale:
+class ScaleWorkload:
     """A workload shall have so many pods."""
 
     target: Reference
@@ -113,7 +113,7 @@ class RestartNode:
 
 #: The actions on nodes that say nothing but which.
 OnNodes = Cordon | Uncordon | Drain | FailNode | RestartNode
-Action = Apply | Delete | Scale | SetLabels | SetImage | SetUsage | AddTaints | RemoveTaints | OnNodes
+Action = Apply | Delete | ScaleWorkload | SetLabels | SetImage | SetUsage | AddTaints | RemoveTaints | OnNodes
 
 
 @dataclass(slots=True, frozen=True)

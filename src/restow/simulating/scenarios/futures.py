@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from restow.kube.timestamps import SECOND
 from restow.simulating.scenarios.recording import CPU_SPREAD, MEMORY_SPREAD, NODES_IN_USE
-from restow.simulating.scenarios.running import Ending, Finished, Tick, run_out
+from restow.simulating.scenarios.running import Finished, RunEnding, Tick, run_out
 from restow.simulating.scenarios.scenario import Scenario
 from restow.simulating.scenarios.scenario_run import ScenarioConfig, begin
 
@@ -39,7 +39,7 @@ class Future(Struct, frozen=True, rename="camel"):
     failed: int
 
 
-def future_of(scenario: Scenario, config: ScenarioConfig, now: int, ending: Ending, tick: Tick) -> Future:
+def future_of(scenario: Scenario, config: ScenarioConfig, now: int, ending: RunEnding, tick: Tick) -> Future:
     """Run a scenario; errors as ``begin`` and ``run_out``."""
     return _numbers(scenario.seed, run_out(scenario, begin(scenario, config, now), ending, tick))
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from restow.simulating.scenarios.observations import Observation, PodKey, SeenEviction, SeenPod
+from restow.simulating.scenarios.observations import Observation, ObservedEviction, ObservedPod, PodKey
 from restow.simulating.scenarios.references import Reference
 
 #: moved: the replacement is on another node. returned: it is on the node that the pod had left. waiting: it had no node
@@ -24,7 +24,7 @@ class TrackedEviction:
     """An eviction, and what became of the pod; ``time`` is nanoseconds since the start of the run."""
 
     time: int
-    pod: SeenPod
+    pod: ObservedPod
     by: tuple[str, ...]
     landing: Landing
     #: The replacement and its node, as far as there are any.
@@ -37,7 +37,7 @@ class TrackedEviction:
 @dataclass(slots=True)
 class _EvictionHistory:
     time: int
-    eviction: SeenEviction
+    eviction: ObservedEviction
     is_again: bool
     replacement: str = ""
     node: str = ""
@@ -66,7 +66,7 @@ class LandingTracker:
     #: The replacements that are there.
     _replacing: dict[PodKey, _EvictionHistory] = field(default_factory=dict)
 
-    def take(self, observation: Observation, known: Mapping[PodKey, SeenPod]) -> None:
+    def take(self, observation: Observation, known: Mapping[PodKey, ObservedPod]) -> None:
         """Take in what has changed, beside the pods as they were before."""
         for eviction in observation.evictions:
             history = _EvictionHistory(observation.time, eviction, eviction.pod.key in self._replacing)
@@ -79,7 +79,7 @@ class LandingTracker:
             else:
                 self._see(key, pod, is_new=key not in known)
 
-    def _see(self, key: PodKey, pod: SeenPod, *, is_new: bool) -> None:
+    def _see(self, key: PodKey, pod: ObservedPod, *, is_new: bool) -> None:
         expected = self._expected.get(pod.controllers[0]) if is_new and pod.controllers else None
         if expected:
             self._replacing[key] = expected.popleft()

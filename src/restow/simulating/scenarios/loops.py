@@ -22,7 +22,14 @@ from hashlib import blake2b
 from typing import Final
 
 from restow.simulating.scenarios.node_pods import DRAIN
-from restow.simulating.scenarios.observations import Observation, PodKey, SeenEviction, SeenNode, SeenPod, workload_of
+from restow.simulating.scenarios.observations import (
+    Observation,
+    ObservedEviction,
+    ObservedNode,
+    ObservedPod,
+    PodKey,
+    workload_of,
+)
 from restow.simulating.scenarios.references import Reference
 
 #: So often a loop has gone round when it is told.
@@ -156,7 +163,7 @@ class LoopDetector:
 
     def _act(self, observation: Observation) -> None:
         """Enter what was done at a moment, with the states before."""
-        moved: defaultdict[Reference, list[SeenEviction]] = defaultdict(list)
+        moved: defaultdict[Reference, list[ObservedEviction]] = defaultdict(list)
         for eviction in (*observation.evictions, *observation.displaced):
             workload = workload_of(eviction.pod)
             if workload is None or workload.kind in _PASSING or eviction.by[0] in _ORDERED:
@@ -189,7 +196,7 @@ class LoopDetector:
         if history.is_loop and not was_loop:
             self.looped.append(workload)
 
-    def _change(self, key: PodKey, pod: SeenPod | None) -> None:
+    def _change(self, key: PodKey, pod: ObservedPod | None) -> None:
         """A pod came, went or was bound."""
         before, after = self._places.pop(key, None), _place(pod)
         if after is not None:
@@ -223,14 +230,14 @@ class LoopDetector:
             history.forget()
 
 
-def _place(pod: SeenPod | None) -> _Place | None:
+def _place(pod: ObservedPod | None) -> _Place | None:
     """What matters of a pod; None for one that is gone, going or over."""
     if pod is None or "any" not in pod.states:
         return None
     return workload_of(pod), str(pod.controllers[0]) if pod.controllers else pod.name, pod.node
 
 
-def _look(node: SeenNode) -> str:
+def _look(node: ObservedNode) -> str:
     labels = sorted((key, value) for key, value in node.labels.items() if key != _HOSTNAME)
     return str((labels, sorted(node.states), sorted(node.allocatable.items())))
 

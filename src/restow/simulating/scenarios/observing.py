@@ -16,19 +16,19 @@ from restow.simulating.indexes import key_of
 from restow.simulating.memory import TERMINATION_BY_KUBELET
 from restow.simulating.scenarios.budgets import BudgetKey, allows_none
 from restow.simulating.scenarios.expectations import NodeState, PodState
-from restow.simulating.scenarios.judging import Judge, Verdict
+from restow.simulating.scenarios.judging import ExpectationVerdict, Judge
 from restow.simulating.scenarios.observations import (
     Observation,
+    ObservedEviction,
+    ObservedNode,
+    ObservedPod,
+    ObservedScaling,
     PodKey,
-    SeenEviction,
-    SeenNode,
-    SeenPod,
-    SeenScaling,
 )
 from restow.simulating.scenarios.pod_controllers import controllers_of
 from restow.simulating.scenarios.references import Reference
 from restow.simulating.simulation import Simulation
-from restow.simulating.store import Event
+from restow.simulating.store import ObjectEvent
 
 #: The kinds that have pods, and controllers themselves.
 _BETWEEN: Final = ("ReplicaSet", "Job")
@@ -43,7 +43,7 @@ _DISPLACING: Final = {
 
 
 @dataclass(slots=True)
-class Observer:
+class RunObserver:
     """Tells a judge of a simulated cluster, from now on; made before the first object comes."""
 
     simulation: Simulation
@@ -54,11 +54,11 @@ class Observer:
     _time: int = field(init=False)
     _pods: dict[PodKey, Pod | None] = field(default_factory=dict)
     _nodes: dict[str, Node | None] = field(default_factory=dict)
-    _evictions: list[SeenEviction] = field(default_factory=list)
+    _evictions: list[ObservedEviction] = field(default_factory=list)
     _desired: dict[Reference, int] = field(default_factory=dict)
     _blocked_budgets: dict[BudgetKey, bool] = field(default_factory=dict)
-    _displaced: list[SeenEviction] = field(default_factory=list)
-    _scalings: list[SeenScaling] = field(default_factory=list)
+    _displaced: list[ObservedEviction] = field(default_factory=list)
+    _scalings: list[ObservedScaling] = field(default_factory=list)
     _is_disturbed: bool = False
     _is_begun: bool = False
     #: What each pod requests, by its uid; a pod never requests anything else.
@@ -77,9 +77,9 @@ class Observer:
     def evicted(self, pod: Pod, by: tuple[str, ...]) -> None:
         """Hear of an eviction: the pod as it was, and who did it."""
         self._proceed()
-        self._evictions.append(SeenEviction(self._seen_pod(pod), by))
+        self._evictions.append(ObservedEviction(self._seen_pod(pod), by))
 
-    def scaled(self, scaling: SeenScaling) -> None:
+    def scaled(self, scaling: ObservedScaling) -> None:
         """Hear of an autoscaler that scales."""
         self._proceed()
         self._scalings.append(scaling)
@@ -94,24 +94,24 @@ class Observer:
         self._proceed()
         return not self._has_news
 
-    def finish(self) -> tuple[Verdict, ...]:
+    def finish(self) -> tuple[ExpectationVerdict, ...]:
         """Return the verdicts of a run that ends now."""
         self._tell()
         return self.judge.finish(self.simulation.clock.now - self._start)
 
-    def _on_pod_event(self, event: Event) -> None:
+    def _on_pod_event(self, event: ObjectEvent) -> None:
         self._proceed()
         pod: Pod = event.new or event.old
         self._pods[key_of(pod)] = event.new
         by = _DISPLACING.get(_disruption(event.new))
         if by is not None and event.old is not None and _disruption(event.old) != _disruption(event.new):
-            self._displaced.append(SeenEviction(self._seen_pod(event.old), (by,)))
+            self._displaced.append(ObservedEviction(self._seen_pod(event.old), (by,)))
         if event.new is None:
             self._requests.pop(pod.metadata.uid, None)
         elif pod.metadata.uid not in self._requests:
             self._requests[pod.metadata.uid] = self._requested(pod)
 
-    def _on_owner_event(self, event: Event) -> None:
+    def _on_owner_event(self, event: ObjectEvent) -> None:
         """What has lost its controller, or is gone, has pods that do not belong to that controller any more."""
         old, new = event.old, event.new
         if old is None or (new is not None and new.metadata.controller == old.metadata.controller):
@@ -120,7 +120,7 @@ class Observer:
         for pod in self.simulation.store.owned(old.metadata.uid, "Pod"):
             self._pods[key_of(pod)] = pod
 
-    def _on_workload_event(self, event: Event) -> None:
+    def _on_workload_event(self, event: ObjectEvent) -> None:
         """What shall have more or fewer pods than before."""
         old, new = _desired(event.old), _desired(event.new)
         if old != new:
@@ -128,11 +128,11 @@ class Observer:
             each = event.new or event.old
             self._desired[Reference(kind_of(each), *key_of(each))] = new
 
-    def _on_node_event(self, event: Event) -> None:
+    def _on_node_event(self, event: ObjectEvent) -> None:
         self._proceed()
         self._nodes[(event.new or event.old).metadata.name] = event.new
 
-    def _on_budget_event(self, event: Event) -> None:
+    def _on_budget_event(self, event: ObjectEvent) -> None:
         """What lets no pod go any more, or lets one go again."""
         old, new = (each is not None and allows_none(each) for each in (event.old, event.new))
         if old != new:
@@ -180,8 +180,8 @@ class Observer:
             name: amount for name, amount in zip(view.state.cluster.nodes.resources, amounts, strict=False) if amount
         }
 
-    def _seen_pod(self, pod: Pod) -> SeenPod:
-        return SeenPod(
+    def _seen_pod(self, pod: Pod) -> ObservedPod:
+        return ObservedPod(
             pod.metadata.namespace,
             pod.metadata.name,
             pod.metadata.labels or {},
@@ -191,12 +191,12 @@ class Observer:
             self._requests.get(pod.metadata.uid, {}),
         )
 
-    def _seen_node(self, node: Node) -> SeenNode:
+    def _seen_node(self, node: Node) -> ObservedNode:
         nodes = self.simulation.view.state.cluster.nodes
         row = nodes.index.get(node.metadata.name)
         amounts = () if row is None else nodes.allocatable[:, row].tolist()
         room = dict(zip(nodes.resources, amounts, strict=False))
-        return SeenNode(node.metadata.name, node.metadata.labels or {}, frozenset(_node_states(node)), room)
+        return ObservedNode(node.metadata.name, node.metadata.labels or {}, frozenset(_node_states(node)), room)
 
 
 def _desired(workload: Any) -> int:

@@ -11,7 +11,7 @@ from restow.simulating.scenarios.disruptions import DisruptionTracker, WorkloadD
 from restow.simulating.scenarios.expectations import Measure, NodeCount, PodCount, Spread
 from restow.simulating.scenarios.landings import LandingTracker, TrackedEviction
 from restow.simulating.scenarios.loops import EvictionLoop, LoopDetector
-from restow.simulating.scenarios.observations import Observation, PodKey, View
+from restow.simulating.scenarios.observations import Observation, ObservedCluster, PodKey
 from restow.simulating.scenarios.references import Reference
 from restow.simulating.scenarios.sampling import Sampler, Samples
 from restow.simulating.scenarios.tallies import tally_of
@@ -30,7 +30,7 @@ _MEASURES: Final[dict[str, Measure]] = {
 
 
 @dataclass(slots=True, frozen=True)
-class Waiting:
+class PendingTime:
     """How many pods were without a node at most, and how long one of them, and all together, were; nanoseconds."""
 
     most: int
@@ -39,7 +39,7 @@ class Waiting:
 
 
 @dataclass(slots=True, frozen=True)
-class Size:
+class ClusterSize:
     """How many nodes and pods there are."""
 
     nodes: int
@@ -47,7 +47,7 @@ class Size:
 
 
 @dataclass(slots=True, frozen=True)
-class Record:
+class RunRecord:
     """A run that is over; times are nanoseconds since its start."""
 
     evictions: tuple[TrackedEviction, ...]
@@ -57,20 +57,20 @@ class Record:
     #: The disruption budgets that let no pod go at some time.
     blocked_budgets: Mapping[BudgetKey, BlockedBudget]
     samples: Samples
-    waiting: Waiting
+    waiting: PendingTime
     #: When a pod or a node changed last.
     changed: int
     #: At the end.
-    size: Size
+    size: ClusterSize
 
 
 @dataclass(slots=True)
-class Recorder:
+class RunRecorder:
     """Takes in a run, an observation at a time."""
 
     #: When a pod or a node changed last.
     changed: int = 0
-    _view: View = field(default_factory=View)
+    _view: ObservedCluster = field(default_factory=ObservedCluster)
     _sampler: Sampler = field(
         default_factory=lambda: Sampler({name: tally_of(each) for name, each in _MEASURES.items()})
     )
@@ -110,23 +110,23 @@ class Recorder:
         self._longest_pending = max(self._longest_pending, duration)
         self._total_pending += duration
 
-    def finish(self, end: int) -> Record:
+    def finish(self, end: int) -> RunRecord:
         """Return what is to tell of a run that ended at ``end``."""
         for since in self._pending.values():
             self._waited(end - since)
-        return Record(
+        return RunRecord(
             evictions=self._landings.finish(),
             loops=self._loops.finish(),
             disruptions=self._disruptions.finish(end),
             blocked_budgets=self._blocked_budgets.finish(end),
             samples=self._sampler.finish(end),
-            waiting=Waiting(self._most_pending, self._longest_pending, self._total_pending),
+            waiting=PendingTime(self._most_pending, self._longest_pending, self._total_pending),
             changed=self.changed,
-            size=Size(len(self._view.nodes), len(self._view.pods)),
+            size=ClusterSize(len(self._view.nodes), len(self._view.pods)),
         )
 
 
-def _is_change(observation: Observation, view: View) -> bool:
+def _is_change(observation: Observation, view: ObservedCluster) -> bool:
     """Whether anything is otherwise than before for people."""
     for key, pod in observation.pods.items():
         old = view.pods.get(key)

@@ -9,8 +9,8 @@ from typing import Final
 from restow.kube.duration import MINUTE
 from restow.simulating.descheduler import AskedMove
 from restow.simulating.scenarios.event_applier import FailedEvent
-from restow.simulating.scenarios.judging import Verdict
-from restow.simulating.scenarios.recording import Record
+from restow.simulating.scenarios.judging import ExpectationVerdict
+from restow.simulating.scenarios.recording import RunRecord
 from restow.simulating.scenarios.scenario import Scenario
 from restow.simulating.scenarios.scenario_run import ScenarioRun
 from restow.simulating.scheduler import UnknownPlacement
@@ -26,7 +26,7 @@ _CALM_LOOKS: Final = 2
 
 
 @dataclass(slots=True, frozen=True)
-class Ending:
+class RunEnding:
     """When a run ends: after a time, in nanoseconds, or sooner where nothing changes any more."""
 
     duration: int
@@ -43,8 +43,8 @@ class Finished:
     duration: int
     #: Whether nothing had changed for a while when it ended.
     is_stable: bool
-    record: Record
-    verdicts: tuple[Verdict, ...]
+    record: RunRecord
+    verdicts: tuple[ExpectationVerdict, ...]
     failed_events: Sequence[FailedEvent]
     #: What the eviction API refused the descheduler.
     refusals: tuple[AskedMove, ...]
@@ -52,7 +52,7 @@ class Finished:
     unknown: tuple[UnknownPlacement, ...] = ()
 
 
-def run_out(scenario: Scenario, run: ScenarioRun, ending: Ending, tick: Tick) -> Finished:
+def run_out(scenario: Scenario, run: ScenarioRun, ending: RunEnding, tick: Tick) -> Finished:
     """Run a scenario that has begun, to its end."""
     clock = run.simulation.clock
     begins = clock.now

@@ -22,12 +22,12 @@ from restow.simulating.descheduler import AskedMove, DeschedulerActor, Deschedul
 from restow.simulating.scenarios.event_applier import EventApplier
 from restow.simulating.scenarios.folder import Folder
 from restow.simulating.scenarios.judging import Judge
-from restow.simulating.scenarios.observations import SeenScaling
-from restow.simulating.scenarios.observing import Observer
-from restow.simulating.scenarios.recording import Recorder
+from restow.simulating.scenarios.observations import ObservedScaling
+from restow.simulating.scenarios.observing import RunObserver
+from restow.simulating.scenarios.recording import RunRecorder
 from restow.simulating.scenarios.references import Reference
 from restow.simulating.scenarios.scenario import Scenario
-from restow.simulating.scenarios.usage import Usage
+from restow.simulating.scenarios.usage import ScenarioUsage
 from restow.simulating.simulation import Simulation
 
 _FIRST: Final = ("PriorityClass", "Namespace", "Node", "PodDisruptionBudget", "CronJob", "Deployment")
@@ -50,8 +50,8 @@ class ScenarioRun:
     simulation: Simulation
     actors: Actors
     applier: EventApplier
-    observer: Observer
-    recorder: Recorder
+    observer: RunObserver
+    recorder: RunRecorder
     descheduler: DeschedulerActor | None
 
     def end(self) -> None:
@@ -75,10 +75,10 @@ def config_of(scenario: Scenario, folder: Folder, default: Policy) -> ScenarioCo
 def begin(scenario: Scenario, config: ScenarioConfig, now: int) -> ScenarioRun:
     """Have a scenario begin at a time, in nanoseconds since the epoch."""
     simulation = Simulation.at(now, scenario.seed)
-    recorder = Recorder()
-    observer = Observer(simulation, Judge(scenario.expectations), [recorder.observe])
+    recorder = RunRecorder()
+    observer = RunObserver(simulation, Judge(scenario.expectations), [recorder.observe])
     actors = start_actors(simulation, config.schedulers, scenario.kubelets)
-    applier = EventApplier(simulation, actors.kubelets, Usage(simulation), observer.evicted, observer.disturbed)
+    applier = EventApplier(simulation, actors.kubelets, ScenarioUsage(simulation), observer.evicted, observer.disturbed)
     descheduler = _descheduler(scenario, config, simulation, observer)
     _start_autoscalers(scenario, config, simulation, observer)
     for each in sorted(scenario.start, key=_order):
@@ -94,7 +94,7 @@ def begin(scenario: Scenario, config: ScenarioConfig, now: int) -> ScenarioRun:
 
 
 def _descheduler(
-    scenario: Scenario, config: ScenarioConfig, simulation: Simulation, observer: Observer
+    scenario: Scenario, config: ScenarioConfig, simulation: Simulation, observer: RunObserver
 ) -> DeschedulerActor | None:
     written = scenario.descheduling
     if written is None:
@@ -110,13 +110,15 @@ def _descheduler(
     return descheduler
 
 
-def _start_autoscalers(scenario: Scenario, config: ScenarioConfig, simulation: Simulation, observer: Observer) -> None:
+def _start_autoscalers(
+    scenario: Scenario, config: ScenarioConfig, simulation: Simulation, observer: RunObserver
+) -> None:
     """Have the autoscalers of a scenario work, and the observer hear of what they do."""
     if scenario.autoscalers is not None:
         autoscalers = HorizontalPodAutoscalers(simulation, scenario.autoscalers)
 
         def on_scaled(scaled: Scaled) -> None:
-            observer.scaled(SeenScaling(Reference(scaled.kind, *scaled.key), HORIZONTAL_POD_AUTOSCALER, scaled.old))
+            observer.scaled(ObservedScaling(Reference(scaled.kind, *scaled.key), HORIZONTAL_POD_AUTOSCALER, scaled.old))
 
         autoscalers.listeners.append(on_scaled)
         autoscalers.start()
@@ -125,7 +127,7 @@ def _start_autoscalers(scenario: Scenario, config: ScenarioConfig, simulation: S
         grown = ClusterAutoscaler(simulation, scenario.cluster_autoscaler, profiles)
         grown.listeners.append(
             lambda each: observer.scaled(
-                SeenScaling(Reference("NodeGroup", "", each.group), CLUSTER_AUTOSCALER, each.old, (each.node,))
+                ObservedScaling(Reference("NodeGroup", "", each.group), CLUSTER_AUTOSCALER, each.old, (each.node,))
             )
         )
         grown.evicted.append(lambda pod: observer.evicted(pod, (CLUSTER_AUTOSCALER,)))

@@ -17,7 +17,7 @@ from restow.simulating.indexes import key_of
 from restow.simulating.scenarios.pod_controllers import controllers_of
 from restow.simulating.scenarios.references import Reference
 from restow.simulating.simulation import Simulation
-from restow.simulating.store import Event
+from restow.simulating.store import ObjectEvent
 
 _API_VERSION: Final = "metrics.k8s.io/v1beta1"
 _NANO_PER_MILLI: Final = NANO_PER_UNIT // 1000
@@ -27,7 +27,7 @@ _Amounts = Mapping[str, int]
 
 
 @dataclass(slots=True)
-class Usage:
+class ScenarioUsage:
     """Keeps the metrics of a store up to date with what was said."""
 
     simulation: Simulation
@@ -47,7 +47,7 @@ class Usage:
         for node in self.simulation.store.list("Node"):
             self._tell_of_node(node.metadata.name)
 
-    def _on_pod_event(self, event: Event) -> None:
+    def _on_pod_event(self, event: ObjectEvent) -> None:
         old, new = event.old, event.new
         if not self._said or (old and new and old.node == new.node and old.is_over == new.is_over):
             return
@@ -58,7 +58,7 @@ class Usage:
         for node in {each.node for each in (old, new) if each is not None and each.node}:
             self._tell_of_node(node)
 
-    def _on_node_event(self, event: Event) -> None:
+    def _on_node_event(self, event: ObjectEvent) -> None:
         if self._said and event.new is None:
             self.simulation.store.delete("NodeMetrics", "", event.old.metadata.name)
         elif self._said and event.old is None:

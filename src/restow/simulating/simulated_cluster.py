@@ -22,7 +22,7 @@ from restow.kube.manifests import Manifest, Pod, PodDisruptionBudget, StatefulSe
 from restow.kube.manifests.documents import document_of
 from restow.simulating.indexes import key_of
 from restow.simulating.pod_rows import PodRows, same_but_for_status
-from restow.simulating.store import Event, Store
+from restow.simulating.store import ObjectEvent, Store
 
 #: Kinds of whose status decisions read nothing, or the revisions only.
 _SPEC_ONLY: Final = frozenset(
@@ -46,7 +46,7 @@ _KEPT: Final = frozenset(
 _LONGEST_PAST: Final = 500_000
 
 
-class ClusterView:
+class SimulatedCluster:
     """The state of a store's objects, kept up to date."""
 
     def __init__(self, store: Store, longest_past: int = _LONGEST_PAST) -> None:
@@ -83,7 +83,7 @@ class ClusterView:
         found: Pod = self._store.get("Pod", pods.tables.namespaces[pods.namespace[row]], pods.names[row])
         return found
 
-    def _on_event(self, event: Event) -> None:
+    def _on_event(self, event: ObjectEvent) -> None:
         if event.kind == "Pod":
             self._on_pod_event(event)
         elif event.kind == "Node":
@@ -94,7 +94,7 @@ class ClusterView:
         if len(self.state.changes) + len(self.state.births) > self._longest_past:
             self._renew()
 
-    def _on_node_event(self, event: Event) -> None:
+    def _on_node_event(self, event: ObjectEvent) -> None:
         state, index = self.state, self.state.cluster.nodes.index
         if event.new is None:
             state.delete_node(index[event.old.metadata.name])
@@ -105,7 +105,7 @@ class ClusterView:
         else:
             state.create_node(row)
 
-    def _on_pod_event(self, event: Event) -> None:
+    def _on_pod_event(self, event: ObjectEvent) -> None:
         state, old, new = self.state, event.old, event.new
         if new is None:
             state.delete(self._row_of.pop(key_of(old)))
@@ -118,7 +118,7 @@ class ClusterView:
             else:
                 state.update(row, self._rows.of(new))
 
-    def _on_other_event(self, event: Event) -> None:
+    def _on_other_event(self, event: ObjectEvent) -> None:
         state, old, new = self.state, event.old, event.new
         if old is not None and new is not None and event.kind in _SPEC_ONLY and _told(old) == _told(new):
             return
