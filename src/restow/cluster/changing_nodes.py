@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from restow.cluster.interning import BoolArray, IdArray, IntArray
-from restow.cluster.journal import Change, NodeCreation, NodeDeletion, NodeUpdate
+from restow.cluster.journal import NodeChange, NodeCreation, NodeDeletion, NodeUpdate
 from restow.cluster.nodes import NodePart, NodeRow
 from restow.cluster.pod_order import Residents
 from restow.cluster.pods import NO_POD, PENDING
@@ -36,7 +36,7 @@ class ChangingNodes(ABC):
     cluster: Cluster
     exists: BoolArray
     node: IdArray
-    changes: list[Change]
+    changes: list[NodeChange]
     before_rewriting: list[Callable[[], object]]
     _journal: list[Any]
     _residents: Residents
@@ -124,7 +124,7 @@ class ChangingNodes(ABC):
         changed = self.cluster.nodes.write(node, row)
         if changed:
             self._take_in_resources()
-            self.changes.append(Change(node, NO_POD, 0, 0))
+            self.changes.append(NodeChange(node, NO_POD, 0, 0))
             self.cluster.nodes.tell(changed)
         return changed
 

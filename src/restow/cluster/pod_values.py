@@ -80,7 +80,7 @@ class PodOrigin(NamedTuple):
 
 
 @dataclass(slots=True, frozen=True)
-class Rules:
+class PlacementRules:
     """Where a pod may go: node selector and affinity of one distinct pair of texts."""
 
     #: Required node affinity AND node selector.
@@ -190,7 +190,7 @@ class PodTables:
     #: What pods hold that are being resized: requests and ``nonzero``, as in ContainerResources.
     held: list[tuple[Mapping[str, int], Mapping[str, int]]]
     tolerations: list[tuple[Toleration, ...]]
-    rules: list[Rules]
+    rules: list[PlacementRules]
     spread: list[tuple[TopologySpreadConstraint, ...]]
     images: list[tuple[str, ...]]
     init_images: list[tuple[str, ...]]

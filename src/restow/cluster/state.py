@@ -20,7 +20,7 @@ import numpy.typing as npt
 from restow.cluster.changing_nodes import ChangingNodes
 from restow.cluster.growing import GrowingColumns
 from restow.cluster.interning import BoolArray, IdArray, IntArray
-from restow.cluster.journal import Change, Creation, Deletion, Entry, Move, ObjectChange, Update
+from restow.cluster.journal import Creation, Deletion, Entry, NodeChange, ObjectEdit, PodMove, Update
 from restow.cluster.other_objects import OtherObjects
 from restow.cluster.owners import OwnerCounts
 from restow.cluster.pod_order import PodOrder, Residents
@@ -70,7 +70,7 @@ class ClusterState(ChangingNodes):
         #: Which pods are on their way out, bool[pod]: they hold their place but spread ignores them.
         self.terminating: BoolArray = pods.has(Flag.TERMINATING)
         #: Every change of a node, oldest first; a cache remembers how far it has read.
-        self.changes: list[Change] = []
+        self.changes: list[NodeChange] = []
         #: Every pod that began or ceased to exist, oldest first, wherever it is.
         self.births: list[int] = []
         #: Called before the row of a pod is written, or the place of a node is another, that ``changes`` may tell of.
@@ -178,7 +178,7 @@ class ClusterState(ChangingNodes):
 
     def put(self, kind: str, key: Key, changed: Any) -> None:
         """An object of a kind other than Node and Pod comes, changes, or is gone (None)."""
-        self._journal.append(ObjectChange(kind, key, self._others.replace(kind, key, changed)))
+        self._journal.append(ObjectEdit(kind, key, self._others.replace(kind, key, changed)))
 
     def version(self, kind: str) -> int:
         """Another number whenever objects of a kind other than Node and Pod may be others than before."""
@@ -220,7 +220,7 @@ class ClusterState(ChangingNodes):
         """Take back every change since the mark."""
         while len(self._journal) > mark:
             match self._journal.pop():
-                case Move() as move:
+                case PodMove() as move:
                     self._move_back(move)
                 case Creation(pod):
                     self._vanish(pod, undone=True)
@@ -234,7 +234,7 @@ class ClusterState(ChangingNodes):
                     self._appear(pod, undone=True)
                 case Update(pod, row, node, terminating):
                     self._rewrite(pod, row, node, terminating=terminating, undone=True)
-                case ObjectChange(kind, key, before):
+                case ObjectEdit(kind, key, before):
                     self._others.replace(kind, key, before)
                 case entry:
                     self._take_back(entry)
@@ -283,7 +283,7 @@ class ClusterState(ChangingNodes):
             self._owners = OwnerCounts(self.cluster.pods, self.exists)
         return self._owners
 
-    def _move_back(self, move: Move) -> None:
+    def _move_back(self, move: PodMove) -> None:
         pod, node, existed, terminating = move
         if terminating != self.terminating[pod]:
             self._mark(pod, terminating=terminating)
@@ -351,12 +351,12 @@ class ClusterState(ChangingNodes):
             self._owners.change(pod, more)
 
     def _note(self, pod: int) -> None:
-        self._journal.append(Move(pod, int(self.node[pod]), bool(self.exists[pod]), bool(self.terminating[pod])))
+        self._journal.append(PodMove(pod, int(self.node[pod]), bool(self.exists[pod]), bool(self.terminating[pod])))
 
     def _mark(self, pod: int, *, terminating: bool) -> None:
         self.terminating[pod] = terminating
         if self.exists[pod] and self.node[pod] >= 0:
-            self.changes.append(Change(int(self.node[pod]), pod, 0, -1 if terminating else 1))
+            self.changes.append(NodeChange(int(self.node[pod]), pod, 0, -1 if terminating else 1))
 
     def _leave(self, pod: int, *, undone: bool = False) -> None:
         node = int(self.node[pod])
@@ -365,7 +365,7 @@ class ClusterState(ChangingNodes):
         arrived = self._residents.arrived.get(node)
         if arrived and pod in arrived:
             arrived.remove(pod)
-        self.changes.append(Change(node, pod, -1, 0 if self.terminating[pod] else -1, undone))
+        self.changes.append(NodeChange(node, pod, -1, 0 if self.terminating[pod] else -1, undone))
         if self.holds[pod]:
             self.requested[:, node] -= self.held_by(pod)
             self.running[node] -= 1
@@ -375,7 +375,7 @@ class ClusterState(ChangingNodes):
         if node < 0:
             return
         self._residents.enter(pod, node)
-        self.changes.append(Change(node, pod, 1, 0 if self.terminating[pod] else 1, undone))
+        self.changes.append(NodeChange(node, pod, 1, 0 if self.terminating[pod] else 1, undone))
         if self.holds[pod]:
             self.requested[:, node] += self.held_by(pod)
             self.running[node] += 1

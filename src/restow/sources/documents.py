@@ -29,9 +29,9 @@ from restow.kube.old_versions import CONVERSIONS, convert
 from restow.sources.kubectl import DUMP, printing
 from restow.sources.reading import (
     Data,
-    Document,
     Header,
     HeaderReader,
+    InputDocument,
     input_files,
     origin_of,
     read_documents,
@@ -157,7 +157,7 @@ def _load_file(name: str, sink: Sink, report: LoadReport, sizes: Sizes) -> None:
                 _take(part, sink, report)
 
 
-def _take(document: Document, sink: Sink, report: LoadReport) -> None:
+def _take(document: InputDocument, sink: Sink, report: LoadReport) -> None:
     by_kind: dict[str, list[Data | Raw]] = {}
     for kind, version, item in _items(document.data, document.origin, "", ""):
         known = _qualified(kind, version, document.origin)

@@ -15,7 +15,7 @@ import numpy as np
 
 from restow.cluster.amounts import amount
 from restow.cluster.usage_columns import MOST_SAMPLES, PER_SHARE, SHARE, STORED, packed
-from restow.cluster.usage_history import Series
+from restow.cluster.usage_history import SampleSeries
 from restow.errors import InputError, OutOfRangeError
 from restow.kube.excerpts import excerpt
 from restow.kube.objects import UsageSeries
@@ -103,8 +103,8 @@ def _share(quantity: Quantity) -> int:
     return quantity.nano * PER_SHARE // NANO_PER_UNIT
 
 
-def _series(samples: Mapping[int, int]) -> Series:
+def _series(samples: Mapping[int, int]) -> SampleSeries:
     times = sorted(samples)
-    return Series(
+    return SampleSeries(
         np.array(times, dtype=np.int64), np.fromiter((samples[time] for time in times), np.int64, count=len(times))
     )

@@ -33,7 +33,7 @@ class MeasuredPod:
 
 
 @dataclass(slots=True, frozen=True)
-class Target:
+class MetricTarget:
     """What pods shall use on average: a percentage of what they request, or thousandths of the resource."""
 
     utilization: int | None = None
@@ -99,7 +99,9 @@ class Past:
         self.changes = [each for each in self.changes if each[0] >= time]
 
 
-def replicas_by_usage(current: int, pods: Sequence[MeasuredPod], target: Target, tolerance: Tolerance) -> int | None:
+def replicas_by_usage(
+    current: int, pods: Sequence[MeasuredPod], target: MetricTarget, tolerance: Tolerance
+) -> int | None:
     """How many pods one metric asks for; None where it cannot be told because no pod that counts has metrics."""
     ready, unready, missing = (
         [each for each in pods if each.group == group] for group in ("ready", "unready", "missing")
@@ -122,7 +124,7 @@ def replicas_by_usage(current: int, pods: Sequence[MeasuredPod], target: Target,
     return current if (wanted > current) != (ratio > 1.0) and wanted != current else wanted
 
 
-def _ratio(pods: Sequence[MeasuredPod], target: Target) -> float | None:
+def _ratio(pods: Sequence[MeasuredPod], target: MetricTarget) -> float | None:
     """What pods use in relation to the target, by whole percent or thousandths; None where there is nothing to divide by."""
     used, requested = sum(each.used for each in pods), sum(each.requested for each in pods)
     if target.utilization is not None:
@@ -134,7 +136,7 @@ def _idle(pods: Iterable[MeasuredPod]) -> list[MeasuredPod]:
     return [replace(each, used=0) for each in pods]
 
 
-def _as_wanted(pod: MeasuredPod, target: Target) -> MeasuredPod:
+def _as_wanted(pod: MeasuredPod, target: MetricTarget) -> MeasuredPod:
     """A pod without metrics where fewer are wanted: it uses all that it requests, or exactly the target."""
     if target.utilization is None:
         return replace(pod, used=target.average or 0)

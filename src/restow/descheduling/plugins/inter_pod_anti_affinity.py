@@ -13,7 +13,7 @@ import numpy as np
 
 from restow.cluster.interning import BoolArray
 from restow.cluster.nodes import NO_LABEL, Nodes
-from restow.cluster.pod_values import Rules
+from restow.cluster.pod_values import PlacementRules
 from restow.descheduling.framework import PendingFilters, Strategy, Suggestion, Suggestions, Verdict, View
 from restow.descheduling.node_walk import low_to_high
 from restow.kube.labels import Selector, selector_from
@@ -191,5 +191,5 @@ def suggest(view: View, args: RemovePodsViolatingInterPodAntiAffinityArgs) -> Su
 STRATEGY = Strategy(SCHEMA, suggest)
 
 
-def _required(rules: Rules) -> tuple[PodAffinityTerm, ...]:
+def _required(rules: PlacementRules) -> tuple[PodAffinityTerm, ...]:
     return (rules.pod_anti_affinity.required or ()) if rules.pod_anti_affinity else ()

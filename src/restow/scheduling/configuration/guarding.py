@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from restow.cluster.interning import BoolArray, IntArray
-from restow.cluster.journal import Change
+from restow.cluster.journal import NodeChange
 from restow.cluster.nodes import ANY_PART
 from restow.cluster.state import ClusterState
 from restow.installed_packages import FAULTS, UnusablePackageError
@@ -219,9 +219,9 @@ class Guarded:
     def _tell_of_all(self) -> None:
         placed = self._state.holds_resources() & (self._state.node >= 0)
         for pod in self._state.cluster.pods.where(placed).tolist():
-            self._tell(Change(int(self._state.node[pod]), pod, 1, 1))
+            self._tell(NodeChange(int(self._state.node[pod]), pod, 1, 1))
 
-    def _tell(self, change: Change) -> None:
+    def _tell(self, change: NodeChange) -> None:
         """Tell it that a pod came or went; pods that are over hold nothing wherever they are."""
         if self._lost is None and not self._made.is_outdated and self._state.holds[change.pod]:
             try:

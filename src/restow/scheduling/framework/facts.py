@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from restow.cluster.node_store import ReadNode
 from restow.cluster.nodes import Nodes
 from restow.cluster.pod_reading import DEFAULT_SCHEDULER
-from restow.cluster.pod_values import HostPort, PodVolume, Rules
+from restow.cluster.pod_values import HostPort, PlacementRules, PodVolume
 from restow.cluster.pods import PENDING, Pods
 from restow.kube.node_selection import NodeSelection
 from restow.kube.objects import Taint, Toleration, TopologySpreadConstraint
@@ -21,7 +21,7 @@ from restow.kube.objects import Taint, Toleration, TopologySpreadConstraint
 T = TypeVar("T")
 
 _UNKNOWN = "?"
-_ANY_NODE = Rules(NodeSelection((), None))
+_ANY_NODE = PlacementRules(NodeSelection((), None))
 
 
 @dataclass(slots=True, frozen=True, kw_only=True)
@@ -41,7 +41,7 @@ class PodFacts:
     #: Amounts by resource: CPU in milli, everything else in whole units; of a pod on a node, what it holds there.
     requests: Mapping[str, int] = field(default_factory=dict)
     tolerations: tuple[Toleration, ...] = ()
-    rules: Rules = _ANY_NODE
+    rules: PlacementRules = _ANY_NODE
     spread: tuple[TopologySpreadConstraint, ...] = ()
     ports: tuple[HostPort, ...] = ()
     volumes: tuple[PodVolume, ...] = ()

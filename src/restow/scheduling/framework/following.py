@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from restow.cluster.journal import Change
+from restow.cluster.journal import NodeChange
 from restow.cluster.state import ClusterState
 
 
 class Follower:
     """Reads the changes of one state from now on; ``note`` is called for each pod that came or went."""
 
-    def __init__(self, state: ClusterState, note: Callable[[Change], None]) -> None:
+    def __init__(self, state: ClusterState, note: Callable[[NodeChange], None]) -> None:
         self._state = state
         self._note = note
         self._read = len(state.changes)

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from restow.cluster.interning import IntArray
-from restow.cluster.journal import Change
+from restow.cluster.journal import NodeChange
 from restow.cluster.nodes import NodePart
 from restow.cluster.pod_columns import PodGroups
 from restow.cluster.pods import NO_POD
@@ -63,7 +63,7 @@ class Tracker:
         """All pods of the set, wherever they are, and those that are over."""
         return self.scope.of_groups(self.groups)
 
-    def take_in(self, change: Change) -> None:
+    def take_in(self, change: NodeChange) -> None:
         """Follow one of its pods."""
         for count in self.counts.values():
             domain = count.of_node[change.node]

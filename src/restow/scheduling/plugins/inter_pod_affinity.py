@@ -14,7 +14,7 @@ from functools import reduce
 import numpy as np
 
 from restow.cluster.interning import BoolArray, IntArray
-from restow.cluster.pod_values import Rules
+from restow.cluster.pod_values import PlacementRules
 from restow.documents.findings import Issue
 from restow.kube.objects import Int32
 from restow.scheduling.framework.argument_problems import out_of_range
@@ -295,7 +295,7 @@ class InterPodAffinity:
         return _Target(term.topology_key, (term.selector, known), weight)
 
 
-def _has_terms(rules: Rules) -> bool:
+def _has_terms(rules: PlacementRules) -> bool:
     return (rules.pod_affinity or rules.pod_anti_affinity) is not None
 
 

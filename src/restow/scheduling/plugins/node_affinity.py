@@ -14,7 +14,7 @@ import numpy.typing as npt
 from restow.cluster.interning import BoolArray, IntArray
 from restow.cluster.node_matching import matches, preferred_weights
 from restow.cluster.nodes import NodePart
-from restow.cluster.pod_values import Rules
+from restow.cluster.pod_values import PlacementRules
 from restow.documents.findings import Issue, Path
 from restow.kube.node_selection import (
     NAME_FIELD,
@@ -173,7 +173,7 @@ class NodeAffinity:
             self._weights.put(identifier, weights)
         return weights
 
-    def _rules(self, pod: int) -> Rules:
+    def _rules(self, pod: int) -> PlacementRules:
         return self._pods.tables.rules[int(self._pods.rules[pod])]
 
 

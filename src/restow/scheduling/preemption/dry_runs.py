@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from restow.cluster.interning import BoolArray, IntArray
-from restow.cluster.journal import Change
+from restow.cluster.journal import NodeChange
 from restow.cluster.state import ClusterState
 from restow.scheduling.framework.extension_points import PASSES, Categories, FilterPlugin, Room, UsagePlugin
 from restow.scheduling.framework.filtering import Filters
@@ -176,4 +176,4 @@ class Trial:
         Spread ignores such pods but subtracts them when they are preempted. Source: PodTopologySpread, RemovePod.
         """
         if self._state.terminating[pod]:
-            self._state.changes.append(Change(self._node, pod, 0, staying))
+            self._state.changes.append(NodeChange(self._node, pod, 0, staying))

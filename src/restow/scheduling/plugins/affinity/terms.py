@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from restow.cluster.pod_values import Rules
+from restow.cluster.pod_values import PlacementRules
 from restow.kube.field_errors import aggregate
 from restow.kube.labels import NOTHING, Selector, selector_from
 from restow.kube.objects import PodAffinity, PodAffinityTerm, WeightedPodAffinityTerm
@@ -139,7 +139,7 @@ class CarriedTerms:
         return tuple(Carriers(*each, frozenset(groups)) for each, groups in alike.items())
 
 
-def compile_terms(rules: Rules, namespace: str) -> PodTerms:
+def compile_terms(rules: PlacementRules, namespace: str) -> PodTerms:
     """The terms of a pod with these rules in a namespace."""
     problems: list[str] = []
     affinity, anti_affinity = rules.pod_affinity or PodAffinity(), rules.pod_anti_affinity or PodAffinity()

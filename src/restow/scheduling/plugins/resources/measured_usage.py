@@ -19,7 +19,7 @@ from restow.cluster.recent_usage import recent_usage
 from restow.cluster.snapshot import Cluster
 from restow.cluster.stored_usage import stored_history
 from restow.cluster.usage import node_usage
-from restow.cluster.usage_history import Series, UsageHistory, mean, std
+from restow.cluster.usage_history import SampleSeries, UsageHistory, mean, std
 from restow.kube.quantity import NANO_PER_MILLI, NANO_PER_UNIT
 
 #: The rows of amount arrays that are measured.
@@ -57,7 +57,7 @@ def measured_usage(cluster: Cluster, window: int) -> MeasuredUsage:
     return MeasuredUsage(means, stds, end)
 
 
-def _series(history: UsageHistory, nodes: Nodes, resource: str) -> Iterator[tuple[int, Series]]:
+def _series(history: UsageHistory, nodes: Nodes, resource: str) -> Iterator[tuple[int, SampleSeries]]:
     """The series of the nodes that have one, by index."""
     for node, name in enumerate(nodes.names):
         series = history.series(name, resource)
