@@ -21,8 +21,8 @@ from restow.scheduling.framework.cluster_events import ClusterEvent
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.facts import NodeFacts, PodFacts, node_facts, pod_facts
 from restow.scheduling.framework.verdicts import rejecting_plugins
-from restow.scheduling.loop.choosing import Choice
-from restow.scheduling.loop.decision import Decision
+from restow.scheduling.loop.choosing import NodeChooser
+from restow.scheduling.loop.decision import SchedulingDecision
 from restow.scheduling.loop.schedulers import Schedulers
 from restow.scheduling.queueing.changes import RESOURCES, node_events, object_events, pod_events
 from restow.scheduling.queueing.queued_pod import QueuedPod
@@ -58,7 +58,7 @@ class SchedulerActor:
         self._store, self._clock = simulation.store, simulation.clock
         self._profiles = tuple(profiles)
         self._names = {profile.name for profile in self._profiles}
-        self._choice = Choice(simulation.chance.stream(name))
+        self._choice = NodeChooser(simulation.chance.stream(name))
         #: The schedulers, and the epoch of the state that they were made in.
         self._made: tuple[int, Schedulers] | None = None
         self._started = self._clock.now
@@ -185,7 +185,7 @@ class SchedulerActor:
             bound = structs.replace(pod, spec={**pod.spec, "nodeName": node})
             self._store.update(with_condition(bound, "PodScheduled", "True", self._clock.text))
 
-    def _say_unschedulable(self, pod: Pod, decision: Decision) -> None:
+    def _say_unschedulable(self, pod: Pod, decision: SchedulingDecision) -> None:
         said = with_condition(pod, "PodScheduled", "False", self._clock.text, "Unschedulable")
         if decision.nominated_node >= 0:
             nominated = self._simulation.view.state.cluster.nodes.names[decision.nominated_node]

@@ -32,7 +32,7 @@ from restow.policies.policy import Policy
 from restow.scheduling.configuration.profiles import SchedulerProfile
 from restow.scheduling.framework.context import Context
 from restow.scheduling.framework.verdicts import PluginRejection
-from restow.scheduling.loop.decision import Decision
+from restow.scheduling.loop.decision import SchedulingDecision
 from restow.scheduling.loop.missing_data import MissingData
 from restow.scheduling.loop.schedulers import Schedulers
 from restow.scheduling.sampling.landing_odds import LandingOdds
@@ -82,7 +82,7 @@ class Answer:
 
     landing: Landing | Reason
     #: None if nothing would replace the pod, or if its scheduler is not known.
-    decision: Decision | None
+    decision: SchedulingDecision | None
     #: The nodes that could win, with their probabilities.
     odds: LandingOdds
     #: Which nodes the strategy accepts as landing places, bool[node].
@@ -225,7 +225,7 @@ class _Proof:
         return answer
 
     def _told(
-        self, landing: Landing | Reason, decision: Decision | None, suggestion: Suggestion, source: int
+        self, landing: Landing | Reason, decision: SchedulingDecision | None, suggestion: Suggestion, source: int
     ) -> Answer:
         """Everything that must be read while the replacement is in the state."""
         everywhere = np.arange(len(self._state.cluster.nodes))

@@ -61,7 +61,7 @@ def guarded(declaration: SchedulerPlugin, context: Context, args: Any) -> Guarde
         raise UnusablePackageError(
             f'scheduler plugin "{declaration.name}": a plugin with a scope cannot run at preFilter'
         )
-    renewed = Renewed(made, partial(declaration.make, context, args), context.state)
+    renewed = RebuiltPlugin(made, partial(declaration.make, context, args), context.state)
     if isinstance(scope, Scope):
         return GuardedLocal(declaration.name, renewed, scope, context.state)
     return Guarded(declaration.name, renewed, context.state)
@@ -72,7 +72,7 @@ def guarded_post_filter(declaration: SchedulerPlugin, handle: Handle, args: Any)
     assert declaration.make_post_filter is not None, "a plugin at postFilter can be made"
     make = partial(declaration.make_post_filter, handle, args)
     try:
-        return GuardedPostFilter(declaration.name, Renewed(make(), make, handle.context.state))
+        return GuardedPostFilter(declaration.name, RebuiltPlugin(make(), make, handle.context.state))
     except FAULTS as error:
         raise _cannot_be_made(declaration, error) from error
 
@@ -83,7 +83,7 @@ def _cannot_be_made(declaration: SchedulerPlugin, error: BaseException) -> Unusa
     )
 
 
-class Renewed:
+class RebuiltPlugin:
     """What a package has made for one state; made anew when a node has come, changed or gone, because it may keep nodes."""
 
     def __init__(self, made: Any, make: Callable[[], Any], state: ClusterState) -> None:
@@ -121,7 +121,7 @@ class Renewed:
 class Guarded:
     """A plugin of another package, of which nobody knows what it looks at."""
 
-    def __init__(self, name: str, made: Renewed, state: ClusterState) -> None:
+    def __init__(self, name: str, made: RebuiltPlugin, state: ClusterState) -> None:
         self.name = name
         self._made = made
         self._state = state
@@ -239,7 +239,7 @@ class Guarded:
 class GuardedLocal(Guarded):
     """One that looks at a node (and the pods on it), and of the incoming pod at its key."""
 
-    def __init__(self, name: str, made: Renewed, scope: Scope, state: ClusterState) -> None:
+    def __init__(self, name: str, made: RebuiltPlugin, scope: Scope, state: ClusterState) -> None:
         super().__init__(name, made, state)
         self.scope = scope
 
@@ -270,7 +270,7 @@ class GuardedLocal(Guarded):
 class GuardedPostFilter:
     """A plugin of another package that runs at postFilter."""
 
-    def __init__(self, name: str, made: Renewed) -> None:
+    def __init__(self, name: str, made: RebuiltPlugin) -> None:
         self._name = name
         self._made = made
 

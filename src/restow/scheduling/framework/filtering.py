@@ -31,7 +31,7 @@ from restow.scheduling.framework.local_verdicts import local_verdicts, merged
 from restow.scheduling.framework.lru_cache import LruCache
 from restow.scheduling.framework.nominations import KeptNodes, Nominations
 from restow.scheduling.framework.per_node import PerNode
-from restow.scheduling.framework.prefiltering import Asked, PreFilters
+from restow.scheduling.framework.prefiltering import PreFilterResult, PreFilters
 from restow.scheduling.framework.verdicts import LateVerdicts, PluginRejection, Verdicts
 
 #: For how many kinds of pods the nodes are kept that admit them.
@@ -117,7 +117,7 @@ class Filters:
             self._admitting.put(keys, known)
         return known[0]
 
-    def run_on(self, asked: Asked, node: int) -> int:
+    def run_on(self, asked: PreFilterResult, node: int) -> int:
         """Judge one node for a pod on a state that may be only tried out; a category as in ``run``.
 
         The pod must fit with the pods that the node is kept for, and without them too: they may never come.
@@ -156,7 +156,7 @@ class Filters:
         """What there is to say of the nodes where nobody was asked about any."""
         return Verdicts(np.full(len(self._everywhere), NOT_ASKED), self.rejections)
 
-    def prefilter(self, pod: int) -> Asked:
+    def prefilter(self, pod: int) -> PreFilterResult:
         """Whom to ask about a pod and about which nodes."""
         return self._prefilters.ask(pod)
 
@@ -168,7 +168,7 @@ class Filters:
         self._everywhere = np.arange(len(self.state.cluster.nodes))
         self._admitting = LruCache(_KINDS)
 
-    def _run_everywhere(self, asked: Asked, blamed: Sequence[str]) -> Verdicts:
+    def _run_everywhere(self, asked: PreFilterResult, blamed: Sequence[str]) -> Verdicts:
         by_usage = self.only_usage(asked) if self._nominations else None
         layers = [
             self._local[each.name].of(asked.pod)
@@ -198,7 +198,7 @@ class Filters:
 
         return LateVerdicts(passes, tell, self.rejections, asked.allowed)
 
-    def only_usage(self, asked: Asked) -> UsagePlugin | None:
+    def only_usage(self, asked: PreFilterResult) -> UsagePlugin | None:
         """The plugin that looks at sums of the pods on nodes, where no other one looks at pods; None where one does."""
         found: UsagePlugin | None = None
         for plugin in asked.plugins:
@@ -218,7 +218,7 @@ class Filters:
         plugin, pod = self._sample[key]
         return self.numbered(plugin, plugin.filter_usage(pod, nodes, *self.kept_nodes.with_nominated(key[1], nodes)))
 
-    def _ask_others(self, asked: Asked, passes: BoolArray) -> Iterator[tuple[IntArray, Categories]]:
+    def _ask_others(self, asked: PreFilterResult, passes: BoolArray) -> Iterator[tuple[IntArray, Categories]]:
         """Let each plugin that is not local judge the nodes that all before it have passed, and take what it rejects."""
         for plugin in asked.plugins:
             if plugin.name not in self._local:
@@ -236,7 +236,7 @@ class Filters:
                     passes[left] = accepted
                     yield left, self.numbered(plugin, result)
 
-    def _filter_kept(self, asked: Asked) -> Mapping[int, int]:
+    def _filter_kept(self, asked: PreFilterResult) -> Mapping[int, int]:
         """The verdict on nodes that are kept for other pods too."""
         return {
             node: self.run_on(asked, node)
@@ -244,7 +244,7 @@ class Filters:
             if (asked.allowed is None or asked.allowed[node]) and self.is_kept(asked.pod, node)
         }
 
-    def _filter(self, asked: Asked, nodes: IntArray) -> Categories:
+    def _filter(self, asked: PreFilterResult, nodes: IntArray) -> Categories:
         """Let each plugin judge the nodes that all before it have passed."""
         verdict = np.full(len(nodes), PASSES)
         for plugin in asked.plugins:

@@ -23,7 +23,7 @@ from restow.scheduling.framework.verdicts import PluginRejection
 _CAPACITY = 16_384
 
 
-class Asked(NamedTuple):
+class PreFilterResult(NamedTuple):
     """What PreFilter leaves to be done for one pod."""
 
     pod: int
@@ -44,7 +44,7 @@ class _Kind:
     #: Plugins that can have something to say, with their answer to PreFilter where that is always the same.
     plugins: tuple[tuple[FilterPlugin, PreFiltered | None], ...]
     #: What PreFilter leaves to be done, where all answers are always the same; of some pod of the kind.
-    asked: Asked | None
+    asked: PreFilterResult | None
 
 
 class PreFilters:
@@ -61,7 +61,7 @@ class PreFilters:
         # Answers may name nodes.
         context.state.cluster.nodes.follow(NodePart.POSITION, self._forget)
 
-    def ask(self, pod: int) -> Asked:
+    def ask(self, pod: int) -> PreFilterResult:
         """What is left to be done for a pod.
 
         A plugin that has nothing to say now is not asked again in this cycle, whatever is tried out.
@@ -76,7 +76,7 @@ class PreFilters:
         if kind.asked is None:
             return _asked(pod, kind.plugins)
         known = kind.asked
-        return Asked(pod, known.plugins, known.allowed, known.restricting, known.failure)
+        return PreFilterResult(pod, known.plugins, known.allowed, known.restricting, known.failure)
 
     def _forget(self) -> None:
         self._kinds = LruCache(_CAPACITY)
@@ -89,7 +89,7 @@ class PreFilters:
         return _Kind(answered, _asked(pod, answered) if settled else None)
 
 
-def _asked(pod: int, plugins: Sequence[tuple[FilterPlugin, PreFiltered | None]]) -> Asked:
+def _asked(pod: int, plugins: Sequence[tuple[FilterPlugin, PreFiltered | None]]) -> PreFilterResult:
     """Put the answers to PreFilter together; those that are missing are asked for now."""
     asked: list[FilterPlugin] = []
     allowed: BoolArray | None = None
@@ -100,16 +100,16 @@ def _asked(pod: int, plugins: Sequence[tuple[FilterPlugin, PreFiltered | None]])
         if answer.failure is not None:
             rejection = PluginRejection(plugin.name, answer.failure)
             if answer.failure.unresolvable:
-                return Asked(pod, (), None, (), rejection)
+                return PreFilterResult(pod, (), None, (), rejection)
             resolvable = resolvable or rejection
         if answer.allowed is not None:
             allowed = answer.allowed if allowed is None else allowed & answer.allowed
             restricting.append(plugin.name)
             if len(restricting) > 1 and not allowed.any():
-                return Asked(pod, (), None, (), _conflict(restricting))
+                return PreFilterResult(pod, (), None, (), _conflict(restricting))
         if not answer.skip:
             asked.append(plugin)
-    return Asked(pod, tuple(asked), allowed, tuple(restricting), resolvable)
+    return PreFilterResult(pod, tuple(asked), allowed, tuple(restricting), resolvable)
 
 
 def _conflict(plugins: Sequence[str]) -> PluginRejection:

@@ -21,7 +21,7 @@ from restow.scheduling.framework.cluster_events import Action, Resource
 from restow.scheduling.framework.declaration import PluginArgs, SchedulerPlugin
 from restow.scheduling.framework.facts import PodFacts
 from restow.scheduling.framework.post_filtering import FoundCandidates, Handle, Preemption
-from restow.scheduling.framework.prefiltering import Asked
+from restow.scheduling.framework.prefiltering import PreFilterResult
 from restow.scheduling.framework.requeueing import Interest
 from restow.scheduling.framework.verdicts import Verdicts, histogram
 from restow.scheduling.preemption.candidates import KnownCandidates, RankedCandidates
@@ -94,7 +94,7 @@ class DefaultPreemption:
             return found, Counter()
         return found, self._resource_trials.failures(by_usage, pod, wanted, self._filters.rejections, _NO_VICTIMS)
 
-    def _try_out_each(self, asked: Asked, wanted: BoolArray) -> tuple[FoundCandidates, Counter[str]]:
+    def _try_out_each(self, asked: PreFilterResult, wanted: BoolArray) -> tuple[FoundCandidates, Counter[str]]:
         potential = self._search.potential(int(self._pods.priority[asked.pod]), np.flatnonzero(wanted))
         inhabited = np.diff(potential.first) > 0
         part = potential.on(inhabited)

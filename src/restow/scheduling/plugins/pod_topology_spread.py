@@ -43,7 +43,7 @@ from restow.scheduling.framework.extension_points import (
 from restow.scheduling.framework.pod_counts import Counts, Tracker
 from restow.scheduling.framework.selector_index import selected
 from restow.scheduling.framework.topology import NO_DOMAIN, Domains, Topologies
-from restow.scheduling.plugins.spreading.domains import SpreadDomains
+from restow.scheduling.plugins.spreading.domains import DomainCounter
 from restow.scheduling.plugins.spreading.requeueing import INTERESTS
 from restow.scheduling.plugins.spreading.score_classes import ConstraintCounts, SpreadClassScores, SpreadScoreClasses
 from restow.scheduling.plugins.spreading.terms import HOSTNAME, Defaulting, SpreadCompiler, SpreadTerm, SpreadTerms
@@ -110,7 +110,7 @@ class PodTopologySpread:
         self._pods = context.state.cluster.pods
         self._compiler = SpreadCompiler(context.state.cluster, defaulting, default_constraints)
         self._topologies = Topologies(self._nodes)
-        self._domains = SpreadDomains(context.state.cluster, self._topologies, context.counts)
+        self._domains = DomainCounter(context.state.cluster, self._topologies, context.counts)
         #: What a hard constraint with an empty selector found when the cycle began, int64[node] by namespace.
         self._before: dict[int, Counts] = {}
         self._class_scores = SpreadClassScores()

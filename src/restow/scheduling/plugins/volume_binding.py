@@ -34,7 +34,7 @@ from restow.scheduling.framework.extension_points import (
 )
 from restow.scheduling.plugins.resources.arguments import UtilizationShapePoint
 from restow.scheduling.volumes.attachable import Migration
-from restow.scheduling.volumes.matching import NO_VOLUME, Match, Offer, Provisioning, match_claims
+from restow.scheduling.volumes.matching import NO_VOLUME, Provisioning, VolumeMatch, VolumeOffer, match_claims
 from restow.scheduling.volumes.requeueing import BINDING
 from restow.scheduling.volumes.reservations import Reservation, Reservations
 from restow.scheduling.volumes.storage import (
@@ -226,9 +226,9 @@ class VolumeBinding:
             codes[open_ & (codes == _FINE) & ~self._provisioning.has_room(claim)] = _FULL
         return codes
 
-    def _matches(self, claims: list[PersistentVolumeClaim]) -> list[Match]:
+    def _matches(self, claims: list[PersistentVolumeClaim]) -> list[VolumeMatch]:
         """What each claim gets on each node, of the volumes that exist."""
-        offer = Offer(
+        offer = VolumeOffer(
             lambda claim: self._storage.volumes_of_class(class_of_claim(claim)),
             self._reached,
             self._reservations.all.taken,

@@ -19,7 +19,7 @@ from restow.cluster.state import ClusterState
 from restow.scheduling.framework.extension_points import PASSES, Categories, FilterPlugin, Room, UsagePlugin
 from restow.scheduling.framework.filtering import Filters
 from restow.scheduling.framework.local_verdicts import merged
-from restow.scheduling.framework.prefiltering import Asked
+from restow.scheduling.framework.prefiltering import PreFilterResult
 from restow.scheduling.preemption.victims import PotentialVictims, reprieved, without
 
 #: Which of the potential victims have to go, and how many nodes fail for which reason even without them.
@@ -29,7 +29,7 @@ Result = tuple[BoolArray, Counter[str]]
 class DryRuns:
     """The trials of all nodes for one pod."""
 
-    def __init__(self, filters: Filters, asked: Asked) -> None:
+    def __init__(self, filters: Filters, asked: PreFilterResult) -> None:
         self._state = filters.state
         self._filters = filters
         self._asked = asked
@@ -91,12 +91,12 @@ class DryRuns:
         asked, state, filters = self._asked, self._state, self._filters
         everyone: list[int] = pods.tolist()
         if filters.is_kept(asked.pod, node):
-            trial = Trial(state, node, None, lambda: filters.run_on(asked, node) == PASSES)
+            trial = NodeTrial(state, node, None, lambda: filters.run_on(asked, node) == PASSES)
             return trial.run(everyone, [True] * len(everyone), lambda: filters.run_on(asked, node))
         affecting_pods: list[bool] = self._affecting_pods[pods].tolist()
         usage = int(state.running[node]), state.requested[:, node]
         room = None if self._by_usage is None else self._by_usage.room(asked.pod, node, *usage)
-        trial = Trial(state, node, room, lambda: self._pass_others(node))
+        trial = NodeTrial(state, node, room, lambda: self._pass_others(node))
         return trial.run(everyone, affecting_pods, lambda: self._filter(node, pods[~self._affecting_pods[pods]]))
 
     def _pass_others(self, node: int) -> bool:
@@ -120,7 +120,7 @@ class DryRuns:
         return PASSES
 
 
-class Trial:
+class NodeTrial:
     """One node under trial: affecting pods leave the state and come back, other pods only take room."""
 
     def __init__(self, state: ClusterState, node: int, room: Room | None, passes: Callable[[], bool]) -> None:

@@ -59,7 +59,7 @@ class PotentialVictims:
 # no budget, and neither is one whose disruption the budget knows already. That is not how evictions read a budget.
 # Pods that would exceed ``status.disruptionsAllowed`` are *violating*: they are spared first, but not at any price.
 # Source: filterPodsWithPDBViolation, Kubernetes 1.36.
-class Disruption:
+class VictimBudgets:
     """The budgets of one state, by pod."""
 
     def __init__(self, context: Context) -> None:
@@ -144,7 +144,7 @@ class VictimSearch:
     def __init__(self, context: Context) -> None:
         self._state = context.state
         self._pods = context.state.cluster.pods
-        self._disruption = Disruption(context)
+        self._disruption = VictimBudgets(context)
         self._followers: list[Callable[[IntArray], object]] = []
 
     def follow(self, follower: Callable[[IntArray], object]) -> None:

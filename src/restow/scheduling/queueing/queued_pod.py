@@ -8,7 +8,7 @@ from enum import StrEnum
 from restow.scheduling.framework.facts import PodFacts
 
 
-class Place(StrEnum):
+class QueuePlace(StrEnum):
     """Where in the queue a pod is, as metrics call it."""
 
     ACTIVE = "active"

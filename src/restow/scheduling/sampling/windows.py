@@ -53,7 +53,7 @@ def bits(count: int) -> Integers:
 
 
 @dataclass(slots=True, frozen=True)
-class Runs:
+class WindowRuns:
     """Windows one after the other that have a number in common."""
 
     numbers: IntArray
@@ -70,13 +70,13 @@ class Runs:
         return self.numbers.repeat(self.bounds[1:] - self.bounds[:-1])
 
 
-def unions(values: Integers, size: int) -> tuple[tuple[int, ...], Runs]:
+def unions(values: Integers, size: int) -> tuple[tuple[int, ...], WindowRuns]:
     """The distinct unions of the bits of each window's entries, and which of them each window has."""
     found = _merged(np.bitwise_or, values, size)
     bounds = np.array([0, *((found[1:] != found[:-1]).nonzero()[0] + 1).tolist(), len(found)])
     numbers: dict[int, int] = {}
     runs = [numbers.setdefault(each, len(numbers)) for each in found[bounds[:-1]].tolist()]
-    return tuple(numbers), Runs(np.array(runs), bounds)
+    return tuple(numbers), WindowRuns(np.array(runs), bounds)
 
 
 def narrow(values: Integers) -> Integers:
@@ -115,13 +115,13 @@ def distinct(values: IntArray, counted: BoolArray, size: int) -> IntArray:
     return counts
 
 
-def numbered(rows: IntArray) -> tuple[list[tuple[int, ...]], Runs]:
+def numbered(rows: IntArray) -> tuple[list[tuple[int, ...]], WindowRuns]:
     """The distinct columns of int64[row, window], at least one row, and which of them each window has."""
     starts = np.flatnonzero(reduce(np.logical_or, (row[1:] != row[:-1] for row in rows))) + 1
     bounds = np.concatenate(([0], starts, [rows.shape[1]]))
     numbers: dict[tuple[int, ...], int] = {}
     runs = [numbers.setdefault(tuple(column), len(numbers)) for column in rows[:, bounds[:-1]].T.tolist()]
-    return list(numbers), Runs(np.array(runs), bounds)
+    return list(numbers), WindowRuns(np.array(runs), bounds)
 
 
 def stretches(found: IntArray, size: int) -> Iterator[tuple[IntArray, slice]]:

@@ -41,7 +41,7 @@ _NONE = "kubernetes.io/no-provisioner"
 
 
 @dataclass(slots=True, frozen=True)
-class Match:
+class VolumeMatch:
     """What one claim would get: the volume with the number ``chosen[node]``, or NO_VOLUME."""
 
     claim: PersistentVolumeClaim
@@ -61,7 +61,7 @@ class Match:
 
 
 @dataclass(slots=True, frozen=True)
-class Offer:
+class VolumeOffer:
     """The volumes that exist, and what is known of them."""
 
     #: The volumes of the class of a claim.
@@ -118,9 +118,9 @@ class Provisioning:
         return known
 
 
-def match_claims(claims: Sequence[PersistentVolumeClaim], offer: Offer, nodes: int) -> list[Match]:
+def match_claims(claims: Sequence[PersistentVolumeClaim], offer: VolumeOffer, nodes: int) -> list[VolumeMatch]:
     """What each claim would get on each of the nodes, in order of the requests."""
-    matches: list[Match] = []
+    matches: list[VolumeMatch] = []
     for claim in sorted(claims, key=requested):
         matches.append(_match(claim, offer, matches, nodes))
     return matches
@@ -140,7 +140,7 @@ def _size(amounts: Mapping[str, WireQuantity]) -> int:
     return parse_quantity(amounts[_STORAGE]).nano if _STORAGE in amounts else 0
 
 
-def _match(claim: PersistentVolumeClaim, offer: Offer, earlier: Sequence[Match], nodes: int) -> Match:
+def _match(claim: PersistentVolumeClaim, offer: VolumeOffer, earlier: Sequence[VolumeMatch], nodes: int) -> VolumeMatch:
     own, free = _candidates(claim, offer)
     candidates = [*own, *free]
     chosen = np.full(nodes, NO_VOLUME)
@@ -154,10 +154,12 @@ def _match(claim: PersistentVolumeClaim, offer: Offer, earlier: Sequence[Match],
         undecided &= ~eligible
         if not undecided.any():
             break
-    return Match(claim, chosen, {volume.metadata.name: number for number, volume in enumerate(candidates)})
+    return VolumeMatch(claim, chosen, {volume.metadata.name: number for number, volume in enumerate(candidates)})
 
 
-def _candidates(claim: PersistentVolumeClaim, offer: Offer) -> tuple[list[PersistentVolume], list[PersistentVolume]]:
+def _candidates(
+    claim: PersistentVolumeClaim, offer: VolumeOffer
+) -> tuple[list[PersistentVolume], list[PersistentVolume]]:
     """The volumes reserved for a claim, and the free ones that will do, smallest first."""
     own, free = [], []
     for volume in offer.of_claim(claim):

@@ -38,7 +38,7 @@ class AffinityTerm:
 
 
 @dataclass(slots=True, frozen=True)
-class WeightedTerm:
+class WeightedPodTerm:
     """A preferred term; anti-affinity has a negative weight."""
 
     term: AffinityTerm
@@ -51,7 +51,7 @@ class PodTerms:
 
     affinity: tuple[AffinityTerm, ...] = ()
     anti_affinity: tuple[AffinityTerm, ...] = ()
-    preferred: tuple[WeightedTerm, ...] = ()
+    preferred: tuple[WeightedPodTerm, ...] = ()
     #: Why terms cannot be read: such a pod is not scheduled, and the list that holds the bad term counts as empty.
     problems: tuple[str, ...] = ()
 
@@ -179,10 +179,10 @@ def _signed(wire: Iterable[WeightedPodAffinityTerm] | None, sign: int) -> list[t
 
 def _readable(
     name: str, wire: Iterable[tuple[PodAffinityTerm, int]], namespace: str, problems: list[str]
-) -> tuple[WeightedTerm, ...]:
+) -> tuple[WeightedPodTerm, ...]:
     """The compiled list; empty, with a problem noted, where one of its terms cannot be read."""
     try:
-        return tuple(WeightedTerm(_compile(term, namespace), weight) for term, weight in wire)
+        return tuple(WeightedPodTerm(_compile(term, namespace), weight) for term, weight in wire)
     except ValueError as error:
         problems.append(f"{name}: {error}")
         return ()

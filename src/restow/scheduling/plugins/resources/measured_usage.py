@@ -29,7 +29,7 @@ _NANO = {CPU: NANO_PER_MILLI, MEMORY: NANO_PER_UNIT}
 
 
 @dataclass(slots=True, frozen=True, eq=False)
-class MeasuredUsage:
+class NodeUsage:
     """Of each node, in rows as ``MEASURED``: amounts, not-a-number where nobody knows."""
 
     mean: npt.NDArray[np.float64]
@@ -39,11 +39,11 @@ class MeasuredUsage:
     end: int | None
 
 
-def measured_usage(cluster: Cluster, window: int) -> MeasuredUsage:
+def measured_usage(cluster: Cluster, window: int) -> NodeUsage:
     """What is watched now, or else what the input says, the history of so many seconds first."""
     recent = recent_usage(cluster)
     if recent is not None:
-        return MeasuredUsage(*recent.figures(cluster.nodes.names, window), recent.end)
+        return NodeUsage(*recent.figures(cluster.nodes.names, window), recent.end)
     history, nodes = stored_history(cluster), cluster.nodes
     means, stds = np.full((len(MEASURED), len(nodes)), np.nan), np.zeros((len(MEASURED), len(nodes)))
     _take_metrics(cluster, means)
@@ -54,7 +54,7 @@ def measured_usage(cluster: Cluster, window: int) -> MeasuredUsage:
                 average, deviation = mean(series, window, end), std(series, window, end)
                 if average is not None:
                     means[row, node], stds[row, node] = average, deviation
-    return MeasuredUsage(means, stds, end)
+    return NodeUsage(means, stds, end)
 
 
 def _series(history: UsageHistory, nodes: Nodes, resource: str) -> Iterator[tuple[int, SampleSeries]]:

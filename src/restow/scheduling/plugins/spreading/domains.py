@@ -45,7 +45,7 @@ class _Question(NamedTuple):
     tolerations: int | None
 
 
-class SpreadDomains:
+class DomainCounter:
     """The counted domains of one cluster's pods."""
 
     def __init__(self, cluster: Cluster, topologies: Topologies, counts: PodCounts) -> None:

@@ -21,7 +21,7 @@ from restow.scheduling.framework.pod_counts import Counts
 from restow.scheduling.plugins.spreading.windowed import ScoredConstraint, normalised, raw_scores
 from restow.scheduling.sampling import windows
 from restow.scheduling.sampling.relative_scores import WindowScores
-from restow.scheduling.sampling.windows import Integers, Runs
+from restow.scheduling.sampling.windows import Integers, WindowRuns
 
 #: The most kinds that are worth it; more nodes than that are hardly alike.
 _MOST = windows.MOST_VALUES
@@ -86,7 +86,7 @@ class RelativeKinds:
         """By the kinds that windows have."""
         sets, runs = windows.unions(self._bits, size)
         table, number = self._scores.of_windows(size, sets)
-        return WindowScores(table, Runs(number[runs.numbers], runs.bounds))
+        return WindowScores(table, WindowRuns(number[runs.numbers], runs.bounds))
 
 
 class KindScores:
