@@ -24,7 +24,7 @@ from restow.cluster.state import ClusterState
 from restow.descheduling.evictor_args import DefaultEvictorArgs
 from restow.descheduling.groups import HeldGroups
 from restow.descheduling.node_fit import NodeFit
-from restow.descheduling.protections import Check, everywhere, flagged, static_checks, unknown_check
+from restow.descheduling.protections import Protection, everywhere, flagged, static_checks, unknown_check
 from restow.kube.labels import parse_selector, selector_from
 from restow.policies.codes import RefusalCode, Stage
 
@@ -58,7 +58,7 @@ class DefaultEvictor:
         state: ClusterState,
         fit: NodeFit,
         labels: LabelGroups,
-        vetoes: Sequence[Check],
+        vetoes: Sequence[Protection],
         now: int,
         held: HeldGroups | None = None,
     ) -> None:
@@ -258,12 +258,12 @@ def _ready_nodes(state: ClusterState, selector: str) -> BoolArray:
     return np.logical_and(nodes.ready, [parsed.matches(labels) for labels in nodes.labels])
 
 
-def _namespace_check(args: DefaultEvictorArgs, state: ClusterState) -> Check:
+def _namespace_check(args: DefaultEvictorArgs, state: ClusterState) -> Protection:
     """The check of namespace labels. Pods of namespaces that the input does not contain fail it."""
     pods = state.cluster.pods
     selector = args.namespace_label_selector
     if selector is None or not (selector.match_labels or selector.match_expressions):
-        return Check(_NAMESPACE_CODE, _NAMESPACE, PodColumn(pods, lambda rows: np.zeros(len(rows), dtype=bool)))
+        return Protection(_NAMESPACE_CODE, _NAMESPACE, PodColumn(pods, lambda rows: np.zeros(len(rows), dtype=bool)))
     if not state.cluster.has_list("Namespace"):
         return unknown_check("Namespace", everywhere(pods), "the labels of ")
     compiled = selector_from(selector)
@@ -274,4 +274,4 @@ def _namespace_check(args: DefaultEvictorArgs, state: ClusterState) -> Check:
         "namespaces",
         lambda names: [not (name in known and compiled.matches(known[name])) for name in names],
     )
-    return Check(_NAMESPACE_CODE, _NAMESPACE, fails)
+    return Protection(_NAMESPACE_CODE, _NAMESPACE, fails)

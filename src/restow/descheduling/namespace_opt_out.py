@@ -16,7 +16,7 @@ import numpy as np
 
 from restow.cluster.pod_columns import PodColumn, by_value
 from restow.cluster.snapshot import Cluster
-from restow.descheduling.protections import Check, everywhere, unknown_check
+from restow.descheduling.protections import Protection, everywhere, unknown_check
 from restow.kube.excerpts import did_you_mean, excerpt
 from restow.plain_text import some
 from restow.policies.codes import RefusalCode
@@ -31,16 +31,18 @@ _NOT_IN = (
 )
 
 
-def namespace_checks(chosen: Namespaces, cluster: Cluster) -> tuple[Check, ...]:
+def namespace_checks(chosen: Namespaces, cluster: Cluster) -> tuple[Protection, ...]:
     """The checks of a policy in their order; none if no namespace has the annotation and the policy does not require it."""
     if is_missing(chosen, cluster):
         return (unknown_check(_KIND, everywhere(cluster.pods), f"the annotation {ANNOTATION} of "),)
     said = _said(cluster)
     checks = []
     if any(withheld(value, chosen) for value in said.values()):
-        checks.append(Check(RefusalCode.NAMESPACE_OPTED_OUT, _OUT, _withheld(_OUT, said, chosen, cluster)))
+        checks.append(Protection(RefusalCode.NAMESPACE_OPTED_OUT, _OUT, _withheld(_OUT, said, chosen, cluster)))
     if chosen == "annotated":
-        checks.append(Check(RefusalCode.NAMESPACE_NOT_OPTED_IN, _NOT_IN, _withheld(_NOT_IN, said, chosen, cluster)))
+        checks.append(
+            Protection(RefusalCode.NAMESPACE_NOT_OPTED_IN, _NOT_IN, _withheld(_NOT_IN, said, chosen, cluster))
+        )
     return tuple(checks)
 
 

@@ -153,7 +153,7 @@ class Utilisation(Struct, frozen=True):
     after: dict[str, ResourceLoad]
 
 
-class Summary(Struct, frozen=True, rename="camel"):
+class PlanTotals(Struct, frozen=True, rename="camel"):
     """Counts and load."""
 
     nodes: int
@@ -179,7 +179,7 @@ class PlanCluster(Struct, frozen=True, rename="camel"):
     pods: int
 
 
-class Metadata(Struct, frozen=True, rename="camel", omit_defaults=True):
+class OutputMetadata(Struct, frozen=True, rename="camel", omit_defaults=True):
     """When and how an answer was made; ``timings`` (seconds by phase) only with ``--timings``."""
 
     generated_at: str
@@ -188,7 +188,7 @@ class Metadata(Struct, frozen=True, rename="camel", omit_defaults=True):
     timings: dict[str, float] | UnsetType = UNSET
 
 
-class PlanMetadata(Metadata, frozen=True, rename="camel", omit_defaults=True):
+class PlanMetadata(OutputMetadata, frozen=True, rename="camel", omit_defaults=True):
     """When, how and of which cluster the plan was made; plans from before ``cluster`` do not have it."""
 
     cluster: PlanCluster | UnsetType = UNSET
@@ -229,7 +229,7 @@ class Plan(Struct, frozen=True, rename="camel"):
     metadata: PlanMetadata
     moves: tuple[Move, ...]
     refusals: tuple[Refusal, ...]
-    summary: Summary
+    summary: PlanTotals
     #: Strategies that could not work (say, no metrics for a node); the plan is made without them.
     problems: tuple[Remark, ...] = ()
     #: Strategies that looked and found nothing to do, and why.

@@ -21,7 +21,7 @@ from msgspec import structs
 from restow.cluster.pods import NO_POD
 from restow.cluster.snapshot import Cluster
 from restow.cluster.state import ClusterState
-from restow.descheduling.arbiter import Arbiter, Record, Refused
+from restow.descheduling.arbiter import Arbiter, Record, RefusedSuggestion
 from restow.descheduling.cycle import Cycle, Fence, StrategyRunner
 from restow.descheduling.disruption_budgets import DisruptionBudgets
 from restow.descheduling.evictor import Reason
@@ -189,7 +189,7 @@ class _Proof:
         prover.watch(self._runner.watchers(Arbiter(self._state, Limits(), prover)))
         return replace(record, refusals=tuple(self._beyond_limit(each, record, prover) for each in record.refusals))
 
-    def _beyond_limit(self, refused: Refused, record: Record, prover: Prover) -> Refused:
+    def _beyond_limit(self, refused: RefusedSuggestion, record: Record, prover: Prover) -> RefusedSuggestion:
         suggestions = record.limited.get(refused.key, ())
         pods = [each.pod for each in suggestions]
         exist = all(self._state.exists[pod] and self._state.cluster.pods.replaces[pod] == NO_POD for pod in pods)

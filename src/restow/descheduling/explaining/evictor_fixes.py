@@ -16,7 +16,7 @@ from restow.descheduling.explaining.changed_clusters import with_evictor, with_o
 from restow.descheduling.explaining.explanation import Step
 from restow.descheduling.explaining.lifted_vetoes import lifted_veto
 from restow.descheduling.explaining.limit_fixes import LimitFixes
-from restow.descheduling.explaining.trials import PLENTY, Edit, Fix, Inputs, Trials
+from restow.descheduling.explaining.trials import PLENTY, Edit, Fix, TrialInputs, Trials
 from restow.descheduling.explaining.what_if import WhatIf
 from restow.descheduling.namespace_opt_out import ANNOTATION
 from restow.descheduling.placement import PluginRef
@@ -132,7 +132,7 @@ class EvictorFixes:
         return Fix(Step("protection", message), self._annotated("enabled" if asked else None))
 
     def _together(self) -> Fix:
-        def edit(inputs: Inputs) -> Inputs:
+        def edit(inputs: TrialInputs) -> TrialInputs:
             restow = structs.replace(inputs.policy.restow, groups="together")
             return replace(inputs, policy=structs.replace(inputs.policy, restow=restow))
 
@@ -147,7 +147,7 @@ class EvictorFixes:
         }
         return Fix(Step("input", f"if the input included {kind}s"), edits[kind], exact=False)
 
-    def _opting_in(self, inputs: Inputs) -> Inputs:
+    def _opting_in(self, inputs: TrialInputs) -> TrialInputs:
         """The namespace opts in and has the labels that the policy requires."""
         return self._on_policy(with_evictor, namespace_label_selector=None)(self._annotated("enabled")(inputs))
 
@@ -156,7 +156,7 @@ class EvictorFixes:
         return lambda inputs: replace(inputs, cluster=_annotated(inputs.cluster, name, value))
 
     def _on_policy(self, change: Callable[..., Any], *given: Any, **named: Any) -> Edit:
-        def edit(inputs: Inputs) -> Inputs:
+        def edit(inputs: TrialInputs) -> TrialInputs:
             return replace(inputs, policy=change(inputs.policy, self._ref.profile, *given, **named))
 
         return edit

@@ -12,7 +12,7 @@ from restow.cluster.pod_values import ALWAYS, NO_TIME
 from restow.cluster.pods import Pods
 from restow.cluster.snapshot import Cluster
 from restow.descheduling.explaining.explanation import Step
-from restow.descheduling.explaining.trials import Fix, Inputs
+from restow.descheduling.explaining.trials import Fix, TrialInputs
 from restow.descheduling.vetoes import DO_NOT_DISRUPT, SAFE_TO_EVICT, SAFE_VOLUMES
 from restow.kube.timestamps import format_time
 from restow.policies.codes import RefusalCode
@@ -42,7 +42,7 @@ def opened_nodes(code: RefusalCode) -> Fix:
     """Return the setting of the policy with which the nodes may receive pods that a refusal names."""
     name = CLOSING[code]
 
-    def edit(inputs: Inputs) -> Inputs:
+    def edit(inputs: TrialInputs) -> TrialInputs:
         return _with_vetoes(inputs, **{_FIELDS[name]: False})
 
     return Fix(Step("protection", f"with vetoes.{name}: false in the policy's restow section"), edit)
@@ -62,7 +62,7 @@ def _node_disruptable(cluster: Cluster, pod: int) -> Fix:
     node = int(cluster.pods.node[pod])
     name = cluster.nodes.names[node]
 
-    def edit(inputs: Inputs) -> Inputs:
+    def edit(inputs: TrialInputs) -> TrialInputs:
         marked = inputs.cluster.nodes.do_not_disrupt.copy()
         marked[node] = False
         nodes = replace(inputs.cluster.nodes, do_not_disrupt=marked)
@@ -74,7 +74,7 @@ def _node_disruptable(cluster: Cluster, pod: int) -> Fix:
 def _without(pod: int, annotation: str, **changed: Any) -> Fix:
     """The pod without one of its annotations."""
 
-    def edit(inputs: Inputs) -> Inputs:
+    def edit(inputs: TrialInputs) -> TrialInputs:
         return replace(inputs, cluster=replace(inputs.cluster, pods=_with_veto(inputs.cluster.pods, pod, changed)))
 
     return Fix(Step("protection", f"without its annotation {annotation}"), edit)
@@ -92,7 +92,7 @@ def _settled(message: str) -> Fix:
     return Fix(Step("protection", message), lambda inputs: _with_vetoes(inputs, kube_virt=False), exact=False)
 
 
-def _with_vetoes(inputs: Inputs, **changed: Any) -> Inputs:
+def _with_vetoes(inputs: TrialInputs, **changed: Any) -> TrialInputs:
     settings = inputs.policy.restow
     vetoes = structs.replace(settings.vetoes, **changed)
     return replace(inputs, policy=structs.replace(inputs.policy, restow=structs.replace(settings, vetoes=vetoes)))

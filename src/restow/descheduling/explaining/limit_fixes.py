@@ -15,7 +15,7 @@ from restow.descheduling.evictor import Reason
 from restow.descheduling.explaining.changed_clusters import with_object, with_own_limit, without_objects
 from restow.descheduling.explaining.explanation import ChangeKind, Step
 from restow.descheduling.explaining.gates import OWN_LIMIT
-from restow.descheduling.explaining.trials import PLENTY, Edit, Fix, Inputs
+from restow.descheduling.explaining.trials import PLENTY, Edit, Fix, TrialInputs
 from restow.descheduling.explaining.what_if import Response, WhatIf
 from restow.descheduling.limits import LimitUse
 from restow.kube.objects import Job, PodDisruptionBudget, PodFailurePolicy, PodFailureRule
@@ -67,20 +67,20 @@ class LimitFixes:
     def _limit(self, code: str) -> Fix:
         name, field = _LIMITS[code]
 
-        def limited(inputs: Inputs, limit: int) -> Inputs:
+        def limited(inputs: TrialInputs, limit: int) -> TrialInputs:
             policy: Policy = structs.replace(inputs.policy, **{field: limit})
             return replace(inputs, policy=policy)
 
         return self._least("limit", getattr(self._policy, field), f"with {name} of {{}}", limited)
 
-    def _with_own_limit(self, inputs: Inputs, limit: int) -> Inputs:
+    def _with_own_limit(self, inputs: TrialInputs, limit: int) -> TrialInputs:
         return replace(inputs, policy=with_own_limit(inputs.policy, self._ref, limit))
 
     def _more_disruptions(self) -> Fix:
         name = max(self._what_if.budgets().uses(self._pod), key=lambda each: each.left).name
         namespace, _, own = name.partition("/")
 
-        def allowed(inputs: Inputs, more: int) -> Inputs:
+        def allowed(inputs: TrialInputs, more: int) -> TrialInputs:
             return replace(inputs, cluster=_with_more(inputs.cluster, (namespace, own), more))
 
         return self._least("budget", 0, f"if {name} allowed {{}} more disruption", allowed, plural=True)
@@ -92,7 +92,7 @@ class LimitFixes:
         names = [each.name for each in uses if each is not kept]
         keys = [(each.partition("/")[0], each.partition("/")[2]) for each in names]
 
-        def alone(inputs: Inputs) -> Inputs:
+        def alone(inputs: TrialInputs) -> TrialInputs:
             return replace(inputs, cluster=without_objects(inputs.cluster, _BUDGET, keys))
 
         return Fix(Step("budget", f"without the budget{'s' if len(names) > 1 else ''} {' and '.join(names)}"), alone)
@@ -119,7 +119,7 @@ class LimitFixes:
             setting: CertaintySetting = Certainty.POSSIBLE if doubt == _PERCENT else (_PERCENT - doubt) / _PERCENT
             word = setting if isinstance(setting, str) else f"{setting:g}"
 
-            def edit(inputs: Inputs) -> Inputs:
+            def edit(inputs: TrialInputs) -> TrialInputs:
                 own = structs.replace(inputs.policy.restow, certainty=setting)
                 return replace(inputs, policy=structs.replace(inputs.policy, restow=own))
 
@@ -134,7 +134,7 @@ class LimitFixes:
         kind: ChangeKind,
         now: int,
         message: str,
-        change: Callable[[Inputs, int], Inputs],
+        change: Callable[[TrialInputs, int], TrialInputs],
         *,
         plural: bool = False,
     ) -> Fix:

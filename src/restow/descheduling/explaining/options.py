@@ -15,8 +15,8 @@ from restow.descheduling.explaining import changed_clusters as changed
 from restow.descheduling.explaining.explanation import Step
 from restow.descheduling.explaining.gates import mounted_claims
 from restow.descheduling.explaining.shortfall import InTheWay, Shortfall
-from restow.descheduling.explaining.trials import Edit, Fix, Inputs
-from restow.descheduling.explaining.what_if import Answer, Response, WhatIf
+from restow.descheduling.explaining.trials import Edit, Fix, TrialInputs
+from restow.descheduling.explaining.what_if import ReplacementAnswer, Response, WhatIf
 from restow.kube.node_selection import NodeSelection, SelectorTerm
 from restow.kube.objects import Taint
 from restow.kube.taints import FENCE, HARD_EFFECTS
@@ -53,7 +53,9 @@ class Option:
 class Options:
     """The options of one pod that a strategy wants to move."""
 
-    def __init__(self, what_if: WhatIf, response: Response, answer: Answer, bounds: Mapping[str, float]) -> None:
+    def __init__(
+        self, what_if: WhatIf, response: Response, answer: ReplacementAnswer, bounds: Mapping[str, float]
+    ) -> None:
         self._what_if = what_if
         self._state = what_if.state
         self._cluster = what_if.state.cluster
@@ -207,7 +209,7 @@ def without(what_if: WhatIf, pods: tuple[int, ...], message: str, node: str) -> 
 
 
 def _on_cluster(change: Callable[[Cluster], Cluster]) -> Edit:
-    def edit(inputs: Inputs) -> Inputs:
+    def edit(inputs: TrialInputs) -> TrialInputs:
         return replace(inputs, cluster=change(inputs.cluster))
 
     return edit

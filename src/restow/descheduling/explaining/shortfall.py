@@ -11,7 +11,7 @@ from restow.cluster.amounts import LARGEST
 from restow.cluster.interning import BoolArray
 from restow.cluster.nodes import PODS
 from restow.cluster.state import ClusterState
-from restow.descheduling.explaining.what_if import Answer
+from restow.descheduling.explaining.what_if import ReplacementAnswer
 from restow.kube.labels import NOTHING
 from restow.kube.quantity import amount, enough, enough_value
 from restow.scheduling.framework.verdicts import PluginRejection
@@ -30,7 +30,7 @@ class Shortfall:
 
     state: ClusterState
     pod: int
-    answer: Answer
+    answer: ReplacementAnswer
 
     def to_fit(self, node: int) -> dict[int, int]:
         """How much more of each resource (by row) a node needs so that NodeResourcesFit passes."""

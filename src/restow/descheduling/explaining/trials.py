@@ -31,7 +31,7 @@ class TrialsUsedUpError(Exception):
 
 
 @dataclass(slots=True, frozen=True)
-class Inputs:
+class TrialInputs:
     """What a plan is made of; the cluster as observed."""
 
     cluster: Cluster
@@ -40,7 +40,7 @@ class Inputs:
     now: int
 
 
-Edit = Callable[[Inputs], Inputs]
+Edit = Callable[[TrialInputs], TrialInputs]
 
 
 @dataclass(slots=True, frozen=True)
@@ -80,7 +80,7 @@ class Fix:
 
 
 @dataclass(slots=True, frozen=True)
-class Outcome:
+class TrialOutcome:
     """What becomes of the pod in one plan."""
 
     move: Eviction | None
@@ -97,9 +97,9 @@ class Trials:
     _setting: Setting
     #: The row of the pod in the cluster of the plan.
     _pod: int
-    _known: dict[tuple[object, ...], Outcome] = field(default_factory=dict)
+    _known: dict[tuple[object, ...], TrialOutcome] = field(default_factory=dict)
 
-    def of(self, fixes: Sequence[Fix]) -> Outcome:
+    def of(self, fixes: Sequence[Fix]) -> TrialOutcome:
         """What becomes of the pod with these changes together; TrialsUsedUpError."""
         key = tuple((each.step.message, *sorted(each.step.amounts.items())) for each in fixes)
         if key not in self._known:
@@ -114,7 +114,7 @@ class Trials:
 
     def _decided(self, fixes: Sequence[Fix]) -> Cycle:
         setting = self._setting
-        inputs = Inputs(setting.observed, setting.policy, setting.steering, setting.now)
+        inputs = TrialInputs(setting.observed, setting.policy, setting.steering, setting.now)
         for each in fixes:
             inputs = each.edit(inputs)
         if setting.placement == Placement.PROVE:
@@ -128,7 +128,7 @@ class Trials:
             )
         return run_cycle(inputs.cluster, inputs.policy, setting.strategies, inputs.now)
 
-    def _outcome(self, cycle: Cycle) -> Outcome:
+    def _outcome(self, cycle: Cycle) -> TrialOutcome:
         pods, nodes = cycle.state.cluster.pods, cycle.state.cluster.nodes
         name = self._setting.cluster.pods.full_name(self._pod)
         move = next((each for each in cycle.record.evictions if pods.full_name(each.pod) == name), None)
@@ -139,4 +139,4 @@ class Trials:
             if name in map(pods.full_name, (each.pod, *(each.others if each.reason[0] == Stage.LIMIT else ())))
         }
         target = nodes.names[move.landing.target] if move is not None and move.landing.target >= 0 else None
-        return Outcome(move, target, refusals, len(cycle.record.evictions))
+        return TrialOutcome(move, target, refusals, len(cycle.record.evictions))
