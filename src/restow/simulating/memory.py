@@ -38,7 +38,7 @@ _TRANSITION: Final = 300 * SECOND
 _FILLING: Final = SECOND
 
 
-class NodeMemory:
+class MemoryPressure:
     """Looks after the memory of all nodes."""
 
     def __init__(self, simulation: Simulation, kubelets: Kubelets) -> None:

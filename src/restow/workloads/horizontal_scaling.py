@@ -33,7 +33,7 @@ class MeasuredPod:
 
 
 @dataclass(slots=True, frozen=True)
-class MetricTarget:
+class UsageTarget:
     """What pods shall use on average: a percentage of what they request, or thousandths of the resource."""
 
     utilization: int | None = None
@@ -100,7 +100,7 @@ class Past:
 
 
 def replicas_by_usage(
-    current: int, pods: Sequence[MeasuredPod], target: MetricTarget, tolerance: Tolerance
+    current: int, pods: Sequence[MeasuredPod], target: UsageTarget, tolerance: Tolerance
 ) -> int | None:
     """How many pods one metric asks for; None where it cannot be told because no pod that counts has metrics."""
     ready, unready, missing = (
@@ -124,7 +124,7 @@ def replicas_by_usage(
     return current if (wanted > current) != (ratio > 1.0) and wanted != current else wanted
 
 
-def _ratio(pods: Sequence[MeasuredPod], target: MetricTarget) -> float | None:
+def _ratio(pods: Sequence[MeasuredPod], target: UsageTarget) -> float | None:
     """What pods use in relation to the target, by whole percent or thousandths; None where there is nothing to divide by."""
     used, requested = sum(each.used for each in pods), sum(each.requested for each in pods)
     if target.utilization is not None:
@@ -136,7 +136,7 @@ def _idle(pods: Iterable[MeasuredPod]) -> list[MeasuredPod]:
     return [replace(each, used=0) for each in pods]
 
 
-def _as_wanted(pod: MeasuredPod, target: MetricTarget) -> MeasuredPod:
+def _as_wanted(pod: MeasuredPod, target: UsageTarget) -> MeasuredPod:
     """A pod without metrics where fewer are wanted: it uses all that it requests, or exactly the target."""
     if target.utilization is None:
         return replace(pod, used=target.average or 0)

@@ -29,7 +29,7 @@ from restow.simulating.controllers.autoscaler_specs import (
 from restow.simulating.indexes import Key, key_of
 from restow.simulating.selecting import selector_of
 from restow.simulating.simulation import Simulation
-from restow.workloads.horizontal_scaling import MeasuredPod, MetricTarget, Past, PodGroup, limited, replicas_by_usage
+from restow.workloads.horizontal_scaling import MeasuredPod, Past, PodGroup, UsageTarget, limited, replicas_by_usage
 
 NAME: Final = "horizontal-pod-autoscaler"
 KIND: Final = "HorizontalPodAutoscaler"
@@ -153,10 +153,10 @@ class HorizontalPodAutoscalers:
         return ready.status == "False" and started + self.settings.initial_readiness_delay > changed
 
 
-def _target(metric: ResourceMetric) -> MetricTarget:
+def _target(metric: ResourceMetric) -> UsageTarget:
     if metric.target.average_value is not None:
-        return MetricTarget(average=_milli(metric.target.average_value))
-    return MetricTarget(metric.target.average_utilization)
+        return UsageTarget(average=_milli(metric.target.average_value))
+    return UsageTarget(metric.target.average_utilization)
 
 
 def _requested(pod: Pod, resource: str) -> int | None:
