@@ -42,7 +42,7 @@ _MAKING_POINTS: tuple[Point, ...] = ("preFilter", "filter", "preScore", "score")
 
 @dataclass(slots=True, frozen=True)
 class ProfilePlugins:
-    """What filters and what scores, in order, what tells pods apart by more than their parts, and what reserves volumes."""
+    """Filters and scores in order, plugins that sign pods by more than their parts, and those that reserve volumes."""
 
     filters: tuple[FilterPlugin, ...]
     scores: tuple[WeightedPlugin, ...]
@@ -109,7 +109,7 @@ class FilterPart:
 
 
 class PreScorePart:
-    """A plugin that prepares scores that nobody asks for; all that comes of it is that it may not be able to."""
+    """A plugin that prepares scores without being asked for any; its only effect is that preparing may fail."""
 
     def __init__(self, plugin: ScorePlugin) -> None:
         self.name = plugin.name

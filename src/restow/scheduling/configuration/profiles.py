@@ -55,5 +55,5 @@ class SchedulerProfile:
         return not any(IN_TREE[name].holds_gated_pods for name in self.plugins["preEnqueue"] if name in IN_TREE)
 
 
-#: What kube-scheduler does without a configuration.
+#: The default profile of kube-scheduler.
 DEFAULT_PROFILE = SchedulerProfile()

@@ -1,7 +1,7 @@
-"""What a scheduler plugin says of itself: its name, where it runs, its arguments, and how it is made.
+"""The declaration of a scheduler plugin: its name, extension points, arguments, and how to build it.
 
-The declaration stands in the plugin's own file, as ``PLUGIN``. Everything that a configuration can do with the plugin
-follows from it, so nobody else has to know the plugin by name. Source: the registry of in-tree plugins, Kubernetes 1.36.
+It stands in the plugin's own file, as ``PLUGIN``. Everything that a configuration can do with the plugin follows from
+it, so no other code needs to know the plugin by name. Source: the registry of in-tree plugins, Kubernetes 1.36.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What queueing hints look at: a pod and a node as they are at one moment.
+"""Facts for queueing hints: a pod and a node as they are at one moment.
 
-A row of columns is another pod's once its pod is gone, and an event outlives the change that it tells of. So what an event
-carries is a record of its own; it refers to the parts that pods share, and costs a few words.
+A row of columns gets another pod once its pod is gone, and an event outlives the change that it describes. So an event
+carries a record of its own; it refers to the parts that pods share, and costs a few words.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ class PodFacts:
     volumes: tuple[PodVolume, ...] = ()
     #: Names of scheduling gates.
     gates: tuple[str, ...] = ()
-    #: What plugins have made of it.
+    #: What plugins computed from it.
     _kept: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def kept(self, make: Callable[[PodFacts], T]) -> T:
-        """What a function makes of the pod, made once: one pod is asked about many events."""
+        """The value of a function of the pod, computed once: many events ask about one pod."""
         if make not in self._kept:
             self._kept[make] = make(self)
         made: T = self._kept[make]

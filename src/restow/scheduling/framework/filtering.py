@@ -1,9 +1,9 @@
 """Filtering: which nodes a pod could go to, and who objects to each of the others.
 
-A node is rejected by the first plugin that objects, and only that plugin's reasons are told. The verdicts of the
-leading *local* plugins depend on the node alone; they are kept for each class of pods (``scheduling.framework.per_node``). The
-others (volumes, spread, inter-pod affinity) have nothing to say of most pods and are asked every time of the rest.
-Source: findNodesThatFitPod, Kubernetes 1.36, with every node visited.
+A node is rejected by the first plugin that objects, and only that plugin's reasons are reported. The verdicts of the
+leading *local* plugins depend on the node alone; they are kept for each class of pods
+(``scheduling.framework.per_node``). The others (volumes, spread, inter-pod affinity) skip most pods and are asked every
+time about the rest. Source: findNodesThatFitPod, Kubernetes 1.36, with every node visited.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Filters:
         context.state.cluster.nodes.follow(NodePart.POSITION, self._count_nodes)
         leading = list(takewhile(lambda plugin: isinstance(plugin, LocalPlugin), plugins))
         self._pods = context.state.cluster.pods
-        #: Plugins that look at nodes only, whatever pods are there.
+        #: Plugins that look at nodes only, never at their pods.
         self._static = {
             each.name: each for each in leading if isinstance(each, LocalPlugin) and each.scope is Scope.NODE
         }
@@ -153,15 +153,15 @@ class Filters:
         return [tuple(each) for each in found]
 
     def unasked(self) -> Verdicts:
-        """What there is to say of the nodes where nobody was asked about any."""
+        """Verdicts when no node was asked about."""
         return Verdicts(np.full(len(self._everywhere), NOT_ASKED), self.rejections)
 
     def prefilter(self, pod: int) -> PreFilterResult:
-        """Whom to ask about a pod and about which nodes."""
+        """Which plugins to ask about a pod, and about which nodes."""
         return self._prefilters.ask(pod)
 
     def is_static(self, plugin: FilterPlugin) -> bool:
-        """Whether a plugin looks at nodes only, whatever pods are there."""
+        """Whether a plugin looks at nodes only, never at their pods."""
         return plugin.name in self._static
 
     def _count_nodes(self) -> None:

@@ -22,7 +22,7 @@ class Follower:
         state.before_rewriting.append(self.catch_up)
 
     def skip(self) -> None:
-        """Tell nothing of what has happened so far."""
+        """Skip everything that has happened so far."""
         self._read = len(self._state.changes)
 
     def catch_up(self) -> None:

@@ -114,7 +114,7 @@ class Nominations:
         return bool(self._state.exists[pod]) and int(self._state.node[pod]) == PENDING
 
 
-# Where only resources are at stake, a node with the pods that it is kept for is a node with so much less room, and
+# Where only resources are at stake, a node with the pods that it is kept for is a node with that much less room, and
 # that is arithmetic. Verdicts with that in mind are kept by node too: they hold until a pod comes or goes, or a
 # nomination does.
 class KeptNodes:

@@ -62,9 +62,9 @@ class PreFilters:
         context.state.cluster.nodes.follow(NodePart.POSITION, self._forget)
 
     def ask(self, pod: int) -> PreFilterResult:
-        """What is left to be done for a pod.
+        """The plugins that are left for a pod.
 
-        A plugin that has nothing to say now is not asked again in this cycle, whatever is tried out.
+        A plugin that skips the pod now is not asked again in this cycle, even in trials.
         """
         if self._carriers.values and len(self._carriers.table) != self._indexed:
             self._kinds, self._indexed = LruCache(_CAPACITY), len(self._carriers.table)
@@ -82,7 +82,7 @@ class PreFilters:
         self._kinds = LruCache(_CAPACITY)
 
     def _classify(self, pod: int) -> _Kind:
-        """Sort the plugins by what they make of a kind of pods."""
+        """Sort the plugins by how they treat a kind of pods."""
         concerned = [plugin for plugin in self._plugins if plugin.applies_to(pod)]
         answered = tuple((each, each.prefilter(pod) if each in self._constant else None) for each in concerned)
         settled = all(answer is not None for _, answer in answered)

@@ -60,7 +60,7 @@ class Topologies:
 
     @cached_property
     def nodes(self) -> Domains:
-        """Each node for itself, whatever its labels: node i is domain i + 1."""
+        """One domain per node, ignoring labels: node i is domain i + 1."""
         count = len(self._nodes) + 1
         return Domains(np.arange(1, count), count)
 

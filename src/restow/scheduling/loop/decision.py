@@ -70,7 +70,7 @@ class SchedulingDecision:
 
     @property
     def message(self) -> str:
-        """The message of the condition PodScheduled, or why nobody knows it; empty for a pod that gets a node."""
+        """The message of the condition PodScheduled, or why it is unknown; empty for a pod that gets a node."""
         if self.unknown:
             return f"where it goes is unknown: {self.unknown}"
         if self.ranking is not None or self.error:
@@ -143,7 +143,7 @@ class Scheduler:
         return Verdicts(unasked.verdict, unasked.rejections, found)
 
     def _ranked(self, pod: int, verdicts: Verdicts, laps: Laps) -> SchedulingDecision:
-        """The best of the feasible nodes; a single one is taken whatever scores have to say."""
+        """The best of the feasible nodes; a single one is taken without scores."""
         try:
             ranking = rank(pod, verdicts.passes, self._scores, laps)
             laps("Score")
@@ -162,7 +162,7 @@ class Scheduler:
         return tuple(plugin.signature(pod) for plugin in self._signing)
 
     def rejections_by_node(self, pod: int) -> list[tuple[PluginRejection, ...]]:
-        """Everyone who objects to each node now, where ``decide`` tells only who does first."""
+        """All plugins that reject each node now, where ``decide`` reports only the first."""
         return self._filters.rejections_by_node(pod)
 
     def fitting(self, pod: int) -> BoolArray:
@@ -170,7 +170,7 @@ class Scheduler:
         return self.verdicts(pod).passes
 
     def verdicts(self, pod: int) -> Verdicts:
-        """What the filters say of each node for a pod; that nobody was asked, where the cycle breaks off."""
+        """The filters' verdicts on each node for a pod; no plugin was asked if the cycle breaks off."""
         try:
             return self._unmodelled(pod) or self._filters.run(pod)
         except CycleError:
@@ -218,7 +218,7 @@ class Scheduler:
         assert decision.ranking is not None
         passes = decision.verdicts.passes
         if self._nominations.node(decision.pod) >= 0 and np.count_nonzero(passes) == 1:
-            # The node that it is nominated for, most likely, and nobody searched.
+            # The node of ``nominatedNodeName``, most likely, without a search.
             return decision.best, start
         found, following = self._sampling.found(passes, decision.verdicts.allowed, start)
         if len(found) == np.count_nonzero(passes):

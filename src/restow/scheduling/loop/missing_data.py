@@ -1,8 +1,8 @@
-"""What an input does not tell, and which pods that leaves in the dark.
+"""What an input lacks, and for which pods that leaves the answer open.
 
-``kubectl get nodes,pods`` is not the whole cluster: a claim that is not in the dump may exist. An input tells of a kind
-if it holds an object of it, or a list of it without any. Where a pod's placement depends on a kind that the input does
-not tell of, nothing is proven: *decisive* kinds can rule nodes out, others only shift scores.
+``kubectl get nodes,pods`` is not the whole cluster: a claim that is not in the dump may exist. An input covers a kind
+if it holds an object of it, or an empty list of it. If a pod's placement depends on a kind that is missing, nothing is
+proven: *decisive* kinds can rule nodes out, others only shift scores.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from restow.kube.objects import PersistentVolumeClaim
 from restow.scheduling.plugins.affinity.terms import AffinityTerm, PodTerms, compile_terms
 from restow.scheduling.plugins.spreading.terms import SELECTING_WORKLOADS
 
-#: The kinds that placements and evictions depend on, beside nodes and pods.
+#: The kinds that placements and evictions depend on, in addition to nodes and pods.
 KINDS = (
     "PodDisruptionBudget",
     "PersistentVolumeClaim",
@@ -61,14 +61,14 @@ class MissingData:
         self._pulling: list[AffinityTerm] = []
 
     def lacks(self, kind: str) -> bool:
-        """Whether nobody knows if there are objects of a kind."""
+        """Whether objects of a kind are unknown."""
         lacks = kind in self._missing
         if lacks:
             self.missed.add(kind)
         return lacks
 
     def evicting(self, pod: int) -> Kinds:
-        """The kinds not told of that could forbid the eviction of a pod."""
+        """The missing kinds that could forbid the eviction of a pod."""
         if not self._missing:
             return ()
         owner = owner_of(self._pods, pod)
@@ -80,19 +80,19 @@ class MissingData:
         return known
 
     def decisive(self, pod: int) -> Kinds:
-        """The kinds not told of that could rule out nodes for a pod."""
+        """The missing kinds that could rule out nodes for a pod."""
         known = self._left_open(pod)[0]
         self.missed.update(known)
         return known
 
     def scoring(self, pod: int) -> Kinds:
-        """The kinds not told of that could shift the scores of nodes for a pod."""
+        """The missing kinds that could shift the scores of nodes for a pod."""
         known = self._left_open(pod)[1]
         self.missed.update(known)
         return known
 
     def signature(self, pod: int) -> Hashable:
-        """What tells pods apart for ``decisive`` and ``scoring``; nothing counts as missed."""
+        """What distinguishes pods for ``decisive`` and ``scoring``; records nothing as missed."""
         return self._left_open(pod)
 
     def _left_open(self, pod: int) -> tuple[Kinds, Kinds]:

@@ -103,8 +103,8 @@ class Schedulers:
         return asked
 
 
-# ``restow schedule`` runs it once over the queue. Whoever schedules for longer keeps the ``Schedulers``, which are
-# the profiles on one state with all that they remember of it, and runs the loop whenever pods wait.
+# ``restow schedule`` runs it once over the queue. A longer run keeps the ``Schedulers``, the profiles on one state with
+# their caches, and runs the loop each time pods wait.
 def schedule(schedulers: Schedulers, pods: Iterable[int] | None = None) -> Iterator[SchedulingDecision]:
     """The decisions about some pods in this order, or about all that wait now in the queue's.
 

@@ -46,7 +46,7 @@ class ImageLocality:
         self._nodes = context.state.cluster.nodes
         self._pods = context.state.cluster.pods
         self._scores: LruCache[tuple[int, int, int], Scores | int] = LruCache()
-        #: By image the size that each node says that has it; None before anybody asked.
+        #: The size of each image by node; None before the first question.
         self._sizes: dict[str, dict[int, int]] | None = None
         #: What of the images was asked for.
         self._known: dict[str, _Image | None] = {}
@@ -69,7 +69,7 @@ class ImageLocality:
 
     def _everywhere(self, pod: int) -> Scores | int:
         if self._sizes is not None and not self._sizes:
-            # No node tells of any image.
+            # No node lists any image.
             return 0
         tables = self._pods.tables
         key = self._listed(pod)

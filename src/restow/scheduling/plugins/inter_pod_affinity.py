@@ -118,7 +118,7 @@ class InterPodAffinity:
         self._index_new_groups()
 
     def applies_to(self, pod: int) -> bool:
-        """Pods with required terms, and those that terms of other pods repel wherever these are."""
+        """Pods with required terms, and pods that terms of other pods repel, on any node."""
         self._index_new_groups()
         terms = self._terms(pod)
         own = terms.problem is not None or terms.affinity or terms.anti_affinity

@@ -147,11 +147,11 @@ class NodeResourcesFit:
         return
 
     def filter(self, pod: int, nodes: IntArray) -> FilterResult:
-        """Reject nodes that lack something; all that is lacking is told."""
+        """Reject nodes that lack resources; every lacking resource is reported."""
         return self.filter_usage(pod, nodes, self._state.running[nodes], self._state.requested[:, nodes])
 
     def filter_usage(self, pod: int, nodes: IntArray, running: Amounts, requested: Amounts) -> FilterResult:
-        """The same for nodes that run so many pods, int64[node], with such requests, int64[resource, node]."""
+        """Filter nodes with these pod counts, int64[node], and requests, int64[resource, node]."""
         wanted = self._wanted(pod)
         crowded = running >= self._nodes.allocatable[PODS, nodes]
         allocatable = self._nodes.allocatable[wanted.rows, nodes]
@@ -180,7 +180,7 @@ class NodeResourcesFit:
         return scores
 
     def room(self, pod: int, node: int, running: int, requested: IntArray) -> ResourceRoom:
-        """What one node that runs so many pods has left, of the resources that the pod requests."""
+        """What a node with ``count`` pods has left of the resources that the pod requests."""
         rows: list[int] = self._wanted(pod).rows.ravel().tolist()
         return ResourceRoom(self._state, rows, pod, node, (running, requested))
 

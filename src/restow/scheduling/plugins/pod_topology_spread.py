@@ -303,7 +303,7 @@ def _required(terms: SpreadTerms) -> tuple[str, ...]:
 
 
 def _size(constraint: ScoredConstraint, scored: BoolArray, number: int) -> int:
-    """How many domains the scored nodes have, of which there are so many."""
+    """How many domains the ``number`` scored nodes have."""
     if constraint.domain is None:
         return number
     return int(np.count_nonzero(np.bincount(constraint.domain if number == len(scored) else constraint.domain[scored])))

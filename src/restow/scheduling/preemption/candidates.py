@@ -93,7 +93,7 @@ class KnownCandidates:
 
 
 # When some nodes change, those among the best that have not changed are as good as one another; comparing one of them
-# with what is new tells the best of all. Only where none is left everything is compared anew.
+# with what is new gives the best of all. Only if none is left, everything is compared again.
 class RankedCandidates:
     """The candidates among all nodes of one cluster; before ``replace`` there are none.
 

@@ -1,8 +1,8 @@
-"""Dry runs of preemption: which pods a node would have to let go for another one.
+"""Dry runs of preemption: which pods a node would have to evict for another one.
 
-A node is tried out without any of its potential victims; where the pod fits then, they come back one by one, and those
-that do not fit beside it are the victims. What they take of the node is arithmetic. Only *affecting pods*, which some
-other plugin looks at, really leave the state and come back; most nodes have none, and those are tried out all at once.
+A node is tried out without any of its potential victims; if the pod fits then, they return one by one, and those that
+do not fit next to it are the victims. What they take of the node is arithmetic. Only *affecting pods*, which some other
+plugin looks at, really leave the state and come back; most nodes have none, and those are tried out all at once.
 Source: SelectVictimsOnNode, Kubernetes 1.36.
 """
 
@@ -126,7 +126,7 @@ class NodeTrial:
     def __init__(self, state: ClusterState, node: int, room: Room | None, passes: Callable[[], bool]) -> None:
         self._state = state
         self._node = node
-        #: None where the state alone tells whether there is room.
+        #: None if the state alone shows whether there is room.
         self._room = room
         #: Whether the pod passes with the affecting pods that are there.
         self._passes = passes

@@ -1,8 +1,8 @@
 """Dry runs of preemption where nothing but resources is at stake: kept by node, for all pods of one size and priority.
 
-What a node would have to let go depends on that node alone then. So the nodes are tried out once, all together and in
-arithmetic, and again only where a pod or a nomination came or went. Few nodes are tried out one by one: numbers are
-cheaper there than arrays. Why the others are no candidates is asked only where no node is one.
+The victims on a node then depend on that node alone. So the nodes are tried out once, all together and in arithmetic,
+and again only where a pod or a nomination came or went. Few nodes are tried out one by one: numbers are cheaper there
+than arrays. Why the others are no candidates is asked only where no node is one.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ Size = tuple[int, int]
 
 #: How the trial of a node without potential victims ends; others end with a category.
 _NO_VICTIMS = -2
-#: With more candidates than this, those of the past among them, everything begins anew.
+#: With more candidates than this, including past ones, the cache is rebuilt.
 _CAPACITY = 500_000
-#: For so many sizes of pods the trials are kept.
+#: Trials are kept for this many sizes of pods.
 _SIZES = 64
-#: So many nodes are tried out one by one.
+#: Up to this many nodes are tried out one by one.
 _FEW = 8
 
 

@@ -26,7 +26,7 @@ from restow.scheduling.preemption.candidates import NO_CANDIDATES, Candidates, s
 
 _BUDGET: Final = "PodDisruptionBudget"
 _NO_NODES: Final[IntArray] = np.zeros(0, dtype=np.int64)
-#: The pods of so many nodes are looked up node by node.
+#: On up to this many nodes, pods are looked up node by node.
 _FEW = 64
 
 #: How many pods run on some nodes, int64[node], and what they request, int64[resource, node].
@@ -122,7 +122,7 @@ class VictimBudgets:
                 yield each
 
     def _meet_groups(self) -> None:
-        """Find the budgets of groups that have come."""
+        """Find the budgets of new groups."""
         labels, known = self._context.labels, self._known_groups
         self._known_groups = len(labels.groups)
         if known == self._known_groups:
@@ -148,7 +148,7 @@ class VictimSearch:
         self._followers: list[Callable[[IntArray], object]] = []
 
     def follow(self, follower: Callable[[IntArray], object]) -> None:
-        """Have somebody told, whenever budgets have changed, on which nodes other potential victims violate them."""
+        """Call ``follower`` after budgets changed, with the nodes where other potential victims violate them."""
         self._followers.append(follower)
 
     def catch_up(self) -> None:
@@ -217,7 +217,7 @@ def _said(budget: PodDisruptionBudget) -> tuple[int, Mapping[str, object]]:
     return budget.status.disruptions_allowed, budget.status.disrupted_pods or {}
 
 
-# All potential victims leave, and in each turn one of each node comes back if the pod still fits beside it. Source:
+# All potential victims leave, and in each turn one of each node returns if the pod still fits next to it. Source:
 # SelectVictimsOnNode, Kubernetes 1.36.
 def without(state: ClusterState, potential: PotentialVictims, usage: Usage) -> Usage:
     """The usage of the nodes without their potential victims; ``usage`` is used up."""

@@ -76,7 +76,7 @@ class QueueingRules:
         return self._profiles.get(pod.scheduler, _NO_RULES)
 
 
-#: Of pods that name no profile: whatever rejected them, anything may help.
+#: Rules of pods that name no profile: any event may help them.
 _NO_RULES = ProfileRules()
 
 

@@ -1,17 +1,17 @@
 """The scheduling queue: which pod is tried next.
 
 A pod is in one place. *Active* pods are tried in order of priority, then of how long they have waited. A pod that was
-rejected becomes *unschedulable* until an event comes that one of the plugins that rejected it can hope for; from there it
-goes back to the active ones, by way of *backoff* while its wait lasts. Where an attempt ends in an error it goes to backoff
-at once. When no pod is active, one in backoff is tried early, unless it waits because of an error. Who has been unschedulable
-for five minutes is tried again whatever has happened.
+rejected becomes *unschedulable* until an event that one of the plugins that rejected it is registered for; then it
+returns to the active ones, by way of *backoff* while its wait lasts. After an attempt that ends in an error it goes to
+backoff at once. When no pod is active, one in backoff is tried early, unless it waits because of an error. A pod that
+was unschedulable for five minutes is tried again without any event.
 
-There is no I/O and no clock: ``now`` is an argument, in seconds of any clock that does not go back; waits end at its whole
-seconds. What is due by then is done before anything else. Source: PriorityQueue, Kubernetes 1.36.
+There is no I/O and no clock: ``now`` is an argument, in seconds of any clock that does not go back; waits end at its
+whole seconds. What is due by then is done before anything else. Source: PriorityQueue, Kubernetes 1.36.
 
-A pod that ``pop`` returns is in flight: what happens from then on is remembered for it, until ``requeue`` puts it back after
-an attempt that failed, ``done`` says that it is being bound (it may still be put back), or ``delete`` that it has a node or
-is gone.
+A pod that ``pop`` returns is in flight: what happens from then on is remembered for it, until ``requeue`` puts it back
+after an attempt that failed, ``done`` says that it is being bound (it may still be put back), or ``delete`` that it has
+a node or is gone.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ class SchedulingQueue:
         return self._settings.backoff.ends(queued.since, queued.failures)
 
     def due(self, key: str) -> float | None:
-        """When a pod of the queue is active again whatever happens; None where it is, is in flight, or waits for its gate."""
+        """When a queued pod becomes active at the latest; None if it is active, in flight or gated."""
         match self.place(key):
             case QueuePlace.BACKOFF:
                 ends = self.backoff_ends(key)
@@ -212,7 +212,7 @@ class SchedulingQueue:
         self._in_flight.note(event)
 
     def activate(self, key: str, now: float) -> None:
-        """Have a pod tried again at once, whatever it waits for, unless a plugin does not let it."""
+        """Try a pod again at once, without any event, unless a plugin gates it."""
         self._advance(now)
         queued = self._pods.get(key)
         if queued is None:

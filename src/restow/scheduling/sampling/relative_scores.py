@@ -1,9 +1,9 @@
 """Scores that depend on the other feasible nodes, for schedulers that look at only some of those.
 
-Nodes stand in the order in which they are visited, and are scored in every window of so many of them. Windows that have
-the same *scale* (the extremes by which raw scores are normalised, for instance) score a node alike, and nodes of the same
-*kind* (the same raw score, for instance) score alike in each window. Scales and kinds are few where windows and nodes
-are many.
+Nodes stand in the order in which they are visited, and are scored in every window of a fixed size. Windows that have
+the same *scale* (the extremes by which raw scores are normalised, for instance) score a node alike, and nodes of the
+same *kind* (the same raw score, for instance) score alike in each window. Scales and kinds are few where windows and
+nodes are many.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Windows: what every run of so many consecutive entries of an array has in common.
+"""Windows: what every run of ``size`` consecutive entries of an array has in common.
 
-Most functions take an array of n entries and the size of a window, from 1 to n, and return an entry for each of the
-n - size + 1 windows. None of them loops over windows. Narrow integers take less time.
+Most functions take an array of n entries and the size of a window, from 1 to n, and return an entry for each of the n -
+size + 1 windows. None of them loops over windows. Narrow integers take less time.
 """
 
 from __future__ import annotations
@@ -132,10 +132,10 @@ def stretches(found: IntArray, size: int) -> Iterator[tuple[IntArray, slice]]:
 
 
 def _everywhere(values: IntArray, size: int) -> bool:
-    """Whether it is plain that each window has all of the values, which are less than 63.
+    """Whether each window plainly has all of the values, which are less than 63.
 
-    A window has a whole block of half its size, wherever it begins. If all blocks have the same values, and those are
-    all that there are, so has every window.
+    A window has a whole block of half its size, at any start. If all blocks have the same values, and there are no
+    others, every window has them too.
     """
     half = (size + 1) // 2
     bits = _BIT[values]

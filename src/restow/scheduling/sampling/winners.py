@@ -47,9 +47,9 @@ _ZONE = ("failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone"
 
 
 def feasible_to_find(nodes: int, percentage: int = 0) -> int:
-    """After how many feasible nodes of so many the search ends.
+    """After how many feasible nodes the search ends, out of ``nodes``.
 
-    ``percentage`` is percentageOfNodesToScore; 0 is the default, a share that falls as clusters grow.
+    ``percentage`` is ``percentageOfNodesToScore``; 0 is the default, a share that falls as clusters grow.
     """
     if nodes < _LEAST:
         return nodes

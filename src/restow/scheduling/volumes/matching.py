@@ -96,7 +96,7 @@ class Provisioning:
         return known
 
     def has_room(self, claim: PersistentVolumeClaim) -> BoolArray:
-        """Where storage is left for the claim, bool[node]; everywhere, if its driver does not tell."""
+        """Where storage is left for the claim, bool[node]; everywhere if its driver does not report it."""
         storage_class = self._storage.storage_class(class_of_claim(claim))
         if storage_class is None or not self._tells_capacity(storage_class.provisioner) or not _says_size(claim):
             return np.ones(len(self._nodes), dtype=bool)
@@ -245,6 +245,6 @@ def _is_enough(capacity: CSIStorageCapacity, claim: PersistentVolumeClaim) -> bo
 
 
 def size_limit(capacity: CSIStorageCapacity) -> int | None:
-    """How many bytes a volume can have that is made of it; None where it does not say."""
+    """The largest volume in bytes that this capacity has room for; None if it does not say."""
     limit = capacity.capacity if capacity.maximum_volume_size is None else capacity.maximum_volume_size
     return None if limit is None else parse_quantity(limit).value()

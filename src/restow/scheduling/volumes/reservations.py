@@ -45,7 +45,7 @@ class Reservations:
     def __init__(self, state: ClusterState, reserve: Callable[[int, int], Reservation | None]) -> None:
         self._reserve = reserve
         self._by_pod: dict[int, Reservation] = {}
-        #: What each pod had whenever it left, the last time last.
+        #: What each pod had each time it left, latest last.
         self._given_up: dict[int, list[Reservation | None]] = defaultdict(list)
         self._count = 0
         #: Counts the changes of what is reserved.

@@ -89,7 +89,7 @@ class Carriers:
 
 
 class CarriedTerms:
-    """Terms of existing pods by whom they mean."""
+    """Terms of existing pods, indexed by the pods that they select."""
 
     def __init__(self, context: Context, carried: Sequence[CarriedTerm]) -> None:
         self._pods = context.state.cluster.pods
@@ -165,8 +165,8 @@ def compile_terms(rules: PlacementRules, namespace: str) -> PodTerms:
 def incoming_namespaces(term: AffinityTerm, known: Mapping[str, Mapping[str, str]]) -> frozenset[str] | None:
     """The namespaces that the term of an incoming pod means, given the labels of the known ones; None for all.
 
-    Upstream turns the namespace selector into names, but keeps the selector and goes on asking it about a namespace
-    without labels: one that only excludes (NotIn, DoesNotExist) therefore means every namespace.
+    Upstream turns the namespace selector into names, but keeps the selector and still matches it against empty labels:
+    one that only excludes (NotIn, DoesNotExist) therefore means every namespace.
     """
     if term.namespace_selector.matches({}):
         return None

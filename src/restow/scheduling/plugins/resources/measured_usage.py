@@ -1,8 +1,7 @@
 """What nodes are measured to use: mean and standard deviation over the last minutes of what is watched or stored.
 
-The history of the cluster ends with its newest sample, and a window reaches back from there: it is judged as it was
-then, whenever that is. A node without samples in the window uses what its metrics (metrics.k8s.io) say, of which nobody
-knows how they vary.
+The history of the cluster ends with its newest sample, and a window reaches back from there: usage is judged as of that
+time. A node without samples in the window uses what its metrics (metrics.k8s.io) say, with unknown variation.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _NANO = {CPU: NANO_PER_MILLI, MEMORY: NANO_PER_UNIT}
 
 @dataclass(slots=True, frozen=True, eq=False)
 class NodeUsage:
-    """Of each node, in rows as ``MEASURED``: amounts, not-a-number where nobody knows."""
+    """Amounts of each node, in rows as ``MEASURED``; not-a-number where unknown."""
 
     mean: npt.NDArray[np.float64]
     #: 0 where it is not known how usage varies.
@@ -40,7 +39,7 @@ class NodeUsage:
 
 
 def measured_usage(cluster: Cluster, window: int) -> NodeUsage:
-    """What is watched now, or else what the input says, the history of so many seconds first."""
+    """What is watched now; else the history of the last ``window`` seconds, then the metrics in the input."""
     recent = recent_usage(cluster)
     if recent is not None:
         return NodeUsage(*recent.figures(cluster.nodes.names, window), recent.end)

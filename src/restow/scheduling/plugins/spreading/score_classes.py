@@ -1,8 +1,8 @@
-"""The kinds of nodes that soft spread constraints tell apart, and what they give each kind.
+"""The kinds of nodes that soft spread constraints distinguish, and the score of each kind.
 
 To a constraint a node is its domain and the matching pods there. Zones are few and most nodes have none of the pods, so
-thousands of nodes are a dozen kinds, and workloads alike have the same ones. Scores follow from which kinds are scored:
-they are worked out once for each set of kinds and remembered, and a set is a number with a bit for each kind.
+thousands of nodes are a dozen kinds, and similar workloads share them. Scores depend on which kinds are scored: they
+are computed once for each set of kinds and remembered; a set is a number with a bit for each kind.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from restow.scheduling.sampling.windows import Integers, WindowRuns
 _MOST = windows.MOST_VALUES
 #: Constraints that are remembered with what they find...
 _CAPACITY = 512
-#: ...and of each so many sets of kinds.
+#: ...and this many sets of kinds for each.
 _SETS = 64
 
 
@@ -41,8 +41,8 @@ class ConstraintCounts(NamedTuple):
     domain: IntArray | None
 
 
-#: All that scores depend on but the nodes: of each constraint its skew, the number of values that tell nodes apart, and
-#: the pods of each domain.
+#: All that scores depend on except the nodes: of each constraint its skew, the number of distinct node values, and the
+#: pods of each domain.
 _Signature = tuple[tuple[int, int, bytes | None], ...]
 
 
@@ -100,7 +100,7 @@ class KindScores:
         self._windows: LruCache[tuple[int, tuple[int, ...]], tuple[Scores, IntArray]] = LruCache(_SETS)
 
     def of(self, number: int, present: int) -> Scores:
-        """0..100 for each kind, int16[kind], if so many nodes of these kinds are scored."""
+        """0..100 for each kind, int16[kind], if ``count`` nodes of these kinds are scored."""
         known = self._known.get((number, present))
         if known is None:
             known = self._scores(number, (self.bits & present) != 0)
