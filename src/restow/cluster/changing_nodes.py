@@ -1,9 +1,8 @@
 """Nodes that come, change and go in a ``ClusterState``.
 
-The index of a node is its place in the order of names, so a node that comes or goes moves those after it by one: that
-costs a pass over a few arrays of nodes and of pods, and whoever keeps what follows from nodes makes it anew. A node that
-changes costs its own row. Pods that name a node that is not there are on none, whether it has gone or has not come yet,
-and are on it as soon as it is there.
+The index of a node is its place in the order of names, so a node that comes or goes shifts those after it by one: that
+costs a pass over a few arrays of nodes and of pods, and whatever was derived from nodes is rebuilt. A node that changes
+costs its own row. Pods that name a missing node are on none, and are on it as soon as it comes.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from restow.cluster.pods import NO_POD, PENDING
 from restow.cluster.request_vectors import request_vectors_of
 from restow.cluster.snapshot import Cluster
 
-#: So many changes are looked through one by one.
+#: Up to this many changes are searched one by one.
 _FEW = 64
 
 
@@ -80,14 +79,14 @@ class ChangingNodes(ABC):
         self._take_out(node)
 
     def dismiss_followers(self) -> None:
-        """Tell nobody any more of those who follow the state so far: what they keep is of no use from now on."""
+        """Drop all subscribers so far: what they keep is invalid from now on."""
         self.before_rewriting.clear()
         self.cluster.nodes.dismiss_followers()
 
     def changed_nodes(self, since: int) -> IntArray:
-        """The nodes that changed, or where pods have come or gone, in all changes but the first ``since``, in order.
+        """The nodes that changed, or where pods came or went, in all changes but the first ``since``, in order.
 
-        A pod that begins to terminate keeps its place. Whoever else asks for the same gets the same.
+        A pod that begins to terminate keeps its place. Equal questions share one answer.
         """
         question = since, len(self.changes)
         if self._changed[0] != question:

@@ -1,8 +1,8 @@
 """Labels as selectors see them: a label whose key no selector mentions makes no difference to any rule.
 
 Some labels differ from pod to pod: the name of a StatefulSet's pod, the index of a Job's. Without them replicas are
-alike. Pods that come may bring selectors of their own, so more keys may be mentioned as time goes on; what has been told
-apart by then stays apart.
+alike. New pods may bring selectors of their own, so more keys may be mentioned later; pods that were distinct by then
+stay distinct.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ class Aspect(enum.Flag):
     IDENTITY = enum.auto()
     #: Where it is or wants to be.
     PLACE = enum.auto()
-    #: What has become of it.
+    #: Its history.
     HISTORY = enum.auto()
     #: What it takes of the node where it was observed.
     HOLDINGS = enum.auto()
@@ -50,7 +50,7 @@ class Aspect(enum.Flag):
     #: Its constraints, or what stands behind a pod without any.
     SPREADING = enum.auto()
     IMAGES = enum.auto()
-    #: Whom it may preempt.
+    #: Which pods it may preempt.
     PREEMPTION = enum.auto()
     #: Which scheduler places it.
     SCHEDULER = enum.auto()

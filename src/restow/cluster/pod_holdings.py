@@ -1,7 +1,7 @@
-"""What a pod holds on its node while it is resized in place: not only what its spec wants.
+"""What a pod holds on its node during an in-place resize, which may exceed its spec.
 
-A container keeps what it has until a smaller wish is fulfilled, and a larger wish counts from the start, so it holds the
-largest of what it wants, what it has (``status``: ``resources``) and what it was promised (``allocatedResources``). A wish
+A container keeps what it has until it is shrunk, and a larger request counts from the start: so it holds the largest of
+what it requests, what it has (``status``: ``resources``) and what it was promised (``allocatedResources``). A request
 that the node can never fulfil does not count. Source: PodRequests with statuses, as NodeInfo uses it, Kubernetes 1.36.
 """
 

@@ -181,7 +181,7 @@ def _defaults_on_node(parts: RequestParts, requests: Mapping[str, Quantity]) -> 
 
 
 def decode_requirements(raw: bytes, path: str) -> ResourceRequirements:
-    """``resources`` of whatever is at a path."""
+    """The ``resources`` at a path."""
     found = _decode(raw, ResourceRequirements, ResourceRequirements(), f"{path}.resources")
     _check_quantities(found.requests or {}, f"{path}.resources.requests")
     _check_quantities(found.limits or {}, f"{path}.resources.limits")

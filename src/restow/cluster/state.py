@@ -71,9 +71,9 @@ class ClusterState(ChangingNodes):
         self.terminating: BoolArray = pods.has(Flag.TERMINATING)
         #: Every change of a node, oldest first; a cache remembers how far it has read.
         self.changes: list[NodeChange] = []
-        #: Every pod that began or ceased to exist, oldest first, wherever it is.
+        #: Every pod that began or ceased to exist, oldest first, on any node.
         self.births: list[int] = []
-        #: Called before the row of a pod is written, or the place of a node is another, that ``changes`` may tell of.
+        #: Called before the row of a pod is written, or the place of a node changes, that ``changes`` may mention.
         self.before_rewriting: list[Callable[[], object]] = []
         self._vectors = request_vectors_of(cluster)
         #: Whether pods that are being resized hold what kube-scheduler has them hold, else what they request.
@@ -101,7 +101,7 @@ class ClusterState(ChangingNodes):
         return pods[self.holds[pods]]
 
     def all_pods_on(self, node: int) -> IntArray:
-        """The pods on a node whatever their phase, in canonical order."""
+        """The pods on a node in any phase, in canonical order."""
         residents, settled = self._residents.on(node, self.exists, self.node)
         # Where rows are used again, those that were there at first need not be in order.
         return residents if settled and self._order is None else self.cluster.pods.in_order(residents)
@@ -112,7 +112,7 @@ class ClusterState(ChangingNodes):
         return vector
 
     def held_by(self, pod: int) -> npt.NDArray[np.int64]:
-        """What a pod takes of the node that it is on; the same but for pods that are being resized."""
+        """What a pod takes of its node; differs from its requests only during a resize."""
         vector: npt.NDArray[np.int64] = self._vectors[self.held[pod]]
         return vector
 
@@ -136,7 +136,7 @@ class ClusterState(ChangingNodes):
         return self._owner_counts().siblings(pods)
 
     def reserve(self, replaces: int, changed: PodRow, claims: Iterable[tuple[Key, PersistentVolumeClaim]] = ()) -> int:
-        """A row for the replacement of a pod, which is like it but for some columns; it does not exist until it is placed.
+        """A row for the replacement of a pod, a copy except for some columns; it does not exist until it is placed.
 
         Like its row, the claims that come with it stay when changes are undone.
         """
@@ -144,7 +144,7 @@ class ClusterState(ChangingNodes):
             self._others.replace("PersistentVolumeClaim", key, claim)
         pods = self.cluster.pods
         changed |= {"replaces": replaces, "replaced_by": NO_POD, "rank": pods.rank[replaces] + 1}
-        # A row of its own: whoever takes back that a pod is gone finds its row again.
+        # A row of its own: undoing the removal of a pod finds its row again.
         pod = pods.append_like(replaces, changed)
         pods.replaced_by[replaces] = pod
         self._admit(pod)
@@ -181,7 +181,7 @@ class ClusterState(ChangingNodes):
         self._journal.append(ObjectEdit(kind, key, self._others.replace(kind, key, changed)))
 
     def version(self, kind: str) -> int:
-        """Another number whenever objects of a kind other than Node and Pod may be others than before."""
+        """Changes each time objects of a kind other than Node and Pod may have changed."""
         return self._others.version(kind)
 
     def remove(self, pod: int) -> None:

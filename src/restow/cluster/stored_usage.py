@@ -78,8 +78,8 @@ def _metrics(node: str, samples: Mapping[str, UsageSample]) -> StoredMetrics:
     return StoredMetrics(ObjectMeta(name=node), usage, format_time(measured * SECOND))
 
 
-# A series that is of no query, as those of CSV, stands for any. Each step of the history before counts as one cycle,
-# so that what has to last for several cycles can be told.
+# A series that is of no query, as those of CSV, stands for any. Each step of the history before counts as one cycle, so
+# that a condition over several cycles can be judged.
 def stored_results(
     cluster: Cluster, queries: Iterable[UsageQuery], now: int, cycles: int = 1, *, source: str
 ) -> dict[UsageQuery, QueryResult]:

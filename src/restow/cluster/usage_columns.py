@@ -63,7 +63,7 @@ def unpacked(wire: UsageSeries) -> SampleSeries:
 
 
 def rounded(series: SampleSeries) -> SampleSeries:
-    """The same with values to a thousandth of the largest one, so that it packs into fewer bytes."""
+    """Round values to a thousandth of the largest one, so that the series packs into fewer bytes."""
     largest = int(series.values.max(initial=0))
     unit = 1 << max(largest.bit_length() - _BITS - 1, 0)
     nearest = series.values // unit + (series.values % unit > unit // 2)

@@ -1,8 +1,8 @@
 """What nodes used over time: for each node and resource a series of samples, and figures of a window of it.
 
-Times are whole seconds since the epoch, values whole milli-CPUs or bytes, as ``cluster.amounts`` has them. A window is so
-many seconds up to and including ``now``, without the second in which it begins, as a range of Prometheus. Samples
-after ``now`` do not exist yet. A figure is None where the window has no sample: nobody knows, and that is not zero.
+Times are whole seconds since the epoch, values whole milli-CPUs or bytes, as ``cluster.amounts`` has them. A window is
+a number of seconds up to and including ``now``, without the second in which it begins, as a range of Prometheus.
+Samples after ``now`` do not exist yet. A figure is None if the window has no sample: unknown is not zero.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class UsageHistory:
     nodes: Mapping[str, Mapping[str, SampleSeries]] = field(default_factory=dict)
 
     def series(self, node: str, resource: str) -> SampleSeries | None:
-        """Return what a node used of a resource; None where nobody has measured that."""
+        """Return what a node used of a resource; None if it was not measured."""
         return self.nodes.get(node, {}).get(resource)
 
 

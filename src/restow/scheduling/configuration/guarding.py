@@ -70,7 +70,7 @@ def guarded(declaration: SchedulerPlugin, context: Context, args: Any) -> Guarde
 
 
 def guarded_post_filter(declaration: SchedulerPlugin, handle: Handle, args: Any) -> GuardedPostFilter:
-    """The same for what runs at postFilter."""
+    """Guard a plugin that runs at postFilter."""
     assert declaration.make_post_filter is not None, "a plugin at postFilter can be made"
     make = partial(declaration.make_post_filter, handle, args)
     try:
@@ -180,7 +180,7 @@ class Guarded:
         return scores
 
     def relative(self, pod: int, nodes: IntArray) -> RelativeScores | None:
-        """The same for windows of the nodes; None where it does not normalise. CycleError where it fails."""
+        """Scores in windows of the nodes; None if it does not normalise. CycleError if it fails."""
         if not self._normalises:
             return None
         try:

@@ -70,7 +70,7 @@ def load_scheduler_configuration(text: bytes, name: str) -> SchedulerConfigurati
 
 
 def _without_tokens(value: Any) -> Any:
-    """The same data without the tokens of metric providers: what a plan shows of the file is for many eyes."""
+    """Remove the tokens of metric providers, because plans show the file."""
     if isinstance(value, dict):
         return {key: _without_tokens(each) for key, each in value.items() if key != "token"}
     return [_without_tokens(each) for each in value] if isinstance(value, list) else value

@@ -61,7 +61,7 @@ class PreFilterPart:
         self._plugin = plugin
 
     def applies_to(self, pod: int) -> bool:
-        """The same as the plugin's own answer."""
+        """The plugin's own answer."""
         return self._plugin.applies_to(pod)
 
     def prefilter(self, pod: int) -> PreFiltered:
@@ -89,7 +89,7 @@ class FilterPart:
         self._lenient = lenient
 
     def applies_to(self, pod: int) -> bool:
-        """The same as the plugin's own answer; every pod if its preFilter does not run."""
+        """The plugin's own answer; true for every pod if its preFilter does not run."""
         return not self._prepared or self._plugin.applies_to(pod)
 
     def prefilter(self, pod: int) -> PreFiltered:

@@ -38,7 +38,7 @@ class LocalVerdicts(Protocol):
         ...
 
     def at(self, pod: int, nodes: IntArray) -> Categories:
-        """The same of some nodes."""
+        """The categories of some nodes."""
         ...
 
 

@@ -51,7 +51,7 @@ class Watched(Protocol):
 
 
 class WatchedCluster(Watched, Protocol):
-    """The same, where nodes come and go."""
+    """A watched cluster where nodes come and go."""
 
     @property
     def cluster(self) -> Cluster:

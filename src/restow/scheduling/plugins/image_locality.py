@@ -59,7 +59,7 @@ class ImageLocality:
         return scores if isinstance(scores, int) else scores[nodes]
 
     def score_all(self, pod: int, _feasible: BoolArray) -> Scores | int:
-        """The same for all nodes."""
+        """The scores of all nodes."""
         return self._everywhere(pod)
 
     def signature(self, pod: int) -> Hashable:

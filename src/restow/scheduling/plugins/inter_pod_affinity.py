@@ -173,7 +173,7 @@ class InterPodAffinity:
         return 0 if lowest == highest else _normalised(some, lowest, highest)
 
     def score_all(self, pod: int, feasible: BoolArray) -> Scores | int | None:
-        """The same for all nodes."""
+        """The scores of all nodes."""
         raw = self._raw(pod)
         if raw is None:
             return None
@@ -181,7 +181,7 @@ class InterPodAffinity:
         return 0 if lowest == highest else _normalised(raw, lowest, highest)
 
     def relative(self, pod: int, nodes: IntArray) -> RelativeScores | None:
-        """The same for windows of the nodes."""
+        """The scores in windows of the nodes."""
         raw = self._raw(pod)
         return None if raw is None else Ranged.of(raw[nodes], _normalised)
 

@@ -103,7 +103,7 @@ class LoadVariationRiskBalancing:
         return self._scores.at(int(self._state.cluster.pods.resources[pod]), nodes)
 
     def score_all(self, pod: int, _feasible: BoolArray) -> Scores:
-        """The same for all nodes."""
+        """The scores of all nodes."""
         return self._scores.of(int(self._state.cluster.pods.resources[pod]))
 
     def signature(self, pod: int) -> Hashable:

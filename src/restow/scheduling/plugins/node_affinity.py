@@ -140,7 +140,7 @@ class NodeAffinity:
         return scaled(some, int(some.max()))
 
     def score_all(self, pod: int, feasible: BoolArray) -> Scores | None:
-        """The same for all nodes."""
+        """The scores of all nodes."""
         weights = self._scored(pod)
         if weights is None:
             return None
@@ -152,7 +152,7 @@ class NodeAffinity:
         return known
 
     def relative(self, pod: int, nodes: IntArray) -> RelativeScores | None:
-        """The same for windows of the nodes."""
+        """The scores in windows of the nodes."""
         weights = self._preferred(pod)
         return None if weights is None else Peaked.of(weights[nodes], scaled)
 

@@ -175,7 +175,7 @@ class NodeResourcesFit:
         return scores
 
     def score_all(self, pod: int, _feasible: BoolArray) -> Scores:
-        """The same for all nodes."""
+        """The scores of all nodes."""
         scores: Scores = self._scores.of(int(self._state.cluster.pods.resources[pod]))
         return scores
 

@@ -176,7 +176,7 @@ class PodTopologySpread:
         return among(self, pod, nodes, len(self._nodes))
 
     def score_all(self, pod: int, feasible: BoolArray) -> Scores | int | None:
-        """The same for all nodes."""
+        """The scores of all nodes."""
         terms = self._compiler.terms(pod)
         if terms.soft_problem is not None:
             raise CycleError(f"{_SOFT_ERROR}obtaining pod's soft topology spread constraints: {terms.soft_problem}")
@@ -198,7 +198,7 @@ class PodTopologySpread:
         return scores if labelled.all() else scores * labelled
 
     def relative(self, pod: int, nodes: IntArray) -> RelativeScores | None:
-        """The same for windows of the nodes."""
+        """The scores in windows of the nodes."""
         terms = self._compiler.terms(pod)
         if not terms.soft:
             return None

@@ -84,7 +84,7 @@ class TaintToleration:
         return MAX_SCORE if self._unwelcoming(pod) is None else among(self, pod, nodes, len(self._nodes))
 
     def score_all(self, pod: int, feasible: BoolArray) -> Scores | int:
-        """The same for all nodes."""
+        """The scores of all nodes."""
         raw = self._unwelcoming(pod)
         if raw is None:
             return MAX_SCORE
@@ -96,7 +96,7 @@ class TaintToleration:
         return known
 
     def relative(self, pod: int, nodes: IntArray) -> RelativeScores | None:
-        """The same for windows of the nodes."""
+        """The scores in windows of the nodes."""
         raw = self._unwelcoming(pod)
         return None if raw is None else Peaked.of(raw[nodes], partial(scaled, reverse=True))
 

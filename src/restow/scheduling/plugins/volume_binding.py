@@ -236,7 +236,7 @@ class VolumeBinding:
         return match_claims(claims, offer, len(self._nodes))
 
     def _reached_when_bound(self, volume: PersistentVolume) -> BoolArray:
-        """The same; nodes where a CSI driver took a built-in one over see a volume as the CSI driver's."""
+        """The nodes that reach a bound volume, counting built-in drivers that a CSI driver replaced."""
         reached, migrated = self._reached(volume), self._migration.of(volume)
         return reached if migrated is None else np.where(migrated[0], self._admitted(migrated[1]), reached)
 

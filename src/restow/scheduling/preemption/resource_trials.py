@@ -139,7 +139,7 @@ class ResourceTrials:
         return victims
 
     def _try_out_all(self, size: Size, potential: PotentialVictims) -> BoolArray:
-        """The same, all nodes at once."""
+        """Try out all nodes at once."""
         plugin, pod = self._sample[size]
         usage = without(self._state, potential, self._kept_nodes.with_nominated(size[0], potential.nodes))
         return reprieved(self._state, plugin, pod, potential, usage)

@@ -60,7 +60,7 @@ class QueuedPod:
         return -self.pod.priority, self.since, self.number
 
     def failed(self, rejected_by: frozenset[str], now: float) -> QueuedPod:
-        """The same after an attempt that ended with these rejections, or, without any, in an error."""
+        """The pod after an attempt that ended with these rejections or, without any, in an error."""
         return replace(
             self,
             since=now,

@@ -61,7 +61,7 @@ class LandingOdds:
         return LandingOdds(nodes, lambda: (np.zeros(len(nodes)), 1.0), is_known=False)
 
     def as_far_as_known(self, nodes: IntArray) -> LandingOdds:
-        """The same where something is missing that scores depend on, so that any of more nodes could win."""
+        """The odds when data that scores depend on is missing, so that any of more nodes could win."""
 
         def estimate() -> Estimate:
             probability, missed = self._estimated

@@ -80,7 +80,7 @@ def unions(values: Integers, size: int) -> tuple[tuple[int, ...], WindowRuns]:
 
 
 def narrow(values: Integers) -> Integers:
-    """The same integers in less space, with room to add as many others, where they are small enough for that."""
+    """Store small integers in less space, with room to add as many others."""
     most = max(-int(values.min(initial=0)), int(values.max(initial=0)))
     return values.astype(next((narrower for bound, narrower in _NARROW if most < bound), values.dtype))
 

@@ -67,7 +67,7 @@ class SpreadScoreClasses:
         return self.scores.of(number, int(np.bitwise_or.reduce(self._bits * scored)))[self.of_node]
 
     def relative(self, nodes: IntArray) -> RelativeKinds | None:
-        """The same for windows of some nodes; None where all of those are alike to all constraints."""
+        """The scores in windows of some nodes; None if no constraint distinguishes those nodes."""
         bits = self._bits[nodes]
         if self.scores.alike(int(np.bitwise_or.reduce(bits))):
             return None

@@ -124,7 +124,7 @@ class ScoredConstraint:
         return raw
 
     def at(self, nodes: IntArray) -> ScoredConstraint:
-        """The same for some of the nodes."""
+        """The constraint on some of the nodes."""
         domain = None if self.domain is None else self.domain[nodes]
         return ScoredConstraint(self.max_skew, self.pods[nodes], self.labelled[nodes], domain)
 
@@ -172,7 +172,7 @@ def normalised(raw: Scores, lowest: int, highest: int) -> Scores:
 
 
 def _all_normalised(raw: Scores, lowest: Scores, highest: Scores) -> Scores:
-    """The same for several extremes, int64[extremes, 1], each with what it normalises, int64[extremes, node]."""
+    """Normalise int64[extremes, node] with the extremes of each row, int64[extremes, 1]."""
     return np.where(highest == 0, MAX_SCORE, MAX_SCORE * (highest + lowest - raw) // np.maximum(highest, 1))
 
 
