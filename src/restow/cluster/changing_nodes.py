@@ -1,8 +1,8 @@
 """Nodes that come, change and go in a ``ClusterState``.
 
 The index of a node is its place in the order of names, so a node that comes or goes shifts those after it by one: that
-costs a pass over a few arrays of nodes and of pods, and whatever was derived from nodes is rebuilt. A node that changes
-costs its own row. Pods that name a missing node are on none, and are on it as soon as it comes.
+costs a pass over a few arrays of nodes and of pods, and data derived from nodes is rebuilt. A node that changes costs
+its own row. Pods that name a missing node are on none, and are on it as soon as it comes.
 """
 
 from __future__ import annotations

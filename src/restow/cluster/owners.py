@@ -26,8 +26,8 @@ _ANY: Final = -1
 class OwnerCounts:
     """How many existing pods name each owner, kept up to date by notifications.
 
-    An owner is in the namespace of its pods, so a uid that a pod of another namespace names is another owner: whoever
-    may create pods may write any uid into them. Source: metadata.ownerReferences, Kubernetes 1.36.
+    An owner is in the namespace of its pods, so a uid that a pod of another namespace names is another owner: a user
+    who may create pods may write any uid into them. Source: metadata.ownerReferences, Kubernetes 1.36.
     """
 
     def __init__(self, pods: Pods, exists: BoolArray) -> None:

@@ -64,7 +64,7 @@ class Flag(enum.IntFlag):
 
 
 class PodOrigin(NamedTuple):
-    """How a pod was created, which shows how the next one may differ; no scheduler looks at it."""
+    """How a pod was created, which shows how the next one may differ; no scheduler reads it."""
 
     #: The names of its containers.
     containers: tuple[str, ...] = ()

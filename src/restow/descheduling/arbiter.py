@@ -70,7 +70,7 @@ class RefusedSuggestion(NamedTuple):
         return self.ref, self.purpose or self.pod
 
     def without(self, moved: Collection[int]) -> RefusedSuggestion:
-        """The same refusal without those of the other pods that have moved after all."""
+        """The refusal without other pods that moved after all."""
         left = tuple(each for each in self.others if each not in moved)
         return self if len(left) == len(self.others) else self._replace(others=left)
 
@@ -167,7 +167,7 @@ class Arbiter:
         purpose = asked.purpose if isinstance(asked, Proposal) else ""
         pods = [each.pod for each in suggestions]
         if not all(map(self._state.exists.item, pods)):
-            # Limits are asked before anybody notices that the pod is gone.
+            # Limits are asked before the pod is seen to be gone.
             limit = self._limits.refusal(self._state, pods[0])
             return limit[0] if limit else Verdict.REFUSED
         if self._groups is None or not self._groups.numbers(pods):

@@ -149,8 +149,8 @@ class DisruptionBudgets:
         return ready is None or ready.status == "True"
 
 
-# Whether an eviction counts as a failure depends on the Job (``workloads.jobs``). A plan may cause as many failures as a
-# Job still allows; a failure counts for ever.
+# Whether an eviction counts as a failure depends on the Job (``workloads.jobs``). A plan may cause as many failures as
+# a Job still allows; a failure never stops counting.
 @dataclass(slots=True, frozen=True)
 class JobFailures:
     """How many more failures the Jobs of a cluster allow, and how many a plan causes."""

@@ -1,7 +1,7 @@
 """DefaultEvictor: which pods may be evicted at all, and why the others may not.
 
 Most of Filter does not change while a plan is made and is one array (``descheduling.protections``). Two things do
-change with each eviction and are asked anew: how many replicas an owner still has (minReplicas), and whether a pod
+change with each eviction and are checked again: how many replicas an owner still has (minReplicas), and whether a pod
 fits somewhere else (nodeFit). Source: Descheduler 0.36, plugins/defaultevictor.
 """
 
@@ -73,7 +73,7 @@ class DefaultEvictor:
         #: The checks that no annotation of a pod overrides: opt-outs of namespaces, and what other controllers forbid.
         self._vetoes = vetoes
         self._checks = static_checks(args, threshold, state.cluster, labels, now)
-        #: The annotation that overrides every other check, whatever its value.
+        #: The annotation that overrides every other check, with any value.
         self._always = flagged(pods, Flag.EVICT)
         self._never = flagged(pods, Flag.PREFER_NO_EVICTION if args.no_eviction_policy == "Mandatory" else Flag(0))
         self._failing = PodColumn(pods, self._find_failing)
@@ -237,7 +237,7 @@ class DefaultEvictor:
 
 
 def _or_this(column: PodColumn[np.bool_], pod: int, rows: IntArray) -> BoolArray:
-    """The values of a column for some pods; true for ``pod``, whatever the column says."""
+    """The values of a column for some pods; true for ``pod`` in any case."""
     holds: BoolArray = column.of(rows) | (rows == pod)
     return holds
 

@@ -1,11 +1,11 @@
 """Which namespaces let their pods be evicted: an annotation on the namespace says so.
 
-``restow.dev/eviction: disabled`` keeps every pod of a namespace in place, whatever annotation the pod has: the owner of a
-namespace decides before the owner of a pod. ``enabled`` is what a policy with ``namespaces: annotated`` requires. Any other
-value is a mistake, and counts as ``disabled`` because its author wanted to set something.
+``restow.dev/eviction: disabled`` keeps every pod of a namespace in place, even against an annotation of the pod: the
+owner of a namespace decides before the owner of a pod. ``enabled`` is what a policy with ``namespaces: annotated``
+requires. Any other value is a mistake, and counts as ``disabled`` because its author wanted to set something.
 
-If a dump has no Namespaces, no annotation is known: then no namespace opts out, and whether one opts in is unknown. If an
-API server does not show them, some namespace may have opted out, so nothing may be evicted.
+If a dump has no Namespaces, no annotation is known: then no namespace opts out, and whether one opts in is unknown. If
+an API server does not show them, some namespace may have opted out, so nothing may be evicted.
 """
 
 from __future__ import annotations

@@ -132,7 +132,7 @@ class NodeFit:
 
     @cached_property
     def classes(self) -> PodGroups:
-        """The classes of pods that nodeFit does not tell apart, except for their anti-affinity."""
+        """The classes of pods that nodeFit does not distinguish, except for their anti-affinity."""
         return pod_classes(self._state.cluster, Aspect.NODE_FIT)
 
     @cached_property

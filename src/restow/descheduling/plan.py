@@ -38,7 +38,7 @@ class PodRef(Struct, frozen=True):
 
 
 class OwnerRef(Struct, frozen=True):
-    """The workload that a pod belongs to, as far up as the input tells (Deployment rather than ReplicaSet)."""
+    """The topmost workload of a pod that the input shows (Deployment rather than ReplicaSet)."""
 
     kind: str
     name: str
@@ -79,7 +79,7 @@ class Move(Struct, frozen=True, forbid_unknown_fields=True):
     in_vain: tuple[str, ...] = field(name="inVain", default=())
     #: How the replacement is brought to its target; null where the scheduler is left alone.
     steering: SteeringMode | None = None
-    #: How many nodes could win; more than are listed where there are more than 512.
+    #: How many nodes could win; at most 512 are listed.
     candidate_count: int = field(name="candidateCount", default=0)
     profile: str = ""
     plugin: str = ""

@@ -264,7 +264,7 @@ def placement_of(asked: Placement | None, policy: Policy) -> Placement:
 
 
 def policy_as_asked(policy: Policy, placement: Placement) -> Policy:
-    """The policy as a placement uses it: ``prove`` does without nodeFit, which the scheduler's own rules replace."""
+    """The policy as a placement uses it: ``prove`` drops nodeFit, which the scheduler's own rules replace."""
     return without_node_fit(policy) if placement == Placement.PROVE else policy
 
 

@@ -1,10 +1,11 @@
 """The search for a proven plan: rounds of all strategies until none wants to move anything more, without useless moves.
 
-In a *round* every strategy runs once. What a round moves may give strategies a reason to move more, so rounds are repeated
-until one moves nothing: a *pass*. If a strategy then wants to move a replacement again, the first move of that pod was
-useless (a *cycle*): that move is forbidden, the pass is undone and decided anew. The next plan would not know what this one
-has forbidden. So another pass follows in which nothing is forbidden, and so on until a pass moves nothing at all. If such a
-pass wants to move a replacement of an earlier pass, the earlier move is forbidden for good, and the plan starts over.
+In a *round* every strategy runs once. What a round moves may give strategies a reason to move more, so rounds are
+repeated until one moves nothing: a *pass*. If a strategy then wants to move a replacement again, the first move of that
+pod was useless (a *cycle*): that move is forbidden, the pass is undone and decided again. The next plan would not know
+what this one has forbidden. So another pass follows in which nothing is forbidden, and so on until a pass moves nothing
+at all. If such a pass wants to move a replacement of an earlier pass, the earlier move is forbidden for good, and the
+plan starts over.
 
 Limits and budgets hold for the plan as a whole. If they ended it, further passes without them look for moves that later
 plans would reverse.
@@ -46,7 +47,7 @@ _PATIENCE = 12
 #: Stages that a later plan may find open again.
 _FOR_NOW = (Stage.LIMIT, Stage.BUDGET)
 
-#: Of moves that limits refuse, so many are proven at the end, or one for each so many proofs of the plan.
+#: At the end, this many moves that limits refused are proven, or one for each this many proofs of the plan.
 _LEAST_ASKED = 32
 _ASKED_SHARE = 30
 

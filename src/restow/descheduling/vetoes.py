@@ -85,7 +85,7 @@ class Vetoes:
     #: The checks of pods.
     checks: tuple[Protection, ...]
     closed: ClosedNodes
-    #: Whether a pod cannot come back to its node, whatever a strategy accepts.
+    #: Whether a pod cannot come back to its node, even if a strategy accepts it.
     never_returns: Callable[[int], bool]
 
     @staticmethod

@@ -65,7 +65,7 @@ class _Envelope(Struct, frozen=True, rename="camel"):
 
 @dataclass(slots=True)
 class LoadReport:
-    """What was found beside the cluster itself; normal for a partial dump, told in one line."""
+    """What was found besides the cluster; normal for a partial dump, reported in one line."""
 
     origins: list[str] = field(default_factory=list)
     #: Objects of kinds that restow does not read, by kind.
@@ -116,11 +116,11 @@ def load_cluster(paths: Sequence[str], *, limited: bool = True) -> tuple[Cluster
 
 
 def read_objects(paths: Sequence[str], sink: Sink, *, limited: bool = True) -> LoadReport:
-    """Hand over all objects of known kinds in the inputs, in pages; a page without objects tells of its kind.
+    """Yield all objects of known kinds in the inputs, in pages; an empty page says that its kind was listed.
 
-    The inputs are ``limited`` as ``sources.sizes`` says.
-    An object with a value that the API server accepts and nobody here can reckon with is left out, and a Pod with any value
-    that cannot be read, as in a live cluster: there may be thousands of others. InputError, after the last input, lists every input that cannot be read, one sentence a line.
+    The inputs are ``limited`` as ``sources.sizes`` says. An object with a value that the API server accepts but restow
+    cannot compute with is left out, and a Pod with any value that cannot be read, as in a live cluster: there may be
+    thousands of others. InputError, after the last input, lists every input that cannot be read, one sentence a line.
     """
     report, sizes = LoadReport(), Sizes(limited)
     problems: list[str] = []
@@ -168,7 +168,7 @@ def _take(document: InputDocument, sink: Sink, report: LoadReport) -> None:
         else:
             report.unknown_kinds[known] += 1
     for kind, items in by_kind.items():
-        # A list of a kind without items still tells that there are none.
+        # An empty list of a kind still says that there are none.
         sink.add(kind, ())
         decoder = msgspec.json.Decoder(KINDS[kind])
         for start in range(0, len(items), _PAGE):
@@ -205,7 +205,7 @@ def _items(data: Data | Raw, origin: str, kind: str, api_version: str) -> Iterat
 
 
 def _is_list(kind: str) -> bool:
-    """Whether a kind is a list of objects that restow reads, and no resource of somebody's own like AllowList."""
+    """Whether a kind is a list of objects that restow reads, and not a custom resource like AllowList."""
     return kind.endswith("List") and (kind == "List" or kind.removesuffix("List") in KINDS)
 
 
@@ -237,7 +237,7 @@ def _qualified(kind: str, api_version: str, origin: str) -> str:
 
 
 def _current(kind: str, api_version: str, item: Data | Raw, report: LoadReport) -> Data | Raw:
-    """The object as one of a current API version; whoever decodes it says what is wrong with one that is no JSON."""
+    """The object in a current API version; decoding reports what is wrong with one that is no JSON."""
     old = CONVERSIONS.get((api_version, kind))
     if old is None:
         return item

@@ -1,4 +1,4 @@
-"""Whole objects of a file, as plain data: for whoever creates them, where ``sources.documents`` reads what is there."""
+"""Whole objects of a file as plain data, to create them; ``sources.documents`` reads an existing cluster."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Traces of usage as CSV: ``node,time,resource,value``, a sample a line, in any order.
+r"""Traces of usage as CSV: ``node,time,resource,value``, a sample a line, in any order.
 
-A time is RFC 3339 or seconds since the epoch, a value a quantity as Kubernetes writes them: ``1500m``, ``2.5``, ``3Gi``.
-Of the resource ``share`` it is what a query of a policy comes to, from 0 to 1.
-They become the same objects that a snapshot stores, so that whatever reads one reads the other.
+A time is RFC 3339 or seconds since the epoch, a value a quantity as Kubernetes writes them: ``1500m``, ``2.5``,
+``3Gi``. Of the resource ``share`` it is the answer to a query of a policy, from 0 to 1.\n\nThe samples become the same
+objects that a snapshot stores, so every reader of one reads the other.
 """
 
 from __future__ import annotations

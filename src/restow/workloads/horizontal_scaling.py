@@ -1,8 +1,8 @@
 """How many pods a HorizontalPodAutoscaler wants, from what its pods use and what it wanted before.
 
 What pods use is compared with the target; what is near it changes nothing. Pods without metrics count as if they held
-the change back, and so do pods that are not ready where more are wanted. Then the past has its say: the highest recommendation of
-the last minutes, and policies that limit the change per time. Source: the podautoscaler controller,
+the change back, and so do pods that are not ready where more are wanted. Then the past counts: the highest
+recommendation of the last minutes, and policies that limit the change per time. Source: the podautoscaler controller,
 kube-controller-manager 1.36. Times and durations are nanoseconds.
 """
 
@@ -19,7 +19,7 @@ from restow.kube.timestamps import SECOND
 #: What a pod is for the calculation: one that is ``ignored`` is on its way out or has failed.
 PodGroup = Literal["ready", "unready", "missing", "ignored"]
 
-#: Without ``behavior``, so many pods can be there after a change, or twice as many as before.
+#: Without ``behavior``, a change may lead to this many pods, or to twice as many as before.
 _LEAST_LIMIT: Final = 4
 
 
@@ -34,7 +34,7 @@ class MeasuredPod:
 
 @dataclass(slots=True, frozen=True)
 class UsageTarget:
-    """What pods shall use on average: a percentage of what they request, or thousandths of the resource."""
+    """The average usage of pods to aim at: a percentage of their requests, or thousandths of the resource."""
 
     utilization: int | None = None
     average: int | None = None
@@ -54,7 +54,7 @@ class Tolerance:
 
 @dataclass(slots=True, frozen=True)
 class ScalingPolicy:
-    """So many pods, or so many percent of them, may come or go in a period."""
+    """Limits how many pods, or which percentage of them, may come or go in a period."""
 
     kind: Literal["Pods", "Percent"]
     value: int
@@ -102,7 +102,7 @@ class Past:
 def replicas_by_usage(
     current: int, pods: Sequence[MeasuredPod], target: UsageTarget, tolerance: Tolerance
 ) -> int | None:
-    """How many pods one metric asks for; None where it cannot be told because no pod that counts has metrics."""
+    """How many pods one metric asks for; None if no pod that counts has metrics."""
     ready, unready, missing = (
         [each for each in pods if each.group == group] for group in ("ready", "unready", "missing")
     )

@@ -126,7 +126,7 @@ class NextPods:
         return known
 
     def _made_of(self, pod: int) -> tuple[int, MadeOf]:
-        """The templates of a pod and of the next one, with a number that tells them apart."""
+        """The templates of a pod and of the next one, numbered."""
         pods = self._pods
         owner = owner_of(pods, pod)
         assert owner is not None

@@ -1,9 +1,9 @@
 """Replacements: the pods that controllers would create for pods that are evicted.
 
-A plan that says where an evicted pod lands needs the pod that lands: a new one, for a moment beside the old one. It is created
-when somebody asks for it, and comes right after the old one in canonical order; it does not exist until somebody places it.
-Rules see in it the next pod of the controller (``workloads.next_pod``), and nothing of the old pod's history: it is new,
-healthy and has no node. Source: ReplicaSet, StatefulSet and Job, Kubernetes 1.36.
+A plan that says where an evicted pod lands needs the pod that lands: a new one, which exists next to the old one for a
+moment. Its row is made on request, right after the old one in canonical order; the pod does not exist until it is
+placed. Rules see in it the next pod of the controller (``workloads.next_pod``), and nothing of the old pod's history:
+it is new, healthy and has no node. Source: ReplicaSet, StatefulSet and Job, Kubernetes 1.36.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Replacements:
         return self._state.reserve(pod, self._anew(pod), list(self._own_claims(pod)))
 
     def _anew(self, pod: int) -> PodRow:
-        """What is different of a pod that its controller creates anew."""
+        """The columns in which a pod that its controller creates again differs."""
         # The replacement of a replacement is made of the same template.
         new = {} if self._pods.is_replacement(pod) else self.next_pod(pod).changes
         uid, volumes = self._pods.uids[pod], int(new.get("volumes", self._pods.volumes[pod]))
@@ -99,7 +99,7 @@ class Replacements:
         return changed if own == volumes else changed | {"volumes": own}
 
     def _volumes(self, volumes: int) -> int:
-        """The same volumes, where a replacement names the claims of its own generic ephemeral ones."""
+        """The volumes of a replacement, which names the claims of its own generic ephemeral ones."""
         mounted = self._pods.tables.volumes[volumes]
         if True not in [each.ephemeral for each in mounted]:
             return volumes

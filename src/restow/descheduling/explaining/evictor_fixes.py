@@ -238,8 +238,8 @@ class Search:
 
         low, high = fix.lowest[place], fix.amounts[place]
         if high == PLENTY:
-            # One more is mostly enough, and in a large cluster each trial takes long. If it is not: without the limit the plan
-            # makes so many evictions, so that is the highest amount worth trying.
+            # One more is mostly enough, and in a large cluster each trial takes long. If it is not: without the limit
+            # the plan makes that many evictions, so that is the highest amount worth trying.
             if self.trials.moves(at(low + 1)):
                 return at(low + 1)
             high = max(low + 1, self.trials.of(together).evictions)

@@ -13,7 +13,7 @@ from msgspec import Struct
 from restow.descheduling.plan import API_VERSION, Move, OutputMetadata, OwnerRef, PodRef
 from restow.policies.codes import Certainty, RefusalCode, Stage
 
-#: What becomes of a pod: it moves, it stays where it is, or it has no node (or one that the input does not hold).
+#: The outcome for a pod: it moves, it stays, or it has no node (or one that the input does not hold).
 PodOutcome = Literal["moves", "stays", "pending", "lost"]
 
 #: What a change is made to.

@@ -237,7 +237,7 @@ def missing_labels(
 
 
 def _missing(term: SelectorTerm, labels: Mapping[str, str]) -> tuple[dict[str, str], tuple[str, ...]] | None:
-    """The same for one term. Labels cannot meet requirements on fields or numbers."""
+    """The labels that one term lacks, and those to remove. Labels cannot meet requirements on fields or numbers."""
     if term.error is not None or term.fields or not term.expressions:
         return None
     wanted: dict[str, str] = {}

@@ -86,7 +86,7 @@ class Shortfall:
         return {row: enough_value(self._name(row), need) for row, need in needs.items()}
 
     def amounts(self, needs: Mapping[int, int]) -> dict[str, int]:
-        """The same for programs."""
+        """The needs by resource name."""
         return {self._name(row): need for row, need in sorted(needs.items()) if need}
 
     def can_be_added(self, node: int, needs: Mapping[int, int]) -> bool:

@@ -81,7 +81,7 @@ class Fix:
 
 @dataclass(slots=True, frozen=True)
 class TrialOutcome:
-    """What becomes of the pod in one plan."""
+    """What one plan does with the pod."""
 
     move: Eviction | None
     target: str | None
@@ -100,7 +100,7 @@ class Trials:
     _known: dict[tuple[object, ...], TrialOutcome] = field(default_factory=dict)
 
     def of(self, fixes: Sequence[Fix]) -> TrialOutcome:
-        """What becomes of the pod with these changes together; TrialsUsedUpError."""
+        """What a plan does with the pod after these changes together; TrialsUsedUpError."""
         key = tuple((each.step.message, *sorted(each.step.amounts.items())) for each in fixes)
         if key not in self._known:
             if len(self._known) >= MOST_TRIALS:

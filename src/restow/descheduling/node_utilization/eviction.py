@@ -105,7 +105,7 @@ def relieve(view: View, task: Transfer, node: int, pods: IntArray) -> Generator[
             evicted += 1
             if used is not None:
                 add(task.usage, node, used, -1)
-                # What the destinations can take is lowered when a pod goes, wherever it lands.
+                # What the destinations can take is lowered when a pod goes, no matter where it lands.
                 lower_room(task, used, 1)
                 add(task.usage, view.landing_of(pod), used, 1)
                 reason = task.why(node)

@@ -141,7 +141,7 @@ class Repulsion:
 
     def _fill(self, term: Term, selector: Selector, namespaces: tuple[int, ...]) -> None:
         found = self._view.labels.matching(selector, namespaces)
-        # Replacements that have come since are not among the pods given.
+        # Replacements that were made since are not among the pods given.
         found = self._pods.in_order(found[found < len(self._present)])
         of_node, matching = term.domains.of_node, defaultdict[int, list[int]](list)
         for pod in found[self._present[found]].tolist():

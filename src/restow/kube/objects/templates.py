@@ -74,7 +74,7 @@ class WorkloadStatus(Struct, frozen=True, gc=False, rename="camel"):
 
 
 def without_page(value: T) -> T:
-    """The same, with raw parts that keep nothing alive but themselves."""
+    """A copy with raw parts that keep nothing else alive."""
     changed: dict[str, Any] = {}
     for name in value.__struct_fields__:
         found = getattr(value, name)

@@ -1,6 +1,6 @@
-"""What every cluster has beside its workloads: the API's own Service, a budget for its DNS, a CSINode for each node, volumes.
+"""What every cluster has besides workloads: the API's Service, a budget for its DNS, a CSINode for each node, volumes.
 
-Without them a dump would not tell whether there are objects of these kinds at all, and nothing could be proven. The
+Without them a dump would not show whether there are objects of these kinds at all, and nothing could be proven. The
 names follow from what is there already, so nothing is drawn.
 """
 

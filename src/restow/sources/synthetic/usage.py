@@ -26,7 +26,7 @@ _END = parse_time(NOW) // SECOND
 
 
 def with_usage(objects: Iterable[Object], seconds: int, step: int, seed: int) -> Iterator[Object]:
-    """Yield all objects, then what their nodes used: every ``step`` seconds of so many before ``NOW``."""
+    """Yield all objects, then what their nodes used every ``step`` seconds of a period that ends at ``NOW``."""
     nodes = {}
     for each in objects:
         yield each

@@ -133,7 +133,7 @@ def _reference(kind: str, name: str, uid: str) -> Object:
 
 
 def disruption_budget(owner: SyntheticWorkload, allowed: int, rng: Random) -> Object:
-    """Make a budget for a healthy workload that still allows so many disruptions."""
+    """Make a budget for a healthy workload that still allows a number of disruptions."""
     return {
         "apiVersion": "policy/v1",
         "kind": "PodDisruptionBudget",
