@@ -1,4 +1,4 @@
-"""Everybody who acts in a simulated cluster beside deschedulers and scenarios."""
+"""All actors of a simulated cluster except deschedulers and scenarios."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _CONTROLLERS = (
 
 @dataclass(slots=True, frozen=True)
 class Actors:
-    """Those to whom others turn."""
+    """The actors that others call."""
 
     kubelets: Kubelets
     schedulers: tuple[SchedulerActor, ...]

@@ -71,7 +71,7 @@ class DeschedulerActor:
         self._rules = Rules(policy, settings.placement, settings.profiles)
         #: All moves so far, in the order in which they were asked for.
         self.moves: list[AskedMove] = []
-        #: Told of each pod of which it has asked for the eviction, and of the answer.
+        #: Called with each pod whose eviction was requested, and with the answer.
         self.listeners: list[Callable[[Pod, AskedMove], None]] = []
         #: How often it has looked.
         self.cycles = 0
@@ -115,7 +115,7 @@ class DeschedulerActor:
             self._ask(task)
 
     async def _perform(self) -> None:
-        """One cycle of restow, which makes plans until one has told it all."""
+        """One cycle of restow: make plans and carry them out until one needs no successor."""
         progress = Progress()
         while await self._carry_out_plan(progress):
             pass

@@ -17,7 +17,7 @@ from restow.simulating.store import Store
 
 #: HTTP status codes.
 CREATED, FORBIDDEN, NOT_FOUND, TOO_MANY_REQUESTS, INTERNAL_ERROR = 201, 403, 404, 429, 500
-#: So many pods at most may be on their way out by evictions of one budget.
+#: Evictions of one budget that may be under way at a time.
 _MOST_DISRUPTED: Final = 2000
 _VIOLATES: Final = "Cannot evict pod as it would violate the pod's disruption budget."
 
@@ -68,7 +68,7 @@ def _charged(store: Store, pod: Pod) -> EvictionAnswer | None:
 
 
 def _needs_none(pod: Pod, budget: PodDisruptionBudget) -> bool:
-    """Whether a pod that is not ready may go whatever its budget says."""
+    """Whether a pod that is not ready may go without its budget (``unhealthyPodEvictionPolicy``)."""
     if pod.ready_since is not None:
         return False
     healthy = budget.status.current_healthy >= budget.status.desired_healthy > 0

@@ -1,8 +1,8 @@
 """The kubelets of all nodes: pods are admitted, start, become ready, end, and vanish.
 
 How long each step takes is the same for all pods, unless annotations of a pod say otherwise. A kubelet that has stopped
-does nothing: its pods stay as they are, and those that terminate do so for ever. A node that has less than its pods
-request refuses the one that was bound last, as after a race of two schedulers. Source: the kubelet, Kubernetes 1.36.
+does nothing: its pods stay as they are, and terminating ones never end. A node that has less than its pods request
+refuses the one that was bound last, as after a race of two schedulers. Source: the kubelet, Kubernetes 1.36.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ READY_DELAY: Final = "simulate.restow.dev/ready-delay"
 RUN_FOR: Final = "simulate.restow.dev/run-for"
 EXIT_CODE: Final = "simulate.restow.dev/exit-code"
 DELETE_DELAY: Final = "simulate.restow.dev/delete-delay"
-#: The exit code of a container that is told to stop.
+#: The exit code of a container that was stopped.
 _TOLD_TO_STOP: Final = 143
 #: How long it takes until a kubelet sees that a container has ended.
 _NOTICE: Final = SECOND
@@ -70,7 +70,7 @@ class Kubelets:
         self._settings = settings or KubeletSettings()
         #: The nodes whose kubelet has stopped, and when it did.
         self.stopped: dict[str, int] = {}
-        #: Told of each kubelet that stops or starts again.
+        #: Called with each kubelet that stops or starts again.
         self.listeners: list[Callable[[str], None]] = []
         #: The pods that have been bound and not been looked at, in the order in which they were bound.
         self._bound: dict[Key, None] = {}
@@ -81,12 +81,12 @@ class Kubelets:
         self._store.subscribe("Node", self._on_node_event)
 
     def stop_node(self, name: str) -> None:
-        """A node is not heard of any more."""
+        """Stop the heartbeats of a node."""
         self.stopped.setdefault(name, self._clock.now)
         self._notify(name)
 
     def start_node(self, name: str) -> None:
-        """A node is back; its kubelet goes on with its pods."""
+        """Start a node again; its kubelet continues with its pods."""
         self.stopped.pop(name, None)
         node = self._store.get("Node", "", name)
         if node is not None:
@@ -185,7 +185,7 @@ class Kubelets:
         self._complete_later(self._store.update(ready))
 
     def _complete_later(self, pod: Pod) -> None:
-        """A pod ends by itself that is not to run for ever, or that says when."""
+        """A pod ends by itself if it is made to end, or says when."""
         if pod.spec.get("restartPolicy") in ("Never", "OnFailure") or pod.metadata.annotation(RUN_FOR):
             self._later(pod, RUN_FOR, self._settings.run, self._complete)
 
@@ -209,7 +209,7 @@ class Kubelets:
         waiting = ContainerState(waiting=ContainerStateWaiting("CrashLoopBackOff"))
         state = waiting if wait else ContainerState(terminated=ending)
         stopped = not_ready(with_containers(pod, ready=False, state=state), self._clock.text)
-        # What has come to wait for the longest time will go on like that for ever.
+        # A wait that has reached its maximum stays there.
         self._take_later(self._store.update(stopped), max(wait, _NOTICE), self._restart, recurring=wait == LONGEST)
 
     def _restart(self, pod: Pod) -> None:
@@ -235,7 +235,7 @@ class Kubelets:
         if pod is None or pod.metadata.uid != uid or not self._is_running(pod.node):
             return
         if not pod.is_over and pod.metadata.finalizers:
-            # Whoever holds it has to see how it ended.
+            # The holder of its finalizer has to see how it ended.
             self._store.update(self._ended(pod, ContainerStateTerminated("Error", _TOLD_TO_STOP)))
         self._store.delete("Pod", *key, grace_period=0)
 
@@ -244,7 +244,7 @@ class Kubelets:
         self._take_later(pod, self._delay(pod, annotation, default), step)
 
     def _take_later(self, pod: Pod, delay: int, step: Callable[[Pod], None], *, recurring: bool = False) -> None:
-        """Take a step after a while, unless the pod ends, its containers start anew or its kubelet stops before."""
+        """Take a step after a delay, unless the pod ends, its containers restart or its kubelet stops before."""
         key, uid, starts = key_of(pod), pod.metadata.uid, _restarts(pod)
 
         def take() -> None:

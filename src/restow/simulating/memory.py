@@ -111,7 +111,7 @@ class MemoryPressure:
         if not candidates:
             return
         self._evicted[name] = self._clock.now
-        # What that helped is known when the node's usage is told anew.
+        # The effect is known when the node's usage is next reported.
         self._evict(min(candidates, key=self._rank))
 
     def _rank(self, pod: Pod) -> tuple[bool, int, int]:
@@ -139,7 +139,7 @@ class MemoryPressure:
         return 0 if row is None else int(view.state.requests_of(view.row(*key_of(pod)))[row])
 
     def _held(self, name: str) -> int | None:
-        """The memory of a node, in bytes; None where nobody says."""
+        """The memory of a node in bytes; None if unknown."""
         state = self._simulation.view.state
         nodes, node = state.cluster.nodes, state.node_called(name)
         row = nodes.resource("memory")

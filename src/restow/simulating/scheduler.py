@@ -97,7 +97,7 @@ class SchedulerActor:
         return not pod.node and pod.is_active and asked in self._names
 
     def _follow(self, before: tuple[PodFacts, bool] | None, after: tuple[PodFacts, bool] | None) -> None:
-        """A pod has come, changed or gone."""
+        """Update the queue after a pod came, changed or went."""
         old, new = (None if each is None else each[0] for each in (before, after))
         if new is not None and after is not None and after[1]:
             self.queue.update(new, self._now())
@@ -141,7 +141,7 @@ class SchedulerActor:
         self._go_on()
 
     def _work(self) -> None:
-        """Try the first pod that waits, and go on while there are others."""
+        """Try the first waiting pod, and continue while there are others."""
         self._is_working = False
         queued = self.queue.pop(self._now())
         if queued is not None:
@@ -179,7 +179,7 @@ class SchedulerActor:
         return self._made[1]
 
     def _bind(self, key: Key, uid: str, node: str) -> None:
-        """Bind a pod that nobody has deleted or bound meanwhile."""
+        """Bind a pod that was neither deleted nor bound meanwhile."""
         pod: Pod | None = self._store.get("Pod", *key)
         if pod is not None and pod.metadata.uid == uid and self._is_mine(pod):
             bound = structs.replace(pod, spec={**pod.spec, "nodeName": node})

@@ -1,8 +1,8 @@
-"""The objects of a store as one state: what schedulers and deschedulers look at.
+"""The objects of a store as one state, for schedulers and deschedulers.
 
-Every pod is a row of one ``ClusterState`` from the moment it comes to the moment it goes, and so is every node; objects of
-the other kinds that decisions read are beside them. What schedulers keep of a state follows pods and nodes; when other
-objects change, and when a state has become long, they have to be made anew: ``epoch`` tells.
+Every pod is a row of one ``ClusterState`` as long as it exists, and so is every node; objects of the other kinds that
+decisions read are kept with them. What schedulers keep of a state follows pods and nodes; when other objects change,
+and when a state has a long history, it has to be rebuilt: then ``epoch`` changes.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _KEPT: Final = frozenset(
         "VolumeAttachment",
     )
 )
-#: After so many changes the state is made anew.
+#: After this many changes the state is rebuilt.
 _LONGEST_PAST: Final = 500_000
 
 
@@ -52,7 +52,7 @@ class SimulatedCluster:
     def __init__(self, store: Store, longest_past: int = _LONGEST_PAST) -> None:
         self._store = store
         self._longest_past = longest_past
-        #: Another number whenever what schedulers keep of the state is of no use any more.
+        #: Changes each time what schedulers keep of the state becomes useless.
         self.epoch = 0
         #: The row of each pod.
         self._row_of: dict[Key, int] = {}
@@ -60,7 +60,7 @@ class SimulatedCluster:
         store.subscribe_all(self._on_event)
 
     def _renew(self) -> None:
-        """Make the state anew, without its past."""
+        """Rebuild the state, without its past."""
         nodes = {each.metadata.name: read_node(as_read("Node", each)) for each in self._store.list("Node")}
         index = node_index(nodes)
         others: dict[str, dict[Key, Any]] = {kind: {} for kind in KINDS if kind not in ("Node", "Pod")}

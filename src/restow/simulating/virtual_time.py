@@ -1,8 +1,8 @@
 """Coroutines in virtual time: what waits for seconds in a real cluster waits for entries of the clock here.
 
-An event loop asks its selector to wait until the next timer is due. The selector here does not wait: it ends the loop's run,
-and the loop goes on from an entry of the clock for that time. So everything else in the cluster happens in between, in its
-order, and a run is the same every time.
+An event loop asks its selector to wait until the next timer is due. The selector here does not wait: it ends the loop's
+run, and the loop continues from an entry of the clock for that time. So everything else in the cluster happens in
+between, in its order, and a run is the same every time.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class _NoWaiting(selectors.SelectSelector):
         self.pause: float | None = None
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        """Nothing: nobody writes to a simulated cluster from outside."""
+        """Nothing: there are no writes to a simulated cluster from outside."""
         if (timeout is None or timeout > 0) and self.loop is not None:
             self.pause = timeout
             self.loop.stop()
@@ -56,9 +56,9 @@ class _Loop(asyncio.SelectorEventLoop):
 
 
 class VirtualTask:
-    """A coroutine that begins now and goes on whenever the clock comes to a time that it waits for.
+    """A coroutine that begins now and continues each time the clock reaches a time that it waits for.
 
-    ``epoch`` (nanoseconds) is when the time that it sees began. What it raises is raised by the clock. One that has not ended
+    ``epoch`` (nanoseconds) is when the time that it sees began. The clock raises what it raises. One that has not ended
     must be stopped.
     """
 
@@ -74,7 +74,7 @@ class VirtualTask:
         return self._task.done()
 
     def stop(self) -> None:
-        """Have it end now, wherever it is."""
+        """Stop it now, at any await."""
         self._task.cancel()
         while not self.is_over:
             self._loop.run_until_idle()

@@ -27,14 +27,14 @@ class ScaleTarget(Struct, frozen=True, rename="camel"):
 
 
 class MetricTarget(Struct, frozen=True, rename="camel"):
-    """What pods shall use on average."""
+    """The average usage of pods to aim at."""
 
     average_utilization: Int32 | None = None
     average_value: WireQuantity | None = None
 
 
 class ResourceMetric(Struct, frozen=True, rename="camel"):
-    """A resource, and how much of it pods shall use."""
+    """A resource, and how much of it pods should use."""
 
     name: str
     target: MetricTarget

@@ -1,10 +1,13 @@
-"""A simple cluster autoscaler: groups of nodes that grow for pods that fit nowhere, and shrink where nodes stand idle.
+"""A simple cluster autoscaler: groups of nodes that grow for unschedulable pods and shrink when nodes are idle.
 
-Up: pods that are found unschedulable are placed, one after the other, on the cluster as it would be with the nodes that
-are on their way, and then with further nodes of the first group that one of them fits on; all of them come after a while.
-Down: a node of which little is requested for long goes, if whoever is on it may be moved and fits elsewhere. It is
-tainted, its pods are evicted, and it is gone when they are. Of the real one there are no expanders, balanced groups,
-priorities of pods or prices here, and one node goes at a time. Source: cluster-autoscaler 1.36, with its defaults.
+Up: unschedulable pods are placed, one after the other, on the cluster with the nodes that are on their way, and then
+with further nodes of the first group that one of them fits on; all of them come after a while.
+
+Down: a node with few requests for long is removed if its pods may be moved and fit elsewhere. It is tainted, its pods
+are evicted, and it is gone when they are.
+
+There are no expanders, balanced groups, priorities of pods or prices here, and one node goes at a time. Source:
+cluster-autoscaler 1.36, with its defaults.
 """
 
 from __future__ import annotations
@@ -111,7 +114,7 @@ class ClusterAutoscaler:
     simulation: Simulation
     settings: ClusterAutoscalerSettings
     profiles: Sequence[SchedulerProfile] = (DEFAULT_PROFILE,)
-    #: Told of each node that comes or goes, before it does; and of each pod that is evicted.
+    #: ``listeners`` are called before a node comes or goes, ``evicted`` with each evicted pod.
     listeners: list[Callable[[GroupScaled], None]] = field(default_factory=list)
     evicted: list[Callable[[Pod], None]] = field(default_factory=list)
     #: The nodes that are on their way, and the one that is being removed.
@@ -139,7 +142,7 @@ class ClusterAutoscaler:
         self._scale_down()
 
     def _size(self, group: NodeGroup) -> int:
-        """How many nodes a group has or will have."""
+        """How many nodes a group has, including those on their way."""
         nodes = [*self.simulation.store.list("Node"), *self._coming.values()]
         return sum(group.has(each) for each in nodes if each.metadata.name != self._leaving)
 
@@ -195,7 +198,7 @@ class ClusterAutoscaler:
         self.simulation.clock.after(self.settings.provisioning, lambda: self._arrive(node))
 
     def _arrive(self, node: Node) -> None:
-        """The node is there, unless somebody has brought one of its name."""
+        """Create the node, unless one of its name exists."""
         del self._coming[node.metadata.name]
         if self.simulation.store.get("Node", "", node.metadata.name) is None:
             self.simulation.store.create(node)

@@ -1,6 +1,6 @@
-"""The controller of CronJobs: a Job whenever one is due, and only the last few that have ended.
+"""The CronJob controller: it creates a Job each time one is due, and keeps only the last few that have ended.
 
-Of several times that were missed only the last one is made up for. Source: the CronJob controller, Kubernetes 1.36.
+Of several missed times only the last one is made up for. Source: the CronJob controller, Kubernetes 1.36.
 """
 
 from __future__ import annotations

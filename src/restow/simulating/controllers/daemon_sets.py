@@ -139,7 +139,7 @@ class DaemonSetController:
     def _seen(self, found: DaemonSet, pods: Sequence[Pod], revision: ControllerRevision) -> list[ControlledPod]:
         """The pods as the rule takes them, each on the node that it was made for.
 
-        A new pod that was made beside an old one is left out as long as the old one is to stay.
+        A surge pod next to an old one is left out as long as the old one stays.
         """
         index = self._simulation.view.state.cluster.nodes.index
         surged = {
@@ -204,7 +204,7 @@ class DaemonSetController:
     def _surge_ahead(
         self, found: DaemonSet, by_node: Mapping[str, _OnNode], revision: ControllerRevision, surge: int
     ) -> None:
-        """Make new pods beside old ones, and delete old ones that have a new one which is available."""
+        """Surge: create new pods next to old ones, and delete an old one when its new one is available."""
         both = [there for there in by_node.values() if there.old and there.new]
         waiting = [there for there in both if not self._is_available(found, there.new[0])]
         alone = {node: there.old[0] for node, there in by_node.items() if there.old and not there.new}

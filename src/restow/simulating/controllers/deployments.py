@@ -59,7 +59,7 @@ class DeploymentController:
                 self._queue.add(key_of(found))
 
     def _on_pod_event(self, event: ObjectEvent) -> None:
-        """A Deployment that waits for its last old pod hears when that is gone."""
+        """A Deployment that waits for its last old pod is synced when that is gone."""
         owner = event.old and event.old.metadata.controller
         if event.new is None and owner and owner.kind == "ReplicaSet":
             of = self._store.get("ReplicaSet", event.old.metadata.namespace, owner.name)
@@ -168,7 +168,7 @@ class DeploymentController:
         self._store.update(structs.replace(found, metadata=structs.replace(found.metadata, annotations=annotations)))
 
     def _clean_up(self, found: Deployment, new: ReplicaSet | None, old: Sequence[ReplicaSet]) -> None:
-        """Delete ReplicaSets of old templates, but for the last few, once the update is complete."""
+        """After a complete update, delete ReplicaSets of old templates except for the last few."""
         if new is None or not is_complete(found, new, old):
             return
         empty = [each for each in old if not each.spec.replicas and not each.status.replicas]

@@ -111,7 +111,7 @@ class DisruptionController:
         return 0, 0
 
     def _scale(self, pods: Iterable[Pod]) -> int:
-        """How many pods the controllers of some pods want, each counted once; pods of nobody count for nothing."""
+        """The replicas of some pods' controllers, each counted once; pods without a controller count for nothing."""
         scales: dict[str, int] = {}
         for pod in pods:
             owner = pod.metadata.controller

@@ -15,7 +15,7 @@ from restow.simulating.simulation import Simulation
 from restow.simulating.store import BACKGROUND, FOREGROUND, ORPHAN, ObjectEvent
 from restow.simulating.work_queue import DELIVERY, WorkQueue
 
-#: How long it takes until the collector has found what an owner owns: its controller has heard of the deletion by then.
+#: How long the collector takes to find what an owner owns: longer than its controller takes to see the deletion.
 _GRAPH: Final = 2 * DELIVERY
 
 
@@ -96,7 +96,7 @@ class GarbageCollector:
 
 
 def _waits(owner: Any, finalizer: str) -> bool:
-    """Whether an object that goes waits for something to become of its dependents."""
+    """Whether a deleted object waits for its dependents to go or to be released."""
     return owner.metadata.is_terminating and finalizer in (owner.metadata.finalizers or ())
 
 

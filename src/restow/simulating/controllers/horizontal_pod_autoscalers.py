@@ -66,7 +66,7 @@ class HorizontalPodAutoscalers:
 
     simulation: Simulation
     settings: AutoscalerSettings = AutoscalerSettings()
-    #: Told before a workload is scaled.
+    #: Called before a workload is scaled.
     listeners: list[Callable[[Scaled], None]] = field(default_factory=list)
     _past: defaultdict[str, Past] = field(default_factory=lambda: defaultdict(Past))
 
@@ -95,7 +95,7 @@ class HorizontalPodAutoscalers:
             self.simulation.store.update(structs.replace(found, spec=structs.replace(found.spec, replicas=wanted)))
 
     def _wanted(self, autoscaler: Other, spec: AutoscalerSpec, found: Any, *, is_alone: bool) -> int:
-        """How many pods a workload shall have; of several autoscalers of one workload none asks for metrics."""
+        """The replicas of a workload; if several autoscalers target it, none asks for metrics."""
         current, now = int(found.spec.replicas), self.simulation.clock.now
         bounds = bounds_of(spec, self.settings.downscale_stabilization)
         past = self._past[autoscaler.metadata.uid]
@@ -112,7 +112,7 @@ class HorizontalPodAutoscalers:
         return limited(current, max(known), bounds, past, now)
 
     def _asked(self, metric: ResourceMetric, spec: AutoscalerSpec, found: Any, current: int) -> int | None:
-        """How many pods a metric asks for; None where it cannot be told."""
+        """How many pods a metric asks for; None if unknown."""
         store = self.simulation.store
         pods = store.list("Pod", found.metadata.namespace, selector_of(found))
         requested = [_requested(pod, metric.name) for pod in pods]

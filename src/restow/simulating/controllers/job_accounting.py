@@ -93,7 +93,7 @@ def tally(job: Job, pods: Sequence[Pod]) -> JobTally:
 
 
 def with_counts(job: Job, seen: JobTally, failed: int, given_up: Iterable[int]) -> JobStatus:
-    """The status of a Job with what has succeeded, and so many failures; ``given_up`` are indexes."""
+    """The status of a Job after successes and a number of failures; ``given_up`` are indexes."""
     return structs.replace(
         job.status,
         succeeded=seen.succeeded,

@@ -34,7 +34,7 @@ COMPLETED: Final = JobEnding(SUCCESS, "CompletionsReached")
 
 
 def ending_of(job: Job, seen: JobTally, now: int) -> JobEnding | None:
-    """Why a Job has to end whatever its pods do; None if it goes on. ``now`` is in nanoseconds since the epoch."""
+    """Why a Job has to end regardless of its pods; None if it continues. ``now`` is in nanoseconds since the epoch."""
     for kind in (SUCCESS, FAILURE):
         for each in job.status.conditions or ():
             if each.type == kind and each.status == "True":
@@ -46,7 +46,7 @@ def ending_of(job: Job, seen: JobTally, now: int) -> JobEnding | None:
 
 
 def is_complete(job: Job, seen: JobTally, active: int) -> bool:
-    """Whether enough pods have succeeded, and so many (``active``) as are left are none."""
+    """Whether enough pods have succeeded and none is ``active``."""
     enough = 1 if job.spec.completions is None else job.spec.completions
     return seen.succeeded >= enough and active == 0
 

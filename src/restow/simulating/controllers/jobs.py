@@ -107,7 +107,7 @@ class JobController:
             self._release_if_lost(event.new)
 
     def _release_if_lost(self, pod: Pod) -> None:
-        """Nobody counts a pod any more whose Job is gone."""
+        """Release a pod whose Job is gone."""
         owner = pod.metadata.controller
         if owner is None or self._store.get(KIND, pod.metadata.namespace, owner.name) is None:
             key = key_of(pod)
@@ -164,7 +164,7 @@ class JobController:
         return structs.replace(job, status=structs.replace(job.status, start_time=self._clock.text))
 
     def _with_suspension(self, job: Job) -> Job:
-        """The Job that says whether it is suspended, if it ever was; its time begins anew when it goes on."""
+        """The Job with its Suspended condition, if it was ever suspended; its time restarts when it resumes."""
         was = condition_of(job, "Suspended") is not None
         if job.spec.suspend and not was:
             job = structs.replace(job, status=structs.replace(job.status, start_time=None))
@@ -191,7 +191,7 @@ class JobController:
         pods = [pod for pod in seen.pods if verdict(job, pod) is PodVerdict.RUNS or pod.metadata.is_terminating]
         actions = actions_of(as_read(now), [_seen(pod) for pod in pods], self._clock.now)
         for each in actions.delete:
-            # Nobody counts a pod that was one too many.
+            # A surplus pod does not count.
             self._release(self._store.get("Pod", job.metadata.namespace, each.name))
             self._store.delete("Pod", job.metadata.namespace, each.name)
         if not actions.create:
@@ -200,7 +200,7 @@ class JobController:
         waits = [self._wait(job, failures, replaced.get(_index(new))) for new in actions.create]
         if min(waits) > 0:
             self._queue.add_after(key_of(job), max(min(waits), _BATCH))
-            # That is what the real one says too, whatever else is active.
+            # The real controller reports 0 too, no matter what else is active.
             return 0
         created = [new for new, wait in zip(actions.create, waits, strict=True) if wait <= 0]
         for new in created:
@@ -229,7 +229,7 @@ class JobController:
         self._store.create(structs.replace(pod, metadata=named))
 
     def _count(self, job: Job, seen: JobTally, ending: JobEnding | None, active: int) -> bool:
-        """Write the status, with all that has ended, and let go what is counted; whether it was written.
+        """Write the status with all that has ended and release the pods that count; whether it was written.
 
         The API server refuses a status with more ready pods than active ones. That is what the controller writes while
         it waits with a new pod and others run, so nothing is counted before the wait is over.

@@ -46,7 +46,7 @@ _ZONE: Final = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.i
 
 
 class NodeLifecycle:
-    """Taints nodes; hears of kubelets that stop."""
+    """Taints nodes, and reacts to kubelets that stop."""
 
     def __init__(self, simulation: Simulation, kubelets: Kubelets) -> None:
         self._store, self._clock = simulation.store, simulation.clock
@@ -69,7 +69,7 @@ class NodeLifecycle:
             self._clock.at(since + GRACE_PERIOD, lambda: self._miss(name, since))
 
     def _miss(self, name: str, since: int) -> None:
-        """A node has not been heard of for too long, unless its kubelet was started in between."""
+        """Mark a node whose heartbeats stopped for too long, unless its kubelet was started in between."""
         node = self._store.get("Node", "", name)
         if node is None or self._kubelets.stopped.get(name) != since:
             return
@@ -153,7 +153,7 @@ class NodeLifecycle:
 
 
 def _interval(troubles: Sequence[bool]) -> int | None:
-    """How long it takes from one node of a zone to the next; None: nobody is driven away."""
+    """The delay from one node of a zone to the next; None: no pod is evicted."""
     count = sum(troubles)
     if count <= 2 or count / len(troubles) < _UNHEALTHY or all(troubles):
         return _INTERVAL

@@ -26,7 +26,7 @@ _OUT_OF_SERVICE: Final = "node.kubernetes.io/out-of-service"
 
 
 class PodGarbageCollector:
-    """Deletes pods at once, whatever their grace period."""
+    """Deletes pods at once, without their grace period."""
 
     def __init__(self, simulation: Simulation, most_terminated: int = MOST_TERMINATED) -> None:
         self._store, self._clock = simulation.store, simulation.clock

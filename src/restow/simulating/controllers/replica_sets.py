@@ -53,7 +53,7 @@ class ReplicaController:
             self._offer(event.new)
 
     def _offer(self, pod: Pod) -> None:
-        """Have those look at a pod of nobody who could adopt it."""
+        """Sync the controllers that could adopt an orphan."""
         for each in self._store.selecting(self._kind, pod):
             self._queue.add(key_of(each))
 

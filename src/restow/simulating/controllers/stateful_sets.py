@@ -38,7 +38,7 @@ from restow.workloads.controlled_pods import BURST, ControlledPod
 from restow.workloads.stateful_sets import KIND, ordinal_of, stateful_set
 
 POD_NAME: Final = "statefulset.kubernetes.io/pod-name"
-#: How long it takes until a name is tried again that somebody else has, in nanoseconds.
+#: How long until a taken name is tried again, in nanoseconds.
 _TAKEN: Final = 60 * SECOND
 POD_INDEX: Final = "apps.kubernetes.io/pod-index"
 
@@ -125,7 +125,7 @@ class StatefulSetController:
     def _create(self, found: StatefulSet, ordinal: int, revision: ControllerRevision) -> None:
         name = f"{found.metadata.name}-{ordinal}"
         if self._store.get("Pod", found.metadata.namespace, name) is not None:
-            # Somebody else's pod has the name; there is nothing to do until it goes.
+            # Another owner's pod has the name; there is nothing to do until it goes.
             self._queue.retry_after(key_of(found), _TAKEN)
             return
         labels = {POD_NAME: name, POD_INDEX: str(ordinal), REVISION_HASH: revision.metadata.name}
@@ -191,7 +191,7 @@ def _ordinal(found: StatefulSet, pod: Pod) -> int | None:
 
 
 def _wanted(found: StatefulSet) -> range:
-    """The ordinals that there shall be."""
+    """The ordinals that should exist."""
     first = found.spec.ordinals.start if found.spec.ordinals is not None else 0
     return range(first, first + (1 if found.spec.replicas is None else found.spec.replicas))
 

@@ -1,7 +1,7 @@
 """Taint eviction: pods leave nodes whose NoExecute taints they do not tolerate, or only for a while.
 
-The time runs from when the controller first saw the taint, and goes on when taints change and are still tolerated for a
-while only. Disruption budgets do not count. Source: the taint-eviction controller, Kubernetes 1.36.
+The time runs from when the controller first saw the taint, and continues when taints change and are still tolerated for
+a while only. Disruption budgets do not count. Source: the taint-eviction controller, Kubernetes 1.36.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def _expelling(node: Node | None) -> Sequence[Taint]:
 
 
 def _seconds(tolerations: Sequence[Toleration], taints: Iterable[Taint]) -> int | None:
-    """For how many seconds a pod tolerates all of some taints; 0 if it does not, None if it does for ever."""
+    """For how many seconds a pod tolerates all of some taints; 0 if it does not, None for always."""
     limits = []
     for taint in taints:
         found = next((each for each in tolerations if tolerates(each, taint)), None)

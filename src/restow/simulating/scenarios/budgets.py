@@ -1,4 +1,4 @@
-"""For how long PodDisruptionBudgets allowed no disruption of the pods that they cover: whoever drains a node waits then."""
+"""For how long PodDisruptionBudgets allowed no disruption of their pods: draining a node has to wait then."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""For how long workloads had fewer ready pods than they shall have.
+"""For how long workloads had fewer ready pods than they want.
 
-What is counted is disruption, not growth: the time begins when a workload that had all its pods loses one, and ends when
-it has all of them again, or shall have more than before.
+What is counted is disruption, not growth: the time begins when a workload that had all its pods loses one, and ends
+when it has all of them again, or wants more than before.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class _WorkloadHistory:
 
     desired: int = 0
     ready: int = 0
-    #: Whether it has had as many ready pods as it shall have now.
+    #: Whether it has had all the ready pods that it wants now.
     was_whole: bool = False
     since: int | None = None
     below: int = 0
@@ -61,7 +61,7 @@ class DisruptionTracker:
     _histories: defaultdict[Reference, _WorkloadHistory] = field(default_factory=lambda: defaultdict(_WorkloadHistory))
 
     def take(self, observation: Observation, known: Mapping[PodKey, ObservedPod]) -> None:
-        """Take in what has changed, beside the pods as they were before."""
+        """Apply an observation, given the pods as they were before."""
         touched: dict[Reference, None] = {}
         for reference, desired in observation.desired.items():
             self._histories[reference].want(desired, observation.time)

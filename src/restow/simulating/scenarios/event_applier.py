@@ -1,7 +1,7 @@
-"""Events of a scenario, done to a simulated cluster.
+"""Events of a scenario, applied to a simulated cluster.
 
-Each action changes the objects as ``kubectl`` does, or stops and starts kubelets. What cannot be done, because nothing of
-that name is there, happens to nobody: it is kept as a failed event, and the run goes on.
+Each action changes the objects as ``kubectl`` does, or stops and starts kubelets. An action that names a missing object
+changes nothing: it is kept as a failed event, and the run continues.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ class EventApplier:
     simulation: Simulation
     kubelets: Kubelets
     usage: ScenarioUsage
-    #: Told of each pod that a drain evicts.
+    #: Called with each pod that a drain evicts.
     evicted: Evicted
-    #: Told whenever something happens.
+    #: Called before each event.
     disturbed: Callable[[], None]
     failed_events: list[FailedEvent] = field(default_factory=list)
 

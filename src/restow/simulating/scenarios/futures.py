@@ -16,7 +16,7 @@ _DIGITS: Final = 4
 
 
 class Future(Struct, frozen=True, rename="camel"):
-    """What came of one run; of all numbers but the seed less is better."""
+    """The numbers of one run; for all except the seed, less is better."""
 
     #: What chance followed from.
     seed: int
@@ -27,7 +27,7 @@ class Future(Struct, frozen=True, rename="camel"):
     moved_again: int
     #: Seconds that pods were without a node, all together.
     pending_pod_seconds: float
-    #: Seconds that workloads had fewer ready pods than they shall have, all together.
+    #: Seconds that workloads had fewer ready pods than they want, in total.
     below_seconds: float
     #: At the end, as are the two after it.
     nodes_in_use: int

@@ -13,7 +13,7 @@ from restow.simulating.scenarios.verdicts import ExpectationProgress, Outcome, j
 
 @dataclass(slots=True, frozen=True)
 class ExpectationVerdict:
-    """What came of one expectation, when it was decided, and how the cluster was then."""
+    """The result of one expectation, when it was decided, and what was counted then."""
 
     expectation: Expectation
     outcome: Outcome
@@ -45,7 +45,7 @@ class _Case:
     objects: tuple[str, ...] | None = None
 
     def proceed(self, progress: ExpectationProgress, *, last: bool) -> None:
-        """Go on; what counts is kept at the moment that decides, or the ``last`` that could."""
+        """Update the progress; what counts is kept at the moment that decides, or the ``last`` that could."""
         self.progress = progress
         if self.objects is None and (last or progress.moment is not None):
             self.number, self.objects = self.tally.number, tuple(self.tally.objects())
@@ -79,7 +79,7 @@ class Judge:
             case.proceed(seen(case.expectation, case.progress, time, holds=holds), last=False)
 
     def finish(self, end: int) -> tuple[ExpectationVerdict, ...]:
-        """Return what came of each expectation in a run that ended at ``end``."""
+        """Return the result of each expectation in a run that ended at ``end``."""
         return tuple(_verdict(case, end) for case in self._cases)
 
 

@@ -1,4 +1,4 @@
-"""What became of evicted pods: which pods replaced them, and where these landed.
+"""Where evicted pods landed: which pods replaced them, and on which nodes.
 
 A controller replaces a pod by a new one of another name, so a replacement is recognised by its controller: the next pod
 that this one creates replaces the pod of it that was evicted first and is not replaced yet.
@@ -15,13 +15,13 @@ from restow.simulating.scenarios.observations import Observation, ObservedEvicti
 from restow.simulating.scenarios.references import Reference
 
 #: moved: the replacement is on another node. returned: it is on the node that the pod had left. waiting: it had no node
-#: when the run ended. unreplaced: nobody made one.
+#: when the run ended. unreplaced: none was made.
 Landing = Literal["moved", "returned", "waiting", "unreplaced"]
 
 
 @dataclass(slots=True, frozen=True)
 class TrackedEviction:
-    """An eviction, and what became of the pod; ``time`` is nanoseconds since the start of the run."""
+    """An eviction and its result; ``time`` is nanoseconds since the start of the run."""
 
     time: int
     pod: ObservedPod
@@ -67,7 +67,7 @@ class LandingTracker:
     _replacing: dict[PodKey, _EvictionHistory] = field(default_factory=dict)
 
     def take(self, observation: Observation, known: Mapping[PodKey, ObservedPod]) -> None:
-        """Take in what has changed, beside the pods as they were before."""
+        """Apply an observation, given the pods as they were before."""
         for eviction in observation.evictions:
             history = _EvictionHistory(observation.time, eviction, eviction.pod.key in self._replacing)
             self._histories.append(history)

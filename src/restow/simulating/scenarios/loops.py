@@ -1,13 +1,15 @@
-"""Loops: workloads that stand where they stood before, and are moved or scaled again, time after time.
+"""Loops: workloads that return to an earlier state, and are moved or scaled again, time after time.
 
-Whenever somebody acts on a workload, its state just before is compared with those in which somebody acted on it earlier.
-The third time in the same state it has gone round twice, and that is a loop. What matters of a state is where pods of
-which revision stand and how many there shall be; names and times of pods do not. States are the same in two ways: on the
-same nodes; or on nodes that look alike, with the same pods beside, where pods are moved that have come since the first
-time, so that moving them has gained nothing.
+Each time an actor moves or scales a workload, its state just before is compared with earlier such states. The third
+time in the same state it has gone round twice, and that is a loop. A state is where pods of which revision stand and
+how many the workload wants; names and times of pods do not count.
 
-Nothing from outside may lie between: an event of the scenario makes all earlier states be forgotten; a pod that comes or
-goes by itself (one of a Job, or of no controller) those of workloads that were moved from or to its node.
+States are the same in two ways: on the same nodes; or on nodes that look alike, with the same other pods, where the
+moved pods came after the first time, so that moving them gained nothing.
+
+An event from outside starts the comparison afresh: an event of the scenario forgets all earlier states; a pod that
+comes or goes by itself (one of a Job, or of no controller) forgets those of workloads that were moved from or to its
+node.
 
 Placements are kept as sums of digests, one of each pod, so a change costs what changes.
 """
@@ -32,9 +34,9 @@ from restow.simulating.scenarios.observations import (
 )
 from restow.simulating.scenarios.references import Reference
 
-#: So often a loop has gone round when it is told.
+#: Rounds after which a loop is reported.
 _ROUNDS: Final = 2
-#: Who evicts because somebody said so, or because of the time, wherever a pod is.
+#: Actors that evict on request or by time, no matter where a pod is.
 _ORDERED: Final = frozenset((DRAIN, "PodLifeTime"))
 #: Whose pods come and go by themselves.
 _PASSING: Final = frozenset(("Job", "CronJob"))
@@ -99,7 +101,7 @@ class _WorkloadHistory:
     nodes: set[str] = field(default_factory=set)
     #: The pods that came since and are there.
     came: set[PodKey] = field(default_factory=set)
-    #: Whether a state has come back often enough.
+    #: Whether a state has recurred often enough.
     is_loop: bool = False
 
     def act(self, states: Iterable[Hashable], step: _Step, nodes: Iterable[str]) -> None:
@@ -134,10 +136,10 @@ class LoopDetector:
     looped: list[Reference] = field(default_factory=list)
     _histories: defaultdict[Reference, _WorkloadHistory] = field(default_factory=lambda: defaultdict(_WorkloadHistory))
     _places: dict[PodKey, _Place] = field(default_factory=dict)
-    #: What each node looks like, but for its name, and what is on it.
+    #: What each node looks like except for its name, and what is on it.
     _looks: dict[str, str] = field(default_factory=dict)
     _contents: Counter[str] = field(default_factory=Counter)
-    #: Those that somebody has acted on and nothing has made forgotten.
+    #: Workloads that were moved or scaled, and whose states are not forgotten.
     _acted: dict[Reference, _WorkloadHistory] = field(default_factory=dict)
     #: Those that something from outside has ended.
     _ended: list[EvictionLoop] = field(default_factory=list)

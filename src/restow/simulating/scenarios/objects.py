@@ -27,7 +27,7 @@ _POLICY = "DeschedulerPolicy"
 
 @dataclass(slots=True, frozen=True)
 class ReadObject:
-    """An object, and what to tell whoever wrote it; empty where there is nothing to tell."""
+    """An object, and a message for its author; empty if there is none."""
 
     manifest: Manifest
     note: str = ""

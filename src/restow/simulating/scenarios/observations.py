@@ -1,7 +1,7 @@
-"""What expectations are judged by: what a run tells of, whenever something has changed.
+"""Observations: the changes of a run that expectations are judged by.
 
-A run tells of changes only, so that a moment costs what changes in it. ``ObservedCluster`` is the cluster that they add up to; it
-is the one thing here that changes, and says which pods and nodes a change touches.
+A run reports changes only, so that a moment costs what changes in it. ``ObservedCluster`` is the cluster that they add
+up to; it is the one thing here that changes, and returns which pods and nodes a change touches.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class Observation:
     pods: Mapping[PodKey, ObservedPod | None] = field(default_factory=dict)
     nodes: Mapping[str, ObservedNode | None] = field(default_factory=dict)
     evictions: Sequence[ObservedEviction] = ()
-    #: How many pods workloads shall have from now on; 0 of one that is gone.
+    #: The replicas of workloads from now on; 0 for one that is gone.
     desired: Mapping[Reference, int] = field(default_factory=dict)
     #: Whether disruption budgets let no pod go from now on, by namespace and name.
     blocked_budgets: Mapping[tuple[str, str], bool] = field(default_factory=dict)

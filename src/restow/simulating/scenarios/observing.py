@@ -1,6 +1,6 @@
-"""What a simulated cluster shows of itself to expectations: its changes, those of one moment together.
+"""Watches a simulated cluster for expectations: reports its changes, those of one moment together.
 
-A moment is over when time has moved on, so what changed in it is told when the next change comes, or at the end.
+A moment is over when time has moved on, so its changes are reported at the next change, or at the end.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from restow.simulating.store import ObjectEvent
 
 #: The kinds that have pods, and controllers themselves.
 _BETWEEN: Final = ("ReplicaSet", "Job")
-#: The kinds that say how many pods they shall have.
+#: The kinds that have ``replicas``.
 _COUNTING: Final = ("Deployment", "StatefulSet", "ReplicaSet", "ReplicationController")
 #: Who has deleted a pod, by the reason of its condition; of those who do so by themselves.
 _DISPLACING: Final = {
@@ -44,11 +44,11 @@ _DISPLACING: Final = {
 
 @dataclass(slots=True)
 class RunObserver:
-    """Tells a judge of a simulated cluster, from now on; made before the first object comes."""
+    """Reports a simulated cluster to a judge; made before the first object comes."""
 
     simulation: Simulation
     judge: Judge
-    #: Told of the same after the judge.
+    #: Called with each observation after the judge.
     listeners: list[Callable[[Observation], None]] = field(default_factory=list)
     _start: int = field(init=False)
     _time: int = field(init=False)
@@ -75,22 +75,22 @@ class RunObserver:
             self.simulation.store.subscribe(kind, self._on_workload_event)
 
     def evicted(self, pod: Pod, by: tuple[str, ...]) -> None:
-        """Hear of an eviction: the pod as it was, and who did it."""
+        """Record an eviction: the pod as it was, and the actor."""
         self._proceed()
         self._evictions.append(ObservedEviction(self._seen_pod(pod), by))
 
     def scaled(self, scaling: ObservedScaling) -> None:
-        """Hear of an autoscaler that scales."""
+        """Record that an autoscaler scales."""
         self._proceed()
         self._scalings.append(scaling)
 
     def disturbed(self) -> None:
-        """Hear that the scenario has something happen."""
+        """Record that an event of the scenario happens."""
         self._proceed()
         self._is_disturbed = True
 
     def catch_up(self) -> bool:
-        """Tell of the last moment, if it is over; whether everything is told until now."""
+        """Report the last moment, if it is over; whether everything is reported until now."""
         self._proceed()
         return not self._has_news
 
@@ -121,7 +121,7 @@ class RunObserver:
             self._pods[key_of(pod)] = pod
 
     def _on_workload_event(self, event: ObjectEvent) -> None:
-        """What shall have more or fewer pods than before."""
+        """Workloads whose replicas changed."""
         old, new = _desired(event.old), _desired(event.new)
         if old != new:
             self._proceed()
@@ -140,13 +140,13 @@ class RunObserver:
             self._blocked_budgets[key_of(event.new or event.old)] = new
 
     def _proceed(self) -> None:
-        """Tell of the moment before, if time has moved on."""
+        """Report the moment before, if time has moved on."""
         if self.simulation.clock.now > self._time:
             self._tell()
             self._time = self.simulation.clock.now
 
     def _tell(self) -> None:
-        # The first moment is told even of an empty cluster: that there is nothing is something to see.
+        # The first moment is reported even for an empty cluster: that it is empty counts.
         if self._is_begun and not self._has_news:
             return
         self._is_begun = True
@@ -200,12 +200,12 @@ class RunObserver:
 
 
 def _desired(workload: Any) -> int:
-    """How many pods a workload shall have: none if it is not there."""
+    """The replicas of a workload; none if it does not exist."""
     return 0 if workload is None else int(workload.spec.replicas)
 
 
 def _disruption(pod: Pod | None) -> str:
-    """Why a pod is to go; empty where nobody has said."""
+    """Why a pod is to go; empty if unknown."""
     conditions = pod.status.conditions or () if pod is not None else ()
     return next((each.reason or "" for each in conditions if each.type == DISRUPTION_TARGET), "")
 

@@ -1,4 +1,4 @@
-"""What there is to tell of a run when it is over, from what it showed of itself while it went on."""
+"""The record of a run, built from its observations."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class RunRecorder:
         self._total_pending += duration
 
     def finish(self, end: int) -> RunRecord:
-        """Return what is to tell of a run that ended at ``end``."""
+        """Return the record of a run that ended at ``end``."""
         for since in self._pending.values():
             self._waited(end - since)
         return RunRecord(

@@ -15,7 +15,7 @@ from restow.simulating.scenarios.scenario import Scenario
 from restow.simulating.scenarios.scenario_run import ScenarioRun
 from restow.simulating.scheduler import UnknownPlacement
 
-#: Told now and then how much of a run is over, in nanoseconds.
+#: Called now and then with how much of a run is over, in nanoseconds.
 Tick = Callable[[int], None]
 
 #: From one look at a run to the next.
@@ -73,7 +73,7 @@ def run_out(scenario: Scenario, run: ScenarioRun, ending: RunEnding, tick: Tick)
 
 
 def advance(run: ScenarioRun, end: int) -> Iterator[int]:
-    """Have a run go on until a time, in nanoseconds since the epoch, where it ends; yields the time now and then."""
+    """Advance a run to its end, in nanoseconds since the epoch; yields the time now and then."""
     clock = run.simulation.clock
     try:
         while clock.now < end:

@@ -1,7 +1,7 @@
-"""A scenario that plays: everybody in it, its objects, and what happens to them.
+"""A scenario that runs: its actors, its objects, and its events.
 
-Objects with a uid were there before, and are as they are written. Others come when the run begins, as if somebody had
-just created them. Owners come before what they own, and pods last.
+Objects with a uid existed before, and are as they are written. Others are created when the run begins. Owners come
+before what they own, and pods last.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class ScenarioConfig:
 
 @dataclass(slots=True, frozen=True)
 class ScenarioRun:
-    """A scenario that has begun; its clock has it go on."""
+    """A scenario that has begun; its clock drives it."""
 
     simulation: Simulation
     actors: Actors
@@ -55,7 +55,7 @@ class ScenarioRun:
     descheduler: DeschedulerActor | None
 
     def end(self) -> None:
-        """Leave everything as it is now; it does not go on."""
+        """Stop the run; everything stays as it is now."""
         if self.descheduler is not None:
             self.descheduler.stop()
 
@@ -113,7 +113,7 @@ def _descheduler(
 def _start_autoscalers(
     scenario: Scenario, config: ScenarioConfig, simulation: Simulation, observer: RunObserver
 ) -> None:
-    """Have the autoscalers of a scenario work, and the observer hear of what they do."""
+    """Start the autoscalers of a scenario, and report their actions to the observer."""
     if scenario.autoscalers is not None:
         autoscalers = HorizontalPodAutoscalers(simulation, scenario.autoscalers)
 

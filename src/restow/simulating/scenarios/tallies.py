@@ -1,7 +1,7 @@
 """The numbers of statements, kept up to date as a cluster changes.
 
-A tally remembers which pods or nodes it counts, and looks again only at those that a change touches: a run of 20,000
-pods tells of a change many times a second.
+A tally remembers which pods or nodes it counts, and checks only those that a change touches: a run of 20,000 pods
+reports a change many times a second.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _named(key: PodKey) -> str:
 
 
 def _belongs(measure: PodCount | EvictionCount, pod: ObservedPod) -> bool:
-    """Whether a pod is one of those that a statement is about, wherever it is and whatever it does."""
+    """Whether a statement is about a pod, on any node and in any state."""
     if measure.namespace not in (None, pod.namespace) or not measure.labels.matches(pod.labels):
         return False
     return measure.of in (None, Reference("Pod", *pod.key), *pod.controllers)
@@ -83,7 +83,7 @@ class _Domains:
     of_node: dict[str, str] = field(default_factory=dict)
     _nodes: Counter[str] = field(default_factory=Counter)
     _pods: dict[str, int] = field(default_factory=dict)
-    #: How many domains have so many pods.
+    #: How many domains have each number of pods.
     _levels: Counter[int] = field(default_factory=Counter)
 
     def place(self, node: str, domain: str | None) -> None:

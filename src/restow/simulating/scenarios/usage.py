@@ -39,7 +39,7 @@ class ScenarioUsage:
         self.simulation.store.subscribe("Node", self._on_node_event)
 
     def set(self, target: Reference, usage: Mapping[str, str]) -> None:
-        """Have a pod, each pod of a workload, or a node use so much from now on; ValueError for what is no quantity."""
+        """Set what a pod, each pod of a workload, or a node uses from now on; ValueError for a malformed quantity."""
         self._said.pop(target, None)
         self._said[target] = {resource: parse_quantity(text).nano for resource, text in usage.items()}
         for pod in self.simulation.store.list("Pod"):

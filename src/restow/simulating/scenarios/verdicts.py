@@ -13,7 +13,7 @@ from typing import Literal
 
 from restow.simulating.scenarios.expectations import Expectation
 
-#: undecided: the run ended too early to tell.
+#: undecided: the run ended too early.
 Outcome = Literal["met", "failed", "undecided"]
 
 
