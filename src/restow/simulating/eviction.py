@@ -1,7 +1,8 @@
 """The eviction API: a pod is deleted if its disruption budget allows it.
 
-A budget is charged at once, and given back by the disruption controller when it sees that the pod is gone and another
-one is ready. Source: the eviction subresource of pods, Kubernetes 1.36.
+A pod that is not ready may not need its budget (``unhealthyPodEvictionPolicy``). A budget is charged at once, and given
+back by the disruption controller when it sees that the pod is gone and another one is ready. Source: the eviction
+subresource of pods, Kubernetes 1.36.
 """
 
 from __future__ import annotations

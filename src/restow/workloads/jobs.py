@@ -1,9 +1,10 @@
 """Job: pods until enough of them have succeeded, up to ``parallelism`` at a time.
 
 A Job without ``completions`` waits for its last pods once one of them has succeeded. An indexed Job has one pod for
-each index that is neither completed nor given up, the lowest first. Whether a pod that terminates is replaced at once
-or when it has ended is the Job's to say (``podReplacementPolicy``). New pods after failures come later than now, by a
-delay that doubles with each failure; that is not part of the answer. Source: Job controller, Kubernetes 1.36.
+each index that is neither completed nor given up, the lowest first. ``podReplacementPolicy`` says whether a pod that
+terminates is replaced at once or when it has ended. ``backoffLimit``, ``backoffLimitPerIndex`` and ``podFailurePolicy``
+limit its failures. New pods after failures come later than now, by a delay that doubles with each failure; that is not
+part of the answer. Source: Job controller, Kubernetes 1.36.
 """
 
 from __future__ import annotations

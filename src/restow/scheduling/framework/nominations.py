@@ -1,7 +1,8 @@
 """Nominations: nodes that are kept for pods which preempted others there and wait for them to leave.
 
-A nominated pod that waits in the queue counts on its node for pods that are not more important than it, until it is
-placed or another pod takes over its node. Source: the scheduling queue's nominator, Kubernetes 1.36.
+A pod with ``nominatedNodeName`` in its status that waits in the queue counts on its node for pods that are not more
+important than it, until it is placed or another pod takes over its node. Source: the scheduling queue's nominator,
+Kubernetes 1.36.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """DefaultPreemption: where a pod that fits nowhere would fit if less important pods went.
 
 Only nodes are tried whose rejection the removal of pods could lift, each on its own, every one of them (kube-scheduler
-may stop at a tenth of them in large clusters). A pod that finds such a node is nominated there and waits.
-Source: DefaultPreemption, Kubernetes 1.36.
+may stop at a tenth of them in large clusters). A pod that finds such a node is nominated there (``nominatedNodeName``)
+and waits. A pod with ``preemptionPolicy: Never`` preempts none. Source: DefaultPreemption, Kubernetes 1.36.
 """
 
 from __future__ import annotations

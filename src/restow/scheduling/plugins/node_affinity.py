@@ -1,4 +1,4 @@
-"""NodeAffinity: node selector and required affinity filter, preferred affinity scores.
+"""NodeAffinity: ``nodeSelector`` and required affinity filter, preferred affinity scores.
 
 A pod whose every required term names nodes (``metadata.name``) is offered those nodes alone: that is how DaemonSet pods
 are scheduled. ``addedAffinity`` of the plugin's arguments applies to every pod of the profile. Source: Kubernetes 1.36.

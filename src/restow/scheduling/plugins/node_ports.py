@@ -1,4 +1,4 @@
-"""NodePorts: two pods cannot hold the same host port of a node.
+"""NodePorts: two pods cannot hold the same ``hostPort`` of a node.
 
 Ports conflict where protocol and number are equal and the addresses are, or one of them is 0.0.0.0. Few pods have host
 ports; those that do are found through an index by protocol and number. Source: Kubernetes 1.36.

@@ -1,8 +1,9 @@
 """PodTopologySpread: pods of a kind are spread over zones, nodes or any other topology domains.
 
-A hard constraint rejects nodes whose domain would get too far ahead of the emptiest one; soft constraints prefer nodes
-in emptier domains, weighted so that topologies with few domains are not drowned out by those with many. Terminating
-pods do not count. Source: Kubernetes 1.36.
+A hard constraint rejects nodes whose domain would exceed the emptiest one by more than ``maxSkew``; with fewer domains
+than ``minDomains`` the emptiest counts as empty; soft constraints prefer nodes in emptier domains, weighted so that
+topologies with few domains are not drowned out by those with many. Terminating pods do not count. Source: Kubernetes
+1.36.
 """
 
 from __future__ import annotations

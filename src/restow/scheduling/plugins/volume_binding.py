@@ -1,8 +1,8 @@
 """VolumeBinding: the volumes of a pod must be reachable from its node, or be found or made for it.
 
-Bound claims tie the pod to the nodes that their volumes admit. Claims of a class that waits for the first consumer take
-a volume that exists, or have one made where the class allows it; every other claim without a volume keeps the pod
-waiting. Nothing of it depends on the pods of a node. Source: Kubernetes 1.36.
+Bound claims tie the pod to the nodes that their volumes admit. Claims of a class with ``volumeBindingMode:
+WaitForFirstConsumer`` take a volume that exists, or have one made where the class allows it; every other claim without
+a volume keeps the pod waiting. Nothing of it depends on the pods of a node. Source: Kubernetes 1.36.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """The CronJob controller: it creates a Job each time one is due, and keeps only the last few that have ended.
 
-Of several missed times only the last one is made up for. Source: the CronJob controller, Kubernetes 1.36.
+Of several missed times only the last one is made up for, unless ``startingDeadlineSeconds`` passed;
+``concurrencyPolicy`` decides what happens to a Job that still runs. Source: the CronJob controller, Kubernetes 1.36.
 """
 
 from __future__ import annotations

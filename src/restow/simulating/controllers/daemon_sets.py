@@ -1,9 +1,9 @@
 """The controller of DaemonSets: one pod on each node that the template is for, and updates of a few nodes at a time.
 
-Which nodes get a pod says ``workloads.daemon_sets``. A pod goes to its node by node affinity, through the scheduler. An
-update takes pods away before it makes new ones (``maxUnavailable``), or makes them first (``maxSurge``); with OnDelete
-others delete them. A pod that fails again and again is deleted later each time. Source: the DaemonSet controller,
-Kubernetes 1.36.
+``workloads.daemon_sets`` decides which nodes get a pod. A pod goes to its node by node affinity, through the scheduler.
+An update takes pods away before it makes new ones (``maxUnavailable``), or makes them first (``maxSurge``); with
+OnDelete others delete them. A pod that fails again and again is deleted later each time. Source: the DaemonSet
+controller, Kubernetes 1.36.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The controller of Deployments: ReplicaSets of old templates make room for the one of the new template.
 
 The ReplicaSet whose template is that of the Deployment is the new one, also if it has been there before: that is how a
-rollback works. How many pods each may have says ``rollouts``. Source: the Deployment controller, Kubernetes 1.36.
+rollback works. ``rollouts`` computes how many pods each may have. ``revisionHistoryLimit`` old ones are kept. Source:
+the Deployment controller, Kubernetes 1.36.
 """
 
 from __future__ import annotations

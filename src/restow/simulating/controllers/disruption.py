@@ -1,6 +1,7 @@
 """The disruption controller: how many pods of each budget may be disrupted now.
 
-Source: the disruption controller, Kubernetes 1.36.
+It computes ``disruptionsAllowed`` from ``minAvailable`` or ``maxUnavailable`` and the ready pods. Source: the
+disruption controller, Kubernetes 1.36.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What the pods of a Job that have ended count for: functions without I/O.
 
-A pod counts once, when it has ended; or, unless the Job replaces only what has ended, as soon as its deletion begins. A
-failure policy may have other rules. Source: the Job controller, Kubernetes 1.36.
+A pod counts once, when it has ended; or, unless ``podReplacementPolicy`` is ``Failed``, as soon as its deletion begins.
+``podFailurePolicy`` may have other rules. Source: the Job controller, Kubernetes 1.36.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What ends a Job: functions without I/O.
 
-The first of these that is true ends it, and it stays so: what its status says already, a failure that its policy makes
-fatal, too many failures, its deadline, too many indexes that have failed, and its success policy. Source: the Job
-controller, Kubernetes 1.36.
+The first of these that is true ends it, and it stays so: what its status says already, a failure that
+``podFailurePolicy`` makes fatal, more failures than ``backoffLimit``, ``activeDeadlineSeconds``, more failed indexes
+than ``maxFailedIndexes``, and ``successPolicy``. Source: the Job controller, Kubernetes 1.36.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Versions of a template: what each is called, and those that a StatefulSet or a DaemonSet has had.
 
-The same template has the same name. Kubernetes hashes a Go structure that only Go can print; here the name is a hash of
+Equal templates have equal names. Kubernetes hashes a Go structure that only Go can print; here the name is a hash of
 the template as JSON, with the same alphabet and length. Source: controller history, Kubernetes 1.36.
 """
 

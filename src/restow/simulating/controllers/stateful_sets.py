@@ -1,9 +1,9 @@
 """The controller of StatefulSets: pods that keep their names, in order, and rolling updates from the last ordinal down.
 
-Which pods come and go says ``workloads.stateful_sets``; an update deletes one pod at a time, down to the partition, and
-waits for each to be ready again. A pod below the partition is made of the old template. Claims of
-``volumeClaimTemplates`` are provisioned at once, of storage that every node reaches. Source: the StatefulSet controller,
-Kubernetes 1.36.
+``workloads.stateful_sets`` decides which pods come and go (``podManagementPolicy``); an update deletes one pod at a
+time, down to the partition, and waits for each to be ready again. A pod below the partition is made of the old
+template. Claims of ``volumeClaimTemplates`` are provisioned at once, of storage that every node reaches. Source: the
+StatefulSet controller, Kubernetes 1.36.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Taint eviction: pods leave nodes whose NoExecute taints they do not tolerate, or only for a while.
 
-The time runs from when the controller first saw the taint, and continues when taints change and are still tolerated for
-a while only. Disruption budgets do not count. Source: the taint-eviction controller, Kubernetes 1.36.
+``tolerationSeconds`` run from when the controller first saw the taint, and continues when taints change and are still
+tolerated for a while only. Disruption budgets do not count. Source: the taint-eviction controller, Kubernetes 1.36.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Where a spread constraint counts pods: the nodes that have all topology keys and that its inclusion policies admit.
+"""Where a spread constraint counts pods: the nodes that have all topology keys and that its policies admit.
 
-The answer depends on the keys, the pod's node selection and its tolerations, of which there are few distinct ones; it
-is worked out once for each combination. Source: matchNodeInclusionPolicies, Kubernetes 1.36.
+The policies are ``nodeAffinityPolicy`` and ``nodeTaintsPolicy``. The answer depends on the keys, the pod's node
+selection and its tolerations, of which there are few distinct ones; it is worked out once for each combination. Source:
+matchNodeInclusionPolicies, Kubernetes 1.36.
 """
 
 from __future__ import annotations

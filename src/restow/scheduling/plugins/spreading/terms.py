@@ -1,7 +1,9 @@
-"""Topology spread constraints, compiled: what each pod has to say about spreading.
+"""``topologySpreadConstraints``, compiled: which pods each constraint counts and how it spreads them.
 
-A pod with constraints of its own has those; any other gets the defaults of the profile with the selector of what stands
-behind it (``scheduling.plugins.spreading.terms``), or nothing where nothing does. Source: PodTopologySpread, Kubernetes 1.36.
+A pod with constraints of its own has those; any other gets ``defaultConstraints`` of the profile, with the selector of
+the Service or workload that selects it, or none if there is none. A constraint has ``maxSkew``, ``topologyKey``,
+``whenUnsatisfiable``, ``labelSelector``, ``matchLabelKeys``, ``minDomains``, ``nodeAffinityPolicy`` and
+``nodeTaintsPolicy``. Source: PodTopologySpread, Kubernetes 1.36.
 """
 
 from __future__ import annotations
